@@ -1,0 +1,51 @@
+# Compiler rules. clang 19 is the compiler of every preset and of the packages; g++ 12 miscompiles common coroutine code
+# (crash, double destruction, endless loop), so it is refused rather than trusted with a power switch.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  message(FATAL_ERROR "g++ ${CMAKE_CXX_COMPILER_VERSION} miscompiles coroutines; use clang++-19 (cmake --preset release)")
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${CCACHE_PROGRAM}")
+endif()
+
+find_program(LLD_PROGRAM NAMES ld.lld-19)
+if(LLD_PROGRAM AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_link_options("--ld-path=${LLD_PROGRAM}")
+endif()
+
+set(PVC_SANITIZE "" CACHE STRING "sanitizers, as -fsanitize= takes them")
+option(PVC_COVERAGE "instrument for llvm-cov" OFF)
+if(PVC_SANITIZE)
+  add_compile_options(-fsanitize=${PVC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -fno-sanitize=function)
+  add_link_options(-fsanitize=${PVC_SANITIZE})
+endif()
+if(PVC_COVERAGE)
+  add_compile_options(-fprofile-instr-generate -fcoverage-mapping)
+  add_link_options(-fprofile-instr-generate)
+endif()
+
+add_library(pvc_warnings INTERFACE)
+target_compile_options(pvc_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # A precompiled header that ccache restores has another time stamp than the one it was built from.
+  target_compile_options(pvc_warnings INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
+endif()
+add_compile_definitions(_GNU_SOURCE)
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  add_compile_options(-fstack-protector-strong -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+  add_compile_definitions(_FORTIFY_SOURCE=2)
+  add_link_options(-Wl,-z,relro,-z,now -Wl,--as-needed)
+endif()
+
+# Asio, compiled once (src/async/asio.cpp) and seen through one interface target.
+add_library(asio INTERFACE)
+target_compile_definitions(asio INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
+  BOOST_ASIO_DISABLE_BOOST_COROUTINE BOOST_ALLOW_DEPRECATED_HEADERS)
