@@ -1,0 +1,138 @@
+// The task tree: every coroutine runs on an executor that knows which task it belongs to, so what runs, since when, and
+// what each task waits for can be printed at any time, without passing a context through every call.
+// Specification: architecture.md rule 1, runtime-design.md 7.4 (introspection).
+#pragma once
+
+#include "pvcnoded/async/timers.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/execution.hpp>
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pvc::async {
+
+namespace asio = boost::asio;
+
+// What a suspended task waits for. `what` must outlive the wait (a literal, or a member of the waiting object).
+// A wait for work has no deadline and is idle; a wait for an effect always has one (README ruling 17).
+struct wait_note {
+    std::string_view what;
+    std::optional<time_point> deadline;
+
+    static wait_note work(std::string_view source) { return {source, std::nullopt}; }
+    static wait_note effect(std::string_view what, time_point deadline) { return {what, deadline}; }
+    // A join of own children: bounded by what they wait for.
+    static wait_note children() { return {"its children", std::nullopt}; }
+};
+
+class task;
+
+// What all tasks of one daemon share. Must outlive every task and every handler.
+class runtime {
+public:
+    runtime(asio::any_io_executor executor, timers& clock);
+    runtime(const runtime&) = delete;
+    runtime& operator=(const runtime&) = delete;
+    ~runtime();
+
+    [[nodiscard]] const asio::any_io_executor& executor() const { return executor_; }
+    [[nodiscard]] timers& clock() const { return clock_; }
+    [[nodiscard]] const std::shared_ptr<task>& root() const { return root_; }
+
+    // A simulated kill destroys frames without joining them: the checks that a scope is left empty are off from then on.
+    void cut() { cut_ = true; }
+    [[nodiscard]] bool is_cut() const { return cut_; }
+
+private:
+    asio::any_io_executor executor_;
+    timers& clock_;
+    std::shared_ptr<task> root_;
+    bool cut_ = false;
+};
+
+class task {
+public:
+    task(runtime& owner, std::string name, std::shared_ptr<task> parent);
+    task(const task&) = delete;
+    task& operator=(const task&) = delete;
+    ~task();
+
+    [[nodiscard]] runtime& owner() const { return owner_; }
+    [[nodiscard]] const std::string& name() const { return name_; }
+    // Names from the root down, joined by '/'.
+    [[nodiscard]] std::string path() const;
+
+    void begin_wait(const wait_note& note);
+    void end_wait() { wait_.reset(); }
+    [[nodiscard]] const std::optional<wait_note>& waiting() const { return wait_; }
+    void hold_lock(std::string path) { locks_.push_back(std::move(path)); }
+    void drop_lock(std::string_view path);
+
+    asio::cancellation_signal& cancellation() { return cancellation_; }
+    [[nodiscard]] const std::list<task*>& children() const { return children_; }
+
+    // The tree below this task, one line a task.
+    void describe(std::vector<std::string>& lines, std::size_t depth = 0) const;
+
+private:
+    runtime& owner_;
+    std::string name_;
+    std::shared_ptr<task> parent_;
+    std::list<task*> children_;
+    std::list<task*>::iterator place_;
+    asio::cancellation_signal cancellation_;
+    time_point started_;
+    std::optional<wait_note> wait_;
+    time_point wait_since_{};
+    std::vector<std::string> locks_;
+};
+
+// The executor of a task: the runtime's executor plus the task. Everything submitted is queued, never run inside the
+// call, so a completion cannot re-enter whoever completes it.
+class task_executor {
+public:
+    explicit task_executor(std::shared_ptr<task> owner) : task_(std::move(owner)) {}
+
+    [[nodiscard]] const std::shared_ptr<task>& owner() const noexcept { return task_; }
+
+    template <class Function>
+    void execute(Function&& function) const {
+        task_->owner().executor().execute(std::forward<Function>(function));
+    }
+    asio::execution_context& query(asio::execution::context_t /*property*/) const noexcept {
+        return asio::query(task_->owner().executor(), asio::execution::context);
+    }
+    static constexpr asio::execution::blocking_t query(asio::execution::blocking_t /*property*/) noexcept {
+        return asio::execution::blocking.never;
+    }
+    [[nodiscard]] const task_executor& require(asio::execution::blocking_t::never_t /*property*/) const noexcept {
+        return *this;
+    }
+    friend bool operator==(const task_executor& a, const task_executor& b) noexcept { return a.task_ == b.task_; }
+    friend bool operator!=(const task_executor& a, const task_executor& b) noexcept { return a.task_ != b.task_; }
+
+private:
+    std::shared_ptr<task> task_;
+};
+
+// The task whose executor this is; null for an executor that is not of a task.
+template <class Executor>
+[[nodiscard]] task* task_of(const Executor& executor) {
+    if constexpr (std::is_same_v<Executor, task_executor>) {
+        return executor.owner().get();
+    } else if constexpr (std::is_same_v<Executor, asio::any_io_executor>) {
+        const auto* target = executor.template target<task_executor>();
+        return target == nullptr ? nullptr : target->owner().get();
+    } else {
+        return nullptr;
+    }
+}
+
+}  // namespace pvc::async

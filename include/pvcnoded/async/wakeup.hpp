@@ -1,0 +1,85 @@
+// wakeup: an auto-reset event with one waiter. It remembers one notification, so none is lost between waits, and several
+// coalesce into one. Everything that waits in this project is built on it.
+// Specification: runtime-design.md 7.3.
+#pragma once
+
+#include "pvcnoded/async/task.hpp"
+#include "pvcnoded/base/assert.hpp"
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <memory>
+#include <tuple>
+
+namespace pvc::async {
+
+template <class T = void>
+using awaitable = asio::awaitable<T>;
+using error_code = boost::system::error_code;
+
+class wakeup {
+public:
+    wakeup() = default;
+    wakeup(const wakeup&) = delete;
+    wakeup& operator=(const wakeup&) = delete;
+    // A waiter that is still there when the object goes was abandoned with its frame; its handler is dropped.
+    ~wakeup() { drop(); }
+
+    // Wakes the waiter, or lets the next wait return at once. Loop thread only.
+    void notify();
+    // True if a notification is waiting to be collected; collects it.
+    bool try_consume() {
+        const bool was = notified_;
+        notified_ = false;
+        return was;
+    }
+
+    // Suspends until notified. Throws operation_aborted when cancelled; the notification is then kept.
+    awaitable<void> wait(wait_note note);
+    // The same, with the cancellation as a value: a code is set if cancelled.
+    awaitable<std::tuple<error_code>> wait_code(wait_note note);
+
+    // Suspends until notified or until `deadline`. True if notified.
+    awaitable<bool> wait_until(timers& clock, time_point deadline, std::string_view what);
+
+private:
+    template <class Token>
+    auto start(wait_note note, Token token);
+    void complete(error_code code);
+    void drop();
+
+    // The suspended handler, type-erased and move-only (asio's any_completion_handler 1.81 recurses without end when it is
+    // built from an lvalue of itself).
+    struct waiter {
+        waiter() = default;
+        waiter(const waiter&) = delete;
+        waiter& operator=(const waiter&) = delete;
+        virtual ~waiter() = default;
+        virtual void post(std::unique_ptr<waiter> self, error_code code) = 0;
+    };
+    template <class Handler>
+    struct handler_waiter;
+
+    std::unique_ptr<waiter> waiter_;
+    asio::cancellation_slot slot_;
+    task* task_ = nullptr;  // alive as long as the waiter is: its executor owns it
+    bool notified_ = false;
+};
+
+// Suspends until `when`. A time in the past still yields once.
+awaitable<void> sleep_until(timers& clock, time_point when, std::string_view what);
+inline awaitable<void> sleep_for(timers& clock, duration time, std::string_view what) {
+    return sleep_until(clock, clock.now() + time, what);
+}
+// Lets everything else that is ready run first.
+awaitable<void> yield();
+
+}  // namespace pvc::async

@@ -1,0 +1,60 @@
+// The host port: what the daemon reads from and does to its own machine outside networking and virtualisation.
+// Quick reads of /proc are direct; whatever can hang on a disk goes through the offload port.
+#pragma once
+
+#include "pvcnoded/async/wakeup.hpp"
+#include "pvcnoded/base/result.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace pvc::services {
+
+struct machine_facts {
+    unsigned cpus = 1;             // logical, online
+    std::string kernel_release;    // 6.1.0-13-amd64
+    std::string operating_system;  // GNU/Linux
+    std::string machine;           // x86_64
+    std::string boot_id;
+    int pid = 0;
+};
+
+// Holding it keeps the lock; the operating system frees it when the process ends, however it ends.
+class file_lock {
+public:
+    file_lock() = default;
+    file_lock(const file_lock&) = delete;
+    file_lock& operator=(const file_lock&) = delete;
+    virtual ~file_lock() = default;
+};
+
+class host {
+public:
+    host() = default;
+    host(const host&) = delete;
+    host& operator=(const host&) = delete;
+    virtual ~host() = default;
+
+    [[nodiscard]] virtual machine_facts facts() const = 0;
+    [[nodiscard]] virtual result<std::string> meminfo() = 0;  // the text of /proc/meminfo
+    [[nodiscard]] virtual result<std::string> loadavg() = 0;  // the text of /proc/loadavg
+
+    // Creates the directory and its parents if missing and sets mode (and owner by name, if given and known) of the last
+    // one. Errors: io. Bounded by 5 s.
+    virtual async::awaitable<result<void>> make_directory(std::string path, std::uint32_t mode, std::string owner) = 0;
+    // Writes through a temporary file and rename. Errors: io. Small files; the directory must exist. Bounded by 5 s.
+    virtual async::awaitable<result<void>> replace_file(std::string path, std::string text) = 0;
+    // Errors: not_found, io, too_large (above 64 KiB).
+    virtual result<std::string> read_file(std::string path) = 0;
+    // Writes /proc/sys/<key with '/' for '.'>. not_found: this kernel has no such key.
+    virtual result<void> set_sysctl(std::string key, std::string value) = 0;
+    // Takes an exclusive lock on the file (created if missing) and writes our pid into it.
+    // Errors: refused (held; the cause is the pid of the holder), io.
+    virtual result<std::unique_ptr<file_lock>> lock(std::string path) = 0;
+    // True if a kernel watchdog device exists.
+    [[nodiscard]] virtual bool has_watchdog() const = 0;
+};
+
+}  // namespace pvc::services
