@@ -1,0 +1,132 @@
+// The ZooKeeper port: one client = one session.
+//
+// A live object: open it, start run() as a child of the scope that owns the session, use it while run() lives. run() ends
+// when the session is lost (the state says why) or when it is cancelled; it has closed the session by then.
+//
+// Every request has a deadline. While there is no connection a request waits for one and is not sent; if the deadline
+// passes first the answer is errc::suspended and nothing happened. Once a write was sent and no answer came, the answer
+// is errc::outcome_unknown: read before acting. Cancelling the waiter of a write leaves its outcome unknown as well.
+//
+// Errors of every request: suspended, session_lost, timed_out (reads) or outcome_unknown (writes), invalid, too_large,
+// and those named at each. Loop thread only. Specification: runtime-design.md 2.5, zookeeper-schema.md 2 and 3.
+#pragma once
+
+#include "pvcnoded/async/latest.hpp"
+#include "pvcnoded/async/timers.hpp"
+#include "pvcnoded/async/wakeup.hpp"
+#include "pvcnoded/zookeeper/types.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace pvc::zookeeper {
+
+// What goes through the adapter: one request, one reply. Only client.cpp and the adapters use it.
+struct request {
+    enum class kind : std::uint8_t { get, exists, children, create, remove, sync, commit };
+    kind what = kind::get;
+    std::string path;
+    std::string data;
+    std::int32_t version = any_version;
+    create_mode mode = create_mode::persistent;
+    watching watch = watching::no;
+    std::vector<operation> operations;
+
+    [[nodiscard]] bool is_write() const {
+        return what == kind::create || what == kind::remove || what == kind::commit;
+    }
+};
+struct reply {
+    result<void> outcome;
+    std::string data;  // get: value; create: path
+    node_stat stat;
+    std::vector<std::string> names;
+    std::vector<node_stat> stats;
+    boot_time sent{};
+};
+
+class client {
+public:
+    explicit client(async::timers& clock) : clock_(clock) {}
+    client(const client&) = delete;
+    client& operator=(const client&) = delete;
+    virtual ~client() = default;
+
+    // Drives the session until it is lost or the caller is cancelled.
+    virtual async::awaitable<void> run() = 0;
+
+    [[nodiscard]] async::latest<session_state>& state() { return state_; }
+    [[nodiscard]] bool is_connected() const { return state_.value().now == link::connected; }
+    void set_watch_sink(watch_sink* sink) { sink_ = sink; }
+
+    // Errors: not_found (a watch is then not armed).
+    async::awaitable<result<read_reply>> get(time_point deadline, std::string path, watching watch = watching::no);
+    // Errors: not_found (a watch for its creation is armed).
+    async::awaitable<result<stat_reply>> exists(time_point deadline, std::string path, watching watch = watching::no);
+    // Errors: not_found (a watch is then not armed).
+    async::awaitable<result<children_reply>> children(time_point deadline, std::string path,
+                                                      watching watch = watching::no);
+    // Errors: already_exists, not_found (the parent).
+    async::awaitable<result<create_reply>> create(time_point deadline, std::string path, std::string data,
+                                                  create_mode mode = create_mode::persistent);
+    // Errors: not_found, version_conflict, not_empty.
+    async::awaitable<result<void>> remove(time_point deadline, std::string path, std::int32_t expected_version);
+    // Waits until the server we talk to has everything that was committed before.
+    async::awaitable<result<void>> sync(time_point deadline, std::string path);
+    // Errors: those of the first operation that failed, with its path as subject: not_found, already_exists,
+    // version_conflict, not_empty. Nothing was applied then.
+    // `acknowledged` is called when the server's positive answer arrives, however late, with the time of sending.
+    async::awaitable<result<commit_reply>> commit(time_point deadline, transaction what,
+                                                  std::function<void(boot_time)> acknowledged = {});
+
+    // Suspends until connected (success), lost (session_lost) or the deadline (suspended).
+    async::awaitable<result<void>> wait_connected(time_point deadline);
+
+protected:
+    using reply_handler = std::function<void(reply)>;
+    // Sends at once; called only while connected. `done` is called exactly once, on the loop, also when the connection
+    // breaks (outcome_unknown for writes, suspended for reads) or the session ends. It never runs inside send().
+    virtual void send(request what, reply_handler done) = 0;
+
+    void deliver(const watch_event& event) {
+        if (sink_ != nullptr) {
+            sink_->on_watch_event(event);
+        }
+    }
+    [[nodiscard]] async::timers& clock() const { return clock_; }
+
+private:
+    async::awaitable<reply> exchange(time_point deadline, request what, std::function<void(boot_time)> acknowledged = {});
+
+    async::timers& clock_;
+    async::latest<session_state> state_;
+    watch_sink* sink_ = nullptr;
+};
+
+struct server_address {
+    std::string host;  // name, IPv4, or IPv6 without brackets
+    std::uint16_t port = 2181;
+};
+
+struct connection_options {
+    std::vector<server_address> servers;
+    std::string chroot;  // "" or "/pvc"; paths of the port are relative to it
+    std::chrono::milliseconds session_timeout{10'000};
+};
+
+// Makes clients: the real adapter, or one of the in-memory ensemble.
+class connector {
+public:
+    connector() = default;
+    connector(const connector&) = delete;
+    connector& operator=(const connector&) = delete;
+    virtual ~connector() = default;
+    virtual std::unique_ptr<client> open(connection_options options) = 0;
+};
+
+// "hv1:2181, hv2:2181": for messages.
+[[nodiscard]] std::string servers_text(const std::vector<server_address>& servers);
+
+}  // namespace pvc::zookeeper

@@ -1,0 +1,103 @@
+// The watch set: what is watched, as a set of keys with their newest values, not as a stream per key.
+//
+// An event only marks a key dirty; one task reads it again and re-arms the watch in the same request, so nothing is lost
+// and changes coalesce. A key that is missing is watched for its creation; a children watch whose parent vanishes comes
+// back with the parent. After a reconnect everything is read again; the owner is told only of what differs (data: mzxid
+// and czxid, so delete-and-recreate counts; children: the names and czxid).
+// Specification: runtime-design.md 2.5, zookeeper-schema.md 5.
+#pragma once
+
+#include "pvcnoded/zookeeper/client.hpp"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pvc::zookeeper {
+
+enum class watch_kind : std::uint8_t { data, presence, children };
+
+class watch_set;
+
+// One watched key. Owned by whoever is interested; destroying it ends the interest.
+class watched {
+public:
+    watched(const watched&) = delete;
+    watched& operator=(const watched&) = delete;
+    ~watched();
+
+    // False until the first answer.
+    [[nodiscard]] bool known() const { return known_; }
+    // Whether the key exists; false as long as nothing is known.
+    [[nodiscard]] bool present() const { return present_; }
+    [[nodiscard]] const std::string& data() const { return data_; }
+    [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+    [[nodiscard]] const node_stat& stat() const { return stat_; }
+    [[nodiscard]] const std::string& path() const { return path_; }
+    // Counts the changes that were published, the first answer included.
+    [[nodiscard]] std::uint64_t changes() const { return changes_; }
+
+private:
+    friend class watch_set;
+    watched(watch_set& set, std::string path, watch_kind kind, async::wakeup& target);
+    bool take(bool present, const node_stat& stat, std::string data, std::vector<std::string> names);
+
+    watch_set& set_;
+    std::string path_;
+    watch_kind kind_;
+    async::wakeup& target_;
+    bool known_ = false;
+    bool present_ = false;
+    bool dirty_ = false;
+    std::string data_;
+    std::vector<std::string> names_;
+    node_stat stat_;
+    std::uint64_t changes_ = 0;
+};
+
+class watch_set final : public watch_sink {
+public:
+    // Registers itself as the client's watch sink. Must outlive every `watched`.
+    watch_set(client& session, async::timers& clock);
+    ~watch_set() override;
+
+    // Starts to watch. `target` is notified at every published change, the first answer included; it must outlive the
+    // returned object.
+    [[nodiscard]] std::unique_ptr<watched> add(std::string path, watch_kind kind, async::wakeup& target);
+    // Marks a key for reading again although no event came.
+    void refresh(watched& key);
+
+    // The dispatcher: a child of the session scope. Ends when the session is lost or it is cancelled.
+    async::awaitable<void> run();
+
+    // Suspends until every key added so far is known. Errors: timed_out, session_lost.
+    async::awaitable<result<void>> settle(time_point deadline);
+
+    void on_watch_event(const watch_event& event) override;
+    // Bytes of the watches that a reconnect would re-send in one packet (watch budget, runtime-design.md 2.3).
+    [[nodiscard]] std::size_t armed_bytes() const { return armed_bytes_; }
+    [[nodiscard]] std::size_t size() const { return keys_.size(); }
+
+private:
+    friend class watched;
+    void mark(watched& key);
+    void mark_all();
+    void forget(watched& key);
+    async::awaitable<void> refresh_batch();
+    async::awaitable<void> read(std::uint64_t id);
+
+    client& session_;
+    async::timers& clock_;
+    std::multimap<std::string, watched*, std::less<>> keys_;
+    std::map<std::uint64_t, watched*> dirty_by_id_;
+    std::map<const watched*, std::uint64_t> dirty_ids_;
+    std::uint64_t next_id_ = 0;
+    async::wakeup work_;
+    async::wakeup settled_;
+    std::size_t armed_bytes_ = 0;
+};
+
+}  // namespace pvc::zookeeper

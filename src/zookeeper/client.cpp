@@ -1,0 +1,212 @@
+#include "pvcnoded/zookeeper/client.hpp"
+
+#include "pvcnoded/async/completion.hpp"
+
+namespace pvc::zookeeper {
+
+namespace {
+
+// What an operation costs on the wire beside its path and data: lengths, version, ACL, header (upper bound).
+constexpr std::size_t operation_overhead_bytes = 96;
+
+bool is_valid_path(std::string_view path) {
+    return path.starts_with('/') && (path.size() == 1 || !path.ends_with('/')) &&
+           path.find("//") == std::string_view::npos && path.find('\0') == std::string_view::npos &&
+           path.find("/./") == std::string_view::npos && path.find("/../") == std::string_view::npos &&
+           !path.ends_with("/.") && !path.ends_with("/..");
+}
+
+result<void> validate(const request& what) {
+    if (what.what == request::kind::commit) {
+        std::size_t bytes = 0;
+        for (const auto& one : what.operations) {
+            if (!is_valid_path(one.path)) {
+                return failure(errc::invalid, one.path, "not a path");
+            }
+            if (one.data.size() > value_limit_bytes) {
+                return failure(errc::too_large, one.path,
+                               std::to_string(one.data.size()) + " bytes; at most " +
+                                   std::to_string(value_limit_bytes));
+            }
+            bytes += one.path.size() + one.data.size() + operation_overhead_bytes;
+        }
+        if (bytes > transaction_limit_bytes) {
+            return failure(errc::too_large, what.operations.front().path,
+                           "transaction of " + std::to_string(bytes) + " bytes; at most " +
+                               std::to_string(transaction_limit_bytes));
+        }
+        return {};
+    }
+    if (!is_valid_path(what.path)) {
+        return failure(errc::invalid, what.path, "not a path");
+    }
+    if (what.data.size() > value_limit_bytes) {
+        return failure(errc::too_large, what.path,
+                       std::to_string(what.data.size()) + " bytes; at most " + std::to_string(value_limit_bytes));
+    }
+    return {};
+}
+
+}  // namespace
+
+std::size_t transaction::size_bytes() const {
+    std::size_t bytes = 0;
+    for (const auto& one : operations_) {
+        bytes += one.path.size() + one.data.size() + operation_overhead_bytes;
+    }
+    return bytes;
+}
+
+std::string_view to_text(link state) {
+    switch (state) {
+        case link::connecting: return "connecting";
+        case link::connected: return "connected";
+        case link::suspended: return "suspended";
+        case link::lost: return "lost";
+    }
+    return "unknown";
+}
+
+std::string servers_text(const std::vector<server_address>& servers) {
+    std::string text;
+    for (const auto& server : servers) {
+        text += text.empty() ? "" : ", ";
+        const bool is_ipv6 = server.host.find(':') != std::string::npos;
+        text += (is_ipv6 ? "[" + server.host + "]" : server.host) + ':' + std::to_string(server.port);
+    }
+    return text;
+}
+
+async::awaitable<result<void>> client::wait_connected(time_point deadline) {
+    async::wakeup changed;
+    const async::latest<session_state>::observer watch(state_, changed);
+    for (;;) {
+        if (state_.value().now == link::connected) {
+            co_return result<void>();
+        }
+        if (state_.value().now == link::lost) {
+            co_return failure(errc::session_lost, {}, state_.value().reason);
+        }
+        const bool notified = co_await changed.wait_until(clock_, deadline, "a ZooKeeper connection");
+        if (!notified) {
+            co_return failure(errc::suspended, {}, state_.value().reason);
+        }
+    }
+}
+
+async::awaitable<reply> client::exchange(time_point deadline, request what,
+                                         std::function<void(boot_time)> acknowledged) {
+    reply answer;
+    answer.outcome = validate(what);
+    if (!answer.outcome) {
+        co_return answer;
+    }
+    if (!is_connected()) {
+        auto connected = co_await wait_connected(deadline);
+        if (!connected) {
+            answer.outcome = connected;
+            co_return answer;
+        }
+    }
+    const bool is_write = what.is_write();
+    std::string subject = what.what == request::kind::commit && !what.operations.empty() ? what.operations.front().path
+                                                                                         : what.path;
+    auto record = std::make_shared<async::completion<reply>>();
+    send(std::move(what), [record, acknowledged = std::move(acknowledged)](reply got) {
+        if (acknowledged && got.outcome) {
+            acknowledged(got.sent);
+        }
+        record->set(std::move(got));
+    });
+    const bool answered = co_await async::completion<reply>::wait(record, clock_, deadline, "a ZooKeeper reply");
+    if (!answered) {
+        answer.outcome = failure(is_write ? errc::outcome_unknown : errc::timed_out, std::move(subject),
+                                 "no answer within the deadline");
+        co_return answer;
+    }
+    co_return std::move(record->value());
+}
+
+async::awaitable<result<read_reply>> client::get(time_point deadline, std::string path, watching watch) {
+    request what;
+    what.what = request::kind::get;
+    what.path = std::move(path);
+    what.watch = watch;
+    auto answer = co_await exchange(deadline, std::move(what));
+    if (!answer.outcome) {
+        co_return answer.outcome.error();
+    }
+    co_return read_reply{std::move(answer.data), answer.stat, answer.sent};
+}
+
+async::awaitable<result<stat_reply>> client::exists(time_point deadline, std::string path, watching watch) {
+    request what;
+    what.what = request::kind::exists;
+    what.path = std::move(path);
+    what.watch = watch;
+    auto answer = co_await exchange(deadline, std::move(what));
+    if (!answer.outcome) {
+        co_return answer.outcome.error();
+    }
+    co_return stat_reply{answer.stat, answer.sent};
+}
+
+async::awaitable<result<children_reply>> client::children(time_point deadline, std::string path, watching watch) {
+    request what;
+    what.what = request::kind::children;
+    what.path = std::move(path);
+    what.watch = watch;
+    auto answer = co_await exchange(deadline, std::move(what));
+    if (!answer.outcome) {
+        co_return answer.outcome.error();
+    }
+    co_return children_reply{std::move(answer.names), answer.stat, answer.sent};
+}
+
+async::awaitable<result<create_reply>> client::create(time_point deadline, std::string path, std::string data,
+                                                      create_mode mode) {
+    request what;
+    what.what = request::kind::create;
+    what.path = std::move(path);
+    what.data = std::move(data);
+    what.mode = mode;
+    auto answer = co_await exchange(deadline, std::move(what));
+    if (!answer.outcome) {
+        co_return answer.outcome.error();
+    }
+    co_return create_reply{std::move(answer.data), answer.sent};
+}
+
+async::awaitable<result<void>> client::remove(time_point deadline, std::string path, std::int32_t expected_version) {
+    request what;
+    what.what = request::kind::remove;
+    what.path = std::move(path);
+    what.version = expected_version;
+    auto answer = co_await exchange(deadline, std::move(what));
+    co_return answer.outcome;
+}
+
+async::awaitable<result<void>> client::sync(time_point deadline, std::string path) {
+    request what;
+    what.what = request::kind::sync;
+    what.path = std::move(path);
+    auto answer = co_await exchange(deadline, std::move(what));
+    co_return answer.outcome;
+}
+
+async::awaitable<result<commit_reply>> client::commit(time_point deadline, transaction what,
+                                                      std::function<void(boot_time)> acknowledged) {
+    if (what.empty()) {
+        co_return commit_reply{};
+    }
+    request wanted;
+    wanted.what = request::kind::commit;
+    wanted.operations = what.operations();
+    auto answer = co_await exchange(deadline, std::move(wanted), std::move(acknowledged));
+    if (!answer.outcome) {
+        co_return answer.outcome.error();
+    }
+    co_return commit_reply{std::move(answer.stats), answer.sent};
+}
+
+}  // namespace pvc::zookeeper
