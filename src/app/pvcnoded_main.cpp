@@ -1,1 +1,170 @@
-int main() { return 0; }
+// pvcnoded: wires the real adapters to the daemon and runs it on one thread.
+#include "options.hpp"
+#include "pvcnoded/async/adapter/posix_process.hpp"
+#include "pvcnoded/async/adapter/real_loop.hpp"
+#include "pvcnoded/async/adapter/signal_source.hpp"
+#include "pvcnoded/async/adapter/thread_offload.hpp"
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/node/daemon.hpp"
+#include "pvcnoded/policy/startup_plan.hpp"
+#include "pvcnoded/services/adapter/file_log_output.hpp"
+#include "pvcnoded/services/adapter/linux_host.hpp"
+#include "pvcnoded/services/adapter/sd_notifier.hpp"
+#include "pvcnoded/services/adapter/systemctl.hpp"
+#include "pvcnoded/zookeeper/adapter/c_client.hpp"
+#include "standard_streams.hpp"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+namespace {
+
+using namespace pvc;
+
+std::optional<std::string> variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::string host_name() {
+    if (auto given = variable("PVCD_HOSTNAME")) {
+        return *given;
+    }
+    char name[256] = {};
+    if (gethostname(name, sizeof name - 1) != 0) {
+        return "localhost";
+    }
+    return name;
+}
+
+std::uint64_t seed() {
+    std::uint64_t value = 0;
+    if (getrandom(&value, sizeof value, 0) != static_cast<ssize_t>(sizeof value)) {
+        value = static_cast<std::uint64_t>(getpid());
+    }
+    return value;
+}
+
+bool has_watchdog_device() {
+    struct stat unused {};
+    return stat("/dev/watchdog", &unused) == 0 || stat("/dev/watchdog0", &unused) == 0;
+}
+
+config::loaded load_configuration() {
+    config::environment from;
+    from.config_file = variable("PVCD_CONFIG_FILE");
+    from.hostname = host_name();
+    if (from.config_file) {
+        app::say(STDOUT_FILENO, "Loading configuration from file \"" + *from.config_file + "\"");
+    }
+    config::host_facts facts;
+    facts.watchdog_device = has_watchdog_device();
+    return config::load_file(from, facts);
+}
+
+int check_configuration() {
+    const config::loaded loaded = load_configuration();
+    std::string remarks;
+    for (const auto& one : loaded.diagnostics) {
+        remarks += one.message() + '\n';
+    }
+    if (!loaded.config) {
+        app::print(STDERR_FILENO, remarks);
+        return loaded.missing_variable ? node::exit_status::environment : node::exit_status::configuration;
+    }
+    policy::node_functions wanted;
+    wanted.hypervisor = loaded.config->functions.hypervisor;
+    wanted.networking = loaded.config->functions.networking;
+    wanted.storage = loaded.config->functions.storage;
+    wanted.api = loaded.config->functions.api;
+    for (const auto& line : policy::missing_functions(wanted)) {
+        remarks += "warning: " + loaded.config->file + ": " + line + '\n';
+    }
+    app::print(STDERR_FILENO, remarks);
+    std::string settings;
+    for (const auto& [name, value] : config::effective_settings(*loaded.config)) {
+        settings += name + " = " + value + '\n';
+    }
+    app::print(STDOUT_FILENO, settings);
+    return node::exit_status::orderly;
+}
+
+// Signals to calls, until cancelled.
+async::awaitable<void> follow_signals(async::signal_source& signals, node::daemon& daemon) {
+    for (;;) {
+        const int number = co_await signals.next();
+        switch (number) {
+            case SIGHUP: daemon.reopen_logs(); break;
+            case SIGUSR1: daemon.log_tasks(); break;
+            default: daemon.request_stop(std::string("signal ") + sigabbrev_np(number)); break;
+        }
+    }
+}
+
+int run() {
+    random_source random(seed());
+    async::real_loop loop;
+    async::thread_offload pool(loop.context());
+    async::posix_process processes(loop.context(), loop.clock());
+    async::signal_source signals(loop.context());
+    services::systemctl manager(processes);
+    services::linux_host host(pool, loop.clock());
+    services::sd_notifier notifier(std::getenv("NOTIFY_SOCKET"));
+    zookeeper::c_connector zookeeper(loop.clock(), pool, random.split("zookeeper"), [&loop] { loop.check_pause(); });
+    const async::real_loop::pause_observer pauses(loop, [&](boot_time before) { zookeeper.on_pause(before); });
+
+    node::ports ports{.clock = loop.clock(),
+                      .pool = pool,
+                      .zookeeper = zookeeper,
+                      .services = manager,
+                      .host = host,
+                      .notifier = notifier,
+                      .random = random.split("daemon"),
+                      .load_configuration = load_configuration,
+                      .announce = [](const std::string& line) { app::say(STDOUT_FILENO, line); },
+                      .complain = [](const std::string& line) { app::say(STDERR_FILENO, line); },
+                      .open_log_file =
+                          [](const std::string& path) { return std::make_shared<services::file_log_output>(path); },
+                      .standard_output = std::make_shared<services::stdout_log_output>(STDOUT_FILENO),
+                      .standard_error = std::make_shared<services::stdout_log_output>(STDERR_FILENO),
+                      .standard_output_is_journal = app::is_journal(STDOUT_FILENO, std::getenv("JOURNAL_STREAM")),
+                      .loop_turns = [&loop] { return loop.turns(); },
+                      .schema_limit = variable("PVCD_SCHEMA_LIMIT")};
+    node::daemon daemon(ports);
+    int status = node::exit_status::environment;
+    loop.run("main", [&]() -> async::awaitable<void> {
+        co_await async::with_task_group("main", [&](async::task_group& group) -> async::awaitable<void> {
+            group.spawn("signals", [&] { return follow_signals(signals, daemon); });
+            status = co_await daemon.run();
+            group.cancel();
+        });
+    });
+    return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    app::repair_standard_streams();
+    async::ignore_broken_pipes();
+    const app::options options = app::parse_options({argv + 1, argv + argc});
+    if (!options.problem.empty()) {
+        app::print(STDERR_FILENO, options.problem + '\n');
+        return 2;
+    }
+    switch (options.what) {
+        case app::mode::help: app::print(STDOUT_FILENO, app::help_text()); return 0;
+        case app::mode::version: app::print(STDOUT_FILENO, app::version_text()); return 0;
+        case app::mode::check_configuration: return check_configuration();
+        case app::mode::run: break;
+    }
+    if (!variable("PVCD_CONFIG_FILE")) {
+        app::print(STDERR_FILENO, "PVCD_CONFIG_FILE is not set; it must name the configuration file\n");
+        return node::exit_status::environment;
+    }
+    return run();
+}

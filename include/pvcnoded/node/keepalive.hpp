@@ -1,0 +1,75 @@
+// The keepalive: heartbeat first and alone, figures after, in one more transaction. Fixed cadence; ticks never overlap;
+// missed ones coalesce. Lives as long as the session: it goes on during a hot schema update and during termination.
+// Specification: node-lifecycle.md 6, 3.2 (S8, S13), 4; zookeeper-schema.md 3.2.
+#pragma once
+
+#include "pvcnoded/node/session.hpp"
+#include "pvcnoded/policy/own_keys.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace pvc::node {
+
+class keepalive {
+public:
+    explicit keepalive(session& s);
+    keepalive(const keepalive&) = delete;
+    keepalive& operator=(const keepalive&) = delete;
+
+    // Ticks until cancelled. The first heartbeat is due one interval after the call, or at begin_run().
+    async::awaitable<void> run();
+    // S13: from now on heartbeats write `run` and figures are published; the first tick is due at once.
+    void begin_run();
+    // Figures stop and go on (hot schema update); the heartbeat is not touched.
+    void stop_figures();
+    void resume_figures();
+    // Called in each tick after its heartbeat was acknowledged, and after each tick.
+    std::function<async::awaitable<void>()> after_heartbeat;
+    std::function<void()> after_tick;
+    std::function<std::string()> cluster_details;  // the second log line, "" for none
+
+    // One more heartbeat and, if running, the figures: termination step 5, while run() is no longer ticking.
+    async::awaitable<void> last_tick();
+    // Makes run() stop ticking without ending the task.
+    void hold() { held_ = true; }
+
+    // For the watchdog: true if the present tick runs beyond the time at which the next one was due.
+    [[nodiscard]] bool is_stuck() const;
+    // Suspends until a heartbeat that wrote `run` was acknowledged.
+    [[nodiscard]] bool is_running() const { return wrote_run_; }
+    async::wakeup ran;  // notified when is_running() becomes true
+
+private:
+    async::awaitable<void> tick();
+    async::awaitable<bool> heartbeat();
+    async::awaitable<bool> repair_record(const failure& error, time_point deadline, bool& known_missing);
+    async::awaitable<void> figures(time_point deadline);
+    async::awaitable<void> read_repairs(time_point deadline);
+    [[nodiscard]] std::vector<model::key_value> wanted_figures();
+    void acknowledged(boot_time sent);
+    async::awaitable<void> note_heartbeat();
+    void log_tick(wall_time started, duration took);
+
+    session& session_;
+    async::wakeup wake_;
+    std::unique_ptr<zookeeper::watched> daemon_state_;
+    policy::own_keys own_keys_;
+    time_point next_{};
+    bool in_tick_ = false;
+    bool figures_on_ = false;
+    bool begin_ = false;
+    bool held_ = false;
+    bool wrote_run_ = false;
+    bool keepalive_missing_ = false;
+    bool self_reset_missing_ = false;
+    bool note_failed_ = false;
+    std::int32_t expected_version_ = -1;  // of the keepalive, if nobody else writes it
+    std::uint64_t missed_ = 0;
+    std::int64_t used_mib_ = 0;
+    std::int64_t free_mib_ = 0;
+    double load_ = 0;
+};
+
+}  // namespace pvc::node

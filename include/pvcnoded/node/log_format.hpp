@@ -1,0 +1,28 @@
+// A log record as the bytes of a sink: the reference's prompts, dates and colours.
+// Specification: config.md 5.6, zookeeper-schema.md 11.
+#pragma once
+
+#include "pvcnoded/base/log_record.hpp"
+
+#include <string>
+
+namespace pvc::node {
+
+struct log_style {
+    bool colours = false;
+    bool dates = false;
+    bool journal = false;  // "<N>" in front of every line, for a stream that goes to the journal
+};
+
+// One line without its newline: [<N>][colour]<prompt>[reset][date ][prefix - ]text. A text of several lines gives several
+// lines, each with the whole front.
+[[nodiscard]] std::string format_record(const log_record& record, const log_style& style);
+
+// The line that is shipped to ZooKeeper: always dated (without `dates` the date stands in front of everything), with the
+// daemon's tag from schema version 11 on.
+[[nodiscard]] std::string format_shipped(const log_record& record, const log_style& style, int schema_version);
+
+// "2026/01/31 23:59:59.123456 ", local time.
+[[nodiscard]] std::string date_text(wall_time when);
+
+}  // namespace pvc::node

@@ -1,0 +1,39 @@
+// One ZooKeeper session as the actors see it: the client, its watches and locks, the active key table. Whatever acts on
+// the session's authority lives in a scope that ends with it (architecture.md rule 3).
+#pragma once
+
+#include "pvcnoded/model/schema.hpp"
+#include "pvcnoded/node/node_context.hpp"
+#include "pvcnoded/zookeeper/client.hpp"
+#include "pvcnoded/zookeeper/lock.hpp"
+#include "pvcnoded/zookeeper/watch_set.hpp"
+
+#include <string>
+
+namespace pvc::node {
+
+// A single request that is not on the heartbeat's path.
+inline constexpr duration request_limit = std::chrono::seconds(5);
+
+struct session {
+    session(node_context& owner, zookeeper::client& connection)
+        : node(owner),
+          zk(connection),
+          watches(connection, owner.clock()),
+          locks(connection, watches, owner.clock(), owner.port.random.split("locks"), owner.self(), owner.machine.pid,
+                owner.log),
+          table(*model::schema::of(0)) {}
+
+    node_context& node;
+    zookeeper::client& zk;
+    zookeeper::watch_set watches;
+    zookeeper::lock_service locks;
+    model::schema table;
+
+    [[nodiscard]] time_point limit(duration time = request_limit) const { return node.clock().now() + time; }
+    [[nodiscard]] std::string own(std::string_view suffix = {}) const {
+        return model::node_path(node.self(), suffix);
+    }
+};
+
+}  // namespace pvc::node

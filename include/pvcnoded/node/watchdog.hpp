@@ -1,0 +1,19 @@
+// Feeds the supervisor's watchdog: a ping every 10 s proves that the loop turned and that the keepalive task ran its last
+// due tick, connected or not. Never from a server's answer. Specification: config.md 7.2, runtime-design.md 9.6.
+#pragma once
+
+#include "pvcnoded/node/node_context.hpp"
+
+#include <chrono>
+#include <functional>
+
+namespace pvc::node {
+
+// The supervisor's limit once the configuration is read: fence_intervals x keepalive_interval, 30 to 60 s; 60 s without
+// fencing.
+[[nodiscard]] std::chrono::seconds watchdog_limit(const policy::intervals& times);
+
+// Pings until cancelled. `is_stuck`: the keepalive runs beyond its time.
+async::awaitable<void> feed_watchdog(ports& port, std::function<bool()> is_stuck);
+
+}  // namespace pvc::node

@@ -1,0 +1,36 @@
+// The heartbeat and its cadence (node-lifecycle.md 2.1, 3.2 S8, 4, 6.1).
+#pragma once
+
+#include "pvcnoded/base/clock.hpp"
+#include "pvcnoded/model/states.hpp"
+
+#include <optional>
+
+namespace pvc::policy {
+
+// What a heartbeat does to own daemonstate.
+struct heartbeat_view {
+    std::optional<model::daemon_state> stored;  // as last read; empty: missing or an unknown word
+    bool started = false;                       // S13 reached; between S8 and S13 the keepalive goes alone
+    bool terminating = false;
+    bool fence_cleanup_done = false;  // see heartbeat_plan::needs_fence_cleanup
+};
+
+struct heartbeat_plan {
+    // Written in the same transaction, conditionally on the version read; empty: daemonstate is not touched.
+    std::optional<model::daemon_state> write_state;
+    // A running daemon finds itself `fenced`: it was declared off, yet is alive. Until local domains that others may
+    // have started are destroyed, heartbeats do not write `run` (node-lifecycle.md 4, last row).
+    bool needs_fence_cleanup = false;
+};
+
+[[nodiscard]] heartbeat_plan plan_heartbeat(const heartbeat_view& view);
+
+// The next point of the fixed cadence start, start + interval, … that lies after `now`: missed ticks coalesce into one.
+// `interval` > 0. Before `start` it is `start`.
+[[nodiscard]] time_point next_tick(time_point start, duration interval, time_point now);
+
+// Age of the last acknowledged heartbeat: since it was sent, on the boot-time clock; never negative.
+[[nodiscard]] duration heartbeat_age(boot_time sent, boot_time now);
+
+}  // namespace pvc::policy

@@ -1,0 +1,56 @@
+#include "pvcnoded/config/diagnostics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pvc::config {
+
+std::string diagnostic::located() const {
+    if (line > 0) {
+        return fmt::format("{}:{}: {}", file, line, text);
+    }
+    return fmt::format("{}: {}", file, text);
+}
+
+std::string diagnostic::message() const {
+    return level == severity::fatal ? located() : "warning: " + located();
+}
+
+void diagnostics::add(severity level, int line, std::string text) {
+    all_.emplace(line, diagnostic{level, file_, line, std::move(text)});
+}
+
+bool diagnostics::has_fatal() const {
+    return std::ranges::any_of(all_, [](const auto& each) { return each.second.level == severity::fatal; });
+}
+
+std::vector<diagnostic> diagnostics::take() {
+    std::vector<diagnostic> out;
+    out.reserve(all_.size());
+    for (auto& [line, each] : all_) {
+        out.push_back(std::move(each));
+    }
+    all_.clear();
+    return out;
+}
+
+std::string printable(std::string_view text) {
+    constexpr std::size_t longest = 80;
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const bool starts_a_character = (byte & 0xc0) != 0x80;
+        if (i >= longest && starts_a_character) {
+            return out + "...";
+        }
+        if (byte < 0x20 || byte == 0x7f) {
+            out += fmt::format("\\x{:02x}", byte);
+        } else {
+            out += text[i];
+        }
+    }
+    return out;
+}
+
+}  // namespace pvc::config

@@ -1,0 +1,55 @@
+// libyaml's event interface without C types: the only user of yaml.h is the .cpp. Also the check of the encoding, which
+// libyaml does without naming a line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pvc::config {
+
+// Offset of the first byte that is not part of well-formed UTF-8 (RFC 3629: no surrogates, nothing overlong).
+[[nodiscard]] std::optional<std::size_t> first_invalid_utf8(std::string_view text);
+
+enum class yaml_event_kind : std::uint8_t {
+    stream_start,
+    stream_end,
+    document_start,
+    document_end,
+    alias,
+    scalar,
+    sequence_start,
+    sequence_end,
+    mapping_start,
+    mapping_end,
+};
+
+class yaml_events {
+public:
+    // `text` is UTF-8 without a mark and outlives this object.
+    explicit yaml_events(std::string_view text);
+    ~yaml_events();
+    yaml_events(const yaml_events&) = delete;
+    yaml_events& operator=(const yaml_events&) = delete;
+
+    // Moves on to the next event; false at the first problem, which stays.
+    [[nodiscard]] bool next();
+
+    [[nodiscard]] int line() const;             // from 1, of the event's start or of the problem
+    [[nodiscard]] std::string problem() const;  // libyaml's words; they never quote the text
+
+    [[nodiscard]] yaml_event_kind type() const;
+    [[nodiscard]] std::string anchor() const;  // also the name in an alias; "" if none
+    [[nodiscard]] std::string tag() const;     // "" if none
+    [[nodiscard]] std::string text() const;    // of a scalar
+    [[nodiscard]] bool is_plain() const;       // a scalar that is neither quoted nor a block
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace pvc::config

@@ -1,0 +1,88 @@
+#include "pvcnoded/model/json_text.hpp"
+
+#include "pvcnoded/base/text.hpp"
+#include "utf8.hpp"
+
+#include <cmath>
+
+namespace pvc::model {
+
+namespace {
+
+void append_unit(std::string& out, unsigned unit) {
+    static constexpr std::string_view hexadecimal = "0123456789abcdef";
+    out += "\\u";
+    for (const unsigned shift : {12U, 8U, 4U, 0U}) {
+        out += hexadecimal[(unit >> shift) & 0xfU];
+    }
+}
+
+void append_escaped(std::string& out, char32_t code) {
+    switch (code) {
+        case '"': out += "\\\""; return;
+        case '\\': out += "\\\\"; return;
+        case '\n': out += "\\n"; return;
+        case '\r': out += "\\r"; return;
+        case '\t': out += "\\t"; return;
+        case '\b': out += "\\b"; return;
+        case '\f': out += "\\f"; return;
+        default: break;
+    }
+    if (code >= 0x20 && code < 0x80) {
+        out += static_cast<char>(code);
+    } else if (code < 0x10000) {
+        append_unit(out, static_cast<unsigned>(code));
+    } else {
+        const auto rest = static_cast<unsigned>(code - 0x10000);
+        append_unit(out, 0xd800U + (rest >> 10U));
+        append_unit(out, 0xdc00U + (rest & 0x3ffU));
+    }
+}
+
+void append_separator(std::string& out) {
+    if (!out.empty()) {
+        out += ", ";
+    }
+}
+
+}  // namespace
+
+std::string json_string(std::string_view text) {
+    std::string out = "\"";
+    while (!text.empty()) {
+        const auto character = decode_utf8(text);
+        append_escaped(out, character.code);
+        text.remove_prefix(character.bytes);
+    }
+    return out += '"';
+}
+
+std::string json_number(double value) {
+    return std::isfinite(value) ? float_text(value) : "null";
+}
+
+json_object& json_object::add(std::string_view name, std::string_view text) {
+    return add_raw(name, json_string(text));
+}
+
+json_object& json_object::add(std::string_view name, std::int64_t value) {
+    return add_raw(name, std::to_string(value));
+}
+
+json_object& json_object::add(std::string_view name, double value) {
+    return add_raw(name, json_number(value));
+}
+
+json_object& json_object::add_raw(std::string_view name, std::string_view json) {
+    append_separator(members_);
+    members_.append(json_string(name)).append(": ").append(json);
+    return *this;
+}
+
+json_array& json_array::add_raw(std::string_view json) {
+    append_separator(items_);
+    items_ += json;
+    return *this;
+}
+
+}  // namespace pvc::model

@@ -1,0 +1,19 @@
+// Decoding of UTF-8, one character at a time (private to the layer).
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace pvc::model {
+
+struct utf8_character {
+    char32_t code = 0xfffd;
+    std::size_t bytes = 1;  // a malformed sequence consumes one byte
+    bool valid = false;
+};
+
+// The character at the beginning of a text that is not empty. Overlong forms, surrogates and codes above U+10FFFF are
+// malformed.
+[[nodiscard]] utf8_character decode_utf8(std::string_view text);
+
+}  // namespace pvc::model

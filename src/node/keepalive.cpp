@@ -1,0 +1,367 @@
+#include "pvcnoded/node/keepalive.hpp"
+
+#include "pvcnoded/model/node_payloads.hpp"
+#include "pvcnoded/model/scalar.hpp"
+#include "pvcnoded/model/system_figures.hpp"
+#include "pvcnoded/node/registration.hpp"
+#include "pvcnoded/policy/keepalive_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr duration heartbeat_limit = 2s;
+constexpr duration stuck_slack = 5s;
+
+}  // namespace
+
+keepalive::keepalive(session& s) : session_(s) {
+    daemon_state_ = s.watches.add(s.own("/daemonstate"), zookeeper::watch_kind::data, wake_);
+}
+
+void keepalive::begin_run() {
+    begin_ = true;
+    figures_on_ = true;
+    session_.node.started = true;
+    own_keys_.forget();
+    wake_.notify();
+}
+
+void keepalive::stop_figures() {
+    figures_on_ = false;
+}
+
+void keepalive::resume_figures() {
+    figures_on_ = session_.node.started;
+    own_keys_.forget();
+}
+
+bool keepalive::is_stuck() const {
+    return in_tick_ && session_.node.clock().now() > next_ + stuck_slack;
+}
+
+async::awaitable<void> keepalive::run() {
+    auto& clock = session_.node.clock();
+    const duration interval = session_.node.times.keepalive;
+    time_point cadence = clock.now() + interval;
+    if (session_.node.started) {
+        begin_ = true;  // a new session of a running daemon: check in at once
+        figures_on_ = true;
+    }
+    next_ = cadence;
+    for (;;) {
+        const bool begins = std::exchange(begin_, false);
+        if (begins) {
+            cadence = clock.now();
+            next_ = cadence;
+        }
+        // Declared dead (or fenced): check in now, the fencer is counting.
+        const auto stored = model::parse_daemon_state(daemon_state_->data());
+        const bool urgent = daemon_state_->known() && session_.node.started && wrote_run_ &&
+                            !session_.node.stopping.value() &&
+                            (stored == model::daemon_state::dead || stored == model::daemon_state::fenced);
+        if (!held_ && (begins || urgent || clock.now() >= next_)) {
+            in_tick_ = true;
+            co_await tick();
+            in_tick_ = false;
+            next_ = policy::next_tick(cadence, interval, clock.now());
+            if (urgent) {
+                // Should the state still say so (somebody keeps writing it), the next attempt waits for the cadence.
+                co_await async::sleep_until(clock, std::min(next_, clock.now() + 1s), "the next tick");
+            }
+            continue;
+        }
+        const bool notified = co_await wake_.wait_until(clock, next_, "the next tick");
+        ignore(result<bool>(notified), "either way it is time to look again");
+    }
+}
+
+async::awaitable<void> keepalive::last_tick() {
+    const bool acknowledged = co_await heartbeat();
+    if (acknowledged && figures_on_) {
+        co_await figures(session_.limit());
+    }
+}
+
+void keepalive::acknowledged(boot_time sent) {
+    auto& last = session_.node.heartbeat_sent;
+    if (!last || sent > *last) {
+        last = sent;
+    }
+}
+
+async::awaitable<void> keepalive::note_heartbeat() {
+    heartbeat_note note;
+    note.boot_id = session_.node.machine.boot_id;
+    note.boot_ns = session_.node.heartbeat_sent->time_since_epoch().count();
+    note.mzxid = session_.node.heartbeat_id;
+    note.role = std::string(model::to_text(session_.node.role));
+    auto written = co_await session_.node.port.host.replace_file(heartbeat_note_path(session_.node), to_text(note));
+    if (!written && !note_failed_) {
+        session_.node.log.warning("cannot note the heartbeat, going on without: " + written.error().text());
+    }
+    note_failed_ = !written;
+}
+
+// What to do about a key of the heartbeat that is not there. True: try again.
+async::awaitable<bool> keepalive::repair_record(const failure& error, time_point deadline, bool& known_missing) {
+    auto record = co_await session_.zk.exists(deadline, session_.own());
+    if (!record) {
+        if (record.error().code() == errc::not_found) {
+            // Nobody can fence an entry that is not there; it is created anew at the next start only.
+            session_.node.log.error("the entry of this node, " + session_.own() +
+                                    ", was deleted: it is created again when the daemon is restarted");
+        }
+        co_return false;
+    }
+    known_missing = error.code() == errc::not_found;
+    co_return true;
+}
+
+async::awaitable<bool> keepalive::heartbeat() {
+    node_context& node = session_.node;
+    const time_point deadline = session_.limit(heartbeat_limit);
+    std::optional<model::daemon_state> stored = model::parse_daemon_state(daemon_state_->data());
+    std::int32_t version = daemon_state_->stat().version;
+    if (!daemon_state_->known()) {
+        auto read = co_await session_.zk.get(deadline, session_.own("/daemonstate"));
+        if (read) {
+            stored = model::parse_daemon_state(read->data);
+            version = read->stat.version;
+        }
+    }
+    while (node.clock().now() < deadline) {
+        policy::heartbeat_view view;
+        view.stored = stored;
+        view.started = node.started;
+        view.terminating = node.stopping.value();
+        view.fence_cleanup_done = true;  // without the hypervisor function there is no domain to destroy
+        const auto plan = policy::plan_heartbeat(view);
+        zookeeper::transaction beat;
+        if (plan.write_state) {
+            beat.set(session_.own("/daemonstate"), std::string(model::to_text(*plan.write_state)), version);
+        }
+        const std::string now = std::to_string(unix_seconds(node.clock().wall_now()));
+        const std::string lease = model::self_reset_text(std::nullopt);
+        if (keepalive_missing_) {
+            beat.create(session_.own("/keepalive"), now);
+        } else {
+            beat.overwrite(session_.own("/keepalive"), now);
+        }
+        if (self_reset_missing_) {
+            beat.create(session_.own("/selfreset"), lease);
+        } else {
+            beat.overwrite(session_.own("/selfreset"), lease);
+        }
+        const std::size_t at = plan.write_state ? 1 : 0;
+        const bool created = keepalive_missing_;
+        auto done = co_await session_.zk.commit(deadline, std::move(beat), [this](boot_time sent) { acknowledged(sent); });
+        if (done) {
+            if (!created) {
+                const auto& stat = done->stats[at];
+                if (expected_version_ >= 0 && stat.version != expected_version_) {
+                    node.log.error("somebody else writes " + session_.own("/keepalive") +
+                                   ": is a daemon with this name running on another host?");
+                }
+                expected_version_ = stat.version + 1;
+                node.heartbeat_id = stat.mzxid;
+            } else {
+                expected_version_ = 1;
+            }
+            keepalive_missing_ = self_reset_missing_ = false;
+            const bool is_run = plan.write_state == model::daemon_state::run ||
+                                (node.started && stored == model::daemon_state::run);
+            if (is_run && !wrote_run_) {
+                wrote_run_ = true;
+                ran.notify();
+            }
+            co_return true;
+        }
+        const failure& error = done.error();
+        if (error.subject() == session_.own("/daemonstate") &&
+            (error.code() == errc::version_conflict || error.code() == errc::not_found)) {
+            auto read = co_await session_.zk.get(deadline, session_.own("/daemonstate"));
+            if (read) {
+                stored = model::parse_daemon_state(read->data);
+                version = read->stat.version;
+                continue;
+            }
+            if (read.error().code() == errc::not_found) {
+                auto again = co_await session_.zk.create(deadline, session_.own("/daemonstate"), "");
+                if (again) {
+                    node.log.warning("recreated " + session_.own("/daemonstate") + ", which somebody had deleted");
+                    stored.reset();
+                    version = 0;
+                    continue;
+                }
+                bool unused = false;
+                co_await repair_record(read.error(), deadline, unused);
+            }
+            break;
+        }
+        if (error.code() == errc::not_found || error.code() == errc::already_exists) {
+            bool& missing =
+                error.subject() == session_.own("/keepalive") ? keepalive_missing_ : self_reset_missing_;
+            expected_version_ = -1;
+            const bool again = co_await repair_record(error, deadline, missing);
+            if (again) {
+                continue;
+            }
+            break;
+        }
+        if (error.code() == errc::outcome_unknown) {
+            expected_version_ = -1;
+        }
+        break;
+    }
+    co_return false;
+}
+
+std::vector<model::key_value> keepalive::wanted_figures() {
+    node_context& node = session_.node;
+    auto wanted = constant_keys(session_);
+    const auto add = [&](std::string_view suffix, std::string value) {
+        wanted.push_back({session_.own(suffix), std::move(value)});
+    };
+    auto meminfo = node.port.host.meminfo();
+    const auto memory = meminfo ? model::parse_memory_info(*meminfo) : std::nullopt;
+    if (memory) {
+        const auto figures = model::figures_of(*memory, session_.table.version());
+        used_mib_ = figures.used_mib;
+        free_mib_ = figures.free_mib;
+        add("/memtotal", std::to_string(figures.total_mib));
+        add("/memused", std::to_string(figures.used_mib));
+        add("/memfree", std::to_string(figures.free_mib));
+    }
+    auto loadavg = node.port.host.loadavg();
+    const auto load = loadavg ? model::parse_load_average(*loadavg) : std::nullopt;
+    if (load) {
+        load_ = *load;
+        add("/cpuload", model::cpu_load_text(*load));
+    }
+    return wanted;
+}
+
+async::awaitable<void> keepalive::read_repairs(time_point deadline) {
+    const auto paths = own_keys_.repairs();
+    co_await async::with_task_group("own keys", [&](async::task_group& group) -> async::awaitable<void> {
+        for (const auto& path : paths) {
+            group.spawn(path, [this, path, deadline]() -> async::awaitable<void> {
+                auto read = co_await session_.zk.get(deadline, path);
+                if (read) {
+                    own_keys_.learned(path, read->data, read->stat.version);
+                } else if (read.error().code() == errc::not_found) {
+                    own_keys_.missing(path);
+                }
+            });
+        }
+        co_return;
+    });
+}
+
+async::awaitable<void> keepalive::figures(time_point deadline) {
+    const auto wanted = wanted_figures();
+    if (!own_keys_.repairs().empty()) {
+        co_await read_repairs(deadline);
+    }
+    auto plan = own_keys_.plan(wanted);
+    if (!own_keys_.repairs().empty() && plan.creates.empty() && plan.sets.empty() && plan.checks.empty()) {
+        co_await read_repairs(deadline);  // the first tick of a session: nothing was known yet
+        plan = own_keys_.plan(wanted);
+    }
+    // A refused key is left out and the rest sent again: every key at most once, and never endlessly.
+    for (std::size_t attempt = 0; attempt <= wanted.size(); ++attempt) {
+        zookeeper::transaction write;
+        for (const auto& key : plan.creates) {
+            write.create(key.path, key.value);
+        }
+        for (const auto& key : plan.sets) {
+            write.overwrite(key.path, key.value);
+        }
+        for (const auto& key : plan.checks) {
+            write.check(key.path, key.version);
+        }
+        if (write.empty()) {
+            co_return;
+        }
+        auto done = co_await session_.zk.commit(deadline, std::move(write));
+        if (done) {
+            std::vector<std::int32_t> versions;
+            for (std::size_t i = 0; i < plan.sets.size(); ++i) {
+                versions.push_back(done->stats[plan.creates.size() + i].version);
+            }
+            own_keys_.committed(plan, versions);
+            co_return;
+        }
+        const failure& error = done.error();
+        if (error.code() == errc::version_conflict || error.code() == errc::not_found ||
+            error.code() == errc::already_exists) {
+            session_.node.log.warning(own_keys_.failed(error.subject()));
+            plan = own_keys_.plan(wanted);
+            continue;
+        }
+        own_keys_.forget();
+        session_.node.log.warning("the node's figures were not written: " + error.text());
+        co_return;
+    }
+}
+
+void keepalive::log_tick(wall_time started, duration took) {
+    const auto& logging = session_.node.config->logging;
+    if (!logging.keepalives) {
+        return;
+    }
+    const double seconds = std::chrono::duration<double>(took).count();
+    std::string date = date_text(started);
+    date.resize(19);
+    session_.node.log.write(log_level::tick,
+                            fmt::format("{} keepalive @ {} [{}] in {:.2f} seconds", session_.node.self(), date,
+                                        model::to_text(session_.node.role), seconds),
+                            {});
+    if (logging.cluster_details) {
+        session_.node.log.write(
+            log_level::tick,
+            fmt::format("Maintenance: {}, health: N/A, VMs: 0, OSDs: 0, load: {}, memory [MiB]: used {}, free {}",
+                        model::boolean_text(session_.node.maintenance), model::cpu_load_text(load_), used_mib_,
+                        free_mib_),
+            {});
+    }
+}
+
+async::awaitable<void> keepalive::tick() {
+    auto& clock = session_.node.clock();
+    const time_point start = clock.now();
+    const wall_time started = clock.wall_now();
+    const duration interval = session_.node.times.keepalive;
+    const bool acknowledged = co_await heartbeat();
+    if (!acknowledged) {
+        ++missed_;
+        session_.node.log.warning(fmt::format("heartbeat missed ({} in a row): {}", missed_,
+                                              session_.zk.is_connected() ? "not acknowledged within 2 s"
+                                                                         : "no connection to ZooKeeper"));
+    } else if (missed_ != 0) {
+        session_.node.log.info(fmt::format("heartbeat acknowledged again after {} missed", missed_));
+        missed_ = 0;
+    }
+    if (acknowledged) {
+        co_await note_heartbeat();
+    }
+    if (figures_on_ && acknowledged) {
+        co_await figures(start + std::max<duration>(interval - 1s, 1s));
+        log_tick(started, clock.now() - start);
+    }
+    if (acknowledged && after_heartbeat) {
+        co_await after_heartbeat();
+    }
+    if (after_tick) {
+        after_tick();
+    }
+}
+
+}  // namespace pvc::node

@@ -1,0 +1,140 @@
+#include "pvcnoded/node/peers.hpp"
+
+#include "pvcnoded/async/task_group.hpp"
+
+#include <algorithm>
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+
+peers::peers(session& s, async::wakeup& changed) : session_(s), changed_(changed) {
+    list_ = s.watches.add(std::string(model::key_path::nodes), zookeeper::watch_kind::children, events_);
+}
+
+void peers::follow_list() {
+    if (list_->changes() == list_changes_) {
+        return;
+    }
+    list_changes_ = list_->changes();
+    const auto& names = list_->names();
+    std::erase_if(peers_, [&](const auto& entry) {
+        const bool gone = std::ranges::find(names, entry.first) == names.end();
+        if (gone) {
+            session_.node.log.info("node " + entry.first + " was removed from the cluster");
+        }
+        return gone;
+    });
+    const time_point now = session_.node.clock().now();
+    for (const auto& name : names) {
+        if (name == session_.node.self() || peers_.contains(name)) {
+            continue;
+        }
+        peer& added = peers_[name];
+        using zookeeper::watch_kind;
+        added.mode = session_.watches.add(model::node_path(name), watch_kind::data, events_);
+        added.daemon = session_.watches.add(model::node_path(name, "/daemonstate"), watch_kind::data, events_);
+        added.router = session_.watches.add(model::node_path(name, "/routerstate"), watch_kind::data, events_);
+        added.heartbeat.connected(now);
+        added.cadence.emplace(session_.node.times.keepalive);
+        added.state_since = now;
+        added.last_run = now;
+    }
+}
+
+void peers::follow_states() {
+    const time_point now = session_.node.clock().now();
+    for (auto& [name, peer] : peers_) {
+        if (peer.daemon->changes() != peer.daemon_changes) {
+            const bool first = peer.daemon_changes == 0;
+            peer.daemon_changes = peer.daemon->changes();
+            peer.state_since = now;
+            if (!first) {
+                session_.node.log.info("node " + name + " is now in state " +
+                                       (peer.daemon->present() ? peer.daemon->data() : std::string("unknown")));
+            }
+        }
+        if (model::daemon_state_or_fallback(peer.daemon->data()) == model::daemon_state::run) {
+            peer.last_run = now;
+        }
+    }
+}
+
+async::awaitable<void> peers::run() {
+    for (;;) {
+        follow_list();
+        follow_states();
+        changed_.notify();
+        co_await events_.wait(async::wait_note::work("changes of other nodes"));
+    }
+}
+
+async::awaitable<void> peers::read_heartbeats() {
+    follow_states();
+    co_await async::with_task_group("heartbeats", [&](async::task_group& group) -> async::awaitable<void> {
+        for (const auto& entry : peers_) {
+            const std::string name = entry.first;
+            group.spawn(name, [this, name]() -> async::awaitable<void> {
+                auto& clock = session_.node.clock();
+                const time_point sent = clock.now();
+                auto stat = co_await session_.zk.exists(sent + policy::peer_read_limit,
+                                                        model::node_path(name, "/keepalive"));
+                const auto found = peers_.find(name);
+                if (found == peers_.end() || (!stat && stat.error().code() != errc::not_found)) {
+                    co_return;
+                }
+                peer& seen = found->second;
+                const auto id = stat ? std::optional(stat->stat.mzxid) : std::nullopt;
+                if (!seen.heartbeat.observe(id, sent, clock.now()) || !stat) {
+                    co_return;
+                }
+                if (model::daemon_state_or_fallback(seen.daemon->data()) != model::daemon_state::run) {
+                    seen.cadence->restart();
+                    co_return;
+                }
+                const auto mean = seen.cadence->observe(stat->stat.version, clock.now());
+                if (mean) {
+                    session_.node.log.warning(policy::cadence_warning(name, *mean, session_.node.times.keepalive));
+                }
+            });
+        }
+        co_return;
+    });
+}
+
+std::vector<policy::coordinator_peer> peers::coordinators() const {
+    const time_point now = session_.node.clock().now();
+    std::vector<policy::coordinator_peer> all;
+    for (const auto& [name, peer] : peers_) {
+        if (model::parse_daemon_mode(peer.mode->data()) != model::daemon_mode::coordinator) {
+            continue;
+        }
+        policy::coordinator_peer view;
+        view.name = name;
+        view.daemon = model::daemon_state_or_fallback(peer.daemon->data());
+        view.router = model::router_state_or_fallback(peer.router->data());
+        view.keepalive_unchanged_for = peer.heartbeat.unchanged_for(now);
+        const bool is_stopped =
+            view.daemon == model::daemon_state::stop || view.daemon == model::daemon_state::fenced;
+        view.stopped_for = is_stopped ? now - peer.state_since : duration::zero();
+        view.not_run_for = view.daemon == model::daemon_state::run ? duration::zero() : now - peer.last_run;
+        all.push_back(std::move(view));
+    }
+    return all;
+}
+
+std::optional<model::daemon_state> peers::daemon_state(const std::string& name) const {
+    const auto found = peers_.find(name);
+    if (found == peers_.end()) {
+        return std::nullopt;
+    }
+    return model::daemon_state_or_fallback(found->second.daemon->data());
+}
+
+bool peers::known() const {
+    return list_->known() && std::ranges::all_of(peers_, [](const auto& entry) {
+        return entry.second.mode->known() && entry.second.daemon->known() && entry.second.router->known();
+    });
+}
+
+}  // namespace pvc::node

@@ -1,0 +1,185 @@
+// Start-up phases S0 to S5: everything before ZooKeeper.
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/node/daemon.hpp"
+#include "pvcnoded/node/log_shipper.hpp"
+#include "pvcnoded/node/watchdog.hpp"
+#include "pvcnoded/policy/schema_rules.hpp"
+#include "pvcnoded/services/unit_readiness.hpp"
+
+#include <fmt/format.h>
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr duration open_limit = 5s;
+}
+
+std::optional<daemon::verdict> daemon::load_configuration() {
+    config::loaded loaded = port_.load_configuration();
+    if (!loaded.config) {
+        for (const auto& problem : loaded.diagnostics) {
+            port_.complain(problem.message());
+        }
+        return verdict{next_step::leave,
+                       loaded.missing_variable ? exit_status::environment : exit_status::configuration,
+                       "the configuration is not valid"};
+    }
+    const auto& functions = loaded.config->functions;
+    policy::node_functions wanted;
+    wanted.hypervisor = functions.hypervisor;
+    wanted.networking = functions.networking;
+    wanted.storage = functions.storage;
+    wanted.api = functions.api;
+    const auto not_built = policy::missing_functions(wanted);
+    if (!not_built.empty()) {
+        for (const auto& line : not_built) {
+            port_.complain(loaded.config->file + ": " + line);
+        }
+        return verdict{next_step::leave, exit_status::configuration, "enabled functions are not built"};
+    }
+    auto limit = policy::parse_schema_limit(
+        port_.schema_limit ? std::optional<std::string_view>(*port_.schema_limit) : std::nullopt);
+    if (!limit) {
+        port_.complain("PVCD_SCHEMA_LIMIT: " + limit.error().text());
+        return verdict{next_step::leave, exit_status::configuration, "PVCD_SCHEMA_LIMIT is not valid"};
+    }
+    context_.schema_limit = *limit;
+    adopt_configuration(std::move(loaded));
+    return std::nullopt;
+}
+
+void daemon::adopt_configuration(config::loaded loaded) {
+    context_.config = std::make_shared<const config::node_config>(*std::move(loaded.config));
+    remarks_ = std::move(loaded.diagnostics);
+    context_.machine = port_.host.facts();
+    context_.mode = context_.config->mode == config::node_mode::coordinator ? model::daemon_mode::coordinator
+                                                                           : model::daemon_mode::hypervisor;
+    context_.times.keepalive = context_.config->keepalive_interval;
+    context_.times.fence = context_.config->fence_intervals;
+    context_.times.suicide = context_.config->suicide_intervals;
+    context_.role = context_.mode == model::daemon_mode::coordinator ? model::router_state::secondary
+                                                                     : model::router_state::client;
+    port_.notifier.send(fmt::format(
+        "WATCHDOG_USEC={}", std::chrono::duration_cast<std::chrono::microseconds>(watchdog_limit(context_.times)).count()));
+}
+
+async::awaitable<result<void>> daemon::make_directories() {
+    const auto plan = policy::directories_to_create(context_.config->directories.dynamic, context_.config->directories.log);
+    result<void> outcome;
+    // In the order of the plan: parents first.
+    for (const auto& directory : plan) {
+        auto made = co_await port_.host.make_directory(directory.path, directory.mode, directory.owner);
+        if (!made && outcome) {
+            outcome = std::move(made).error().during("creating directories");
+        }
+    }
+    co_return outcome;
+}
+
+result<void> daemon::take_lock_file() {
+    if (lock_file_) {
+        return {};
+    }
+    const std::string path = context_.config->directories.dynamic + "/pvcnoded.lock";
+    auto taken = port_.host.lock(path);
+    if (!taken) {
+        if (taken.error().code() == errc::refused) {
+            return failure(errc::refused, path, "pvcnoded is already running as process " + taken.error().cause());
+        }
+        return taken.error();
+    }
+    lock_file_ = *std::move(taken);
+    return {};
+}
+
+async::awaitable<result<void>> daemon::open_logs(async::task_group& scope) {
+    const auto& logging = context_.config->logging;
+    log_hub::outputs wanted;
+    wanted.debug = context_.config->debug;
+    wanted.standard_style = {logging.colours, logging.dates, port_.standard_output_is_journal};
+    wanted.file_style = {logging.colours, logging.dates, false};
+    if (logging.stdout_) {
+        wanted.standard = port_.standard_output;
+    }
+    if (logging.file) {
+        const std::string path = context_.config->directories.log + "/pvc.log";
+        wanted.file = port_.open_log_file(path);
+        auto opened = co_await port_.pool.run<bool>(port_.clock, port_.clock.now() + open_limit, path,
+                                                    [file = wanted.file]() -> result<bool> {
+                                                        auto done = file->reopen();
+                                                        return done ? result<bool>(true) : result<bool>(done.error());
+                                                    });
+        if (!opened) {
+            co_return std::move(opened).error().during("opening the log file");
+        }
+    }
+    if (!logging.stdout_ && !logging.file && !logging.zookeeper) {
+        wanted.errors = port_.standard_error;
+    }
+    log_.configure(std::move(wanted), scope);
+    log_.state(fmt::format("pvcnoded starts on {} ({}, {}, kernel {}, {} CPUs)", context_.self(), context_.config->fqdn,
+                           config::mode_text(context_.config->mode), context_.machine.kernel_release,
+                           context_.machine.cpus));
+    for (const auto& remark : remarks_) {
+        if (remark.level == config::severity::error) {
+            log_.error(remark.located());
+        } else {
+            log_.warning(remark.located());
+        }
+    }
+    if (context_.times.suicide > 0) {
+        log_.error("suicide_intervals is set, but this build has no self-reset: selfreset stays off");
+    }
+    co_return result<void>();
+}
+
+void daemon::start_shipping(async::task_group& scope) {
+    const auto& logging = context_.config->logging;
+    if (!logging.zookeeper) {
+        return;
+    }
+    shipping_settings settings;
+    settings.node = context_.self();
+    settings.pid = context_.machine.pid;
+    settings.style = {logging.colours, logging.dates, false};
+    settings.lines_max = static_cast<std::size_t>(logging.node_log_lines);
+    for (const auto& server : context_.config->zookeeper_servers) {
+        settings.connection.servers.push_back({server.host, server.port});
+    }
+    settings.connection.chroot = context_.config->zookeeper_chroot;
+    shipper_ = std::make_unique<log_shipper>(port_.zookeeper, port_.clock, port_.random.split("log shipping"), settings);
+    log_.set_observer([this](const log_record& record) { shipper_->push(record); });
+    scope.spawn("log shipping", [this]() -> async::awaitable<void> {
+        co_await async::with_task_group("log shipping", [this](async::task_group& group) -> async::awaitable<void> {
+            group.spawn("schema version", [this]() -> async::awaitable<void> {
+                async::wakeup changed;
+                const async::latest<int>::observer watch(context_.schema_version, changed);
+                for (;;) {
+                    shipper_->set_schema_version(context_.schema_version.value());
+                    co_await changed.wait(async::wait_note::work("a change of the schema version"));
+                }
+            });
+            co_await shipper_->run();
+        });
+    });
+}
+
+async::awaitable<void> daemon::start_services() {
+    enter(policy::phase::services);
+    policy::node_functions functions;
+    functions.api = context_.config->functions.api;
+    functions.external_health = context_.config->health.mode == config::health_mode::external;
+    const auto units = policy::services_to_start(context_.self(), context_.mode, functions);
+    auto outcomes = co_await services::start_and_wait(port_.services, port_.clock, units);
+    for (const auto& unit : outcomes) {
+        if (unit.active) {
+            log_.ok(unit.text());
+        } else {
+            log_.warning(unit.text() + ", going on");
+        }
+    }
+}
+
+}  // namespace pvc::node

@@ -1,0 +1,86 @@
+// The orderly stop (node-lifecycle.md 5.2). Steps for parts that do not exist yet are absent, not empty.
+#include "pvcnoded/model/node_payloads.hpp"
+#include "pvcnoded/node/coordinator.hpp"
+#include "pvcnoded/node/daemon.hpp"
+#include "pvcnoded/node/keepalive.hpp"
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr duration step_limit = 5s;
+
+// Sets own daemonstate, whoever wrote it last. Errors: those of a broken session, not_found.
+async::awaitable<result<void>> write_state(session& s, model::daemon_state state, bool with_lease) {
+    const time_point deadline = s.limit(step_limit);
+    const std::string key = s.own("/daemonstate");
+    for (int attempt = 0; attempt < 5; ++attempt) {
+        auto stored = co_await s.zk.get(deadline, key);
+        if (!stored) {
+            co_return stored.error();
+        }
+        zookeeper::transaction write;
+        write.set(key, std::string(model::to_text(state)), stored->stat.version);
+        if (with_lease) {
+            write.overwrite(s.own("/selfreset"), model::self_reset_text(std::nullopt));
+        }
+        auto done = co_await s.zk.commit(deadline, std::move(write));
+        if (done) {
+            co_return result<void>();
+        }
+        const errc code = done.error().code();
+        if (code == errc::not_found && with_lease) {
+            with_lease = false;
+            continue;
+        }
+        if (code != errc::version_conflict && code != errc::outcome_unknown) {
+            co_return done.error();
+        }
+    }
+    co_return failure(errc::version_conflict, key, "somebody keeps writing it");
+}
+
+async::awaitable<void> write_last_values(session& s) {
+    zookeeper::transaction write;
+    if (auto health = s.table.path("node.monitoring.health", s.node.self())) {
+        write.overwrite(*health, "None");
+    }
+    if (auto statistics = s.table.path("node.network.stats", s.node.self())) {
+        write.overwrite(*statistics, "{}");
+    }
+    auto done = co_await s.zk.commit(s.limit(step_limit), std::move(write));
+    if (!done) {
+        s.node.log.warning("the last figures were not written: " + done.error().text());
+    }
+}
+
+}  // namespace
+
+async::awaitable<void> daemon::terminate(session& s, keepalive& beat, coordinator& roles) {
+    context_.status("stopping: leaving the cluster");
+    auto announced = co_await write_state(s, model::daemon_state::shutdown, false);
+    if (!announced) {
+        log_.warning("stopping without ZooKeeper: " + announced.error().text());
+        co_return;
+    }
+    // The coordinator actor has ended with the other actors; its view of the peers is renewed for the hand-over.
+    co_await async::with_task_group("hand-over", [&](async::task_group& group) -> async::awaitable<void> {
+        group.spawn("peers", [&] { return roles.others().run(); });
+        co_await roles.hand_over();
+        group.cancel();
+    });
+    beat.hold();
+    co_await beat.last_tick();
+    co_await write_last_values(s);
+    auto stopped = co_await write_state(s, model::daemon_state::stop, true);
+    if (!stopped) {
+        log_.warning("the state `stop` was not written: " + stopped.error().text());
+    } else {
+        log_.ok("left the cluster");
+    }
+    context_.registered = false;
+}
+
+}  // namespace pvc::node

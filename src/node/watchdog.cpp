@@ -1,0 +1,32 @@
+#include "pvcnoded/node/watchdog.hpp"
+
+#include <algorithm>
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr duration ping_every = 10s;
+}
+
+std::chrono::seconds watchdog_limit(const policy::intervals& times) {
+    if (times.fence == 0) {
+        return 60s;
+    }
+    return std::clamp<std::chrono::seconds>(times.fence * times.keepalive, 30s, 60s);
+}
+
+async::awaitable<void> feed_watchdog(ports& port, std::function<bool()> is_stuck) {
+    std::uint64_t turns = port.loop_turns ? port.loop_turns() : 0;
+    for (;;) {
+        co_await async::sleep_for(port.clock, ping_every, "the next watchdog ping");
+        const std::uint64_t now = port.loop_turns ? port.loop_turns() : turns + 1;
+        if (now != turns && !is_stuck()) {
+            port.notifier.send("WATCHDOG=1");
+        }
+        turns = now;
+    }
+}
+
+}  // namespace pvc::node

@@ -1,0 +1,39 @@
+#include "pvcnoded/policy/keepalive_rules.hpp"
+
+#include "pvcnoded/base/assert.hpp"
+
+#include <algorithm>
+
+namespace pvc::policy {
+
+using model::daemon_state;
+
+heartbeat_plan plan_heartbeat(const heartbeat_view& view) {
+    if (view.terminating) {
+        return {};
+    }
+    if (!view.started) {
+        return view.stored == daemon_state::dead ? heartbeat_plan{daemon_state::init, false} : heartbeat_plan{};
+    }
+    if (view.stored == daemon_state::run || view.stored == daemon_state::shutdown) {
+        return {};
+    }
+    if (view.stored == daemon_state::fenced && !view.fence_cleanup_done) {
+        return {std::nullopt, true};
+    }
+    return {daemon_state::run, false};
+}
+
+time_point next_tick(time_point start, duration interval, time_point now) {
+    PVC_ASSERT(interval > duration::zero());
+    if (now < start) {
+        return start;
+    }
+    return start + ((now - start) / interval + 1) * interval;
+}
+
+duration heartbeat_age(boot_time sent, boot_time now) {
+    return std::max(now - sent, duration::zero());
+}
+
+}  // namespace pvc::policy

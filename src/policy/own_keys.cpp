@@ -1,0 +1,69 @@
+#include "pvcnoded/policy/own_keys.hpp"
+
+#include "pvcnoded/base/assert.hpp"
+
+#include <algorithm>
+
+namespace pvc::policy {
+
+void own_keys::learned(std::string_view path, std::string_view value, std::int32_t version) {
+    keys_.insert_or_assign(std::string(path), entry{knowledge::present, std::string(value), version});
+}
+
+void own_keys::missing(std::string_view path) {
+    keys_.insert_or_assign(std::string(path), entry{knowledge::absent, {}, 0});
+}
+
+std::vector<std::string> own_keys::repairs() const {
+    std::vector<std::string> paths;
+    for (const auto& [path, key] : keys_) {
+        if (key.known == knowledge::unread) {
+            paths.push_back(path);
+        }
+    }
+    return paths;
+}
+
+own_keys_plan own_keys::plan(const std::vector<model::key_value>& wanted) {
+    own_keys_plan plan;
+    for (const auto& item : wanted) {
+        const auto& key = keys_[item.path];
+        if (key.known == knowledge::absent) {
+            plan.creates.push_back(item);
+        } else if (key.known == knowledge::present && key.value != item.value) {
+            plan.sets.push_back(item);
+        }
+    }
+    const auto is_set = [&plan](const std::string& path) {
+        return std::ranges::find(plan.sets, path, &model::key_value::path) != plan.sets.end();
+    };
+    for (const auto& [path, key] : keys_) {
+        if (key.known == knowledge::present && !is_set(path)) {
+            plan.checks.push_back({path, key.version});
+        }
+    }
+    return plan;
+}
+
+void own_keys::committed(const own_keys_plan& sent, std::span<const std::int32_t> set_versions) {
+    PVC_ASSERT(set_versions.size() == sent.sets.size());
+    for (const auto& item : sent.creates) {
+        learned(item.path, item.value, 0);
+    }
+    for (std::size_t i = 0; i < sent.sets.size(); ++i) {
+        learned(sent.sets[i].path, sent.sets[i].value, set_versions[i]);
+    }
+}
+
+std::string own_keys::failed(std::string_view path) {
+    keys_.insert_or_assign(std::string(path), entry{});
+    return std::string(path) + " was changed by somebody else, it is restored at the next tick";
+}
+
+void own_keys::forget() {
+    for (auto& [path, key] : keys_) {
+        key = entry{};
+    }
+}
+
+}  // namespace pvc::policy

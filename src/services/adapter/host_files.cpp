@@ -1,0 +1,186 @@
+#include "adapter/host_files.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <optional>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace pvc::services {
+
+namespace {
+
+constexpr mode_t parent_mode = 0755;
+
+int make_one_directory(const std::string& path, mode_t mode) {
+    if (::mkdir(path.c_str(), mode) == 0) {
+        return 0;
+    }
+    if (errno != EEXIST) {
+        return errno;
+    }
+    struct stat found{};
+    if (::stat(path.c_str(), &found) != 0) {
+        return errno;
+    }
+    return S_ISDIR(found.st_mode) ? 0 : ENOTDIR;
+}
+
+struct account {
+    uid_t user = 0;
+    gid_t group = 0;
+};
+
+// Empty for an account that this machine does not have.
+std::optional<account> find_account(const std::string& name) {
+    passwd entry{};
+    passwd* found = nullptr;
+    std::vector<char> texts(16384);
+    if (::getpwnam_r(name.c_str(), &entry, texts.data(), texts.size(), &found) != 0 || found == nullptr) {
+        return std::nullopt;
+    }
+    return account{entry.pw_uid, entry.pw_gid};
+}
+
+// A file that is replaced keeps its mode.
+mode_t mode_of(const std::string& path) {
+    struct stat found{};
+    return ::stat(path.c_str(), &found) == 0 ? found.st_mode & 07777 : 0644;
+}
+
+// So that the new name survives a crash.
+void sync_folder_of(const std::string& path) {
+    const auto slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    const file_descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (opened.is_open()) {
+        ::fsync(opened.get());
+    }
+}
+
+}  // namespace
+
+failure os_failure(std::string subject, int error) {
+    const bool missing = error == ENOENT || error == ENOTDIR;
+    return failure(missing ? errc::not_found : errc::io, std::move(subject), std::system_category().message(error));
+}
+
+failure io_failure(std::string subject, int error) {
+    return failure(errc::io, std::move(subject), std::system_category().message(error));
+}
+
+file_descriptor::~file_descriptor() {
+    if (number_ >= 0) {
+        ::close(number_);
+    }
+}
+
+int file_descriptor::release() {
+    return std::exchange(number_, -1);
+}
+
+int write_all(int descriptor, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+        if (written > 0) {
+            bytes.remove_prefix(static_cast<std::size_t>(written));
+        } else if (written == 0 || errno != EINTR) {
+            return written == 0 ? EIO : errno;
+        }
+    }
+    return 0;
+}
+
+result<void> make_directory_blocking(const std::string& path, std::uint32_t mode, const std::string& owner) {
+    auto refused = [&path](int error) {
+        return io_failure(path, error).during("making a directory");
+    };
+    for (auto end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
+        const int error = make_one_directory(path.substr(0, end), parent_mode);
+        if (error != 0) {
+            return refused(error);
+        }
+    }
+    const int error = make_one_directory(path, parent_mode);
+    if (error != 0) {
+        return refused(error);
+    }
+    const file_descriptor opened(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!opened.is_open()) {
+        return refused(errno);
+    }
+    const auto account = owner.empty() ? std::nullopt : find_account(owner);
+    if (account && ::fchown(opened.get(), account->user, account->group) != 0) {
+        return refused(errno);
+    }
+    // After the owner: a change of owner may clear bits. The mode is exact, whatever the umask is.
+    if (::fchmod(opened.get(), static_cast<mode_t>(mode)) != 0) {
+        return refused(errno);
+    }
+    return {};
+}
+
+result<void> replace_file_blocking(const std::string& path, const std::string& text) {
+    std::string temporary = path + ".XXXXXX";
+    const file_descriptor made(::mkostemp(temporary.data(), O_CLOEXEC));
+    auto refused = [&path](int error) {
+        return io_failure(path, error).during("writing a file");
+    };
+    if (!made.is_open()) {
+        return refused(errno);
+    }
+    int error = write_all(made.get(), text);
+    if (error == 0 && (::fchmod(made.get(), mode_of(path)) != 0 || ::fsync(made.get()) != 0)) {
+        error = errno;
+    }
+    if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) {
+        error = errno;
+    }
+    if (error != 0) {
+        ::unlink(temporary.c_str());
+        return refused(error);
+    }
+    sync_folder_of(path);
+    return {};
+}
+
+result<std::string> read_small_file(const std::string& path, std::size_t limit) {
+    // Not blocked by a pipe that nobody writes to.
+    const file_descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!opened.is_open()) {
+        return os_failure(path, errno);
+    }
+    struct stat found{};
+    if (::fstat(opened.get(), &found) != 0) {
+        return os_failure(path, errno);
+    }
+    if (!S_ISREG(found.st_mode)) {
+        return failure(errc::io, path, "not a regular file");
+    }
+    std::string text;
+    std::array<char, 4096> part{};
+    for (;;) {
+        const ssize_t size = ::read(opened.get(), part.data(), part.size());
+        if (size < 0 && errno == EINTR) {
+            continue;
+        }
+        if (size < 0) {
+            return os_failure(path, errno);
+        }
+        if (size == 0) {
+            return text;
+        }
+        text.append(part.data(), static_cast<std::size_t>(size));
+        if (text.size() > limit) {
+            return failure(errc::too_large, path, "above " + std::to_string(limit) + " bytes");
+        }
+    }
+}
+
+}  // namespace pvc::services

@@ -1,0 +1,41 @@
+// The blocking file work of linux_host: plain functions that own all they touch, so that they may run on a pool thread.
+#pragma once
+
+#include "pvcnoded/base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace pvc::services {
+
+// not_found for ENOENT and ENOTDIR, else io; with the system's words.
+failure os_failure(std::string subject, int error);
+// Always io; with the system's words.
+failure io_failure(std::string subject, int error);
+
+class file_descriptor {
+public:
+    explicit file_descriptor(int number) : number_(number) {}
+    file_descriptor(const file_descriptor&) = delete;
+    file_descriptor& operator=(const file_descriptor&) = delete;
+    file_descriptor(file_descriptor&& other) noexcept : number_(other.release()) {}
+    file_descriptor& operator=(file_descriptor&&) = delete;
+    ~file_descriptor();
+    [[nodiscard]] int get() const { return number_; }
+    [[nodiscard]] bool is_open() const { return number_ >= 0; }
+    int release();
+
+private:
+    int number_;
+};
+
+// Zero or an error number.
+int write_all(int descriptor, std::string_view bytes);
+
+result<void> make_directory_blocking(const std::string& path, std::uint32_t mode, const std::string& owner);
+result<void> replace_file_blocking(const std::string& path, const std::string& text);
+// A regular file of at most `limit` bytes, else too_large or io.
+result<std::string> read_small_file(const std::string& path, std::size_t limit);
+
+}  // namespace pvc::services

@@ -1,0 +1,346 @@
+"""A node: a sandbox with network, mounts, host name and processes of its own, and the daemon inside."""
+import copy
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import uuid
+
+import yaml
+
+from . import space
+from .notify import NotifySocket
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+DAEMON = os.environ.get('LAB_DAEMON') or os.path.join(ROOT, 'build', 'release', 'bin', 'pvcnoded')
+SAMPLE = os.environ.get('LAB_SAMPLE') or os.path.join(ROOT, 'conf', 'pvcnoded.sample.yaml')
+STAND_INS = ('reboot', 'ipmitool')
+PATH = '/run/lab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+
+def read_file(path, missing=''):
+    try:
+        with open(path, errors='replace') as file:
+            return file.read()
+    except OSError:
+        return missing
+
+
+class Daemon:
+    """One run of the daemon in a node. The process seen from here is nsenter, which carries its exit status."""
+
+    def __init__(self, carrier, started):
+        self.carrier = carrier
+        self.started = started
+        self._pid = None
+
+    @property
+    def pid(self):
+        """Process id as the lab sees it; None before it runs and after it ended."""
+        if self._pid is None:
+            deadline = time.monotonic() + 5
+            while time.monotonic() < deadline and self.carrier.poll() is None:
+                for child in read_file(f'/proc/{self.carrier.pid}/task/{self.carrier.pid}/children').split():
+                    name = os.path.basename(read_link(f'/proc/{child}/exe'))
+                    if name and name not in ('nsenter', 'env', 'sh', 'dash', 'bash'):
+                        self._pid = int(child)
+                        return self._pid
+                time.sleep(0.001)
+        return self._pid
+
+    @property
+    def inner_pid(self):
+        """Process id as the node sees it."""
+        found = re.search(r'^NSpid:.*\s(\d+)$', read_file(f'/proc/{self.pid}/status'), re.M)
+        return int(found.group(1)) if found else None
+
+    def alive(self):
+        return self.carrier.poll() is None
+
+    def signal(self, number):
+        pid = self.pid
+        if pid is None:
+            return
+        if number == signal.SIGCONT:
+            self.carrier.send_signal(number)
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+    def stop(self):
+        self.signal(signal.SIGTERM)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+
+    def freeze(self):
+        self.signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.signal(signal.SIGCONT)
+
+    def wait(self, timeout):
+        """Exit status; negative for a signal. Raises TimeoutExpired while it runs on."""
+        return self.carrier.wait(timeout)
+
+    def threads(self):
+        return len(os.listdir(f'/proc/{self.pid}/task'))
+
+    def descriptors(self):
+        return len(os.listdir(f'/proc/{self.pid}/fd'))
+
+    def cpu_seconds(self):
+        fields = read_file(f'/proc/{self.pid}/stat').rsplit(')', 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+    def memory(self):
+        """KiB: Rss, Pss, Private_Dirty and the other lines of smaps_rollup. Empty once it ended."""
+        return {key: int(value) for key, value in
+                re.findall(r'^(\w+):\s+(\d+) kB', read_file(f'/proc/{self.pid}/smaps_rollup'), re.M)} if self._pid else {}
+
+
+def read_link(path):
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ''
+
+
+def set_at(tree, path, value):
+    *parents, last = path.split('.')
+    for name in parents:
+        if not isinstance(tree.get(name), dict):
+            tree[name] = {}
+        tree = tree[name]
+    tree[last] = value
+
+
+def remove_at(tree, path):
+    *parents, last = path.split('.')
+    for name in parents:
+        tree = tree.get(name)
+        if not isinstance(tree, dict):
+            return
+    tree.pop(last, None)
+
+
+def load_sample():
+    with open(SAMPLE) as file:
+        sample = yaml.safe_load(file)
+    if not isinstance(sample, dict) or 'pvc' not in sample:
+        raise RuntimeError(f'{SAMPLE} is no configuration: the lab derives every node from it')
+    return sample
+
+
+class Node:
+    """instance tells apart two machines that carry one name."""
+
+    def __init__(self, folder, name, coordinators, hosts, settings=None, remove=(), instance=''):
+        self.name = name
+        self.short = name.split('.')[0]
+        self.label = self.short + instance
+        digits = re.findall(r'\d+', self.short)
+        self.address = f'{space.NETWORK}.{int(digits[-1]) + (100 if instance else 0)}'
+        self.link = 'n-' + self.label[:12]
+        self.folder = os.path.join(folder, self.label)
+        self.coordinators = coordinators
+        self.settings = dict(settings or {})
+        self.remove = tuple(remove)
+        self.first = None
+        self.first_outside = None
+        self.daemon = None
+        self.notify = None
+        self.linked = False
+        for part in ('run', 'log', 'etc', 'etc/pvc'):
+            os.makedirs(os.path.join(self.folder, part), exist_ok=True)
+        self.write_hosts(hosts)
+        self.write_configuration()
+
+    # --- configuration ---
+
+    def write_hosts(self, hosts):
+        lines = ['127.0.0.1 localhost', '::1 localhost'] + [f'{address} {name}' for name, address in hosts.items()]
+        # In place, since a running node has this very file mounted.
+        with open(os.path.join(self.folder, 'hosts'), 'w') as file:
+            file.write('\n'.join(lines) + '\n')
+
+    def configuration(self):
+        """The sample's settings with the functions off that are not built, and this node's own."""
+        tree = copy.deepcopy(load_sample())
+        pvc = tree['pvc']
+        for function in ('hypervisor', 'networking', 'storage', 'api'):
+            set_at(pvc, f'functions.enable_{function}', False)
+        settings = {'node': self.short, 'cluster.coordinators': self.coordinators,
+                    'system.configuration.directories.dynamic_directory': '/run/pvc',
+                    'system.configuration.directories.log_directory': '/var/log/pvc',
+                    'system.configuration.logging.file_logging': True,
+                    'system.configuration.logging.stdout_logging': True,
+                    'system.configuration.logging.log_colours': False,
+                    'system.configuration.logging.log_dates': True,
+                    'system.configuration.logging.log_keepalives': True}
+        settings.update(self.settings)
+        for path, value in settings.items():
+            if path.startswith('system.intervals.'):
+                remove_at(pvc, 'system.fencing.intervals.' + path.rsplit('.', 1)[1])
+            set_at(pvc, path, value)
+        for path in self.remove:
+            remove_at(pvc, path)
+        return tree
+
+    def write_configuration(self, text=None):
+        path = os.path.join(self.folder, 'etc', 'pvc', 'pvcnoded.yaml')
+        with open(path, 'w') as file:
+            file.write(text if text is not None else yaml.safe_dump(self.configuration(), sort_keys=False))
+        os.chmod(path, 0o600)
+
+    def configure(self, **settings):
+        """Changes settings, dots written as double underscores: system__intervals__keepalive_interval=1."""
+        self.settings.update({path.replace('__', '.'): value for path, value in settings.items()})
+        self.write_configuration()
+
+    # --- power and link ---
+
+    @property
+    def powered(self):
+        return self.first_outside is not None and self.first_outside.poll() is None
+
+    def power_on(self):
+        run = os.path.join(self.folder, 'run')
+        for entry in os.listdir(run):
+            path = os.path.join(run, entry)
+            shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+        os.makedirs(os.path.join(run, 'lab', 'bin'))
+        os.makedirs(os.path.join(run, 'lab', 'systemctl', 'units'))
+        shutil.copy(os.path.join(HERE, 'standins', 'systemctl'), os.path.join(run, 'lab', 'bin', 'systemctl'))
+        for command in STAND_INS:
+            shutil.copy(os.path.join(HERE, 'standins', 'recorder'), os.path.join(run, 'lab', 'bin', command))
+        with open(os.path.join(self.folder, 'boot_id'), 'w') as file:
+            file.write(str(uuid.uuid4()) + '\n')
+        shutil.rmtree(os.path.join(self.folder, 'etc.work'), ignore_errors=True)
+        log = open(os.path.join(self.folder, 'boot.log'), 'ab')
+        self.first_outside = subprocess.Popen(
+            ['unshare', '--net', '--mount', '--uts', '--pid', '--fork', '--kill-child=KILL',
+             '/bin/sh', os.path.join(HERE, 'node_boot.sh'), self.folder, self.name],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        log.close()
+        deadline = time.monotonic() + 10
+        while not os.path.exists(os.path.join(run, 'lab', 'booted')):
+            if self.first_outside.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f'{self.label} does not boot: ' + read_file(os.path.join(self.folder, 'boot.log')))
+            time.sleep(0.002)
+        self.first = int(read_file(f'/proc/{self.first_outside.pid}/task/{self.first_outside.pid}/children').split()[0])
+        space.sh('ip', 'link', 'add', self.link, 'type', 'veth', 'peer', 'name', 'ens4', 'netns', str(self.first))
+        space.sh('ip', 'link', 'set', self.link, 'master', 'lab0', 'up')
+        space.sh('nsenter', '-t', str(self.first), '-n', 'sh', '-c',
+                 f'ip link set lo up; ip address add {self.address}/24 dev ens4; ip link set ens4 up')
+        self.linked = True
+
+    def cut_power(self):
+        """Everything in the node ends at once, and not a packet says goodbye."""
+        if not self.powered:
+            return
+        self.unlink()
+        os.kill(self.first, signal.SIGKILL)
+        self.first_outside.wait(10)
+        if self.daemon is not None:
+            self.daemon.carrier.wait(10)
+        if self.notify is not None:
+            self.notify.close()
+        space.sh('ip', 'link', 'delete', self.link, check=False)
+        self.first_outside = self.first = self.daemon = self.notify = None
+
+    def unlink(self):
+        if self.linked:
+            space.sh('ip', 'link', 'set', self.link, 'down', check=False)
+            self.linked = False
+
+    def relink(self):
+        space.sh('ip', 'link', 'set', self.link, 'up')
+        self.linked = True
+
+    # --- the daemon ---
+
+    def command(self, words, environment=None, wrap=None):
+        values = {'PATH': PATH, 'HOME': '/', 'LANG': 'C.UTF-8', 'PVCD_CONFIG_FILE': '/etc/pvc/pvcnoded.yaml'}
+        values.update(environment or {})
+        inner = list(words)
+        if wrap:
+            inner = ['/bin/sh', '-c', f'{wrap} exec "$0" "$@"'] + inner
+        return ['nsenter', '-t', str(self.first), '-n', '-m', '-u', '-p', '--wd=/', '--', '/usr/bin/env', '-i',
+                *[f'{key}={value}' for key, value in values.items() if value is not None], *inner]
+
+    def start(self, arguments=(), environment=None, stdout=None, wrap=None, notify=False):
+        """Starts the daemon. wrap is a piece of shell in front of it, for odd descriptors and limits."""
+        environment = dict(environment or {})
+        if notify:
+            if self.notify is None:
+                self.notify = NotifySocket(os.path.join(self.folder, 'run', 'notify'))
+            environment['NOTIFY_SOCKET'] = '/run/notify'
+            environment.setdefault('WATCHDOG_USEC', '60000000')
+        output = stdout if stdout is not None else open(os.path.join(self.folder, 'stdout.log'), 'ab')
+        started = time.monotonic()
+        carrier = subprocess.Popen(self.command([DAEMON, *arguments], environment, wrap), stdin=subprocess.DEVNULL, stdout=output,
+                                   stderr=output, start_new_session=True)
+        if stdout is None:
+            output.close()
+        self.daemon = Daemon(carrier, started)
+        return self.daemon
+
+    def up(self, **options):
+        """Power and daemon."""
+        if not self.powered:
+            self.power_on()
+        return self.start(**options)
+
+    def execute(self, *arguments, environment=None, timeout=20.0):
+        """Runs the daemon's executable to its end: exit status and everything it printed."""
+        done = subprocess.run(self.command([DAEMON, *arguments], environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=timeout)
+        return done.returncode, done.stdout.decode(errors='replace')
+
+    def inside(self, *words):
+        """Output of a command run in the node."""
+        return subprocess.run(self.command(words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=20).stdout.decode(errors='replace')
+
+    # --- what it left ---
+
+    @property
+    def log_path(self):
+        return os.path.join(self.folder, 'log', 'pvc', 'pvc.log')
+
+    def log(self):
+        return read_file(self.log_path)
+
+    def output(self):
+        return read_file(os.path.join(self.folder, 'stdout.log'))
+
+    def run_path(self, *parts):
+        return os.path.join(self.folder, 'run', *parts)
+
+    def systemctl_calls(self):
+        """Time and words of every call."""
+        calls = []
+        for line in read_file(self.run_path('lab', 'systemctl', 'calls')).splitlines():
+            stamp, _, words = line.partition(' ')
+            calls.append((float(stamp), words))
+        return calls
+
+    def unit(self, name, state=None, delay=None):
+        """What is-active says of a unit, or the seconds it takes to become active."""
+        base = self.run_path('lab', 'systemctl', 'units', name)
+        if state is not None:
+            with open(base, 'w') as file:
+                file.write(state)
+        if delay is not None:
+            with open(base + '.delay', 'w') as file:
+                file.write(str(delay))
+
+    def slow_commands(self, seconds):
+        path = self.run_path('lab', 'systemctl', 'delay')
+        with open(path, 'w') as file:
+            file.write(str(seconds))

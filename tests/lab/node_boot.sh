@@ -1,0 +1,57 @@
+# PID 1 of a node: private folders over what a node owns, then wait for the power cut.
+# $1 = the node's folder outside, $2 = host name
+set -e
+umask 022
+mount --make-rprivate /
+mount -t proc proc /proc
+mount --bind "$1/boot_id" /proc/sys/kernel/random/boot_id
+[ ! -e /proc/sysrq-trigger ] || mount --bind /dev/null /proc/sysrq-trigger
+mount -t sysfs -o ro sysfs /sys
+
+# A /dev of its own: no kvm, no watchdog, no disk of the machine.
+mkdir -p "$1/dev"
+mount -t tmpfs -o mode=755 dev "$1/dev"
+for device in null zero full random urandom tty; do
+  : > "$1/dev/$device"
+  mount --bind "/dev/$device" "$1/dev/$device"
+done
+mkdir "$1/dev/pts" "$1/dev/shm" "$1/dev/net"
+mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$1/dev/pts"
+mount -t tmpfs shm "$1/dev/shm"
+ln -s pts/ptmx "$1/dev/ptmx"
+ln -s /proc/self/fd "$1/dev/fd"
+ln -s /proc/self/fd/0 "$1/dev/stdin"
+ln -s /proc/self/fd/1 "$1/dev/stdout"
+ln -s /proc/self/fd/2 "$1/dev/stderr"
+if [ -c /dev/net/tun ]; then
+  : > "$1/dev/net/tun"
+  mount --bind /dev/net/tun "$1/dev/net/tun"
+fi
+mount --rbind "$1/dev" /dev
+
+# /etc as the machine has it, with what the node changes kept beside it.
+mkdir -p "$1/etc" "$1/etc.work"
+if ! mount -t overlay -o "lowerdir=/etc,upperdir=$1/etc,workdir=$1/etc.work" overlay /etc 2>/dev/null; then
+  cp -an /etc/. "$1/etc/"
+  mount --bind "$1/etc" /etc
+fi
+# A rename in an overlay is not seen through the lower folder, a file mounted alone is.
+: >> /etc/hosts
+mount --bind "$1/hosts" /etc/hosts
+mount --bind "$1/run" /run
+mount --bind "$1/log" /var/log
+for command in systemctl reboot; do
+  for folder in /usr/bin /usr/sbin; do
+    if [ -e "$folder/$command" ]; then
+      mount --bind "$1/run/lab/bin/$command" "$folder/$command"
+    fi
+  done
+done
+hostname "$2"
+: > /run/lab/booted
+set +e
+trap '' HUP INT TERM
+while :; do
+  sleep 100000 &
+  wait $!
+done

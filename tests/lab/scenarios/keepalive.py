@@ -1,0 +1,116 @@
+"""The heartbeat and its figures."""
+import re
+import time
+
+from ..lab import check, equal, scenario
+
+
+@scenario('B.3 AC30 AC31 (as seen), 6.2', limit=40)
+def figures(lab):
+    lab.zookeeper()
+    node = lab.running_node()
+    lab.await_beats(node, 3)
+    with open('/proc/meminfo') as file:
+        meminfo = {line.split(':')[0]: int(line.split()[1]) for line in file}
+    equal(lab.key(node, 'memtotal'), str(meminfo['MemTotal'] // 1024), 'memtotal')
+    used = meminfo['MemTotal'] - meminfo['MemFree'] - meminfo['Buffers'] - meminfo['Cached'] - meminfo['SReclaimable']
+    check(abs(int(lab.key(node, 'memused')) - used // 1024) < 600, f'memused is {lab.key(node, "memused")}, '
+          f'the kernel says {used // 1024}')
+    check(abs(int(lab.key(node, 'memfree')) - meminfo['MemFree'] // 1024) < 600, f'memfree is {lab.key(node, "memfree")}')
+    check(re.fullmatch(r'\d+\.\d{1,2}', lab.key(node, 'cpuload')), f'cpuload is {lab.key(node, "cpuload")!r}')
+    for key in ('memalloc', 'memprov', 'vcpualloc', 'domainscount'):
+        equal(lab.key(node, key), '0', key)
+    equal(lab.key(node, 'runningdomains'), '', 'runningdomains')
+    equal(lab.key(node, 'selfreset'), 'off', 'selfreset')
+    check(abs(int(lab.key(node, 'keepalive')) - time.time()) < 3, 'keepalive is not the time')
+
+
+@scenario('B.3: cadence', limit=40)
+def cadence(lab):
+    lab.zookeeper()
+    node = lab.running_node()
+    lab.await_beats(node, 10, 15)
+    beats = lab.beats(node)[-10:]
+    gaps = [b - a for a, b in zip(beats, beats[1:])]
+    check(0.8 < min(gaps) and max(gaps) < 1.3, f'gaps between heartbeats at 1 s: {[round(gap, 2) for gap in gaps]}')
+    mean = (beats[-1] - beats[0]) / (len(beats) - 1)
+    check(0.97 < mean < 1.03, f'mean interval {mean:.3f} s')
+
+
+@scenario('B.3 AC35 AC36', limit=40)
+def marked_dead_runs_again(lab):
+    lab.zookeeper()
+    node = lab.running_node(interval=5, settings={'system.intervals.fence_intervals': 6})
+    lab.await_beats(node, 1)
+    begun = time.monotonic()
+    lab.set('/nodes/pvchv1/daemonstate', 'dead')
+    lab.await_value('/nodes/pvchv1/daemonstate', 'run', 3)
+    check(time.monotonic() - begun <= 1.2, f'`run` {time.monotonic() - begun:.1f} s after `dead`')
+    run = [c for c in lab.history('/nodes/pvchv1/daemonstate') if c.value == b'run'][-1]
+    check(any(c.zxid == run.zxid for c in lab.history('/nodes/pvchv1/keepalive')), '`run` came without a heartbeat')
+    lab.expect_alive(node)
+
+
+@scenario('B.3 AC38: a secondary leaves the cluster keys alone', limit=40)
+def secondary_writes_nothing_else(lab):
+    lab.zookeeper()
+    nodes = lab.cluster(2)
+    lab.wait(lambda: lab.get('/config/primary_node') in lab.names(2), 10, 'a primary')
+    second = next(node for node in nodes if node.short != lab.get('/config/primary_node'))
+    lab.await_beats(second, 3)
+    session = lab.session_of(second)
+    written = {c.path for c in lab.history() if c.session == session and not c.path.startswith('/nodes/' + second.short)}
+    written = {path for path in written if not path.startswith(('/schema/version/', '/logs', '/config/fence_lock'))}
+    equal(written, set(), 'what a secondary wrote outside its record')
+
+
+@scenario('B.3 AC42', limit=40)
+def tick_lines_can_be_off(lab):
+    lab.zookeeper()
+    details = 'system.configuration.logging.log_keepalive_cluster_details'
+    quiet = lab.running_node(settings={'system.configuration.logging.log_keepalives': False, details: True})
+    lab.await_beats(quiet, 3)
+    lines = len(quiet.log().splitlines())
+    lab.await_beats(quiet, 3)
+    equal(quiet.log().splitlines()[lines:], [], 'lines of three ticks')
+    quiet.daemon.stop()
+    lab.expect_end(quiet, 0, 4)
+    quiet.configure(system__configuration__logging__log_keepalives=True)
+    quiet.start()
+    lab.await_state(quiet, 'run')
+    lab.await_beats(quiet, 2)
+    lines = len(quiet.log().splitlines())
+    lab.await_beats(quiet, 3)
+    later = quiet.log().splitlines()[lines:]
+    check(len(later) >= 3, f'{len(later)} lines in three ticks')
+    check(any('pvchv1' in line for line in later), 'no tick line names the node')
+
+
+@scenario('config.md case 45', limit=60)
+def peer_with_another_interval(lab):
+    lab.zookeeper()
+    first = lab.running_node(coordinators=lab.names(2))
+    second = lab.node('pvchv2', interval=3)
+    second.up()
+    lab.await_state(second, 'run')
+    lab.wait(lambda: [line for line in first.log().splitlines() if 'pvchv2' in line and 'keepalive_interval' in line], 45,
+             'a warning that names pvchv2 and keepalive_interval')
+    lab.await_beats(second, 1)
+    lines = [line for line in first.log().splitlines() if 'pvchv2' in line and 'keepalive_interval' in line]
+    equal(len(lines), 1, 'warnings about the interval')
+
+
+@scenario('stays for a while: nothing grows', limit=240, long=True)
+def nothing_grows(lab):
+    lab.zookeeper()
+    node = lab.running_node()
+    lab.await_beats(node, 20, 40)
+    memory, descriptors, threads = node.daemon.memory()['Private_Dirty'], node.daemon.descriptors(), node.daemon.threads()
+    for _ in range(10):
+        lab.await_beats(node, 8, 30)
+        lab.expire_session(lab.session_of(node))
+    lab.await_beats(node, 20, 60)
+    check(node.daemon.memory()['Private_Dirty'] - memory < 400, 'private memory grew by '
+          f'{node.daemon.memory()["Private_Dirty"] - memory} KiB over ten sessions')
+    check(node.daemon.descriptors() <= descriptors + 1, f'descriptors: {descriptors}, then {node.daemon.descriptors()}')
+    check(node.daemon.threads() <= threads + 1, f'threads: {threads}, then {node.daemon.threads()}')

@@ -1,0 +1,117 @@
+// Reading the file itself (config.md 1), and the facts about the host that lead to warnings.
+#include "config_test_support.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace pvc::config::test {
+namespace {
+
+class scratch {
+public:
+    scratch() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "pvc-config-XXXXXX").string();
+        path_ = ::mkdtemp(pattern.data());
+    }
+    ~scratch() { std::filesystem::remove_all(path_); }
+    scratch(const scratch&) = delete;
+    scratch& operator=(const scratch&) = delete;
+
+    [[nodiscard]] std::string file(const std::string& name, std::string_view text, ::mode_t mode = 0600) const {
+        const std::string path = path_ + "/" + name;
+        std::ofstream(path, std::ios::binary) << text;
+        ::chmod(path.c_str(), mode);
+        return path;
+    }
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+host_facts nothing_missing() {
+    host_facts facts;
+    facts.directory_exists = [](const std::string&) { return true; };
+    facts.file_readable = [](const std::string&) { return true; };
+    return facts;
+}
+
+TEST(load_file, loads) {
+    const scratch there;
+    const auto path = there.file("pvcnoded.yaml", base());
+    const auto got = load_file({path, "pvchv1"}, nothing_missing());
+    EXPECT_EQ(messages(got), lines{});
+    ASSERT_TRUE(got.config);
+    EXPECT_EQ(got.config->file, path);
+    EXPECT_FALSE(got.missing_variable);
+}
+
+TEST(load_file, mode) {
+    const scratch there;
+    for (const auto& [mode, text] : {std::pair<::mode_t, std::string>{0640, "0640"}, {0604, "0604"}, {0644, "0644"}}) {
+        const auto path = there.file("f" + text, base(), mode);
+        EXPECT_EQ(messages(load_file({path, "pvchv1"}, nothing_missing())),
+                  lines{"warning: " + path +
+                        ": readable by group or others, and holds passwords; expected mode 0600, got " + text});
+    }
+    EXPECT_EQ(messages(load_file({there.file("g", base(), 0400), "pvchv1"}, nothing_missing())), lines{});
+    // Of a file that is refused nothing else is said.
+    const auto path = there.file("h", "a: *b\n", 0644);
+    EXPECT_EQ(messages(load_file({path, "pvchv1"})),
+              lines{path + ":1: unknown alias; expected an anchor further up, got *b"});
+}
+
+TEST(load_file, what_cannot_be_read) {
+    const scratch there;
+    const std::string fifo = there.path() + "/fifo";
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    EXPECT_EQ(messages(load_file({there.path(), "pvchv1"})),
+              lines{there.path() + ": cannot be read; expected a readable file, got: Is a directory"});
+    EXPECT_EQ(messages(load_file({fifo, "pvchv1"})),
+              lines{fifo + ": cannot be read; expected a readable file, got: Not a regular file"});
+}
+
+// Case 44 through the file: exactly the limit, and one byte more.
+TEST(load_file, one_mebibyte) {
+    const scratch there;
+    const std::string text = base() + "#";
+    const std::string full = text + std::string(1048576 - text.size(), 'x');
+    EXPECT_EQ(messages(load_file({there.file("full", full), "pvchv1"}, nothing_missing())), lines{});
+    const auto path = there.file("more", full + "x");
+    EXPECT_EQ(messages(load_file({path, "pvchv1"}, nothing_missing())),
+              lines{path + ":93: file too large; expected at most 1 MiB"});
+}
+
+TEST(load_file, missing_directories_and_files) {
+    const scratch there;
+    const auto missing = there.path() + "/missing";
+    auto text = base_with("\"/usr/share/pvc/plugins\"", missing);
+    text = edited(text, "\"/var/log/libvirt\"", there.path());
+    text = edited(text, "    configuration:\n",
+                  "    configuration:\n      health:\n        extra_directories: [" + there.path() + ", " + missing +
+                      "]\n" + "      storage:\n        ceph_config_file: " + there.file("ceph.conf", "") +
+                      "\n        ceph_admin_keyring: " + missing + "\n");
+    const auto path = there.file("pvcnoded.yaml", text);
+    const std::string start = "warning: " + path;
+    EXPECT_EQ(messages(load_file({path, "pvchv1"})),
+              (lines{start +
+                         ":60: pvc.system.configuration.health.extra_directories[1]: no such directory; expected an "
+                         "existing directory, got " +
+                         missing,
+                     start +
+                         ":63: pvc.system.configuration.storage.ceph_admin_keyring: not readable; expected a readable "
+                         "file, got " +
+                         missing,
+                     start +
+                         ":65: pvc.system.configuration.directories.plugin_directory: no such directory; expected an "
+                         "existing directory, got " +
+                         missing}));
+    // Without the storage function nobody reads the two files.
+    const auto other = there.file("other.yaml", edited(text, "enable_storage: True", "enable_storage: False"));
+    EXPECT_EQ(messages(load_file({other, "pvchv1"})).size(), 2U);
+}
+
+}  // namespace
+}  // namespace pvc::config::test
