@@ -14,9 +14,6 @@ namespace {
 
 using node_pointer = std::shared_ptr<const yaml_node>;
 
-// YAML's own limit for a key before a colon. Keys are copied when maps are merged; values are shared.
-constexpr std::size_t max_key_bytes = 1024;
-
 // Composes the tree from events by recursive descent; max_yaml_depth bounds the recursion. The first problem ends
 // everything: each function then returns null and the callers return at once.
 class composer {
@@ -85,11 +82,17 @@ private:
         }
     }
 
-    bool count(std::size_t nodes, int line) {
+    // Counted before anything is made or shared, so that a bomb ends after a few events.
+    bool count(std::size_t nodes, std::size_t bytes, int line) {
         nodes_ += nodes;
+        bytes_ += bytes;
         if (nodes_ > max_yaml_nodes) {
             fail(line,
                  fmt::format("too many nodes; expected at most {} lists, maps, keys and scalars", max_yaml_nodes));
+            return false;
+        }
+        if (bytes_ > max_yaml_text) {
+            fail(line, "too much text; expected at most 4 MiB after expansion of aliases");
             return false;
         }
         return true;
@@ -110,7 +113,7 @@ private:
         }
     }
 
-    // Shared, not copied, but counted as if it were: a bomb ends after a few events and costs nothing.
+    // Shared, not copied, but counted as if it were copied: who reads the tree may do so.
     node_pointer alias(int depth) {
         const int line = events_.line();
         const auto found = anchors_.find(events_.anchor());
@@ -122,18 +125,20 @@ private:
             return fail(line, fmt::format("alias to a node that contains it; expected a complete node, got *{}",
                                           printable(events_.anchor())));
         }
-        if (!check_depth(depth + found->second->height, line) || !count(found->second->nodes, line)) {
+        if (!check_depth(depth + found->second->height, line) ||
+            !count(found->second->nodes, found->second->bytes, line)) {
             return nullptr;
         }
         return found->second;
     }
 
     node_pointer scalar() {
-        if (!count(1, events_.line())) {
-            return nullptr;
-        }
         auto made = std::make_shared<yaml_node>();
         made->text = events_.text();
+        made->bytes = made->text.size();
+        if (!count(1, made->bytes, events_.line())) {
+            return nullptr;
+        }
         made->plain = events_.is_plain();
         made->tag = events_.tag();
         name(events_.anchor(), made);
@@ -141,7 +146,7 @@ private:
     }
 
     node_pointer collection(int depth) {
-        if (!check_depth(depth + 1, events_.line()) || !count(1, events_.line())) {
+        if (!check_depth(depth + 1, events_.line()) || !count(1, 0, events_.line())) {
             return nullptr;
         }
         auto made = std::make_shared<yaml_node>();
@@ -155,6 +160,7 @@ private:
         }
         for (const auto& entry : made->entries) {
             made->nodes += entry.value->nodes + (is_mapping ? 1U : 0U);
+            made->bytes += entry.value->bytes + entry.key.size();
             made->height = std::max(made->height, entry.value->height);
         }
         ++made->height;
@@ -204,10 +210,6 @@ private:
             }
             if (key->kind != yaml_kind::scalar) {
                 fail(line, "a list or map as a key; expected a scalar");
-                return false;
-            }
-            if (key->text.size() > max_key_bytes) {
-                fail(line, fmt::format("key too long; expected at most {} bytes", max_key_bytes));
                 return false;
             }
             if (!next()) {
@@ -272,6 +274,7 @@ private:
     std::map<std::string, node_pointer> anchors_;
     std::vector<std::string> path_;
     std::size_t nodes_ = 0;
+    std::size_t bytes_ = 0;
 };
 
 }  // namespace

@@ -297,21 +297,29 @@ TEST_F(children, a_hundred_after_each_other_leave_nothing) {
     EXPECT_FALSE(has_children());
 }
 
-// The frames of the tasks go with the loop, as in a process that gives up; the programs must not stay.
-TEST(children_of_a_loop, that_ends_first_are_killed_and_reaped) {
+// As in a process that gives up without joining its tasks: the programs must not stay.
+TEST(children_of_a_runner, that_goes_first_are_killed_and_reaped) {
     bool finished = false;
     {
         real_world world;
-        posix_process processes(world.loop().context(), world.clock());
-        async::start_root(
-            world.loop().runtime(), "abandoned",
-            [&]() -> awaitable<void> {
-                auto outcome = co_await processes.run(shell("trap '' TERM; sleep 1000; sleep 1000"), limits_of(1000s));
-                finished = true;
-            },
-            [](const std::exception_ptr&) {});
-        world.run([&]() -> awaitable<void> { co_await async::sleep_for(world.clock(), 50ms, "the program"); });
-        EXPECT_EQ(processes.running(), 1U);
+        std::shared_ptr<async::task> abandoned;
+        {
+            posix_process processes(world.loop().context(), world.clock());
+            async::start_root(
+                world.loop().runtime(), "abandoned",
+                [&]() -> awaitable<void> {
+                    auto executor = co_await boost::asio::this_coro::executor;
+                    abandoned = executor.target<async::task_executor>()->owner();
+                    auto outcome =
+                        co_await processes.run(shell("trap '' TERM; sleep 1000; sleep 1000"), limits_of(1000s));
+                    finished = true;
+                },
+                [](const std::exception_ptr&) {});
+            world.run([&]() -> awaitable<void> { co_await async::sleep_for(world.clock(), 50ms, "the program"); });
+            EXPECT_EQ(processes.running(), 1U);
+        }
+        // The handler in the slot keeps the task that keeps the slot.
+        abandoned->cancellation().slot().clear();
     }
     EXPECT_FALSE(finished);
     EXPECT_FALSE(has_children());

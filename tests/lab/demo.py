@@ -192,7 +192,7 @@ def once(cluster):
     verdict(cluster.stop(lambda text: print(text, flush=True)), 'all of them leave orderly: exit status 0, state `stop`')
     if verdict.failed:
         for name, text in cluster.lab.evidence():
-            print(f'--- {name} ---\n' + '\n'.join(text.splitlines()[-40:]))
+            print(f'--- {name} ---\n' + '\n'.join(text.splitlines()[-25:]))
     print(f'{verdict.passed} passed, {verdict.failed} failed', flush=True)
     return 1 if verdict.failed else 0
 

@@ -302,13 +302,16 @@ class Lab:
         found = []
         for one in self.nodes.values():
             found.append((f'{one.label} output', one.output()))
-            if one.log() and one.log().strip() != one.output().strip():
+            shown = set(one.output().splitlines())
+            if any(line not in shown for line in one.log().splitlines()):
                 found.append((f'{one.label} pvc.log', one.log()))
-            found.append((f'{one.label} boot', nodes.read_file(os.path.join(one.folder, 'boot.log'))))
+            boot = nodes.read_file(os.path.join(one.folder, 'boot.log'))
+            found.append((f'{one.label} boot', boot.replace('unshare: sigprocmask unblock failed: Invalid argument\n', '')))
         if self.ensemble is not None:
             for server in self.ensemble.servers:
                 text = nodes.read_file(os.path.join(server.folder, 'server.log'))
-                found.append((f'server {server.number}', text[-3000:]))
+                lines = [line for line in text.splitlines() if not line.startswith('SLF4J')]
+                found.append((f'server {server.number}', '\n'.join(lines[-40:])))
         return [(name, text) for name, text in found if text.strip()]
 
 

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # PID 1 of a node: private folders over what a node owns, then wait for the power cut.
 # $1 = the node's folder outside, $2 = host name
 set -e

@@ -15,8 +15,9 @@
 namespace pvc::config {
 
 inline constexpr std::size_t max_file_bytes = 1048576;
-inline constexpr int max_yaml_depth = 32;              // nested lists and maps
-inline constexpr std::size_t max_yaml_nodes = 10'000;  // after expansion; keys count too
+inline constexpr int max_yaml_depth = 32;                         // nested lists and maps
+inline constexpr std::size_t max_yaml_text = 4 * max_file_bytes;  // after expansion: what a reader may copy
+inline constexpr std::size_t max_yaml_nodes = 10'000;             // after expansion; keys count too
 
 enum class yaml_kind : std::uint8_t { scalar, sequence, mapping };
 
@@ -37,6 +38,7 @@ struct yaml_node {
     std::string tag;    // as written, resolved ("tag:yaml.org,2002:str"); empty if none
     std::vector<yaml_entry> entries;
     std::size_t nodes = 1;  // in this subtree, keys and itself included
+    std::size_t bytes = 0;  // of text in this subtree, keys included
     int height = 0;         // levels of lists and maps: 0 for a scalar
 
     [[nodiscard]] const yaml_entry* find(std::string_view key) const;

@@ -14,16 +14,6 @@ using namespace std::chrono_literals;
 constexpr duration turn_interval = 1s;
 constexpr duration pause_limit = 2s;
 
-// A task whose frame was abandoned is kept by its own cancellation slot: the slot's handler holds the task's executor.
-// Children first; a child keeps its parent.
-void release(task& abandoned) {
-    const auto children = abandoned.children();
-    for (task* child : children) {
-        release(*child);
-    }
-    abandoned.cancellation().slot().clear();
-}
-
 }  // namespace
 
 real_loop::real_loop()
@@ -43,7 +33,6 @@ real_loop::~real_loop() {
     tick_.disarm();
     clock_.close();
     work_.reset();
-    release(*runtime_.root());
     context_.reset();
 }
 

@@ -7,10 +7,11 @@ from ..lab import check, equal, scenario
 
 def quiet(lab, node, seconds, share=0.15):
     """The daemon uses little of a processor meanwhile."""
+    lab.expect_alive(node)
     before, begun = node.daemon.cpu_seconds(), time.monotonic()
     time.sleep(seconds)
-    used = (node.daemon.cpu_seconds() - before) / (time.monotonic() - begun)
     lab.expect_alive(node)
+    used = (node.daemon.cpu_seconds() - before) / (time.monotonic() - begun)
     check(used < share, f'the daemon used {used:.0%} of a processor while it had nothing to do')
 
 

@@ -460,6 +460,15 @@ void memory_link::end_silence() {
     flow();
 }
 
+void memory_link::hold_answers() {
+    is_holding_ = true;
+}
+
+void memory_link::release_answers() {
+    is_holding_ = false;
+    flow();
+}
+
 void memory_link::flow() {
     for (const auto& one : live_connections()) {
         one->flow();

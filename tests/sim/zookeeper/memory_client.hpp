@@ -65,6 +65,9 @@ public:
     // Connections stay and are still accepted, but nothing arrives in either direction until end_silence().
     void silence();
     void end_silence();
+    // Requests arrive and are executed; answers, pongs and watch events wait until release_answers().
+    void hold_answers();
+    void release_answers();
     // SIGSTOP and SIGCONT of the process: what arrives meanwhile waits in the socket, is delivered afterwards and proves
     // nothing. Up to 2 s nobody notices.
     void pause();
@@ -119,6 +122,7 @@ private:
     std::int64_t newest_session_ = 0;
     bool is_cut_ = false;
     bool is_silent_ = false;
+    bool is_holding_ = false;
     bool is_paused_ = false;
     bool is_off_ = false;
 };

@@ -72,8 +72,12 @@ memory_connection::memory_connection(memory_ensemble& ensemble, std::shared_ptr<
       link_(std::move(link)),
       client_(&client),
       to_server_(ensemble.clock(), [this] { return ensemble_ == nullptr || ensemble_->is_frozen() || link_->is_silent_; }),
-      to_client_(ensemble.clock(), [this] { return link_->is_silent_ || link_->is_paused_; }),
-      pongs_(ensemble.clock(), [this] { return link_->is_silent_ || link_->is_paused_; }) {}
+      to_client_(ensemble.clock(), [this] { return is_client_deaf(); }),
+      pongs_(ensemble.clock(), [this] { return is_client_deaf(); }) {}
+
+bool memory_connection::is_client_deaf() const {
+    return link_->is_silent_ || link_->is_holding_ || link_->is_paused_;
+}
 
 void memory_connection::send_hello(std::int64_t session, std::chrono::milliseconds timeout, std::int64_t last_zxid) {
     to_server_.push(link_->latency / 2, [self = shared_from_this(), session, timeout, last_zxid] {

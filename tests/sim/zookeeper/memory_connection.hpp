@@ -73,6 +73,7 @@ private:
     zookeeper::reply write(const request& what);
     void emit(zookeeper::event_kind kind, const std::string& path);
     bool touch();
+    [[nodiscard]] bool is_client_deaf() const;
 
     memory_ensemble* ensemble_;
     std::shared_ptr<memory_link> link_;

@@ -167,7 +167,12 @@ TEST(intervals, lease_of_self_reset) {
 }
 
 TEST(logging, details_need_keepalives) {
-    auto values = settings(load(base_with("log_keepalives: True", "log_keepalives: False")));
+    const auto storage_too =
+        base_with("log_keepalive_plugin_details: True\n",
+                  "log_keepalive_plugin_details: True\n        log_keepalive_storage_details: True\n");
+    EXPECT_EQ(settings(load(storage_too))["log_keepalive_storage_details"], "true");
+    auto values = settings(load(edited(storage_too, "log_keepalives: True", "log_keepalives: False")));
+    EXPECT_EQ(values["log_keepalive_storage_details"], "false");
     EXPECT_EQ(values["log_keepalive_cluster_details"], "false");
     EXPECT_EQ(values["log_keepalive_plugin_details"], "false");
     values = settings(load(base()));

@@ -249,6 +249,10 @@ TEST(scalars, root) {
         {"{}", {"f:1: pvc: missing; expected a mapping"}},
         {"\nfoo: 1\n",
          {"f:2: pvc: missing; expected a mapping", "warning: f:2: foo: unknown key, ignored; expected only pvc here"}},
+        // Two of the three keys of a 1.0 file are none.
+        {"path: 1\ncluster: 2\n",
+         {"f:1: pvc: missing; expected a mapping", "warning: f:1: path: unknown key, ignored; expected only pvc here",
+          "warning: f:2: cluster: unknown key, ignored; expected only pvc here"}},
         {"pvc:\n", {"f:1: pvc: not a mapping; expected a mapping, got null (null)"}},
     };
     for (const auto& [text, expected] : table) {

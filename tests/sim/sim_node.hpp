@@ -1,0 +1,190 @@
+// One simulated machine with its daemon: the real code over simulated ports. Several share one loop and one ensemble.
+#pragma once
+
+#include "pvcnoded/config/load.hpp"
+#include "pvcnoded/model/schema.hpp"
+#include "pvcnoded/model/schema_apply.hpp"
+#include "pvcnoded/node/daemon.hpp"
+#include "sim/sim_context.hpp"
+#include "sim/sim_host.hpp"
+#include "sim/sim_offload.hpp"
+#include "sim/sim_services.hpp"
+#include "sim/zookeeper/memory_client.hpp"
+#include "sim/zookeeper/memory_ensemble.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pvc::sim {
+
+struct node_settings {
+    std::string name = "hv1";
+    std::vector<std::string> coordinators{"hv1", "hv2", "hv3"};
+    int keepalive_interval = 5;
+    int fence_intervals = 6;
+    int suicide_intervals = 0;
+    bool api = false;
+    bool debug = false;
+    bool zookeeper_logging = false;
+    bool log_keepalives = true;
+    int node_log_lines = 2000;
+    std::string chroot{};
+    std::optional<std::string> schema_limit{};
+};
+
+[[nodiscard]] inline std::string configuration_text(const node_settings& s) {
+    std::string coordinators;
+    for (const auto& one : s.coordinators) {
+        coordinators += "      - " + one + "\n";
+    }
+    if (!s.chroot.empty()) {
+        coordinators += "      - " + s.chroot + "\n";
+    }
+    const auto word = [](bool value) { return value ? "True" : "False"; };
+    return fmt::format(
+        "pvc:\n  node: {}\n  debug: {}\n"
+        "  functions:\n    enable_hypervisor: False\n    enable_networking: False\n    enable_storage: False\n"
+        "    enable_api: {}\n"
+        "  cluster:\n    coordinators:\n{}"
+        "  system:\n"
+        "    intervals:\n      keepalive_interval: {}\n      fence_intervals: {}\n      suicide_intervals: {}\n"
+        "    fencing:\n      actions:\n        successful_fence: migrate\n        failed_fence: None\n"
+        "      ipmi:\n        host: {}-lom\n        user: admin\n        pass: Passw0rd\n"
+        "    migration:\n      target_selector: mem\n"
+        "    configuration:\n"
+        "      directories:\n        dynamic_directory: /run/pvc\n        log_directory: /var/log/pvc\n"
+        "        console_log_directory: /var/log/libvirt\n"
+        "      logging:\n        file_logging: True\n        stdout_logging: True\n        zookeeper_logging: {}\n"
+        "        log_colours: False\n        log_dates: False\n        log_keepalives: {}\n"
+        "        log_keepalive_cluster_details: False\n        log_keepalive_plugin_details: False\n"
+        "        console_log_lines: 1000\n        node_log_lines: {}\n",
+        s.name, word(s.debug), word(s.api), coordinators, s.keepalive_interval, s.fence_intervals, s.suicide_intervals,
+        s.name, word(s.zookeeper_logging), word(s.log_keepalives), s.node_log_lines);
+}
+
+// Creates the tree that `apply` of this version makes of an empty ensemble.
+inline void initialise(memory_ensemble& ensemble, int version) {
+    const auto table = *model::schema::of(version);
+    for (const auto& key : model::missing_keys(table, model::key_group::base, "/", {})) {
+        ensemble.put(key.path, key.value);
+    }
+    ensemble.put("/schema/version", std::to_string(version));
+}
+
+class sim_node {
+public:
+    sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings wanted = {})
+        : settings(std::move(wanted)),
+          loop_(loop),
+          connector(ensemble, loop.clock()),
+          pool(loop.clock()),
+          services(loop.clock()),
+          host(loop.clock()),
+          notifier(loop.clock()),
+          standard_output(std::make_shared<sim_log_output>()),
+          log_file(std::make_shared<sim_log_output>()) {
+        host.machine.cpus = 16;
+        host.machine.kernel_release = "5.10.0-26-amd64";
+        host.machine.operating_system = "GNU/Linux";
+        host.machine.machine = "x86_64";
+    }
+    sim_node(const sim_node&) = delete;
+    sim_node& operator=(const sim_node&) = delete;
+    ~sim_node() {
+        PVC_ASSERT(!daemon_ || exit_status);  // a test stops its nodes
+    }
+
+    void start() {
+        exit_status.reset();
+        ports_.emplace(node::ports{
+            .clock = loop_.clock(),
+            .pool = pool,
+            .zookeeper = connector,
+            .services = services,
+            .host = host,
+            .notifier = notifier,
+            .random = random_source(seed).split(settings.name),
+            .load_configuration =
+                [this] {
+                    ++configuration_reads;
+                    return config::load_text(configuration ? *configuration : configuration_text(settings),
+                                             "/etc/pvc/pvcnoded.yaml", settings.name);
+                },
+            .announce = [this](const std::string& line) { said.push_back(line); },
+            .complain = [this](const std::string& line) { complaints.push_back(line); },
+            .open_log_file = [this](const std::string&) { return log_file; },
+            .standard_output = standard_output,
+            .standard_error = standard_output,
+            .standard_output_is_journal = false,
+            .loop_turns = [this] { return loop_turns ? loop_turns() : loop_.context().steps(); },
+            .schema_limit = settings.schema_limit});
+        daemon_.emplace(*ports_);
+        async::start_root(
+            loop_.runtime(), settings.name,
+            [this]() -> async::awaitable<void> { exit_status = co_await daemon_->run(); },
+            [this](const std::exception_ptr& error) {
+                if (error) {
+                    complaints.push_back("uncaught: " + async::exception_text(error));
+                    exit_status = -1;
+                }
+            });
+    }
+    void terminate() { daemon_->request_stop("signal TERM"); }
+    // Stops in order and waits for the end, at most two simulated minutes.
+    void stop() {
+        if (!daemon_ || exit_status) {
+            return;
+        }
+        terminate();
+        const time_point limit = loop_.clock().now() + 120s;
+        loop_.run_until([&] { return exit_status.has_value() || loop_.clock().now() > limit; });
+    }
+    // Simulated time passes until the node runs; false after `limit`.
+    bool run_until_ready(duration limit = 60s) {
+        const time_point until = loop_.clock().now() + limit;
+        loop_.run_until([&] { return notifier.count("READY=1") > 0 || exit_status || loop_.clock().now() > until; });
+        return notifier.count("READY=1") > 0;
+    }
+    [[nodiscard]] node::daemon& daemon() { return *daemon_; }
+    [[nodiscard]] std::string log() const { return standard_output->text(); }
+    [[nodiscard]] bool logged(std::string_view text) const { return log().find(text) != std::string::npos; }
+    [[nodiscard]] std::size_t times_logged(std::string_view text) const {
+        std::size_t count = 0;
+        const std::string all = log();
+        for (auto at = all.find(text); at != std::string::npos; at = all.find(text, at + 1)) {
+            ++count;
+        }
+        return count;
+    }
+
+    node_settings settings;
+    std::uint64_t seed = 1;
+    std::optional<std::string> configuration;  // instead of what the settings say
+
+private:
+    sim_loop& loop_;
+
+public:
+    memory_connector connector;
+    sim_offload pool;
+    sim_service_manager services;
+    sim_host host;
+    sim_notifier notifier;
+    std::shared_ptr<sim_log_output> standard_output;
+    std::shared_ptr<sim_log_output> log_file;
+    std::function<std::uint64_t()> loop_turns;
+    std::vector<std::string> said;
+    std::vector<std::string> complaints;
+    int configuration_reads = 0;
+    std::optional<int> exit_status;
+
+private:
+    std::optional<node::ports> ports_;
+    std::optional<node::daemon> daemon_;
+};
+
+}  // namespace pvc::sim
