@@ -25,13 +25,17 @@ coordinator::coordinator(session& s) : session_(s), peers_(s, changed_) {
     primary_since_ = s.node.clock().now();
 }
 
+bool coordinator::is_stored_role_current() const {
+    return own_role_->known() && own_role_->present() && own_role_->stat().mzxid >= role_written_;
+}
+
 policy::coordinator_view coordinator::view() const {
     const node_context& node = session_.node;
     policy::coordinator_view v;
     v.self = node.self();
     v.mode = node.mode;
     v.role = node.role;
-    if (own_role_->known() && own_role_->present()) {
+    if (is_stored_role_current()) {
         v.stored_role = model::parse_router_state(own_role_->data());
     }
     v.started = open_;
@@ -64,6 +68,7 @@ async::awaitable<bool> coordinator::change_role(model::router_state to, std::str
         auto done = co_await session_.zk.commit(session_.limit(), std::move(change));
         if (done) {
             node.role = to;
+            role_written_ = done->stats.front().mzxid;
             node.log.state(fmt::format("this node is now {}: {}", model::to_text(to), why));
             co_return true;
         }
@@ -170,7 +175,7 @@ async::awaitable<void> coordinator::act(const policy::coordinator_decision& deci
 
 // What the key says must be what this daemon does; a role that somebody else wrote is not taken on.
 async::awaitable<void> coordinator::align_stored_role() {
-    if (!own_role_->known() || !own_role_->present() || !session_.zk.is_connected()) {
+    if (!is_stored_role_current() || !session_.zk.is_connected()) {
         co_return;
     }
     const auto stored = model::parse_router_state(own_role_->data());
@@ -183,6 +188,7 @@ async::awaitable<void> coordinator::align_stored_role() {
     repair.set(session_.own("/routerstate"), std::string(model::to_text(role)), own_role_->stat().version);
     auto done = co_await session_.zk.commit(session_.limit(), std::move(repair));
     if (done) {
+        role_written_ = done->stats.front().mzxid;
         session_.node.log.warning(fmt::format("{} said \"{}\", restored to {}", session_.own("/routerstate"),
                                               own_role_->data(), model::to_text(role)));
     }

@@ -42,6 +42,8 @@ private:
     // Compare-and-set of own routerstate from what was read last. True if it holds now.
     async::awaitable<bool> change_role(model::router_state to, std::string_view why);
     async::awaitable<void> align_stored_role();
+    // False as long as the watch still shows what stood there before our own last write.
+    [[nodiscard]] bool is_stored_role_current() const;
 
     session& session_;
     async::wakeup changed_;
@@ -50,6 +52,7 @@ private:
     std::unique_ptr<zookeeper::watched> own_role_;
     std::uint64_t primary_changes_ = 0;
     time_point primary_since_{};
+    std::int64_t role_written_ = 0;  // transaction of our last write of routerstate
     bool open_ = false;
     std::string last_wait_;
 };
