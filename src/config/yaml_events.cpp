@@ -67,11 +67,12 @@ struct yaml_events::state {
 };
 
 yaml_events::yaml_events(std::string_view text) : state_(std::make_unique<state>()) {
-    state_->input = text;
+    state_->input = text.data() == nullptr ? std::string_view("") : text;  // libyaml asserts a pointer
     state_->ready = yaml_parser_initialize(&state_->parser) == 1;
     if (state_->ready) {
         yaml_parser_set_encoding(&state_->parser, YAML_UTF8_ENCODING);
-        yaml_parser_set_input_string(&state_->parser, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+        yaml_parser_set_input_string(&state_->parser, reinterpret_cast<const unsigned char*>(state_->input.data()),
+                                     state_->input.size());
     }
 }
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr duration connect_budget = 15s;
 constexpr duration schema_lock_limit = 60s;
+constexpr duration update_limit = 90s;  // of a whole hot update (zookeeper-schema.md 8.4)
 constexpr duration settle_limit = 15s;
 
 }  // namespace
@@ -33,8 +34,8 @@ daemon::verdict daemon::failed(policy::phase which, const failure& why) const {
     return end;
 }
 
-// S6 to S8 of the first session: connect, adopt the schema, validate, register. Returns `new_session` to go on.
-async::awaitable<daemon::verdict> daemon::enter_cluster(session& s, keepalive& beat, async::task_group& session_scope) {
+// S6 to S8 of the first session: connect, adopt the schema, validate, register. Empty: go on.
+async::awaitable<std::optional<daemon::verdict>> daemon::enter_cluster(session& s, keepalive& beat, async::task_group& session_scope) {
     enter(policy::phase::zookeeper);
     const std::string servers = zookeeper::servers_text([this] {
         std::vector<zookeeper::server_address> all;
@@ -79,7 +80,7 @@ async::awaitable<daemon::verdict> daemon::enter_cluster(session& s, keepalive& b
     if (!raised) {
         log_.warning("raising the schema version: " + raised.error().text());
     }
-    co_return verdict{next_step::new_session, exit_status::orderly, ""};
+    co_return std::nullopt;
 }
 
 async::awaitable<void> daemon::follow_maintenance(session& s) {
@@ -121,8 +122,8 @@ async::awaitable<void> daemon::objects_and_run(session& s, keepalive& beat, coor
     }
 }
 
-// The actors of a running node, until the schema version changes.
-async::awaitable<daemon::verdict> daemon::serve(session& s, keepalive& beat, coordinator& roles) {
+// The actors of a running node until the schema version changes, and the update to it. Empty: serve again.
+async::awaitable<std::optional<daemon::verdict>> daemon::serve(session& s, keepalive& beat, coordinator& roles) {
     schema_watch schema(s);
     result<int> change = 0;
     beat.after_heartbeat = [this, &roles]() -> async::awaitable<void> {
@@ -146,26 +147,28 @@ async::awaitable<daemon::verdict> daemon::serve(session& s, keepalive& beat, coo
         co_return failed(policy::phase::zookeeper, change.error());
     }
     beat.stop_figures();
+    const time_point update_ends = s.limit(update_limit);
     auto updated = co_await update_schema(s, *change);
     if (!updated) {
         co_return verdict{next_step::new_session, exit_status::orderly, updated.error().text()};
     }
     enter(policy::phase::zookeeper);
-    auto repaired = co_await repair_tree(s, schema_lock_limit, foreign_keys::keep);
+    const duration left = std::clamp<duration>(update_ends - s.node.clock().now(), 1s, schema_lock_limit);
+    auto repaired = co_await repair_tree(s, left, foreign_keys::keep);
     if (!repaired) {
         log_.warning("validating the tree: " + repaired.error().text());
     }
     beat.resume_figures();
-    co_return verdict{next_step::start_again, exit_status::orderly, ""};
+    co_return std::nullopt;
 }
 
 // All that a session is for. Ends with a verdict, or by cancellation (stop request, session lost).
 async::awaitable<daemon::verdict> daemon::work(session& s, keepalive& beat, coordinator& roles,
                                                async::task_group& session_scope) {
     if (!context_.started) {
-        verdict entered = co_await enter_cluster(s, beat, session_scope);
-        if (entered.next != next_step::new_session) {
-            co_return entered;
+        auto refused = co_await enter_cluster(s, beat, session_scope);
+        if (refused) {
+            co_return *refused;
         }
     } else {
         async::wakeup changed;
@@ -177,9 +180,9 @@ async::awaitable<daemon::verdict> daemon::work(session& s, keepalive& beat, coor
         session_scope.spawn("keepalive", [&beat] { return beat.run(); });
     }
     for (;;) {
-        verdict end = co_await serve(s, beat, roles);
-        if (end.next != next_step::start_again || end.status != exit_status::orderly || !end.reason.empty()) {
-            co_return end;
+        auto end = co_await serve(s, beat, roles);
+        if (end) {
+            co_return *end;
         }
     }
 }

@@ -101,30 +101,36 @@ async::awaitable<reply> client::exchange(time_point deadline, request what,
     if (!answer.outcome) {
         co_return answer;
     }
-    if (!is_connected()) {
-        auto connected = co_await wait_connected(deadline);
-        if (!connected) {
-            answer.outcome = connected;
+    const bool is_write = what.is_write();
+    for (;;) {
+        if (!is_connected()) {
+            auto connected = co_await wait_connected(deadline);
+            if (!connected) {
+                answer.outcome = connected;
+                co_return answer;
+            }
+        }
+        auto record = std::make_shared<async::completion<reply>>();
+        send(what, [record, acknowledged](reply got) {
+            if (acknowledged && got.outcome) {
+                acknowledged(got.sent);
+            }
+            record->set(std::move(got));
+        });
+        const bool answered = co_await async::completion<reply>::wait(record, clock_, deadline, "a ZooKeeper reply");
+        if (!answered) {
+            const std::string& subject = what.operations.empty() ? what.path : what.operations.front().path;
+            answer.outcome = failure(is_write ? errc::outcome_unknown : errc::timed_out, subject,
+                                     "no answer within the deadline");
             co_return answer;
         }
-    }
-    const bool is_write = what.is_write();
-    std::string subject = what.what == request::kind::commit && !what.operations.empty() ? what.operations.front().path
-                                                                                         : what.path;
-    auto record = std::make_shared<async::completion<reply>>();
-    send(std::move(what), [record, acknowledged = std::move(acknowledged)](reply got) {
-        if (acknowledged && got.outcome) {
-            acknowledged(got.sent);
+        // A read whose connection broke has done nothing: it goes out again on the next one, while there is time.
+        const bool broken = !record->value().outcome && record->value().outcome.error().code() == errc::suspended;
+        if (is_write || !broken || state_.value().now == link::lost) {
+            co_return std::move(record->value());
         }
-        record->set(std::move(got));
-    });
-    const bool answered = co_await async::completion<reply>::wait(record, clock_, deadline, "a ZooKeeper reply");
-    if (!answered) {
-        answer.outcome = failure(is_write ? errc::outcome_unknown : errc::timed_out, std::move(subject),
-                                 "no answer within the deadline");
-        co_return answer;
+        co_await async::yield();  // the loss is published by then
     }
-    co_return std::move(record->value());
 }
 
 async::awaitable<result<read_reply>> client::get(time_point deadline, std::string path, watching watch) {

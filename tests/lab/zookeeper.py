@@ -58,8 +58,8 @@ class Server:
     def start(self):
         log = open(os.path.join(self.folder, 'server.log'), 'ab')
         self.process = subprocess.Popen(
-            ['java', '-XX:-UseContainerSupport', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto', '-Xmx160m',
-             '-Dzookeeper.preAllocSize=4096', '-cp', f'{self.folder}:/usr/share/java/zookeeper.jar',
+            ['java', '-XX:-UseContainerSupport', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto', '-XX:-UsePerfData',
+             '-Xmx160m', '-Dzookeeper.preAllocSize=4096', '-cp', f'{self.folder}:/usr/share/java/zookeeper.jar',
              'org.apache.zookeeper.server.quorum.QuorumPeerMain', os.path.join(self.folder, 'zoo.cfg')],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, start_new_session=True)
         log.close()

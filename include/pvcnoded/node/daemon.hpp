@@ -63,8 +63,9 @@ private:
     async::awaitable<verdict> run_sessions();
     async::awaitable<verdict> run_session();
     async::awaitable<verdict> work(session& s, keepalive& beat, coordinator& roles, async::task_group& session_scope);
-    async::awaitable<verdict> enter_cluster(session& s, keepalive& beat, async::task_group& session_scope);
-    async::awaitable<verdict> serve(session& s, keepalive& beat, coordinator& roles);
+    async::awaitable<std::optional<verdict>> enter_cluster(session& s, keepalive& beat,
+                                                           async::task_group& session_scope);
+    async::awaitable<std::optional<verdict>> serve(session& s, keepalive& beat, coordinator& roles);
     async::awaitable<void> objects_and_run(session& s, keepalive& beat, coordinator& roles);
     async::awaitable<void> follow_maintenance(session& s);
     async::awaitable<void> terminate(session& s, keepalive& beat, coordinator& roles);

@@ -25,7 +25,7 @@ struct thread_offload::pool {
     std::condition_variable changed;  // an item for an idle thread; an ended thread for the destructor
     std::deque<item> queue;
     std::size_t threads = 0;
-    std::size_t idle = 0;
+    std::size_t busy = 0;  // threads with an item; the others take one or are about to
     bool closed = false;  // the loop may be gone: nothing is posted any more
 
     // With the mutex held.
@@ -79,9 +79,7 @@ void thread_offload::pool::serve() {
 bool thread_offload::pool::take(item& next) {
     std::unique_lock lock(mutex);
     const auto give_up = std::chrono::steady_clock::now() + limits.idle;
-    ++idle;
     const bool woken = changed.wait_until(lock, give_up, [this] { return closed || !queue.empty(); });
-    --idle;
     if (!woken || closed) {
         --threads;
         changed.notify_all();
@@ -89,6 +87,7 @@ bool thread_offload::pool::take(item& next) {
     }
     next = std::move(queue.front());
     queue.pop_front();
+    ++busy;
     return true;
 }
 
@@ -97,6 +96,7 @@ void thread_offload::pool::finish(item& finished) {
     finished.work = nullptr;
     std::function<void()> done = std::exchange(finished.done, nullptr);
     const std::lock_guard lock(mutex);
+    --busy;
     if (!closed) {
         boost::asio::post(loop, std::move(done));
     }
@@ -129,12 +129,13 @@ bool thread_offload::submit(std::function<void()> work, std::function<void()> do
     if (pool_->closed) {
         return false;
     }
-    // Each idle thread takes one item; what is beyond them needs a new thread or a place in the queue.
-    bool served = pool_->queue.size() < pool_->idle;
+    // Each thread that is not busy takes one item; what is beyond them needs a new thread or a place in the queue.
+    const std::size_t free_threads = pool_->threads - pool_->busy;
+    bool served = pool_->queue.size() < free_threads;
     if (!served && pool_->threads < pool_->limits.threads) {
         served = pool::start_thread(pool_);
     }
-    if (!served && (pool_->threads == 0 || pool_->queue.size() >= pool_->limits.waiting)) {
+    if (!served && (pool_->threads == 0 || pool_->queue.size() >= free_threads + pool_->limits.waiting)) {
         return false;
     }
     pool_->queue.push_back({std::move(work), std::move(done)});

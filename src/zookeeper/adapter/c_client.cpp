@@ -190,7 +190,9 @@ private:
         }
         if (code != ZOK || descriptor == -1) {
             release_descriptor();
-            note_reason(zerror(code));
+            if (code != ZOK) {
+                note_reason(zerror(code));
+            }
             co_await failed_attempt();
             co_return;
         }

@@ -133,6 +133,11 @@ TEST(yaml, refused) {
     }
 }
 
+TEST(yaml, no_text_at_all) {
+    EXPECT_EQ(parse(std::string_view()).messages,
+              lines{"f:1: no document; expected a mapping with the key pvc, got an empty file"});
+}
+
 TEST(yaml, well_formed_utf8_is_accepted) {
     const auto got = parse("a: \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\n");
     EXPECT_EQ(got.tree, "{a:\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80}");

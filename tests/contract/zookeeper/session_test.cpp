@@ -1,0 +1,562 @@
+// The session: connecting, suspension, loss, and what becomes of requests meanwhile.
+#include "contract/zookeeper/suite.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pvc::contract {
+namespace {
+
+class zookeeper_session : public zookeeper_contract {
+protected:
+    // A shorter session, for cases that wait for its end.
+    connection_options short_session(std::chrono::milliseconds timeout = 3s) {
+        auto options = env().options();
+        options.session_timeout = timeout;
+        return options;
+    }
+    void with_session(connection_options options, const client_body& body, bool wait_connected = true) {
+        env().run([&]() -> awaitable<void> { co_await one_client(options, events_, body, wait_connected); });
+    }
+    // Every state that was published, in order.
+    struct history {
+        history(client& zk) : zk_(zk), watch_(zk.state(), changed_) { note(); }
+        void note() {
+            const auto now = zk_.state().value().now;
+            if (seen.empty() || seen.back() != now) {
+                seen.push_back(now);
+            }
+        }
+        std::vector<link> seen;
+
+    private:
+        client& zk_;
+        async::wakeup changed_;
+        async::latest<session_state>::observer watch_;
+    };
+};
+
+TEST_P(zookeeper_session, states_of_an_orderly_life) {
+    env().run([&]() -> awaitable<void> {
+        auto zk = env().clients().open(env().options());
+        EXPECT_EQ(zk->state().value().now, link::connecting);
+        EXPECT_EQ(zk->state().value().session_id, 0);
+        co_await with_task_group("client", [&](task_group& group) -> awaitable<void> {
+            group.spawn("session", [&zk] { return zk->run(); });
+            auto connected = co_await zk->wait_connected(soon());
+            EXPECT_TRUE(connected);
+            EXPECT_TRUE(zk->is_connected());
+            const auto& state = zk->state().value();
+            EXPECT_NE(state.session_id, 0);
+            EXPECT_EQ(state.timeout, 10s);
+            EXPECT_EQ(state.connections, 1U);
+            EXPECT_TRUE(state.reason.empty());
+            EXPECT_LE(state.contact, env().clock().boot_now());
+            group.cancel();
+        });
+        EXPECT_EQ(zk->state().value().now, link::lost);
+        EXPECT_FALSE(zk->state().value().reason.empty());
+        auto late = co_await zk->get(soon(), "/");
+        EXPECT_EQ(late.error().code(), errc::session_lost);
+    });
+}
+
+TEST_P(zookeeper_session, the_timeout_is_negotiated) {
+    with_session(short_session(60s), [&](client& zk) -> awaitable<void> {
+        EXPECT_EQ(zk.state().value().timeout, 10s);
+        co_return;
+    });
+    with_session(short_session(100ms), [&](client& zk) -> awaitable<void> {
+        EXPECT_EQ(zk.state().value().timeout, 1s);
+        co_return;
+    });
+}
+
+TEST_P(zookeeper_session, an_orderly_close_removes_ephemerals_at_once) {
+    env().run([&]() -> awaitable<void> {
+        co_await one_client(env().options(), events_, [&](client& zk) -> awaitable<void> {
+            auto made = co_await zk.create(soon(), "/mine", "", create_mode::ephemeral);
+            EXPECT_TRUE(made);
+        });
+        auto seen = co_await other().stat("/mine");  // at once, not at the end of some timeout
+        EXPECT_FALSE(seen);
+    });
+}
+
+TEST_P(zookeeper_session, a_broken_connection_leaves_ephemerals_until_expiry) {
+    env().run([&]() -> awaitable<void> {
+        const auto before = env().clock().now();
+        co_await one_client(short_session(), events_, [&](client& zk) -> awaitable<void> {
+            auto made = co_await zk.create(soon(), "/mine", "", create_mode::ephemeral);
+            EXPECT_TRUE(made);
+            env().refuse_connections();
+            auto away = co_await reaches(zk, link::suspended);
+            EXPECT_TRUE(away);
+        });
+        auto seen = co_await other().stat("/mine");
+        // On a machine so slow that the session is over already there is nothing to see.
+        EXPECT_TRUE(seen || env().clock().now() - before > 2s);
+        std::optional<peer_stat> still = seen;
+        while (still && env().clock().now() - before < 30s) {
+            co_await sleep(50ms);
+            still = co_await other().stat("/mine");
+        }
+        EXPECT_FALSE(still);
+        env().accept_connections();
+    });
+}
+
+TEST_P(zookeeper_session, a_dropped_connection_is_suspension_and_the_session_goes_on) {
+    with_client([&](client& zk) -> awaitable<void> {
+        auto mine = co_await zk.create(soon(), "/mine", "", create_mode::ephemeral);
+        EXPECT_TRUE(mine);
+        const auto session = zk.state().value().session_id;
+        for (std::uint64_t i = 2; i <= 4; ++i) {
+            env().drop_connections();
+            auto back = co_await eventually(
+                [&] { return zk.state().value().connections == i && zk.state().value().now == link::connected; });
+            EXPECT_TRUE(back);
+            EXPECT_EQ(zk.state().value().session_id, session);
+            auto still = co_await zk.exists(soon(), "/mine");
+            EXPECT_TRUE(still);
+        }
+    });
+}
+
+TEST_P(zookeeper_session, while_suspended_requests_wait_for_the_connection) {
+    with_client([&](client& zk) -> awaitable<void> {
+        env().refuse_connections();
+        auto away = co_await reaches(zk, link::suspended);
+        EXPECT_TRUE(away);
+        EXPECT_FALSE(zk.state().value().reason.empty());
+        bool made = false;
+        co_await with_task_group("waiter", [&](task_group& group) -> awaitable<void> {
+            group.spawn("create", [&]() -> awaitable<void> {
+                auto done = co_await zk.create(soon(), "/a", "");
+                EXPECT_EQ(code_of(done), "ok");
+                made = true;
+            });
+            co_await sleep(200ms);
+            EXPECT_FALSE(made);
+            env().accept_connections();
+            auto done = co_await eventually([&] { return made; });
+            EXPECT_TRUE(done);
+        });
+    });
+}
+
+TEST_P(zookeeper_session, a_deadline_while_suspended_sends_nothing) {
+    with_client([&](client& zk) -> awaitable<void> {
+        env().refuse_connections();
+        auto away = co_await reaches(zk, link::suspended);
+        EXPECT_TRUE(away);
+        auto write = co_await zk.create(in(100ms), "/a", "");
+        EXPECT_EQ(write.error().code(), errc::suspended);
+        auto read = co_await zk.get(in(100ms), "/a");
+        EXPECT_EQ(read.error().code(), errc::suspended);
+        auto waited = co_await zk.wait_connected(in(100ms));
+        EXPECT_EQ(waited.error().code(), errc::suspended);
+        env().accept_connections();
+        auto back = co_await reaches(zk, link::connected);
+        EXPECT_TRUE(back);
+        auto there = co_await zk.exists(soon(), "/a");
+        EXPECT_EQ(there.error().code(), errc::not_found);
+    });
+}
+
+TEST_P(zookeeper_session, a_write_under_way_when_the_connection_breaks_is_of_unknown_outcome) {
+    with_client([&](client& zk) -> awaitable<void> {
+        co_await other().put("/a", "");
+        // Executed, but the answer never comes.
+        env().hold_answers();
+        std::string code;
+        std::string read_code;
+        bool acknowledged = false;
+        co_await with_task_group("requests", [&](task_group& group) -> awaitable<void> {
+            group.spawn("write", [&]() -> awaitable<void> {
+                transaction what;
+                what.create("/done", "x");
+                auto done = co_await zk.commit(soon(), what, [&](boot_time) { acknowledged = true; });
+                code = code_of(done);
+            });
+            group.spawn("read", [&]() -> awaitable<void> {
+                auto got = co_await zk.get(soon(), "/a");
+                read_code = code_of(got);
+            });
+            for (bool there = false; !there;) {
+                auto seen = co_await other().stat("/done");
+                there = seen.has_value();
+            }
+            env().drop_connections();
+            env().let_pass();
+        });
+        EXPECT_EQ(code, "outcome unknown");
+        EXPECT_EQ(read_code, "no connection");
+        EXPECT_FALSE(acknowledged);
+        auto done = co_await zk.exists(soon(), "/done");
+        EXPECT_TRUE(done);
+    });
+}
+
+TEST_P(zookeeper_session, a_write_that_never_arrived_is_of_unknown_outcome_too) {
+    with_client([&](client& zk) -> awaitable<void> {
+        env().silence();
+        std::string code;
+        co_await with_task_group("requests", [&](task_group& group) -> awaitable<void> {
+            group.spawn("write", [&]() -> awaitable<void> {
+                auto done = co_await zk.create(soon(), "/never", "");
+                code = code_of(done);
+            });
+            co_await sleep(50ms);
+            env().drop_connections();
+            env().let_pass();
+        });
+        EXPECT_EQ(code, "outcome unknown");
+        auto there = co_await zk.exists(soon(), "/never");
+        EXPECT_EQ(there.error().code(), errc::not_found);
+    });
+}
+
+TEST_P(zookeeper_session, deadlines_of_requests_under_way) {
+    with_client([&](client& zk) -> awaitable<void> {
+        co_await other().put("/a", "");
+        env().hold_answers();
+        auto read = co_await zk.get(in(100ms), "/a");
+        EXPECT_EQ(read.error().code(), errc::timed_out);
+        bool acknowledged = false;
+        const auto sent = env().clock().boot_now();
+        boot_time sent_seen{};
+        transaction what;
+        what.overwrite("/a", "x");
+        auto write = co_await zk.commit(in(100ms), what, [&](boot_time at) {
+            acknowledged = true;
+            sent_seen = at;
+        });
+        EXPECT_EQ(write.error().code(), errc::outcome_unknown);
+        EXPECT_TRUE(zk.is_connected());
+        co_await sleep(200ms);
+        env().let_pass();
+        auto late = co_await eventually([&] { return acknowledged; });
+        EXPECT_TRUE(late);
+        EXPECT_GE(sent_seen, sent);
+        EXPECT_LT(sent_seen - sent, 90ms);  // of the sending, not of the answer
+    });
+}
+
+TEST_P(zookeeper_session, silence_suspends_at_two_thirds_and_is_loss_at_the_timeout) {
+    with_session(short_session(), [&](client& zk) -> awaitable<void> {
+        const auto alive = co_await zk.exists(soon(), "/");
+        EXPECT_TRUE(alive);
+        const auto from = env().clock().now();
+        env().silence();
+        std::string write_code;
+        co_await with_task_group("requests", [&](task_group& group) -> awaitable<void> {
+            group.spawn("write", [&]() -> awaitable<void> {
+                auto done = co_await zk.create(soon(), "/a", "");
+                write_code = code_of(done);
+            });
+            auto away = co_await reaches(zk, link::suspended);
+            EXPECT_TRUE(away);
+            // The last sign of life was at most a third of the timeout before the silence.
+            EXPECT_GE(env().clock().now() - from, 900ms);
+            auto over = co_await reaches(zk, link::lost);
+            EXPECT_TRUE(over);
+            EXPECT_GE(env().clock().now() - from, 1900ms);
+        });
+        EXPECT_EQ(write_code, "outcome unknown");
+        EXPECT_GE(env().clock().boot_now() - zk.state().value().contact, 3s);
+        EXPECT_FALSE(zk.state().value().reason.empty());
+        auto late = co_await zk.get(soon(), "/");
+        EXPECT_EQ(late.error().code(), errc::session_lost);
+        env().let_pass();
+        co_await sleep(100ms);
+        EXPECT_EQ(zk.state().value().now, link::lost);  // final
+    });
+}
+
+TEST_P(zookeeper_session, loss_by_our_own_clock_while_the_server_is_frozen) {
+    with_session(short_session(), [&](client& zk) -> awaitable<void> {
+        auto mine = co_await zk.create(soon(), "/mine", "", create_mode::ephemeral);
+        EXPECT_TRUE(mine);
+        env().freeze_server();
+        auto over = co_await reaches(zk, link::lost);
+        EXPECT_TRUE(over);
+        env().thaw_server();
+        std::optional<peer_stat> still = co_await other().stat("/mine");
+        for (int i = 0; i < 400 && still; ++i) {
+            co_await sleep(50ms);
+            still = co_await other().stat("/mine");
+        }
+        EXPECT_FALSE(still);
+    });
+}
+
+TEST_P(zookeeper_session, a_write_to_a_frozen_server_and_a_short_freeze) {
+    with_client([&](client& zk) -> awaitable<void> {
+        env().freeze_server();
+        auto write = co_await zk.create(in(300ms), "/a", "");
+        EXPECT_EQ(write.error().code(), errc::outcome_unknown);
+        EXPECT_TRUE(zk.is_connected());
+        env().thaw_server();
+        auto there = co_await zk.exists(soon(), "/a");
+        EXPECT_TRUE(there);  // it was only late
+        EXPECT_EQ(zk.state().value().connections, 1U);
+    });
+}
+
+TEST_P(zookeeper_session, expiry_by_the_servers_word) {
+    with_client([&](client& zk) -> awaitable<void> {
+        auto mine = co_await zk.create(soon(), "/mine", "", create_mode::ephemeral);
+        EXPECT_TRUE(mine);
+        const auto session = zk.state().value().session_id;
+        co_await env().expire(session);
+        auto over = co_await reaches(zk, link::lost);
+        EXPECT_TRUE(over);
+        EXPECT_NE(zk.state().value().reason.find("expired"), std::string::npos) << zk.state().value().reason;
+        auto gone = co_await other().stat("/mine");
+        EXPECT_FALSE(gone);
+        auto read = co_await zk.get(soon(), "/");
+        EXPECT_EQ(read.error().code(), errc::session_lost);
+        auto write = co_await zk.create(soon(), "/a", "");
+        EXPECT_EQ(write.error().code(), errc::session_lost);
+    });
+}
+
+TEST_P(zookeeper_session, run_ends_when_the_session_is_lost) {
+    env().run([&]() -> awaitable<void> {
+        auto zk = env().clients().open(env().options());
+        bool ended = false;
+        co_await with_task_group("client", [&](task_group& group) -> awaitable<void> {
+            group.spawn("session", [&]() -> awaitable<void> {
+                co_await zk->run();
+                ended = true;
+            });
+            auto connected = co_await zk->wait_connected(soon());
+            EXPECT_TRUE(connected);
+            const auto session = zk->state().value().session_id;
+            co_await env().expire(session);
+            auto over = co_await eventually([&] { return ended; });
+            EXPECT_TRUE(over);
+        });
+        auto next = env().clients().open(env().options());
+        co_await with_task_group("client", [&](task_group& group) -> awaitable<void> {
+            group.spawn("session", [&next] { return next->run(); });
+            auto connected = co_await next->wait_connected(soon());
+            EXPECT_TRUE(connected);
+            EXPECT_NE(next->state().value().session_id, zk->state().value().session_id);
+            group.cancel();
+        });
+    });
+}
+
+TEST_P(zookeeper_session, a_server_that_is_down_at_first_and_up_later) {
+    env().run([&]() -> awaitable<void> {
+        co_await env().stop_server();
+        co_await one_client(
+            env().options(), events_,
+            [&](client& zk) -> awaitable<void> {
+                auto waited = co_await zk.wait_connected(in(500ms));
+                EXPECT_EQ(waited.error().code(), errc::suspended);
+                EXPECT_EQ(zk.state().value().now, link::connecting);
+                EXPECT_FALSE(zk.state().value().reason.empty());
+                auto read = co_await zk.get(in(100ms), "/");
+                EXPECT_EQ(read.error().code(), errc::suspended);
+                co_await env().start_server();
+                auto connected = co_await zk.wait_connected(soon());
+                EXPECT_TRUE(connected);
+                EXPECT_TRUE(zk.state().value().reason.empty());
+                auto root = co_await zk.exists(soon(), "/");
+                EXPECT_TRUE(root);
+            },
+            false);
+    });
+}
+
+TEST_P(zookeeper_session, nobody_listens_at_first) {
+    env().run([&]() -> awaitable<void> {
+        env().refuse_connections();
+        co_await one_client(
+            env().options(), events_,
+            [&](client& zk) -> awaitable<void> {
+                auto reasoned = co_await eventually([&] { return !zk.state().value().reason.empty(); });
+                EXPECT_TRUE(reasoned);
+                EXPECT_EQ(zk.state().value().now, link::connecting);
+                env().accept_connections();
+                auto connected = co_await zk.wait_connected(soon());
+                EXPECT_TRUE(connected);
+            },
+            false);
+    });
+}
+
+TEST_P(zookeeper_session, a_server_that_accepts_and_never_answers) {
+    env().run([&]() -> awaitable<void> {
+        env().silence();
+        co_await one_client(
+            short_session(), events_,
+            [&](client& zk) -> awaitable<void> {
+                const auto before = env().attempts();
+                auto again = co_await eventually([&] { return env().attempts() >= before + 2; });
+                EXPECT_TRUE(again);  // it gave up waiting and tried once more
+                EXPECT_EQ(zk.state().value().now, link::connecting);
+                EXPECT_FALSE(zk.state().value().reason.empty());
+                env().let_pass();
+                auto connected = co_await zk.wait_connected(soon());
+                EXPECT_TRUE(connected);
+            },
+            false);
+    });
+}
+
+TEST_P(zookeeper_session, a_server_restart_keeps_the_session_and_its_ephemerals) {
+    with_client([&](client& zk) -> awaitable<void> {
+        co_await other().put("/kept", "1");
+        auto mine = co_await zk.create(soon(), "/mine", "", create_mode::ephemeral);
+        auto armed = co_await zk.get(soon(), "/kept", watching::yes);
+        EXPECT_TRUE(mine && armed);
+        const auto session = zk.state().value().session_id;
+        co_await env().stop_server();
+        auto away = co_await reaches(zk, link::suspended);
+        EXPECT_TRUE(away);
+        co_await env().start_server();
+        auto back = co_await reaches(zk, link::connected);
+        EXPECT_TRUE(back);
+        EXPECT_EQ(zk.state().value().session_id, session);
+        EXPECT_EQ(zk.state().value().connections, 2U);
+        auto still = co_await zk.exists(soon(), "/mine");
+        EXPECT_TRUE(still);
+        auto value = co_await zk.get(soon(), "/kept");
+        EXPECT_EQ(value->data, "1");
+        co_await other().put("/kept", "2");
+        auto told = co_await eventually([&] { return events_.count("changed /kept") == 1; });
+        EXPECT_TRUE(told);
+    });
+}
+
+TEST_P(zookeeper_session, cancelled_while_connecting) {
+    env().run([&]() -> awaitable<void> {
+        env().refuse_connections();
+        const auto before = env().clock().now();
+        co_await one_client(
+            env().options(), events_, [&](client&) -> awaitable<void> { co_await sleep(200ms); }, false);
+        EXPECT_LT(env().clock().now() - before, 5s);
+    });
+}
+
+TEST_P(zookeeper_session, cancelled_while_the_server_is_silent) {
+    env().run([&]() -> awaitable<void> {
+        time_point cancelled{};
+        std::string code;
+        co_await with_task_group("test", [&](task_group& outer) -> awaitable<void> {
+            outer.spawn("client", [&]() -> awaitable<void> {
+                co_await one_client(env().options(), events_, [&](client& zk) -> awaitable<void> {
+                    env().silence();
+                    co_await with_task_group("requests", [&](task_group& group) -> awaitable<void> {
+                        group.spawn("write", [&]() -> awaitable<void> {
+                            try {
+                                auto done = co_await zk.create(soon(), "/a", "");
+                                code = code_of(done);
+                            } catch (...) {
+                                code = "cancelled";
+                                throw;
+                            }
+                        });
+                        co_await sleep(50ms);
+                        cancelled = env().clock().now();
+                        outer.cancel();
+                        co_await sleep(1h);
+                    });
+                });
+            });
+            co_return;
+        });
+        EXPECT_TRUE(code == "cancelled" || code == "outcome unknown") << code;  // whichever end is cancelled first
+        // The library's farewell to a silent server takes seconds; it must not take the session's time-out.
+        EXPECT_LT(env().clock().now() - cancelled, 5s);
+        env().let_pass();
+    });
+}
+
+TEST_P(zookeeper_session, what_arrived_while_the_process_stood_still_proves_nothing) {
+    with_client([&](client& zk) -> awaitable<void> {
+        co_await other().put("/a", "");
+        const auto before = env().clock().boot_now();
+        boot_time sent{};
+        link seen = link::connected;
+        co_await with_task_group("reader", [&](task_group& group) -> awaitable<void> {
+            group.spawn("read", [&]() -> awaitable<void> {
+                auto got = co_await zk.get(soon(), "/a");
+                seen = zk.state().value().now;
+                EXPECT_TRUE(got);
+                sent = got->sent;
+            });
+            co_await async::yield();
+            co_await env().stand_still(3s);
+        });
+        EXPECT_LT(sent - before, 1s);
+        EXPECT_EQ(seen, link::suspended);
+        auto back = co_await reaches(zk, link::connected);
+        EXPECT_TRUE(back);
+        EXPECT_EQ(zk.state().value().connections, 2U);
+        EXPECT_GE(zk.state().value().contact - before, 3s);
+    });
+}
+
+TEST_P(zookeeper_session, standing_still_beyond_the_timeout_is_loss) {
+    with_session(short_session(), [&](client& zk) -> awaitable<void> {
+        auto mine = co_await zk.create(soon(), "/mine", "", create_mode::ephemeral);
+        EXPECT_TRUE(mine);
+        co_await env().stand_still(4500ms);
+        auto over = co_await reaches(zk, link::lost, 1s);
+        EXPECT_TRUE(over);
+    });
+}
+
+TEST_P(zookeeper_session, requests_under_way_at_the_loss_end) {
+    with_session(short_session(), [&](client& zk) -> awaitable<void> {
+        std::vector<std::string> codes(3);
+        env().silence();
+        co_await with_task_group("requests", [&](task_group& group) -> awaitable<void> {
+            group.spawn("write", [&]() -> awaitable<void> {
+                auto done = co_await zk.create(in(60s), "/a", "");
+                codes[0] = code_of(done);
+            });
+            group.spawn("read", [&]() -> awaitable<void> {
+                auto got = co_await zk.get(in(60s), "/a");
+                codes[1] = code_of(got);
+            });
+            auto away = co_await reaches(zk, link::suspended);
+            EXPECT_TRUE(away);
+            group.spawn("waiting", [&]() -> awaitable<void> {
+                auto got = co_await zk.get(in(60s), "/a");
+                codes[2] = code_of(got);
+            });
+            auto over = co_await reaches(zk, link::lost);
+            EXPECT_TRUE(over);
+        });
+        const std::vector<std::string> expected{"outcome unknown", "no connection", "session lost"};
+        EXPECT_EQ(codes, expected);
+        env().let_pass();
+    });
+}
+
+TEST_P(zookeeper_session, watches_of_a_lost_session_stay_silent) {
+    env().run([&]() -> awaitable<void> {
+        co_await other().put("/a", "1");
+        co_await one_client(env().options(), events_, [&](client& zk) -> awaitable<void> {
+            auto armed = co_await zk.get(soon(), "/a", watching::yes);
+            EXPECT_TRUE(armed);
+            const auto session = zk.state().value().session_id;
+            co_await env().expire(session);
+            auto over = co_await reaches(zk, link::lost);
+            EXPECT_TRUE(over);
+            co_await other().put("/a", "2");
+            co_await sleep(100ms);
+            EXPECT_EQ(events_.seen, std::vector<std::string>());
+        });
+    });
+}
+
+PVC_INSTANTIATE_WITHOUT_CHROOT(zookeeper_session);
+
+}  // namespace
+}  // namespace pvc::contract
