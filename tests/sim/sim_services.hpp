@@ -1,17 +1,16 @@
-// Doubles of the service ports: service manager, supervisor, host, log output. They keep what they were told and fail or
+// Doubles of the service ports: service manager, supervisor, log output; the host is in sim_host.hpp. They keep what they were told and fail or
 // take long as a test or a scenario asks. They belong to the machine, not to a daemon: they outlive its restarts.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"
-#include "pvcnoded/services/host.hpp"
 #include "pvcnoded/services/log_output.hpp"
 #include "pvcnoded/services/notifier.hpp"
 #include "pvcnoded/services/service_manager.hpp"
+#include "sim/sim_host.hpp"
 
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 namespace pvc::sim {

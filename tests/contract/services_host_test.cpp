@@ -1,0 +1,233 @@
+// The host port: files, directories, kernel settings, locks; on a real folder and on a simulated machine.
+#include "contract/services_bench.hpp"
+
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/services/adapter/linux_host.hpp"
+
+namespace pvc::contract {
+namespace {
+
+class real_host : public real_world {
+public:
+    real_host() {
+        std::filesystem::create_directories(folder_ / "proc/sys/net/ipv4/conf/bond0.100");
+        std::filesystem::create_directories(folder_ / "dev");
+        folder_.write("proc/sys/net/ipv4/ip_forward", "0\n");
+        folder_.write("proc/sys/net/ipv4/conf/bond0.100/rp_filter", "1\n");
+    }
+    services::host& host() { return host_; }
+    [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
+    void make_file(const std::string& name, const std::string& text) const { folder_.write(name, text); }
+    [[nodiscard]] std::string setting(const std::string& key) const { return folder_.read("proc/sys/" + key); }
+    const scratch_folder& folder() const { return folder_; }
+
+private:
+    scratch_folder folder_;
+    async::thread_offload pool_{loop().context()};
+    services::linux_host host_{pool_, clock(), services::host_paths{folder_ / "proc", folder_ / "dev"}};
+};
+
+class sim_machine : public sim_world {
+public:
+    sim_machine() {
+        host_.directories["/base"] = {};
+        host_.missing_settings = {"net.ipv4.no_such_key"};
+    }
+    services::host& host() { return host_; }
+    [[nodiscard]] static std::string path(const std::string& name) { return "/base/" + name; }
+    void make_file(const std::string& name, const std::string& text) { host_.files[path(name)] = text; }
+
+private:
+    sim::sim_host host_{clock()};
+};
+
+template <class Bench>
+class host_contract : public testing::Test {
+protected:
+    services::host& host() { return bench.host(); }
+    Bench bench;
+};
+
+using benches = testing::Types<real_host, sim_machine>;
+TYPED_TEST_SUITE(host_contract, benches);
+
+TYPED_TEST(host_contract, facts_are_four_tokens_and_more) {
+    const auto facts = this->host().facts();
+    EXPECT_GE(facts.cpus, 1U);
+    EXPECT_EQ(facts.operating_system, "GNU/Linux");
+    for (const auto& token : {facts.kernel_release, facts.operating_system, facts.machine}) {
+        EXPECT_EQ(split_blanks(token).size(), 1U) << token;
+    }
+    EXPECT_GT(facts.pid, 1);
+}
+
+TYPED_TEST(host_contract, directories_are_made_with_their_parents_and_may_exist) {
+    this->bench.run([&]() -> awaitable<void> {
+        for (int round = 0; round < 2; ++round) {
+            auto made = co_await this->host().make_directory(this->bench.path("a/b/c"), 0750, "");
+            EXPECT_TRUE(made);
+        }
+        auto in_parent = co_await this->host().replace_file(this->bench.path("a/b/file"), "text");
+        auto inside = co_await this->host().replace_file(this->bench.path("a/b/c/file"), "text");
+        EXPECT_TRUE(in_parent && inside);
+        auto unknown_owner = co_await this->host().make_directory(this->bench.path("d"), 0755, "pvc-no-such-user");
+        EXPECT_TRUE(unknown_owner);
+    });
+}
+
+TYPED_TEST(host_contract, a_file_is_replaced_as_a_whole) {
+    this->bench.run([&]() -> awaitable<void> {
+        for (const auto& text : {std::string("first\n"), std::string(), std::string(60'000, 'x')}) {
+            auto written = co_await this->host().replace_file(this->bench.path("file"), text);
+            EXPECT_TRUE(written);
+            const auto back = this->host().read_file(this->bench.path("file"));
+            EXPECT_TRUE(back && *back == text);
+        }
+        auto nowhere = co_await this->host().replace_file(this->bench.path("missing/file"), "text");
+        EXPECT_TRUE(!nowhere && nowhere.error().code() == errc::io);
+    });
+}
+
+TYPED_TEST(host_contract, reading_says_what_is_wrong) {
+    const auto missing = this->host().read_file(this->bench.path("missing"));
+    EXPECT_TRUE(!missing && missing.error().code() == errc::not_found);
+    this->bench.make_file("exact", std::string(64 * 1024, 'x'));
+    const auto exact = this->host().read_file(this->bench.path("exact"));
+    EXPECT_TRUE(exact && exact->size() == 64 * 1024);
+    this->bench.make_file("large", std::string(64 * 1024 + 1, 'x'));
+    const auto large = this->host().read_file(this->bench.path("large"));
+    EXPECT_TRUE(!large && large.error().code() == errc::too_large);
+}
+
+TYPED_TEST(host_contract, settings_are_written_or_not_there_or_not_below) {
+    EXPECT_TRUE(this->host().set_sysctl("net.ipv4.ip_forward", "1"));
+    EXPECT_TRUE(this->host().set_sysctl("net/ipv4/conf/bond0.100/rp_filter", "0"));
+    const auto missing = this->host().set_sysctl("net.ipv4.no_such_key", "1");
+    EXPECT_TRUE(!missing && missing.error().code() == errc::not_found);
+    for (const char* key : {"", "../../../etc/passwd", "net/../../x"}) {
+        const auto refused = this->host().set_sysctl(key, "1");
+        EXPECT_TRUE(!refused && refused.error().code() == errc::invalid) << key;
+    }
+}
+
+TYPED_TEST(host_contract, a_lock_is_held_once_and_freed_with_its_guard) {
+    const std::string path = this->bench.path("lock");
+    auto first = this->host().lock(path);
+    ASSERT_TRUE(first);
+    const auto second = this->host().lock(path);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code(), errc::refused);
+    EXPECT_EQ(second.error().cause(), std::to_string(this->host().facts().pid));
+    first->reset();
+    EXPECT_TRUE(this->host().lock(path));
+}
+
+// Only on a real machine.
+class linux_host : public testing::Test {
+protected:
+    real_host bench;
+};
+
+mode_t mode_of(const std::string& path) {
+    struct stat found{};
+    return ::stat(path.c_str(), &found) == 0 ? found.st_mode & 07777 : 0;
+}
+
+TEST_F(linux_host, the_mode_is_exact_whatever_the_umask_is) {
+    const mode_t before = ::umask(077);
+    bench.run([&]() -> awaitable<void> {
+        auto made = co_await bench.host().make_directory(bench.path("x/y"), 01775, "");
+        auto written = co_await bench.host().replace_file(bench.path("x/file"), "text");
+        EXPECT_TRUE(made && written);
+    });
+    ::umask(before);
+    EXPECT_EQ(mode_of(bench.path("x/y")), 01775U);
+    EXPECT_EQ(mode_of(bench.path("x/file")), 0644U);
+}
+
+TEST_F(linux_host, a_replaced_file_keeps_its_mode_and_leaves_nothing_beside_it) {
+    bench.make_file("secret", "old");
+    ASSERT_EQ(::chmod(bench.path("secret").c_str(), 0600), 0);
+    bench.run([&]() -> awaitable<void> {
+        auto written = co_await bench.host().replace_file(bench.path("secret"), "new");
+        auto failed = co_await bench.host().replace_file(bench.path("proc"), "a directory is there");
+        EXPECT_TRUE(written);
+        EXPECT_FALSE(failed);
+    });
+    EXPECT_EQ(mode_of(bench.path("secret")), 0600U);
+    EXPECT_EQ(bench.folder().read("secret"), "new");
+    std::size_t entries = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(bench.folder().path())) {
+        ++entries;
+    }
+    EXPECT_EQ(entries, 3U);  // dev, proc, secret
+}
+
+TEST_F(linux_host, a_file_in_the_way_of_a_directory_is_said) {
+    bench.make_file("file", "");
+    bench.run([&]() -> awaitable<void> {
+        auto over = co_await bench.host().make_directory(bench.path("file"), 0755, "");
+        auto below = co_await bench.host().make_directory(bench.path("file/x"), 0755, "");
+        EXPECT_TRUE(!over && over.error().code() == errc::io);
+        EXPECT_TRUE(!below && below.error().code() == errc::io);
+    });
+}
+
+TEST_F(linux_host, what_is_no_regular_file_is_not_read) {
+    ASSERT_EQ(::mkfifo(bench.path("fifo").c_str(), 0600), 0);
+    for (const auto& path : {bench.path("fifo"), bench.path("proc")}) {
+        const auto refused = bench.host().read_file(path);
+        EXPECT_TRUE(!refused && refused.error().code() == errc::io);
+    }
+}
+
+TEST_F(linux_host, settings_reach_the_files) {
+    EXPECT_TRUE(bench.host().set_sysctl("net.ipv4.ip_forward", "1"));
+    EXPECT_TRUE(bench.host().set_sysctl("net/ipv4/conf/bond0.100/rp_filter", "0"));
+    EXPECT_EQ(bench.setting("net/ipv4/ip_forward").front(), '1');
+    EXPECT_EQ(bench.setting("net/ipv4/conf/bond0.100/rp_filter").front(), '0');
+}
+
+TEST_F(linux_host, a_program_that_we_start_does_not_keep_the_lock) {
+    async::posix_process processes(bench.loop().context(), bench.clock());
+    const std::string path = bench.path("lock");
+    bench.run([&]() -> awaitable<void> {
+        auto lock = bench.host().lock(path);
+        EXPECT_TRUE(lock);
+        co_await async::with_task_group("child", [&](async::task_group& group) -> awaitable<void> {
+            group.spawn("child", [&]() -> awaitable<void> {
+                auto outcome = co_await processes.run(async::command{{"sleep", "1000"}}, async::process_limits());
+            });
+            while (processes.running() == 0) {
+                co_await async::yield();
+            }
+            lock->reset();
+            auto again = bench.host().lock(path);
+            EXPECT_TRUE(again);
+            group.cancel();
+        });
+    });
+}
+
+TEST_F(linux_host, a_watchdog_is_a_device) {
+    EXPECT_FALSE(bench.host().has_watchdog());
+    bench.make_file("dev/watchdog", "");
+    EXPECT_FALSE(bench.host().has_watchdog());
+    std::filesystem::create_symlink("/dev/null", bench.path("dev/watchdog0"));
+    EXPECT_TRUE(bench.host().has_watchdog());
+}
+
+TEST(linux_host_of_this_machine, reads_proc) {
+    real_world world;
+    async::thread_offload pool(world.loop().context());
+    services::linux_host host(pool, world.clock());
+    const auto meminfo = host.meminfo();
+    const auto loadavg = host.loadavg();
+    EXPECT_TRUE(meminfo && meminfo->find("MemTotal:") != std::string::npos);
+    EXPECT_TRUE(loadavg && split_blanks(*loadavg).size() >= 4);
+    EXPECT_EQ(host.facts().pid, ::getpid());
+    EXPECT_EQ(host.facts().boot_id.size(), 36U);
+}
+
+}  // namespace
+}  // namespace pvc::contract
