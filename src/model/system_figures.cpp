@@ -32,7 +32,7 @@ std::optional<memory_info> parse_memory_info(std::string_view meminfo) {
     memory_info info;
     const auto take = [](std::string_view line, std::string_view name, auto& target) {
         if (const auto value = kib_of(line, name)) {
-            target = *value;
+            target = value.value();
         }
     };
     for (const auto line : split(meminfo, '\n')) {

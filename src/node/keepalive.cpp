@@ -111,10 +111,13 @@ async::awaitable<void> keepalive::note_heartbeat() {
 
 // What to do about a key of the heartbeat that is not there. True: try again.
 async::awaitable<bool> keepalive::repair_record(const failure& error, time_point deadline, bool& known_missing) {
+    const boot_time asked = session_.node.clock().boot_now();
     auto record = co_await session_.zk.exists(deadline, session_.own());
     if (!record) {
         if (record.error().code() == errc::not_found) {
-            // Nobody can fence an entry that is not there; it is created anew at the next start only.
+            // Nobody can fence an entry that is not there: the answer is contact, and the age of the heartbeat is held
+            // (node-lifecycle.md 4). It is created anew at the next start only.
+            acknowledged(asked);
             session_.node.log.error("the entry of this node, " + session_.own() +
                                     ", was deleted: it is created again when the daemon is restarted");
         }
@@ -124,101 +127,114 @@ async::awaitable<bool> keepalive::repair_record(const failure& error, time_point
     co_return true;
 }
 
-async::awaitable<bool> keepalive::heartbeat() {
-    node_context& node = session_.node;
-    const time_point deadline = session_.limit(heartbeat_limit);
-    std::optional<model::daemon_state> stored = model::parse_daemon_state(daemon_state_->data());
-    std::int32_t version = daemon_state_->stat().version;
-    if (!daemon_state_->known()) {
-        auto read = co_await session_.zk.get(deadline, session_.own("/daemonstate"));
-        if (read) {
-            stored = model::parse_daemon_state(read->data);
-            version = read->stat.version;
-        }
+// Own daemonstate as the watch shows it, or read if it has not been seen yet.
+async::awaitable<keepalive::own_state> keepalive::stored_state(time_point deadline) {
+    if (daemon_state_->known()) {
+        co_return own_state{model::parse_daemon_state(daemon_state_->data()), daemon_state_->stat().version};
     }
-    while (node.clock().now() < deadline) {
-        policy::heartbeat_view view;
-        view.stored = stored;
-        view.started = node.started;
-        view.terminating = node.stopping.value();
-        view.fence_cleanup_done = true;  // without the hypervisor function there is no domain to destroy
-        const auto plan = policy::plan_heartbeat(view);
-        zookeeper::transaction beat;
-        if (plan.write_state) {
-            beat.set(session_.own("/daemonstate"), std::string(model::to_text(*plan.write_state)), version);
-        }
-        const std::string now = std::to_string(unix_seconds(node.clock().wall_now()));
-        const std::string lease = model::self_reset_text(std::nullopt);
-        if (keepalive_missing_) {
-            beat.create(session_.own("/keepalive"), now);
+    own_state now;
+    auto read = co_await session_.zk.get(deadline, session_.own("/daemonstate"));
+    if (read) {
+        now = {model::parse_daemon_state(read->data), read->stat.version};
+    }
+    co_return now;
+}
+
+keepalive::beat keepalive::make_beat(const own_state& stored) const {
+    const node_context& node = session_.node;
+    policy::heartbeat_view view;
+    view.stored = stored.state;
+    view.started = node.started;
+    view.terminating = node.stopping.value();
+    view.fence_cleanup_done = true;  // without the hypervisor function there is no domain to destroy
+    beat out;
+    out.state = policy::plan_heartbeat(view).write_state;
+    if (out.state) {
+        out.write.set(session_.own("/daemonstate"), std::string(model::to_text(*out.state)), stored.version);
+    }
+    const auto put = [&out](std::string path, std::string value, bool missing) {
+        if (missing) {
+            out.write.create(std::move(path), std::move(value));
         } else {
-            beat.overwrite(session_.own("/keepalive"), now);
+            out.write.overwrite(std::move(path), std::move(value));
         }
-        if (self_reset_missing_) {
-            beat.create(session_.own("/selfreset"), lease);
-        } else {
-            beat.overwrite(session_.own("/selfreset"), lease);
+    };
+    put(session_.own("/keepalive"), std::to_string(unix_seconds(node.clock().wall_now())), keepalive_missing_);
+    put(session_.own("/selfreset"), model::self_reset_text(std::nullopt), self_reset_missing_);
+    return out;
+}
+
+void keepalive::take_acknowledgement(const beat& sent, const zookeeper::commit_reply& answer, const own_state& stored) {
+    node_context& node = session_.node;
+    const auto& stat = answer.stats[sent.state ? 1 : 0];
+    if (keepalive_missing_) {
+        expected_version_ = 1;
+    } else {
+        if (expected_version_ >= 0 && stat.version != expected_version_) {
+            node.log.error("somebody else writes " + session_.own("/keepalive") +
+                           ": is a daemon with this name running on another host?");
         }
-        const std::size_t at = plan.write_state ? 1 : 0;
-        const bool created = keepalive_missing_;
-        auto done = co_await session_.zk.commit(deadline, std::move(beat), [this](boot_time sent) { acknowledged(sent); });
+        expected_version_ = stat.version + 1;
+        node.heartbeat_id = stat.mzxid;
+    }
+    keepalive_missing_ = self_reset_missing_ = false;
+    const bool is_run = sent.state == model::daemon_state::run ||
+                        (node.started && !sent.state && stored.state == model::daemon_state::run);
+    if (is_run && !wrote_run_) {
+        wrote_run_ = true;
+        ran.notify();
+    }
+}
+
+// A heartbeat was refused: learns why. True: try again at once.
+async::awaitable<bool> keepalive::learn_from(const failure& error, time_point deadline, own_state& stored) {
+    const errc code = error.code();
+    if (code == errc::outcome_unknown) {
+        expected_version_ = -1;
+        co_return false;
+    }
+    if (code != errc::version_conflict && code != errc::not_found && code != errc::already_exists) {
+        co_return false;
+    }
+    if (error.subject() != session_.own("/daemonstate")) {
+        expected_version_ = -1;
+        bool& missing = error.subject() == session_.own("/keepalive") ? keepalive_missing_ : self_reset_missing_;
+        co_return co_await repair_record(error, deadline, missing);
+    }
+    auto read = co_await session_.zk.get(deadline, session_.own("/daemonstate"));
+    if (read) {
+        stored = {model::parse_daemon_state(read->data), read->stat.version};
+        co_return true;
+    }
+    if (read.error().code() != errc::not_found) {
+        co_return false;
+    }
+    auto again = co_await session_.zk.create(deadline, session_.own("/daemonstate"), "");
+    if (again) {
+        session_.node.log.warning("recreated " + session_.own("/daemonstate") + ", which somebody had deleted");
+        stored = {};
+        co_return true;
+    }
+    bool unused = false;
+    co_await repair_record(read.error(), deadline, unused);
+    co_return false;
+}
+
+async::awaitable<bool> keepalive::heartbeat() {
+    const time_point deadline = session_.limit(heartbeat_limit);
+    own_state stored = co_await stored_state(deadline);
+    while (session_.node.clock().now() < deadline) {
+        const beat next = make_beat(stored);
+        auto done =
+            co_await session_.zk.commit(deadline, next.write, [this](boot_time sent) { acknowledged(sent); });
         if (done) {
-            if (!created) {
-                const auto& stat = done->stats[at];
-                if (expected_version_ >= 0 && stat.version != expected_version_) {
-                    node.log.error("somebody else writes " + session_.own("/keepalive") +
-                                   ": is a daemon with this name running on another host?");
-                }
-                expected_version_ = stat.version + 1;
-                node.heartbeat_id = stat.mzxid;
-            } else {
-                expected_version_ = 1;
-            }
-            keepalive_missing_ = self_reset_missing_ = false;
-            const bool is_run = plan.write_state == model::daemon_state::run ||
-                                (node.started && stored == model::daemon_state::run);
-            if (is_run && !wrote_run_) {
-                wrote_run_ = true;
-                ran.notify();
-            }
+            take_acknowledgement(next, *done, stored);
             co_return true;
         }
-        const failure& error = done.error();
-        if (error.subject() == session_.own("/daemonstate") &&
-            (error.code() == errc::version_conflict || error.code() == errc::not_found)) {
-            auto read = co_await session_.zk.get(deadline, session_.own("/daemonstate"));
-            if (read) {
-                stored = model::parse_daemon_state(read->data);
-                version = read->stat.version;
-                continue;
-            }
-            if (read.error().code() == errc::not_found) {
-                auto again = co_await session_.zk.create(deadline, session_.own("/daemonstate"), "");
-                if (again) {
-                    node.log.warning("recreated " + session_.own("/daemonstate") + ", which somebody had deleted");
-                    stored.reset();
-                    version = 0;
-                    continue;
-                }
-                bool unused = false;
-                co_await repair_record(read.error(), deadline, unused);
-            }
+        const bool again = co_await learn_from(done.error(), deadline, stored);
+        if (!again) {
             break;
         }
-        if (error.code() == errc::not_found || error.code() == errc::already_exists) {
-            bool& missing =
-                error.subject() == session_.own("/keepalive") ? keepalive_missing_ : self_reset_missing_;
-            expected_version_ = -1;
-            const bool again = co_await repair_record(error, deadline, missing);
-            if (again) {
-                continue;
-            }
-            break;
-        }
-        if (error.code() == errc::outcome_unknown) {
-            expected_version_ = -1;
-        }
-        break;
     }
     co_return false;
 }

@@ -119,11 +119,11 @@ std::vector<std::string> missing_functions(const node_functions& functions) {
     std::vector<std::string> messages;
     const auto add = [&messages](bool enabled, std::string_view key, std::string_view what) {
         if (enabled) {
-            messages.push_back(std::string("functions.")
+            messages.push_back(std::string("pvc.functions.")
                                    .append(key)
                                    .append(": this build does not contain the ")
                                    .append(what)
-                                   .append(" function; the node runs without it"));
+                                   .append(" function; expected False until it does"));
         }
     };
     add(functions.hypervisor, "enable_hypervisor", "hypervisor");

@@ -105,7 +105,8 @@ TYPED_TEST(offload_contract, a_full_pool_refuses_at_once) {
     this->bench.run([&]() -> awaitable<void> {
         co_await async::with_task_group("callers", [&](async::task_group& group) -> awaitable<void> {
             for (std::size_t i = 0; i < TypeParam::capacity; ++i) {
-                group.spawn("caller", [&]() -> awaitable<void> { auto hung = co_await this->call(this->bench.hanging()); });
+                group.spawn("caller",
+                            [&]() -> awaitable<void> { auto hung = co_await this->call(this->bench.hanging()); });
             }
             // Until each of them has been taken over.
             co_await async::sleep_for(this->bench.clock(), 20ms, "the callers");

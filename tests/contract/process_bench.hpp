@@ -1,5 +1,5 @@
-// One bench a world for the suites of the asynchronous ports: the same test body runs on the real loop and clocks, and on
-// simulated ones.
+// One bench a world for the suites of the asynchronous ports: the same test body runs on the real loop and clocks, and
+// on simulated ones.
 #pragma once
 
 #include "pvcnoded/async/adapter/posix_process.hpp"
@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
 #include <cerrno>
 #include <filesystem>
 #include <string>
-#include <sys/wait.h>
 
 namespace pvc::contract {
 

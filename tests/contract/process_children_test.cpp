@@ -3,10 +3,10 @@
 
 #include "pvcnoded/base/text.hpp"
 
-#include <csignal>
 #include <fcntl.h>
-#include <fstream>
 #include <sys/stat.h>
+#include <csignal>
+#include <fstream>
 #include <thread>
 
 namespace pvc::contract {
@@ -30,7 +30,8 @@ command shell(std::string script) {
     return command{{"sh", "-c", std::move(script)}};
 }
 
-// Gone, or a zombie that somebody else has to reap. Waits for it a while: the kernel ends a killed process when it likes.
+// Gone, or a zombie that somebody else has to reap. Waits for it a while: the kernel ends a killed process when it
+// likes.
 bool ends_soon(pid_t process) {
     for (int attempt = 0; attempt < 2000; ++attempt) {
         std::ifstream status("/proc/" + std::to_string(process) + "/stat");

@@ -4,13 +4,13 @@
 
 #include "pvcnoded/async/deadline.hpp"
 
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 
-#include <csignal>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/stat.h>
+#include <csignal>
 #include <thread>
 
 namespace pvc::contract {

@@ -3,9 +3,9 @@
 
 #include "pvcnoded/async/adapter/signal_source.hpp"
 
+#include <unistd.h>
 #include <csignal>
 #include <optional>
-#include <unistd.h>
 
 namespace pvc::contract {
 namespace {

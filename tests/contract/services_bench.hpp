@@ -5,9 +5,9 @@
 #include "pvcnoded/services/adapter/systemctl.hpp"
 #include "sim/sim_services.hpp"
 
+#include <sys/stat.h>
 #include <cstdlib>
 #include <fstream>
-#include <sys/stat.h>
 
 namespace pvc::contract {
 
@@ -87,7 +87,8 @@ private:
     // Shortens the limit of a run that is meant to hang.
     class limited_runner final : public async::process_runner {
     public:
-        limited_runner(async::posix_process& processes, const bool& patient) : processes_(processes), patient_(patient) {}
+        limited_runner(async::posix_process& processes, const bool& patient)
+            : processes_(processes), patient_(patient) {}
         awaitable<result<async::process_outcome>> run(async::command what, async::process_limits limits) override {
             if (!patient_) {
                 limits.time = std::chrono::milliseconds(300);

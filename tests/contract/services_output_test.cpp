@@ -4,11 +4,11 @@
 #include "pvcnoded/services/adapter/file_log_output.hpp"
 #include "pvcnoded/services/adapter/sd_notifier.hpp"
 
-#include <array>
-#include <csignal>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <array>
+#include <csignal>
 #include <thread>
 
 namespace pvc::contract {

@@ -1,5 +1,5 @@
-// A simulated machine behind the host port: files, directories, kernel settings, locks, load. It outlives the daemons that
-// run on it, as a disk does; a lock ends with its guard.
+// A simulated machine behind the host port: files, directories, kernel settings, locks, load. It outlives the daemons
+// that run on it, as a disk does; a lock ends with its guard.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"
@@ -37,13 +37,14 @@ public:
 
     // What a test sets and looks at.
     services::machine_facts machine;
-    result<std::string> meminfo_text = std::string("MemTotal: 16384000 kB\nMemFree: 8192000 kB\nMemAvailable: 12288000 kB\n");
+    result<std::string> meminfo_text =
+        std::string("MemTotal: 16384000 kB\nMemFree: 8192000 kB\nMemAvailable: 12288000 kB\n");
     result<std::string> loadavg_text = std::string("0.10 0.20 0.30 1/200 4711\n");
     std::map<std::string, std::string> files;
     std::map<std::string, directory> directories{{"/", {}}, {"/run", {}}, {"/var", {}}, {"/var/log", {}}};
-    std::vector<setting> settings;                   // every set_sysctl() that was done
-    std::map<std::string, failure> broken;           // path or key → what every call on it answers
-    std::vector<std::string> missing_settings;       // keys that this kernel does not have
+    std::vector<setting> settings;                      // every set_sysctl() that was done
+    std::map<std::string, failure> broken;              // path or key → what every call on it answers
+    std::vector<std::string> missing_settings;          // keys that this kernel does not have
     duration disk_time = std::chrono::milliseconds(1);  // from 5 s on the disk hangs
     bool watchdog = true;
     // A killed daemon: nothing that it still does reaches the disk.
@@ -112,7 +113,8 @@ private:
     using lock_table = std::map<std::string, int>;
     class held_lock final : public services::file_lock {
     public:
-        held_lock(std::shared_ptr<lock_table> table, std::string path) : table_(std::move(table)), path_(std::move(path)) {}
+        held_lock(std::shared_ptr<lock_table> table, std::string path)
+            : table_(std::move(table)), path_(std::move(path)) {}
         ~held_lock() override { table_->erase(path_); }
 
     private:

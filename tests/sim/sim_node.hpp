@@ -31,6 +31,12 @@ struct node_settings {
     bool debug = false;
     bool zookeeper_logging = false;
     bool log_keepalives = true;
+    bool cluster_details = false;
+    bool file_logging = true;
+    bool stdout_logging = true;
+    bool log_colours = false;
+    bool log_dates = false;
+    bool journal = false;  // standard output is the journal
     int node_log_lines = 2000;
     std::string chroot{};
     std::optional<std::string> schema_limit{};
@@ -58,12 +64,13 @@ struct node_settings {
         "    configuration:\n"
         "      directories:\n        dynamic_directory: /run/pvc\n        log_directory: /var/log/pvc\n"
         "        console_log_directory: /var/log/libvirt\n"
-        "      logging:\n        file_logging: True\n        stdout_logging: True\n        zookeeper_logging: {}\n"
-        "        log_colours: False\n        log_dates: False\n        log_keepalives: {}\n"
-        "        log_keepalive_cluster_details: False\n        log_keepalive_plugin_details: False\n"
+        "      logging:\n        file_logging: {}\n        stdout_logging: {}\n        zookeeper_logging: {}\n"
+        "        log_colours: {}\n        log_dates: {}\n        log_keepalives: {}\n"
+        "        log_keepalive_cluster_details: {}\n        log_keepalive_plugin_details: False\n"
         "        console_log_lines: 1000\n        node_log_lines: {}\n",
         s.name, word(s.debug), word(s.api), coordinators, s.keepalive_interval, s.fence_intervals, s.suicide_intervals,
-        s.name, word(s.zookeeper_logging), word(s.log_keepalives), s.node_log_lines);
+        s.name, word(s.file_logging), word(s.stdout_logging), word(s.zookeeper_logging), word(s.log_colours),
+        word(s.log_dates), word(s.log_keepalives), word(s.cluster_details), s.node_log_lines);
 }
 
 // Creates the tree that `apply` of this version makes of an empty ensemble.
@@ -86,6 +93,7 @@ public:
           host(loop.clock()),
           notifier(loop.clock()),
           standard_output(std::make_shared<sim_log_output>()),
+          standard_error(std::make_shared<sim_log_output>()),
           log_file(std::make_shared<sim_log_output>()) {
         host.machine.cpus = 16;
         host.machine.kernel_release = "5.10.0-26-amd64";
@@ -100,6 +108,7 @@ public:
 
     void start() {
         exit_status.reset();
+        ready_before_ = notifier.count("READY=1");
         ports_.emplace(node::ports{
             .clock = loop_.clock(),
             .pool = pool,
@@ -118,8 +127,8 @@ public:
             .complain = [this](const std::string& line) { complaints.push_back(line); },
             .open_log_file = [this](const std::string&) { return log_file; },
             .standard_output = standard_output,
-            .standard_error = standard_output,
-            .standard_output_is_journal = false,
+            .standard_error = standard_error,
+            .standard_output_is_journal = settings.journal,
             .loop_turns = [this] { return loop_turns ? loop_turns() : loop_.context().steps(); },
             .schema_limit = settings.schema_limit});
         daemon_.emplace(*ports_);
@@ -146,9 +155,10 @@ public:
     // Simulated time passes until the node runs; false after `limit`.
     bool run_until_ready(duration limit = 60s) {
         const time_point until = loop_.clock().now() + limit;
-        loop_.run_until([&] { return notifier.count("READY=1") > 0 || exit_status || loop_.clock().now() > until; });
-        return notifier.count("READY=1") > 0;
+        loop_.run_until([&] { return is_ready() || exit_status || loop_.clock().now() > until; });
+        return is_ready();
     }
+    [[nodiscard]] bool is_ready() const { return notifier.count("READY=1") > ready_before_; }
     [[nodiscard]] node::daemon& daemon() { return *daemon_; }
     [[nodiscard]] std::string log() const { return standard_output->text(); }
     [[nodiscard]] bool logged(std::string_view text) const { return log().find(text) != std::string::npos; }
@@ -175,6 +185,7 @@ public:
     sim_host host;
     sim_notifier notifier;
     std::shared_ptr<sim_log_output> standard_output;
+    std::shared_ptr<sim_log_output> standard_error;
     std::shared_ptr<sim_log_output> log_file;
     std::function<std::uint64_t()> loop_turns;
     std::vector<std::string> said;
@@ -183,6 +194,7 @@ public:
     std::optional<int> exit_status;
 
 private:
+    std::size_t ready_before_ = 0;
     std::optional<node::ports> ports_;
     std::optional<node::daemon> daemon_;
 };

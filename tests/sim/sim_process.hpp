@@ -1,5 +1,5 @@
-// The process port on simulated time: programs are rules (what the argument vector begins with → how it ends, and when).
-// Every call is recorded. A program without a rule does not exist.
+// The process port on simulated time: programs are rules (what the argument vector begins with → how it ends, and
+// when). Every call is recorded. A program without a rule does not exist.
 #pragma once
 
 #include "pvcnoded/async/deadline.hpp"
@@ -19,9 +19,9 @@ struct sim_program {
     std::string output{};
     std::string error_output{};
     duration takes = std::chrono::milliseconds(1);
-    bool ignores_term = false;          // a time-out or a cancellation takes the grace and SIGKILL
-    std::optional<failure> refused{};   // it cannot be started
-    std::function<void()> effect{};     // on the world, when it ends by itself
+    bool ignores_term = false;         // a time-out or a cancellation takes the grace and SIGKILL
+    std::optional<failure> refused{};  // it cannot be started
+    std::function<void()> effect{};    // on the world, when it ends by itself
 };
 
 class sim_process final : public async::process_runner {
@@ -30,7 +30,7 @@ public:
         async::command what;
         async::process_limits limits;
         time_point at;
-        bool ended = false;      // whatever way
+        bool ended = false;  // whatever way
         bool cancelled = false;
     };
     using rule = std::function<std::optional<sim_program>(const async::command&)>;
@@ -40,8 +40,8 @@ public:
     // The latest rule that answers counts.
     void add(rule answer) { rules_.push_back(std::move(answer)); }
     void add(std::vector<std::string> beginning, sim_program program) {
-        add([beginning = std::move(beginning), program = std::move(program)](
-                const async::command& what) -> std::optional<sim_program> {
+        add([beginning = std::move(beginning),
+             program = std::move(program)](const async::command& what) -> std::optional<sim_program> {
             const bool matches = what.arguments.size() >= beginning.size() &&
                                  std::equal(beginning.begin(), beginning.end(), what.arguments.begin());
             return matches ? std::optional(program) : std::nullopt;
@@ -103,8 +103,8 @@ private:
         }
         sim_program missing;
         const bool is_named = !what.arguments.empty();
-        missing.refused = failure(is_named ? errc::not_found : errc::invalid, is_named ? what.arguments.front() : "command",
-                                  "no such program in this simulation");
+        missing.refused = failure(is_named ? errc::not_found : errc::invalid,
+                                  is_named ? what.arguments.front() : "command", "no such program in this simulation");
         return missing;
     }
 

@@ -1,5 +1,6 @@
-// Doubles of the service ports: service manager, supervisor, log output; the host is in sim_host.hpp. They keep what they were told and fail or
-// take long as a test or a scenario asks. They belong to the machine, not to a daemon: they outlive its restarts.
+// Doubles of the service ports: service manager, supervisor, log output; the host is in sim_host.hpp. They keep what
+// they were told and fail or take long as a test or a scenario asks. They belong to the machine, not to a daemon: they
+// outlive its restarts.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"
@@ -23,9 +24,9 @@ public:
     static constexpr duration port_limit = 5s;
 
     struct unit {
-        bool running = false;             // started, maybe not active yet
+        bool running = false;  // started, maybe not active yet
         time_point active_from{};
-        duration takes = 0ms;             // from its start until it is active
+        duration takes = 0ms;  // from its start until it is active
         bool never_active = false;
         std::optional<failure> refuses{};  // what start, restart and stop answer
     };

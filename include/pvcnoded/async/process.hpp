@@ -14,9 +14,9 @@
 namespace pvc::async {
 
 struct command {
-    std::vector<std::string> arguments;                               // [0] is the program, found on PATH unless it has a '/'
+    std::vector<std::string> arguments;  // [0] is the program, found on PATH unless it has a '/'
     std::vector<std::pair<std::string, std::string>> environment{};  // added to the daemon's own
-    std::string input{};                                              // empty: /dev/null
+    std::string input{};                                             // empty: /dev/null
 };
 
 struct process_limits {
@@ -57,7 +57,8 @@ public:
     process_runner& operator=(const process_runner&) = delete;
     virtual ~process_runner() = default;
 
-    // Errors: not_found or io when the program cannot be started; a program that fails or is killed is an outcome, not a
+    // Errors: not_found or io when the program cannot be started, timed_out when too many others ran for all of its
+    // time (it was not started), invalid without a program; a program that fails or is killed is an outcome, not a
     // failure. Cancellation: the process group is ended (SIGTERM, grace, SIGKILL) and reaped before this returns.
     virtual awaitable<result<process_outcome>> run(command what, process_limits limits) = 0;
 };

@@ -43,7 +43,20 @@ public:
 
 private:
     async::awaitable<void> tick();
+    // Own daemonstate: empty = missing or an unknown word.
+    struct own_state {
+        std::optional<model::daemon_state> state{};
+        std::int32_t version = 0;
+    };
+    struct beat {
+        zookeeper::transaction write;
+        std::optional<model::daemon_state> state;  // that it writes, as its first operation
+    };
     async::awaitable<bool> heartbeat();
+    async::awaitable<own_state> stored_state(time_point deadline);
+    [[nodiscard]] beat make_beat(const own_state& stored) const;
+    void take_acknowledgement(const beat& sent, const zookeeper::commit_reply& answer, const own_state& stored);
+    async::awaitable<bool> learn_from(const failure& error, time_point deadline, own_state& stored);
     async::awaitable<bool> repair_record(const failure& error, time_point deadline, bool& known_missing);
     async::awaitable<void> figures(time_point deadline);
     async::awaitable<void> read_repairs(time_point deadline);

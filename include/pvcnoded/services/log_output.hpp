@@ -1,5 +1,6 @@
-// Where finished log bytes go: one port for the file, one for standard output. A write may block for as long as a disk or
-// a pipe likes, so it is done on a pool thread; who writes keeps a bounded queue in front of it (node/log_sinks.hpp).
+// Where finished log bytes go: one port for the file, one for standard output. A write may block for as long as a disk
+// or a pipe likes, so it is done on a pool thread; who writes keeps a bounded queue in front of it
+// (node/log_sinks.hpp).
 #pragma once
 
 #include "pvcnoded/base/result.hpp"

@@ -1,5 +1,5 @@
-// The service manager port. Starts and restarts are requests that return at once (a blocking start of a unit ordered after
-// our own would deadlock); whether a unit is up is asked separately. Specification: config.md 7.2.
+// The service manager port. Starts and restarts are requests that return at once (a blocking start of a unit ordered
+// after our own would deadlock); whether a unit is up is asked separately. Specification: config.md 7.2.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"

@@ -23,10 +23,10 @@ struct unit_state {
 
 inline constexpr duration readiness_limit = std::chrono::seconds(5);
 
-// Requests the start of each unit, in order, then asks for the state of those that are not active yet, 50 ms after the last
-// answer and up to 500 ms later the longer it takes. Returns one entry a unit, in the given order, at the latest when
-// `limit` has passed. A unit whose start was refused, or for which there is no service manager, is not waited for; one
-// whose start timed out is. Never fails. Cancellation passes through; started units stay started.
+// Requests the start of each unit, in order, then asks for the state of those that are not active yet, 50 ms after the
+// last answer and up to 500 ms later the longer it takes. Returns one entry a unit, in the given order, at the latest
+// when `limit` has passed. A unit whose start was refused, or for which there is no service manager, is not waited for;
+// one whose start timed out is. Never fails. Cancellation passes through; started units stay started.
 async::awaitable<std::vector<unit_state>> start_and_wait(service_manager& services, async::timers& clock,
                                                          std::vector<std::string> units,
                                                          duration limit = readiness_limit);

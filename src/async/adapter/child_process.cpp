@@ -3,9 +3,9 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
 
+#include <sys/wait.h>
 #include <csignal>
 #include <ctime>
-#include <sys/wait.h>
 
 namespace pvc::async {
 
@@ -84,8 +84,8 @@ void child_process::watch() {
 }
 
 // Asio 1.26 may report readiness by mistake: a descriptor that is made while the event of a closed one is still queued
-// inherits that event (seen with two descriptors that became ready together). A read finds nothing then; a wait believes
-// it, and Boost's async_wait() would go on to block in waitpid().
+// inherits that event (seen with two descriptors that became ready together). A read finds nothing then; a wait
+// believes it, and Boost's async_wait() would go on to block in waitpid().
 bool child_process::has_ended() const {
     siginfo_t found{};
     const int failed = ::waitid(P_PID, static_cast<id_t>(group_), &found, WEXITED | WNOHANG | WNOWAIT);

@@ -1,5 +1,5 @@
-// A started program: collects what it prints, notices its end, reaps it. Shared by run(), which waits for it, and by the
-// handlers of its descriptors; the last of them gives its place back.
+// A started program: collects what it prints, notices its end, reaps it. Shared by run(), which waits for it, and by
+// the handlers of its descriptors; the last of them gives its place back.
 #pragma once
 
 #include "adapter/spawn.hpp"

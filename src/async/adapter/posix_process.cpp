@@ -7,8 +7,8 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
-#include <csignal>
 #include <sys/wait.h>
+#include <csignal>
 #include <vector>
 
 namespace pvc::async {

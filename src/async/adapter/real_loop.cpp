@@ -49,14 +49,15 @@ void real_loop::run() {
 }
 
 void real_loop::run(std::string name, std::function<awaitable<void>()> body) {
-    std::exception_ptr error;
-    start_root(runtime_, std::move(name), std::move(body), [this, &error](std::exception_ptr e) {
-        error = std::move(e);
+    // Shared: should another handler throw, the task is still there when this function is not.
+    auto error = std::make_shared<std::exception_ptr>();
+    start_root(runtime_, std::move(name), std::move(body), [this, error](std::exception_ptr e) {
+        *error = std::move(e);
         stop();
     });
     run();
-    if (error) {
-        std::rethrow_exception(error);
+    if (*error) {
+        std::rethrow_exception(*error);
     }
 }
 

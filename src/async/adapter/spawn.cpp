@@ -1,15 +1,15 @@
 #include "adapter/spawn.hpp"
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
-#include <spawn.h>
 #include <string_view>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -47,8 +47,7 @@ struct pipe_ends {
 
 failure os_failure(const command& what, int error) {
     const bool missing = error == ENOENT || error == ENOTDIR;
-    return failure(missing ? errc::not_found : errc::io, what.arguments.front(),
-                   std::system_category().message(error));
+    return failure(missing ? errc::not_found : errc::io, what.arguments.front(), std::system_category().message(error));
 }
 
 // Standard descriptors of ours may be closed; a pipe that took their numbers would be overwritten in the child.
@@ -77,7 +76,8 @@ public:
         sigemptyset(&none);
         sigfillset(&all);
         ::posix_spawnattr_init(&attributes_);
-        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        ::posix_spawnattr_setflags(&attributes_,
+                                   POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
         ::posix_spawnattr_setpgroup(&attributes_, 0);
         ::posix_spawnattr_setsigmask(&attributes_, &none);
         ::posix_spawnattr_setsigdefault(&attributes_, &all);

@@ -2,11 +2,11 @@
 
 #include <boost/asio/post.hpp>
 
+#include <pthread.h>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
 #include <mutex>
-#include <pthread.h>
 #include <utility>
 
 namespace pvc::async {
@@ -26,7 +26,7 @@ struct thread_offload::pool {
     std::deque<item> queue;
     std::size_t threads = 0;
     std::size_t busy = 0;  // threads with an item; the others take one or are about to
-    bool closed = false;  // the loop may be gone: nothing is posted any more
+    bool closed = false;   // the loop may be gone: nothing is posted any more
 
     // With the mutex held.
     static bool start_thread(const std::shared_ptr<pool>& self);

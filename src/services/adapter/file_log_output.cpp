@@ -2,9 +2,9 @@
 
 #include "adapter/host_files.hpp"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <poll.h>
+#include <cerrno>
 
 namespace pvc::services {
 
@@ -21,7 +21,7 @@ int wait_for_room(int descriptor, std::chrono::milliseconds patience) {
 }
 
 result<void> write_patiently(int descriptor, const std::string& subject, std::string_view bytes,
-                       std::chrono::milliseconds patience) {
+                             std::chrono::milliseconds patience) {
     while (!bytes.empty()) {
         const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
         if (written > 0) {

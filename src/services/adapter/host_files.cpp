@@ -1,14 +1,14 @@
 #include "adapter/host_files.hpp"
 
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <fcntl.h>
 #include <optional>
-#include <pwd.h>
-#include <sys/stat.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -98,9 +98,7 @@ int write_all(int descriptor, std::string_view bytes) {
 }
 
 result<void> make_directory_blocking(const std::string& path, std::uint32_t mode, const std::string& owner) {
-    auto refused = [&path](int error) {
-        return io_failure(path, error).during("making a directory");
-    };
+    auto refused = [&path](int error) { return io_failure(path, error).during("making a directory"); };
     for (auto end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
         const int error = make_one_directory(path.substr(0, end), parent_mode);
         if (error != 0) {
@@ -129,9 +127,7 @@ result<void> make_directory_blocking(const std::string& path, std::uint32_t mode
 result<void> replace_file_blocking(const std::string& path, const std::string& text) {
     std::string temporary = path + ".XXXXXX";
     const file_descriptor made(::mkostemp(temporary.data(), O_CLOEXEC));
-    auto refused = [&path](int error) {
-        return io_failure(path, error).during("writing a file");
-    };
+    auto refused = [&path](int error) { return io_failure(path, error).during("writing a file"); };
     if (!made.is_open()) {
         return refused(errno);
     }

@@ -3,13 +3,13 @@
 #include "adapter/host_files.hpp"
 #include "pvcnoded/base/text.hpp"
 
-#include <algorithm>
-#include <cerrno>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <algorithm>
+#include <cerrno>
 
 namespace pvc::services {
 

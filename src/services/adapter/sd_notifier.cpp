@@ -1,8 +1,8 @@
 #include "pvcnoded/services/adapter/sd_notifier.hpp"
 
+#include <unistd.h>
 #include <algorithm>
 #include <string_view>
-#include <unistd.h>
 
 namespace pvc::services {
 
@@ -33,8 +33,8 @@ void sd_notifier::send(std::string_view message) {
     if (socket_ < 0) {
         return;
     }
-    // Not connected: a supervisor that opened its socket anew is reached all the same. A full or missing socket drops the
-    // message; the next ping comes soon.
+    // Not connected: a supervisor that opened its socket anew is reached all the same. A full or missing socket drops
+    // the message; the next ping comes soon.
     static_cast<void>(::sendto(socket_, message.data(), message.size(), MSG_NOSIGNAL,
                                reinterpret_cast<const sockaddr*>(&address_), address_size_));
 }

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <zookeeper/zookeeper.h>
 
 #include <algorithm>
 

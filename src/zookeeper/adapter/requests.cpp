@@ -2,6 +2,8 @@
 
 #include "errors.hpp"
 
+#include <zookeeper/zookeeper.h>
+
 #include <algorithm>
 #include <utility>
 

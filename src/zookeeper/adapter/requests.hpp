@@ -4,12 +4,12 @@
 
 #include "pvcnoded/zookeeper/client.hpp"
 
-#include <zookeeper/zookeeper.h>
-
 #include <functional>
 #include <list>
 #include <memory>
 #include <vector>
+
+struct _zhandle;  // the library's handle; its header stays in the sources
 
 namespace pvc::zookeeper {
 
@@ -25,7 +25,7 @@ public:
 
     // Hands the request to the library. Calls `done` later, exactly once; if the library refuses at once, the failure is
     // returned and `done` is not called.
-    result<void> send(zhandle_t* handle, request what, boot_time now, std::function<void(reply)> done);
+    result<void> send(_zhandle* handle, request what, boot_time now, std::function<void(reply)> done);
     // Ends every request: the library's later callbacks find nobody.
     void abandon(const std::string& reason);
 

@@ -258,9 +258,11 @@ public:
     void freeze_server() override { parts_.server.freeze(); }
     void thaw_server() override { parts_.server.thaw(); }
     awaitable<void> expire(std::int64_t session) override {
+        // Our client must not take the session back while the other one says good-bye.
+        parts_.relay.refuse();
         std::vector<std::string> words{std::to_string(session)};
         co_await parts_.peer().ask(loop_.clock(), "expire", std::move(words));
-        parts_.relay.drop();
+        parts_.relay.listen_again();
     }
 
     void drop_connections() override { parts_.relay.drop(); }

@@ -17,9 +17,8 @@ class unit_readiness : public testing::Test {
 protected:
     std::vector<unit_state> wait_for(std::vector<std::string> units) {
         std::vector<unit_state> states;
-        loop.run([&]() -> awaitable<void> {
-            states = co_await start_and_wait(manager, loop.clock(), std::move(units));
-        });
+        loop.run(
+            [&]() -> awaitable<void> { states = co_await start_and_wait(manager, loop.clock(), std::move(units)); });
         return states;
     }
     duration elapsed() { return loop.clock().now().time_since_epoch(); }

@@ -1,8 +1,8 @@
 // The real loop: one io_context on one thread, the machine's clocks, a runtime on both, and the detection of pauses.
 //
-// A timer is always due within 1 s. At the head of each turn the boot-time clock is compared with that due time; more than
-// 2 s late means that the process stood still (SIGSTOP, swapping, a stopped virtual machine) or that something blocked the
-// loop. The observers are told before any task runs again. What is found in a socket after a pause is old.
+// A timer is always due within 1 s. At the head of each turn the boot-time clock is compared with that due time; more
+// than 2 s late means that the process stood still (SIGSTOP, swapping, a stopped virtual machine) or that something
+// blocked the loop. The observers are told before any task runs again. What is found in a socket after a pause is old.
 // Specification: node-lifecycle.md 3.1 rule 7; config.md 7.2 (watchdog).
 #pragma once
 
@@ -32,7 +32,7 @@ public:
     real_loop();
     real_loop(const real_loop&) = delete;
     real_loop& operator=(const real_loop&) = delete;
-    // Frames that are still suspended in the context are destroyed.
+    // After every task has ended. Of tasks that have not, the frames that wait for the context itself are destroyed.
     ~real_loop();
 
     [[nodiscard]] boost::asio::io_context& context() { return *context_; }

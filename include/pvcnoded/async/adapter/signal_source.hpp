@@ -1,5 +1,5 @@
-// The signals that concern the daemon, as a stream: TERM, INT, QUIT (stop), HUP (reopen logs), USR1 (describe the tasks).
-// SIGPIPE is ignored as long as the process lives. Specification: runtime-design.md 9.8, node-lifecycle.md 5.
+// The signals that concern the daemon, as a stream: TERM, INT, QUIT (stop), HUP (reopen logs), USR1 (describe the
+// tasks). SIGPIPE is ignored as long as the process lives. Specification: runtime-design.md 9.8, node-lifecycle.md 5.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"

@@ -1,8 +1,8 @@
 // The offload port on real threads: made on demand, ended when idle, bounded in number and in what may wait for them.
 //
 // A blocking call that never returns occupies its own thread and no other. When the pool is destroyed it waits a moment
-// for its threads and then leaves the hanging ones behind: what they may still touch is shared and dies with the last of
-// them, and their results go nowhere. Specification: runtime-design.md 3.2, 7.3, 9.8.
+// for its threads and then leaves the hanging ones behind: what they may still touch is shared and dies with the last
+// of them, and their results go nowhere. Specification: runtime-design.md 3.2, 7.3, 9.8.
 #pragma once
 
 #include "pvcnoded/async/offload.hpp"
@@ -17,10 +17,10 @@ namespace pvc::async {
 
 struct offload_limits {
     std::size_t threads = 4;
-    std::size_t waiting = 64;                    // items without a thread yet
-    duration idle = std::chrono::seconds(10);    // after which a thread without work ends
-    duration farewell = std::chrono::seconds(1); // how long the destructor waits for busy threads
-    std::size_t stack_bytes = 256 * 1024;        // address space only until used; enough for getaddrinfo
+    std::size_t waiting = 64;                     // items without a thread yet
+    duration idle = std::chrono::seconds(10);     // after which a thread without work ends
+    duration farewell = std::chrono::seconds(1);  // how long the destructor waits for busy threads
+    std::size_t stack_bytes = 256 * 1024;         // address space only until used; enough for getaddrinfo
 };
 
 // run() and destruction on the loop thread; `context` must not be destroyed before this.

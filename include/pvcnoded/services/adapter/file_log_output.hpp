@@ -4,12 +4,13 @@
 
 #include "pvcnoded/services/log_output.hpp"
 
-#include <chrono>
 #include <unistd.h>
+#include <chrono>
 
 namespace pvc::services {
 
-// Appends; made with mode 0644 if missing. Opened by the first write, so that it is a pool thread that waits for the disk.
+// Appends; made with mode 0644 if missing. Opened by the first write, so that it is a pool thread that waits for the
+// disk.
 class file_log_output final : public log_output {
 public:
     explicit file_log_output(std::string path) : path_(std::move(path)) {}

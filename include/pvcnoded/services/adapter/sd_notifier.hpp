@@ -3,9 +3,9 @@
 
 #include "pvcnoded/services/notifier.hpp"
 
-#include <cstddef>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <cstddef>
 
 namespace pvc::services {
 

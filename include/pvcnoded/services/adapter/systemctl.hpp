@@ -1,4 +1,5 @@
-// The service manager port on the systemctl program (found on PATH). Specification: config.md 7.2, node-lifecycle.md 3.5.
+// The service manager port on the systemctl program (found on PATH). Specification: config.md 7.2,
+// node-lifecycle.md 3.5.
 #pragma once
 
 #include "pvcnoded/async/process.hpp"
