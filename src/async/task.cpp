@@ -24,6 +24,19 @@ runtime::~runtime() {
     PVC_ASSERT(is_cut() || root_->children().empty());
 }
 
+void runtime::abandon_tasks() {
+    PVC_ASSERT(is_cut());
+    while (!suspensions_.empty()) {
+        auto deepest = suspensions_.begin();
+        for (auto at = suspensions_.begin(); at != suspensions_.end(); ++at) {
+            if (at->depth() > deepest->depth()) {
+                deepest = at;
+            }
+        }
+        deepest->abandon();  // unlinks it, and whatever its frames held
+    }
+}
+
 task::task(runtime& owner, std::string name, std::shared_ptr<task> parent)
     : owner_(owner), name_(std::move(name)), parent_(std::move(parent)), started_(owner.clock().now()) {
     if (parent_) {

@@ -28,6 +28,7 @@ auto wakeup::start(wait_note note, Token token) {
             task_ = task_of(asio::get_associated_executor(handler));
             if (task_ != nullptr) {
                 task_->begin_wait(note);
+                task_->owner().suspended(*this);
             }
             auto slot = asio::get_associated_cancellation_slot(handler);
             waiter_ = std::make_unique<handler_waiter<decltype(handler)>>(std::move(handler));
@@ -65,6 +66,9 @@ void wakeup::complete(error_code code) {
         slot_.clear();
     }
     slot_ = {};
+    if (is_linked()) {
+        unlink();
+    }
     if (task_ != nullptr) {
         task_->end_wait();
         task_ = nullptr;
@@ -74,12 +78,18 @@ void wakeup::complete(error_code code) {
     target->post(std::move(ready), code);
 }
 
-void wakeup::drop() {
+void wakeup::abandon() {
+    if (is_linked()) {
+        unlink();
+    }
     if (waiter_) {
         if (slot_.is_connected()) {
             slot_.clear();
         }
-        waiter_.reset();
+        slot_ = {};
+        task_ = nullptr;
+        // The frames may own this object: nothing of it is touched after the waiter is gone.
+        const auto gone = std::move(waiter_);
     }
 }
 

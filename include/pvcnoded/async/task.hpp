@@ -8,6 +8,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/execution.hpp>
+#include <boost/intrusive/list.hpp>
 
 #include <list>
 #include <memory>
@@ -34,6 +35,19 @@ struct wait_note {
 
 class task;
 
+// Something that holds a suspended task. The runtime knows all of them, so that a simulated kill can destroy the frames.
+class suspension : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+public:
+    suspension() = default;
+    suspension(const suspension&) = delete;
+    suspension& operator=(const suspension&) = delete;
+    virtual ~suspension() = default;
+    // Destroys the suspended frames. They may contain this object: it must not be touched afterwards.
+    virtual void abandon() = 0;
+    // Depth of the suspended task in the tree.
+    [[nodiscard]] virtual std::size_t depth() const = 0;
+};
+
 // What all tasks of one daemon share. Must outlive every task and every handler.
 class runtime {
 public:
@@ -49,11 +63,16 @@ public:
     // A simulated kill destroys frames without joining them: the checks that a scope is left empty are off from then on.
     void cut() { cut_ = true; }
     [[nodiscard]] bool is_cut() const { return cut_; }
+    // Destroys every suspended task, innermost first, as children use what their parents' frames hold. Only after cut(),
+    // with no handler of this runtime queued anywhere.
+    void abandon_tasks();
+    void suspended(suspension& by) { suspensions_.push_back(by); }
 
 private:
     asio::any_io_executor executor_;
     timers& clock_;
     std::shared_ptr<task> root_;
+    boost::intrusive::list<suspension, boost::intrusive::constant_time_size<false>> suspensions_;
     bool cut_ = false;
 };
 
@@ -68,6 +87,7 @@ public:
     [[nodiscard]] const std::string& name() const { return name_; }
     // Names from the root down, joined by '/'.
     [[nodiscard]] std::string path() const;
+    [[nodiscard]] std::size_t depth() const { return parent_ ? parent_->depth() + 1 : 0; }
 
     void begin_wait(const wait_note& note);
     void end_wait() { wait_.reset(); }

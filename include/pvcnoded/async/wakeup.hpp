@@ -25,13 +25,11 @@ template <class T = void>
 using awaitable = asio::awaitable<T>;
 using error_code = boost::system::error_code;
 
-class wakeup {
+class wakeup final : private suspension {
 public:
     wakeup() = default;
-    wakeup(const wakeup&) = delete;
-    wakeup& operator=(const wakeup&) = delete;
     // A waiter that is still there when the object goes was abandoned with its frame; its handler is dropped.
-    ~wakeup() { drop(); }
+    ~wakeup() override { abandon(); }
 
     // Wakes the waiter, or lets the next wait return at once. Loop thread only.
     void notify();
@@ -54,7 +52,8 @@ private:
     template <class Token>
     auto start(wait_note note, Token token);
     void complete(error_code code);
-    void drop();
+    void abandon() override;
+    [[nodiscard]] std::size_t depth() const override { return task_ == nullptr ? 0 : task_->depth(); }
 
     // The suspended handler, type-erased and move-only (asio's any_completion_handler 1.81 recurses without end when it is
     // built from an lvalue of itself).

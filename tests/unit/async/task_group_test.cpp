@@ -217,6 +217,46 @@ TEST(task_group, the_tree_names_what_each_task_waits_for) {
     EXPECT_EQ(lines, expected);
 }
 
+// What a simulated kill does: frames go without joining, innermost first, and destructors see what outer frames hold.
+TEST(task_group, abandoned_tasks_are_destroyed_innermost_first) {
+    std::vector<std::string> order;
+    struct marker {
+        marker(std::vector<std::string>& list, std::string what) : out(list), name(std::move(what)) {}
+        marker(const marker&) = delete;
+        marker& operator=(const marker&) = delete;
+        ~marker() { out.push_back(name); }
+        std::vector<std::string>& out;
+        std::string name;
+    };
+    sim::sim_context context;
+    sim::sim_timers clock;
+    runtime owner(context.get_executor(), clock);
+    bool ended = false;
+    start_root(
+        owner, "daemon",
+        [&]() -> awaitable<void> {
+            const marker outer(order, "outer");
+            co_await with_task_group("scope", [&](task_group& group) -> awaitable<void> {
+                group.spawn("child", [&]() -> awaitable<void> {
+                    const marker inner(order, "inner");
+                    wakeup never;
+                    co_await never.wait(wait_note::work("nothing"));
+                });
+                const marker body(order, "body");
+                co_await sleep_for(clock, 1h, "nothing");
+            });
+        },
+        [&](const std::exception_ptr&) { ended = true; });
+    while (context.run_one()) {
+    }
+    owner.cut();
+    owner.abandon_tasks();
+    EXPECT_FALSE(ended);
+    ASSERT_EQ(order.size(), 3U);
+    EXPECT_EQ(order.back(), "outer");
+    EXPECT_TRUE(owner.root()->children().empty());
+}
+
 TEST(deadline, in_time_late_and_successful_after_all) {
     sim_loop loop;
     loop.run([&]() -> awaitable<void> {
