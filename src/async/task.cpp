@@ -24,7 +24,7 @@ runtime::~runtime() {
     PVC_ASSERT(is_cut() || root_->children().empty());
 }
 
-void runtime::abandon_tasks() {
+void runtime::abandon_tasks(const std::function<void()>& run_ready) {
     PVC_ASSERT(is_cut());
     while (!suspensions_.empty()) {
         auto deepest = suspensions_.begin();
@@ -34,6 +34,7 @@ void runtime::abandon_tasks() {
             }
         }
         deepest->abandon();  // unlinks it, and whatever its frames held
+        run_ready();
     }
 }
 

@@ -10,6 +10,7 @@
 #include <boost/asio/execution.hpp>
 #include <boost/intrusive/list.hpp>
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -64,8 +65,8 @@ public:
     void cut() { cut_ = true; }
     [[nodiscard]] bool is_cut() const { return cut_; }
     // Destroys every suspended task, innermost first, as children use what their parents' frames hold. Only after cut(),
-    // with no handler of this runtime queued anywhere.
-    void abandon_tasks();
+    // with no handler of this runtime queued. Asio queues the destruction of frames: `run_ready` runs what is queued.
+    void abandon_tasks(const std::function<void()>& run_ready);
     void suspended(suspension& by) { suspensions_.push_back(by); }
 
 private:

@@ -247,10 +247,13 @@ TEST(task_group, abandoned_tasks_are_destroyed_innermost_first) {
             });
         },
         [&](const std::exception_ptr&) { ended = true; });
-    while (context.run_one()) {
-    }
+    const auto run_ready = [&context] {
+        while (context.run_one()) {
+        }
+    };
+    run_ready();
     owner.cut();
-    owner.abandon_tasks();
+    owner.abandon_tasks(run_ready);
     EXPECT_FALSE(ended);
     ASSERT_EQ(order.size(), 3U);
     EXPECT_EQ(order.back(), "outer");
