@@ -36,6 +36,16 @@ void runtime::abandon_tasks(const std::function<void()>& run_ready) {
         deepest->abandon();  // unlinks it, and whatever its frames held
         run_ready();
     }
+    // The cancellation slot of a task holds its executor, and that holds the task: break the circles.
+    std::vector<std::shared_ptr<task>> left{root_};
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        for (task* child : left[i]->children()) {
+            left.push_back(child->shared_from_this());
+        }
+    }
+    for (const auto& one : left) {
+        one->cancellation().slot().clear();
+    }
 }
 
 task::task(runtime& owner, std::string name, std::shared_ptr<task> parent)

@@ -77,7 +77,7 @@ private:
     bool cut_ = false;
 };
 
-class task {
+class task : public std::enable_shared_from_this<task> {
 public:
     task(runtime& owner, std::string name, std::shared_ptr<task> parent);
     task(const task&) = delete;
