@@ -1,10 +1,17 @@
 #include "pvcnoded/async/deadline.hpp"
 
+#include "spawn_handler.hpp"
+
 #include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
 
 namespace pvc::async::detail {
 
 namespace {
+
+awaitable<void> run_task(std::shared_ptr<task> self, awaitable<void> op) {
+    co_await run_spawned(std::move(self), [&op] { return std::move(op); });
+}
 
 struct child_state {
     std::exception_ptr error;
@@ -21,8 +28,8 @@ awaitable<bool> run_bounded(timers& clock, time_point deadline, std::string what
     PVC_ASSERT(own != nullptr);
     auto child = std::make_shared<task>(own->owner()->owner(), std::move(what), own->owner());
     child_state state;
-    asio::co_spawn(asio::any_io_executor(task_executor(child)), std::move(op),
-                   asio::bind_cancellation_slot(child->cancellation().slot(), [&state](std::exception_ptr e) {
+    asio::co_spawn(asio::any_io_executor(task_executor(child)), run_task(child, std::move(op)),
+                   spawn_handler(child->cancellation_slot(), [&state](std::exception_ptr e) {
                        state.error = std::move(e);
                        state.done = true;
                        state.changed.notify();
@@ -31,21 +38,20 @@ awaitable<bool> run_bounded(timers& clock, time_point deadline, std::string what
     timer limit(clock);
     limit.arm(deadline, [&late, &child] {
         late = true;
-        child->cancellation().emit(asio::cancellation_type::terminal);
+        child->cancel();
     });
     co_await asio::this_coro::throw_if_cancelled(false);
     auto before = co_await asio::this_coro::cancellation_state;
     if (before.cancelled() != asio::cancellation_type::none && outer == outer_cancellation::forwarded) {
-        child->cancellation().emit(asio::cancellation_type::terminal);
+        child->cancel();
     }
     while (!state.done) {
         auto [code] = co_await state.changed.wait_code(wait_note::effect(child->name(), deadline));
         if (code && outer == outer_cancellation::forwarded) {
-            child->cancellation().emit(asio::cancellation_type::terminal);
+            child->cancel();
         }
     }
     co_await asio::this_coro::throw_if_cancelled(true);
-    child->cancellation().slot().clear();
     error = state.error;
     co_return late;
 }

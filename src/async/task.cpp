@@ -18,7 +18,9 @@ std::string seconds_text(duration elapsed) {
 }  // namespace
 
 runtime::runtime(asio::any_io_executor executor, timers& clock)
-    : executor_(std::move(executor)), clock_(clock), root_(std::make_shared<task>(*this, "pvcnoded", nullptr)) {}
+    : executor_(asio::require(executor, asio::execution::blocking.never)),
+      clock_(clock),
+      root_(std::make_shared<task>(*this, "pvcnoded", nullptr)) {}
 
 runtime::~runtime() {
     PVC_ASSERT(is_cut() || root_->children().empty());
@@ -35,16 +37,6 @@ void runtime::abandon_tasks(const std::function<void()>& run_ready) {
         }
         deepest->abandon();  // unlinks it, and whatever its frames held
         run_ready();
-    }
-    // The cancellation slot of a task holds its executor, and that holds the task: break the circles.
-    std::vector<std::shared_ptr<task>> left{root_};
-    for (std::size_t i = 0; i < left.size(); ++i) {
-        for (task* child : left[i]->children()) {
-            left.push_back(child->shared_from_this());
-        }
-    }
-    for (const auto& one : left) {
-        one->cancellation().slot().clear();
     }
 }
 
@@ -63,6 +55,18 @@ task::~task() {
 
 std::string task::path() const {
     return parent_ ? parent_->path() + '/' + name_ : name_;
+}
+
+void task::cancel() {
+    is_cancelled_ = true;
+    if (has_begun_) {
+        cancellation_.emit(asio::cancellation_type::terminal);
+    }
+}
+
+bool task::begin() {
+    has_begun_ = true;
+    return !is_cancelled_;
 }
 
 void task::begin_wait(const wait_note& note) {

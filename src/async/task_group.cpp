@@ -1,5 +1,7 @@
 #include "pvcnoded/async/task_group.hpp"
 
+#include "spawn_handler.hpp"
+
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -27,6 +29,15 @@ std::string exception_text(const std::exception_ptr& error) {
     }
 }
 
+namespace {
+
+// Keeps the callable alive: its captures live in it.
+awaitable<void> run_task(std::shared_ptr<task> self, std::function<awaitable<void>()> body) {
+    co_await run_spawned(std::move(self), [&body] { return body(); });
+}
+
+}  // namespace
+
 task_group::task_group(std::shared_ptr<task> self) : self_(std::move(self)), limit_(self_->owner().clock()) {}
 
 task_group::~task_group() {
@@ -36,12 +47,12 @@ task_group::~task_group() {
 void task_group::spawn(std::string name, std::function<awaitable<void>()> body) {
     auto child = std::make_shared<task>(self_->owner(), std::move(name), self_);
     children_.push_back(child);
-    asio::co_spawn(asio::any_io_executor(task_executor(child)), std::move(body),
-                   asio::bind_cancellation_slot(child->cancellation().slot(), [this, child](std::exception_ptr error) {
+    asio::co_spawn(asio::any_io_executor(task_executor(child)), run_task(child, std::move(body)),
+                   spawn_handler(child->cancellation_slot(), [this, child](std::exception_ptr error) {
                        finished(child, std::move(error));
                    }));
     if (cancelled_) {
-        child->cancellation().emit(asio::cancellation_type::terminal);
+        child->cancel();
     }
 }
 
@@ -53,7 +64,7 @@ void task_group::cancel() {
     // A copy: a child may end, or spawn, while the signal is given.
     const auto all = children_;
     for (const auto& child : all) {
-        child->cancellation().emit(asio::cancellation_type::terminal);
+        child->cancel();
     }
 }
 
@@ -63,8 +74,6 @@ void task_group::cancel_at(time_point deadline) {
 
 void task_group::finished(const std::shared_ptr<task>& child, std::exception_ptr error) {
     std::erase(children_, child);
-    // The slot's handler holds the child's executor, and that holds the child: break the circle.
-    child->cancellation().slot().clear();
     if (error && !(cancelled_ && is_cancellation(error))) {
         if (!first_) {
             first_ = error;
@@ -113,12 +122,9 @@ awaitable<void> with_task_group(std::string name, std::function<awaitable<void>(
 void start_root(runtime& owner, std::string name, std::function<awaitable<void>()> body,
                 std::function<void(std::exception_ptr)> done) {
     auto child = std::make_shared<task>(owner, std::move(name), owner.root());
-    asio::co_spawn(asio::any_io_executor(task_executor(child)), std::move(body),
-                   asio::bind_cancellation_slot(child->cancellation().slot(),
-                                                [child, done = std::move(done)](const std::exception_ptr& error) {
-                                                    child->cancellation().slot().clear();
-                                                    done(error);
-                                                }));
+    asio::co_spawn(asio::any_io_executor(task_executor(child)), run_task(child, std::move(body)),
+                   spawn_handler(child->cancellation_slot(),
+                                 [child, done = std::move(done)](const std::exception_ptr& error) { done(error); }));
 }
 
 }  // namespace pvc::async

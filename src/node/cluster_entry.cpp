@@ -77,6 +77,9 @@ async::awaitable<std::optional<daemon::verdict>> daemon::enter_cluster(session& 
         log_.warning("claiming the primary role: " + claimed.error().text());
     }
     auto raised = co_await raise_schema(s);
+    if (!raised && raised.error().code() == errc::outcome_unknown) {
+        raised = co_await raise_schema(s);  // reads before it writes
+    }
     if (!raised) {
         log_.warning("raising the schema version: " + raised.error().text());
     }

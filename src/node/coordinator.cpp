@@ -60,7 +60,12 @@ async::awaitable<bool> coordinator::change_role(model::router_state to, std::str
             co_return false;
         }
         if (model::parse_router_state(stored->data) == to) {
+            if (node.role != to) {
+                node.log.state(fmt::format("this node is now {}: {}", model::to_text(to), why));
+            }
             node.role = to;
+            // The watch may still show an older value (the outcome of our write was unknown until now).
+            role_written_ = std::max(role_written_, stored->stat.mzxid);
             co_return true;
         }
         zookeeper::transaction change;
@@ -167,6 +172,7 @@ async::awaitable<void> coordinator::act(const policy::coordinator_decision& deci
             const bool demoted = co_await change_role(model::router_state::secondary, decision.reason);
             if (!demoted) {
                 session_.node.role = model::router_state::secondary;
+                session_.node.log.error("gave up the primary role: " + decision.reason);
             }
             break;
         }
@@ -175,6 +181,16 @@ async::awaitable<void> coordinator::act(const policy::coordinator_decision& deci
 
 // What the key says must be what this daemon does; a role that somebody else wrote is not taken on.
 async::awaitable<void> coordinator::align_stored_role() {
+    if (own_role_->known() && !own_role_->present() && session_.zk.is_connected()) {
+        // Somebody deleted it. With the whole record gone this fails: that is created again at the next start only.
+        auto created = co_await session_.zk.create(session_.limit(), session_.own("/routerstate"),
+                                                   std::string(model::to_text(session_.node.role)));
+        if (created) {
+            session_.node.log.warning("recreated " + session_.own("/routerstate") + ", which somebody had deleted");
+        }
+        session_.watches.refresh(*own_role_);
+        co_return;
+    }
     if (!is_stored_role_current() || !session_.zk.is_connected()) {
         co_return;
     }
@@ -229,9 +245,21 @@ async::awaitable<void> coordinator::run() {
 async::awaitable<void> coordinator::hand_over() {
     node_context& node = session_.node;
     if (node.role != model::router_state::primary) {
-        co_return;
+        // The stop may have cut a takeover short after its write was sent.
+        auto own = co_await session_.zk.get(session_.limit(), session_.own("/routerstate"));
+        if (!own || model::parse_router_state(own->data) != model::router_state::primary) {
+            co_return;
+        }
+        node.role = model::router_state::primary;
     }
     auto& clock = node.clock();
+    const time_point peers_limit = session_.limit();
+    while (!peers_.known()) {
+        const bool notified = co_await changed_.wait_until(clock, peers_limit, "the list of nodes");
+        if (!notified) {
+            break;
+        }
+    }
     const time_point limit = clock.now() + hand_over_limit;
     if (peers_.count() > 0) {
         auto stored = co_await session_.zk.get(session_.limit(), primary_key);

@@ -43,10 +43,17 @@ void keepalive::resume_figures() {
 }
 
 bool keepalive::is_stuck() const {
-    return in_tick_ && session_.node.clock().now() > next_ + stuck_slack;
+    return in_tick_ && session_.node.clock().now() > next_ + session_.node.times.keepalive + stuck_slack;
 }
 
 async::awaitable<void> keepalive::run() {
+    co_await async::with_task_group("keepalive", [this](async::task_group& group) -> async::awaitable<void> {
+        group.spawn("heartbeat note", [this] { return note_heartbeats(); });
+        co_await run_ticks();
+    });
+}
+
+async::awaitable<void> keepalive::run_ticks() {
     auto& clock = session_.node.clock();
     const duration interval = session_.node.times.keepalive;
     time_point cadence = clock.now() + interval;
@@ -77,6 +84,10 @@ async::awaitable<void> keepalive::run() {
             }
             continue;
         }
+        if (held_) {
+            co_await wake_.wait(async::wait_note::work("the end: the stop makes the last tick itself"));
+            continue;
+        }
         const bool notified = co_await wake_.wait_until(clock, next_, "the next tick");
         ignore(result<bool>(notified), "either way it is time to look again");
     }
@@ -96,17 +107,21 @@ void keepalive::acknowledged(boot_time sent) {
     }
 }
 
-async::awaitable<void> keepalive::note_heartbeat() {
-    heartbeat_note note;
-    note.boot_id = session_.node.machine.boot_id;
-    note.boot_ns = session_.node.heartbeat_sent->time_since_epoch().count();
-    note.mzxid = session_.node.heartbeat_id;
-    note.role = std::string(model::to_text(session_.node.role));
-    auto written = co_await session_.node.port.host.replace_file(heartbeat_note_path(session_.node), to_text(note));
-    if (!written && !note_failed_) {
-        session_.node.log.warning("cannot note the heartbeat, going on without: " + written.error().text());
+// Beside the ticks: a disk that hangs must not delay a heartbeat.
+async::awaitable<void> keepalive::note_heartbeats() {
+    for (;;) {
+        co_await note_wanted_.wait(async::wait_note::work("an acknowledged heartbeat"));
+        heartbeat_note note;
+        note.boot_id = session_.node.machine.boot_id;
+        note.boot_ns = session_.node.heartbeat_sent->time_since_epoch().count();
+        note.mzxid = session_.node.heartbeat_id;
+        note.role = std::string(model::to_text(session_.node.role));
+        auto written = co_await session_.node.port.host.replace_file(heartbeat_note_path(session_.node), to_text(note));
+        if (!written && !note_failed_) {
+            session_.node.log.warning("cannot note the heartbeat, going on without: " + written.error().text());
+        }
+        note_failed_ = !written;
     }
-    note_failed_ = !written;
 }
 
 // What to do about a key of the heartbeat that is not there. True: try again.
@@ -366,7 +381,7 @@ async::awaitable<void> keepalive::tick() {
         missed_ = 0;
     }
     if (acknowledged) {
-        co_await note_heartbeat();
+        note_wanted_.notify();
     }
     if (figures_on_ && acknowledged) {
         co_await figures(start + std::max<duration>(interval - 1s, 1s));

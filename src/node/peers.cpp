@@ -132,7 +132,7 @@ std::optional<model::daemon_state> peers::daemon_state(const std::string& name) 
 }
 
 bool peers::known() const {
-    return list_->known() && std::ranges::all_of(peers_, [](const auto& entry) {
+    return list_->known() && list_->changes() == list_changes_ && std::ranges::all_of(peers_, [](const auto& entry) {
         return entry.second.mode->known() && entry.second.daemon->known() && entry.second.router->known();
     });
 }

@@ -169,7 +169,7 @@ std::vector<model::key_value> constant_keys(const session& s) {
     static constexpr std::string_view elsewhere[] = {"/keepalive",      "/selfreset",  "/daemonstate", "/routerstate",
                                                      "/domainstate",    "/runningdomains", "/memtotal", "/memused",
                                                      "/memfree",        "/cpuload",    "/monitoring_health",
-                                                     "/monitoring_plugins", "/network_stats"};
+                                                     "/monitoring_plugins"};
     auto keys = model::new_node_record(s.table, facts_of(s.node, s.table.version()));
     const std::string root = s.own();
     std::erase_if(keys, [&root](const model::key_value& key) {
@@ -189,6 +189,7 @@ async::awaitable<result<void>> register_node(session& s) {
         if (!exists && there.error().code() != errc::not_found) {
             co_return there.error();
         }
+        s.node.registered = true;  // once this was sent, an orderly stop has something to take back
         auto written = co_await write_record(s, exists);
         if (written) {
             co_await note_stored_heartbeat(s);

@@ -49,6 +49,9 @@ async::awaitable<result<void>> create_keys(session& s, std::vector<model::key_va
     // Somebody else creates them too, or the object is going away: one by one, and what exists is fine.
     for (const auto& key : keys) {
         auto one = co_await s.zk.create(s.limit(), key.path, key.value);
+        if (!one && one.error().code() == errc::outcome_unknown) {
+            one = co_await s.zk.create(s.limit(), key.path, key.value);
+        }
         if (!one && is_fatal(one.error())) {
             co_return one.error();
         }
@@ -181,6 +184,9 @@ async::awaitable<result<void>> remove_recursively(session& s, std::string path) 
         auto removed = co_await s.zk.remove(s.limit(), path, zookeeper::any_version);
         if (removed || removed.error().code() == errc::not_found) {
             co_return result<void>();
+        }
+        if (removed.error().code() == errc::outcome_unknown) {
+            continue;  // gone or not: the next attempt tells
         }
         if (removed.error().code() != errc::not_empty) {
             co_return removed.error();

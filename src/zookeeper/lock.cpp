@@ -95,7 +95,7 @@ async::awaitable<result<void>> lock_service::ensure_key(claim& mine) {
 
 async::awaitable<void> lock_service::wait_gone(std::string path, time_point deadline) {
     async::wakeup changed;
-    auto key = watches_.add(std::move(path), watch_kind::presence, changed);
+    auto key = watches_.add(std::move(path), watch_kind::removal, changed);
     while (!key->known() || key->present()) {
         const bool notified = co_await changed.wait_until(clock_, deadline, "a reader to pass");
         if (!notified) {
@@ -151,7 +151,7 @@ async::awaitable<result<bool>> lock_service::wait_for_predecessor(claim& mine, c
     async::wakeup changed;
     const async::latest<session_state>::observer follow(session_.state(), changed);
     const std::string path = what.path + '/' + predecessor.name;
-    auto key = watches_.add(path, watch_kind::presence, changed);
+    auto key = watches_.add(path, watch_kind::removal, changed);
     for (;;) {
         if (session_.state().value().now == link::lost) {
             co_return failure(errc::session_lost, what.path, session_.state().value().reason);
@@ -173,6 +173,14 @@ async::awaitable<result<bool>> lock_service::wait_for_predecessor(claim& mine, c
         }
         // A reader of the reference may be waiting for us although we queued behind it: step aside until it has gone.
         auto removed = co_await session_.remove(what.deadline, mine.child, any_version);
+        if (!removed && removed.error().code() == errc::outcome_unknown) {
+            // Still there or not: the list tells, once the server has caught up.
+            auto caught_up = co_await session_.sync(what.deadline, what.path);
+            if (!caught_up) {
+                co_return caught_up.error();
+            }
+            co_return true;
+        }
         if (!removed && removed.error().code() != errc::not_found) {
             co_return removed.error();
         }

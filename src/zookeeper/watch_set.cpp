@@ -24,7 +24,7 @@ watched::~watched() {
 bool watched::take(bool present, const node_stat& stat, std::string data, std::vector<std::string> names) {
     const bool same = known_ && present == present_ &&
                       (!present || (stat.czxid == stat_.czxid &&
-                                    (kind_ == watch_kind::presence ||
+                                    (kind_ == watch_kind::presence || kind_ == watch_kind::removal ||
                                      (kind_ == watch_kind::data ? stat.mzxid == stat_.mzxid : names == names_))));
     stat_ = stat;
     if (same) {
@@ -117,7 +117,7 @@ async::awaitable<void> watch_set::read(std::uint64_t id) {
     node_stat stat;
     std::string data;
     std::vector<std::string> names;
-    if (kind == watch_kind::data) {
+    if (kind == watch_kind::data || kind == watch_kind::removal) {
         auto got = co_await session_.get(deadline, path, watching::yes);
         outcome = got ? result<void>() : got.error();
         if (got) {
@@ -134,7 +134,10 @@ async::awaitable<void> watch_set::read(std::uint64_t id) {
             names = std::move(got->names);
         }
     }
-    if (kind == watch_kind::presence || (!outcome && outcome.error().code() == errc::not_found)) {
+    const bool is_missing = !outcome && outcome.error().code() == errc::not_found;
+    if (is_missing && kind == watch_kind::removal) {
+        outcome = {};  // an exists watch would stay for as long as the session lives
+    } else if (is_missing || kind == watch_kind::presence) {
         auto got = co_await session_.exists(deadline, path, watching::yes);
         outcome = got ? result<void>() : got.error();
         if (got && kind == watch_kind::presence) {

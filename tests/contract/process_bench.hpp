@@ -13,13 +13,38 @@
 
 #include <sys/wait.h>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace pvc::contract {
 
 using namespace std::chrono_literals;
 using async::awaitable;
+
+// A folder of its own, gone with the object.
+class scratch_folder {
+public:
+    scratch_folder() {
+        std::string name = testing::TempDir() + "pvc_contract_XXXXXX";
+        path_ = ::mkdtemp(name.data());
+    }
+    scratch_folder(const scratch_folder&) = delete;
+    scratch_folder& operator=(const scratch_folder&) = delete;
+    ~scratch_folder() { std::filesystem::remove_all(path_); }
+    [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + '/' + name; }
+    [[nodiscard]] const std::string& path() const { return path_; }
+    void write(const std::string& name, const std::string& text) const { std::ofstream(*this / name) << text; }
+    [[nodiscard]] std::string read(const std::string& name) const {
+        std::ifstream file(*this / name);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+private:
+    std::string path_;
+};
 
 class real_world {
 public:

@@ -1,69 +1,8 @@
-// What only real programs can show: groups, descriptors, signals, places, reaping (runtime-design.md 5).
-#include "contract/process_bench.hpp"
-
-#include "pvcnoded/base/text.hpp"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <csignal>
-#include <fstream>
-#include <thread>
+// How programs end: alone, in groups, side by side, with the runner (runtime-design.md 5).
+#include "contract/process_children.hpp"
 
 namespace pvc::contract {
 namespace {
-
-using async::command;
-using async::exited;
-using async::posix_process;
-using async::process_limits;
-using async::process_outcome;
-using async::timed_out;
-
-process_limits limits_of(duration time, duration grace = 30s) {
-    process_limits limits;
-    limits.time = time;
-    limits.grace = grace;
-    return limits;
-}
-
-command shell(std::string script) {
-    return command{{"sh", "-c", std::move(script)}};
-}
-
-// Gone, or a zombie that somebody else has to reap. Waits for it a while: the kernel ends a killed process when it
-// likes.
-bool ends_soon(pid_t process) {
-    for (int attempt = 0; attempt < 2000; ++attempt) {
-        std::ifstream status("/proc/" + std::to_string(process) + "/stat");
-        std::string number;
-        std::string name;
-        std::string state;
-        if (!(status >> number >> name >> state) || state == "Z") {
-            return true;
-        }
-        std::this_thread::sleep_for(5ms);
-    }
-    return false;
-}
-
-class children : public testing::Test {
-protected:
-    result<process_outcome> run(command what, process_limits limits = limits_of(30s)) {
-        std::optional<result<process_outcome>> seen;
-        world.run([&]() -> awaitable<void> {
-            auto outcome = co_await processes.run(std::move(what), limits);
-            seen.emplace(std::move(outcome));
-        });
-        return std::move(*seen);
-    }
-    static pid_t number_in(const std::string& text) {
-        const auto number = parse_integer(trim(text));
-        return number ? static_cast<pid_t>(*number) : -1;
-    }
-
-    real_world world;
-    posix_process processes{world.loop().context(), world.clock()};
-};
 
 TEST_F(children, a_grandchild_that_holds_the_pipe_does_not_hold_up_the_outcome) {
     const auto outcome = run(shell("sleep 1000 & echo $!"));
@@ -94,108 +33,6 @@ TEST_F(children, a_stopped_program_is_killed) {
     ASSERT_TRUE(std::holds_alternative<timed_out>(outcome->how));
     EXPECT_TRUE(std::get<timed_out>(outcome->how).killed);
     EXPECT_FALSE(has_children());
-}
-
-TEST_F(children, what_cannot_be_executed_is_a_failure_without_a_zombie) {
-    const std::string file = testing::TempDir() + "pvc_not_executable";
-    std::ofstream(file) << "text\n";
-    ASSERT_EQ(::chmod(file.c_str(), 0644), 0);
-    const auto before = open_descriptors();
-    for (const std::string& program : {file, testing::TempDir()}) {
-        const auto outcome = run(command{{program}});
-        ASSERT_FALSE(outcome);
-        EXPECT_EQ(outcome.error().code(), errc::io);
-    }
-    EXPECT_FALSE(has_children());
-    EXPECT_EQ(open_descriptors(), before);
-    EXPECT_EQ(processes.running(), 0U);
-    std::filesystem::remove(file);
-}
-
-TEST_F(children, the_environment_is_ours_plus_what_the_command_names) {
-    ::setenv("PVC_INHERITED", "kept", 1);
-    ::setenv("PVC_REPLACED", "old", 1);
-    command what = shell("printf %s \"$PVC_INHERITED,$PVC_REPLACED,$PVC_ADDED\"; env | grep -c ^PVC_REPLACED=");
-    what.environment = {{"PVC_REPLACED", "new"}, {"PVC_ADDED", "a b"}};
-    const auto outcome = run(std::move(what));
-    ::unsetenv("PVC_INHERITED");
-    ::unsetenv("PVC_REPLACED");
-    ASSERT_TRUE(outcome);
-    EXPECT_EQ(outcome->output, "kept,new,a b1\n");
-}
-
-TEST_F(children, a_large_input_goes_through) {
-    command what{{"cat"}};
-    what.input = std::string(1'000'000, 'i');
-    auto limits = limits_of(30s);
-    limits.output_bytes = 2'000'000;
-    const auto outcome = run(std::move(what), limits);
-    ASSERT_TRUE(outcome);
-    EXPECT_EQ(outcome->output, std::string(1'000'000, 'i'));
-}
-
-TEST_F(children, who_does_not_read_its_input_is_no_trouble) {
-    command what{{"true"}};
-    what.input = std::string(1'000'000, 'i');
-    const auto outcome = run(std::move(what));
-    ASSERT_TRUE(outcome);
-    EXPECT_TRUE(outcome->succeeded());
-}
-
-TEST_F(children, without_input_it_reads_nothing) {
-    const auto outcome = run(command{{"cat"}});
-    ASSERT_TRUE(outcome);
-    EXPECT_TRUE(outcome->succeeded());
-    EXPECT_EQ(outcome->output, "");
-}
-
-TEST_F(children, closing_its_outputs_does_not_end_it) {
-    const auto outcome = run(shell("exec >&- 2>&-; sleep 0.1; exit 4"));
-    ASSERT_TRUE(outcome);
-    EXPECT_EQ(outcome->text(), "exit status 4");
-}
-
-TEST_F(children, no_other_descriptor_is_inherited) {
-    // Without close-on-exec, as a library may leave it.
-    const int leaked = ::fcntl(STDERR_FILENO, F_DUPFD, 57);
-    ASSERT_GE(leaked, 57);
-    const auto outcome = run(shell("test ! -e /proc/self/fd/" + std::to_string(leaked)));
-    ::close(leaked);
-    ASSERT_TRUE(outcome);
-    EXPECT_TRUE(outcome->succeeded());
-}
-
-TEST_F(children, signals_are_neither_blocked_nor_ignored_and_the_group_is_its_own) {
-    sigset_t blocked;
-    sigset_t before;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGUSR1);
-    ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
-    ::signal(SIGUSR2, SIG_IGN);
-    const auto masks = run(command{{"grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"}});
-    const auto group = run(command{{"cut", "-d ", "-f1,5", "/proc/self/stat"}});
-    ::signal(SIGUSR2, SIG_DFL);
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    ASSERT_TRUE(masks && group);
-    // glibc's posix_spawn leaves its own two signals (32 and 33) ignored.
-    const auto lines = split(trim(masks->output), '\n');
-    ASSERT_EQ(lines.size(), 2U);
-    EXPECT_EQ(lines[0], "SigBlk:\t0000000000000000");
-    const std::uint64_t ignored = std::stoull(std::string(lines[1].substr(lines[1].find('\t') + 1)), nullptr, 16);
-    EXPECT_EQ(ignored & ~std::uint64_t{0x180000000}, 0U);
-    const auto numbers = split(trim(group->output), ' ');
-    ASSERT_EQ(numbers.size(), 2U);
-    EXPECT_EQ(numbers[0], numbers[1]);
-}
-
-TEST_F(children, an_ignored_sigchld_is_put_right) {
-    ::signal(SIGCHLD, SIG_IGN);
-    real_world other;
-    posix_process runner(other.loop().context(), other.clock());
-    other.run([&]() -> awaitable<void> {
-        auto outcome = co_await runner.run(shell("exit 5"), limits_of(30s));
-        EXPECT_TRUE(outcome && outcome->text() == "exit status 5");
-    });
 }
 
 TEST_F(children, a_flood_is_dropped_and_the_loop_goes_on) {
@@ -242,8 +79,8 @@ TEST_F(children, no_more_run_at_once_than_there_are_places) {
 
 TEST_F(children, who_waits_too_long_for_a_place_is_not_started) {
     posix_process one(world.loop().context(), world.clock(), 1);
-    const std::string mark = testing::TempDir() + "pvc_started_late";
-    std::filesystem::remove(mark);
+    const scratch_folder folder;
+    const std::string mark = folder / "started_late";
     world.run([&]() -> awaitable<void> {
         co_await async::with_task_group("two", [&](async::task_group& group) -> awaitable<void> {
             group.spawn("long", [&]() -> awaitable<void> {
@@ -320,7 +157,7 @@ TEST(children_of_a_runner, that_goes_first_are_killed_and_reaped) {
             EXPECT_EQ(processes.running(), 1U);
         }
         // The handler in the slot keeps the task that keeps the slot.
-        abandoned->cancellation().slot().clear();
+        abandoned->cancellation_slot().clear();
     }
     EXPECT_FALSE(finished);
     EXPECT_FALSE(has_children());

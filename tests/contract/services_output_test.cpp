@@ -209,5 +209,17 @@ TEST(sd_notifier, a_missing_or_full_socket_drops_the_message) {
     EXPECT_EQ(socket.receive(), "WATCHDOG=1");
 }
 
+TEST(sim_notifier, remembers_messages_and_counts_their_lines) {
+    sim_world world;
+    sim::sim_notifier notifier(world.clock());
+    notifier.send("READY=1\nSTATUS=running");
+    notifier.send("WATCHDOG=1");
+    notifier.send("WATCHDOG=1");
+    EXPECT_EQ(notifier.messages().size(), 3U);
+    EXPECT_EQ(notifier.count("READY=1"), 1U);
+    EXPECT_EQ(notifier.count("WATCHDOG=1"), 2U);
+    EXPECT_EQ(notifier.count("WATCHDOG"), 0U);
+}
+
 }  // namespace
 }  // namespace pvc::contract

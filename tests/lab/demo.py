@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 from lab import lab as labs, node as nodes, space  # noqa: E402
 
 INTERVAL = 2
-NOTE_CUT = 'power cut; nothing fences yet, so the record stays as it was'
+NOTE_CUT = 'no fencing yet: the record stays'
 
 
 class Cluster:
@@ -48,7 +48,7 @@ class Cluster:
             if last is None or last[0] != stat.mzxid:
                 self.seen[node.short] = (stat.mzxid, now)
         age = now - self.seen[node.short][1] if node.short in self.seen else None
-        memory = node.daemon.memory() if node.powered and node.daemon is not None and node.daemon.alive() and node.daemon.pid else {}
+        memory = node.daemon.memory() if node.powered and node.daemon is not None and node.daemon.alive() else {}
         note = ''
         if not node.powered:
             note = NOTE_CUT
@@ -85,7 +85,7 @@ def text_of(row):
 
 
 HEAD = ['node', 'power', 'state', 'role', 'keepalive age', 'memory PSS/private', 'load', '']
-WIDTHS = [9, 7, 10, 11, 15, 20, 7, 0]
+WIDTHS = [8, 7, 9, 11, 15, 20, 7, 0]
 
 
 def line_of(cells):
@@ -101,9 +101,10 @@ def live(cluster):
     message = ''
     try:
         while True:
-            lines = ['pvcnoded: three nodes and one ZooKeeper on this machine', '', line_of(HEAD)]
+            columns = os.get_terminal_size().columns
+            lines = ['pvcnoded: three nodes and one ZooKeeper on this machine', '', line_of(HEAD)[:columns]]
             for row in cluster.rows():
-                line = line_of(text_of(row))
+                line = line_of(text_of(row))[:columns]
                 colour = '31' if row['power'] == 'CUT' else '32' if row['state'] == 'run' else '33'
                 lines.append(f'\033[{colour}m{line}\033[0m')
             lines += ['', '1, 2, 3: cut a node\'s power, bring it back    q: leave', message]

@@ -94,13 +94,16 @@ class Daemon:
         return len(os.listdir(f'/proc/{self.pid}/fd'))
 
     def cpu_seconds(self):
-        fields = read_file(f'/proc/{self.pid}/stat').rsplit(')', 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+        """Of all its threads that are still there."""
+        spent = 0
+        for thread in os.listdir(f'/proc/{self.pid}/task'):
+            spent += int((read_file(f'/proc/{self.pid}/task/{thread}/schedstat') or '0').split()[0])
+        return spent / 1e9
 
     def memory(self):
         """KiB: Rss, Pss, Private_Dirty and the other lines of smaps_rollup. Empty once it ended."""
         return {key: int(value) for key, value in
-                re.findall(r'^(\w+):\s+(\d+) kB', read_file(f'/proc/{self.pid}/smaps_rollup'), re.M)} if self._pid else {}
+                re.findall(r'^(\w+):\s+(\d+) kB', read_file(f'/proc/{self.pid}/smaps_rollup'), re.M)}
 
 
 def read_link(path):

@@ -10,10 +10,13 @@
 #include <boost/asio/execution.hpp>
 #include <boost/asio/execution_context.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace pvc::sim {
 
@@ -45,13 +48,14 @@ public:
         Function function;
     };
 
+    // `tag` tells whose work it is: that of one simulated machine can be run or counted apart.
     class executor_type {
     public:
-        explicit executor_type(sim_context& owner) : owner_(&owner) {}
+        explicit executor_type(sim_context& owner, std::uint32_t tag = 0) : owner_(&owner), tag_(tag) {}
         template <class Function>
         void execute(Function&& function) const {
             owner_->ready_.push_back(
-                std::make_unique<function_work<std::decay_t<Function>>>(std::forward<Function>(function)));
+                {tag_, std::make_unique<function_work<std::decay_t<Function>>>(std::forward<Function>(function))});
         }
         sim_context& query(asio::execution::context_t /*property*/) const noexcept { return *owner_; }
         static constexpr asio::execution::blocking_t query(asio::execution::blocking_t /*property*/) noexcept {
@@ -61,17 +65,19 @@ public:
             return *this;
         }
         friend bool operator==(const executor_type& a, const executor_type& b) noexcept {
-            return a.owner_ == b.owner_;
+            return a.owner_ == b.owner_ && a.tag_ == b.tag_;
         }
         friend bool operator!=(const executor_type& a, const executor_type& b) noexcept {
-            return a.owner_ != b.owner_;
+            return !(a == b);
         }
 
     private:
         sim_context* owner_;
+        std::uint32_t tag_;
     };
 
-    [[nodiscard]] executor_type get_executor() { return executor_type(*this); }
+    [[nodiscard]] executor_type get_executor(std::uint32_t tag = 0) { return executor_type(*this, tag); }
+    [[nodiscard]] std::uint32_t new_tag() { return ++last_tag_; }
 
     // Takes ready work in an order drawn from the seed instead of first in, first out.
     void shuffle(std::uint64_t seed) { order_.emplace(seed); }
@@ -85,16 +91,35 @@ public:
         if (order_) {
             chosen += static_cast<std::ptrdiff_t>(order_->below(ready_.size()));
         }
-        const std::unique_ptr<work> chosen_work = std::move(*chosen);
+        const std::unique_ptr<work> chosen_work = std::move(chosen->what);
         ready_.erase(chosen);
         chosen_work->run();
         ++steps_;
         return true;
     }
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
+    [[nodiscard]] bool is_idle() const { return ready_.empty(); }
+
+    // Runs the ready work with this tag until none is left, also what that work makes ready.
+    void run_ready_of(std::uint32_t tag) {
+        for (;;) {
+            const auto found = std::ranges::find(ready_, tag, &entry::tag);
+            if (found == ready_.end()) {
+                return;
+            }
+            const std::unique_ptr<work> one = std::move(found->what);
+            ready_.erase(found);
+            one->run();
+        }
+    }
 
 private:
-    std::deque<std::unique_ptr<work>> ready_;
+    struct entry {
+        std::uint32_t tag;
+        std::unique_ptr<work> what;
+    };
+    std::deque<entry> ready_;
+    std::uint32_t last_tag_ = 0;
     std::optional<random_source> order_;
     std::uint64_t steps_ = 0;
 };
@@ -121,6 +146,55 @@ private:
     duration wall_step_{};
 };
 
+// The clock of one simulated machine: follows the world's, may run faster or slower, sleep, and have its wall clock
+// stepped. Its timers fire by it.
+class machine_clock final : public async::timers {
+public:
+    explicit machine_clock(const sim_timers& world) : world_(world), world_start_(world.now()) {}
+
+    [[nodiscard]] time_point now() const override { return local(world_.now()); }
+    [[nodiscard]] boot_time boot_now() const override { return boot_time(now().time_since_epoch() + slept_); }
+    [[nodiscard]] wall_time wall_now() const override {
+        return wall_time(1'700'000'000s + now().time_since_epoch() + slept_ + wall_step_);
+    }
+    // Seconds of this clock per second of the world; 1 is exact. Timers keep their local deadlines.
+    void set_rate(double rate) {
+        local_start_ = now();
+        world_start_ = world_.now();
+        rate_ = rate;
+    }
+    void step_wall(duration by) { wall_step_ += by; }
+    void suspend(duration time) { slept_ += time; }
+    // When the next timer is due, by the world's clock.
+    [[nodiscard]] std::optional<time_point> next_in_world() const {
+        const auto next = next_deadline();
+        if (!next) {
+            return std::nullopt;
+        }
+        const auto left = static_cast<double>((*next - local_start_).count());
+        const auto world = rate_ == 1.0 ? (*next - local_start_).count()
+                                        : static_cast<duration::rep>(std::ceil(left / rate_));
+        return world_start_ + duration(world);
+    }
+
+protected:
+    void deadlines_changed() override {}
+
+private:
+    [[nodiscard]] time_point local(time_point world) const {
+        const auto passed = (world - world_start_).count();
+        return local_start_ + duration(rate_ == 1.0 ? passed
+                                                    : static_cast<duration::rep>(static_cast<double>(passed) * rate_));
+    }
+
+    const sim_timers& world_;
+    time_point world_start_;
+    time_point local_start_{};
+    double rate_ = 1.0;
+    duration slept_{};
+    duration wall_step_{};
+};
+
 // A context, its clock and a runtime on both: what a deterministic test needs.
 class sim_loop {
 public:
@@ -130,6 +204,9 @@ public:
     sim_context& context() { return context_; }
     sim_timers& clock() { return clock_; }
     async::runtime& runtime() { return runtime_; }
+    // Machines take part with clocks of their own; of deadlines that fall together the one added first fires first.
+    void add_clock(machine_clock& one) { machines_.push_back(&one); }
+    void remove_clock(machine_clock& one) { std::erase(machines_, &one); }
     [[nodiscard]] async::awaitable<void> sleep(duration time) { return async::sleep_for(clock_, time, "a test"); }
 
     // Runs until `done` or until nothing can happen any more. False: deadlock.
@@ -148,12 +225,11 @@ public:
             if (context_.run_one()) {
                 continue;
             }
-            const auto next = clock_.next_deadline();
+            const auto next = next_event();
             if (!next || *next > end) {
                 break;
             }
-            clock_.advance_to(*next);
-            clock_.run_due();
+            advance(*next);
         }
         clock_.advance_to(end);
     }
@@ -166,13 +242,23 @@ public:
         if (context_.run_one()) {
             return true;
         }
-        const auto next = clock_.next_deadline();
+        const auto next = next_event();
         if (!next) {
             return false;
         }
-        clock_.advance_to(*next);
-        clock_.run_due();
+        advance(*next);
         return true;
+    }
+    // The earliest deadline of all clocks.
+    [[nodiscard]] std::optional<time_point> next_event() const {
+        auto next = clock_.next_deadline();
+        for (const machine_clock* machine : machines_) {
+            const auto own = machine->next_in_world();
+            if (own && (!next || *own < *next)) {
+                next = own;
+            }
+        }
+        return next;
     }
 
     // Runs a coroutine to its end and rethrows what it threw. Fails the test harness on deadlock.
@@ -192,8 +278,20 @@ public:
     }
 
 private:
+    void advance(time_point to) {
+        clock_.advance_to(to);
+        clock_.run_due();
+        const auto all = machines_;
+        for (machine_clock* machine : all) {
+            if (std::ranges::find(machines_, machine) != machines_.end()) {
+                machine->run_due();
+            }
+        }
+    }
+
     sim_context context_;
     sim_timers clock_;
+    std::vector<machine_clock*> machines_;
     async::runtime runtime_;
 };
 

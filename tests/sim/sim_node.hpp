@@ -82,19 +82,39 @@ inline void initialise(memory_ensemble& ensemble, int version) {
     ensemble.put("/schema/version", std::to_string(version));
 }
 
+// The machine's way to the ensemble; a daemon started after a kill gets a new one.
+class machine_connector final : public zookeeper::connector {
+public:
+    machine_connector(memory_ensemble& ensemble, async::timers& clock)
+        : ensemble_(ensemble), clock_(clock), now_(std::make_unique<memory_connector>(ensemble, clock)) {}
+    std::unique_ptr<zookeeper::client> open(zookeeper::connection_options options) override {
+        return now_->open(std::move(options));
+    }
+    [[nodiscard]] memory_link& link() { return now_->link(); }
+    void renew() { now_ = std::make_unique<memory_connector>(ensemble_, clock_); }
+
+private:
+    memory_ensemble& ensemble_;
+    async::timers& clock_;
+    std::unique_ptr<memory_connector> now_;
+};
+
 class sim_node {
 public:
     sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings wanted = {})
         : settings(std::move(wanted)),
           loop_(loop),
-          connector(ensemble, loop.clock()),
-          pool(loop.clock()),
-          services(loop.clock()),
-          host(loop.clock()),
-          notifier(loop.clock()),
+          clock(loop.clock()),
+          connector(ensemble, clock),
+          pool(clock),
+          services(clock),
+          host(clock),
+          notifier(clock),
           standard_output(std::make_shared<sim_log_output>()),
           standard_error(std::make_shared<sim_log_output>()),
-          log_file(std::make_shared<sim_log_output>()) {
+          log_file(std::make_shared<sim_log_output>()),
+          tag_(loop.context().new_tag()) {
+        loop_.add_clock(clock);
         host.machine.cpus = 16;
         host.machine.kernel_release = "5.10.0-26-amd64";
         host.machine.operating_system = "GNU/Linux";
@@ -103,14 +123,39 @@ public:
     sim_node(const sim_node&) = delete;
     sim_node& operator=(const sim_node&) = delete;
     ~sim_node() {
-        PVC_ASSERT(!daemon_ || exit_status);  // a test stops its nodes
+        kill();
+        loop_.remove_clock(clock);
+    }
+
+    [[nodiscard]] bool is_running() const { return daemon_ && !exit_status; }
+
+    // SIGKILL, or the power: the daemon's ports are cut first, so that nothing it still does reaches the world, then its
+    // frames are destroyed. The machine's files and services stay.
+    void kill() {
+        if (daemon_) {
+            connector.link().power_off();
+            pool.cut();
+            host.cut = services.cut = notifier.cut = true;
+            runtime_->cut();
+            const auto run_ready = [this] { loop_.context().run_ready_of(tag_); };
+            run_ready();
+            runtime_->abandon_tasks(run_ready);
+            daemon_.reset();
+            ports_.reset();
+            runtime_.reset();
+            connector.renew();
+            pool.renew();
+            host.cut = services.cut = notifier.cut = false;
+        }
+        exit_status.reset();
     }
 
     void start() {
-        exit_status.reset();
+        kill();
+        runtime_.emplace(loop_.context().get_executor(tag_), clock);
         ready_before_ = notifier.count("READY=1");
         ports_.emplace(node::ports{
-            .clock = loop_.clock(),
+            .clock = clock,
             .pool = pool,
             .zookeeper = connector,
             .services = services,
@@ -133,7 +178,7 @@ public:
             .schema_limit = settings.schema_limit});
         daemon_.emplace(*ports_);
         async::start_root(
-            loop_.runtime(), settings.name,
+            *runtime_, settings.name,
             [this]() -> async::awaitable<void> { exit_status = co_await daemon_->run(); },
             [this](const std::exception_ptr& error) {
                 if (error) {
@@ -145,7 +190,7 @@ public:
     void terminate() { daemon_->request_stop("signal TERM"); }
     // Stops in order and waits for the end, at most two simulated minutes.
     void stop() {
-        if (!daemon_ || exit_status) {
+        if (!is_running()) {
             return;
         }
         terminate();
@@ -179,7 +224,8 @@ private:
     sim_loop& loop_;
 
 public:
-    memory_connector connector;
+    machine_clock clock;
+    machine_connector connector;
     sim_offload pool;
     sim_service_manager services;
     sim_host host;
@@ -194,6 +240,8 @@ public:
     std::optional<int> exit_status;
 
 private:
+    std::uint32_t tag_;
+    std::optional<async::runtime> runtime_;
     std::size_t ready_before_ = 0;
     std::optional<node::ports> ports_;
     std::optional<node::daemon> daemon_;

@@ -31,12 +31,19 @@ public:
     // Calls that have not ended.
     [[nodiscard]] std::size_t under_way() const { return items_.size(); }
     // A killed daemon: nothing that it started reaches the world any more.
-    void cut() { items_.clear(); }
+    void cut() {
+        is_cut_ = true;
+        items_.clear();
+    }
+    void renew() { is_cut_ = false; }
 
 protected:
     bool submit(std::function<void()> work, std::function<void()> done) override {
         if (full_) {
             return false;
+        }
+        if (is_cut_) {
+            return true;  // and nothing ever comes of it
         }
         ++accepted_;
         auto& entry = items_.emplace_back(clock_);
@@ -80,6 +87,7 @@ private:
     std::deque<behaviour> script_;
     std::size_t accepted_ = 0;
     bool full_ = false;
+    bool is_cut_ = false;
 };
 
 }  // namespace pvc::sim

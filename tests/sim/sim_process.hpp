@@ -8,6 +8,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <optional>
 

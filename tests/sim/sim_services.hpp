@@ -42,6 +42,8 @@ public:
     // How long every answer takes; from 5 s on none comes.
     void set_answer_time(duration time) { answer_time_ = time; }
     void set_present(bool present) { present_ = present; }
+    // A killed daemon: nothing that it still does reaches the machine.
+    bool cut = false;
 
     [[nodiscard]] const std::vector<call>& calls() const { return calls_; }
     [[nodiscard]] std::vector<time_point> times(std::string_view verb, std::string_view unit) const {
@@ -93,6 +95,9 @@ public:
 
 private:
     async::awaitable<result<unit*>> ask(std::string verb, std::string name) {
+        if (cut) {
+            co_return failure(errc::stopped, name);
+        }
         calls_.push_back({std::move(verb), name, clock_.now()});
         co_await async::sleep_for(clock_, std::min(answer_time_, port_limit), "systemctl");
         if (!present_) {
@@ -126,7 +131,12 @@ public:
     };
     explicit sim_notifier(const clock& time) : clock_(time) {}
 
-    void send(std::string_view text) override { messages_.push_back({std::string(text), clock_.now()}); }
+    void send(std::string_view text) override {
+        if (!cut) {
+            messages_.push_back({std::string(text), clock_.now()});
+        }
+    }
+    bool cut = false;
 
     [[nodiscard]] const std::vector<message>& messages() const { return messages_; }
     // How many messages hold this line.

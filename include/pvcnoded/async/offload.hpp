@@ -8,6 +8,7 @@
 #include "pvcnoded/async/completion.hpp"
 #include "pvcnoded/base/result.hpp"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,7 +22,8 @@ public:
     offload& operator=(const offload&) = delete;
     virtual ~offload() = default;
 
-    // Runs `work` on a pool thread. `work` must own everything it touches (it may outlive the caller).
+    // Runs `work` on a pool thread, unless the caller has gone before its turn. `work` must own everything it touches (it
+    // may outlive the caller).
     // Errors: what `work` returns; timed_out; unavailable when the pool's queue is full. Cancellation: the waiter goes at
     // once, the item is abandoned as after a deadline.
     template <class T>
@@ -29,10 +31,24 @@ public:
         struct record {
             completion<bool> done;
             std::optional<result<T>> outcome;
+            std::atomic<bool> wanted{true};
+        };
+        struct caller {  // an item that nobody waits for any more is not started
+            explicit caller(std::shared_ptr<record> of) : item(std::move(of)) {}
+            caller(const caller&) = delete;
+            caller& operator=(const caller&) = delete;
+            ~caller() { item->wanted = false; }
+            std::shared_ptr<record> item;
         };
         auto shared = std::make_shared<record>();
-        const bool accepted = submit([shared, work = std::move(work)] { shared->outcome.emplace(work()); },
-                                     [shared] { shared->done.set(true); });
+        const caller here(shared);
+        const bool accepted = submit(
+            [shared, work = std::move(work)] {
+                if (shared->wanted) {
+                    shared->outcome.emplace(work());
+                }
+            },
+            [shared] { shared->done.set(true); });
         if (!accepted) {
             co_return failure(errc::unavailable, name, "too many blocking calls are already waiting");
         }

@@ -96,7 +96,12 @@ public:
     void hold_lock(std::string path) { locks_.push_back(std::move(path)); }
     void drop_lock(std::string_view path);
 
-    asio::cancellation_signal& cancellation() { return cancellation_; }
+    asio::cancellation_slot cancellation_slot() { return cancellation_.slot(); }
+    // Asks the task to end (terminal cancellation). Before its first step this is noted, and the task ends without one:
+    // Asio cannot take a cancellation for a coroutine that has not begun.
+    void cancel();
+    // Called at the task's first step. False: it was cancelled before, and must end at once.
+    [[nodiscard]] bool begin();
     [[nodiscard]] const std::list<task*>& children() const { return children_; }
 
     // The tree below this task, one line a task.
@@ -109,6 +114,8 @@ private:
     std::list<task*> children_;
     std::list<task*>::iterator place_;
     asio::cancellation_signal cancellation_;
+    bool has_begun_ = false;
+    bool is_cancelled_ = false;
     time_point started_;
     std::optional<wait_note> wait_;
     time_point wait_since_{};

@@ -8,7 +8,6 @@
 
 #include "pvcnoded/async/wakeup.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 
 #include <exception>

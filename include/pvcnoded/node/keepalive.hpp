@@ -42,6 +42,7 @@ public:
     async::wakeup ran;  // notified when is_running() becomes true
 
 private:
+    async::awaitable<void> run_ticks();
     async::awaitable<void> tick();
     // Own daemonstate: empty = missing or an unknown word.
     struct own_state {
@@ -62,11 +63,12 @@ private:
     async::awaitable<void> read_repairs(time_point deadline);
     [[nodiscard]] std::vector<model::key_value> wanted_figures();
     void acknowledged(boot_time sent);
-    async::awaitable<void> note_heartbeat();
+    async::awaitable<void> note_heartbeats();
     void log_tick(wall_time started, duration took);
 
     session& session_;
     async::wakeup wake_;
+    async::wakeup note_wanted_;
     std::unique_ptr<zookeeper::watched> daemon_state_;
     policy::own_keys own_keys_;
     time_point next_{};

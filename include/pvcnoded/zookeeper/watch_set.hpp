@@ -18,7 +18,12 @@
 
 namespace pvc::zookeeper {
 
-enum class watch_kind : std::uint8_t { data, presence, children };
+enum class watch_kind : std::uint8_t {
+    data,
+    presence,  // whether it exists, not what it holds
+    removal,   // the same for a name that never comes back (a lock child): once it is gone nothing is watched any more
+    children,
+};
 
 class watch_set;
 

@@ -53,7 +53,7 @@ bool give(int to, std::string& from) {
 
 }  // namespace
 
-tcp_relay::tcp_relay(std::uint16_t target) : target_(target) {
+tcp_relay::tcp_relay(std::uint16_t target, family wanted) : target_(target), family_(wanted) {
     if (pipe2(wake_pipe_, O_CLOEXEC | O_NONBLOCK) != 0) {
         throw std::runtime_error("no pipe for a relay");
     }
@@ -79,18 +79,26 @@ tcp_relay::~tcp_relay() {
 }
 
 void tcp_relay::listen_now() {
-    listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const bool is_ipv6 = family_ == family::ipv6;
+    sockaddr_in6 address6{};
+    address6.sin6_family = AF_INET6;
+    address6.sin6_port = htons(port_);
+    address6.sin6_addr = in6addr_loopback;
+    sockaddr_in address4 = loopback(port_);
+    auto* address = is_ipv6 ? reinterpret_cast<sockaddr*>(&address6) : reinterpret_cast<sockaddr*>(&address4);
+    socklen_t length = is_ipv6 ? sizeof address6 : sizeof address4;
+    listener_ = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     const int on = 1;
     setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    sockaddr_in address = loopback(port_);
-    socklen_t length = sizeof address;
-    const bool is_listening = bind(listener_, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
-                              listen(listener_, 64) == 0 &&
-                              getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+    const bool is_listening = bind(listener_, address, length) == 0 && listen(listener_, 64) == 0 &&
+                              getsockname(listener_, address, &length) == 0;
     if (!is_listening) {
+        close(listener_);
+        close(wake_pipe_[0]);
+        close(wake_pipe_[1]);
         throw std::runtime_error("the relay cannot listen on port " + std::to_string(port_));
     }
-    port_ = ntohs(address.sin_port);
+    port_ = ntohs(is_ipv6 ? address6.sin6_port : address4.sin_port);
 }
 
 void tcp_relay::wake() {
@@ -104,6 +112,31 @@ void tcp_relay::set_flow(flow wanted) {
         flow_ = wanted;
     }
     wake();
+}
+
+void tcp_relay::hold_from(std::int32_t request_type) {
+    const std::lock_guard guard(mutex_);
+    hold_from_ = request_type;
+}
+
+// A packet: its length, and but for the first one its number and its type, four bytes each.
+void tcp_relay::look_for_request(pair& one, std::string_view fresh) {
+    one.unparsed.append(fresh);
+    const auto word = [&one](std::size_t at) {
+        std::uint32_t value = 0;
+        for (std::size_t i = 0; i < 4; ++i) {
+            value = value << 8U | static_cast<unsigned char>(one.unparsed[at + i]);
+        }
+        return value;
+    };
+    while (one.unparsed.size() >= 12 && one.unparsed.size() >= 4 + word(0)) {
+        if (one.is_greeted && static_cast<std::int32_t>(word(8)) == hold_from_) {
+            hold_from_ = -1;
+            flow_ = flow::to_server;
+        }
+        one.is_greeted = true;
+        one.unparsed.erase(0, 4 + word(0));
+    }
 }
 
 void tcp_relay::slam(bool on) {
@@ -178,7 +211,9 @@ void tcp_relay::accept_one() {
 void tcp_relay::pump(pair& one, bool client_ready, bool server_ready) {
     bool is_alive = true;
     if (client_ready && one.to_server.size() < buffer_limit) {
+        const std::size_t before = one.to_server.size();
         is_alive = take(one.client, one.to_server);
+        look_for_request(one, std::string_view(one.to_server).substr(before));
     }
     if (is_alive && server_ready && one.to_client.size() < buffer_limit) {
         is_alive = take(one.server, one.to_client);

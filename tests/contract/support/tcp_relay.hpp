@@ -7,6 +7,7 @@
 #include <list>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace pvc::contract {
@@ -19,8 +20,9 @@ public:
         none,        // connections stay and are accepted, nothing passes
     };
 
-    // Listens on a free port of 127.0.0.1 and forwards to `target` there.
-    explicit tcp_relay(std::uint16_t target);
+    enum class family : std::uint8_t { ipv4, ipv6 };
+    // Listens on a free port of 127.0.0.1 (or ::1) and forwards to `target` on 127.0.0.1. Throws if it cannot.
+    explicit tcp_relay(std::uint16_t target, family wanted = family::ipv4);
     tcp_relay(const tcp_relay&) = delete;
     tcp_relay& operator=(const tcp_relay&) = delete;
     ~tcp_relay();
@@ -30,6 +32,9 @@ public:
     [[nodiscard]] std::uint64_t accepted() const { return accepted_; }
 
     void set_flow(flow wanted);
+    // From the moment a request of this kind passes (ZooKeeper's number of it: create 1, delete 2), answers wait: the flow
+    // becomes to_server. -1 = never.
+    void hold_from(std::int32_t request_type);
     // Nobody listens; what is connected breaks.
     void refuse();
     void listen_again();
@@ -44,6 +49,8 @@ private:
         int server = -1;
         std::string to_server;
         std::string to_client;
+        std::string unparsed;      // of what the client said: the beginning of a packet
+        bool is_greeted = false;   // the first packet is the connect request, which has no type
         bool is_over = false;
     };
     void run();
@@ -52,8 +59,10 @@ private:
     void close_pair(pair& one);
     void pump(pair& one, bool client_ready, bool server_ready);
     void listen_now();
+    void look_for_request(pair& one, std::string_view fresh);
 
     std::uint16_t target_;
+    family family_;
     std::uint16_t port_ = 0;
     std::atomic<std::uint64_t> accepted_ = 0;
     std::mutex mutex_;
@@ -61,6 +70,7 @@ private:
     int wake_pipe_[2] = {-1, -1};
     std::list<pair> pairs_;
     flow flow_ = flow::both;
+    std::int32_t hold_from_ = -1;
     bool is_slamming_ = false;
     bool is_ending_ = false;
     std::thread thread_;

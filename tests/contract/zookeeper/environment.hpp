@@ -87,10 +87,19 @@ public:
     virtual void silence() = 0;
     // Requests arrive and are executed, answers wait.
     virtual void hold_answers() = 0;
-    // Ends both.
+    // The same from the next create, or delete, of a single node on.
+    virtual void hold_answers_from_create() = 0;
+    virtual void hold_answers_from_delete() = 0;
+    // Ends all of these.
     virtual void let_pass() = 0;
+    // Watches of all clients that the server has.
+    virtual awaitable<std::size_t> watches() = 0;
     // Connections that were attempted so far, as far as the relay can see (refused ones are not seen).
     virtual std::uint64_t attempts() = 0;
+    // The server that clients are connected to is behind the others (only in memory; nothing happens elsewhere).
+    virtual void set_lag(duration lag) = 0;
+    // Pieces of work that the loop has done: who spins shows here.
+    virtual std::uint64_t turns() = 0;
     // The process stands still; what arrives meanwhile waits in the socket.
     virtual awaitable<void> stand_still(duration time) = 0;
 };
@@ -99,5 +108,7 @@ public:
 std::unique_ptr<environment> make_environment(const std::string& kind);
 std::unique_ptr<environment> make_memory_environment(const std::string& chroot);
 std::unique_ptr<environment> make_real_environment(const std::string& chroot);
+// Where the real server listens.
+std::uint16_t real_server_port();
 
 }  // namespace pvc::contract

@@ -183,11 +183,17 @@ public:
     void accept_connections() override { connector_.link().mend(); }
     void silence() override { connector_.link().silence(); }
     void hold_answers() override { connector_.link().hold_answers(); }
+    void hold_answers_from_create() override { hold_from(zookeeper::request::kind::create); }
+    void hold_answers_from_delete() override { hold_from(zookeeper::request::kind::remove); }
     void let_pass() override {
+        connector_.link().on_request = nullptr;
         connector_.link().end_silence();
         connector_.link().release_answers();
     }
+    awaitable<std::size_t> watches() override { co_return ensemble_.watches(""); }
     std::uint64_t attempts() override { return ensemble_.counters().connection_attempts; }
+    std::uint64_t turns() override { return loop_.context().steps(); }
+    void set_lag(duration lag) override { connector_.link().lag = lag; }
     awaitable<void> stand_still(duration time) override {
         connector_.link().pause();
         co_await loop_.sleep(time);
@@ -195,6 +201,14 @@ public:
     }
 
 private:
+    void hold_from(zookeeper::request::kind what) {
+        connector_.link().on_request = [this, what](const zookeeper::request& one) {
+            if (one.what == what) {
+                connector_.link().hold_answers();
+            }
+            return sim::verdict::answer;
+        };
+    }
     static sim::ensemble_settings settings() {
         sim::ensemble_settings out;
         out.session_timeout_min = 1s;

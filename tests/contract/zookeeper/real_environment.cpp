@@ -123,11 +123,23 @@ private:
 // What all cases of a test program share.
 struct shared_parts {
     shared_parts() {
-        server.start();
-        server.wait_serving();
+        // The port was free when it was looked up; somebody may have been quicker.
+        for (int attempt = 1; !server; ++attempt) {
+            auto candidate = std::make_unique<zookeeper_server>();
+            candidate->start();
+            try {
+                candidate->wait_serving();
+                server = std::move(candidate);
+            } catch (const std::runtime_error&) {
+                if (attempt == 3) {
+                    throw;
+                }
+            }
+        }
+        relay = std::make_unique<tcp_relay>(server->port());
     }
-    zookeeper_server server;
-    tcp_relay relay{server.port()};
+    std::unique_ptr<zookeeper_server> server;
+    std::unique_ptr<tcp_relay> relay;
     std::unique_ptr<kazoo_process> kazoo;
 
     static shared_parts* get() {
@@ -140,7 +152,7 @@ struct shared_parts {
     }
     kazoo_process& peer() {
         if (!kazoo) {
-            kazoo = std::make_unique<kazoo_process>(server.port());
+            kazoo = std::make_unique<kazoo_process>(server->port());
         }
         return *kazoo;
     }
@@ -234,44 +246,56 @@ public:
     zookeeper::connector& clients() override { return connector_; }
     zookeeper::connection_options options() override {
         zookeeper::connection_options out;
-        out.servers = {{"127.0.0.1", parts_.relay.port()}};
+        out.servers = {{"127.0.0.1", parts_.relay->port()}};
         out.chroot = chroot_;
         return out;
     }
     peer& other() override { return peer_; }
 
     awaitable<void> stop_server() override {
-        parts_.server.kill();
+        parts_.server->kill();
         co_return;
     }
     awaitable<void> start_server() override {
-        parts_.server.start();
+        parts_.server->start();
         const time_point limit = loop_.clock().now() + 60s;
         // Not wait_serving(): that would stop the loop and look like a pause of the process.
-        while (!parts_.server.is_serving(0.2)) {
+        while (!parts_.server->is_serving(0.2)) {
             if (loop_.clock().now() > limit) {
                 throw std::runtime_error("the ZooKeeper server does not come up");
             }
             co_await async::sleep_for(loop_.clock(), 20ms, "the server");
         }
     }
-    void freeze_server() override { parts_.server.freeze(); }
-    void thaw_server() override { parts_.server.thaw(); }
+    void freeze_server() override { parts_.server->freeze(); }
+    void thaw_server() override { parts_.server->thaw(); }
     awaitable<void> expire(std::int64_t session) override {
         // Our client must not take the session back while the other one says good-bye.
-        parts_.relay.refuse();
+        parts_.relay->refuse();
         std::vector<std::string> words{std::to_string(session)};
         co_await parts_.peer().ask(loop_.clock(), "expire", std::move(words));
-        parts_.relay.listen_again();
+        parts_.relay->listen_again();
     }
 
-    void drop_connections() override { parts_.relay.drop(); }
-    void refuse_connections() override { parts_.relay.refuse(); }
-    void accept_connections() override { parts_.relay.listen_again(); }
-    void silence() override { parts_.relay.set_flow(tcp_relay::flow::none); }
-    void hold_answers() override { parts_.relay.set_flow(tcp_relay::flow::to_server); }
-    void let_pass() override { parts_.relay.set_flow(tcp_relay::flow::both); }
-    std::uint64_t attempts() override { return parts_.relay.accepted(); }
+    void drop_connections() override { parts_.relay->drop(); }
+    void refuse_connections() override { parts_.relay->refuse(); }
+    void accept_connections() override { parts_.relay->listen_again(); }
+    void silence() override { parts_.relay->set_flow(tcp_relay::flow::none); }
+    void hold_answers() override { parts_.relay->set_flow(tcp_relay::flow::to_server); }
+    void hold_answers_from_create() override { parts_.relay->hold_from(1); }
+    void hold_answers_from_delete() override { parts_.relay->hold_from(2); }
+    void let_pass() override {
+        parts_.relay->hold_from(-1);
+        parts_.relay->set_flow(tcp_relay::flow::both);
+    }
+    awaitable<std::size_t> watches() override {
+        const std::string answer = parts_.server->ask("wchs");
+        const auto at = answer.find("Total watches:");
+        co_return at == std::string::npos ? 0 : std::stoul(answer.substr(at + 14));
+    }
+    std::uint64_t attempts() override { return parts_.relay->accepted(); }
+    std::uint64_t turns() override { return loop_.turns(); }
+    void set_lag(duration /*lag*/) override {}
     awaitable<void> stand_still(duration time) override {
         // The loop's thread stops; the relay's goes on, so answers reach our socket.
         usleep(static_cast<useconds_t>(std::chrono::duration_cast<std::chrono::microseconds>(time).count()));
@@ -280,14 +304,14 @@ public:
 
 private:
     void restore() {
-        parts_.server.thaw();
-        if (!parts_.server.is_running()) {
-            parts_.server.start();
-            parts_.server.wait_serving();
+        parts_.server->thaw();
+        if (!parts_.server->is_running()) {
+            parts_.server->start();
+            parts_.server->wait_serving();
         }
-        parts_.relay.set_flow(tcp_relay::flow::both);
-        parts_.relay.slam(false);
-        parts_.relay.listen_again();
+        let_pass();
+        parts_.relay->slam(false);
+        parts_.relay->listen_again();
     }
 
     shared_parts& parts_;
@@ -305,6 +329,10 @@ private:
 std::unique_ptr<environment> make_real_environment(const std::string& chroot) {
     shared_parts* parts = shared_parts::get();
     return parts == nullptr ? nullptr : std::make_unique<real_environment>(*parts, chroot);
+}
+
+std::uint16_t real_server_port() {
+    return shared_parts::get()->server->port();
 }
 
 std::unique_ptr<environment> make_environment(const std::string& kind) {

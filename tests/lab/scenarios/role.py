@@ -212,8 +212,9 @@ def contention_gives_up_in_time(lab):
     deleted = {c.path: c for c in lab.history()[mark:] if c.operation == 'delete'}
     spans = [deleted[path].time - c.time for path, c in created.items() if path in deleted]
     check(spans, 'no lock child was removed')
+    # The child lives a little shorter than the attempt, which is limited to 0.4 s.
     for span in spans:
-        check(0.3 <= span <= 0.65, f'an attempt lasted {span:.2f} s')
+        check(0.1 <= span <= 0.65, f'a lock child lived {span:.2f} s')
     check(len(created) - len(spans) <= 1, 'lock children are left behind')
     peer.release()
     lab.wait(lambda: lab.get(KEY) == 'pvchv1', 5, 'the role after the release')

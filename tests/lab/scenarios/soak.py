@@ -31,6 +31,7 @@ def soak(lab):
 
     def restart():
         node = chance.choice(nodes)
+        lab.await_beats(node, 1, 60)
         note(f'{node.short} restarted')
         node.daemon.stop()
         lab.expect_end(node, 0, 70)

@@ -242,8 +242,10 @@ void memory_connection::on_request(std::uint64_t number, const request& what) {
         break_now(in_flight::lost, "connection lost");
         return;
     }
-    if (what.is_write()) {
+    if (what.is_write() && !link_->is_holding_) {
         link_->catch_up(ensemble_->zxid());
+    } else if (what.is_write()) {
+        own_zxid_ = ensemble_->zxid();  // whoever reconnects before the answer may meet a server that has not got it
     }
     const std::int64_t zxid = link_->view().zxid();
     const duration hold = link_->answer_delay + (what.is_write() ? link_->write_answer_delay : duration::zero());
@@ -302,6 +304,9 @@ zookeeper::reply memory_connection::write(const request& what) {
 zookeeper::reply memory_connection::read(const request& what) {
     zookeeper::reply answer;
     const bool is_watched = what.watch == zookeeper::watching::yes;
+    if (own_zxid_ > 0) {
+        link_->catch_up(std::exchange(own_zxid_, 0));
+    }
     const auto* found = link_->view().find(what.path);
     if (is_watched && (found != nullptr || what.what == request_kind::exists)) {
         (what.what == request_kind::children ? child_watches_ : data_watches_).insert(what.path);

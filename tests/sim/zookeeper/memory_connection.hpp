@@ -79,7 +79,8 @@ private:
     std::shared_ptr<memory_link> link_;
     memory_client* client_;
     std::int64_t session_ = 0;
-    bool is_open_ = true;  // the server's end
+    std::int64_t own_zxid_ = 0;  // a write of ours whose answer is held back
+    bool is_open_ = true;        // the server's end
     memory_pipe to_server_;
     memory_pipe to_client_;
     memory_pipe pongs_;

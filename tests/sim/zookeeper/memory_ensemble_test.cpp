@@ -138,12 +138,12 @@ TEST_F(memory_ensemble_test, silence_suspends_after_two_thirds_and_loses_at_the_
         ensemble.put("/a", "");
         hv1.link().silence();
         const auto from = loop.clock().now();
-        auto read = co_await client.get(in(1min), "/a");
-        EXPECT_EQ(read.error().code(), errc::suspended);
-        EXPECT_GE(loop.clock().now() - from, 3900ms);
-        EXPECT_LE(loop.clock().now() - from, 4s);
         async::wakeup changed;
         const async::latest<zookeeper::session_state>::observer watch(client.state(), changed);
+        co_await changed.wait(async::wait_note::work("the suspension"));
+        EXPECT_EQ(client.state().value().now, link::suspended);
+        EXPECT_GE(loop.clock().now() - from, 3900ms);
+        EXPECT_LE(loop.clock().now() - from, 4s);
         co_await changed.wait(async::wait_note::work("the loss"));
         EXPECT_EQ(client.state().value().now, link::lost);
         EXPECT_GE(loop.clock().now() - from, 5900ms);

@@ -26,14 +26,55 @@ protected:
             ensemble.start();
         }
         for (auto& node : nodes) {
-            node.connector.link().mend();
-            node.connector.link().end_silence();
-            node.connector.link().answer_delay = node.connector.link().write_answer_delay = {};
+            auto& link = node.connector.link();
+            link.on_request = nullptr;
+            link.mend();
+            link.end_silence();
+            link.release_answers();
+            link.resume();
+            link.answer_delay = link.write_answer_delay = link.watch_delay = link.lag = {};
+            node.pool.set_full(false);
+            node.host.disk_time = 1ms;
             node.stop();
         }
     }
 
     sim_node& add(sim::node_settings settings = {}) { return nodes.emplace_back(loop, ensemble, std::move(settings)); }
+    // A node that runs; without coordinators of its own it is the primary soon.
+    sim_node& add_running(sim::node_settings settings = {}) {
+        sim_node& node = add(std::move(settings));
+        node.start();
+        EXPECT_TRUE(node.run_until_ready());
+        return node;
+    }
+    // The same, and it has taken the vacant role.
+    sim_node& add_primary(sim::node_settings settings = {}) {
+        sim_node& node = add_running(std::move(settings));
+        EXPECT_TRUE(run_until([&] { return role_of(node) == "primary"; }));
+        return node;
+    }
+    [[nodiscard]] std::string state_of(const sim_node& node) const {
+        return value("/nodes/" + node.settings.name + "/daemonstate");
+    }
+    [[nodiscard]] std::string role_of(const sim_node& node) const {
+        return value("/nodes/" + node.settings.name + "/routerstate");
+    }
+    // Seconds between the heartbeats since `from`, largest first.
+    [[nodiscard]] std::vector<double> beat_gaps(const std::string& name, time_point from) const {
+        const auto at = times("/nodes/" + name + "/keepalive", from);
+        std::vector<double> gaps;
+        for (std::size_t i = 1; i < at.size(); ++i) {
+            gaps.push_back(at[i] - at[i - 1]);
+        }
+        std::ranges::sort(gaps, std::greater());
+        return gaps;
+    }
+    [[nodiscard]] std::vector<std::string> lock_children(const std::string& path) const {
+        std::vector<std::string> found;
+        std::ranges::copy_if(ensemble.children(path), std::back_inserter(found),
+                             [](const std::string& name) { return name.find("lock__") != std::string::npos; });
+        return found;
+    }
     // A peer that is only a record: alive as long as the test beats for it.
     void put_peer(const std::string& name, const std::string& mode, const std::string& state, const std::string& role) {
         const std::string root = "/nodes/" + name;
@@ -87,6 +128,9 @@ protected:
             }
         }
         return at;
+    }
+    [[nodiscard]] bool was_written(const std::string& path, const std::string& data) const {
+        return std::ranges::count(values_written(path), data) > 0;
     }
     bool run_until(const std::function<bool()>& done, duration limit = 120s) {
         const time_point until = loop.clock().now() + limit;

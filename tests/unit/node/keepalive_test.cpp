@@ -1,0 +1,417 @@
+// The heartbeat and the node's figures: node-lifecycle.md 6 and B.3, zookeeper-schema.md 3.2.
+#include "unit/node/node_fixture.hpp"
+
+#include <set>
+
+namespace pvc::node {
+namespace {
+
+class keepalive_test : public node_test {
+protected:
+    keepalive_test() { sim::initialise(ensemble, 10); }
+
+    // Calls `act` right before a request of the node reaches the server, once, when `picks` says so.
+    void before_request(sim_node& node, std::function<bool(const zookeeper::request&)> picks, std::function<void()> act,
+                        sim::verdict what = sim::verdict::answer) {
+        node.connector.link().on_request = [picks = std::move(picks), act = std::move(act), what,
+                                            done = false](const zookeeper::request& request) mutable {
+            if (done || !picks(request)) {
+                return sim::verdict::answer;
+            }
+            done = true;
+            act();
+            return what;
+        };
+    }
+    static bool writes(const zookeeper::request& request, std::string_view path) {
+        return std::ranges::any_of(request.operations, [&](const auto& one) { return one.path == path; });
+    }
+    static bool is_figures(const zookeeper::request& request) { return writes(request, "/nodes/hv1/memtotal"); }
+};
+
+TEST_F(keepalive_test, ac30_memory_figures) {
+    auto& hv1 = add();
+    hv1.host.meminfo_text = std::string(
+        "MemTotal: 16384000 kB\nMemFree: 2048000 kB\nMemAvailable: 8192000 kB\nBuffers: 102400 kB\n"
+        "Cached: 4096000 kB\nSReclaimable: 204800 kB\n");
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    loop.run_for(1s);
+    EXPECT_EQ(value("/nodes/hv1/memtotal"), "16000");
+    EXPECT_EQ(value("/nodes/hv1/memfree"), "2000");
+    EXPECT_EQ(value("/nodes/hv1/memused"), "9700");
+}
+
+TEST_F(keepalive_test, ac31_load_text) {
+    auto& hv1 = add_running();
+    loop.run_for(1s);
+    for (const auto& [load, text] : std::vector<std::pair<std::string, std::string>>{
+             {"0.00", "0.0"}, {"0.1", "0.1"}, {"1.50", "1.5"}, {"12.345", "12.35"}, {"100", "100.0"}}) {
+        hv1.host.loadavg_text = load + " 0.20 0.30 1/200 4711\n";
+        loop.run_for(5s);
+        EXPECT_EQ(value("/nodes/hv1/cpuload"), text);
+    }
+}
+
+TEST_F(keepalive_test, unreadable_figures_leave_the_last_ones_and_the_heartbeat_alone) {
+    auto& hv1 = add_running();
+    loop.run_for(6s);
+    const std::string total = value("/nodes/hv1/memtotal");
+    hv1.host.meminfo_text = failure(errc::io, "/proc/meminfo");
+    hv1.host.loadavg_text = std::string("garbage");
+    const auto from = loop.clock().now();
+    loop.run_for(30s);
+    EXPECT_EQ(value("/nodes/hv1/memtotal"), total);
+    EXPECT_EQ(value("/nodes/hv1/cpuload"), "0.1");
+    EXPECT_EQ(times("/nodes/hv1/keepalive", from).size(), 6U);
+}
+
+TEST_F(keepalive_test, the_cadence_is_exact) {
+    auto& hv1 = add_running();
+    const auto from = loop.clock().now();
+    hv1.connector.link().latency = 300ms;
+    loop.run_for(300s);
+    hv1.connector.link().latency = 1ms;
+    const auto at = times("/nodes/hv1/keepalive", from);
+    ASSERT_GE(at.size(), 59U);
+    for (std::size_t i = 1; i < at.size(); ++i) {
+        EXPECT_NEAR(at[i] - at[0], 5.0 * static_cast<double>(i), 0.2) << i;
+    }
+}
+
+TEST_F(keepalive_test, missed_ticks_coalesce_and_the_cadence_stays) {
+    auto& hv1 = add_running({.keepalive_interval = 1});
+    loop.run_for(10s + 500ms);
+    const auto first = times("/nodes/hv1/keepalive").back();
+    const auto before = loop.clock().now();
+    loop.clock().advance_to(before + 3s + 200ms);  // nothing ran: three ticks fell due
+    loop.run_ready();
+    loop.run_for(100ms);
+    const auto late = times("/nodes/hv1/keepalive", before);
+    EXPECT_EQ(late.size(), 1U);
+    loop.run_for(5s);
+    for (const double at : times("/nodes/hv1/keepalive", before + 4s)) {
+        const double since = std::chrono::duration<double>(before + 4s - time_point{}).count() + at - first;
+        EXPECT_NEAR(since, std::round(since), 0.01);
+    }
+    EXPECT_EQ(state_of(hv1), "run");
+}
+
+TEST_F(keepalive_test, wall_clock_steps_change_nothing_but_the_stamp) {
+    auto& hv1 = add_primary();
+    put_peer("hv2", "coordinator", "run", "secondary");
+    const auto from = loop.clock().now();
+    for (const auto step : {duration(1h), duration(-2h), duration(1h)}) {
+        hv1.clock.step_wall(step);
+        const auto stamp = hv1.clock.wall_now();
+        run_with_beats(30s, {"hv2"});
+        EXPECT_GE(std::stoll(value("/nodes/hv1/keepalive")), unix_seconds(stamp));
+        EXPECT_LE(std::stoll(value("/nodes/hv1/keepalive")), unix_seconds(stamp) + 31);
+    }
+    EXPECT_EQ(times("/nodes/hv1/keepalive", from).size(), 18U);
+    EXPECT_EQ(role_of(hv1), "primary");
+    EXPECT_FALSE(hv1.logged("missed"));
+    EXPECT_FALSE(hv1.logged("gave up"));
+}
+
+TEST_F(keepalive_test, ac35_declared_dead_or_fenced_checks_in_within_a_second) {
+    auto& hv1 = add_running();
+    loop.run_for(7s);
+    for (const auto* state : {"dead", "fenced"}) {
+        loop.run_for(10s);
+        const auto from = loop.clock().now();
+        ensemble.put("/nodes/hv1/daemonstate", state);
+        loop.run_for(1s);
+        EXPECT_EQ(state_of(hv1), "run");
+        const auto state_change = changes("/nodes/hv1/daemonstate").back();
+        const auto beat = changes("/nodes/hv1/keepalive").back();
+        EXPECT_EQ(state_change.zxid, beat.zxid);
+        EXPECT_LE(beat.when - from, 1s);
+    }
+}
+
+TEST_F(keepalive_test, ac35_somebody_who_keeps_writing_dead_is_answered_and_not_flooded) {
+    auto& hv1 = add_running();
+    loop.run_for(7s);
+    const auto from = loop.clock().now();
+    ensemble.observe([&](const recorded_change&) {});
+    for (int i = 0; i < 100; ++i) {
+        ensemble.put("/nodes/hv1/daemonstate", "dead");
+        loop.run_for(100ms);
+    }
+    loop.run_for(1s);
+    EXPECT_EQ(state_of(hv1), "run");
+    EXPECT_LE(times("/nodes/hv1/keepalive", from).size(), 14U);  // one a second, and the cadence
+    EXPECT_GE(times("/nodes/hv1/keepalive", from).size(), 8U);
+}
+
+TEST_F(keepalive_test, ac36_a_foreign_shutdown_is_not_overwritten) {
+    auto& hv1 = add_running();
+    ensemble.put("/nodes/hv1/daemonstate", "shutdown");
+    const auto from = loop.clock().now();
+    loop.run_for(20s);
+    EXPECT_EQ(state_of(hv1), "shutdown");
+    EXPECT_EQ(times("/nodes/hv1/daemonstate", from).size(), 1U);  // the foreign write itself
+    EXPECT_EQ(times("/nodes/hv1/keepalive", from).size(), 4U);
+    ensemble.put("/nodes/hv1/daemonstate", "run");
+}
+
+TEST_F(keepalive_test, ac38_a_secondary_writes_nothing_of_the_cluster) {
+    put_peer("hv2", "coordinator", "run", "primary");
+    ensemble.put("/config/primary_node", "hv2");
+    auto& hv1 = add_running();
+    ensemble.clear_trace();
+    run_with_beats(60s, {"hv2"});
+    EXPECT_EQ(role_of(hv1), "secondary");
+    EXPECT_TRUE(changes("/config").empty());
+    EXPECT_TRUE(changes("/ceph").empty());
+    EXPECT_TRUE(changes("/schema").empty());
+}
+
+TEST_F(keepalive_test, ac39_a_key_changed_between_read_and_write_delays_only_itself) {
+    auto& hv1 = add_running();
+    loop.run_for(6s);
+    hv1.host.loadavg_text = std::string("7.00 0 0 1/1 1\n");
+    hv1.host.meminfo_text = std::string("MemTotal: 16384000 kB\nMemFree: 1024000 kB\n");
+    before_request(hv1, is_figures, [this] { ensemble.put("/nodes/hv1/memprov", "4711"); });
+    const auto from = loop.clock().now();
+    loop.run_for(5s);
+    EXPECT_EQ(times("/nodes/hv1/keepalive", from).size(), 1U);
+    EXPECT_EQ(value("/nodes/hv1/cpuload"), "7.0");
+    EXPECT_EQ(value("/nodes/hv1/memfree"), "1000");
+    EXPECT_EQ(value("/nodes/hv1/memprov"), "4711");
+    loop.run_for(5s);
+    EXPECT_EQ(value("/nodes/hv1/memprov"), "0");
+    EXPECT_EQ(hv1.times_logged("/nodes/hv1/memprov"), 1U);
+}
+
+TEST_F(keepalive_test, ac42_details_without_keepalives_give_no_tick_line) {
+    auto& hv1 = add_running({.log_keepalives = false, .cluster_details = true});
+    loop.run_for(20s);
+    EXPECT_FALSE(hv1.logged("tick: "));
+    hv1.stop();
+    auto& hv2 = add_running({.name = "hv2", .cluster_details = true});
+    loop.run_for(11s);
+    EXPECT_EQ(hv2.times_logged("tick: hv2 keepalive @"), 3U);
+    EXPECT_EQ(hv2.times_logged("tick: Maintenance: False, health: N/A, VMs: 0, OSDs: 0, load: 0.1"), 3U);
+}
+
+TEST_F(keepalive_test, ac43_failing_figures_do_not_make_a_missed_heartbeat) {
+    auto& hv1 = add_running();
+    loop.run_for(6s);
+    hv1.connector.link().on_request = [](const zookeeper::request& request) {
+        return is_figures(request) ? sim::verdict::drop_before : sim::verdict::answer;
+    };
+    const auto from = loop.clock().now();
+    loop.run_for(30s);
+    EXPECT_EQ(times("/nodes/hv1/keepalive", from).size(), 6U);
+    EXPECT_FALSE(hv1.logged("missed"));
+    EXPECT_TRUE(hv1.logged("figures were not written"));
+    EXPECT_EQ(state_of(hv1), "run");
+}
+
+TEST_F(keepalive_test, ac114_before_run_the_keepalive_goes_alone) {
+    sim::initialise(ensemble, 9);  // a version that is considered for raising: more to read
+    put_peer("hv2", "coordinator", "run", "secondary");
+    ensemble.put("/nodes/hv2/latestschema", "9");
+    auto& hv1 = add();
+    hv1.start();
+    ASSERT_TRUE(run_until([&] { return state_of(hv1) == "init"; }));
+    const auto registered = loop.clock().now();
+    hv1.connector.link().answer_delay = 1900ms;  // everything that S8 and S12 read takes long
+    loop.run_for(7s);
+    ensemble.put("/nodes/hv1/daemonstate", "dead");
+    loop.run_for(5s);
+    const auto beats = times("/nodes/hv1/keepalive", registered + 1ms);
+    ASSERT_GE(beats.size(), 2U);
+    EXPECT_NEAR(beats[0], 5.0 + 1.9, 0.1);  // the last read of S8 is among the slow ones
+    EXPECT_NEAR(beats[1] - beats[0], 5.0, 0.1);
+    EXPECT_EQ(state_of(hv1), "init");  // dead before it ever ran: set back in the heartbeat
+    EXPECT_EQ(changes("/nodes/hv1/daemonstate").back().zxid, changes("/nodes/hv1/keepalive").back().zxid);
+    EXPECT_FALSE(was_written("/nodes/hv1/daemonstate", "run"));
+    hv1.connector.link().answer_delay = {};
+    ASSERT_TRUE(hv1.run_until_ready());
+    EXPECT_EQ(state_of(hv1), "run");
+}
+
+TEST_F(keepalive_test, ac117_a_deleted_entry_is_an_error_per_tick_and_no_isolation) {
+    auto& hv1 = add_primary({.suicide_intervals = 6});
+    loop.run_for(1s);
+    ensemble.remove_tree("/nodes/hv1");
+    const std::size_t before = hv1.times_logged("failed: the entry of this node");
+    loop.run_for(120s);
+    EXPECT_NEAR(static_cast<double>(hv1.times_logged("failed: the entry of this node") - before), 24, 1);
+    EXPECT_FALSE(ensemble.exists("/nodes/hv1"));
+    EXPECT_EQ(hv1.daemon().context().role, model::router_state::primary);
+    EXPECT_FALSE(hv1.logged("gave up the primary role"));
+    EXPECT_EQ(value("/config/primary_node"), "hv1");
+    hv1.stop();
+    EXPECT_EQ(hv1.exit_status, 0);
+    EXPECT_FALSE(ensemble.exists("/nodes/hv1"));
+}
+
+TEST_F(keepalive_test, ac138_slow_acknowledgements_are_no_isolation) {
+    auto& hv1 = add_primary({.suicide_intervals = 6});
+    loop.run_for(1s);
+    const auto from = loop.clock().now();
+    hv1.connector.link().write_answer_delay = 3s;
+    for (int i = 0; i < 120; ++i) {
+        loop.run_for(1s);
+        EXPECT_LE(hv1.daemon().context().heartbeat_age(), 8s);
+        EXPECT_EQ(hv1.daemon().context().role, model::router_state::primary);
+    }
+    hv1.connector.link().write_answer_delay = {};
+    EXPECT_EQ(role_of(hv1), "primary");
+    EXPECT_NEAR(beat_gaps("hv1", from).front(), 5, 0.01);
+}
+
+TEST_F(keepalive_test, zk44_foreign_changes_of_own_keys_are_restored_with_one_warning_each) {
+    auto& hv1 = add_running();
+    loop.run_for(6s);
+    ensemble.put("/nodes/hv1/memtotal", "1");
+    ensemble.remove_tree("/nodes/hv1/pvcversion");
+    const auto from = loop.clock().now();
+    loop.run_for(10s);
+    EXPECT_EQ(value("/nodes/hv1/memtotal"), "16000");
+    EXPECT_EQ(value("/nodes/hv1/pvcversion"), "0.9.82");
+    EXPECT_EQ(hv1.times_logged("/nodes/hv1/memtotal"), 1U);
+    EXPECT_EQ(hv1.times_logged("/nodes/hv1/pvcversion"), 1U);
+    EXPECT_EQ(times("/nodes/hv1/keepalive", from).size(), 2U);
+    ensemble.clear_trace();
+    loop.run_for(60s);
+    std::set<std::string> written;
+    for (const auto& change : changes("/")) {
+        written.insert(change.path);
+    }
+    EXPECT_EQ(written, (std::set<std::string>{"/nodes/hv1/keepalive", "/nodes/hv1/selfreset"}));
+}
+
+TEST_F(keepalive_test, every_own_key_overwritten_with_garbage_comes_back) {
+    auto& hv1 = add_running();
+    loop.run_for(6s);
+    // Requests of clients and findings of others: not ours to restore.
+    const std::set<std::string> of_others{"/nodes/hv1/domainstate", "/nodes/hv1/runningdomains",
+                                          "/nodes/hv1/monitoring_health", "/nodes/hv1/monitoring_plugins"};
+    auto expected = ensemble.dump();
+    for (const auto& [path, text] : ensemble.dump()) {
+        if (path.starts_with("/nodes/hv1") && !of_others.contains(path)) {
+            ensemble.put(path, "\xff\xfe\x01garbage \xc3");
+            loop.run_for(12s);
+            if (path != "/nodes/hv1/keepalive") {
+                EXPECT_EQ(value(path), expected[path]) << path;
+            } else {
+                EXPECT_NE(value(path), "\xff\xfe\x01garbage \xc3");
+            }
+        }
+    }
+    EXPECT_EQ(state_of(hv1), "run");
+    EXPECT_FALSE(hv1.logged("missed"));
+}
+
+TEST_F(keepalive_test, every_own_key_deleted_comes_back) {
+    auto& hv1 = add_running();
+    loop.run_for(6s);
+    auto expected = ensemble.dump();
+    for (const auto* name : {"keepalive", "daemonstate", "routerstate", "selfreset", "memtotal", "cpuload", "daemonmode",
+                             "staticdata", "ipmipassword", "activeschema", "latestschema", "domainscount"}) {
+        const std::string path = std::string("/nodes/hv1/") + name;
+        ensemble.remove_tree(path);
+        loop.run_for(12s);
+        EXPECT_TRUE(ensemble.exists(path)) << path;
+        if (path != "/nodes/hv1/keepalive") {
+            EXPECT_EQ(value(path), expected[path]) << path;
+        }
+    }
+    EXPECT_FALSE(hv1.logged("missed"));
+    EXPECT_EQ(hv1.exit_status, std::nullopt);
+}
+
+TEST_F(keepalive_test, keepalive_and_selfreset_deleted_together_cost_no_beat) {
+    add_running();
+    loop.run_for(6s);
+    ensemble.remove_tree("/nodes/hv1/keepalive");
+    ensemble.remove_tree("/nodes/hv1/selfreset");
+    ensemble.remove_tree("/nodes/hv1/daemonstate");
+    loop.run_for(5s);
+    EXPECT_EQ(value("/nodes/hv1/daemonstate"), "run");
+    EXPECT_EQ(value("/nodes/hv1/selfreset"), "off");
+    EXPECT_TRUE(ensemble.exists("/nodes/hv1/keepalive"));
+}
+
+TEST_F(keepalive_test, a_foreign_writer_of_the_keepalive_is_named) {
+    auto& hv1 = add_running();
+    loop.run_for(12s);
+    EXPECT_FALSE(hv1.logged("somebody else writes"));
+    ensemble.put("/nodes/hv1/keepalive", "1700000000");
+    loop.run_for(10s);
+    EXPECT_EQ(hv1.times_logged("somebody else writes /nodes/hv1/keepalive"), 1U);
+}
+
+TEST_F(keepalive_test, zk45_memfree_before_and_from_version_14) {
+    for (const int version : {13, 14}) {
+        sim::initialise(ensemble, version);
+        auto& node = add({.name = version == 13 ? "hv1" : "hv2"});
+        node.host.meminfo_text = std::string("MemTotal: 16384000 kB\nMemFree: 2048000 kB\nMemAvailable: 8192000 kB\n");
+        node.start();
+        ASSERT_TRUE(node.run_until_ready());
+        loop.run_for(1s);
+        EXPECT_EQ(value("/nodes/" + node.settings.name + "/memfree"), version == 13 ? "2000" : "8000");
+        node.stop();
+    }
+}
+
+TEST_F(keepalive_test, zk24_garbage_of_peers_is_harmless) {
+    put_peer("hv2", "coordinator", "run", "secondary");
+    auto& hv1 = add_running();
+    for (const auto* key : {"", "/memfree", "/monitoring_health", "/keepalive", "/daemonstate", "/routerstate",
+                            "/latestschema", "/domainstate"}) {
+        ensemble.put(std::string("/nodes/hv2") + key, "None\xff abc");
+    }
+    ensemble.put("/nodes/not a node/keepalive", "");
+    ensemble.put("/nodes/hv9", "");
+    const auto from = loop.clock().now();
+    loop.run_for(60s);
+    EXPECT_EQ(times("/nodes/hv1/keepalive", from).size(), 12U);
+    EXPECT_EQ(state_of(hv1), "run");
+    EXPECT_EQ(hv1.exit_status, std::nullopt);
+}
+
+TEST_F(keepalive_test, config45_a_peer_with_another_interval_is_named_once) {
+    put_peer("hv2", "coordinator", "run", "secondary");
+    put_peer("hv3", "coordinator", "run", "secondary");
+    auto& hv1 = add_running();
+    for (int i = 0; i < 30; ++i) {
+        ensemble.put("/nodes/hv2/keepalive", std::to_string(i));
+        run_with_beats(30s, {"hv3"});
+    }
+    EXPECT_EQ(hv1.times_logged("hv2 checks in every 30.0 s, this node every 5.0 s"), 1U);
+    EXPECT_FALSE(hv1.logged("hv3 checks in"));
+}
+
+TEST_F(keepalive_test, ten_thousand_domains_do_not_delay_a_beat) {
+    std::map<std::string, std::string> domains;
+    for (int i = 0; i < 10'000; ++i) {
+        domains[fmt::format("/domains/6f892bb5-9b45-41c6-99e8-70a841d{:05}", i)] = "vm";
+    }
+    ensemble.put(domains);
+    auto& hv1 = add_running();
+    const auto from = loop.clock().now();
+    loop.run_for(60s);
+    EXPECT_EQ(times("/nodes/hv1/keepalive", from).size(), 12U);
+    EXPECT_FALSE(hv1.logged("missed"));
+    EXPECT_TRUE(ensemble.exists("/domains/6f892bb5-9b45-41c6-99e8-70a841d09999/state"));
+}
+
+TEST_F(keepalive_test, a_disk_that_hangs_does_not_reach_the_heartbeat) {
+    auto& hv1 = add_running();
+    loop.run_for(6s);
+    hv1.host.disk_time = 1h;
+    const auto from = loop.clock().now();
+    loop.run_for(60s);
+    hv1.host.disk_time = 1ms;
+    EXPECT_LE(beat_gaps("hv1", from).front(), 5.1);
+    EXPECT_EQ(hv1.times_logged("cannot note the heartbeat"), 1U);
+}
+
+}  // namespace
+}  // namespace pvc::node
