@@ -129,7 +129,6 @@ async::awaitable<daemon::verdict> daemon::attempt() {
             group.cancel();
             co_return;
         }
-        start_shipping(group);
         const bool stopped = co_await unless_stopped("start-up", [this] { return start_services(); });
         if (stopped) {
             end = {};

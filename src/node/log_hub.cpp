@@ -65,6 +65,7 @@ async::awaitable<void> log_sink::run(async::offload& pool, async::timers& clock)
         }
         const bool reopen = std::exchange(reopen_, false);
         const auto lines = static_cast<std::uint64_t>(queue_.size());
+        const std::uint64_t reported = dropped_;  // by this batch, unless it fails
         std::string batch = take_batch();
         const std::uint64_t taken = lines - queue_.size();
         busy_ = true;
@@ -87,7 +88,7 @@ async::awaitable<void> log_sink::run(async::offload& pool, async::timers& clock)
             });
         busy_ = false;
         if (!written) {
-            dropped_ += taken;
+            dropped_ += taken + reported;
             dropped_total_ += taken;
             last_problem_ = written.error().text();
             reopen_ = reopen_ || reopen;

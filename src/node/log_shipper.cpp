@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t kept_lines_max = 10'000;
+constexpr std::size_t kept_bytes_max = 8UL * 1024 * 1024;
 constexpr duration pace = 1s;  // at most one write in this time
 constexpr duration request_limit = 5s;
 constexpr duration lock_limit = 5s;
@@ -46,12 +47,23 @@ log_shipper::log_shipper(zookeeper::connector& connector, async::timers& clock, 
       key_("/logs/" + settings_.node + "/messages") {}
 
 void log_shipper::push(const log_record& record) {
+    if (schema_version_ < 0) {
+        // The form of a line depends on the version.
+        if (early_.size() >= kept_lines_max) {
+            early_.pop_front();
+            ++dropped_;
+        }
+        early_.push_back(record);
+        return;
+    }
     const std::string text = format_shipped(record, settings_.style, schema_version_);
     for (auto& line : model::split_lines(model::valid_utf8(text))) {
-        if (lines_.size() >= kept_lines_max) {
+        while (!lines_.empty() && (lines_.size() >= kept_lines_max || kept_bytes_ + line.size() > kept_bytes_max)) {
+            kept_bytes_ -= lines_.front().size();
             lines_.pop_front();
             ++dropped_;
         }
+        kept_bytes_ += line.size();
         lines_.push_back(std::move(line));
     }
     work_.notify();
@@ -59,6 +71,11 @@ void log_shipper::push(const log_record& record) {
 
 void log_shipper::set_schema_version(int version) {
     schema_version_ = version;
+    if (version >= 0) {
+        for (const auto& record : std::exchange(early_, {})) {
+            push(record);
+        }
+    }
     work_.notify();
 }
 
@@ -123,7 +140,10 @@ async::awaitable<result<void>> log_shipper::store(zookeeper::client& session) {
     // Lines that were dropped from the front meanwhile were among those just stored.
     const std::size_t lost_meanwhile = static_cast<std::size_t>(dropped_ - dropped);
     const std::size_t rest = taken > lost_meanwhile ? taken - lost_meanwhile : 0;
-    lines_.erase(lines_.begin(), lines_.begin() + static_cast<std::ptrdiff_t>(std::min(rest, lines_.size())));
+    for (std::size_t i = 0; i < rest && !lines_.empty(); ++i) {
+        kept_bytes_ -= lines_.front().size();
+        lines_.pop_front();
+    }
     dropped_ = lost_meanwhile > taken ? lost_meanwhile - taken : 0;
     co_return result<void>();
 }

@@ -119,6 +119,7 @@ async::awaitable<result<void>> daemon::open_logs(async::task_group& scope) {
         wanted.errors = port_.standard_error;
     }
     log_.configure(std::move(wanted), scope);
+    start_shipping(scope);  // from the first line on
     log_.state(fmt::format("pvcnoded starts on {} ({}, {}, kernel {}, {} CPUs)", context_.self(), context_.config->fqdn,
                            config::mode_text(context_.config->mode), context_.machine.kernel_release,
                            context_.machine.cpus));

@@ -50,7 +50,9 @@ private:
     random_source random_;
     shipping_settings settings_;
     std::string key_;
+    std::deque<log_record> early_;  // before the schema version is known
     std::deque<std::string> lines_;
+    std::size_t kept_bytes_ = 0;
     std::uint64_t dropped_ = 0;
     int schema_version_ = -1;
     bool writing_ = false;
