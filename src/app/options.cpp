@@ -30,8 +30,9 @@ options parse_options(const std::vector<std::string>& arguments) {
 }
 
 std::string version_text() {
-    return fmt::format("pvcnoded {} (schema versions 0 to {}; seen by peers as PVC 0.9.82, from schema 11 on as 1.0.3)\n",
-                       PVC_VERSION, model::highest_schema);
+    return fmt::format(
+        "pvcnoded {} (schema versions 0 to {}; seen by peers as PVC 0.9.82, from schema 11 on as 1.0.3)\n", PVC_VERSION,
+        model::highest_schema);
 }
 
 std::string help_text() {

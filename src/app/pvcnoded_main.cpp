@@ -21,6 +21,9 @@
 #include <csignal>
 #include <cstdlib>
 
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
 namespace {
 
 using namespace pvc;
@@ -50,7 +53,7 @@ std::uint64_t seed() {
 }
 
 bool has_watchdog_device() {
-    struct stat unused {};
+    struct stat unused{};
     return stat("/dev/watchdog", &unused) == 0 || stat("/dev/watchdog0", &unused) == 0;
 }
 
@@ -117,23 +120,23 @@ int run() {
     zookeeper::c_connector zookeeper(loop.clock(), pool, random.split("zookeeper"), [&loop] { loop.check_pause(); });
     const async::real_loop::pause_observer pauses(loop, [&](boot_time before) { zookeeper.on_pause(before); });
 
-    node::ports ports{.clock = loop.clock(),
-                      .pool = pool,
-                      .zookeeper = zookeeper,
-                      .services = manager,
-                      .host = host,
-                      .notifier = notifier,
-                      .random = random.split("daemon"),
-                      .load_configuration = load_configuration,
-                      .announce = [](const std::string& line) { app::say(STDOUT_FILENO, line); },
-                      .complain = [](const std::string& line) { app::say(STDERR_FILENO, line); },
-                      .open_log_file =
-                          [](const std::string& path) { return std::make_shared<services::file_log_output>(path); },
-                      .standard_output = std::make_shared<services::stdout_log_output>(STDOUT_FILENO),
-                      .standard_error = std::make_shared<services::stdout_log_output>(STDERR_FILENO),
-                      .standard_output_is_journal = app::is_journal(STDOUT_FILENO, std::getenv("JOURNAL_STREAM")),
-                      .loop_turns = [&loop] { return loop.turns(); },
-                      .schema_limit = variable("PVCD_SCHEMA_LIMIT")};
+    node::ports ports{
+        .clock = loop.clock(),
+        .pool = pool,
+        .zookeeper = zookeeper,
+        .services = manager,
+        .host = host,
+        .notifier = notifier,
+        .random = random.split("daemon"),
+        .load_configuration = load_configuration,
+        .announce = [](const std::string& line) { app::say(STDOUT_FILENO, line); },
+        .complain = [](const std::string& line) { app::say(STDERR_FILENO, line); },
+        .open_log_file = [](const std::string& path) { return std::make_shared<services::file_log_output>(path); },
+        .standard_output = std::make_shared<services::stdout_log_output>(STDOUT_FILENO),
+        .standard_error = std::make_shared<services::stdout_log_output>(STDERR_FILENO),
+        .standard_output_is_journal = app::is_journal(STDOUT_FILENO, std::getenv("JOURNAL_STREAM")),
+        .loop_turns = [&loop] { return loop.turns(); },
+        .schema_limit = variable("PVCD_SCHEMA_LIMIT")};
     node::daemon daemon(ports);
     int status = node::exit_status::environment;
     loop.run("main", [&]() -> async::awaitable<void> {
@@ -168,3 +171,5 @@ int main(int argc, char** argv) {
     }
     return run();
 }
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

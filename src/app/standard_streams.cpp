@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <climits>
 #include <cerrno>
+#include <climits>
 #include <string>
 
 namespace pvc::app {
@@ -49,7 +49,7 @@ void print(int descriptor, std::string_view text) {
 }
 
 bool is_journal(int descriptor, const char* journal_stream) {
-    struct stat identity {};
+    struct stat identity{};
     if (journal_stream == nullptr || fstat(descriptor, &identity) != 0) {
         return false;
     }

@@ -1,8 +1,9 @@
 // The completion handler of every spawned task: what to call at the end, and the slot that cancels it.
 //
-// It has no executor of its own on purpose. For a handler that has one, Asio (1.26) hands a cancellation on through that
-// executor, as queued work that holds a raw pointer into the slot: the task may have ended, and its slot be gone, before
-// that work runs. Without one the signal is given at once, and the slot does not hold the task's executor either.
+// It has no executor of its own on purpose. For a handler that has one, Asio (1.26) hands a cancellation on through
+// that executor, as queued work that holds a raw pointer into the slot: the task may have ended, and its slot be gone,
+// before that work runs. Without one the signal is given at once, and the slot does not hold the task's executor
+// either.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"

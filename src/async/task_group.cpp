@@ -48,9 +48,8 @@ void task_group::spawn(std::string name, std::function<awaitable<void>()> body) 
     auto child = std::make_shared<task>(self_->owner(), std::move(name), self_);
     children_.push_back(child);
     asio::co_spawn(asio::any_io_executor(task_executor(child)), run_task(child, std::move(body)),
-                   spawn_handler(child->cancellation_slot(), [this, child](std::exception_ptr error) {
-                       finished(child, std::move(error));
-                   }));
+                   spawn_handler(child->cancellation_slot(),
+                                 [this, child](std::exception_ptr error) { finished(child, std::move(error)); }));
     if (cancelled_) {
         child->cancel();
     }

@@ -32,7 +32,8 @@ std::optional<memory_info> parse_memory_info(std::string_view meminfo) {
     memory_info info;
     const auto take = [](std::string_view line, std::string_view name, auto& target) {
         if (const auto value = kib_of(line, name)) {
-            target = value.value();
+            const std::int64_t kib = *value;
+            target = kib;
         }
     };
     for (const auto line : split(meminfo, '\n')) {

@@ -9,6 +9,9 @@
 
 #include <fmt/format.h>
 
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -35,7 +38,8 @@ daemon::verdict daemon::failed(policy::phase which, const failure& why) const {
 }
 
 // S6 to S8 of the first session: connect, adopt the schema, validate, register. Empty: go on.
-async::awaitable<std::optional<daemon::verdict>> daemon::enter_cluster(session& s, keepalive& beat, async::task_group& session_scope) {
+async::awaitable<std::optional<daemon::verdict>> daemon::enter_cluster(session& s, keepalive& beat,
+                                                                       async::task_group& session_scope) {
     enter(policy::phase::zookeeper);
     const std::string servers = zookeeper::servers_text([this] {
         std::vector<zookeeper::server_address> all;
@@ -191,3 +195,5 @@ async::awaitable<daemon::verdict> daemon::work(session& s, keepalive& beat, coor
 }
 
 }  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -56,7 +59,8 @@ async::awaitable<bool> coordinator::change_role(model::router_state to, std::str
     for (int attempt = 0; attempt < 5; ++attempt) {
         auto stored = co_await session_.zk.get(session_.limit(), session_.own("/routerstate"));
         if (!stored) {
-            node.log.warning(fmt::format("cannot change the role to {}: {}", model::to_text(to), stored.error().text()));
+            node.log.warning(
+                fmt::format("cannot change the role to {}: {}", model::to_text(to), stored.error().text()));
             co_return false;
         }
         if (model::parse_router_state(stored->data) == to) {
@@ -292,3 +296,5 @@ async::awaitable<void> coordinator::hand_over() {
 }
 
 }  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

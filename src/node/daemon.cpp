@@ -6,8 +6,11 @@
 #include "pvcnoded/node/watchdog.hpp"
 #include "pvcnoded/policy/keepalive_rules.hpp"
 
-#include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
+#include <boost/asio/this_coro.hpp>
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 namespace pvc::node {
 
@@ -81,9 +84,8 @@ async::awaitable<int> daemon::run() {
     root_ = executor.target<async::task_executor>()->owner();
     int status = exit_status::orderly;
     co_await async::with_task_group("daemon", [&](async::task_group& group) -> async::awaitable<void> {
-        group.spawn("watchdog", [this] {
-            return feed_watchdog(port_, [this] { return beat_ != nullptr && beat_->is_stuck(); });
-        });
+        group.spawn("watchdog",
+                    [this] { return feed_watchdog(port_, [this] { return beat_ != nullptr && beat_->is_stuck(); }); });
         group.spawn("isolation", [this] { return watch_isolation(); });
         for (;;) {
             const verdict end = co_await attempt();
@@ -136,7 +138,8 @@ async::awaitable<daemon::verdict> daemon::attempt() {
             end = co_await run_sessions();
         }
         if (shipper_) {
-            co_await shipper_->flush(port_.clock.now() + (end.next == next_step::leave ? last_shipped_lines : duration(0)));
+            co_await shipper_->flush(port_.clock.now() +
+                                     (end.next == next_step::leave ? last_shipped_lines : duration(0)));
         }
         log_.set_observer(nullptr);
         co_await log_.flush(port_.clock.now() + last_log_lines);
@@ -186,9 +189,8 @@ async::awaitable<daemon::verdict> daemon::run_session() {
             });
             group.spawn("watches", [&] { return s.watches.run(); });
             group.spawn("locks", [&] { return s.locks.run(); });
-            const bool stopped = co_await unless_stopped("work", [&]() -> async::awaitable<void> {
-                end = co_await work(s, beat, roles, group);
-            });
+            const bool stopped = co_await unless_stopped(
+                "work", [&]() -> async::awaitable<void> { end = co_await work(s, beat, roles, group); });
             if (stopped) {
                 end = {};
             }
@@ -228,3 +230,5 @@ async::awaitable<void> daemon::watch_isolation() {
 }
 
 }  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

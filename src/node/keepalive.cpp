@@ -10,6 +10,9 @@
 
 #include <algorithm>
 
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -240,8 +243,7 @@ async::awaitable<bool> keepalive::heartbeat() {
     own_state stored = co_await stored_state(deadline);
     while (session_.node.clock().now() < deadline) {
         const beat next = make_beat(stored);
-        auto done =
-            co_await session_.zk.commit(deadline, next.write, [this](boot_time sent) { acknowledged(sent); });
+        auto done = co_await session_.zk.commit(deadline, next.write, [this](boot_time sent) { acknowledged(sent); });
         if (done) {
             take_acknowledgement(next, *done, stored);
             co_return true;
@@ -373,9 +375,9 @@ async::awaitable<void> keepalive::tick() {
     const bool acknowledged = co_await heartbeat();
     if (!acknowledged) {
         ++missed_;
-        session_.node.log.warning(fmt::format("heartbeat missed ({} in a row): {}", missed_,
-                                              session_.zk.is_connected() ? "not acknowledged within 2 s"
-                                                                         : "no connection to ZooKeeper"));
+        session_.node.log.warning(
+            fmt::format("heartbeat missed ({} in a row): {}", missed_,
+                        session_.zk.is_connected() ? "not acknowledged within 2 s" : "no connection to ZooKeeper"));
     } else if (missed_ != 0) {
         session_.node.log.info(fmt::format("heartbeat acknowledged again after {} missed", missed_));
         missed_ = 0;
@@ -396,3 +398,5 @@ async::awaitable<void> keepalive::tick() {
 }
 
 }  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

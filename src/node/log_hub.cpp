@@ -69,23 +69,22 @@ async::awaitable<void> log_sink::run(async::offload& pool, async::timers& clock)
         std::string batch = take_batch();
         const std::uint64_t taken = lines - queue_.size();
         busy_ = true;
-        auto written = co_await pool.run<bool>(
-            clock, clock.now() + write_limit, "writing the log (" + name_ + ")",
-            [output = output_, reopen, batch = std::move(batch)]() -> result<bool> {
-                if (reopen) {
-                    auto opened = output->reopen();
-                    if (!opened) {
-                        return opened.error();
-                    }
-                }
-                if (!batch.empty()) {
-                    auto done = output->write(batch);
-                    if (!done) {
-                        return done.error();
-                    }
-                }
-                return true;
-            });
+        auto written = co_await pool.run<bool>(clock, clock.now() + write_limit, "writing the log (" + name_ + ")",
+                                               [output = output_, reopen, batch = std::move(batch)]() -> result<bool> {
+                                                   if (reopen) {
+                                                       auto opened = output->reopen();
+                                                       if (!opened) {
+                                                           return opened.error();
+                                                       }
+                                                   }
+                                                   if (!batch.empty()) {
+                                                       auto done = output->write(batch);
+                                                       if (!done) {
+                                                           return done.error();
+                                                       }
+                                                   }
+                                                   return true;
+                                               });
         busy_ = false;
         if (!written) {
             dropped_ += taken + reported;

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -222,3 +225,5 @@ async::awaitable<void> log_shipper::flush(time_point deadline) {
 }
 
 }  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -77,8 +80,8 @@ async::awaitable<void> peers::read_heartbeats() {
             group.spawn(name, [this, name]() -> async::awaitable<void> {
                 auto& clock = session_.node.clock();
                 const time_point sent = clock.now();
-                auto stat = co_await session_.zk.exists(sent + policy::peer_read_limit,
-                                                        model::node_path(name, "/keepalive"));
+                auto stat =
+                    co_await session_.zk.exists(sent + policy::peer_read_limit, model::node_path(name, "/keepalive"));
                 const auto found = peers_.find(name);
                 if (found == peers_.end() || (!stat && stat.error().code() != errc::not_found)) {
                     co_return;
@@ -114,8 +117,7 @@ std::vector<policy::coordinator_peer> peers::coordinators() const {
         view.daemon = model::daemon_state_or_fallback(peer.daemon->data());
         view.router = model::router_state_or_fallback(peer.router->data());
         view.keepalive_unchanged_for = peer.heartbeat.unchanged_for(now);
-        const bool is_stopped =
-            view.daemon == model::daemon_state::stop || view.daemon == model::daemon_state::fenced;
+        const bool is_stopped = view.daemon == model::daemon_state::stop || view.daemon == model::daemon_state::fenced;
         view.stopped_for = is_stopped ? now - peer.state_since : duration::zero();
         view.not_run_for = view.daemon == model::daemon_state::run ? duration::zero() : now - peer.last_run;
         all.push_back(std::move(view));
@@ -133,8 +135,10 @@ std::optional<model::daemon_state> peers::daemon_state(const std::string& name) 
 
 bool peers::known() const {
     return list_->known() && list_->changes() == list_changes_ && std::ranges::all_of(peers_, [](const auto& entry) {
-        return entry.second.mode->known() && entry.second.daemon->known() && entry.second.router->known();
-    });
+               return entry.second.mode->known() && entry.second.daemon->known() && entry.second.router->known();
+           });
 }
 
 }  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

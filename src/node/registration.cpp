@@ -10,6 +10,9 @@
 
 #include <algorithm>
 
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -62,8 +65,8 @@ bool is_own_heartbeat(const node_context& node, std::int64_t mzxid) {
     return note && note->boot_id == node.machine.boot_id && note->mzxid == mzxid;
 }
 
-// A daemon with our name on another host would be fenced by power-cycling us, and its machines started twice. Ours is the
-// only writer of its keepalive: whoever changes it while we watch is the other one.
+// A daemon with our name on another host would be fenced by power-cycling us, and its machines started twice. Ours is
+// the only writer of its keepalive: whoever changes it while we watch is the other one.
 async::awaitable<result<void>> refuse_twin(session& s) {
     auto state = co_await s.zk.get(s.limit(), s.own("/daemonstate"));
     auto beat = co_await s.zk.get(s.limit(), s.own("/keepalive"));
@@ -81,9 +84,10 @@ async::awaitable<result<void>> refuse_twin(session& s) {
         co_return result<void>();  // long silent by its own stamp: a node that was cut off, most likely ourselves
     }
     const duration wait = std::min<duration>(2 * s.node.times.keepalive, twin_wait_max);
-    s.node.log.info(fmt::format("the record of {} says it is alive; watching its heartbeat for {} s to be sure that no "
-                                "other host uses this name",
-                                s.node.self(), std::chrono::duration_cast<std::chrono::seconds>(wait).count()));
+    s.node.log.info(
+        fmt::format("the record of {} says it is alive; watching its heartbeat for {} s to be sure that no "
+                    "other host uses this name",
+                    s.node.self(), std::chrono::duration_cast<std::chrono::seconds>(wait).count()));
     async::wakeup changed;
     auto key = s.watches.add(s.own("/keepalive"), zookeeper::watch_kind::data, changed);
     const time_point until = s.limit(wait);
@@ -100,8 +104,8 @@ async::awaitable<result<void>> refuse_twin(session& s) {
     }
 }
 
-// The heartbeat that stands in the record is ours (no twin changed it): noted, so that a daemon started after a crash of
-// this one need not watch it again.
+// The heartbeat that stands in the record is ours (no twin changed it): noted, so that a daemon started after a crash
+// of this one need not watch it again.
 async::awaitable<void> note_stored_heartbeat(session& s) {
     auto beat = co_await s.zk.exists(s.limit(), s.own("/keepalive"));
     if (!beat) {
@@ -166,14 +170,14 @@ model::node_facts facts_of(const node_context& node, int schema_version) {
 
 std::vector<model::key_value> constant_keys(const session& s) {
     // Keys with other writers, or with a rhythm of their own.
-    static constexpr std::string_view elsewhere[] = {"/keepalive",      "/selfreset",  "/daemonstate", "/routerstate",
-                                                     "/domainstate",    "/runningdomains", "/memtotal", "/memused",
-                                                     "/memfree",        "/cpuload",    "/monitoring_health",
-                                                     "/monitoring_plugins"};
+    static constexpr std::string_view elsewhere[] = {
+        "/keepalive", "/selfreset", "/daemonstate", "/routerstate", "/domainstate",       "/runningdomains",
+        "/memtotal",  "/memused",   "/memfree",     "/cpuload",     "/monitoring_health", "/monitoring_plugins"};
     auto keys = model::new_node_record(s.table, facts_of(s.node, s.table.version()));
     const std::string root = s.own();
     std::erase_if(keys, [&root](const model::key_value& key) {
-        return std::ranges::any_of(elsewhere, [&](std::string_view suffix) { return key.path == root + std::string(suffix); });
+        return std::ranges::any_of(elsewhere,
+                                   [&](std::string_view suffix) { return key.path == root + std::string(suffix); });
     });
     return keys;
 }
@@ -305,3 +309,5 @@ std::optional<heartbeat_note> parse_heartbeat_note(std::string_view text) {
 }
 
 }  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -55,9 +55,9 @@ async::awaitable<result<void>> apply_or_wait(session& s) {
         co_return waited.error();
     }
     if (!waited) {
-        s.node.log.warning("the schema update of the primary is not over after 60 s (" + waited.error().text() +
-                               "), going on",
-                           "schema");
+        s.node.log.warning(
+            "the schema update of the primary is not over after 60 s (" + waited.error().text() + "), going on",
+            "schema");
     }
     co_return result<void>();
 }
@@ -104,8 +104,8 @@ async::awaitable<result<void>> adopt_schema(session& s) {
                 say = s.node.clock().now() + say_again;
             }
         }
-        const bool notified = co_await changed.wait_until(s.node.clock(), std::max(say, s.limit(1s)),
-                                                          "the cluster to be initialised");
+        const bool notified =
+            co_await changed.wait_until(s.node.clock(), std::max(say, s.limit(1s)), "the cluster to be initialised");
         ignore(result<bool>(notified), "either way it is time to look again");
     }
 }
@@ -140,8 +140,8 @@ async::awaitable<result<void>> update_schema(session& s, int version) {
     s.node.log.state(fmt::format("schema update from version {} to {}", before, version), "schema");
     s.node.status(fmt::format("schema update from version {} to {}", before, version));
     s.table = *model::schema::of(version);
-    auto applied = co_await async::with_deadline(s.node.clock(), s.limit(update_limit), "schema update",
-                                                 apply_or_wait(s));
+    auto applied =
+        co_await async::with_deadline(s.node.clock(), s.limit(update_limit), "schema update", apply_or_wait(s));
     if (!applied && applied.error().code() == errc::session_lost) {
         co_return applied.error();
     }
@@ -150,8 +150,7 @@ async::awaitable<result<void>> update_schema(session& s, int version) {
     }
     zookeeper::transaction write;
     write.overwrite(s.own("/activeschema"), std::to_string(version));
-    write.overwrite(s.own("/latestschema"),
-                    std::to_string(policy::advertised_latest(version, s.node.schema_limit)));
+    write.overwrite(s.own("/latestschema"), std::to_string(policy::advertised_latest(version, s.node.schema_limit)));
     if (s.table.has("node.data.pvc_version") && before >= 2) {
         write.overwrite(s.own("/pvcversion"), emulated_version(version));
     }

@@ -8,6 +8,9 @@
 
 #include <fmt/format.h>
 
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -39,8 +42,8 @@ std::optional<daemon::verdict> daemon::load_configuration() {
         }
         return verdict{next_step::leave, exit_status::configuration, "enabled functions are not built"};
     }
-    auto limit = policy::parse_schema_limit(
-        port_.schema_limit ? std::optional<std::string_view>(*port_.schema_limit) : std::nullopt);
+    auto limit = policy::parse_schema_limit(port_.schema_limit ? std::optional<std::string_view>(*port_.schema_limit)
+                                                               : std::nullopt);
     if (!limit) {
         port_.complain("PVCD_SCHEMA_LIMIT: " + limit.error().text());
         return verdict{next_step::leave, exit_status::configuration, "PVCD_SCHEMA_LIMIT is not valid"};
@@ -55,18 +58,20 @@ void daemon::adopt_configuration(config::loaded loaded) {
     remarks_ = std::move(loaded.diagnostics);
     context_.machine = port_.host.facts();
     context_.mode = context_.config->mode == config::node_mode::coordinator ? model::daemon_mode::coordinator
-                                                                           : model::daemon_mode::hypervisor;
+                                                                            : model::daemon_mode::hypervisor;
     context_.times.keepalive = context_.config->keepalive_interval;
     context_.times.fence = context_.config->fence_intervals;
     context_.times.suicide = context_.config->suicide_intervals;
-    context_.role = context_.mode == model::daemon_mode::coordinator ? model::router_state::secondary
-                                                                     : model::router_state::client;
-    port_.notifier.send(fmt::format(
-        "WATCHDOG_USEC={}", std::chrono::duration_cast<std::chrono::microseconds>(watchdog_limit(context_.times)).count()));
+    context_.role =
+        context_.mode == model::daemon_mode::coordinator ? model::router_state::secondary : model::router_state::client;
+    port_.notifier.send(
+        fmt::format("WATCHDOG_USEC={}",
+                    std::chrono::duration_cast<std::chrono::microseconds>(watchdog_limit(context_.times)).count()));
 }
 
 async::awaitable<result<void>> daemon::make_directories() {
-    const auto plan = policy::directories_to_create(context_.config->directories.dynamic, context_.config->directories.log);
+    const auto plan =
+        policy::directories_to_create(context_.config->directories.dynamic, context_.config->directories.log);
     result<void> outcome;
     // In the order of the plan: parents first.
     for (const auto& directory : plan) {
@@ -150,7 +155,8 @@ void daemon::start_shipping(async::task_group& scope) {
         settings.connection.servers.push_back({server.host, server.port});
     }
     settings.connection.chroot = context_.config->zookeeper_chroot;
-    shipper_ = std::make_unique<log_shipper>(port_.zookeeper, port_.clock, port_.random.split("log shipping"), settings);
+    shipper_ =
+        std::make_unique<log_shipper>(port_.zookeeper, port_.clock, port_.random.split("log shipping"), settings);
     log_.set_observer([this](const log_record& record) { shipper_->push(record); });
     scope.spawn("log shipping", [this]() -> async::awaitable<void> {
         co_await async::with_task_group("log shipping", [this](async::task_group& group) -> async::awaitable<void> {
@@ -184,3 +190,5 @@ async::awaitable<void> daemon::start_services() {
 }
 
 }  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

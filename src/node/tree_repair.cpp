@@ -5,6 +5,9 @@
 
 #include <deque>
 
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -214,8 +217,8 @@ async::awaitable<result<void>> repair_tree(session& s, duration lock_limit, fore
     lock.task = "schema";
     lock.reason = "validate and apply";
     bool entered = false;
-    auto outcome = co_await s.locks.with_lock(
-        std::move(lock), [&](zookeeper::held_lock&) -> async::awaitable<result<void>> {
+    auto outcome =
+        co_await s.locks.with_lock(std::move(lock), [&](zookeeper::held_lock&) -> async::awaitable<result<void>> {
             entered = true;
             co_return co_await repair(s, foreign);
         });
@@ -225,10 +228,12 @@ async::awaitable<result<void>> repair_tree(session& s, duration lock_limit, fore
     if (outcome.error().code() == errc::session_lost || outcome.error().code() == errc::suspended) {
         co_return outcome;
     }
-    s.node.log.warning("the lock on /schema/version is not to be had (" + outcome.error().text() +
-                           "), validating without it",
-                       "schema");
+    s.node.log.warning(
+        "the lock on /schema/version is not to be had (" + outcome.error().text() + "), validating without it",
+        "schema");
     co_return co_await repair(s, foreign);
 }
 
 }  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

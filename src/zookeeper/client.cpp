@@ -24,9 +24,9 @@ result<void> validate(const request& what) {
                 return failure(errc::invalid, one.path, "not a path");
             }
             if (one.data.size() > value_limit_bytes) {
-                return failure(errc::too_large, one.path,
-                               std::to_string(one.data.size()) + " bytes; at most " +
-                                   std::to_string(value_limit_bytes));
+                return failure(
+                    errc::too_large, one.path,
+                    std::to_string(one.data.size()) + " bytes; at most " + std::to_string(value_limit_bytes));
             }
             bytes += one.path.size() + one.data.size() + operation_overhead_bytes;
         }
@@ -120,8 +120,8 @@ async::awaitable<reply> client::exchange(time_point deadline, request what,
         const bool answered = co_await async::completion<reply>::wait(record, clock_, deadline, "a ZooKeeper reply");
         if (!answered) {
             const std::string& subject = what.operations.empty() ? what.path : what.operations.front().path;
-            answer.outcome = failure(is_write ? errc::outcome_unknown : errc::timed_out, subject,
-                                     "no answer within the deadline");
+            answer.outcome =
+                failure(is_write ? errc::outcome_unknown : errc::timed_out, subject, "no answer within the deadline");
             co_return answer;
         }
         // A read whose connection broke has done nothing: it goes out again on the next one, while there is time.

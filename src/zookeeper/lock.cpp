@@ -6,6 +6,9 @@
 
 #include <algorithm>
 
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
 namespace pvc::zookeeper {
 
 using namespace std::chrono_literals;
@@ -37,9 +40,9 @@ struct lock_service::claim {
     lock_service& service;
     lock_request what;
     std::string guid;
-    bool may_exist = false;   // a child of ours may be there
-    std::string child;        // its full path once known
-    boot_time proof{};        // sending of the last request whose answer showed the child
+    bool may_exist = false;            // a child of ours may be there
+    std::string child;                 // its full path once known
+    boot_time proof{};                 // sending of the last request whose answer showed the child
     std::vector<std::string> ignored;  // contenders that no session owns (restored from a backup)
 };
 
@@ -120,9 +123,9 @@ async::awaitable<result<void>> lock_service::create_child(claim& mine) {
     const lock_request& what = mine.what;
     const std::string prefix = what.path + '/' + model::lock_child_prefix(mine.guid, what.kind);
     mine.may_exist = true;
-    auto created = co_await session_.create(what.deadline, prefix,
-                                            model::lock_data(node_, pid_, what.task, what.reason),
-                                            create_mode::ephemeral_sequential);
+    auto created =
+        co_await session_.create(what.deadline, prefix, model::lock_data(node_, pid_, what.task, what.reason),
+                                 create_mode::ephemeral_sequential);
     if (created) {
         mine.child = created->path;
         co_return result<void>();
@@ -245,8 +248,8 @@ async::awaitable<result<void>> lock_service::acquire(claim& mine) {
     }
 }
 
-async::awaitable<result<void>> lock_service::hold(
-    claim& mine, std::function<async::awaitable<result<void>>(held_lock&)>& body) {
+async::awaitable<result<void>> lock_service::hold(claim& mine,
+                                                  std::function<async::awaitable<result<void>>(held_lock&)>& body) {
     auto acquired = co_await acquire(mine);
     if (!acquired) {
         co_return acquired.error();
@@ -299,9 +302,7 @@ async::awaitable<result<void>> lock_service::with_lock(lock_request what,
                                                        std::function<async::awaitable<result<void>>(held_lock&)> body) {
     claim mine(*this, std::move(what), make_guid(random_));
     result<void> outcome;
-    auto work = [this, &mine, &body, &outcome]() -> async::awaitable<void> {
-        outcome = co_await hold(mine, body);
-    };
+    auto work = [this, &mine, &body, &outcome]() -> async::awaitable<void> { outcome = co_await hold(mine, body); };
     co_await async::with_clean_up(clock_, release_limit + 1s, work(), [this, &mine] { return release(mine); });
     co_return outcome;
 }
@@ -349,3 +350,5 @@ async::awaitable<void> lock_service::run() {
 }
 
 }  // namespace pvc::zookeeper
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
 namespace pvc::zookeeper {
 
 using namespace std::chrono_literals;
@@ -216,8 +219,7 @@ async::awaitable<result<void>> watch_set::settle(time_point deadline) {
         if (session_.state().value().now == link::lost) {
             co_return failure(errc::session_lost, {}, session_.state().value().reason);
         }
-        const bool all_known =
-            std::ranges::all_of(keys_, [](const auto& entry) { return entry.second->known_; });
+        const bool all_known = std::ranges::all_of(keys_, [](const auto& entry) { return entry.second->known_; });
         if (all_known) {
             co_return result<void>();
         }
@@ -229,3 +231,5 @@ async::awaitable<result<void>> watch_set::settle(time_point deadline) {
 }
 
 }  // namespace pvc::zookeeper
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -1,15 +1,16 @@
 // Deadlines and shields around an operation.
 //
-//   with_deadline(clock, t, what, op)  cancels `op` when t passes and waits for its end. If it finished successfully after
+//   with_deadline(clock, t, what, op)  cancels `op` when t passes and waits for its end. If it finished successfully
+//   after
 //                                      all, that counts; else errc::timed_out. An exception of `op` passes through.
-//   shielded(clock, t, what, op)       the same, but cancelling the caller does not reach `op`: for clean-up that awaits.
+//   shielded(clock, t, what, op)       the same, but cancelling the caller does not reach `op`: for clean-up that
+//   awaits.
 //                                      The caller's next await sees the cancellation.
 //   with_clean_up(clock, limit, body, f)  runs `body`, then `f` whatever happened, shielded, for at most `limit`.
 //
-// Cancellation is level-triggered: in a cancelled coroutine every await throws before it starts, also that of shielded().
-// So a coroutine that cleans up by itself brackets the clean-up with hold_cancellation() and resume_cancellation();
-// with_clean_up() does that for its caller.
-// Specification: runtime-design.md 7.3.
+// Cancellation is level-triggered: in a cancelled coroutine every await throws before it starts, also that of
+// shielded(). So a coroutine that cleans up by itself brackets the clean-up with hold_cancellation() and
+// resume_cancellation(); with_clean_up() does that for its caller. Specification: runtime-design.md 7.3.
 #pragma once
 
 #include "pvcnoded/async/task_group.hpp"
@@ -61,8 +62,12 @@ awaitable<result<T>> shielded(timers& clock, time_point deadline, std::string wh
 }
 
 // `co_await hold_cancellation()`: from here on awaits of this coroutine do not throw because of a cancellation.
-inline auto hold_cancellation() { return asio::this_coro::throw_if_cancelled(false); }
-inline auto resume_cancellation() { return asio::this_coro::throw_if_cancelled(true); }
+inline auto hold_cancellation() {
+    return asio::this_coro::throw_if_cancelled(false);
+}
+inline auto resume_cancellation() {
+    return asio::this_coro::throw_if_cancelled(true);
+}
 
 // Runs `body`, then `clean_up`, shielded and for at most `limit`, whether the body ended, failed or was cancelled. What
 // the body threw is thrown on afterwards.

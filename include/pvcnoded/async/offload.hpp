@@ -1,7 +1,7 @@
 // The offload port: a blocking call runs on a pool thread with a deadline; the loop never waits for it.
 //
-// A thread that hangs cannot be interrupted: after the deadline the caller gets errc::timed_out (was the call a write, its
-// outcome is unknown), the item is counted as abandoned and its thread is lost to the pool until the call returns.
+// A thread that hangs cannot be interrupted: after the deadline the caller gets errc::timed_out (was the call a write,
+// its outcome is unknown), the item is counted as abandoned and its thread is lost to the pool until the call returns.
 // Threads are made on demand and end when idle. Specification: runtime-design.md 3.2, 9.8; architecture.md rule 6.
 #pragma once
 
@@ -22,10 +22,9 @@ public:
     offload& operator=(const offload&) = delete;
     virtual ~offload() = default;
 
-    // Runs `work` on a pool thread, unless the caller has gone before its turn. `work` must own everything it touches (it
-    // may outlive the caller).
-    // Errors: what `work` returns; timed_out; unavailable when the pool's queue is full. Cancellation: the waiter goes at
-    // once, the item is abandoned as after a deadline.
+    // Runs `work` on a pool thread, unless the caller has gone before its turn. `work` must own everything it touches
+    // (it may outlive the caller). Errors: what `work` returns; timed_out; unavailable when the pool's queue is full.
+    // Cancellation: the waiter goes at once, the item is abandoned as after a deadline.
     template <class T>
     awaitable<result<T>> run(timers& clock, time_point deadline, std::string name, std::function<result<T>()> work) {
         struct record {

@@ -36,7 +36,8 @@ struct wait_note {
 
 class task;
 
-// Something that holds a suspended task. The runtime knows all of them, so that a simulated kill can destroy the frames.
+// Something that holds a suspended task. The runtime knows all of them, so that a simulated kill can destroy the
+// frames.
 class suspension : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
     suspension() = default;
@@ -61,11 +62,13 @@ public:
     [[nodiscard]] timers& clock() const { return clock_; }
     [[nodiscard]] const std::shared_ptr<task>& root() const { return root_; }
 
-    // A simulated kill destroys frames without joining them: the checks that a scope is left empty are off from then on.
+    // A simulated kill destroys frames without joining them: the checks that a scope is left empty are off from then
+    // on.
     void cut() { cut_ = true; }
     [[nodiscard]] bool is_cut() const { return cut_; }
-    // Destroys every suspended task, innermost first, as children use what their parents' frames hold. Only after cut(),
-    // with no handler of this runtime queued. Asio queues the destruction of frames: `run_ready` runs what is queued.
+    // Destroys every suspended task, innermost first, as children use what their parents' frames hold. Only after
+    // cut(), with no handler of this runtime queued. Asio queues the destruction of frames: `run_ready` runs what is
+    // queued.
     void abandon_tasks(const std::function<void()>& run_ready);
     void suspended(suspension& by) { suspensions_.push_back(by); }
 

@@ -1,7 +1,7 @@
 // Structured concurrency: a scope that owns its children.
 //
-// with_task_group(name, body) is the only way to make one. It returns when the body and every child have ended. The first
-// failure cancels all the others and is what the caller sees; later failures are kept in the text of the first.
+// with_task_group(name, body) is the only way to make one. It returns when the body and every child have ended. The
+// first failure cancels all the others and is what the caller sees; later failures are kept in the text of the first.
 // Cancelling the caller cancels body and children; it still waits for them.
 // Specification: architecture.md rule 1, runtime-design.md 7.3.
 #pragma once

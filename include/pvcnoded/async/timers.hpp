@@ -1,6 +1,6 @@
-// The clock port with timers on it: one ordered queue of deadlines, whoever drives it (a real timer, or a simulation that
-// jumps from deadline to deadline). Nothing here allocates.
-// Specification: runtime-design.md 8.1 (option B), node-lifecycle.md 3.1 rule 5.
+// The clock port with timers on it: one ordered queue of deadlines, whoever drives it (a real timer, or a simulation
+// that jumps from deadline to deadline). Nothing here allocates. Specification: runtime-design.md 8.1 (option B),
+// node-lifecycle.md 3.1 rule 5.
 #pragma once
 
 #include "pvcnoded/base/clock.hpp"

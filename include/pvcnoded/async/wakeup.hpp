@@ -1,14 +1,14 @@
-// wakeup: an auto-reset event with one waiter. It remembers one notification, so none is lost between waits, and several
-// coalesce into one. Everything that waits in this project is built on it.
-// Specification: runtime-design.md 7.3.
+// wakeup: an auto-reset event with one waiter. It remembers one notification, so none is lost between waits, and
+// several coalesce into one. Everything that waits in this project is built on it. Specification:
+// runtime-design.md 7.3.
 #pragma once
 
 #include "pvcnoded/async/task.hpp"
 #include "pvcnoded/base/assert.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/error.hpp>
@@ -55,8 +55,8 @@ private:
     void abandon() override;
     [[nodiscard]] std::size_t depth() const override { return task_ == nullptr ? 0 : task_->depth(); }
 
-    // The suspended handler, type-erased and move-only (asio's any_completion_handler 1.81 recurses without end when it is
-    // built from an lvalue of itself).
+    // The suspended handler, type-erased and move-only (asio's any_completion_handler 1.81 recurses without end when it
+    // is built from an lvalue of itself).
     struct waiter {
         waiter() = default;
         waiter(const waiter&) = delete;

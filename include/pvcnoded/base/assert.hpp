@@ -11,9 +11,9 @@ namespace pvc {
 
 }  // namespace pvc
 
-#define PVC_ASSERT(expression)                     \
-    do {                                           \
-        if (!(expression)) [[unlikely]] {          \
-            ::pvc::assertion_failed(#expression);  \
-        }                                          \
+#define PVC_ASSERT(expression)                    \
+    do {                                          \
+        if (!(expression)) [[unlikely]] {         \
+            ::pvc::assertion_failed(#expression); \
+        }                                         \
     } while (false)

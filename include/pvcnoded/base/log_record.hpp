@@ -43,9 +43,7 @@ public:
     void warning(std::string text, std::string prefix = {}) {
         write(log_level::warning, std::move(text), std::move(prefix));
     }
-    void info(std::string text, std::string prefix = {}) {
-        write(log_level::info, std::move(text), std::move(prefix));
-    }
+    void info(std::string text, std::string prefix = {}) { write(log_level::info, std::move(text), std::move(prefix)); }
     void state(std::string text, std::string prefix = {}) {
         write(log_level::state, std::move(text), std::move(prefix));
     }

@@ -13,8 +13,8 @@ namespace pvc {
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
 // Shortest decimal with at least one fraction digit: 0.0, 1.05 (zookeeper-schema.md 1, "Float").
 [[nodiscard]] std::string float_text(double value);
-[[nodiscard]] std::string lower(std::string_view text);          // ASCII only
-[[nodiscard]] std::string_view trim(std::string_view text);      // ASCII white space
+[[nodiscard]] std::string lower(std::string_view text);      // ASCII only
+[[nodiscard]] std::string_view trim(std::string_view text);  // ASCII white space
 [[nodiscard]] bool equal_ignoring_case(std::string_view a, std::string_view b);
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);  // keeps empty parts
 [[nodiscard]] std::vector<std::string_view> split_blanks(std::string_view text);           // no empty parts

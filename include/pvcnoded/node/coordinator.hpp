@@ -1,5 +1,5 @@
-// The coordinator actor: keeps the primary role where the rules want it. Level-triggered: rules C1-C5 are asked again at
-// every change, at the end of every transition and in every tick. With networking disabled the transitions are empty
+// The coordinator actor: keeps the primary role where the rules want it. Level-triggered: rules C1-C5 are asked again
+// at every change, at the end of every transition and in every tick. With networking disabled the transitions are empty
 // (README ruling 11): secondary -> primary -> secondary, each a compare-and-set.
 // Specification: node-lifecycle.md 7.1, 7.2.
 #pragma once

@@ -14,12 +14,12 @@ struct log_style {
     bool journal = false;  // "<N>" in front of every line, for a stream that goes to the journal
 };
 
-// One line without its newline: [<N>][colour]<prompt>[reset][date ][prefix - ]text. A text of several lines gives several
-// lines, each with the whole front.
+// One line without its newline: [<N>][colour]<prompt>[reset][date ][prefix - ]text. A text of several lines gives
+// several lines, each with the whole front.
 [[nodiscard]] std::string format_record(const log_record& record, const log_style& style);
 
-// The line that is shipped to ZooKeeper: always dated (without `dates` the date stands in front of everything), with the
-// daemon's tag from schema version 11 on.
+// The line that is shipped to ZooKeeper: always dated (without `dates` the date stands in front of everything), with
+// the daemon's tag from schema version 11 on.
 [[nodiscard]] std::string format_shipped(const log_record& record, const log_style& style, int schema_version);
 
 // "2026/01/31 23:59:59.123456 ", local time.

@@ -1,7 +1,7 @@
-// Log shipping: the last lines of this node's log in /logs/<node>/messages, over a ZooKeeper session of its own so that a
-// flood of lines cannot delay a heartbeat. At most one write a second; whoever logs never waits; while ZooKeeper is away
-// up to 10,000 lines are kept, the oldest dropped with a counter line. It never logs itself.
-// Specification: zookeeper-schema.md 11.
+// Log shipping: the last lines of this node's log in /logs/<node>/messages, over a ZooKeeper session of its own so that
+// a flood of lines cannot delay a heartbeat. At most one write a second; whoever logs never waits; while ZooKeeper is
+// away up to 10,000 lines are kept, the oldest dropped with a counter line. It never logs itself. Specification:
+// zookeeper-schema.md 11.
 #pragma once
 
 #include "pvcnoded/async/task_group.hpp"
@@ -24,7 +24,8 @@ struct shipping_settings {
 
 class log_shipper {
 public:
-    log_shipper(zookeeper::connector& connector, async::timers& clock, random_source random, shipping_settings settings);
+    log_shipper(zookeeper::connector& connector, async::timers& clock, random_source random,
+                shipping_settings settings);
     log_shipper(const log_shipper&) = delete;
     log_shipper& operator=(const log_shipper&) = delete;
 

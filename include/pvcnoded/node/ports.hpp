@@ -28,7 +28,8 @@ struct ports {
     services::notifier& notifier;
     random_source random;
 
-    // Reads and validates the configuration; asked once at each beginning of start-up. Blocking, bounded by the file's size.
+    // Reads and validates the configuration; asked once at each beginning of start-up. Blocking, bounded by the file's
+    // size.
     std::function<config::loaded()> load_configuration;
     // A line before the logger exists, and what must be said when nothing else is configured.
     std::function<void(const std::string&)> announce;  // standard output

@@ -1,5 +1,5 @@
-// S8: the node's own record. Specification: zookeeper-schema.md 10, node-lifecycle.md 3.7; README of the issue: the same
-// name alive on another host is refused.
+// S8: the node's own record. Specification: zookeeper-schema.md 10, node-lifecycle.md 3.7; README of the issue: the
+// same name alive on another host is refused.
 #pragma once
 
 #include "pvcnoded/model/node_record.hpp"
@@ -13,8 +13,8 @@ namespace pvc::node {
 // transaction checks in every tick beside the figures.
 [[nodiscard]] std::vector<model::key_value> constant_keys(const session& s);
 
-// Creates or renews the record in one transaction. Errors: refused (a daemon with this name is alive elsewhere), and those
-// of a session that broke.
+// Creates or renews the record in one transaction. Errors: refused (a daemon with this name is alive elsewhere), and
+// those of a session that broke.
 async::awaitable<result<void>> register_node(session& s);
 
 // Sets /config/primary_node to this node if it is vacant and this is a coordinator: conditionally on the version read.
@@ -23,7 +23,8 @@ async::awaitable<result<void>> claim_vacant_primary(session& s);
 // Sets /schema/version to our latest if every node can follow. True if it was raised.
 async::awaitable<result<bool>> raise_schema(session& s);
 
-// The record of the last acknowledged heartbeat in the dynamic directory (tmpfs): "<boot id> <boot time ns> <mzxid> <role>".
+// The record of the last acknowledged heartbeat in the dynamic directory (tmpfs): "<boot id> <boot time ns> <mzxid>
+// <role>".
 struct heartbeat_note {
     std::string boot_id;
     std::int64_t boot_ns = 0;

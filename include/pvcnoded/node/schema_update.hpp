@@ -1,5 +1,6 @@
 // The schema version: adopted at start, followed while running, changed in the same process and on the same ZooKeeper
-// session while the heartbeat goes on. Specification: zookeeper-schema.md 8.4, 9; README of the schema rules in `policy`.
+// session while the heartbeat goes on. Specification: zookeeper-schema.md 8.4, 9; README of the schema rules in
+// `policy`.
 #pragma once
 
 #include "pvcnoded/node/session.hpp"
@@ -27,8 +28,8 @@ private:
     std::string warned_;
 };
 
-// Steps (2) to (5) of a hot update to `version`; the caller has ended the session's actors and re-enters start-up after.
-// Bounded by 90 s. Errors: those of a session that broke.
+// Steps (2) to (5) of a hot update to `version`; the caller has ended the session's actors and re-enters start-up
+// after. Bounded by 90 s. Errors: those of a session that broke.
 async::awaitable<result<void>> update_schema(session& s, int version);
 
 }  // namespace pvc::node

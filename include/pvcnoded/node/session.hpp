@@ -31,9 +31,7 @@ struct session {
     model::schema table;
 
     [[nodiscard]] time_point limit(duration time = request_limit) const { return node.clock().now() + time; }
-    [[nodiscard]] std::string own(std::string_view suffix = {}) const {
-        return model::node_path(node.self(), suffix);
-    }
+    [[nodiscard]] std::string own(std::string_view suffix = {}) const { return model::node_path(node.self(), suffix); }
 };
 
 }  // namespace pvc::node

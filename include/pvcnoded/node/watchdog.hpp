@@ -1,5 +1,5 @@
-// Feeds the supervisor's watchdog: a ping every 10 s proves that the loop turned and that the keepalive task ran its last
-// due tick, connected or not. Never from a server's answer. Specification: config.md 7.2, runtime-design.md 9.6.
+// Feeds the supervisor's watchdog: a ping every 10 s proves that the loop turned and that the keepalive task ran its
+// last due tick, connected or not. Never from a server's answer. Specification: config.md 7.2, runtime-design.md 9.6.
 #pragma once
 
 #include "pvcnoded/node/node_context.hpp"

@@ -101,8 +101,8 @@ struct directory_plan {
                                                                 std::string_view log_directory,
                                                                 std::string_view pdns_user = "pdns");
 
-// One error line for each enabled function that this build cannot serve: the start ends with status 78 before anything is
-// touched.
+// One error line for each enabled function that this build cannot serve: the start ends with status 78 before anything
+// is touched.
 [[nodiscard]] std::vector<std::string> missing_functions(const node_functions& functions);
 
 }  // namespace pvc::policy

@@ -1,7 +1,7 @@
 // The ZooKeeper port: one client = one session.
 //
-// A live object: open it, start run() as a child of the scope that owns the session, use it while run() lives. run() ends
-// when the session is lost (the state says why) or when it is cancelled; it has closed the session by then.
+// A live object: open it, start run() as a child of the scope that owns the session, use it while run() lives. run()
+// ends when the session is lost (the state says why) or when it is cancelled; it has closed the session by then.
 //
 // Every request has a deadline. While there is no connection a request waits for one and is not sent; if the deadline
 // passes first the answer is errc::suspended and nothing happened. Once a write was sent and no answer came, the answer
@@ -34,9 +34,7 @@ struct request {
     watching watch = watching::no;
     std::vector<operation> operations;
 
-    [[nodiscard]] bool is_write() const {
-        return what == kind::create || what == kind::remove || what == kind::commit;
-    }
+    [[nodiscard]] bool is_write() const { return what == kind::create || what == kind::remove || what == kind::commit; }
 };
 struct reply {
     result<void> outcome;
@@ -98,7 +96,8 @@ protected:
     [[nodiscard]] async::timers& clock() const { return clock_; }
 
 private:
-    async::awaitable<reply> exchange(time_point deadline, request what, std::function<void(boot_time)> acknowledged = {});
+    async::awaitable<reply> exchange(time_point deadline, request what,
+                                     std::function<void(boot_time)> acknowledged = {});
 
     async::timers& clock_;
     async::latest<session_state> state_;

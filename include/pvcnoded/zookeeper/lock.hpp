@@ -1,7 +1,7 @@
-// Locks that interoperate on the wire with kazoo: exclusive, write and read locks as ephemeral sequential children of the
-// locked key. A lock lives in with_lock(): acquired, held for the body, and released whatever happens; a child that could
-// not be deleted (its fate is unknown, the connection is away) passes to the reaper, which lives as long as the session.
-// Specification: zookeeper-schema.md 4, node-lifecycle.md 3.1 rule 8.
+// Locks that interoperate on the wire with kazoo: exclusive, write and read locks as ephemeral sequential children of
+// the locked key. A lock lives in with_lock(): acquired, held for the body, and released whatever happens; a child that
+// could not be deleted (its fate is unknown, the connection is away) passes to the reaper, which lives as long as the
+// session. Specification: zookeeper-schema.md 4, node-lifecycle.md 3.1 rule 8.
 #pragma once
 
 #include "pvcnoded/base/log_record.hpp"
@@ -51,13 +51,13 @@ struct reader_drain {
 };
 
 struct lock_request {
-    std::string path;                               // the locked key
+    std::string path;  // the locked key
     model::lock_kind kind = model::lock_kind::exclusive;
-    time_point deadline{};                          // of the whole acquisition
-    bool create_ancestors = false;                  // base and log keys only; an object that is gone stays gone
-    std::string task;                               // for the child's data: who
-    std::string reason;                             // and why
-    reader_drain* drain = nullptr;                  // writers of a phase hand-over; outlives the call
+    time_point deadline{};          // of the whole acquisition
+    bool create_ancestors = false;  // base and log keys only; an object that is gone stays gone
+    std::string task;               // for the child's data: who
+    std::string reason;             // and why
+    reader_drain* drain = nullptr;  // writers of a phase hand-over; outlives the call
 };
 
 class lock_service {

@@ -1,10 +1,10 @@
 // The watch set: what is watched, as a set of keys with their newest values, not as a stream per key.
 //
-// An event only marks a key dirty; one task reads it again and re-arms the watch in the same request, so nothing is lost
-// and changes coalesce. A key that is missing is watched for its creation; a children watch whose parent vanishes comes
-// back with the parent. After a reconnect everything is read again; the owner is told only of what differs (data: mzxid
-// and czxid, so delete-and-recreate counts; children: the names and czxid).
-// Specification: runtime-design.md 2.5, zookeeper-schema.md 5.
+// An event only marks a key dirty; one task reads it again and re-arms the watch in the same request, so nothing is
+// lost and changes coalesce. A key that is missing is watched for its creation; a children watch whose parent vanishes
+// comes back with the parent. After a reconnect everything is read again; the owner is told only of what differs (data:
+// mzxid and czxid, so delete-and-recreate counts; children: the names and czxid). Specification: runtime-design.md 2.5,
+// zookeeper-schema.md 5.
 #pragma once
 
 #include "pvcnoded/zookeeper/client.hpp"

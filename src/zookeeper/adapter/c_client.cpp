@@ -155,8 +155,8 @@ private:
 
     void open_handle() {
         zoo_set_debug_level(static_cast<ZooLogLevel>(0));  // it would write to stderr; what matters is in our states
-        handle_ = zookeeper_init2(addresses_.c_str(), &on_event, static_cast<int>(options_.session_timeout.count()), nullptr,
-                                  anchor_.get(), ZOO_NO_LOG_CLIENTENV, nullptr);
+        handle_ = zookeeper_init2(addresses_.c_str(), &on_event, static_cast<int>(options_.session_timeout.count()),
+                                  nullptr, anchor_.get(), ZOO_NO_LOG_CLIENTENV, nullptr);
         if (handle_ != nullptr) {
             // By default every turn resolves all hosts again (runtime-design.md 2.3).
             zoo_set_servers_resolution_delay(handle_, -1);
@@ -235,8 +235,8 @@ private:
     async::awaitable<void> back_off() {
         const duration base = std::min(back_off_longest, back_off_shortest * (1 << std::min(failures_, 6U)));
         ++failures_;
-        const auto jittered = duration(static_cast<duration::rep>(static_cast<double>(base.count()) *
-                                                                  (0.5 + random_.unit() * 0.5)));
+        const auto jittered =
+            duration(static_cast<duration::rep>(static_cast<double>(base.count()) * (0.5 + random_.unit() * 0.5)));
         const time_point until = clock().now() + jittered;
         while (clock().now() < until && !is_over()) {
             const duration wait = std::min(until - clock().now(), next_check(back_off_longest));
@@ -349,7 +349,7 @@ private:
     // The library closes and reopens its socket as it likes, and the new one may have the same number: identity is the
     // inode. Asio gets a duplicate that only we close.
     void watch_descriptor(int descriptor, int interest) {
-        struct stat identity {};
+        struct stat identity{};
         if (fstat(descriptor, &identity) != 0) {
             release_descriptor();
             return;
@@ -386,7 +386,8 @@ private:
         armed = true;
         socket_->stream.async_wait(direction, [this, current = socket_, &armed, event](const async::error_code& code) {
             armed = false;
-            // A handler of a socket that was given up must not touch the present one (nor this client, which may be gone).
+            // A handler of a socket that was given up must not touch the present one (nor this client, which may be
+            // gone).
             if (current->released || code) {
                 return;
             }
@@ -422,12 +423,12 @@ private:
             co_return;
         }
         // With a connection it says good-bye and waits for the answer: milliseconds, or seconds for a silent server.
-        auto closed = co_await connector_.pool_.run<bool>(
-            clock(), clock().now() + close_limit, "closing the ZooKeeper session",
-            [handle, anchor = anchor_]() -> result<bool> {
-                zookeeper_close(handle);
-                return true;
-            });
+        auto closed =
+            co_await connector_.pool_.run<bool>(clock(), clock().now() + close_limit, "closing the ZooKeeper session",
+                                                [handle, anchor = anchor_]() -> result<bool> {
+                                                    zookeeper_close(handle);
+                                                    return true;
+                                                });
         ignore(closed, "a server that does not answer lets the session expire");
     }
 

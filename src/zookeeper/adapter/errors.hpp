@@ -7,8 +7,8 @@
 
 namespace pvc::zookeeper {
 
-// `code` is a ZOO_ERRORS value other than ZOK. For a write, a broken connection means that its outcome is unknown; for a
-// read that nothing happened.
+// `code` is a ZOO_ERRORS value other than ZOK. For a write, a broken connection means that its outcome is unknown; for
+// a read that nothing happened.
 [[nodiscard]] errc error_of(int code, bool is_write);
 [[nodiscard]] failure failure_of(int code, bool is_write, std::string path);
 

@@ -227,8 +227,8 @@ void pending_requests::abandon(const std::string& reason) {
         waiting_.pop_front();
         record->owner = nullptr;
         const bool is_write = record->what.is_write();
-        const std::string subject = record->what.operations.empty() ? record->what.path
-                                                                    : record->what.operations.front().path;
+        const std::string subject =
+            record->what.operations.empty() ? record->what.path : record->what.operations.front().path;
         reply answer;
         answer.sent = record->sent;
         answer.outcome = failure(is_write ? errc::outcome_unknown : errc::session_lost, subject, reason);

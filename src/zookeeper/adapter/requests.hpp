@@ -9,7 +9,8 @@
 #include <memory>
 #include <vector>
 
-struct _zhandle;  // the library's handle; its header stays in the sources
+// The library's handle; its header stays in the sources.
+struct _zhandle;  // NOLINT(bugprone-reserved-identifier): the library's name
 
 namespace pvc::zookeeper {
 
@@ -23,8 +24,8 @@ public:
     pending_requests& operator=(const pending_requests&) = delete;
     ~pending_requests();
 
-    // Hands the request to the library. Calls `done` later, exactly once; if the library refuses at once, the failure is
-    // returned and `done` is not called.
+    // Hands the request to the library. Calls `done` later, exactly once; if the library refuses at once, the failure
+    // is returned and `done` is not called.
     result<void> send(_zhandle* handle, request what, boot_time now, std::function<void(reply)> done);
     // Ends every request: the library's later callbacks find nobody.
     void abandon(const std::string& reason);

@@ -8,6 +8,9 @@
 
 #include <algorithm>
 
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
 namespace pvc::zookeeper {
 
 namespace {
@@ -51,8 +54,9 @@ async::awaitable<resolved_servers> resolve(async::offload& pool, async::timers& 
                 continue;
             }
             group.spawn(servers[i].host, [&, i]() -> async::awaitable<void> {
-                auto found = co_await pool.run<std::vector<std::string>>(
-                    clock, deadline, "look-up of " + servers[i].host, [host = servers[i].host] { return look_up(host); });
+                auto found =
+                    co_await pool.run<std::vector<std::string>>(clock, deadline, "look-up of " + servers[i].host,
+                                                                [host = servers[i].host] { return look_up(host); });
                 if (found) {
                     per_server[i] = *std::move(found);
                 } else {
@@ -77,3 +81,5 @@ async::awaitable<resolved_servers> resolve(async::offload& pool, async::timers& 
 }
 
 }  // namespace pvc::zookeeper
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

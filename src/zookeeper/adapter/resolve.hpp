@@ -14,7 +14,8 @@ struct resolved_servers {
     std::string problems;                // names that did not resolve, and why
 };
 
-// Every name to all its addresses; numeric ones pass. A look-up that fails or hangs is left out and named in `problems`.
+// Every name to all its addresses; numeric ones pass. A look-up that fails or hangs is left out and named in
+// `problems`.
 async::awaitable<resolved_servers> resolve(async::offload& pool, async::timers& clock, time_point deadline,
                                            const std::vector<server_address>& servers);
 

@@ -25,7 +25,8 @@ public:
     ~c_connector() override;
 
     std::unique_ptr<client> open(connection_options options) override;
-    // The process stood still since `before_gap`: every client is suspended until a request sent from now on is answered.
+    // The process stood still since `before_gap`: every client is suspended until a request sent from now on is
+    // answered.
     void on_pause(boot_time before_gap);
 
 private:
