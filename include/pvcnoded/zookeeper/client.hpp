@@ -6,6 +6,7 @@
 // Every request has a deadline. While there is no connection a request waits for one and is not sent; if the deadline
 // passes first the answer is errc::suspended and nothing happened. Once a write was sent and no answer came, the answer
 // is errc::outcome_unknown: read before acting. Cancelling the waiter of a write leaves its outcome unknown as well.
+// A read whose connection broke goes out again on the next one, while there is time.
 //
 // Errors of every request: suspended, session_lost, timed_out (reads) or outcome_unknown (writes), invalid, too_large,
 // and those named at each. Loop thread only. Specification: runtime-design.md 2.5, zookeeper-schema.md 2 and 3.

@@ -233,7 +233,12 @@ private:
     }
 
     async::awaitable<void> back_off() {
-        const duration base = std::min(back_off_longest, back_off_shortest * (1 << std::min(failures_, 6U)));
+        // While a session may still be saved, not a moment of it is slept away.
+        const auto& now = state_value();
+        const duration longest = now.now == link::suspended
+                                     ? std::clamp<duration>(now.timeout / 10, back_off_shortest, back_off_longest)
+                                     : back_off_longest;
+        const duration base = std::min(longest, back_off_shortest * (1 << std::min(failures_, 6U)));
         ++failures_;
         const auto jittered =
             duration(static_cast<duration::rep>(static_cast<double>(base.count()) * (0.5 + random_.unit() * 0.5)));

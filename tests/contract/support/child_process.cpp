@@ -12,7 +12,8 @@
 
 namespace pvc::contract {
 
-child_process::child_process(const std::vector<std::string>& arguments, const streams& wanted, const std::string& folder) {
+child_process::child_process(const std::vector<std::string>& arguments, const streams& wanted,
+                             const std::string& folder) {
     std::vector<char*> words;
     words.reserve(arguments.size() + 1);
     for (const auto& one : arguments) {
@@ -21,8 +22,8 @@ child_process::child_process(const std::vector<std::string>& arguments, const st
     words.push_back(nullptr);
     int in[2] = {-1, -1};
     int out[2] = {-1, -1};
-    const bool is_ready = (!wanted.has_input || pipe2(in, O_CLOEXEC) == 0) &&
-                          (!wanted.output_file.empty() || pipe2(out, O_CLOEXEC) == 0);
+    const bool is_ready =
+        (!wanted.has_input || pipe2(in, O_CLOEXEC) == 0) && (!wanted.output_file.empty() || pipe2(out, O_CLOEXEC) == 0);
     if (!is_ready) {
         throw std::runtime_error("no pipe for a child process");
     }
@@ -35,9 +36,8 @@ child_process::child_process(const std::vector<std::string>& arguments, const st
         }
         const int null = open("/dev/null", O_RDWR);
         dup2(wanted.has_input ? in[0] : null, 0);
-        const int log = wanted.output_file.empty()
-                            ? -1
-                            : open(wanted.output_file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+        const int log =
+            wanted.output_file.empty() ? -1 : open(wanted.output_file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
         dup2(log >= 0 ? log : out[1], 1);
         if (log >= 0) {
             dup2(log, 2);

@@ -1,8 +1,8 @@
 // A child process of a test: started, signalled, and gone when the object goes, or when the test program dies.
 #pragma once
 
-#include <string>
 #include <sys/types.h>
+#include <string>
 #include <vector>
 
 namespace pvc::contract {

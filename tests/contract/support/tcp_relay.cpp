@@ -246,10 +246,12 @@ void tcp_relay::run() {
                 const auto events = [](bool reads, bool writes) {
                     return static_cast<short>((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));
                 };
-                waits.push_back({one.client, events(one.to_server.size() < buffer_limit,
-                                                    flow_ == flow::both && !one.to_client.empty()), 0});
-                waits.push_back({one.server, events(one.to_client.size() < buffer_limit,
-                                                    flow_ != flow::none && !one.to_server.empty()), 0});
+                waits.push_back(
+                    {one.client,
+                     events(one.to_server.size() < buffer_limit, flow_ == flow::both && !one.to_client.empty()), 0});
+                waits.push_back(
+                    {one.server,
+                     events(one.to_client.size() < buffer_limit, flow_ != flow::none && !one.to_server.empty()), 0});
                 order.push_back(&one);
             }
         }

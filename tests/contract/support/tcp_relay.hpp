@@ -1,5 +1,5 @@
-// A TCP stage between a client and a server, on a thread of its own: connections can be refused, cut, frozen in one or both
-// directions, and counted, without touching either end.
+// A TCP stage between a client and a server, on a thread of its own: connections can be refused, cut, frozen in one or
+// both directions, and counted, without touching either end.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,9 @@ namespace pvc::contract {
 class tcp_relay {
 public:
     enum class flow : std::uint8_t {
-        both,        // passes on
-        to_server,   // what the server says waits
-        none,        // connections stay and are accepted, nothing passes
+        both,       // passes on
+        to_server,  // what the server says waits
+        none,       // connections stay and are accepted, nothing passes
     };
 
     enum class family : std::uint8_t { ipv4, ipv6 };
@@ -32,8 +32,8 @@ public:
     [[nodiscard]] std::uint64_t accepted() const { return accepted_; }
 
     void set_flow(flow wanted);
-    // From the moment a request of this kind passes (ZooKeeper's number of it: create 1, delete 2), answers wait: the flow
-    // becomes to_server. -1 = never.
+    // From the moment a request of this kind passes (ZooKeeper's number of it: create 1, delete 2), answers wait: the
+    // flow becomes to_server. -1 = never.
     void hold_from(std::int32_t request_type);
     // Nobody listens; what is connected breaks.
     void refuse();
@@ -49,8 +49,8 @@ private:
         int server = -1;
         std::string to_server;
         std::string to_client;
-        std::string unparsed;      // of what the client said: the beginning of a packet
-        bool is_greeted = false;   // the first packet is the connect request, which has no type
+        std::string unparsed;     // of what the client said: the beginning of a packet
+        bool is_greeted = false;  // the first packet is the connect request, which has no type
         bool is_over = false;
     };
     void run();

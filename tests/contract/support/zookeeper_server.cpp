@@ -73,11 +73,10 @@ zookeeper_server::zookeeper_server() : port_(free_port()) {
     folder_ = fs::temp_directory_path() / (folder_stem + std::to_string(getpid()));
     fs::remove_all(folder_);
     fs::create_directories(fs::path(folder_) / "data");
-    std::ofstream(folder_ + "/log4j.properties")
-        << "log4j.rootLogger=INFO, A\n"
-           "log4j.appender.A=org.apache.log4j.ConsoleAppender\n"
-           "log4j.appender.A.layout=org.apache.log4j.PatternLayout\n"
-           "log4j.appender.A.layout.ConversionPattern=%d %p %m%n\n";
+    std::ofstream(folder_ + "/log4j.properties") << "log4j.rootLogger=INFO, A\n"
+                                                    "log4j.appender.A=org.apache.log4j.ConsoleAppender\n"
+                                                    "log4j.appender.A.layout=org.apache.log4j.PatternLayout\n"
+                                                    "log4j.appender.A.layout.ConversionPattern=%d %p %m%n\n";
     std::ofstream(folder_ + "/zoo.cfg") << "dataDir=" << folder_ << "/data\n"
                                         << "clientPort=" << port_ << "\n"
                                         << "clientPortAddress=127.0.0.1\n"

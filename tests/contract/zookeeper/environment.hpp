@@ -1,5 +1,5 @@
-// Where the ZooKeeper contract suite runs: against the ensemble in memory on the simulated loop, or with the real adapter on
-// the real loop against a real server. The same cases, the same words.
+// Where the ZooKeeper contract suite runs: against the ensemble in memory on the simulated loop, or with the real
+// adapter on the real loop against a real server. The same cases, the same words.
 #pragma once
 
 #include "pvcnoded/async/task_group.hpp"
@@ -76,7 +76,8 @@ public:
     virtual awaitable<void> start_server() = 0;
     virtual void freeze_server() = 0;
     virtual void thaw_server() = 0;
-    // Somebody with the right to do so ends the session; our client hears of it when it next connects, which it must at once.
+    // Somebody with the right to do so ends the session; our client hears of it when it next connects, which it must at
+    // once.
     virtual awaitable<void> expire(std::int64_t session) = 0;
 
     // --- the way there ---

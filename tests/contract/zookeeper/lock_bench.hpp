@@ -2,6 +2,7 @@
 #pragma once
 
 #include "contract/zookeeper/suite.hpp"
+#include "pvcnoded/model/lock_name.hpp"
 #include "pvcnoded/zookeeper/lock.hpp"
 #include "pvcnoded/zookeeper/watch_set.hpp"
 
@@ -11,6 +12,7 @@
 
 namespace pvc::contract {
 
+using model::lock_kind;
 using zookeeper::held_lock;
 using zookeeper::lock_request;
 using zookeeper::lock_service;
@@ -58,6 +60,43 @@ protected:
             group.cancel();
         });
     }
+};
+
+class zookeeper_locks : public zookeeper_node_contract {
+protected:
+    lock_request request(std::string path, lock_kind kind, duration limit) {
+        lock_request out;
+        out.path = std::move(path);
+        out.kind = kind;
+        out.deadline = in(limit);
+        out.task = "test";
+        out.reason = "contract";
+        return out;
+    }
+    // Takes the lock, gives it back at once.
+    awaitable<result<void>> touch(node_session& session, std::string path, lock_kind kind, duration limit) {
+        auto what = request(std::move(path), kind, limit);
+        auto nothing = [](held_lock&) -> awaitable<result<void>> { co_return result<void>(); };
+        auto outcome = co_await session.locks.with_lock(std::move(what), nothing);
+        co_return outcome;
+    }
+    // The contenders on a key, as somebody else sees them.
+    awaitable<std::vector<std::string>> contenders(std::string path) {
+        auto names = co_await other().children(path);
+        std::erase_if(names, [](const std::string& name) { return !model::parse_lock_child(name); });
+        co_return names;
+    }
+    awaitable<bool> contenders_become(std::string path, std::size_t count, duration limit = 20s) {
+        const time_point end = in(limit);
+        for (;;) {
+            auto names = co_await contenders(path);
+            if (names.size() == count || env().clock().now() >= end) {
+                co_return names.size() == count;
+            }
+        }
+    }
+    // What a deadline may be missed by on a loaded machine; nothing in simulated time.
+    duration slack() { return env().is_simulated() ? 0s : 2s; }
 };
 
 }  // namespace pvc::contract

@@ -15,8 +15,8 @@ using sim::memory_connector;
 using sim::memory_ensemble;
 using sim::sim_loop;
 
-// Somebody else with the lock recipe of kazoo 2.8.0, its reader's mistake included: it takes the last write contender of
-// all for its predecessor (zookeeper-schema.md 4.3).
+// Somebody else with the lock recipe of kazoo 2.8.0, its reader's mistake included: it takes the last write contender
+// of all for its predecessor (zookeeper-schema.md 4.3).
 class memory_peer final : public peer {
 public:
     memory_peer(sim_loop& loop, memory_ensemble& ensemble, std::string chroot)

@@ -200,8 +200,8 @@ public:
     awaitable<std::optional<std::string>> acquire(std::string name, std::string kind, std::string path,
                                                   duration limit) override {
         const double seconds = std::chrono::duration<double>(limit).count();
-        auto got = co_await process_.ask(
-            clock_, "acquire", words(std::move(name), std::move(kind), full(path), std::to_string(seconds)));
+        auto got = co_await process_.ask(clock_, "acquire",
+                                         words(std::move(name), std::move(kind), full(path), std::to_string(seconds)));
         co_return got.values.empty() ? std::nullopt : std::optional(got.values.front().substr(chroot_.size()));
     }
     awaitable<void> release(std::string name) override {

@@ -113,14 +113,14 @@ inline std::string instance_name(const ::testing::TestParamInfo<std::string>& in
 }
 
 // Every suite runs against the ensemble in memory and against a real server, with and without a chroot.
-#define PVC_INSTANTIATE_EVERYWHERE(suite)                                                                          \
-    INSTANTIATE_TEST_SUITE_P(memory, suite, ::testing::Values("memory", "memory_chroot"), instance_name);          \
+#define PVC_INSTANTIATE_EVERYWHERE(suite)                                                                 \
+    INSTANTIATE_TEST_SUITE_P(memory, suite, ::testing::Values("memory", "memory_chroot"), instance_name); \
     INSTANTIATE_TEST_SUITE_P(real, suite, ::testing::Values("real", "real_chroot"), instance_name)
-#define PVC_INSTANTIATE_REAL_WITHOUT_CHROOT(suite)                                                                 \
-    INSTANTIATE_TEST_SUITE_P(memory, suite, ::testing::Values("memory", "memory_chroot"), instance_name);          \
+#define PVC_INSTANTIATE_REAL_WITHOUT_CHROOT(suite)                                                        \
+    INSTANTIATE_TEST_SUITE_P(memory, suite, ::testing::Values("memory", "memory_chroot"), instance_name); \
     INSTANTIATE_TEST_SUITE_P(real, suite, ::testing::Values("real"), instance_name)
-#define PVC_INSTANTIATE_WITHOUT_CHROOT(suite)                                                      \
-    INSTANTIATE_TEST_SUITE_P(memory, suite, ::testing::Values("memory"), instance_name);           \
+#define PVC_INSTANTIATE_WITHOUT_CHROOT(suite)                                            \
+    INSTANTIATE_TEST_SUITE_P(memory, suite, ::testing::Values("memory"), instance_name); \
     INSTANTIATE_TEST_SUITE_P(real, suite, ::testing::Values("real"), instance_name)
 
 }  // namespace pvc::contract

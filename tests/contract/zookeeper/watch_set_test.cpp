@@ -314,8 +314,8 @@ TEST_P(zookeeper_watch_set, settle_has_a_deadline) {
 
 PVC_INSTANTIATE_EVERYWHERE(zookeeper_watch_set);
 
-// runtime-design.md 2.5, watch budget: 10 000 definitions, the server restarted; reconnected within the session, and every
-// later change is seen.
+// runtime-design.md 2.5, watch budget: 10 000 definitions, the server restarted; reconnected within the session, and
+// every later change is seen.
 class zookeeper_watch_budget : public zookeeper_node_contract {};
 
 TEST_P(zookeeper_watch_budget, ten_thousand_watches_and_a_server_restart) {

@@ -178,7 +178,8 @@ TEST_P(zookeeper_watches, own_changes_fire_too) {
 
 TEST_P(zookeeper_watches, after_a_reconnect_every_missed_change_is_told_and_the_rest_still_watched) {
     with_client([&](client& zk) -> awaitable<void> {
-        for (const std::string path : {"/changed", "/deleted", "/reborn", "/parent/x", "/parent_gone", "/quiet", "/still/x"}) {
+        for (const std::string path :
+             {"/changed", "/deleted", "/reborn", "/parent/x", "/parent_gone", "/quiet", "/still/x"}) {
             co_await other().put(path, "1");
         }
         for (const std::string path : {"/changed", "/deleted", "/reborn", "/quiet"}) {

@@ -1,6 +1,6 @@
-// Locks under random trouble: three nodes contend for one key, in every kind, while their connections break, fall silent,
-// lag, their processes stand still and their sessions expire. Whatever happens: a guarded write is committed by a rightful
-// holder only, and in the end nothing is left behind. A failing seed is replayed with PVC_SEED=<seed>;
+// Locks under random trouble: three nodes contend for one key, in every kind, while their connections break, fall
+// silent, lag, their processes stand still and their sessions expire. Whatever happens: a guarded write is committed by
+// a rightful holder only, and in the end nothing is left behind. A failing seed is replayed with PVC_SEED=<seed>;
 // PVC_SEEDS=<count> runs more of them.
 #include "pvcnoded/model/lock_name.hpp"
 #include "pvcnoded/zookeeper/lock.hpp"
@@ -124,7 +124,8 @@ private:
         for (std::uint64_t life = 0; !stopping_; ++life) {
             auto zk = nodes_[number]->open({{{"zk1", 2181}}, "", 4s});
             zookeeper::watch_set watches(*zk, loop_.clock());
-            auto random = random_source(seed_).split("node " + std::to_string(number) + " life " + std::to_string(life));
+            auto random =
+                random_source(seed_).split("node " + std::to_string(number) + " life " + std::to_string(life));
             zookeeper::lock_service locks(*zk, watches, loop_.clock(), random.split("guids"),
                                           "hv" + std::to_string(number), 1, log_);
             co_await async::with_task_group("session", [&](task_group& session) -> awaitable<void> {
@@ -227,12 +228,13 @@ private:
 
 TEST(zookeeper_lock_soak, random_trouble) {
     const auto number = [](const char* name, std::uint64_t fallback) {
-        const char* text = std::getenv(name);
+        const char* text = std::getenv(name);  // tidy-allow(environment): how a failing seed is replayed
         return text == nullptr ? fallback : std::stoull(text);
     };
     const std::uint64_t first = number("PVC_SEED", 0);
     const std::uint64_t count = number("PVC_SEEDS", first == 0 ? 20 : 1);
-    for (std::uint64_t seed = std::max<std::uint64_t>(first, 1); seed < std::max<std::uint64_t>(first, 1) + count; ++seed) {
+    for (std::uint64_t seed = std::max<std::uint64_t>(first, 1); seed < std::max<std::uint64_t>(first, 1) + count;
+         ++seed) {
         SCOPED_TRACE("PVC_SEED=" + std::to_string(seed));
         soak(seed).run();
         if (::testing::Test::HasFailure()) {

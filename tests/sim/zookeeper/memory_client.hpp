@@ -48,8 +48,8 @@ public:
     // Watch events are held back so long, and with them everything that is sent behind them: the order of a connection
     // stays.
     duration watch_delay{};
-    // The server of this link is so far behind the others: reads and watches show an older tree, until `sync`, or until a
-    // write of ours has been answered (a server has done what it answers).
+    // The server of this link is so far behind the others: reads and watches show an older tree, until `sync`, or until
+    // a write of ours has been answered (a server has done what it answers).
     duration lag{};
     // At a loss that the link's own methods do not decide (silence ends in a time-out, the client closes).
     in_flight at_loss = in_flight::lost;
@@ -68,12 +68,12 @@ public:
     // Requests arrive and are executed; answers, pongs and watch events wait until release_answers().
     void hold_answers();
     void release_answers();
-    // SIGSTOP and SIGCONT of the process: what arrives meanwhile waits in the socket, is delivered afterwards and proves
-    // nothing. Up to 2 s nobody notices.
+    // SIGSTOP and SIGCONT of the process: what arrives meanwhile waits in the socket, is delivered afterwards and
+    // proves nothing. Up to 2 s nobody notices.
     void pause();
     void resume();
-    // The machine is gone: nothing that its clients still do reaches anybody, and they hear nothing more. Their sessions
-    // expire in time.
+    // The machine is gone: nothing that its clients still do reaches anybody, and they hear nothing more. Their
+    // sessions expire in time.
     void power_off();
     // The server ends the sessions of all clients of this link.
     void expire_sessions();
@@ -202,9 +202,9 @@ private:
     unsigned failures_ = 0;
     bool is_attempting_ = false;
     bool awaiting_proof_ = false;
-    time_point attempt_at_{};    // the next one, while there is no connection
+    time_point attempt_at_{};  // the next one, while there is no connection
     time_point established_at_{};
-    time_point last_heard_{};    // of this connection
+    time_point last_heard_{};  // of this connection
     time_point last_sent_{};
     boot_time contact_{};
     std::int64_t session_id_ = 0;

@@ -23,7 +23,8 @@ std::size_t size_of(const zookeeper::request& what) {
 
 }  // namespace
 
-// --- the pipe -----------------------------------------------------------------------------------------------------------
+// --- the pipe
+// -----------------------------------------------------------------------------------------------------------
 
 void memory_pipe::push(duration delay, std::function<void()> arrive) {
     time_point due = clock_.now() + delay;
@@ -65,13 +66,16 @@ void memory_pipe::clear() {
     auto dropped = std::exchange(queue_, {});
 }
 
-// --- the connection -----------------------------------------------------------------------------------------------------
+// --- the connection
+// -----------------------------------------------------------------------------------------------------
 
-memory_connection::memory_connection(memory_ensemble& ensemble, std::shared_ptr<memory_link> link, memory_client& client)
+memory_connection::memory_connection(memory_ensemble& ensemble, std::shared_ptr<memory_link> link,
+                                     memory_client& client)
     : ensemble_(&ensemble),
       link_(std::move(link)),
       client_(&client),
-      to_server_(ensemble.clock(), [this] { return ensemble_ == nullptr || ensemble_->is_frozen() || link_->is_silent_; }),
+      to_server_(ensemble.clock(),
+                 [this] { return ensemble_ == nullptr || ensemble_->is_frozen() || link_->is_silent_; }),
       to_client_(ensemble.clock(), [this] { return is_client_deaf(); }),
       pongs_(ensemble.clock(), [this] { return is_client_deaf(); }) {}
 
@@ -86,9 +90,8 @@ void memory_connection::send_hello(std::int64_t session, std::chrono::millisecon
 }
 
 void memory_connection::send_request(std::uint64_t number, request what) {
-    to_server_.push(link_->latency / 2, [self = shared_from_this(), number, what = std::move(what)] {
-        self->on_request(number, what);
-    });
+    to_server_.push(link_->latency / 2,
+                    [self = shared_from_this(), number, what = std::move(what)] { self->on_request(number, what); });
 }
 
 void memory_connection::send_watches(const std::vector<std::string>& data, const std::vector<std::string>& presence,
@@ -188,7 +191,8 @@ void memory_connection::to_client(duration extra, std::function<void(memory_clie
     });
 }
 
-// --- the server's side --------------------------------------------------------------------------------------------------
+// --- the server's side
+// --------------------------------------------------------------------------------------------------
 
 bool memory_connection::touch() {
     auto* session = is_open_ && ensemble_ != nullptr ? ensemble_->find_session(session_) : nullptr;
@@ -220,8 +224,7 @@ void memory_connection::on_hello(std::int64_t session, std::chrono::milliseconds
     found->timeout = agreed;
     ensemble_->touch(*found);
     link_->catch_up(last_zxid);  // a server that is behind what the client has seen refuses it: we are at another one
-    to_client(duration::zero(),
-              [id = session_, agreed](memory_client& client) { client.on_established(id, agreed); });
+    to_client(duration::zero(), [id = session_, agreed](memory_client& client) { client.on_established(id, agreed); });
 }
 
 void memory_connection::on_request(std::uint64_t number, const request& what) {

@@ -1,5 +1,5 @@
-// One connection between a client and the ensemble: two pipes that keep their order, and the server's side of it. Private
-// to the in-memory ensemble.
+// One connection between a client and the ensemble: two pipes that keep their order, and the server's side of it.
+// Private to the in-memory ensemble.
 #pragma once
 
 #include "sim/zookeeper/memory_client.hpp"

@@ -83,9 +83,9 @@ result<std::string> memory_ensemble::create(const std::string& path, const std::
                                             zookeeper::create_mode mode, std::int64_t session) {
     const bool is_ephemeral = mode != zookeeper::create_mode::persistent;
     PVC_ASSERT(!is_ephemeral || has_session(session));
-    PVC_TRY(auto changes, write(session, {{kind::create, path, data, zookeeper::any_version,
-                                           mode == zookeeper::create_mode::ephemeral_sequential,
-                                           is_ephemeral ? session : 0}}));
+    PVC_TRY(auto changes,
+            write(session, {{kind::create, path, data, zookeeper::any_version,
+                             mode == zookeeper::create_mode::ephemeral_sequential, is_ephemeral ? session : 0}}));
     return changes.front().path;
 }
 
@@ -130,7 +130,8 @@ void memory_ensemble::remove_tree(const std::string& path) {
     }
 }
 
-// --- sessions ---------------------------------------------------------------------------------------------------------
+// --- sessions
+// ---------------------------------------------------------------------------------------------------------
 
 std::int64_t memory_ensemble::open_session(std::optional<duration> timeout) {
     return add_session(timeout).id;
@@ -211,7 +212,8 @@ std::vector<std::int64_t> memory_ensemble::sessions() const {
     return out;
 }
 
-// --- faults -----------------------------------------------------------------------------------------------------------
+// --- faults
+// -----------------------------------------------------------------------------------------------------------
 
 void memory_ensemble::stop() {
     is_up_ = false;
@@ -247,7 +249,8 @@ void memory_ensemble::thaw() {
     }
 }
 
-// --- writes and what they leave behind --------------------------------------------------------------------------------
+// --- writes and what they leave behind
+// --------------------------------------------------------------------------------
 
 result<std::vector<tree_change>> memory_ensemble::write(std::int64_t by, std::vector<tree_write> writes) {
     for (memory_link* link : links_) {

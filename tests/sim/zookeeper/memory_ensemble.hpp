@@ -1,10 +1,10 @@
 // A ZooKeeper ensemble in memory, for tests and the simulated world: one tree, sessions that expire on the given clock,
-// connections with latency and faults. Clients reach it through a memory_connector (memory_client.hpp); a test body acts
-// on the tree directly and at once, as somebody else's session or as none.
+// connections with latency and faults. Clients reach it through a memory_connector (memory_client.hpp); a test body
+// acts on the tree directly and at once, as somebody else's session or as none.
 //
-// Everything is deterministic. Loop thread only. What a real server does and the contract suite checks against one holds
-// here too (runtime-design.md 2.3, 2.4); what differs: one tree for all servers (a server that lags is a property of the
-// link, see memory_link), zxids without an epoch, sessions expire to the nanosecond instead of at the next tick.
+// Everything is deterministic. Loop thread only. What a real server does and the contract suite checks against one
+// holds here too (runtime-design.md 2.3, 2.4); what differs: one tree for all servers (a server that lags is a property
+// of the link, see memory_link), zxids without an epoch, sessions expire to the nanosecond instead of at the next tick.
 #pragma once
 
 #include "pvcnoded/async/timers.hpp"
@@ -91,17 +91,19 @@ public:
     // A session of the test's own, for ephemeral nodes. Without a timeout it lives until it is closed or expired.
     std::int64_t open_session(std::optional<duration> timeout = std::nullopt);
     void close_session(std::int64_t id);
-    // The server's word that it is over: ephemerals go, its connection drops, its client hears of it when it reconnects.
+    // The server's word that it is over: ephemerals go, its connection drops, its client hears of it when it
+    // reconnects.
     void expire_session(std::int64_t id);
     [[nodiscard]] bool has_session(std::int64_t id) const { return sessions_.contains(id); }
     [[nodiscard]] std::vector<std::int64_t> sessions() const;
 
     // --- faults of all servers at once ---
-    // Down: connections drop, new ones are refused; nothing expires. After start() every session has its full time again.
+    // Down: connections drop, new ones are refused; nothing expires. After start() every session has its full time
+    // again.
     void stop();
     void start();
-    // As SIGSTOP: connections are accepted and nothing is answered; what was sent meanwhile is done after thaw(), and what
-    // should have expired meanwhile expires first.
+    // As SIGSTOP: connections are accepted and nothing is answered; what was sent meanwhile is done after thaw(), and
+    // what should have expired meanwhile expires first.
     void freeze();
     void thaw();
     [[nodiscard]] bool is_up() const { return is_up_; }
@@ -143,8 +145,8 @@ private:
     void end_session(std::int64_t id, recorded_kind how);
 
     result<std::vector<tree_change>> write(std::int64_t by, std::vector<tree_write> writes);
-    void record(std::int64_t zxid, std::int64_t by, recorded_kind what, const std::string& path, const std::string& data,
-                bool is_ephemeral);
+    void record(std::int64_t zxid, std::int64_t by, recorded_kind what, const std::string& path,
+                const std::string& data, bool is_ephemeral);
     std::vector<std::shared_ptr<memory_connection>> connections();
 
     async::timers& clock_;

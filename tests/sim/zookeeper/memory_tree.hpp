@@ -1,8 +1,8 @@
 // The data tree of a ZooKeeper server: nodes with their stats, transactions all or nothing. No time, no sessions, no
 // watches; the same code serves the leader and a server that lags behind.
 //
-// As a real server has it: one sequence counter per parent, shared by everything ever created below it; `cversion` counts
-// creations and removals; an ephemeral node has no children; `/zookeeper` is there from the start.
+// As a real server has it: one sequence counter per parent, shared by everything ever created below it; `cversion`
+// counts creations and removals; an ephemeral node has no children; `/zookeeper` is there from the start.
 #pragma once
 
 #include "pvcnoded/zookeeper/types.hpp"
@@ -71,7 +71,7 @@ private:
     struct undo_step {
         zookeeper::operation::kind what = zookeeper::operation::kind::check;
         std::string path;
-        node was;                        // set, remove
+        node was;                       // set, remove
         std::int64_t parent_pzxid = 0;  // create, remove
     };
     node* find_mutable(std::string_view path);

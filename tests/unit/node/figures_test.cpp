@@ -144,8 +144,9 @@ TEST_F(figures_test, every_own_key_deleted_comes_back) {
     auto& hv1 = add_running();
     loop.run_for(6s);
     auto expected = ensemble.dump();
-    for (const auto* name : {"keepalive", "daemonstate", "routerstate", "selfreset", "memtotal", "cpuload", "daemonmode",
-                             "staticdata", "ipmipassword", "activeschema", "latestschema", "domainscount"}) {
+    for (const auto* name :
+         {"keepalive", "daemonstate", "routerstate", "selfreset", "memtotal", "cpuload", "daemonmode", "staticdata",
+          "ipmipassword", "activeschema", "latestschema", "domainscount"}) {
         const std::string path = std::string("/nodes/hv1/") + name;
         ensemble.remove_tree(path);
         loop.run_for(12s);

@@ -1,32 +1,12 @@
 // The heartbeat and the node's figures: node-lifecycle.md 6 and B.3, zookeeper-schema.md 3.2.
 #include "unit/node/node_fixture.hpp"
 
-#include <set>
-
 namespace pvc::node {
 namespace {
 
 class keepalive_test : public node_test {
 protected:
     keepalive_test() { sim::initialise(ensemble, 10); }
-
-    // Calls `act` right before a request of the node reaches the server, once, when `picks` says so.
-    void before_request(sim_node& node, std::function<bool(const zookeeper::request&)> picks, std::function<void()> act,
-                        sim::verdict what = sim::verdict::answer) {
-        node.connector.link().on_request = [picks = std::move(picks), act = std::move(act), what,
-                                            done = false](const zookeeper::request& request) mutable {
-            if (done || !picks(request)) {
-                return sim::verdict::answer;
-            }
-            done = true;
-            act();
-            return what;
-        };
-    }
-    static bool writes(const zookeeper::request& request, std::string_view path) {
-        return std::ranges::any_of(request.operations, [&](const auto& one) { return one.path == path; });
-    }
-    static bool is_figures(const zookeeper::request& request) { return writes(request, "/nodes/hv1/memtotal"); }
 };
 
 TEST_F(keepalive_test, the_cadence_is_exact) {

@@ -26,9 +26,6 @@ protected:
         return static_cast<std::size_t>(std::ranges::count_if(
             lines, [text](const std::string& line) { return line.find(text) != std::string::npos; }));
     }
-    static std::size_t lines_in(const std::string& text) {
-        return static_cast<std::size_t>(std::ranges::count(text, '\n'));
-    }
 };
 
 TEST_F(log_shipping_test, zk28_a_flood_is_coalesced_and_capped) {
@@ -152,21 +149,6 @@ TEST_F(log_shipping_test, lines_from_before_the_version_is_known_carry_the_tag_t
     add_running({.zookeeper_logging = true});
     loop.run_for(3s);
     EXPECT_EQ(shipped_with("pvcnoded:   system: pvcnoded starts on hv1"), 1U);
-}
-
-TEST_F(log_shipping_test, what_is_kept_for_shipping_is_bounded_in_bytes_too) {
-    auto& hv1 = add_running({.zookeeper_logging = true, .stdout_logging = false});
-    loop.run_for(3s);
-    ensemble.stop();
-    for (int i = 0; i < 200; ++i) {
-        log_of(hv1).info(std::to_string(i) + ": " + std::string(100UL * 1024, 'x'));
-    }
-    ensemble.start();
-    loop.run_for(20s);
-    log_of(hv1).info("the end");
-    loop.run_for(3s);
-    EXPECT_EQ(shipped_with("the end"), 1U);
-    EXPECT_LE(value(messages).size(), 512UL * 1024);
 }
 
 TEST_F(log_shipping_test, below_version_4_there_are_no_log_keys) {

@@ -1,31 +1,14 @@
-// Sinks and log shipping: config.md 5.6, zookeeper-schema.md 11 and 14.
+// The local sinks of the log: config.md 5.6.
 #include "unit/node/node_fixture.hpp"
-
-#include "pvcnoded/base/text.hpp"
 
 namespace pvc::node {
 namespace {
-
-const std::string messages = "/logs/hv1/messages";
 
 class logging_test : public node_test {
 protected:
     logging_test() { sim::initialise(ensemble, 10); }
 
     static logger& log_of(sim_node& node) { return node.daemon().context().log; }
-    [[nodiscard]] std::vector<std::string> shipped() const {
-        std::vector<std::string> lines;
-        const std::string all = value(messages);
-        for (const auto line : split(all, '\n')) {
-            lines.emplace_back(line);
-        }
-        return lines;
-    }
-    [[nodiscard]] std::size_t shipped_with(std::string_view text) const {
-        const auto lines = shipped();
-        return static_cast<std::size_t>(std::ranges::count_if(
-            lines, [text](const std::string& line) { return line.find(text) != std::string::npos; }));
-    }
     static std::size_t lines_in(const std::string& text) {
         return static_cast<std::size_t>(std::ranges::count(text, '\n'));
     }
@@ -39,19 +22,18 @@ TEST_F(logging_test, prompts_dates_and_colours) {
         std::string journal;
     };
     const wall_time when(1'700'000'000s + 123'456us);
-    for (const auto& [level, prompt, colour, journal] : std::vector<expectation>{
-             {log_level::ok, "ok: ", "\033[92m", "<6>"},
-             {log_level::error, "failed: ", "\033[91m", "<3>"},
-             {log_level::warning, "warning: ", "\033[93m", "<4>"},
-             {log_level::info, "info: ", "\033[94m", "<6>"},
-             {log_level::state, "system: ", "\033[96m", "<5>"},
-             {log_level::tick, "tick: ", "\033[95m", "<6>"},
-             {log_level::debug, "debug: ", "\033[97m", "<7>"}}) {
+    for (const auto& [level, prompt, colour, journal] :
+         std::vector<expectation>{{log_level::ok, "ok: ", "\033[92m", "<6>"},
+                                  {log_level::error, "failed: ", "\033[91m", "<3>"},
+                                  {log_level::warning, "warning: ", "\033[93m", "<4>"},
+                                  {log_level::info, "info: ", "\033[94m", "<6>"},
+                                  {log_level::state, "system: ", "\033[96m", "<5>"},
+                                  {log_level::tick, "tick: ", "\033[95m", "<6>"},
+                                  {log_level::debug, "debug: ", "\033[97m", "<7>"}}) {
         const log_record record{level, when, "hv2", "one\ntwo"};
         const std::string date = date_text(when);
         EXPECT_EQ(format_record(record, {}), prompt + "hv2 - one\n" + prompt + "hv2 - two");
-        EXPECT_EQ(format_record(record, {.dates = true}),
-                  prompt + date + "hv2 - one\n" + prompt + date + "hv2 - two");
+        EXPECT_EQ(format_record(record, {.dates = true}), prompt + date + "hv2 - one\n" + prompt + date + "hv2 - two");
         EXPECT_EQ(format_record({level, when, "", "x"}, {.colours = true}), colour + ">>> \033[0mx");
         EXPECT_EQ(format_record({level, when, "", "x"}, {.journal = true}), journal + prompt + "x");
         EXPECT_EQ(format_shipped({level, when, "", "x"}, {}, 10), date + prompt + "x");
@@ -117,7 +99,8 @@ TEST_F(logging_test, a_sink_that_fails_loses_lines_by_count_and_nobody_else_noti
     // Written lines and counted ones are all that were logged.
     std::size_t counted = 0;
     std::size_t notes = 0;
-    for (auto at = file.find("log lines were lost"); at != std::string::npos; at = file.find("log lines were lost", at + 1)) {
+    for (auto at = file.find("log lines were lost"); at != std::string::npos;
+         at = file.find("log lines were lost", at + 1)) {
         const auto number = file.rfind("warning: ", at) + 9;
         counted += std::stoul(file.substr(number, at - number));
         ++notes;

@@ -1,40 +1,11 @@
-// The primary role and what peers are, do and leave undone: rules C1, C5 and foreign writes, node-lifecycle.md 7.2, B.5.
-#include "unit/node/node_fixture.hpp"
+// The primary role and what peers are, do and leave undone: rules C1, C5 and foreign writes, node-lifecycle.md 7.2,
+// B.5.
+#include "unit/node/role_fixture.hpp"
 
 namespace pvc::node {
 namespace {
 
-const std::string primary_key = "/config/primary_node";
-
-class role_peers_test : public node_test {
-protected:
-    role_peers_test() { sim::initialise(ensemble, 10); }
-
-    // hv1 runs beside hv2 and hv3; who is named primary, and what hv2 says it is.
-    sim_node& stage(const std::string& primary, const std::string& role_of_hv2 = "secondary") {
-        put_peer("hv2", "coordinator", "run", role_of_hv2);
-        put_peer("hv3", "coordinator", "run", "secondary");
-        ensemble.put(primary_key, primary);
-        sim_node& hv1 = add_running();
-        beat(12s);
-        EXPECT_EQ(role_of(hv1), primary == "hv1" || primary == "none" ? "primary" : "secondary");
-        // Just after a tick: the next one is 4.9 s away.
-        const auto beats = times("/nodes/hv1/keepalive").size();
-        run_until([&] { return times("/nodes/hv1/keepalive").size() > beats; }, 6s);
-        loop.run_for(100ms);
-        ensemble.clear_trace();
-        return hv1;
-    }
-    void beat(duration time) { run_with_beats(time, {"hv2", "hv3"}); }
-    double seconds_until(const std::function<bool()>& done, duration limit = 200s) {
-        const auto from = loop.clock().now();
-        while (!done() && loop.clock().now() - from < limit) {
-            beat(50ms);
-        }
-        EXPECT_TRUE(done());
-        return std::chrono::duration<double>(loop.clock().now() - from).count();
-    }
-};
+class role_peers_test : public role_fixture {};
 
 TEST_F(role_peers_test, ac83_c5_a_stopped_or_fenced_name_is_cleared_after_two_intervals) {
     for (const auto* state : {"stop", "fenced"}) {

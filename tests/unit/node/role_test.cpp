@@ -1,41 +1,11 @@
 // The primary role among coordinators, with peers that are played by the test: node-lifecycle.md 7.1, 7.2, B.5. This
 // stage has no networking: a takeover has no steps.
-#include "unit/node/node_fixture.hpp"
+#include "unit/node/role_fixture.hpp"
 
 namespace pvc::node {
 namespace {
 
-const std::string primary_key = "/config/primary_node";
-
-class role_test : public node_test {
-protected:
-    role_test() { sim::initialise(ensemble, 10); }
-
-    // hv1 runs beside hv2 and hv3; who is named primary, and what hv2 says it is.
-    sim_node& stage(const std::string& primary, const std::string& role_of_hv2 = "secondary") {
-        put_peer("hv2", "coordinator", "run", role_of_hv2);
-        put_peer("hv3", "coordinator", "run", "secondary");
-        ensemble.put(primary_key, primary);
-        sim_node& hv1 = add_running();
-        beat(12s);
-        EXPECT_EQ(role_of(hv1), primary == "hv1" || primary == "none" ? "primary" : "secondary");
-        // Just after a tick: the next one is 4.9 s away.
-        const auto beats = times("/nodes/hv1/keepalive").size();
-        run_until([&] { return times("/nodes/hv1/keepalive").size() > beats; }, 6s);
-        loop.run_for(100ms);
-        ensemble.clear_trace();
-        return hv1;
-    }
-    void beat(duration time) { run_with_beats(time, {"hv2", "hv3"}); }
-    double seconds_until(const std::function<bool()>& done, duration limit = 200s) {
-        const auto from = loop.clock().now();
-        while (!done() && loop.clock().now() - from < limit) {
-            beat(50ms);
-        }
-        EXPECT_TRUE(done());
-        return std::chrono::duration<double>(loop.clock().now() - from).count();
-    }
-};
+class role_test : public role_fixture {};
 
 TEST_F(role_test, ac71_named_primary_takes_over_after_half_a_second) {
     auto& hv1 = stage("hv2");
@@ -75,7 +45,8 @@ TEST_F(role_test, ac13_ac76_whoever_writes_first_wins) {
 TEST_F(role_test, ac76_a_version_that_changed_under_the_lock_is_left_alone) {
     auto& hv1 = stage("hv2");
     hv1.connector.link().on_request = [&, done = false](const zookeeper::request& request) mutable {
-        if (!done && request.what == zookeeper::request::kind::commit && request.operations.front().path == primary_key) {
+        if (!done && request.what == zookeeper::request::kind::commit &&
+            request.operations.front().path == primary_key) {
             done = true;
             ignore(ensemble.set(primary_key, "hv3"), "a peer");
         }

@@ -66,8 +66,8 @@ TEST_F(supervisor, config35_ready_after_the_phases_and_a_status_for_each) {
     const auto ready = std::ranges::find_if(all, [](const auto& one) { return one.text.starts_with("READY=1"); });
     ASSERT_NE(ready, all.end());
     EXPECT_EQ(ready->text, "READY=1\nSTATUS=running");
-    EXPECT_TRUE(std::ranges::none_of(ready + 1, all.end(),
-                                     [](const auto& one) { return one.text.starts_with("STATUS=S"); }));
+    EXPECT_TRUE(
+        std::ranges::none_of(ready + 1, all.end(), [](const auto& one) { return one.text.starts_with("STATUS=S"); }));
     EXPECT_EQ(changes("/nodes/hv1/daemonstate").back().data, "run");
     EXPECT_LE(changes("/nodes/hv1/daemonstate").back().when, ready->at);
     // Neither a new session nor an update makes it ready anew.
@@ -146,8 +146,13 @@ TEST_F(supervisor, config38_a_long_interval_does_not_stretch_the_pings) {
 TEST_F(supervisor, a_server_that_answers_late_is_no_stuck_tick) {
     auto& hv1 = add_running({.keepalive_interval = 60});
     loop.run_for(61s);
-    hv1.host.loadavg_text = std::string("9.00 0 0 1/1 1\n");  // something to write
-    hv1.connector.link().write_answer_delay = 55s;
+    auto& link = hv1.connector.link();
+    link.on_request = [&link](const zookeeper::request& request) {
+        const bool is_figures = std::ranges::any_of(
+            request.operations, [](const auto& one) { return one.path == "/nodes/hv1/cpuload"; });
+        link.write_answer_delay = is_figures ? duration(50s) : duration(0s);
+        return sim::verdict::answer;
+    };
     const auto from = loop.clock().now();
     for (int i = 0; i < 10; ++i) {
         hv1.host.loadavg_text = fmt::format("{}.00 0 0 1/1 1\n", i);

@@ -61,10 +61,10 @@ TEST_F(termination, ac19_zk32_a_primary_hands_over_first) {
     EXPECT_LT(stop_time(hv1), 3.0);
     EXPECT_EQ(hv1.exit_status, 0);
     const auto lines = story({"/nodes/hv1/daemonstate", "/config/primary_node", "/nodes/hv1/routerstate"});
-    EXPECT_EQ(lines, (std::vector<std::string>{"set /nodes/hv1/daemonstate = shutdown", "set /config/primary_node = none",
-                                               "set /config/primary_node = hv2",
-                                               "set /nodes/hv1/routerstate = secondary",
-                                               "set /nodes/hv1/daemonstate = stop"}));
+    EXPECT_EQ(lines,
+              (std::vector<std::string>{"set /nodes/hv1/daemonstate = shutdown", "set /config/primary_node = none",
+                                        "set /config/primary_node = hv2", "set /nodes/hv1/routerstate = secondary",
+                                        "set /nodes/hv1/daemonstate = stop"}));
     EXPECT_EQ(value("/nodes/hv1/monitoring_health"), "None");
     loop.run_for(2s);
     EXPECT_EQ(role_of(hv2), "primary");
@@ -78,9 +78,10 @@ TEST_F(termination, ac20_a_primary_without_a_successor_does_not_wait) {
     run_with_beats(45s, {"hv4"});
     ensemble.clear_trace();
     EXPECT_LT(stop_time(hv1), 5.0);
-    EXPECT_EQ(story({"/nodes/hv1/daemonstate", "/config/primary_node", "/nodes/hv1/routerstate"}),
-              (std::vector<std::string>{"set /nodes/hv1/daemonstate = shutdown", "set /config/primary_node = none",
-                                        "set /nodes/hv1/routerstate = secondary", "set /nodes/hv1/daemonstate = stop"}));
+    EXPECT_EQ(
+        story({"/nodes/hv1/daemonstate", "/config/primary_node", "/nodes/hv1/routerstate"}),
+        (std::vector<std::string>{"set /nodes/hv1/daemonstate = shutdown", "set /config/primary_node = none",
+                                  "set /nodes/hv1/routerstate = secondary", "set /nodes/hv1/daemonstate = stop"}));
 }
 
 TEST_F(termination, a_successor_that_never_comes_is_waited_for_60_s) {
@@ -119,6 +120,21 @@ TEST_F(termination, ac22_a_stopping_node_does_not_contend) {
     EXPECT_EQ(value("/config/primary_node"), "hv3");
 }
 
+TEST_F(termination, a_stopping_node_that_is_declared_dead_does_not_come_back) {
+    put_peer("hv2", "coordinator", "run", "secondary");
+    auto& hv1 = add_primary();
+    run_with_beats(12s, {"hv2"});
+    hv1.terminate();
+    run_with_beats(2s, {"hv2"});
+    ensemble.clear_trace();
+    ensemble.put("/nodes/hv1/daemonstate", "dead");
+    run_with_beats(15s, {"hv2"});
+    EXPECT_EQ(times("/nodes/hv1/keepalive").size(), 3U);
+    ensemble.put("/config/primary_node", "hv2");
+    run_with_beats(2s, {"hv2"});
+    EXPECT_EQ(values_written("/nodes/hv1/daemonstate"), (std::vector<std::string>{"dead", "stop"}));
+}
+
 TEST_F(termination, ac23_hup_reopens_the_file_and_nothing_else) {
     auto& hv1 = add_running();
     auto& hv2 = add_running({.name = "hv2", .file_logging = false});
@@ -153,150 +169,6 @@ TEST_F(termination, a_second_request_is_ignored) {
     EXPECT_EQ(hv1.exit_status, 0);
 }
 
-TEST_F(termination, before_the_configuration_is_read) {
-    auto& hv1 = add();
-    hv1.start();
-    hv1.terminate();
-    EXPECT_LT(stop_time(hv1), 1.0);
-    EXPECT_EQ(hv1.exit_status, 0);
-    EXPECT_FALSE(ensemble.exists("/nodes/hv1"));
-    EXPECT_EQ(hv1.notifier.count("READY=1"), 0U);
-}
-
-TEST_F(termination, while_services_are_awaited) {
-    auto& hv1 = add();
-    hv1.services["zookeeper.service"].never_active = true;
-    hv1.start();
-    loop.run_for(2s);
-    EXPECT_LT(stop_time(hv1), 0.5);
-    EXPECT_EQ(hv1.exit_status, 0);
-    EXPECT_EQ(ensemble.counters().connection_attempts, 0U);
-}
-
-TEST_F(termination, while_connecting_and_between_attempts) {
-    for (const auto after : {5s, 16s}) {  // the second falls into the pause of 2 s
-        ensemble.stop();
-        auto& node = add();
-        node.start();
-        loop.run_for(after);
-        EXPECT_LT(stop_time(node), 0.5);
-        EXPECT_EQ(node.exit_status, 0);
-        ensemble.start();
-        nodes.pop_back();
-    }
-}
-
-TEST_F(termination, while_the_cluster_is_not_initialised) {
-    ensemble.remove_tree("/schema");
-    auto& hv1 = add();
-    hv1.start();
-    loop.run_for(30s);
-    ensemble.clear_trace();
-    EXPECT_LT(stop_time(hv1), 0.5);
-    EXPECT_EQ(hv1.exit_status, 0);
-    EXPECT_TRUE(changes("/").empty());
-}
-
-// Every request of a start-up, one after the other, is the one at which the signal comes.
-TEST_F(termination, at_every_request_of_a_start) {
-    bool reached = true;
-    for (int number = 0; reached; ++number) {
-        ASSERT_LT(number, 300);
-        sim::initialise(ensemble, 10);
-        ensemble.put("/config/primary_node", "none");
-        put_peer("hv2", "coordinator", "stop", "secondary");
-        auto& hv1 = add();
-        int count = 0;
-        hv1.connector.link().on_request = [&](const zookeeper::request&) {
-            if (count++ == number) {
-                hv1.terminate();
-            }
-            return sim::verdict::answer;
-        };
-        hv1.start();
-        hv1.run_until_ready(20s);
-        reached = count > number;
-        EXPECT_LT(stop_time(hv1), 1.0) << number;
-        EXPECT_EQ(hv1.exit_status, 0) << number;
-        const auto state = value("/nodes/hv1/daemonstate");
-        EXPECT_TRUE(state == "stop" || state == "<missing>") << number << ": " << state << '\n' << hv1.log();
-        EXPECT_NE(value("/nodes/hv1/routerstate"), "primary") << number;
-        EXPECT_TRUE(lock_children("/schema/version").empty()) << number;
-        EXPECT_TRUE(hv1.complaints.empty()) << number;
-        hv1.connector.link().on_request = nullptr;
-        nodes.pop_back();
-        ensemble.remove_tree("/nodes");
-    }
-}
-
-// The same for a takeover, a hand-over and a hot update.
-TEST_F(termination, at_every_request_of_a_role_change_and_of_an_update) {
-    for (const std::string what : {"takeover", "relinquish", "update"}) {
-        bool reached = true;
-        for (int number = 0; reached; ++number) {
-            ASSERT_LT(number, 400);
-            sim::initialise(ensemble, 10);
-            ensemble.put("/config/primary_node", what == "takeover" ? "hv2" : "none");
-            put_peer("hv2", "coordinator", "run", "secondary");
-            auto& hv1 = add();
-            hv1.start();
-            ASSERT_TRUE(hv1.run_until_ready());
-            run_with_beats(7s, {"hv2"});
-            int count = 0;
-            hv1.connector.link().on_request = [&](const zookeeper::request&) {
-                if (count++ == number) {
-                    hv1.terminate();
-                    ensemble.put("/nodes/hv2/daemonstate", "stop");  // nobody to wait for
-                }
-                return sim::verdict::answer;
-            };
-            if (what == "update") {
-                ensemble.put("/schema/version", "11");
-            } else {
-                ensemble.put("/config/primary_node", what == "takeover" ? "hv1" : "hv2");
-            }
-            loop.run_for(3s);
-            reached = count > number;
-            EXPECT_LT(stop_time(hv1), 5.0) << what << number;
-            EXPECT_EQ(hv1.exit_status, 0) << what << number;
-            EXPECT_EQ(state_of(hv1), "stop") << what << number << '\n' << hv1.log();
-            EXPECT_EQ(role_of(hv1), "secondary") << what << number << '\n' << hv1.log();
-            EXPECT_TRUE(lock_children("/schema/version").empty()) << what << number;
-            EXPECT_TRUE(lock_children("/config/primary_node").empty()) << what << number;
-            hv1.connector.link().on_request = nullptr;
-            nodes.pop_back();
-            ensemble.remove_tree("/nodes");
-        }
-    }
-}
-
-TEST_F(termination, without_zookeeper_it_is_bounded) {
-    for (const bool lost : {false, true}) {
-        auto& hv1 = add_primary();
-        loop.run_for(7s);
-        hv1.connector.link().cut();
-        loop.run_for(lost ? duration(30s) : duration(1s));
-        EXPECT_LT(stop_time(hv1), 10.0);
-        EXPECT_EQ(hv1.exit_status, 0);
-        EXPECT_EQ(state_of(hv1), "run");  // nobody could be told
-        hv1.connector.link().mend();
-        nodes.pop_back();
-        ensemble.remove_tree("/nodes");
-        ensemble.put("/config/primary_node", "none");
-    }
-}
-
-TEST_F(termination, every_request_without_an_answer_is_bounded) {
-    put_peer("hv2", "coordinator", "run", "secondary");
-    auto& hv1 = add_primary();
-    run_with_beats(12s, {"hv2"});
-    hv1.connector.link().answer_delay = 4s;
-    hv1.terminate();
-    run_with_beats(115s, {"hv2"});
-    EXPECT_EQ(hv1.exit_status, 0);
-    EXPECT_EQ(state_of(hv1), "stop");
-}
-
 TEST_F(termination, a_deleted_record_does_not_keep_the_role) {
     put_peer("hv2", "coordinator", "stop", "secondary");
     auto& hv1 = add_primary();
@@ -320,19 +192,6 @@ TEST_F(termination, a_version_that_is_too_new_ends_a_running_node_in_order_with_
     EXPECT_EQ(role_of(hv1), "secondary");
     EXPECT_EQ(value("/config/primary_node"), "none");
     EXPECT_EQ(value("/schema/version"), "16");
-}
-
-TEST_F(termination, right_after_a_new_session_the_role_is_handed_over_too) {
-    put_peer("hv2", "coordinator", "stop", "secondary");
-    auto& hv1 = add_primary();
-    loop.run_for(7s);
-    hv1.connector.link().expire_sessions();
-    hv1.connector.link().answer_delay = 200ms;
-    ASSERT_TRUE(run_until([&] { return hv1.logged("in a new session"); }, 10s));
-    EXPECT_LT(stop_time(hv1), 10.0);
-    EXPECT_EQ(role_of(hv1), "secondary");
-    EXPECT_EQ(value("/config/primary_node"), "none");
-    EXPECT_EQ(state_of(hv1), "stop");
 }
 
 }  // namespace

@@ -237,7 +237,8 @@ TEST_F(zookeeper_client, a_cancelled_waiter_leaves_the_answer_to_nobody) {
 }
 
 TEST(zookeeper_text, servers_and_states) {
-    EXPECT_EQ(servers_text({{"hv1", 2181}, {"10.0.0.2", 2182}, {"fd00::3", 2181}}), "hv1:2181, 10.0.0.2:2182, [fd00::3]:2181");
+    EXPECT_EQ(servers_text({{"hv1", 2181}, {"10.0.0.2", 2182}, {"fd00::3", 2181}}),
+              "hv1:2181, 10.0.0.2:2182, [fd00::3]:2181");
     EXPECT_EQ(servers_text({}), "");
     EXPECT_EQ(to_text(link::connecting), "connecting");
     EXPECT_EQ(to_text(link::connected), "connected");
