@@ -111,7 +111,8 @@ async::awaitable<void> follow_signals(async::signal_source& signals, node::daemo
 int run() {
     random_source random(seed());
     async::real_loop loop;
-    async::thread_offload pool(loop.context());
+    // A log disk or a pipe that hangs must not make the exit hang: half a second, then its thread is left behind.
+    async::thread_offload pool(loop.context(), {.farewell = std::chrono::milliseconds(500)});
     async::posix_process processes(loop.context(), loop.clock());
     async::signal_source signals(loop.context());
     services::systemctl manager(processes);

@@ -246,53 +246,75 @@ async::awaitable<void> coordinator::run() {
     });
 }
 
-async::awaitable<void> coordinator::hand_over() {
-    node_context& node = session_.node;
-    if (node.role != model::router_state::primary) {
-        // The stop may have cut a takeover short after its write was sent.
-        auto own = co_await session_.zk.get(session_.limit(), session_.own("/routerstate"));
-        if (!own || model::parse_router_state(own->data) != model::router_state::primary) {
+// Whether own routerstate says that this node is primary, whatever we believe: the stop may have cut a takeover short
+// after its write was sent.
+async::awaitable<bool> coordinator::holds_role() {
+    if (session_.node.role == model::router_state::primary) {
+        co_return true;
+    }
+    auto own = co_await session_.zk.get(session_.limit(), session_.own("/routerstate"));
+    const bool holds = own && model::parse_router_state(own->data) == model::router_state::primary;
+    if (holds) {
+        session_.node.role = model::router_state::primary;
+    }
+    co_return holds;
+}
+
+// A claim that was not acted on yet counts too: the key must not name a node that is going.
+async::awaitable<void> coordinator::vacate_primary() {
+    auto stored = co_await session_.zk.get(session_.limit(), primary_key);
+    if (!stored || model::parse_primary_node(stored->data) != session_.node.self()) {
+        co_return;
+    }
+    zookeeper::transaction vacate;
+    vacate.set(primary_key, "none", stored->stat.version);
+    auto done = co_await session_.zk.commit(session_.limit(), std::move(vacate));
+    if (!done) {
+        session_.node.log.warning("giving up the primary role: " + done.error().text());
+    }
+}
+
+async::awaitable<void> coordinator::wait_for_successor() {
+    auto& clock = session_.node.clock();
+    const time_point limit = clock.now() + hand_over_limit;
+    async::wakeup changed;
+    auto primary = session_.watches.add(primary_key, zookeeper::watch_kind::data, changed);
+    while (session_.zk.is_connected()) {
+        const auto holder = primary->known() ? model::parse_primary_node(primary->data()) : std::nullopt;
+        if (holder && *holder != session_.node.self()) {
             co_return;
         }
-        node.role = model::router_state::primary;
+        const bool notified = co_await changed.wait_until(clock, limit, "a successor for the primary role");
+        if (!notified) {
+            session_.node.log.warning(
+                "no other coordinator took the primary role within 60 s, giving it up all the same");
+            co_return;
+        }
     }
-    auto& clock = node.clock();
+}
+
+async::awaitable<void> coordinator::hand_over() {
+    if (session_.node.mode != model::daemon_mode::coordinator) {
+        co_return;
+    }
     const time_point peers_limit = session_.limit();
     while (!peers_.known()) {
-        const bool notified = co_await changed_.wait_until(clock, peers_limit, "the list of nodes");
+        const bool notified = co_await changed_.wait_until(session_.node.clock(), peers_limit, "the list of nodes");
         if (!notified) {
             break;
         }
     }
-    const time_point limit = clock.now() + hand_over_limit;
+    const bool is_primary = co_await holds_role();
     if (peers_.count() > 0) {
-        auto stored = co_await session_.zk.get(session_.limit(), primary_key);
-        const bool is_ours = stored && model::parse_primary_node(stored->data) == node.self();
-        if (is_ours) {
-            zookeeper::transaction vacate;
-            vacate.set(primary_key, "none", stored->stat.version);
-            auto done = co_await session_.zk.commit(session_.limit(), std::move(vacate));
-            if (!done) {
-                node.log.warning("giving up the primary role: " + done.error().text());
-            }
-        }
-        const bool expected = policy::is_successor_expected(view());
-        async::wakeup changed;
-        auto primary = session_.watches.add(primary_key, zookeeper::watch_kind::data, changed);
-        while (expected && session_.zk.is_connected()) {
-            const auto holder = primary->known() ? model::parse_primary_node(primary->data()) : std::nullopt;
-            if (holder && *holder != node.self()) {
-                break;
-            }
-            const bool notified = co_await changed.wait_until(clock, limit, "a successor for the primary role");
-            if (!notified) {
-                node.log.warning("no other coordinator took the primary role within 60 s, giving it up all the same");
-                break;
-            }
+        co_await vacate_primary();
+        if (is_primary && policy::is_successor_expected(view())) {
+            co_await wait_for_successor();
         }
     }
-    const bool given_up = co_await change_role(model::router_state::secondary, "the daemon is stopping");
-    ignore(result<bool>(given_up), "logged by change_role");
+    if (is_primary) {
+        const bool given_up = co_await change_role(model::router_state::secondary, "the daemon is stopping");
+        ignore(result<bool>(given_up), "logged by change_role");
+    }
 }
 
 }  // namespace pvc::node

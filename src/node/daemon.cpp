@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr duration start_again_after = 2s;
-constexpr duration last_log_lines = 2s;
+constexpr duration last_log_lines = 1s;
 constexpr duration last_shipped_lines = 5s;
 constexpr duration isolation_check = 1s;
 

@@ -32,7 +32,7 @@ public:
     [[nodiscard]] policy::coordinator_view view() const;
 
     // Termination step 4: gives the role to a successor if there is one, else just up. Bounded by 60 s and the steps'
-    // own limits. No-op unless primary.
+    // own limits. Without the role it only withdraws a claim.
     async::awaitable<void> hand_over();
 
 private:
@@ -42,6 +42,9 @@ private:
     // Compare-and-set of own routerstate from what was read last. True if it holds now.
     async::awaitable<bool> change_role(model::router_state to, std::string_view why);
     async::awaitable<void> align_stored_role();
+    async::awaitable<bool> holds_role();
+    async::awaitable<void> vacate_primary();
+    async::awaitable<void> wait_for_successor();
     // False as long as the watch still shows what stood there before our own last write.
     [[nodiscard]] bool is_stored_role_current() const;
 

@@ -77,7 +77,6 @@ TEST_F(keepalive_test, ac35_somebody_who_keeps_writing_dead_is_answered_and_not_
     auto& hv1 = add_running();
     loop.run_for(7s);
     const auto from = loop.clock().now();
-    ensemble.observe([&](const recorded_change&) {});
     for (int i = 0; i < 100; ++i) {
         ensemble.put("/nodes/hv1/daemonstate", "dead");
         loop.run_for(100ms);

@@ -148,8 +148,8 @@ TEST_F(supervisor, a_server_that_answers_late_is_no_stuck_tick) {
     loop.run_for(61s);
     auto& link = hv1.connector.link();
     link.on_request = [&link](const zookeeper::request& request) {
-        const bool is_figures = std::ranges::any_of(
-            request.operations, [](const auto& one) { return one.path == "/nodes/hv1/cpuload"; });
+        const bool is_figures =
+            std::ranges::any_of(request.operations, [](const auto& one) { return one.path == "/nodes/hv1/cpuload"; });
         link.write_answer_delay = is_figures ? duration(50s) : duration(0s);
         return sim::verdict::answer;
     };
