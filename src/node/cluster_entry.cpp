@@ -133,9 +133,9 @@ async::awaitable<void> daemon::objects_and_run(session& s, keepalive& beat, coor
 async::awaitable<std::optional<daemon::verdict>> daemon::serve(session& s, keepalive& beat, coordinator& roles) {
     schema_watch schema(s);
     result<int> change = 0;
-    beat.after_heartbeat = [this, &roles]() -> async::awaitable<void> {
+    beat.after_heartbeat = [this, &roles](time_point until) -> async::awaitable<void> {
         if (context_.mode == model::daemon_mode::coordinator) {
-            co_await roles.others().read_heartbeats();
+            co_await roles.others().read_heartbeats(until);
         }
     };
     beat.after_tick = [&roles] { roles.tick(); };

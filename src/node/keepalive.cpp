@@ -390,7 +390,7 @@ async::awaitable<void> keepalive::tick() {
         log_tick(started, clock.now() - start);
     }
     if (acknowledged && after_heartbeat) {
-        co_await after_heartbeat();
+        co_await after_heartbeat(start + interval);
     }
     if (after_tick) {
         after_tick();

@@ -72,16 +72,16 @@ async::awaitable<void> peers::run() {
     }
 }
 
-async::awaitable<void> peers::read_heartbeats() {
+async::awaitable<void> peers::read_heartbeats(time_point until) {
     follow_states();
     co_await async::with_task_group("heartbeats", [&](async::task_group& group) -> async::awaitable<void> {
         for (const auto& entry : peers_) {
             const std::string name = entry.first;
-            group.spawn(name, [this, name]() -> async::awaitable<void> {
+            group.spawn(name, [this, name, until]() -> async::awaitable<void> {
                 auto& clock = session_.node.clock();
                 const time_point sent = clock.now();
-                auto stat =
-                    co_await session_.zk.exists(sent + policy::peer_read_limit, model::node_path(name, "/keepalive"));
+                auto stat = co_await session_.zk.exists(std::min(sent + policy::peer_read_limit, until),
+                                                        model::node_path(name, "/keepalive"));
                 const auto found = peers_.find(name);
                 if (found == peers_.end() || (!stat && stat.error().code() != errc::not_found)) {
                     co_return;

@@ -1,6 +1,6 @@
 // The simulated execution context and clock: one thread, no real time, ready work in order or shuffled by a seed.
-// Loop: run ready work until none is left, then jump to the earliest deadline. Nothing ready and no deadline while tasks
-// exist is a deadlock. Specification: runtime-design.md 8.1 (options B and C together).
+// Loop: run ready work until none is left, then jump to the earliest deadline. Nothing ready and no deadline while
+// tasks exist is a deadlock. Specification: runtime-design.md 8.1 (options B and C together).
 #pragma once
 
 #include "pvcnoded/async/task_group.hpp"
@@ -67,9 +67,7 @@ public:
         friend bool operator==(const executor_type& a, const executor_type& b) noexcept {
             return a.owner_ == b.owner_ && a.tag_ == b.tag_;
         }
-        friend bool operator!=(const executor_type& a, const executor_type& b) noexcept {
-            return !(a == b);
-        }
+        friend bool operator!=(const executor_type& a, const executor_type& b) noexcept { return !(a == b); }
 
     private:
         sim_context* owner_;
@@ -124,8 +122,8 @@ private:
     std::uint64_t steps_ = 0;
 };
 
-// Simulated time. Monotonic and boot time advance together unless `suspend` lets only boot time pass; the wall clock can
-// be stepped.
+// Simulated time. Monotonic and boot time advance together unless `suspend` lets only boot time pass; the wall clock
+// can be stepped.
 class sim_timers : public async::timers {
 public:
     [[nodiscard]] time_point now() const override { return now_; }
@@ -172,8 +170,8 @@ public:
             return std::nullopt;
         }
         const auto left = static_cast<double>((*next - local_start_).count());
-        const auto world = rate_ == 1.0 ? (*next - local_start_).count()
-                                        : static_cast<duration::rep>(std::ceil(left / rate_));
+        const auto world =
+            rate_ == 1.0 ? (*next - local_start_).count() : static_cast<duration::rep>(std::ceil(left / rate_));
         return world_start_ + duration(world);
     }
 
@@ -183,8 +181,8 @@ protected:
 private:
     [[nodiscard]] time_point local(time_point world) const {
         const auto passed = (world - world_start_).count();
-        return local_start_ + duration(rate_ == 1.0 ? passed
-                                                    : static_cast<duration::rep>(static_cast<double>(passed) * rate_));
+        return local_start_ +
+               duration(rate_ == 1.0 ? passed : static_cast<duration::rep>(static_cast<double>(passed) * rate_));
     }
 
     const sim_timers& world_;

@@ -129,8 +129,8 @@ public:
 
     [[nodiscard]] bool is_running() const { return daemon_ && !exit_status; }
 
-    // SIGKILL, or the power: the daemon's ports are cut first, so that nothing it still does reaches the world, then its
-    // frames are destroyed. The machine's files and services stay.
+    // SIGKILL, or the power: the daemon's ports are cut first, so that nothing it still does reaches the world, then
+    // its frames are destroyed. The machine's files and services stay.
     void kill() {
         if (daemon_) {
             connector.link().power_off();
@@ -154,32 +154,31 @@ public:
         kill();
         runtime_.emplace(loop_.context().get_executor(tag_), clock);
         ready_before_ = notifier.count("READY=1");
-        ports_.emplace(node::ports{
-            .clock = clock,
-            .pool = pool,
-            .zookeeper = connector,
-            .services = services,
-            .host = host,
-            .notifier = notifier,
-            .random = random_source(seed).split(settings.name),
-            .load_configuration =
-                [this] {
-                    ++configuration_reads;
-                    return config::load_text(configuration ? *configuration : configuration_text(settings),
-                                             "/etc/pvc/pvcnoded.yaml", settings.name);
-                },
-            .announce = [this](const std::string& line) { said.push_back(line); },
-            .complain = [this](const std::string& line) { complaints.push_back(line); },
-            .open_log_file = [this](const std::string&) { return log_file; },
-            .standard_output = standard_output,
-            .standard_error = standard_error,
-            .standard_output_is_journal = settings.journal,
-            .loop_turns = [this] { return loop_turns ? loop_turns() : loop_.context().steps(); },
-            .schema_limit = settings.schema_limit});
+        ports_.emplace(node::ports{.clock = clock,
+                                   .pool = pool,
+                                   .zookeeper = connector,
+                                   .services = services,
+                                   .host = host,
+                                   .notifier = notifier,
+                                   .random = random_source(seed).split(settings.name),
+                                   .load_configuration =
+                                       [this] {
+                                           ++configuration_reads;
+                                           return config::load_text(
+                                               configuration ? *configuration : configuration_text(settings),
+                                               "/etc/pvc/pvcnoded.yaml", settings.name);
+                                       },
+                                   .announce = [this](const std::string& line) { said.push_back(line); },
+                                   .complain = [this](const std::string& line) { complaints.push_back(line); },
+                                   .open_log_file = [this](const std::string&) { return log_file; },
+                                   .standard_output = standard_output,
+                                   .standard_error = standard_error,
+                                   .standard_output_is_journal = settings.journal,
+                                   .loop_turns = [this] { return loop_turns ? loop_turns() : loop_.context().steps(); },
+                                   .schema_limit = settings.schema_limit});
         daemon_.emplace(*ports_);
         async::start_root(
-            *runtime_, settings.name,
-            [this]() -> async::awaitable<void> { exit_status = co_await daemon_->run(); },
+            *runtime_, settings.name, [this]() -> async::awaitable<void> { exit_status = co_await daemon_->run(); },
             [this](const std::exception_ptr& error) {
                 if (error) {
                     complaints.push_back("uncaught: " + async::exception_text(error));

@@ -25,8 +25,9 @@ public:
     // Figures stop and go on (hot schema update); the heartbeat is not touched.
     void stop_figures();
     void resume_figures();
-    // Called in each tick after its heartbeat was acknowledged, and after each tick.
-    std::function<async::awaitable<void>()> after_heartbeat;
+    // Called in each tick after its heartbeat was acknowledged (to be over when the next tick is due), and after each
+    // tick.
+    std::function<async::awaitable<void>(time_point until)> after_heartbeat;
     std::function<void()> after_tick;
     std::function<std::string()> cluster_details;  // the second log line, "" for none
 

@@ -25,7 +25,7 @@ public:
     // Follows the list of nodes until cancelled.
     async::awaitable<void> run();
     // Reads the heartbeats' transaction ids; called in a tick after its own heartbeat was acknowledged.
-    async::awaitable<void> read_heartbeats();
+    async::awaitable<void> read_heartbeats(time_point until);
 
     // Other nodes, ascending by name.
     [[nodiscard]] std::vector<policy::coordinator_peer> coordinators() const;

@@ -224,5 +224,22 @@ TEST_F(keepalive_test, a_disk_that_hangs_does_not_reach_the_heartbeat) {
     EXPECT_EQ(hv1.times_logged("cannot note the heartbeat"), 1U);
 }
 
+TEST_F(keepalive_test, answers_of_almost_two_seconds_do_not_stretch_the_cadence) {
+    sim::initialise(ensemble, 10);
+    put_peer("hv2", "coordinator", "run", "secondary");
+    auto& hv1 = add();
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    hv1.connector.link().answer_delay = 1900ms;
+    const time_point from = loop.clock().now();
+    loop.run_for(60s);
+    hv1.connector.link().answer_delay = {};
+    const auto beats = times("/nodes/hv1/keepalive", from);
+    ASSERT_GE(beats.size(), 11U);
+    for (std::size_t i = 1; i < beats.size(); ++i) {
+        EXPECT_NEAR(beats[i] - beats[i - 1], 5.0, 0.1) << i;
+    }
+}
+
 }  // namespace
 }  // namespace pvc::node

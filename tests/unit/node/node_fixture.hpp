@@ -97,9 +97,7 @@ protected:
             loop.run_for(std::min<duration>(5s, end - loop.clock().now()));
         }
     }
-    [[nodiscard]] std::string value(const std::string& path) const {
-        return ensemble.get(path).value_or("<missing>");
-    }
+    [[nodiscard]] std::string value(const std::string& path) const { return ensemble.get(path).value_or("<missing>"); }
     // Changes below a path, in order.
     [[nodiscard]] std::vector<recorded_change> changes(const std::string& prefix) const {
         std::vector<recorded_change> found;

@@ -108,7 +108,8 @@ TEST_F(startup, ac11_the_vacant_role_is_claimed_and_taken_after_run) {
     ASSERT_TRUE(run_until([&] { return value("/nodes/hv1/routerstate") == "primary"; }));
     EXPECT_EQ(value("/config/primary_node"), "hv1");
     const auto& trace = ensemble.trace();
-    const auto run = std::ranges::find_if(trace, [](const auto& c) { return c.text() == "set /nodes/hv1/daemonstate = run"; });
+    const auto run =
+        std::ranges::find_if(trace, [](const auto& c) { return c.text() == "set /nodes/hv1/daemonstate = run"; });
     const auto role =
         std::ranges::find_if(trace, [](const auto& c) { return c.text() == "set /nodes/hv1/routerstate = primary"; });
     ASSERT_NE(run, trace.end());
