@@ -386,11 +386,11 @@ async::awaitable<void> keepalive::tick() {
         note_wanted_.notify();
     }
     if (figures_on_ && acknowledged) {
-        co_await figures(start + std::max<duration>(interval - 1s, 1s));
+        co_await figures(start + std::max<duration>(interval - 1s, interval * 3 / 4));
         log_tick(started, clock.now() - start);
     }
     if (acknowledged && after_heartbeat) {
-        co_await after_heartbeat(start + interval);
+        co_await after_heartbeat(start + interval * 9 / 10);  // a tick never runs into the next
     }
     if (after_tick) {
         after_tick();
