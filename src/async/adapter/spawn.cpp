@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <csignal>
 #include <string_view>
 #include <system_error>
@@ -47,7 +48,9 @@ struct pipe_ends {
 
 failure os_failure(const command& what, int error) {
     const bool missing = error == ENOENT || error == ENOTDIR;
-    return failure(missing ? errc::not_found : errc::io, what.arguments.front(), std::system_category().message(error));
+    // Not through std::system_category(): UBSan checks its virtual call with a pipe, and there may be no descriptor left.
+    const char* words = strerrordesc_np(error);
+    return failure(missing ? errc::not_found : errc::io, what.arguments.front(), words != nullptr ? words : "error");
 }
 
 // Standard descriptors of ours may be closed; a pipe that took their numbers would be overwritten in the child.
