@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <csignal>
+#include <cstring>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -48,7 +48,8 @@ struct pipe_ends {
 
 failure os_failure(const command& what, int error) {
     const bool missing = error == ENOENT || error == ENOTDIR;
-    // Not through std::system_category(): UBSan checks its virtual call with a pipe, and there may be no descriptor left.
+    // Not through std::system_category(): UBSan checks its virtual call with a pipe, and there may be no descriptor
+    // left.
     const char* words = strerrordesc_np(error);
     return failure(missing ? errc::not_found : errc::io, what.arguments.front(), words != nullptr ? words : "error");
 }
