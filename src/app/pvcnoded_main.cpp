@@ -6,6 +6,7 @@
 #include "pvcnoded/async/adapter/thread_offload.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/node/daemon.hpp"
+#include "pvcnoded/policy/schema_rules.hpp"
 #include "pvcnoded/policy/startup_plan.hpp"
 #include "pvcnoded/services/adapter/file_log_output.hpp"
 #include "pvcnoded/services/adapter/linux_host.hpp"
@@ -14,6 +15,7 @@
 #include "pvcnoded/zookeeper/adapter/c_client.hpp"
 #include "standard_streams.hpp"
 
+#include <malloc.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -87,7 +89,15 @@ int check_configuration() {
     for (const auto& line : policy::missing_functions(wanted)) {
         remarks += "warning: " + loaded.config->file + ": " + line + '\n';
     }
+    const auto limit = variable("PVCD_SCHEMA_LIMIT");
+    const auto parsed = policy::parse_schema_limit(limit ? std::optional<std::string_view>(*limit) : std::nullopt);
+    if (!parsed) {
+        remarks += parsed.error().text() + '\n';
+    }
     app::print(STDERR_FILENO, remarks);
+    if (!parsed) {
+        return node::exit_status::configuration;
+    }
     std::string settings;
     for (const auto& [name, value] : config::effective_settings(*loaded.config)) {
         settings += name + " = " + value + '\n';
@@ -106,6 +116,14 @@ async::awaitable<void> follow_signals(async::signal_source& signals, node::daemo
             default: daemon.request_stop(std::string("signal ") + sigabbrev_np(number)); break;
         }
     }
+}
+
+// A value of hundreds of KiB is read once in a while (somebody's mistake in a key): what it took goes back to the
+// system, and pool threads share one arena with the loop.
+void bound_heap() {
+    mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 128 * 1024);
+    mallopt(M_ARENA_MAX, 2);
 }
 
 int run() {
@@ -170,7 +188,14 @@ int main(int argc, char** argv) {
         app::print(STDERR_FILENO, "PVCD_CONFIG_FILE is not set; it must name the configuration file\n");
         return node::exit_status::environment;
     }
-    return run();
+    bound_heap();
+    try {
+        return run();
+    } catch (const std::exception& error) {
+        // Before the loop turns, or a broken invariant of a library: say why, and let the supervisor start us again.
+        app::print(STDERR_FILENO, std::string("pvcnoded cannot go on: ") + error.what() + '\n');
+        return node::exit_status::environment;
+    }
 }
 
 // NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -118,8 +118,9 @@ private:
         const int line = events_.line();
         const auto found = anchors_.find(events_.anchor());
         if (found == anchors_.end()) {
-            return fail(line, fmt::format("unknown alias; expected an anchor further up, got *{}",
-                                          printable(events_.anchor())));
+            // The word may be a password that begins with '*': it is not repeated.
+            return fail(line,
+                        "unknown alias; expected an anchor further up, or quotes around a text that begins with *");
         }
         if (!found->second) {
             return fail(line, fmt::format("alias to a node that contains it; expected a complete node, got *{}",

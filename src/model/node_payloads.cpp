@@ -80,7 +80,8 @@ std::string self_reset_text(self_reset_lease lease) {
 }
 
 std::optional<std::string> parse_primary_node(std::optional<std::string_view> stored) {
-    const auto name = trim(stored.value_or(""));
+    // Compared to the letter, as peers do: a name with a blank is somebody else's, and is taken back as such.
+    const auto name = stored.value_or("");
     if (is_no_value(name) || name == "none") {
         return std::nullopt;
     }

@@ -277,18 +277,24 @@ async::awaitable<void> coordinator::vacate_primary() {
 async::awaitable<void> coordinator::wait_for_successor() {
     auto& clock = session_.node.clock();
     const time_point limit = clock.now() + hand_over_limit;
-    async::wakeup changed;
-    auto primary = session_.watches.add(primary_key, zookeeper::watch_kind::data, changed);
     while (session_.zk.is_connected()) {
-        const auto holder = primary->known() ? model::parse_primary_node(primary->data()) : std::nullopt;
-        if (holder && *holder != session_.node.self()) {
+        const auto now = view();
+        if (now.primary.node && *now.primary.node != session_.node.self()) {
             co_return;
         }
-        const bool notified = co_await changed.wait_until(clock, limit, "a successor for the primary role");
-        if (!notified) {
+        // They may all be stopping at once: nobody who has left `run`, or fallen silent, is waited for.
+        if (!policy::is_successor_expected(now)) {
+            session_.node.log.info("no other coordinator can take the primary role: giving it up");
+            co_return;
+        }
+        if (clock.now() >= limit) {
             session_.node.log.warning(
                 "no other coordinator took the primary role within 60 s, giving it up all the same");
             co_return;
+        }
+        const bool notified = co_await changed_.wait_until(clock, clock.now() + 1s, "a successor for the primary role");
+        if (!notified) {
+            co_await peers_.read_heartbeats(clock.now() + 1s);
         }
     }
 }

@@ -40,7 +40,7 @@ void daemon::request_stop(const std::string& why) {
 
 void daemon::reopen_logs() {
     if (log_.reopen_files()) {
-        log_.info("log file reopened");
+        log_.info("reopening the log file");
     }
 }
 

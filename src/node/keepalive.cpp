@@ -136,6 +136,7 @@ async::awaitable<bool> keepalive::repair_record(const failure& error, time_point
             // Nobody can fence an entry that is not there: the answer is contact, and the age of the heartbeat is held
             // (node-lifecycle.md 4). It is created anew at the next start only.
             acknowledged(asked);
+            entry_gone_ = true;
             session_.node.log.error("the entry of this node, " + session_.own() +
                                     ", was deleted: it is created again when the daemon is restarted");
         }
@@ -298,8 +299,39 @@ async::awaitable<void> keepalive::read_repairs(time_point deadline) {
     });
 }
 
+// A key that was deleted and created again by somebody may have the version that is checked, and any value: the entry's
+// count of created and deleted children tells.
+async::awaitable<void> keepalive::notice_recreated_keys(time_point deadline) {
+    auto entry = co_await session_.zk.exists(deadline, session_.own());
+    if (!entry) {
+        co_return;
+    }
+    const auto& stat = entry->stat;
+    if (stat.czxid != entry_created_ || stat.cversion != entry_children_) {
+        read_again_ = entry_created_ != 0;
+        entry_created_ = stat.czxid;
+        entry_children_ = stat.cversion;
+    }
+}
+
+void keepalive::warn_of_foreign_values(const policy::own_keys_plan& plan) {
+    const auto constants = constant_keys(session_);
+    const auto warn = [&](const std::vector<model::key_value>& keys) {
+        for (const auto& key : keys) {
+            const bool is_told = std::ranges::find(told_, key.path) != told_.end();
+            if (!is_told && std::ranges::find(constants, key.path, &model::key_value::path) != constants.end()) {
+                session_.node.log.warning(key.path + " was deleted or replaced by somebody else, restoring it");
+            }
+        }
+    };
+    warn(plan.creates);
+    warn(plan.sets);
+    told_.clear();
+}
+
 async::awaitable<void> keepalive::figures(time_point deadline) {
     const auto wanted = wanted_figures();
+    co_await notice_recreated_keys(deadline);
     if (!own_keys_.repairs().empty()) {
         co_await read_repairs(deadline);
     }
@@ -307,6 +339,9 @@ async::awaitable<void> keepalive::figures(time_point deadline) {
     if (!own_keys_.repairs().empty() && plan.creates.empty() && plan.sets.empty() && plan.checks.empty()) {
         co_await read_repairs(deadline);  // the first tick of a session: nothing was known yet
         plan = own_keys_.plan(wanted);
+    }
+    if (std::exchange(reread_, false)) {
+        warn_of_foreign_values(plan);
     }
     // A refused key is left out and the rest sent again: every key at most once, and never endlessly.
     for (std::size_t attempt = 0; attempt <= wanted.size(); ++attempt) {
@@ -330,12 +365,17 @@ async::awaitable<void> keepalive::figures(time_point deadline) {
                 versions.push_back(done->stats[plan.creates.size() + i].version);
             }
             own_keys_.committed(plan, versions);
+            reread_ = std::exchange(read_again_, false);
+            if (reread_) {
+                own_keys_.forget();  // what the checks could not see is found at the next tick
+            }
             co_return;
         }
         const failure& error = done.error();
         if (error.code() == errc::version_conflict || error.code() == errc::not_found ||
             error.code() == errc::already_exists) {
             session_.node.log.warning(own_keys_.failed(error.subject()));
+            told_.push_back(error.subject());
             plan = own_keys_.plan(wanted);
             continue;
         }
@@ -373,7 +413,9 @@ async::awaitable<void> keepalive::tick() {
     const wall_time started = clock.wall_now();
     const duration interval = session_.node.times.keepalive;
     const bool acknowledged = co_await heartbeat();
-    if (!acknowledged) {
+    if (!acknowledged && std::exchange(entry_gone_, false)) {
+        ++missed_;  // said already: the server answered, and the entry is not there
+    } else if (!acknowledged) {
         ++missed_;
         session_.node.log.warning(
             fmt::format("heartbeat missed ({} in a row): {}", missed_,

@@ -94,6 +94,11 @@ std::vector<std::string> log_shipper::pending_lines() const {
 async::awaitable<result<void>> log_shipper::prepare(zookeeper::client& session) {
     const time_point deadline = clock_.now() + request_limit;
     const std::string parent = "/logs/" + settings_.node;
+    // A tree that is not initialised (any more) is not touched (zookeeper-schema.md 8.4).
+    auto initialised = co_await session.exists(deadline, std::string(model::key_path::schema_version));
+    if (!initialised) {
+        co_return initialised.error();
+    }
     auto root = co_await session.create(deadline, "/logs", "");
     if (!root && root.error().code() != errc::already_exists) {
         co_return root.error();

@@ -171,8 +171,8 @@ model::node_facts facts_of(const node_context& node, int schema_version) {
 std::vector<model::key_value> constant_keys(const session& s) {
     // Keys with other writers, or with a rhythm of their own.
     static constexpr std::string_view elsewhere[] = {
-        "/keepalive", "/selfreset", "/daemonstate", "/routerstate", "/domainstate",       "/runningdomains",
-        "/memtotal",  "/memused",   "/memfree",     "/cpuload",     "/monitoring_health", "/monitoring_plugins"};
+        "/keepalive", "/selfreset", "/daemonstate", "/routerstate",       "/domainstate",       "/memtotal",
+        "/memused",   "/memfree",   "/cpuload",     "/monitoring_health", "/monitoring_plugins"};
     auto keys = model::new_node_record(s.table, facts_of(s.node, s.table.version()));
     const std::string root = s.own();
     std::erase_if(keys, [&root](const model::key_value& key) {

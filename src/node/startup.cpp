@@ -45,7 +45,7 @@ std::optional<daemon::verdict> daemon::load_configuration() {
     auto limit = policy::parse_schema_limit(port_.schema_limit ? std::optional<std::string_view>(*port_.schema_limit)
                                                                : std::nullopt);
     if (!limit) {
-        port_.complain("PVCD_SCHEMA_LIMIT: " + limit.error().text());
+        port_.complain(limit.error().text());
         return verdict{next_step::leave, exit_status::configuration, "PVCD_SCHEMA_LIMIT is not valid"};
     }
     context_.schema_limit = *limit;

@@ -62,6 +62,8 @@ private:
     async::awaitable<bool> repair_record(const failure& error, time_point deadline, bool& known_missing);
     async::awaitable<void> figures(time_point deadline);
     async::awaitable<void> read_repairs(time_point deadline);
+    async::awaitable<void> notice_recreated_keys(time_point deadline);
+    void warn_of_foreign_values(const policy::own_keys_plan& plan);
     [[nodiscard]] std::vector<model::key_value> wanted_figures();
     void acknowledged(boot_time sent);
     async::awaitable<void> note_heartbeats();
@@ -81,6 +83,12 @@ private:
     bool keepalive_missing_ = false;
     bool self_reset_missing_ = false;
     bool note_failed_ = false;
+    bool read_again_ = false;             // keys of the entry came or went: read all after this tick's checks
+    bool reread_ = false;                 // that reading is due in this tick
+    std::vector<std::string> told_;       // keys whose repair was announced already
+    bool entry_gone_ = false;             // the present tick found that the whole entry is missing
+    std::int64_t entry_created_ = 0;      // identity of the entry, and how often children of it came and went,
+    std::int32_t entry_children_ = 0;     // when the own keys were read last
     std::int32_t expected_version_ = -1;  // of the keepalive, if nobody else writes it
     std::uint64_t missed_ = 0;
     std::int64_t used_mib_ = 0;

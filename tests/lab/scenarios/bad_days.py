@@ -146,15 +146,20 @@ def server_flaps(lab):
 @scenario('B.2 AC25, ZK-16', limit=60)
 def session_ended_by_force(lab):
     lab.zookeeper()
+    stage = lab.proxy()
     node = lab.running_node()
     for _ in range(3):
         lab.await_beats(node, 2)
         session = lab.session_of(node)
         ended = time.time()
         lab.expire_session(session)
+        # A server that expires a session closes its connection; one whose session was taken over and closed may stay.
+        stage.drop()
         lab.wait(lambda: lab.session_of(node) != session, 8, 'a heartbeat over a new session')
         first = min(beat for beat in lab.beats(node) if beat > ended)
-        check(first - ended < 5 + 1, f'the first heartbeat came {first - ended:.1f} s after the session ended')
+        # A server that has given the session to somebody else may leave our connection open without a word: then two
+        # thirds of the session time-out pass before the client asks again.
+        check(first - ended < 10 * 2 / 3 + 2, f'the first heartbeat came {first - ended:.1f} s after the session ended')
     lab.expect_alive(node)
     check(len(lab.open_sessions()) <= 2, 'more than two sessions are open')
     # The watches are back: a change of the role is noticed.

@@ -76,7 +76,7 @@ def stdout_nobody_reads(lab):
     begun = time.monotonic()
     node.daemon.stop()
     lab.expect_end(node, 0, 6)
-    check(time.monotonic() - begun < 3, f'the stop took {time.monotonic() - begun:.1f} s')
+    check(time.monotonic() - begun < 2, f'the stop took {time.monotonic() - begun:.1f} s')
     os.close(reading)
     os.close(writing)
 

@@ -87,6 +87,29 @@ def term_on_primary_hands_over(lab):
     check(spent < 5, f'the hand-over and the stop took {spent:.1f} s')
 
 
+@scenario('B.2 AC20: all coordinators stop together', limit=60)
+def everybody_stops_together(lab):
+    """The primary does not wait for a successor that is leaving too."""
+    lab.zookeeper()
+    nodes = lab.cluster(3)
+    for _ in range(3):
+        one_primary(lab, nodes)
+        for node in nodes:
+            lab.await_beats(node, 1)
+        begun = time.monotonic()
+        for node in nodes:
+            node.daemon.stop()
+        for node in nodes:
+            lab.expect_end(node, 0, 8)
+        check(time.monotonic() - begun < 5, f'the stop of all took {time.monotonic() - begun:.1f} s')
+        for node in nodes:
+            equal(lab.key(node, 'daemonstate'), 'stop', f'daemonstate of {node.short}')
+            equal(lab.key(node, 'routerstate'), 'secondary', f'routerstate of {node.short}')
+            node.start()
+        for node in nodes:
+            lab.await_state(node, 'run', 20)
+
+
 @scenario('B.2 AC20', limit=40)
 def term_on_the_only_primary(lab):
     lab.zookeeper()

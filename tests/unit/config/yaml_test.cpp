@@ -116,7 +116,8 @@ TEST(yaml, refused) {
         {"a: \xed\xa0\x80\n", "f:1: not valid UTF-8; expected UTF-8 text"},
         {"a: \xf4\x90\x80\x80\n", "f:1: not valid UTF-8; expected UTF-8 text"},
         {"a: \xe2\x82", "f:1: not valid UTF-8; expected UTF-8 text"},
-        {"a: 1\nb: *x\n", "f:2: unknown alias; expected an anchor further up, got *x"},
+        {"a: 1\nb: *x\n",
+         "f:2: unknown alias; expected an anchor further up, or quotes around a text that begins with *"},
         {"a: &x\n  b: *x\n", "f:2: alias to a node that contains it; expected a complete node, got *x"},
         {"a: 1\n? [b]\n: c\n", "f:2: a list or map as a key; expected a scalar"},
         {"a:\n  <<: b\n", "f:2: nothing to merge; expected a map or a list of maps after <<"},
@@ -124,7 +125,8 @@ TEST(yaml, refused) {
         {repeated("%TAG !a! b\n", 101) + "--- a\n",
          "f:101: too many directives; expected at most 100 lines that begin with %"},
         // Of several problems only the first: the warning about a duplicate is not given for a refused file.
-        {"a: 1\na: 2\nb: *x\n", "f:3: unknown alias; expected an anchor further up, got *x"},
+        {"a: 1\na: 2\nb: *x\n",
+         "f:3: unknown alias; expected an anchor further up, or quotes around a text that begins with *"},
     };
     for (const auto& [text, message] : table) {
         const auto got = parse(text);

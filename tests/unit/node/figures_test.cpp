@@ -198,5 +198,22 @@ TEST_F(figures_test, ten_thousand_domains_do_not_delay_a_beat) {
     EXPECT_TRUE(ensemble.exists("/domains/6f892bb5-9b45-41c6-99e8-70a841d09999/state"));
 }
 
+// The version of a recreated key may be the one that is checked: only the entry's count of children tells.
+TEST_F(figures_test, a_key_deleted_and_created_again_with_another_value_is_restored) {
+    sim::initialise(ensemble, 10);
+    auto& hv1 = add();
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    loop.run_for(10s);
+    const std::string before = value("/nodes/hv1/staticdata");
+    ASSERT_TRUE(ensemble.remove("/nodes/hv1/staticdata"));
+    ASSERT_TRUE(ensemble.create("/nodes/hv1/staticdata", "WRONG"));
+    loop.run_for(11s);
+    EXPECT_EQ(value("/nodes/hv1/staticdata"), before);
+    ensemble.put("/nodes/hv1/runningdomains", "junk");
+    loop.run_for(11s);
+    EXPECT_EQ(value("/nodes/hv1/runningdomains"), "");
+}
+
 }  // namespace
 }  // namespace pvc::node

@@ -147,8 +147,8 @@ TEST_F(termination, ac23_hup_reopens_the_file_and_nothing_else) {
     EXPECT_EQ(hv1.log_file->reopened(), 2);  // at start, and now
     EXPECT_EQ(hv2.log_file->reopened(), 0);
     EXPECT_TRUE(changes("/").empty());
-    EXPECT_TRUE(hv1.logged("reopened"));
-    EXPECT_FALSE(hv2.logged("reopened"));
+    EXPECT_TRUE(hv1.logged("reopening the log file"));
+    EXPECT_FALSE(hv2.logged("reopening the log file"));
     EXPECT_EQ(hv1.configuration_reads, 1);
 }
 
@@ -192,6 +192,28 @@ TEST_F(termination, a_version_that_is_too_new_ends_a_running_node_in_order_with_
     EXPECT_EQ(role_of(hv1), "secondary");
     EXPECT_EQ(value("/config/primary_node"), "none");
     EXPECT_EQ(value("/schema/version"), "16");
+}
+
+TEST_F(termination, a_whole_cluster_that_stops_at_once_waits_for_nobody) {
+    sim::initialise(ensemble, 10);
+    auto& hv1 = add();
+    auto& hv2 = add({.name = "hv2"});
+    auto& hv3 = add({.name = "hv3"});
+    for (auto* node : {&hv1, &hv2, &hv3}) {
+        node->start();
+    }
+    loop.run_for(20s);
+    const time_point from = loop.clock().now();
+    for (auto* node : {&hv1, &hv2, &hv3}) {
+        node->terminate();
+    }
+    ASSERT_TRUE(run_until([&] { return hv1.exit_status && hv2.exit_status && hv3.exit_status; }));
+    EXPECT_LT(loop.clock().now() - from, 2s);
+    EXPECT_EQ(value("/config/primary_node"), "none");
+    for (const auto* name : {"hv1", "hv2", "hv3"}) {
+        EXPECT_EQ(value(std::string("/nodes/") + name + "/daemonstate"), "stop");
+        EXPECT_EQ(value(std::string("/nodes/") + name + "/routerstate"), "secondary");
+    }
 }
 
 }  // namespace
