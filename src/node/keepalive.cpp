@@ -368,6 +368,8 @@ async::awaitable<void> keepalive::figures(time_point deadline) {
             reread_ = std::exchange(read_again_, false);
             if (reread_) {
                 own_keys_.forget();  // what the checks could not see is found at the next tick
+            } else {
+                told_.clear();
             }
             co_return;
         }
