@@ -1,4 +1,5 @@
 // Children of a locked key, one a line: positions must be consistent whatever stands there.
+// Covers: src/model/lock_name.cpp
 #include "pvcnoded/base/assert.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/lock_name.hpp"
@@ -14,6 +15,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         children.emplace_back(line);
     }
     const auto first = parse_lock_child(children.front());
+    if (first) {
+        PVC_ASSERT(first->name == children.front() && first->name.size() >= first->guid.size() + 18);
+        const auto kind = first->tag == lock_tag::rlock ? lock_kind::read : lock_kind::write;
+        PVC_ASSERT(first->name.starts_with(lock_child_prefix(first->guid, kind)));
+    }
     const std::string guid = first ? first->guid : "none";
     for (const auto kind : {lock_kind::exclusive, lock_kind::write, lock_kind::read}) {
         const auto position = locate(children, guid, kind);
@@ -22,6 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     PVC_ASSERT(contenders(children, lock_tag::lock).size() + contenders(children, lock_tag::rlock).size() <=
                children.size());
-    PVC_ASSERT(lock_data("hv1", 1, "task", text).size() <= lock_data_limit);
+    const auto data_text = lock_data("hv1", 1, "task", text);
+    PVC_ASSERT(data_text.size() <= lock_data_limit && pvc::ascii_only(data_text) == data_text);
     return 0;
 }

@@ -1,4 +1,5 @@
 // A stored log value, a line to add, and the limits (first two bytes): the caps hold, and the newest line survives.
+// Covers: src/model/log_value.cpp src/model/utf8.cpp
 #include "pvcnoded/base/assert.hpp"
 #include "pvcnoded/model/log_value.hpp"
 

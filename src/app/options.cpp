@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/schema.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ options parse_options(const std::vector<std::string>& arguments) {
             out.what = mode::help;
             return out;
         } else {
-            out.problem = fmt::format("unknown argument \"{}\"; see pvcnoded --help", argument);
+            out.problem = fmt::format("unknown argument \"{}\"; see pvcnoded --help", ascii_only(argument));
             return out;
         }
     }

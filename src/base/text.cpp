@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 namespace pvc {
@@ -28,9 +29,9 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 }
 
 std::string float_text(double value) {
-    char buffer[64];
+    char buffer[400];  // the smallest double has 324 digits behind the point, and up to 17 that count
     const auto [end, error] = std::to_chars(std::begin(buffer), std::end(buffer), value, std::chars_format::fixed);
-    if (error != std::errc{}) {
+    if (error != std::errc{} || !std::isfinite(value)) {
         return "0.0";
     }
     std::string text(std::begin(buffer), end);

@@ -33,7 +33,7 @@ void section::missing(std::string_view key, presence code, std::string_view expe
         return;
     }
     report(code == presence::required ? severity::fatal : severity::warning, line_, fmt::format("{}.{}", path_, key),
-           fmt::format("missing; expected {}{}{}", expectation, used.empty() ? "" : ", using ", used));
+           fmt::format("missing; expected {}{}{}", expectation, used.empty() ? "" : ", using ", printable(used)));
 }
 
 // The entry if it is of that kind; anything else that is there is reported.

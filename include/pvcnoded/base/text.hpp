@@ -11,7 +11,7 @@ namespace pvc {
 
 // A decimal integer with an optional sign and nothing else around it.
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
-// Shortest decimal with at least one fraction digit: 0.0, 1.05 (zookeeper-schema.md 1, "Float").
+// Shortest decimal with at least one fraction digit: 0.0, 1.05 (zookeeper-schema.md 1, "Float"); not finite: "0.0".
 [[nodiscard]] std::string float_text(double value);
 [[nodiscard]] std::string lower(std::string_view text);      // ASCII only
 [[nodiscard]] std::string_view trim(std::string_view text);  // ASCII white space

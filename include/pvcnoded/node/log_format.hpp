@@ -14,8 +14,13 @@ struct log_style {
     bool journal = false;  // "<N>" in front of every line, for a stream that goes to the journal
 };
 
+// Of a longer text the front is kept, and one more line says how much is missing: whoever can write a key that is
+// quoted in the log must not be able to fill memory and disk with it.
+inline constexpr std::size_t record_lines_max = 2000;
+inline constexpr std::size_t record_bytes_max = 64UL * 1024UL;
+
 // One line without its newline: [<N>][colour]<prompt>[reset][date ][prefix - ]text. A text of several lines gives
-// several lines, each with the whole front.
+// several lines, each with the whole front. Text and prefix are tamed (model/log_value.hpp), a prefix is one line.
 [[nodiscard]] std::string format_record(const log_record& record, const log_style& style);
 
 // The line that is shipped to ZooKeeper: always dated (without `dates` the date stands in front of everything), with

@@ -14,9 +14,8 @@ child_process::child_process(spawned_process parts, std::size_t output_bytes, st
       group_(leader_.id()),
       ended_(std::move(parts.ended)),
       input_pipe_(std::move(parts.input)),
-      output_{std::move(parts.output)},
-      error_output_{std::move(parts.error_output)},
-      output_bytes_(output_bytes),
+      output_{std::move(parts.output), bounded_text(output_bytes)},
+      error_output_{std::move(parts.error_output), bounded_text(output_bytes)},
       left_(std::move(left)) {}
 
 child_process::~child_process() {
@@ -54,7 +53,7 @@ void child_process::write_input() {
 void child_process::read(stream& from) {
     from.pipe.async_read_some(boost::asio::buffer(from.part),
                               [self = shared_from_this(), &from](const error_code& code, std::size_t size) {
-                                  self->store(from, size);
+                                  from.text.add({from.part.data(), size});
                                   if (!code) {
                                       self->read(from);
                                   } else if (from.pipe.is_open()) {
@@ -62,12 +61,6 @@ void child_process::read(stream& from) {
                                       self->tell();
                                   }
                               });
-}
-
-void child_process::store(stream& from, std::size_t size) const {
-    const std::size_t room = output_bytes_ - from.text.size();
-    from.truncated = from.truncated || size > room;
-    from.text.append(from.part.data(), std::min(size, room));
 }
 
 void child_process::watch() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "adapter/spawn.hpp"
+#include "pvcnoded/async/bounded_text.hpp"
 
 #include <array>
 #include <functional>
@@ -37,20 +38,18 @@ public:
 
     // As waitpid() gives it; empty if somebody else collected it. Once reaped.
     [[nodiscard]] const std::optional<int>& status() const { return status_; }
-    [[nodiscard]] std::string take_output() { return std::move(output_.text); }
-    [[nodiscard]] std::string take_error_output() { return std::move(error_output_.text); }
-    [[nodiscard]] bool truncated() const { return output_.truncated || error_output_.truncated; }
+    [[nodiscard]] std::string take_output() { return output_.text.take(); }
+    [[nodiscard]] std::string take_error_output() { return error_output_.text.take(); }
+    [[nodiscard]] bool truncated() const { return output_.text.truncated() || error_output_.text.truncated(); }
 
 private:
     struct stream {
         loop_descriptor pipe;
-        std::string text{};
-        bool truncated = false;
+        bounded_text text;
         std::array<char, 4096> part{};
     };
     void write_input();
     void read(stream& from);
-    void store(stream& from, std::size_t size) const;
     void watch();
     [[nodiscard]] bool has_ended() const;
     void reap();
@@ -63,7 +62,6 @@ private:
     std::string input_;
     stream output_;
     stream error_output_;
-    const std::size_t output_bytes_;
     std::function<void()> left_;
     std::optional<int> status_;
     bool ending_ = false;

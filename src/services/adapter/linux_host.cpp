@@ -80,7 +80,9 @@ async::awaitable<result<void>> linux_host::make_directory(std::string path, std:
 
 async::awaitable<result<void>> linux_host::replace_file(std::string path, std::string text) {
     const std::string what = "write " + path;
-    std::function<result<void>()> work = [path, text] { return replace_file_blocking(path, text); };
+    std::function<result<void>()> work = [path = std::move(path), text = std::move(text)] {
+        return replace_file_blocking(path, text);
+    };
     return pool_.run<void>(clock_, clock_.now() + disk_limit, what, std::move(work));
 }
 

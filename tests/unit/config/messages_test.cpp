@@ -128,5 +128,28 @@ TEST(messages, every_message_has_the_form) {
     EXPECT_GT(seen, 200U);
 }
 
+TEST(messages, printable_is_short_and_obeyed_by_no_terminal) {
+    EXPECT_EQ(printable("a\x1b\r\x7f"), "a\\x1b\\x0d\\x7f");
+    EXPECT_EQ(printable("\xc2\x9b"
+                        "2J\xc2\xa0"),
+              "\\x9b2J\xc2\xa0");
+    const std::string front(80, 'x');
+    EXPECT_EQ(printable(front), front);
+    EXPECT_EQ(printable(front + "y"), front + "...");
+    // A host name from the environment need not be UTF-8.
+    EXPECT_LT(printable(std::string(1000, '\x80')).size(), 100U);
+}
+
+TEST(messages, a_host_name_stays_on_its_line) {
+    auto text = base();
+    text.erase(text.find("  node: "), text.find('\n', text.find("  node: ")) + 1 - text.find("  node: "));
+    const auto got = load_text(text, "f", "hv\r\n1" + std::string(5000, '\x91'));
+    ASSERT_FALSE(got.diagnostics.empty());
+    for (const auto& each : got.diagnostics) {
+        EXPECT_EQ(each.text.find_first_of("\r\n"), std::string::npos);
+        EXPECT_LT(each.text.size(), 300U);
+    }
+}
+
 }  // namespace
 }  // namespace pvc::config::test

@@ -2,10 +2,9 @@
 #pragma once
 
 #include "pvcnoded/services/notifier.hpp"
+#include "pvcnoded/services/notify_address.hpp"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <cstddef>
+#include <optional>
 
 namespace pvc::services {
 
@@ -20,8 +19,7 @@ public:
     [[nodiscard]] bool has_supervisor() const { return socket_ >= 0; }
 
 private:
-    sockaddr_un address_{};
-    socklen_t address_size_ = 0;
+    std::optional<notify_address> address_;
     int socket_ = -1;
 };
 
