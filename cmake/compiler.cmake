@@ -22,6 +22,10 @@ endif()
 
 set(PVC_SANITIZE "" CACHE STRING "sanitizers, as -fsanitize= takes them")
 option(PVC_COVERAGE "instrument for llvm-cov" OFF)
+option(PVC_PLANTED_DEFECTS "compile the mistakes in that the simulation has to find; never in what is installed" OFF)
+if(PVC_PLANTED_DEFECTS)
+  add_compile_definitions(PVC_PLANTED_DEFECTS)
+endif()
 if(PVC_SANITIZE)
   add_compile_options(-fsanitize=${PVC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -fno-sanitize=function)
   add_link_options(-fsanitize=${PVC_SANITIZE})
@@ -45,7 +49,9 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_link_options(-Wl,-z,relro,-z,now -Wl,--as-needed)
 endif()
 
-# Asio, compiled once (src/async/asio.cpp) and seen through one interface target.
+# Asio, compiled once (src/async/asio.cpp) and seen through one interface target. It keeps the memory of ended coroutines
+# and handlers for the next ones, two blocks of each kind by default; with so few a tick would go to the heap for most.
 add_library(asio INTERFACE)
 target_compile_definitions(asio INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
-  BOOST_ASIO_DISABLE_BOOST_COROUTINE BOOST_ALLOW_DEPRECATED_HEADERS)
+  BOOST_ASIO_DISABLE_BOOST_COROUTINE BOOST_ALLOW_DEPRECATED_HEADERS
+  BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=16)

@@ -42,6 +42,7 @@ awaitable<void> run_spawned(std::shared_ptr<task> self, Body body) {
     } catch (...) {
         error = std::current_exception();
     }
+    self->finish();
     co_await asio::this_coro::throw_if_cancelled(false);
     if (error) {
         std::rethrow_exception(error);

@@ -66,12 +66,23 @@ void task::cancel() {
 
 bool task::begin() {
     has_begun_ = true;
+    ++owner_.begun_;
     return !is_cancelled_;
 }
 
+void task::finish() {
+    --owner_.begun_;
+}
+
 void task::begin_wait(const wait_note& note) {
+    owner_.waiting_ += wait_ ? 0 : 1;
     wait_ = note;
     wait_since_ = owner_.clock().now();
+}
+
+void task::end_wait() {
+    owner_.waiting_ -= wait_ ? 1 : 0;
+    wait_.reset();
 }
 
 void task::drop_lock(std::string_view path) {

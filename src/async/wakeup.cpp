@@ -1,24 +1,42 @@
 #include "pvcnoded/async/wakeup.hpp"
+#include "pvcnoded/base/planted.hpp"
 
+#include <boost/asio/execution.hpp>
+#include <boost/asio/require.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <new>
 #include <utility>
 
 namespace pvc::async {
 
 template <class Handler>
-struct wakeup::handler_waiter final : wakeup::waiter {
-    explicit handler_waiter(Handler h) : handler(std::move(h)) {}
-    void post(std::unique_ptr<waiter> self, error_code code) override {
-        auto executor = asio::get_associated_executor(handler);
-        asio::post(executor, [self = std::move(self), this, code]() mutable {
-            Handler ready = std::move(handler);
-            self.reset();
-            std::move(ready)(code);
-        });
+void wakeup::waiter::act_on(void* place, const error_code* code) {
+    auto* held = static_cast<Handler*>(place);
+    Handler taken = std::move(*held);
+    held->~Handler();
+    if (code != nullptr) {
+        auto executor = asio::require(asio::get_associated_executor(taken), asio::execution::blocking.never);
+        executor.execute([ready = std::move(taken), code = *code]() mutable { std::move(ready)(code); });
     }
-    Handler handler;
-};
+}
+
+template <class Handler>
+void wakeup::waiter::emplace(Handler handler) {
+    static_assert(sizeof(Handler) <= size_max && alignof(Handler) <= alignof(std::max_align_t));
+    ::new (static_cast<void*>(place_)) Handler(std::move(handler));
+    act_ = &act_on<Handler>;
+}
+
+void wakeup::waiter::post(error_code code) {
+    std::exchange(act_, nullptr)(place_, &code);
+}
+
+void wakeup::waiter::drop() {
+    if (act_ != nullptr) {
+        std::exchange(act_, nullptr)(place_, nullptr);
+    }
+}
 
 template <class Token>
 auto wakeup::start(wait_note note, Token token) {
@@ -27,11 +45,13 @@ auto wakeup::start(wait_note note, Token token) {
             PVC_ASSERT(!waiter_);
             task_ = task_of(asio::get_associated_executor(handler));
             if (task_ != nullptr) {
-                task_->begin_wait(note);
+                if (!is_planted(defect::nameless_wait)) {
+                    task_->begin_wait(note);
+                }
                 task_->owner().suspended(*this);
             }
             auto slot = asio::get_associated_cancellation_slot(handler);
-            waiter_ = std::make_unique<handler_waiter<decltype(handler)>>(std::move(handler));
+            waiter_.emplace(std::move(handler));
             if (notified_) {
                 notified_ = false;
                 complete({});
@@ -54,6 +74,12 @@ awaitable<std::tuple<error_code>> wakeup::wait_code(wait_note note) {
 }
 
 void wakeup::notify() {
+    if (is_planted(defect::lost_wakeup)) {
+        static std::uint64_t count = 0;
+        if (++count % 997 == 0) {
+            return;
+        }
+    }
     if (waiter_) {
         complete({});
     } else {
@@ -73,9 +99,7 @@ void wakeup::complete(error_code code) {
         task_->end_wait();
         task_ = nullptr;
     }
-    auto ready = std::move(waiter_);
-    waiter* target = ready.get();
-    target->post(std::move(ready), code);
+    waiter_.post(code);
 }
 
 void wakeup::abandon() {
@@ -89,7 +113,7 @@ void wakeup::abandon() {
         slot_ = {};
         task_ = nullptr;
         // The frames may own this object: nothing of it is touched after the waiter is gone.
-        const auto gone = std::move(waiter_);
+        waiter_.drop();
     }
 }
 

@@ -1,5 +1,6 @@
 #include "pvcnoded/model/log_value.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "utf8.hpp"
 
@@ -8,6 +9,12 @@
 namespace pvc::model {
 
 namespace {
+
+constexpr std::string_view replacement = "\xef\xbf\xbd";
+
+bool is_control(char32_t code) {
+    return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0);
+}
 
 std::string_view cut_at_character(std::string_view text, std::size_t max_bytes) {
     if (text.size() <= max_bytes) {
@@ -55,7 +62,7 @@ std::string append_lines(std::string_view old_value, const std::vector<std::stri
     // From the newest backwards; `bytes` counts the separator in front of every kept line but the first.
     std::size_t kept = 0;
     std::size_t bytes = 0;
-    while (kept < std::min(lines.size(), max_lines)) {
+    while (kept < std::min(lines.size(), is_planted(defect::log_without_end) ? lines.size() : max_lines)) {
         const std::size_t more = lines[lines.size() - 1 - kept].size() + (kept == 0 ? 0 : 1);
         if (more > max_bytes - bytes) {
             break;
@@ -77,12 +84,27 @@ std::string append_lines(std::string_view old_value, const std::vector<std::stri
     return value;
 }
 
+std::string tame_text(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const auto character = decode_utf8(text);
+        if (is_control(character.code)) {
+            out += '?';
+        } else {
+            out += character.valid ? text.substr(0, character.bytes) : replacement;
+        }
+        text.remove_prefix(character.bytes);
+    }
+    return out;
+}
+
 std::string valid_utf8(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
         const auto character = decode_utf8(text);
-        out += character.valid ? text.substr(0, character.bytes) : std::string_view("\xef\xbf\xbd");
+        out += character.valid ? text.substr(0, character.bytes) : replacement;
         text.remove_prefix(character.bytes);
     }
     return out;

@@ -43,7 +43,8 @@ group_place place_of(key_group group) {
 std::string joined(std::string_view a, std::string_view b, std::string_view c) {
     std::string path;
     path.reserve(a.size() + b.size() + c.size());
-    return path.append(a).append(b).append(c);
+    path.append(a).append(b).append(c);
+    return path;
 }
 
 }  // namespace

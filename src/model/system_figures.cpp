@@ -3,6 +3,8 @@
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/scalar.hpp"
 
+#include <algorithm>
+
 namespace pvc::model {
 
 namespace {
@@ -10,16 +12,18 @@ namespace {
 constexpr std::int64_t kib_limit = std::int64_t{1} << 53;  // no sum or difference of such values overflows
 constexpr int available_memory_since = 14;
 
+std::string_view first_word(std::string_view text) {
+    constexpr std::string_view blanks = " \t\n\r\f\v";
+    text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+    return text.substr(0, text.find_first_of(blanks));
+}
+
 // The number of KiB in "MemTotal:       16384000 kB", if the line is of this name.
 std::optional<std::int64_t> kib_of(std::string_view line, std::string_view name) {
     if (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != ':') {
         return std::nullopt;
     }
-    const auto words = split_blanks(line.substr(name.size() + 1));
-    if (words.empty()) {
-        return std::nullopt;
-    }
-    const auto value = parse_integer(words.front());
+    const auto value = parse_integer(first_word(line.substr(name.size() + 1)));
     return value && *value >= 0 && *value <= kib_limit ? value : std::nullopt;
 }
 
@@ -36,7 +40,9 @@ std::optional<memory_info> parse_memory_info(std::string_view meminfo) {
             target = kib;
         }
     };
-    for (const auto line : split(meminfo, '\n')) {
+    while (!meminfo.empty()) {
+        const auto line = meminfo.substr(0, meminfo.find('\n'));
+        meminfo.remove_prefix(std::min(line.size() + 1, meminfo.size()));
         take(line, "MemTotal", total);
         take(line, "MemFree", free);
         take(line, "MemAvailable", available);
@@ -63,11 +69,7 @@ memory_figures figures_of(const memory_info& info, int schema_version) {
 }
 
 std::optional<double> parse_load_average(std::string_view loadavg) {
-    const auto words = split_blanks(loadavg);
-    if (words.empty()) {
-        return std::nullopt;
-    }
-    const auto load = parse_float(words.front());
+    const auto load = parse_float(first_word(loadavg));
     return load && *load >= 0 ? load : std::nullopt;
 }
 

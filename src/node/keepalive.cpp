@@ -1,4 +1,5 @@
 #include "pvcnoded/node/keepalive.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/model/scalar.hpp"
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
 // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
@@ -65,6 +67,7 @@ async::awaitable<void> keepalive::run_ticks() {
         figures_on_ = true;
     }
     next_ = cadence;
+    wall_at_begin_ = clock.wall_now().time_since_epoch() - clock.now().time_since_epoch();
     for (;;) {
         const bool begins = std::exchange(begin_, false);
         if (begins) {
@@ -81,6 +84,10 @@ async::awaitable<void> keepalive::run_ticks() {
             co_await tick();
             in_tick_ = false;
             next_ = policy::next_tick(cadence, interval, clock.now());
+            if (is_planted(defect::wall_clock_cadence)) {
+                const auto by_wall = time_point(clock.wall_now().time_since_epoch() - wall_at_begin_);
+                next_ = policy::next_tick(cadence, interval, by_wall);
+            }
             if (urgent) {
                 // Should the state still say so (somebody keeps writing it), the next attempt waits for the cadence.
                 co_await async::sleep_until(clock, std::min(next_, clock.now() + 1s), "the next tick");
@@ -167,6 +174,7 @@ keepalive::beat keepalive::make_beat(const own_state& stored) const {
     view.terminating = node.stopping.value();
     view.fence_cleanup_done = true;  // without the hypervisor function there is no domain to destroy
     beat out;
+    out.write.reserve(3);
     out.state = policy::plan_heartbeat(view).write_state;
     if (out.state) {
         out.write.set(session_.own("/daemonstate"), std::string(model::to_text(*out.state)), stored.version);
@@ -243,8 +251,9 @@ async::awaitable<bool> keepalive::heartbeat() {
     const time_point deadline = session_.limit(heartbeat_limit);
     own_state stored = co_await stored_state(deadline);
     while (session_.node.clock().now() < deadline) {
-        const beat next = make_beat(stored);
-        auto done = co_await session_.zk.commit(deadline, next.write, [this](boot_time sent) { acknowledged(sent); });
+        beat next = make_beat(stored);
+        auto done = co_await session_.zk.commit(deadline, std::move(next.write),
+                                                [this](boot_time sent) { acknowledged(sent); });
         if (done) {
             take_acknowledgement(next, *done, stored);
             co_return true;
@@ -257,11 +266,20 @@ async::awaitable<bool> keepalive::heartbeat() {
     co_return false;
 }
 
-std::vector<model::key_value> keepalive::wanted_figures() {
+const std::vector<model::key_value>& keepalive::wanted_figures() {
     node_context& node = session_.node;
-    auto wanted = constant_keys(session_);
+    if (std::exchange(constants_of_, session_.table.version()) != session_.table.version()) {
+        wanted_ = constant_keys(session_);
+        constant_count_ = wanted_.size();
+    }
+    std::size_t at = constant_count_;
     const auto add = [&](std::string_view suffix, std::string value) {
-        wanted.push_back({session_.own(suffix), std::move(value)});
+        if (at == wanted_.size() || !wanted_[at].path.ends_with(suffix)) {
+            wanted_.resize(at);  // the first tick, or other figures could be read last time
+            wanted_.push_back({session_.own(suffix), {}});
+        }
+        wanted_[at].value = std::move(value);
+        ++at;
     };
     auto meminfo = node.port.host.meminfo();
     const auto memory = meminfo ? model::parse_memory_info(*meminfo) : std::nullopt;
@@ -279,7 +297,8 @@ std::vector<model::key_value> keepalive::wanted_figures() {
         load_ = *load;
         add("/cpuload", model::cpu_load_text(*load));
     }
-    return wanted;
+    wanted_.resize(at);
+    return wanted_;
 }
 
 async::awaitable<void> keepalive::read_repairs(time_point deadline) {
@@ -315,7 +334,7 @@ async::awaitable<void> keepalive::notice_recreated_keys(time_point deadline) {
 }
 
 void keepalive::warn_of_foreign_values(const policy::own_keys_plan& plan) {
-    const auto constants = constant_keys(session_);
+    const auto constants = std::span(wanted_).first(constant_count_);
     const auto warn = [&](const std::vector<model::key_value>& keys) {
         for (const auto& key : keys) {
             const bool is_told = std::ranges::find(told_, key.path) != told_.end();
@@ -330,7 +349,7 @@ void keepalive::warn_of_foreign_values(const policy::own_keys_plan& plan) {
 }
 
 async::awaitable<void> keepalive::figures(time_point deadline) {
-    const auto wanted = wanted_figures();
+    const auto& wanted = wanted_figures();
     co_await notice_recreated_keys(deadline);
     if (!own_keys_.repairs().empty()) {
         co_await read_repairs(deadline);
@@ -346,14 +365,15 @@ async::awaitable<void> keepalive::figures(time_point deadline) {
     // A refused key is left out and the rest sent again: every key at most once, and never endlessly.
     for (std::size_t attempt = 0; attempt <= wanted.size(); ++attempt) {
         zookeeper::transaction write;
+        write.reserve(plan.creates.size() + plan.sets.size() + plan.checks.size());
         for (const auto& key : plan.creates) {
             write.create(key.path, key.value);
         }
         for (const auto& key : plan.sets) {
             write.overwrite(key.path, key.value);
         }
-        for (const auto& key : plan.checks) {
-            write.check(key.path, key.version);
+        for (auto& key : plan.checks) {
+            write.check(std::move(key.path), key.version);
         }
         if (write.empty()) {
             co_return;
@@ -361,6 +381,7 @@ async::awaitable<void> keepalive::figures(time_point deadline) {
         auto done = co_await session_.zk.commit(deadline, std::move(write));
         if (done) {
             std::vector<std::int32_t> versions;
+            versions.reserve(plan.sets.size());
             for (std::size_t i = 0; i < plan.sets.size(); ++i) {
                 versions.push_back(done->stats[plan.creates.size() + i].version);
             }
@@ -414,6 +435,10 @@ async::awaitable<void> keepalive::tick() {
     const time_point start = clock.now();
     const wall_time started = clock.wall_now();
     const duration interval = session_.node.times.keepalive;
+    if (is_planted(defect::disk_in_heartbeat)) {
+        auto noted = co_await session_.node.port.host.replace_file(heartbeat_note_path(session_.node), "");
+        ignore(noted, "a planted defect");
+    }
     const bool acknowledged = co_await heartbeat();
     if (!acknowledged && std::exchange(entry_gone_, false)) {
         ++missed_;  // said already: the server answered, and the entry is not there

@@ -1,13 +1,21 @@
 #include "pvcnoded/policy/own_keys.hpp"
 
 #include "pvcnoded/base/assert.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 #include <algorithm>
 
 namespace pvc::policy {
 
 void own_keys::learned(std::string_view path, std::string_view value, std::int32_t version) {
-    keys_.insert_or_assign(std::string(path), entry{knowledge::present, std::string(value), version});
+    auto found = keys_.find(path);
+    if (found == keys_.end()) {
+        found = keys_.try_emplace(std::string(path)).first;
+    }
+    entry& key = found->second;
+    key.known = knowledge::present;
+    key.value = value;
+    key.version = version;
 }
 
 void own_keys::missing(std::string_view path) {
@@ -37,6 +45,7 @@ own_keys_plan own_keys::plan(const std::vector<model::key_value>& wanted) {
     const auto is_set = [&plan](const std::string& path) {
         return std::ranges::find(plan.sets, path, &model::key_value::path) != plan.sets.end();
     };
+    plan.checks.reserve(keys_.size());
     for (const auto& [path, key] : keys_) {
         if (key.known == knowledge::present && !is_set(path)) {
             plan.checks.push_back({path, key.version});
@@ -56,7 +65,9 @@ void own_keys::committed(const own_keys_plan& sent, std::span<const std::int32_t
 }
 
 std::string own_keys::failed(std::string_view path) {
-    keys_.insert_or_assign(std::string(path), entry{});
+    if (!is_planted(defect::figures_given_up)) {
+        keys_.insert_or_assign(std::string(path), entry{});
+    }
     return std::string(path) + " was changed by somebody else, it is restored at the next tick";
 }
 

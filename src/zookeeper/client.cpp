@@ -2,7 +2,14 @@
 
 #include "pvcnoded/async/completion.hpp"
 
+#include <boost/asio/recycling_allocator.hpp>
+
+#include <exception>
+#include <utility>
+
 namespace pvc::zookeeper {
+
+namespace asio = boost::asio;
 
 namespace {
 
@@ -46,6 +53,22 @@ result<void> validate(const request& what) {
     }
     return {};
 }
+
+failure unanswered(bool is_write, const std::string& subject) {
+    return failure(is_write ? errc::outcome_unknown : errc::timed_out, subject, "no answer within the deadline");
+}
+
+// One request under way: shared by the waiter and the adapter.
+struct exchange_record final : reply_taker {
+    void take(reply got) override {
+        if (acknowledged && got.outcome) {
+            acknowledged(got.sent);
+        }
+        answer.set(std::move(got));
+    }
+    async::completion<reply> answer;
+    std::function<void(boot_time)> acknowledged;
+};
 
 }  // namespace
 
@@ -94,40 +117,51 @@ async::awaitable<result<void>> client::wait_connected(time_point deadline) {
     }
 }
 
-async::awaitable<reply> client::exchange(time_point deadline, request what,
-                                         std::function<void(boot_time)> acknowledged) {
-    reply answer;
+// Tells how a request ended when its frame goes, unless it was cancelled.
+struct client::outcome_notice {
+    client& owner;
+    const result<void>& outcome;
+    int exceptions = std::uncaught_exceptions();
+    ~outcome_notice() {
+        if (std::uncaught_exceptions() == exceptions) {
+            owner.on_outcome(outcome);
+        }
+    }
+};
+
+// Little lives in this frame, and the answer in the caller's: Asio keeps the memory of frames of up to 1 KB for others.
+async::awaitable<void> client::exchange(time_point deadline, request what, std::function<void(boot_time)> acknowledged,
+                                        reply& answer) {
     answer.outcome = validate(what);
     if (!answer.outcome) {
-        co_return answer;
+        co_return;
     }
+    const outcome_notice told{*this, answer.outcome};
     const bool is_write = what.is_write();
+    const std::string subject = what.operations.empty() ? what.path : what.operations.front().path;
     for (;;) {
         if (!is_connected()) {
-            auto connected = co_await wait_connected(deadline);
-            if (!connected) {
-                answer.outcome = connected;
-                co_return answer;
+            answer.outcome = co_await wait_connected(deadline);
+            if (!answer.outcome) {
+                co_return;
             }
         }
-        auto record = std::make_shared<async::completion<reply>>();
-        send(what, [record, acknowledged](reply got) {
-            if (acknowledged && got.outcome) {
-                acknowledged(got.sent);
-            }
-            record->set(std::move(got));
-        });
-        const bool answered = co_await async::completion<reply>::wait(record, clock_, deadline, "a ZooKeeper reply");
+        auto record = std::allocate_shared<exchange_record>(asio::recycling_allocator<exchange_record>());
+        record->acknowledged = acknowledged;
+        // A write goes out once, a read perhaps again.
+        send(is_write ? std::exchange(what, {}) : what, reply_handler(record));
+        std::shared_ptr<async::completion<reply>> done(record, &record->answer);
+        const bool answered =
+            co_await async::completion<reply>::wait(std::move(done), clock_, deadline, "a ZooKeeper reply");
         if (!answered) {
-            const std::string& subject = what.operations.empty() ? what.path : what.operations.front().path;
-            answer.outcome =
-                failure(is_write ? errc::outcome_unknown : errc::timed_out, subject, "no answer within the deadline");
-            co_return answer;
+            answer.outcome = unanswered(is_write, subject);
+            co_return;
         }
+        answer = std::move(record->answer.value());
         // A read whose connection broke has done nothing: it goes out again on the next one, while there is time.
-        const bool broken = !record->value().outcome && record->value().outcome.error().code() == errc::suspended;
+        const bool broken = !answer.outcome && answer.outcome.error().code() == errc::suspended;
         if (is_write || !broken || state_.value().now == link::lost) {
-            co_return std::move(record->value());
+            co_return;
         }
         co_await async::yield();  // the loss is published by then
     }
@@ -138,7 +172,8 @@ async::awaitable<result<read_reply>> client::get(time_point deadline, std::strin
     what.what = request::kind::get;
     what.path = std::move(path);
     what.watch = watch;
-    auto answer = co_await exchange(deadline, std::move(what));
+    reply answer;
+    co_await exchange(deadline, std::move(what), {}, answer);
     if (!answer.outcome) {
         co_return answer.outcome.error();
     }
@@ -150,7 +185,8 @@ async::awaitable<result<stat_reply>> client::exists(time_point deadline, std::st
     what.what = request::kind::exists;
     what.path = std::move(path);
     what.watch = watch;
-    auto answer = co_await exchange(deadline, std::move(what));
+    reply answer;
+    co_await exchange(deadline, std::move(what), {}, answer);
     if (!answer.outcome) {
         co_return answer.outcome.error();
     }
@@ -162,7 +198,8 @@ async::awaitable<result<children_reply>> client::children(time_point deadline, s
     what.what = request::kind::children;
     what.path = std::move(path);
     what.watch = watch;
-    auto answer = co_await exchange(deadline, std::move(what));
+    reply answer;
+    co_await exchange(deadline, std::move(what), {}, answer);
     if (!answer.outcome) {
         co_return answer.outcome.error();
     }
@@ -176,7 +213,8 @@ async::awaitable<result<create_reply>> client::create(time_point deadline, std::
     what.path = std::move(path);
     what.data = std::move(data);
     what.mode = mode;
-    auto answer = co_await exchange(deadline, std::move(what));
+    reply answer;
+    co_await exchange(deadline, std::move(what), {}, answer);
     if (!answer.outcome) {
         co_return answer.outcome.error();
     }
@@ -188,7 +226,8 @@ async::awaitable<result<void>> client::remove(time_point deadline, std::string p
     what.what = request::kind::remove;
     what.path = std::move(path);
     what.version = expected_version;
-    auto answer = co_await exchange(deadline, std::move(what));
+    reply answer;
+    co_await exchange(deadline, std::move(what), {}, answer);
     co_return answer.outcome;
 }
 
@@ -196,7 +235,8 @@ async::awaitable<result<void>> client::sync(time_point deadline, std::string pat
     request what;
     what.what = request::kind::sync;
     what.path = std::move(path);
-    auto answer = co_await exchange(deadline, std::move(what));
+    reply answer;
+    co_await exchange(deadline, std::move(what), {}, answer);
     co_return answer.outcome;
 }
 
@@ -207,8 +247,9 @@ async::awaitable<result<commit_reply>> client::commit(time_point deadline, trans
     }
     request wanted;
     wanted.what = request::kind::commit;
-    wanted.operations = what.operations();
-    auto answer = co_await exchange(deadline, std::move(wanted), std::move(acknowledged));
+    wanted.operations = std::move(what).operations();
+    reply answer;
+    co_await exchange(deadline, std::move(wanted), std::move(acknowledged), answer);
     if (!answer.outcome) {
         co_return answer.outcome.error();
     }

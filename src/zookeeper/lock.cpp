@@ -1,4 +1,5 @@
 #include "pvcnoded/zookeeper/lock.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 #include "pvcnoded/async/deadline.hpp"
 
@@ -31,7 +32,7 @@ struct lock_service::claim {
     claim(const claim&) = delete;
     claim& operator=(const claim&) = delete;
     ~claim() {
-        if (may_exist) {
+        if (may_exist && !is_planted(defect::lock_left_behind)) {
             service.to_reap_.push_back({what.path, guid});
             service.reaper_work_.notify();
         }
@@ -130,7 +131,7 @@ async::awaitable<result<void>> lock_service::create_child(claim& mine) {
         mine.child = created->path;
         co_return result<void>();
     }
-    if (created.error().code() != errc::outcome_unknown) {
+    if (created.error().code() != errc::outcome_unknown || is_planted(defect::unknown_create_forgotten)) {
         mine.may_exist = false;  // refused or never sent
         co_return created.error();
     }

@@ -1,4 +1,5 @@
 #include "pvcnoded/zookeeper/watch_set.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 #include "pvcnoded/async/task_group.hpp"
 
@@ -121,7 +122,8 @@ async::awaitable<void> watch_set::read(std::uint64_t id) {
     std::string data;
     std::vector<std::string> names;
     if (kind == watch_kind::data || kind == watch_kind::removal) {
-        auto got = co_await session_.get(deadline, path, watching::yes);
+        const bool arms = !is_planted(defect::forgotten_rearm) || !key->known_;
+        auto got = co_await session_.get(deadline, path, arms ? watching::yes : watching::no);
         outcome = got ? result<void>() : got.error();
         if (got) {
             present = true;
@@ -199,6 +201,11 @@ async::awaitable<void> watch_set::run() {
         }
         if (now.now == link::connected && now.connections != connections) {
             connections = now.connections;
+            if (is_planted(defect::forgotten_reread)) {
+                dirty_by_id_.clear();
+                dirty_ids_.clear();
+                continue;
+            }
             mark_all();
         }
         if (now.now != link::connected || dirty_by_id_.empty()) {

@@ -72,7 +72,15 @@ public:
     void abandon_tasks(const std::function<void()>& run_ready);
     void suspended(suspension& by) { suspensions_.push_back(by); }
 
+    // Tasks that run or wait, and those of them that wait. With nothing ready both are equal: whoever neither runs nor
+    // waits for something with a name is lost.
+    [[nodiscard]] std::size_t tasks_begun() const { return begun_; }
+    [[nodiscard]] std::size_t tasks_waiting() const { return waiting_; }
+
 private:
+    friend class task;
+    std::size_t begun_ = 0;
+    std::size_t waiting_ = 0;
     asio::any_io_executor executor_;
     timers& clock_;
     std::shared_ptr<task> root_;
@@ -94,7 +102,7 @@ public:
     [[nodiscard]] std::size_t depth() const { return parent_ ? parent_->depth() + 1 : 0; }
 
     void begin_wait(const wait_note& note);
-    void end_wait() { wait_.reset(); }
+    void end_wait();
     [[nodiscard]] const std::optional<wait_note>& waiting() const { return wait_; }
     void hold_lock(std::string path) { locks_.push_back(std::move(path)); }
     void drop_lock(std::string_view path);
@@ -105,6 +113,8 @@ public:
     void cancel();
     // Called at the task's first step. False: it was cancelled before, and must end at once.
     [[nodiscard]] bool begin();
+    // Called when its coroutine is about to end.
+    void finish();
     [[nodiscard]] const std::list<task*>& children() const { return children_; }
 
     // The tree below this task, one line a task.

@@ -16,7 +16,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/error_code.hpp>
 
-#include <memory>
+#include <cstddef>
 #include <tuple>
 
 namespace pvc::async {
@@ -55,19 +55,32 @@ private:
     void abandon() override;
     [[nodiscard]] std::size_t depth() const override { return task_ == nullptr ? 0 : task_->depth(); }
 
-    // The suspended handler, type-erased and move-only (asio's any_completion_handler 1.81 recurses without end when it
-    // is built from an lvalue of itself).
-    struct waiter {
+    // The suspended handler, type-erased and in place, as every wait of the daemon makes one (asio's
+    // any_completion_handler 1.81 recurses without end when it is built from an lvalue of itself).
+    class waiter {
+    public:
         waiter() = default;
         waiter(const waiter&) = delete;
         waiter& operator=(const waiter&) = delete;
-        virtual ~waiter() = default;
-        virtual void post(std::unique_ptr<waiter> self, error_code code) = 0;
-    };
-    template <class Handler>
-    struct handler_waiter;
+        ~waiter() { drop(); }
 
-    std::unique_ptr<waiter> waiter_;
+        template <class Handler>
+        void emplace(Handler handler);
+        // Both leave it empty first: the frames that they resume or destroy may own this object.
+        void post(error_code code);
+        void drop();
+        explicit operator bool() const { return act_ != nullptr; }
+
+    private:
+        template <class Handler>
+        static void act_on(void* place, const error_code* code);
+
+        static constexpr std::size_t size_max = 4 * sizeof(void*);
+        alignas(std::max_align_t) std::byte place_[size_max];
+        void (*act_)(void* place, const error_code* code) = nullptr;  // without a code: destroys the handler
+    };
+
+    waiter waiter_;
     asio::cancellation_slot slot_;
     task* task_ = nullptr;  // alive as long as the waiter is: its executor owns it
     bool notified_ = false;

@@ -3,6 +3,7 @@
 // Specification: node-lifecycle.md 6, 3.2 (S8, S13), 4; zookeeper-schema.md 3.2.
 #pragma once
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/node/session.hpp"
 #include "pvcnoded/policy/own_keys.hpp"
 
@@ -64,7 +65,7 @@ private:
     async::awaitable<void> read_repairs(time_point deadline);
     async::awaitable<void> notice_recreated_keys(time_point deadline);
     void warn_of_foreign_values(const policy::own_keys_plan& plan);
-    [[nodiscard]] std::vector<model::key_value> wanted_figures();
+    const std::vector<model::key_value>& wanted_figures();
     void acknowledged(boot_time sent);
     async::awaitable<void> note_heartbeats();
     void log_tick(wall_time started, duration took);
@@ -74,6 +75,12 @@ private:
     async::wakeup note_wanted_;
     std::unique_ptr<zookeeper::watched> daemon_state_;
     policy::own_keys own_keys_;
+    // What the figures' transaction should leave behind: the constant keys, computed once a schema version, then the
+    // figures. Kept from tick to tick, so that a tick only puts numbers into it.
+    std::vector<model::key_value> wanted_;
+    std::size_t constant_count_ = 0;
+    int constants_of_ = -1;     // schema version
+    duration wall_at_begin_{};  // only a planted defect asks
     time_point next_{};
     bool in_tick_ = false;
     bool figures_on_ = false;

@@ -17,6 +17,7 @@
 #include "pvcnoded/async/wakeup.hpp"
 #include "pvcnoded/zookeeper/types.hpp"
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <string>
@@ -44,6 +45,37 @@ struct reply {
     std::vector<std::string> names;
     std::vector<node_stat> stats;
     boot_time sent{};
+};
+
+// Who takes the answer to a request.
+class reply_taker {
+public:
+    reply_taker() = default;
+    reply_taker(const reply_taker&) = delete;
+    reply_taker& operator=(const reply_taker&) = delete;
+    virtual ~reply_taker() = default;
+    virtual void take(reply answer) = 0;
+};
+
+// What an adapter keeps of whoever asked, and calls once. A std::function would allocate for it in every request.
+class reply_handler {
+public:
+    reply_handler() = default;
+    explicit reply_handler(std::shared_ptr<reply_taker> taker) : taker_(std::move(taker)) {}
+    template <std::invocable<reply> Function>
+        requires(!std::same_as<Function, reply_handler>)
+    reply_handler(Function function) : taker_(std::make_shared<function_taker<Function>>(std::move(function))) {}
+    void operator()(reply answer) const { taker_->take(std::move(answer)); }
+
+private:
+    template <class Function>
+    struct function_taker final : reply_taker {
+        explicit function_taker(Function called) : function(std::move(called)) {}
+        void take(reply answer) override { function(std::move(answer)); }
+        Function function;
+    };
+
+    std::shared_ptr<reply_taker> taker_;
 };
 
 class client {
@@ -84,10 +116,12 @@ public:
     async::awaitable<result<void>> wait_connected(time_point deadline);
 
 protected:
-    using reply_handler = std::function<void(reply)>;
+    using reply_handler = zookeeper::reply_handler;
     // Sends at once; called only while connected. `done` is called exactly once, on the loop, also when the connection
     // breaks (outcome_unknown for writes, suspended for reads) or the session ends. It never runs inside send().
     virtual void send(request what, reply_handler done) = 0;
+    // Told how each request ended; not of cancelled ones.
+    virtual void on_outcome(const result<void>& /*outcome*/) {}
 
     void deliver(const watch_event& event) {
         if (sink_ != nullptr) {
@@ -97,8 +131,9 @@ protected:
     [[nodiscard]] async::timers& clock() const { return clock_; }
 
 private:
-    async::awaitable<reply> exchange(time_point deadline, request what,
-                                     std::function<void(boot_time)> acknowledged = {});
+    struct outcome_notice;
+    async::awaitable<void> exchange(time_point deadline, request what, std::function<void(boot_time)> acknowledged,
+                                    reply& answer);
 
     async::timers& clock_;
     async::latest<session_state> state_;

@@ -59,7 +59,9 @@ public:
     transaction& check(std::string path, std::int32_t expected_version) {
         return add({operation::kind::check, std::move(path), {}, expected_version});
     }
-    [[nodiscard]] const std::vector<operation>& operations() const { return operations_; }
+    void reserve(std::size_t operations) { operations_.reserve(operations); }
+    [[nodiscard]] const std::vector<operation>& operations() const& { return operations_; }
+    [[nodiscard]] std::vector<operation> operations() && { return std::move(operations_); }
     [[nodiscard]] bool empty() const { return operations_.empty(); }
     [[nodiscard]] std::size_t size_bytes() const;
 

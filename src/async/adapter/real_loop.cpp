@@ -16,11 +16,46 @@ constexpr duration pause_limit = 2s;
 
 }  // namespace
 
+// The context's executor for tasks: queues everything, and looks for a pause before each step. Checking from outside,
+// between calls of run_one(), would make Asio give the memory that it keeps for coroutines back after every handler.
+class real_loop::task_steps {
+public:
+    explicit task_steps(real_loop& loop)
+        : loop_(&loop),
+          queue_(boost::asio::require(loop.context_->get_executor(), boost::asio::execution::blocking.never)) {}
+
+    template <class Function>
+    void execute(Function&& function) const {
+        queue_.execute([loop = loop_, step = std::forward<Function>(function)]() mutable {
+            ++loop->turns_;
+            loop->check_pause();
+            std::move(step)();
+        });
+    }
+    boost::asio::execution_context& query(boost::asio::execution::context_t /*property*/) const noexcept {
+        return queue_.context();
+    }
+    static constexpr boost::asio::execution::blocking_t query(
+        boost::asio::execution::blocking_t /*property*/) noexcept {
+        return boost::asio::execution::blocking.never;
+    }
+    [[nodiscard]] task_steps require(boost::asio::execution::blocking_t::never_t /*property*/) const noexcept {
+        return *this;
+    }
+    friend bool operator==(const task_steps& a, const task_steps& b) noexcept { return a.loop_ == b.loop_; }
+    friend bool operator!=(const task_steps& a, const task_steps& b) noexcept { return !(a == b); }
+
+private:
+    using queue = decltype(boost::asio::require(std::declval<boost::asio::io_context::executor_type>(),
+                                                boost::asio::execution::blocking.never));
+    real_loop* loop_;
+    queue queue_;
+};
+
 real_loop::real_loop()
     : context_(std::in_place, 1),
       clock_(*context_),
-      // By itself the context's executor runs what it is given inside the call, when called on the loop's thread.
-      runtime_(boost::asio::require(context_->get_executor(), boost::asio::execution::blocking.never), clock_),
+      runtime_(task_steps(*this), clock_),
       work_(context_->get_executor()),
       tick_(clock_) {
     clock_.before_callbacks([this] { check_pause(); });
@@ -40,11 +75,7 @@ void real_loop::run() {
     context_->restart();
     expect_turn();
     tick();
-    // A completion of a task is queued, never run by the reactor itself, so no task runs between a wait and this check.
-    while (context_->run_one() != 0) {
-        ++turns_;
-        check_pause();
-    }
+    context_->run();
     tick_.disarm();
 }
 

@@ -78,11 +78,10 @@ public:
 
 protected:
     void send(request what, reply_handler done) override {
-        reply_handler shared = done;
-        auto sent = pending_.send(handle_, std::move(what), clock().boot_now(), std::move(done));
+        auto sent = pending_.send(handle_, std::move(what), clock().boot_now(), done);
         if (!sent) {
             // Never call back inside send(): the answer takes a turn of the loop.
-            auto refused = std::make_shared<refusal>(*this, std::move(shared), sent.error());
+            auto refused = std::make_shared<refusal>(*this, std::move(done), sent.error());
             refused->self = refused;
             refused->turn.arm(clock().now(), [record = refused.get()] { record->deliver(); });
         }

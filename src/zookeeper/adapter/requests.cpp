@@ -32,18 +32,24 @@ int flags_of(create_mode mode) {
     return 0;
 }
 
+// What is kept for reuse is small: a tick's requests, not those of a start.
+constexpr std::size_t spare_max = 4;
+constexpr std::size_t spare_operations_max = 64;
+
 }  // namespace
 
-struct pending_request {
+struct pending_request : pending_request_hook {
     pending_requests* owner = nullptr;  // null: abandoned, the callback only frees this
-    std::list<pending_request*>::iterator place;
     request what;
-    std::function<void(reply)> done;
+    reply_handler done;
     boot_time sent{};
     // What zoo_amulti writes into.
     std::vector<zoo_op_result_t> results;
     std::vector<Stat> stats;
     std::vector<std::vector<char>> paths;
+    // What it reads while the request is sent.
+    std::vector<zoo_op_t> operations;
+    std::vector<std::string> full_paths;
 
     // Takes the record back from the library. Null if it was abandoned.
     static std::unique_ptr<pending_request> take(const void* data) {
@@ -51,8 +57,15 @@ struct pending_request {
         if (self->owner == nullptr) {
             return nullptr;
         }
-        self->owner->waiting_.erase(self->place);
+        self->unlink();
         return self;
+    }
+    // The answer goes out last: nothing of the owner is needed after it.
+    static void finish(std::unique_ptr<pending_request> self, reply answer) {
+        const reply_handler asked = std::exchange(self->done, {});
+        pending_requests& all = *self->owner;
+        all.keep_for_reuse(std::move(self));
+        asked(std::move(answer));
     }
     [[nodiscard]] reply base(int code, const std::string& path) const {
         reply answer;
@@ -72,7 +85,7 @@ struct pending_request {
                 }
                 answer.stat = stat_of(*stat);
             }
-            self->done(std::move(answer));
+            finish(std::move(self), std::move(answer));
         }
     }
     static void on_stat(int code, const Stat* stat, const void* data) {
@@ -81,7 +94,7 @@ struct pending_request {
             if (code == ZOK) {
                 answer.stat = stat_of(*stat);
             }
-            self->done(std::move(answer));
+            finish(std::move(self), std::move(answer));
         }
     }
     static void on_children(int code, const String_vector* names, const Stat* stat, const void* data) {
@@ -92,7 +105,7 @@ struct pending_request {
                 std::ranges::sort(answer.names);
                 answer.stat = stat_of(*stat);
             }
-            self->done(std::move(answer));
+            finish(std::move(self), std::move(answer));
         }
     }
     static void on_string(int code, const char* value, const void* data) {
@@ -101,12 +114,13 @@ struct pending_request {
             if (code == ZOK && value != nullptr) {
                 answer.data = self->owner->own_path(value);
             }
-            self->done(std::move(answer));
+            finish(std::move(self), std::move(answer));
         }
     }
     static void on_void(int code, const void* data) {
         if (auto self = take(data)) {
-            self->done(self->base(code, self->what.path));
+            reply answer = self->base(code, self->what.path);
+            finish(std::move(self), std::move(answer));
         }
     }
     static void on_multi(int code, const void* data) {
@@ -115,40 +129,41 @@ struct pending_request {
             return;
         }
         // The first operation that says something of its own; those behind it say "runtime inconsistency".
-        std::string offender = self->what.operations.front().path;
+        std::size_t offender = 0;
         for (std::size_t i = 0; i < self->results.size(); ++i) {
             const int own = self->results[i].err;
             if (own != ZOK && own != ZRUNTIMEINCONSISTENCY) {
-                offender = self->what.operations[i].path;
+                offender = i;
                 break;
             }
         }
-        reply answer = self->base(code, offender);
+        reply answer = self->base(code, self->what.operations[offender].path);
         if (code == ZOK) {
             answer.stats.reserve(self->stats.size());
             for (const auto& stat : self->stats) {
                 answer.stats.push_back(stat_of(stat));
             }
         }
-        self->done(std::move(answer));
+        finish(std::move(self), std::move(answer));
     }
 
     int send_multi(zhandle_t* handle, const pending_requests& paths_of) {
         const std::size_t count = what.operations.size();
-        std::vector<zoo_op_t> operations(count);
-        std::vector<std::string> full(count);
-        results.resize(count);
-        stats.resize(count);
-        paths.resize(count);
+        operations.assign(count, {});
+        // These two only grow, so that their texts keep their memory too.
+        full_paths.resize(std::max(count, full_paths.size()));
+        paths.resize(std::max(count, paths.size()));
+        results.assign(count, {});
+        stats.assign(count, {});
         for (std::size_t i = 0; i < count; ++i) {
             const operation& one = what.operations[i];
-            full[i] = paths_of.full_path(one.path);
-            const char* path = full[i].c_str();
+            paths_of.put_full_path(one.path, full_paths[i]);
+            const char* path = full_paths[i].c_str();
             const char* value = one.data.data();
             const int length = static_cast<int>(one.data.size());
             switch (one.what) {
                 case operation::kind::create:
-                    paths[i].resize(full[i].size() + 1);
+                    paths[i].resize(full_paths[i].size() + 1);
                     zoo_create_op_init(&operations[i], path, value, length, &ZOO_OPEN_ACL_UNSAFE, 0, paths[i].data(),
                                        static_cast<int>(paths[i].size()));
                     break;
@@ -166,8 +181,9 @@ struct pending_request {
         if (what.what == request::kind::commit) {
             return send_multi(handle, paths_of);
         }
-        const std::string full = paths_of.full_path(what.path);
-        const char* path = full.c_str();
+        full_paths.resize(std::max<std::size_t>(1, full_paths.size()));
+        paths_of.put_full_path(what.path, full_paths.front());
+        const char* path = full_paths.front().c_str();
         const int watch = what.watch == watching::yes ? 1 : 0;
         switch (what.what) {
             case request::kind::get: return zoo_aget(handle, path, watch, &on_data, this);
@@ -184,15 +200,24 @@ struct pending_request {
     }
 };
 
+pending_requests::pending_requests(std::string chroot) : chroot_(std::move(chroot)) {}
+
 pending_requests::~pending_requests() {
     abandon("closed");
 }
 
-std::string pending_requests::full_path(const std::string& path) const {
-    if (chroot_.empty()) {
-        return path;
+void pending_requests::keep_for_reuse(std::unique_ptr<pending_request> record) {
+    if (spare_.size() < spare_max && record->results.capacity() <= spare_operations_max) {
+        record->what = {};
+        spare_.push_back(std::move(record));
     }
-    return path == "/" ? chroot_ : chroot_ + path;
+}
+
+void pending_requests::put_full_path(const std::string& path, std::string& out) const {
+    out = chroot_;
+    if (chroot_.empty() || path != "/") {
+        out += path;
+    }
 }
 
 std::string pending_requests::own_path(std::string path) const {
@@ -203,16 +228,22 @@ std::string pending_requests::own_path(std::string path) const {
     return path;
 }
 
-result<void> pending_requests::send(zhandle_t* handle, request what, boot_time now, std::function<void(reply)> done) {
-    auto record = std::make_unique<pending_request>();
+result<void> pending_requests::send(zhandle_t* handle, request what, boot_time now, reply_handler done) {
+    std::unique_ptr<pending_request> record;
+    if (spare_.empty()) {
+        record = std::make_unique<pending_request>();
+    } else {
+        record = std::move(spare_.back());
+        spare_.pop_back();
+    }
     record->owner = this;
     record->what = std::move(what);
     record->done = std::move(done);
     record->sent = now;
-    record->place = waiting_.insert(waiting_.end(), record.get());
+    waiting_.push_back(*record);
     const int code = record->send(handle, *this);
     if (code != ZOK) {
-        waiting_.erase(record->place);
+        record->unlink();
         // Refused before anything was sent: also a write has had no effect.
         return failure(code == ZINVALIDSTATE || code == ZSESSIONEXPIRED ? errc::session_lost : error_of(code, false),
                        record->what.path, zerror(code));
@@ -223,7 +254,7 @@ result<void> pending_requests::send(zhandle_t* handle, request what, boot_time n
 
 void pending_requests::abandon(const std::string& reason) {
     while (!waiting_.empty()) {
-        pending_request* record = waiting_.front();
+        auto* record = static_cast<pending_request*>(&waiting_.front());
         waiting_.pop_front();
         record->owner = nullptr;
         const bool is_write = record->what.is_write();
@@ -232,7 +263,7 @@ void pending_requests::abandon(const std::string& reason) {
         reply answer;
         answer.sent = record->sent;
         answer.outcome = failure(is_write ? errc::outcome_unknown : errc::session_lost, subject, reason);
-        const auto done = std::exchange(record->done, nullptr);
+        const auto done = std::exchange(record->done, {});
         done(std::move(answer));
     }
 }

@@ -50,7 +50,7 @@ public:
     // every turn; who reads a socket outside a task calls it before looking at the data.
     bool check_pause();
     [[nodiscard]] const std::optional<loop_pause>& last_pause() const { return last_pause_; }
-    // Grows with every handler that ran: the watchdog's proof that the loop turns.
+    // Grows with every step of a task: the watchdog's proof that the loop turns.
     [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
     // While it lives, `tell` is called at every pause with the last moment before it.
@@ -68,6 +68,7 @@ public:
     };
 
 private:
+    class task_steps;
     void tick();
     void expect_turn();
 

@@ -1,0 +1,45 @@
+// Planted defects: mistakes that can be switched on one at a time, to see that the simulation finds them ("the judge is
+// judged", docs/simulation.md). They exist only in builds with PVC_PLANTED_DEFECTS, never in a release: there the
+// question is the constant false and the mistake is not in the program.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace pvc {
+
+enum class defect : std::uint8_t {
+    none,
+    blind_role_write,          // own role is set without the version that was read
+    forgotten_reread,          // what changed around a reconnect is not read again
+    forgotten_rearm,           // a watched key is read again without a watch
+    lock_without_check,        // writes under a lock do not check that it still exists
+    wall_clock_cadence,        // the next heartbeat is planned by the wall clock
+    lost_wakeup,               // now and then a notification is lost
+    lock_left_behind,          // a lock child whose deletion failed is nobody's business
+    unknown_create_forgotten,  // a lock child whose creation was not acknowledged is taken as not created
+    dead_not_answered,         // a running node that was declared dead leaves it at that
+    isolation_unnoticed,       // a primary that nobody hears stays primary
+    disk_in_heartbeat,         // a tick waits for the disk
+    stop_not_written,          // an orderly stop does not say so
+    schema_raised_alone,       // the schema version is raised without asking what others can follow
+    schema_change_ignored,     // a running node does not follow a change of the schema version
+    role_kept,                 // the old primary does not give way
+    figures_given_up,          // a refused key of the own record is not repaired
+    nameless_wait,             // a wait that the task tree does not show
+    log_without_end,           // the log copy is not cut to its lines
+    run_after_shutdown,        // a heartbeat takes back the announcement of a stop
+};
+
+#ifdef PVC_PLANTED_DEFECTS
+inline defect planted_defect = defect::none;
+[[nodiscard]] inline bool is_planted(defect one) {
+    return planted_defect == one;
+}
+#else
+[[nodiscard]] constexpr bool is_planted(defect /*one*/) {
+    return false;
+}
+#endif
+
+}  // namespace pvc
