@@ -83,6 +83,10 @@ std::string memory_client::own_path(std::string path) const {
     return path;
 }
 
+void memory_client::on_outcome(const result<void>& outcome) {
+    ++link_->outcomes[outcome ? link_->outcomes.size() - 1 : static_cast<std::size_t>(outcome.error().code())];
+}
+
 void memory_client::send(zookeeper::request what, reply_handler done) {
     pending record;
     record.number = ++last_number_;
@@ -230,7 +234,8 @@ void memory_client::attempt_failed(const std::string& reason) {
     if (now_state().now == link::connecting && now_state().reason != reason) {
         auto next = now_state();
         next.reason = reason;
-        state().set(std::move(next));
+        ++link_->states[static_cast<std::size_t>(next.now)];
+    state().set(std::move(next));
     }
 }
 
@@ -249,6 +254,7 @@ void memory_client::on_established(std::int64_t session, std::chrono::millisecon
     auto next = now_state();
     next.session_id = session;
     next.timeout = timeout;
+    ++link_->states[static_cast<std::size_t>(next.now)];
     state().set(std::move(next));
     connect();
     plan_housekeeping();
@@ -302,6 +308,7 @@ void memory_client::connect() {
     next.contact = contact_ = clock().boot_now();
     next.reason.clear();
     ++next.connections;
+    ++link_->states[static_cast<std::size_t>(next.now)];
     state().set(std::move(next));
 }
 
@@ -310,6 +317,7 @@ void memory_client::suspend(std::string reason) {
     next.now = link::suspended;
     next.reason = std::move(reason);
     next.contact = contact_;
+    ++link_->states[static_cast<std::size_t>(next.now)];
     state().set(std::move(next));
 }
 
@@ -321,6 +329,7 @@ void memory_client::lose(std::string reason) {
     next.now = link::lost;
     next.reason = std::move(reason);
     next.contact = contact_;
+    ++link_->states[static_cast<std::size_t>(next.now)];
     state().set(std::move(next));
     housekeeping_.disarm();
     ended_.notify();

@@ -12,6 +12,7 @@
 #include "pvcnoded/zookeeper/client.hpp"
 #include "sim/zookeeper/memory_ensemble.hpp"
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -39,6 +40,11 @@ public:
     memory_link(const memory_link&) = delete;
     memory_link& operator=(const memory_link&) = delete;
     ~memory_link();
+
+    std::uint32_t number = 0;  // whose link it is, for recorded_change::owner
+    // How requests of this link's clients ended, by errc; the last one: well.
+    std::array<std::uint64_t, 16> outcomes{};
+    std::array<std::uint64_t, 4> states{};  // how often a client was in each zookeeper::link state
 
     // --- plain settings, looked at whenever something is sent ---
     duration latency{std::chrono::milliseconds(1)};  // there and back
@@ -137,6 +143,7 @@ public:
 
 protected:
     void send(zookeeper::request what, reply_handler done) override;
+    void on_outcome(const result<void>& outcome) override;
 
 private:
     friend class memory_link;

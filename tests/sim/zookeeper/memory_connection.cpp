@@ -209,7 +209,7 @@ void memory_connection::on_hello(std::int64_t session, std::chrono::milliseconds
     }
     const auto& limits = ensemble_->settings();
     const auto agreed = std::clamp(timeout, limits.session_timeout_min, limits.session_timeout_max);
-    auto* found = session == 0 ? &ensemble_->add_session(agreed) : ensemble_->find_session(session);
+    auto* found = session == 0 ? &ensemble_->add_session(agreed, link_->number) : ensemble_->find_session(session);
     if (found == nullptr) {
         is_open_ = false;
         to_client(duration::zero(), [](memory_client& client) { client.on_refused_session(); });
@@ -277,6 +277,7 @@ zookeeper::reply memory_connection::execute(const request& what) {
 
 zookeeper::reply memory_connection::write(const request& what) {
     std::vector<tree_write> writes;
+    writes.reserve(what.operations.size() + 1);
     if (what.what == request_kind::commit) {
         for (const auto& one : what.operations) {
             writes.push_back({one.what, one.path, one.data, one.version});

@@ -137,14 +137,16 @@ std::int64_t memory_ensemble::open_session(std::optional<duration> timeout) {
     return add_session(timeout).id;
 }
 
-memory_ensemble::session& memory_ensemble::add_session(std::optional<duration> timeout) {
+memory_ensemble::session& memory_ensemble::add_session(std::optional<duration> timeout, std::uint32_t owner) {
     auto fresh = std::make_unique<session>(clock_);
     fresh->id = ++last_session_;
+    fresh->owner = owner;
     fresh->timeout = timeout;
     session& out = *fresh;
     sessions_.emplace(out.id, std::move(fresh));
     tree_.advance(tree_.zxid() + 1);
-    record(tree_.zxid(), out.id, recorded_kind::open_session, {}, {}, false);
+    owners_[out.id] = owner;
+    record({clock_.now(), tree_.zxid(), out.id, recorded_kind::open_session, {}, {}, false, {}, owner});
     touch(out);
     watch_over(out);
     return out;
@@ -190,7 +192,8 @@ void memory_ensemble::end_session(std::int64_t id, recorded_kind how) {
     }
     const auto removed = write(id, std::move(removals));
     PVC_ASSERT(removed);
-    record(tree_.zxid(), id, how, {}, {}, false);
+    record({clock_.now(), tree_.zxid(), id, how, {}, {}, false, {}, ended->owner});
+    owners_.erase(id);
     if (auto connection = ended->connection.lock()) {
         connection->break_now(in_flight::lost, "connection lost");
     }
@@ -258,14 +261,17 @@ result<std::vector<tree_change>> memory_ensemble::write(std::int64_t by, std::ve
     }
     const std::int64_t zxid = tree_.zxid() + 1;
     PVC_TRY(auto changes, tree_.apply(zxid, writes));
-    for (const auto& one : changes) {
+    const auto writer = owners_.find(by);
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        const tree_change& one = changes[i];
         session* owner = one.ephemeral_owner == 0 ? nullptr : find_session(one.ephemeral_owner);
         if (owner != nullptr && one.what == kind::create) {
             owner->ephemerals.insert(one.path);
         } else if (owner != nullptr && one.what == kind::remove) {
             owner->ephemerals.erase(one.path);
         }
-        record(zxid, by, recorded(one.what), one.path, one.data, one.ephemeral_owner != 0);
+        record({clock_.now(), zxid, by, recorded(one.what), one.path, one.data, one.ephemeral_owner != 0,
+                writes[i].version, writer == owners_.end() ? 0 : writer->second});
     }
     for (memory_link* link : links_) {
         link->after_write(zxid, changes);
@@ -273,11 +279,12 @@ result<std::vector<tree_change>> memory_ensemble::write(std::int64_t by, std::ve
     return changes;
 }
 
-void memory_ensemble::record(std::int64_t zxid, std::int64_t by, recorded_kind what, const std::string& path,
-                             const std::string& data, bool is_ephemeral) {
-    trace_.push_back({clock_.now(), zxid, by, what, path, data, is_ephemeral});
+void memory_ensemble::record(recorded_change change) {
     for (const auto& observer : observers_) {
-        observer(trace_.back());
+        observer(change);
+    }
+    if (keeps_trace_) {
+        trace_.push_back(std::move(change));
     }
 }
 

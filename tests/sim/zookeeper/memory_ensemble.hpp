@@ -4,7 +4,8 @@
 //
 // Everything is deterministic. Loop thread only. What a real server does and the contract suite checks against one
 // holds here too (runtime-design.md 2.3, 2.4); what differs: one tree for all servers (a server that lags is a property
-// of the link, see memory_link), zxids without an epoch, sessions expire to the nanosecond instead of at the next tick.
+// of the link, see memory_link), zxids without an epoch, sessions expire to the nanosecond instead of at the next tick,
+// no access lists (/zookeeper/config can be written). The differential runs (tests/contract/zookeeper) keep it honest.
 #pragma once
 
 #include "pvcnoded/async/timers.hpp"
@@ -36,6 +37,8 @@ struct recorded_change {
     std::string path;
     std::string data;
     bool is_ephemeral = false;
+    std::int32_t expected = zookeeper::any_version;  // the version that the writer demanded
+    std::uint32_t owner = 0;                         // memory_link::number of who wrote it; 0: the test, or no link
 
     // "set /a = x", for messages and comparisons.
     [[nodiscard]] std::string text() const;
@@ -114,6 +117,8 @@ public:
     [[nodiscard]] const std::vector<recorded_change>& trace() const { return trace_; }
     [[nodiscard]] std::vector<recorded_change> trace_of(std::int64_t session) const;
     void clear_trace() { trace_.clear(); }
+    // Off: only observers hear of what happens.
+    void keep_trace(bool keep) { keeps_trace_ = keep; }
     // Called after every committed operation. It must not change the tree.
     void observe(std::function<void(const recorded_change&)> observer) { observers_.push_back(std::move(observer)); }
     [[nodiscard]] const ensemble_counters& counters() const { return counters_; }
@@ -131,6 +136,7 @@ private:
     struct session {
         explicit session(async::timers& clock) : expiry(clock) {}
         std::int64_t id = 0;
+        std::uint32_t owner = 0;
         std::optional<duration> timeout;
         time_point heard{};
         std::set<std::string> ephemerals;
@@ -138,15 +144,14 @@ private:
         async::timer expiry;
     };
 
-    session& add_session(std::optional<duration> timeout);
+    session& add_session(std::optional<duration> timeout, std::uint32_t owner = 0);
     session* find_session(std::int64_t id);
     void touch(session& one);
     void watch_over(session& one);
     void end_session(std::int64_t id, recorded_kind how);
 
     result<std::vector<tree_change>> write(std::int64_t by, std::vector<tree_write> writes);
-    void record(std::int64_t zxid, std::int64_t by, recorded_kind what, const std::string& path,
-                const std::string& data, bool is_ephemeral);
+    void record(recorded_change change);
     std::vector<std::shared_ptr<memory_connection>> connections();
 
     async::timers& clock_;
@@ -155,8 +160,10 @@ private:
     std::map<std::int64_t, std::unique_ptr<session>> sessions_;
     std::int64_t last_session_ = 0x1000'0000'0000'0000;
     std::vector<std::weak_ptr<memory_connection>> connections_;
-    std::set<memory_link*> links_;
+    std::vector<memory_link*> links_;  // in the order of their making: an order by address would differ between runs
+    std::map<std::int64_t, std::uint32_t> owners_;  // of sessions that live or are just ending
     std::vector<recorded_change> trace_;
+    bool keeps_trace_ = true;
     std::vector<std::function<void(const recorded_change&)>> observers_;
     ensemble_counters counters_;
     bool is_up_ = true;

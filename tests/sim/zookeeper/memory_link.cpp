@@ -13,12 +13,12 @@ constexpr duration pause_limit = std::chrono::seconds(2);  // node-lifecycle.md 
 
 memory_link::memory_link(memory_ensemble& ensemble, async::timers& client_clock)
     : ensemble_(&ensemble), client_clock_(client_clock), late_timer_(ensemble.clock()) {
-    ensemble.links_.insert(this);
+    ensemble.links_.push_back(this);
 }
 
 memory_link::~memory_link() {
     if (ensemble_ != nullptr) {
-        ensemble_->links_.erase(this);
+        std::erase(ensemble_->links_, this);
     }
 }
 
@@ -136,12 +136,14 @@ std::size_t memory_link::requests_under_way() const {
 }
 
 const memory_tree& memory_link::view() const {
-    return replica_ ? *replica_ : ensemble_->tree_;
+    return replica_ && !late_.empty() ? *replica_ : ensemble_->tree_;
 }
 
 void memory_link::before_write() {
     if (lag > duration::zero() && !replica_) {
-        replica_ = ensemble_->tree_;
+        replica_ = ensemble_->tree_;  // kept as long as it lags: a copy of the tree is dear
+    } else if (lag == duration::zero() && late_.empty()) {
+        replica_.reset();
     }
 }
 
@@ -184,7 +186,6 @@ void memory_link::catch_up(std::int64_t zxid) {
         late_timer_.arm(late_.front().due, [this] { apply_late(); });
     } else {
         late_timer_.disarm();
-        replica_.reset();  // level with the others, until the next write
     }
 }
 

@@ -16,6 +16,11 @@ std::string with_sequence(const std::string& path, std::int32_t sequence) {
     return path + digits;
 }
 
+// The server refuses to remove them before it looks at anything else.
+bool is_the_servers_own(std::string_view path) {
+    return path == "/" || path == "/zookeeper" || path == "/zookeeper/quota" || path == "/zookeeper/config";
+}
+
 }  // namespace
 
 std::string_view parent_of(std::string_view path) {
@@ -84,6 +89,9 @@ result<tree_change> memory_tree::create(std::int64_t zxid, const tree_write& one
 }
 
 result<tree_change> memory_tree::remove(std::int64_t zxid, const tree_write& one, std::vector<undo_step>& undo) {
+    if (is_the_servers_own(one.path)) {
+        return failure(errc::invalid, one.path);
+    }
     node* target = find_mutable(one.path);
     if (target == nullptr) {
         return failure(errc::not_found, one.path);
@@ -93,9 +101,6 @@ result<tree_change> memory_tree::remove(std::int64_t zxid, const tree_write& one
     }
     if (!target->children.empty()) {
         return failure(errc::not_empty, one.path);
-    }
-    if (one.path == "/") {
-        return failure(errc::invalid, one.path);
     }
     node& parent = *find_mutable(parent_of(one.path));
     tree_change change{kind::remove, one.path, {}, target->ephemeral_owner, target->stat()};
