@@ -1,4 +1,5 @@
 #include "pvcnoded/node/coordinator.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
@@ -73,7 +74,8 @@ async::awaitable<bool> coordinator::change_role(model::router_state to, std::str
             co_return true;
         }
         zookeeper::transaction change;
-        change.set(session_.own("/routerstate"), std::string(model::to_text(to)), stored->stat.version);
+        change.set(session_.own("/routerstate"), std::string(model::to_text(to)),
+                   is_planted(defect::blind_role_write) ? zookeeper::any_version : stored->stat.version);
         auto done = co_await session_.zk.commit(session_.limit(), std::move(change));
         if (done) {
             node.role = to;

@@ -1,4 +1,5 @@
 #include "pvcnoded/node/daemon.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 #include "pvcnoded/node/coordinator.hpp"
 #include "pvcnoded/node/keepalive.hpp"
@@ -217,7 +218,8 @@ async::awaitable<daemon::verdict> daemon::run_session() {
 async::awaitable<void> daemon::watch_isolation() {
     for (;;) {
         co_await async::sleep_for(port_.clock, isolation_check, "the next look at the heartbeat's age");
-        if (!context_.config || context_.role != model::router_state::primary) {
+        if (!context_.config || context_.role != model::router_state::primary ||
+            is_planted(defect::isolation_unnoticed)) {
             continue;
         }
         const auto limit = policy::isolation_limit(context_.times);

@@ -1,4 +1,5 @@
 #include "pvcnoded/node/schema_update.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 #include "pvcnoded/async/deadline.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
@@ -118,7 +119,7 @@ async::awaitable<result<int>> schema_watch::wait_for_change() {
     for (;;) {
         if (key_->known()) {
             const auto decision = policy::decide_schema_change(session_.table.version(), text_of(*key_));
-            if (decision.action == policy::schema_change::update) {
+            if (decision.action == policy::schema_change::update && !is_planted(defect::schema_change_ignored)) {
                 co_return decision.version;
             }
             if (decision.action == policy::schema_change::exit) {

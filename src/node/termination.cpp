@@ -1,4 +1,5 @@
 // The orderly stop (node-lifecycle.md 5.2). Steps for parts that do not exist yet are absent, not empty.
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/node/coordinator.hpp"
 #include "pvcnoded/node/daemon.hpp"
@@ -81,6 +82,9 @@ async::awaitable<void> daemon::terminate(session& s, keepalive& beat, coordinato
     beat.hold();
     co_await beat.last_tick();
     co_await write_last_values(s);
+    if (is_planted(defect::stop_not_written)) {
+        co_return;
+    }
     auto stopped = co_await write_state(s, model::daemon_state::stop, true);
     if (!stopped) {
         log_.warning("the state `stop` was not written: " + stopped.error().text());

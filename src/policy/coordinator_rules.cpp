@@ -1,4 +1,5 @@
 #include "pvcnoded/policy/coordinator_rules.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 #include <algorithm>
 
@@ -65,7 +66,7 @@ coordinator_decision decide_as_primary(const coordinator_view& view) {
                 "nobody took the primary role within " + seconds_text(view.times.grace())};
     }
     const auto* const successor = find_peer(view, *named);
-    if (successor != nullptr && successor->daemon == daemon_state::run) {
+    if (successor != nullptr && successor->daemon == daemon_state::run && !is_planted(defect::role_kept)) {
         return {coordinator_action::start_relinquish, "C2", *named + " is to become primary"};
     }
     if (view.terminating) {

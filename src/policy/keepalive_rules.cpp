@@ -1,6 +1,7 @@
 #include "pvcnoded/policy/keepalive_rules.hpp"
 
 #include "pvcnoded/base/assert.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 #include <algorithm>
 
@@ -9,13 +10,15 @@ namespace pvc::policy {
 using model::daemon_state;
 
 heartbeat_plan plan_heartbeat(const heartbeat_view& view) {
-    if (view.terminating) {
+    if (view.terminating && !is_planted(defect::run_after_shutdown)) {
         return {};
     }
     if (!view.started) {
         return view.stored == daemon_state::dead ? heartbeat_plan{daemon_state::init, false} : heartbeat_plan{};
     }
-    if (view.stored == daemon_state::run || view.stored == daemon_state::shutdown) {
+    const bool is_dead = view.stored == daemon_state::dead && is_planted(defect::dead_not_answered);
+    const bool is_stopping = view.stored == daemon_state::shutdown && !is_planted(defect::run_after_shutdown);
+    if (view.stored == daemon_state::run || is_stopping || is_dead) {
         return {};
     }
     if (view.stored == daemon_state::fenced && !view.fence_cleanup_done) {

@@ -1,5 +1,6 @@
 #include "pvcnoded/policy/schema_rules.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/schema.hpp"
 
@@ -76,6 +77,9 @@ int advertised_latest(int cluster_version, std::optional<int> limit) {
 bool must_raise(int cluster_version, int own_latest, const std::vector<std::optional<std::string>>& all_latest) {
     if (own_latest <= cluster_version || all_latest.empty()) {
         return false;
+    }
+    if (is_planted(defect::schema_raised_alone)) {
+        return true;
     }
     return std::ranges::all_of(all_latest, [own_latest](const std::optional<std::string>& text) {
         return text && parse_integer(trim(*text)) == own_latest;

@@ -27,8 +27,9 @@ class sim_context : public asio::execution_context {
 public:
     ~sim_context() {
         // Frames that are still suspended are destroyed here, before the members they may reach.
-        while (!ready_.empty()) {
+        while (!ready_.empty() || !held_.empty()) {
             auto dropped = std::exchange(ready_, {});
+            auto dropped_too = std::exchange(held_, {});
         }
         shutdown();
         destroy();
@@ -54,7 +55,7 @@ public:
         explicit executor_type(sim_context& owner, std::uint32_t tag = 0) : owner_(&owner), tag_(tag) {}
         template <class Function>
         void execute(Function&& function) const {
-            owner_->ready_.push_back(
+            owner_->queue_of(tag_).push_back(
                 {tag_, std::make_unique<function_work<std::decay_t<Function>>>(std::forward<Function>(function))});
         }
         sim_context& query(asio::execution::context_t /*property*/) const noexcept { return *owner_; }
@@ -98,6 +99,19 @@ public:
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
     [[nodiscard]] bool is_idle() const { return ready_.empty(); }
 
+    // A stopped process: its work stays queued until release().
+    void hold(std::uint32_t tag) {
+        if (std::ranges::find(held_tags_, tag) == held_tags_.end()) {
+            held_tags_.push_back(tag);
+            move_work(tag, ready_, held_);
+        }
+    }
+    void release(std::uint32_t tag) {
+        if (std::erase(held_tags_, tag) > 0) {
+            move_work(tag, held_, ready_);
+        }
+    }
+
     // Runs the ready work with this tag until none is left, also what that work makes ready.
     void run_ready_of(std::uint32_t tag) {
         for (;;) {
@@ -116,7 +130,21 @@ private:
         std::uint32_t tag;
         std::unique_ptr<work> what;
     };
+    [[nodiscard]] std::deque<entry>& queue_of(std::uint32_t tag) {
+        const bool is_held = !held_tags_.empty() && std::ranges::find(held_tags_, tag) != held_tags_.end();
+        return is_held ? held_ : ready_;
+    }
+    static void move_work(std::uint32_t tag, std::deque<entry>& from, std::deque<entry>& to) {
+        std::deque<entry> others;
+        for (auto& one : from) {
+            (one.tag == tag ? to : others).push_back(std::move(one));
+        }
+        from = std::move(others);
+    }
+
     std::deque<entry> ready_;
+    std::deque<entry> held_;
+    std::vector<std::uint32_t> held_tags_;
     std::uint32_t last_tag_ = 0;
     std::optional<random_source> order_;
     std::uint64_t steps_ = 0;
@@ -163,9 +191,12 @@ public:
     }
     void step_wall(duration by) { wall_step_ += by; }
     void suspend(duration time) { slept_ += time; }
+    // While stopped no timer fires; the clock goes on.
+    void stop_timers(bool stopped) { stopped_ = stopped; }
+    [[nodiscard]] bool is_stopped() const { return stopped_; }
     // When the next timer is due, by the world's clock.
     [[nodiscard]] std::optional<time_point> next_in_world() const {
-        const auto next = next_deadline();
+        const auto next = stopped_ ? std::nullopt : next_deadline();
         if (!next) {
             return std::nullopt;
         }
@@ -191,6 +222,7 @@ private:
     double rate_ = 1.0;
     duration slept_{};
     duration wall_step_{};
+    bool stopped_ = false;
 };
 
 // A context, its clock and a runtime on both: what a deterministic test needs.
@@ -201,6 +233,7 @@ public:
 
     sim_context& context() { return context_; }
     sim_timers& clock() { return clock_; }
+    [[nodiscard]] const sim_timers& clock() const { return clock_; }
     async::runtime& runtime() { return runtime_; }
     // Machines take part with clocks of their own; of deadlines that fall together the one added first fires first.
     void add_clock(machine_clock& one) { machines_.push_back(&one); }
@@ -279,10 +312,9 @@ private:
     void advance(time_point to) {
         clock_.advance_to(to);
         clock_.run_due();
-        const auto all = machines_;
-        for (machine_clock* machine : all) {
-            if (std::ranges::find(machines_, machine) != machines_.end()) {
-                machine->run_due();
+        for (std::size_t i = 0; i < machines_.size(); ++i) {
+            if (!machines_[i]->is_stopped()) {
+                machines_[i]->run_due();
             }
         }
     }

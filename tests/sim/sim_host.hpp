@@ -4,6 +4,7 @@
 
 #include "pvcnoded/async/wakeup.hpp"
 #include "pvcnoded/services/host.hpp"
+#include "sim/sim_disk.hpp"
 
 #include <algorithm>
 #include <map>
@@ -40,7 +41,8 @@ public:
     result<std::string> meminfo_text =
         std::string("MemTotal: 16384000 kB\nMemFree: 8192000 kB\nMemAvailable: 12288000 kB\n");
     result<std::string> loadavg_text = std::string("0.10 0.20 0.30 1/200 4711\n");
-    std::map<std::string, std::string> files;
+    sim_disk storage;
+    std::map<std::string, std::string>& files = storage.files;
     std::map<std::string, directory> directories{{"/", {}}, {"/run", {}}, {"/var", {}}, {"/var/log", {}}};
     std::vector<setting> settings;                      // every set_sysctl() that was done
     std::map<std::string, failure> broken;              // path or key → what every call on it answers
@@ -49,6 +51,13 @@ public:
     bool watchdog = true;
     // A killed daemon: nothing that it still does reaches the disk.
     bool cut = false;
+
+    // The power is gone: what was not synced is lost, and the machine's next life is another boot.
+    void lose_power() {
+        storage.lose_power();
+        std::erase_if(directories, [](const auto& one) { return one.first.starts_with("/run/"); });
+        machine.boot_id = "boot-" + std::to_string(++boots_);
+    }
 
     [[nodiscard]] services::machine_facts facts() const override { return machine; }
     [[nodiscard]] result<std::string> meminfo() override { return meminfo_text; }
@@ -63,11 +72,26 @@ public:
         co_return result<void>();
     }
     async::awaitable<result<void>> replace_file(std::string path, std::string text) override {
-        PVC_CO_TRY([[maybe_unused]] const bool reached, co_await disk(path));
-        if (!directories.contains(path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)))) {
+        // The steps of the real one: a temporary file, synced, then renamed, and the folder synced.
+        const std::string folder = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+        const std::string temporary = path + ".new";
+        if (!cut && directories.contains(folder) && !broken.contains(path)) {
+            storage.write(temporary, text);
+        }
+        auto reached = co_await disk(path);
+        if (cut) {
+            co_return failure(errc::stopped, path);
+        }
+        if (!directories.contains(folder)) {
             co_return failure(errc::io, path, "No such file or directory");
         }
-        files[path] = std::move(text);
+        if (!reached) {
+            storage.remove(temporary);
+            co_return std::move(reached).error();
+        }
+        storage.sync(temporary);
+        storage.rename(temporary, path);
+        storage.sync_folder(folder);
         co_return result<void>();
     }
     result<std::string> read_file(std::string path) override {
@@ -137,6 +161,7 @@ private:
     }
 
     async::timers& clock_;
+    int boots_ = 0;
     std::shared_ptr<lock_table> holders_ = std::make_shared<lock_table>();
 };
 

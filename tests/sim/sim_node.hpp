@@ -91,7 +91,29 @@ public:
         return now_->open(std::move(options));
     }
     [[nodiscard]] memory_link& link() { return now_->link(); }
-    void renew() { now_ = std::make_unique<memory_connector>(ensemble_, clock_); }
+    [[nodiscard]] const memory_link& link() const { return now_->link(); }
+    // The faults of the machine's network stay; what the dead process had under way does not.
+    void renew() {
+        const memory_link& before = now_->link();
+        auto fresh = std::make_unique<memory_connector>(ensemble_, clock_);
+        memory_link& link = fresh->link();
+        link.number = before.number;
+        link.outcomes = before.outcomes;
+        link.states = before.states;
+        link.latency = before.latency;
+        link.answer_delay = before.answer_delay;
+        link.write_answer_delay = before.write_answer_delay;
+        link.watch_delay = before.watch_delay;
+        link.lag = before.lag;
+        link.at_loss = before.at_loss;
+        if (before.is_cut()) {
+            link.cut();
+        }
+        if (before.is_silent()) {
+            link.silence();
+        }
+        now_ = std::move(fresh);
+    }
 
 private:
     memory_ensemble& ensemble_;
@@ -132,6 +154,7 @@ public:
     // SIGKILL, or the power: the daemon's ports are cut first, so that nothing it still does reaches the world, then
     // its frames are destroyed. The machine's files and services stay.
     void kill() {
+        resume();
         if (daemon_) {
             connector.link().power_off();
             pool.cut();
@@ -150,32 +173,58 @@ public:
         exit_status.reset();
     }
 
+    // SIGSTOP and SIGCONT: no timer of the process fires and no work of it runs; the machine's clock goes on.
+    void pause() {
+        if (!is_paused_ && daemon_) {
+            is_paused_ = true;
+            connector.link().pause();
+            clock.stop_timers(true);
+            loop_.context().hold(tag_);
+        }
+    }
+    void resume() {
+        if (std::exchange(is_paused_, false)) {
+            loop_.context().release(tag_);
+            clock.stop_timers(false);
+            connector.link().resume();
+        }
+    }
+    [[nodiscard]] bool is_paused() const { return is_paused_; }
+    // The power fails: a kill, and what was not on the disk is lost.
+    void lose_power() {
+        kill();
+        host.lose_power();
+        services.lose_power();
+        log_file->lose_power();
+    }
+
     void start() {
         kill();
+        ++lives_;
         runtime_.emplace(loop_.context().get_executor(tag_), clock);
-        ready_before_ = notifier.count("READY=1");
-        ports_.emplace(node::ports{.clock = clock,
-                                   .pool = pool,
-                                   .zookeeper = connector,
-                                   .services = services,
-                                   .host = host,
-                                   .notifier = notifier,
-                                   .random = random_source(seed).split(settings.name),
-                                   .load_configuration =
-                                       [this] {
-                                           ++configuration_reads;
-                                           return config::load_text(
-                                               configuration ? *configuration : configuration_text(settings),
-                                               "/etc/pvc/pvcnoded.yaml", settings.name);
-                                       },
-                                   .announce = [this](const std::string& line) { said.push_back(line); },
-                                   .complain = [this](const std::string& line) { complaints.push_back(line); },
-                                   .open_log_file = [this](const std::string&) { return log_file; },
-                                   .standard_output = standard_output,
-                                   .standard_error = standard_error,
-                                   .standard_output_is_journal = settings.journal,
-                                   .loop_turns = [this] { return loop_turns ? loop_turns() : loop_.context().steps(); },
-                                   .schema_limit = settings.schema_limit});
+        ready_before_ = notifier.readies();
+        ports_.emplace(
+            node::ports{.clock = clock,
+                        .pool = pool,
+                        .zookeeper = connector,
+                        .services = services,
+                        .host = host,
+                        .notifier = notifier,
+                        .random = random_source(seed + static_cast<std::uint64_t>(lives_ - 1)).split(settings.name),
+                        .load_configuration =
+                            [this] {
+                                ++configuration_reads;
+                                return config::load_text(configuration ? *configuration : configuration_text(settings),
+                                                         "/etc/pvc/pvcnoded.yaml", settings.name);
+                            },
+                        .announce = [this](const std::string& line) { said.push_back(line); },
+                        .complain = [this](const std::string& line) { complaints.push_back(line); },
+                        .open_log_file = [this](const std::string&) { return log_file; },
+                        .standard_output = standard_output,
+                        .standard_error = standard_error,
+                        .standard_output_is_journal = settings.journal,
+                        .loop_turns = [this] { return loop_turns ? loop_turns() : loop_.context().steps(); },
+                        .schema_limit = settings.schema_limit});
         daemon_.emplace(*ports_);
         async::start_root(
             *runtime_, settings.name, [this]() -> async::awaitable<void> { exit_status = co_await daemon_->run(); },
@@ -202,8 +251,12 @@ public:
         loop_.run_until([&] { return is_ready() || exit_status || loop_.clock().now() > until; });
         return is_ready();
     }
-    [[nodiscard]] bool is_ready() const { return notifier.count("READY=1") > ready_before_; }
+    [[nodiscard]] bool is_ready() const { return notifier.readies() > ready_before_; }
     [[nodiscard]] node::daemon& daemon() { return *daemon_; }
+    [[nodiscard]] const node::daemon& daemon() const { return *daemon_; }
+    // The tasks of the daemon's life; null while there is none.
+    [[nodiscard]] const async::runtime* tasks() const { return runtime_ ? &*runtime_ : nullptr; }
+    [[nodiscard]] int lives() const { return lives_; }
     [[nodiscard]] std::string log() const { return standard_output->text(); }
     [[nodiscard]] bool logged(std::string_view text) const { return log().find(text) != std::string::npos; }
     [[nodiscard]] std::size_t times_logged(std::string_view text) const {
@@ -240,6 +293,8 @@ public:
 
 private:
     std::uint32_t tag_;
+    bool is_paused_ = false;
+    int lives_ = 0;
     std::optional<async::runtime> runtime_;
     std::size_t ready_before_ = 0;
     std::optional<node::ports> ports_;

@@ -59,6 +59,11 @@ public:
         const auto found = units_.find(name);
         return found != units_.end() && is_active_now(found->second);
     }
+    void lose_power() {
+        for (auto& [name, one] : units_) {
+            one.running = false;
+        }
+    }
     // The unit ends by itself.
     void fail(const std::string& name) { units_[name].running = false; }
 
@@ -134,21 +139,28 @@ public:
     void send(std::string_view text) override {
         if (!cut) {
             messages_.push_back({std::string(text), clock_.now()});
+            readies_ += has_line(text, "READY=1") ? 1 : 0;
         }
     }
     bool cut = false;
+    // How many messages said READY=1: cheap to ask at every step.
+    [[nodiscard]] std::size_t readies() const { return readies_; }
 
     [[nodiscard]] const std::vector<message>& messages() const { return messages_; }
     // How many messages hold this line.
     [[nodiscard]] std::size_t count(std::string_view line) const {
-        return static_cast<std::size_t>(std::ranges::count_if(messages_, [line](const message& one) {
-            return ('\n' + one.text + '\n').find('\n' + std::string(line) + '\n') != std::string::npos;
-        }));
+        return static_cast<std::size_t>(
+            std::ranges::count_if(messages_, [line](const message& one) { return has_line(one.text, line); }));
     }
 
 private:
+    static bool has_line(std::string_view text, std::string_view line) {
+        return ('\n' + std::string(text) + '\n').find('\n' + std::string(line) + '\n') != std::string::npos;
+    }
+
     const clock& clock_;
     std::vector<message> messages_;
+    std::size_t readies_ = 0;
 };
 
 class sim_log_output final : public services::log_output {
@@ -158,12 +170,18 @@ public:
             return *fails;
         }
         text_ += bytes;
+        if (tap) {
+            tap(bytes);
+        }
         return {};
     }
+    std::function<void(std::string_view)> tap;  // told of what is written
     result<void> reopen() override {
         ++reopened_;
         return fails ? result<void>(*fails) : result<void>();
     }
+    // Whole blocks were written back, the end was not.
+    void lose_power() { text_.resize(text_.size() / 4096 * 4096); }
     std::optional<failure> fails;  // while set
     [[nodiscard]] const std::string& text() const { return text_; }
     [[nodiscard]] int reopened() const { return reopened_; }

@@ -1,0 +1,18 @@
+# Writes a header that names the commit; "+" marks changes that are in none.
+execute_process(COMMAND git -C "${SOURCE}" rev-parse --short=10 HEAD OUTPUT_VARIABLE commit ERROR_QUIET
+  OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  set(commit "none (version ${VERSION})")
+else()
+  execute_process(COMMAND git -C "${SOURCE}" status --porcelain --untracked-files=no OUTPUT_VARIABLE changes ERROR_QUIET)
+  if(changes)
+    string(APPEND commit "+")
+  endif()
+endif()
+set(text "#pragma once\n\n#include <string_view>\n\ninline constexpr std::string_view build_commit = \"${commit}\";\n")
+if(EXISTS "${OUT}")
+  file(READ "${OUT}" before)
+endif()
+if(NOT "${before}" STREQUAL "${text}")
+  file(WRITE "${OUT}" "${text}")
+endif()

@@ -1,0 +1,222 @@
+#include "sim/world/chaos.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace pvc::sim {
+
+namespace {
+
+using k = action_kind;
+
+// What random runs do not draw: the opposites (they come by themselves), and what a run begins and ends with.
+constexpr std::array never_drawn{k::start,           k::resume,        k::mend,         k::end_silence,
+                                 k::release_answers, k::start_servers, k::thaw_servers, k::heal};
+
+// Each doubling between the two is equally likely. Whole milliseconds, and whole numbers throughout: what the
+// mathematics library makes of a logarithm may differ between machines.
+duration between(random_source& random, duration least, duration most) {
+    const auto low = static_cast<std::uint64_t>(least / 1ms);
+    const auto high = static_cast<std::uint64_t>(most / 1ms);
+    const auto first = static_cast<std::uint64_t>(std::bit_width(low)) - 1;
+    const auto last = static_cast<std::uint64_t>(std::bit_width(high)) - 1;
+    const std::uint64_t base = std::uint64_t{1} << (first + random.below(last - first + 1));
+    return std::chrono::milliseconds(std::clamp(base + random.below(base), low, high));
+}
+
+}  // namespace
+
+chaos::chaos(cluster& world, random_source random, const std::vector<action_kind>& kinds)
+    : world_(world), random_(random), timer_(world.loop.clock()) {
+    for (const auto& info : all_actions()) {
+        const bool is_possible = std::ranges::find(never_drawn, info.kind) == never_drawn.end() &&
+                                 (kinds.empty() || std::ranges::find(kinds, info.kind) != kinds.end());
+        // Kinds that were asked for by name are all on.
+        const bool is_on = random_.below(2) == 0 || !kinds.empty();
+        const std::uint64_t weight = 1 + random_.below(8);
+        if (is_possible && is_on) {
+            mix_.push_back({info.kind, weight});
+            total_weight_ += weight;
+        }
+    }
+    mean_gap_ = between(random_, 2s, 120s);
+    plan_next();
+}
+
+std::string chaos::text() const {
+    std::string out = "mean gap " + duration_text(mean_gap_) + ":";
+    for (const auto& one : mix_) {
+        out += fmt::format(" {}*{}", info_of(one.kind).name, one.weight);
+    }
+    return out;
+}
+
+void chaos::plan_next() {
+    next_ = world_.now() + std::chrono::milliseconds(1 + random_.below(static_cast<std::uint64_t>(mean_gap_ / 500us)));
+    if (mix_.empty()) {
+        next_ = time_point::max();
+    }
+    for (const auto& one : follow_ups_) {
+        next_ = std::min(next_, one.at);
+    }
+    timer_.arm(next_, [] {});
+}
+
+duration chaos::some_time(duration least, duration most) {
+    return between(random_, least, most);
+}
+
+const std::string& chaos::some_node() {
+    const std::uint64_t all = world_.members.size() + world_.foreigners.size();
+    const std::uint64_t which = random_.below(all);
+    return which < world_.members.size() ? world_.members[which]->name()
+                                         : world_.foreigners[which - world_.members.size()]->settings.name;
+}
+
+void chaos::perform(const action& what) {
+    const auto done = world_.perform(what);
+    ignore(done, "its node was drawn from the cluster's own");
+}
+
+void chaos::act() {
+    if (world_.now() < next_) {
+        return;
+    }
+    bool followed = false;
+    for (auto one = follow_ups_.begin(); one != follow_ups_.end();) {
+        if (one->at <= world_.now()) {
+            const action what = std::move(one->what);
+            one = follow_ups_.erase(one);
+            perform(what);
+            followed = true;
+        } else {
+            ++one;
+        }
+    }
+    if (!followed && !mix_.empty()) {
+        perform(draw());
+    }
+    plan_next();
+}
+
+void chaos::take_back() {
+    follow_ups_.clear();
+    for (const auto& [path, value] : to_restore_) {
+        world_.ensemble.put(path, value);
+    }
+    to_restore_.clear();
+}
+
+action& chaos::follow_up(duration delay, action_kind kind) {
+    follow_ups_.push_back({world_.now() + delay, action(kind)});
+    return follow_ups_.back().what;
+}
+
+action chaos::draw() {
+    std::uint64_t at = random_.below(total_weight_);
+    auto chosen = mix_.begin();
+    while (at >= chosen->weight) {
+        at -= chosen->weight;
+        ++chosen;
+    }
+    action out;
+    out.what = chosen->kind;
+    const auto& info = info_of(out.what);
+    if (info.takes.starts_with('n')) {
+        out.node = some_node();
+    }
+    if (info.can_last) {
+        out.lasts = some_time(50ms, 60s);
+    }
+    // Half of what strikes a process does so in the middle of something.
+    if (random_.below(2) == 0) {
+        out.after_steps = random_.below(400);
+    }
+    switch (out.what) {
+        case k::terminate: follow_up(some_time(1s, 120s), k::start).node = out.node; break;
+        case k::upgrade:
+            if (!world_.foreigners.empty()) {
+                out.what = k::drop;  // the script does not follow another version
+                break;
+            }
+            out.number = 10 + static_cast<std::int64_t>(random_.below(6));
+            break;
+        case k::latency:
+        case k::answer_delay:
+        case k::watch_delay:
+        case k::lag: out.amount = some_time(2ms, 5s); break;
+        case k::slow_services: out.amount = some_time(10ms, 10s); break;
+        case k::step_clock: out.amount = random_.below(2) == 0 ? some_time(1s, 24h) : -some_time(1s, 24h); break;
+        case k::suspend: out.amount = some_time(1s, 300s); break;
+        case k::drift: out.number = static_cast<std::int64_t>(random_.below(20'001)) - 10'000; break;
+        case k::put: draw_put(out); break;
+        case k::put_big:
+            out.path = "/nodes/" + some_node() + (random_.below(2) == 0 ? "/staticdata" : "/ipmihostname");
+            out.number = static_cast<std::int64_t>(random_.below(400'000));
+            break;
+        case k::remove: {
+            static constexpr std::array suffixes{"/staticdata",  "/memfree",     "/cpuload",     "/keepalive",
+                                                 "/routerstate", "/domainstate", "/daemonstate", "/ipmihostname"};
+            out.path = random_.below(5) == 0 ? "/config/primary_node"
+                                             : "/nodes/" + some_node() + suffixes[random_.below(suffixes.size())];
+            break;
+        }
+        case k::maintenance: out.value = random_.below(2) == 0 ? "on" : "off"; break;
+        case k::hold_lock:
+        case k::break_lock: out.path = random_.below(2) == 0 ? "/schema/version" : "/config/primary_node"; break;
+        case k::add_domains:
+            // Few: every start of every node looks at each.
+            out.number =
+                world_.ensemble.children("/domains").size() < 30 ? static_cast<std::int64_t>(random_.below(8)) : 0;
+            break;
+        default: break;
+    }
+    return out;
+}
+
+// A client's mistakes: words that mean nothing, words that mean something else, in keys of everybody.
+void chaos::draw_put(action& out) {
+    const std::string record = "/nodes/" + some_node();
+    static constexpr std::array states{"dead", "fenced", "dead", "fenced"};
+    static constexpr std::array garbage{"", "garbage", "\xff\xfe", "-1", "99999999999999999999", "none", "run"};
+    switch (random_.below(6)) {
+        case 0:
+            out.path = record + "/daemonstate";
+            out.value = states[random_.below(states.size())];
+            break;
+        case 1:
+            out.path = record + "/routerstate";
+            out.value = garbage[random_.below(garbage.size())];
+            break;
+        case 2:
+            out.path = record + (random_.below(2) == 0 ? "/staticdata" : "/ipmihostname");
+            out.value = garbage[random_.below(garbage.size())];
+            break;
+        case 3:
+            out.path = record + "/keepalive";
+            out.value = garbage[random_.below(garbage.size())];
+            break;
+        case 4:
+            out.path = "/config/primary_node";
+            out.value = garbage[random_.below(garbage.size())];
+            break;
+        default: {
+            out.path = "/schema/version";
+            const std::string now = world_.ensemble.get(out.path).value_or("10");
+            out.value = garbage[random_.below(4)];
+            out.after_steps = 0;
+            if (to_restore_.empty()) {
+                to_restore_.emplace_back(out.path, now);
+            }
+            action& correction = follow_up(some_time(1s, 60s), k::put);
+            correction.path = out.path;
+            correction.value = to_restore_.front().second;
+            break;
+        }
+    }
+}
+
+}  // namespace pvc::sim

@@ -1,0 +1,122 @@
+// A whole simulated cluster in one thread: daemons with their machines, the ZooKeeper ensemble, a client's hands, and
+// everything that can befall them (action.hpp). Whoever runs it calls step() until it has seen enough; a judge
+// (judge.hpp) watches. Specification: architecture.md "The simulated world", runtime-design.md 8.3.
+#pragma once
+
+#include "sim/foreign/foreign_node.hpp"
+#include "sim/sim_node.hpp"
+#include "sim/world/action.hpp"
+#include "sim/world/agenda.hpp"
+#include "sim/world/trace_hash.hpp"
+#include "sim/zookeeper/memory_ensemble.hpp"
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pvc::sim {
+
+struct cluster_settings {
+    std::uint64_t seed = 1;
+    std::vector<node_settings> nodes;
+    std::vector<std::string> foreign;  // coordinators that behave as the reference daemon does
+    std::optional<int> schema = 10;    // empty: nobody has initialised the cluster
+    bool shuffle = true;               // ready work in an order drawn from the seed
+};
+
+// One machine of the cluster, and since when nothing has disturbed it.
+class member {
+public:
+    member(sim_loop& loop, memory_ensemble& ensemble, node_settings settings, std::uint32_t own_number)
+        : node(loop, ensemble, std::move(settings)), number(own_number) {
+        node.connector.link().number = number;
+    }
+
+    [[nodiscard]] const std::string& name() const { return node.settings.name; }
+    [[nodiscard]] std::string root() const { return "/nodes/" + name(); }
+
+    sim_node node;
+    std::uint32_t number;    // of its link
+    bool is_wanted = false;  // somebody started it and nobody has stopped it since
+    bool is_powered = true;
+    std::uint64_t life = 0;        // counts starts: what was planned for an earlier life is dropped
+    std::optional<int> last_exit;  // of the last life that ended by itself
+    std::array<std::uint64_t, action_kinds> applied{};  // which application of a kind may undo it
+    std::size_t open_faults = 0;                        // under way, disturbing
+    time_point starts_well_from{};                      // until then its machine is in no state to start a daemon
+    time_point calm_from{};                             // when the last disturbance will be over and forgotten
+};
+
+class cluster {
+public:
+    explicit cluster(cluster_settings settings);
+    cluster(const cluster&) = delete;
+    cluster& operator=(const cluster&) = delete;
+    ~cluster();
+
+    [[nodiscard]] time_point now() const { return loop.clock().now(); }
+    // Does it now, or after as many steps as it says. Errors: not_found (no such node).
+    result<void> perform(const action& what);
+    // One step of the simulation. False: nothing can happen any more.
+    bool step();
+    // Nothing is ready: the next step lets time pass.
+    [[nodiscard]] bool is_quiet() const { return loop_is_idle_ && delayed_.empty(); }
+
+    [[nodiscard]] member* find(std::string_view name);
+    [[nodiscard]] foreign_node* find_foreign(std::string_view name);
+    // Nothing is being done to it or to the servers, and what was is long enough ago.
+    [[nodiscard]] bool is_calm(const member& one) const;
+    // Something is being done to it for `time` (empty: until undisturb), or was done just now.
+    void disturb(member& one, std::optional<duration> time);
+    void disturb_all(std::optional<duration> time);
+
+    sim_loop loop;
+    memory_ensemble ensemble;
+    agenda later;
+    std::vector<std::unique_ptr<member>> members;
+    std::vector<std::unique_ptr<foreign_node>> foreigners;
+    trace_hash hash;
+    std::array<std::uint64_t, action_kinds> performed{};
+    std::function<void(const action&)> on_action;  // told of everything that is done
+    std::function<void(member&)> on_start;         // a daemon begins its life
+    std::function<void(member&)> on_stop_request;  // it is asked to stop in order
+    std::function<void(member&)> on_exit;          // it ended by itself; last_exit says how
+    bool service_manager = true;                   // restarts what failed, as the unit file says
+
+    // How long after a disturbance a node is given to be as before.
+    static constexpr duration settle = std::chrono::seconds(45);
+
+private:
+    struct delayed_action {
+        std::uint64_t at_step;
+        action what;
+    };
+    void perform_now(const action& what, member* target);
+    void perform_on_foreign(const action& what, foreign_node& target);
+    void perform_on_process(const action& what, member& target);
+    void perform_on_link(const action& what, member& target);
+    void perform_on_machine(const action& what, member& target);
+    void perform_on_servers(const action& what);
+    void perform_as_client(const action& what);
+    void heal();
+    // Undoes it when its time has come, unless it was done again meanwhile.
+    void lasting(const action& what, member* target, bool disturbs, std::function<void()> undo);
+    void start(member& one);
+    void terminate(member& one);
+    void start_later(member& one, duration delay);
+    void look_at_exits();
+
+    std::vector<delayed_action> delayed_;
+    std::array<std::uint64_t, action_kinds> applied_{};  // to nobody in particular
+    std::vector<std::int64_t> client_sessions_;
+    std::size_t open_faults_ = 0;
+    time_point calm_from_{};
+    std::uint64_t steps_ = 0;
+    std::uint64_t domains_ = 0;
+    bool loop_is_idle_ = true;
+};
+
+}  // namespace pvc::sim

@@ -1,0 +1,100 @@
+#include "sim/world/defects.hpp"
+
+#include "pvcnoded/base/planted.hpp"
+#include "sim/world/random_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+
+namespace pvc::sim {
+
+namespace {
+
+struct planted_name {
+    defect which;
+    std::string_view name;
+};
+constexpr std::array names{
+    planted_name{defect::none, "none"},
+    planted_name{defect::blind_role_write, "blind_role_write"},
+    planted_name{defect::forgotten_reread, "forgotten_reread"},
+    planted_name{defect::forgotten_rearm, "forgotten_rearm"},
+    planted_name{defect::lock_without_check, "lock_without_check"},
+    planted_name{defect::wall_clock_cadence, "wall_clock_cadence"},
+    planted_name{defect::lost_wakeup, "lost_wakeup"},
+    planted_name{defect::lock_left_behind, "lock_left_behind"},
+    planted_name{defect::unknown_create_forgotten, "unknown_create_forgotten"},
+    planted_name{defect::dead_not_answered, "dead_not_answered"},
+    planted_name{defect::isolation_unnoticed, "isolation_unnoticed"},
+    planted_name{defect::disk_in_heartbeat, "disk_in_heartbeat"},
+    planted_name{defect::stop_not_written, "stop_not_written"},
+    planted_name{defect::schema_raised_alone, "schema_raised_alone"},
+    planted_name{defect::schema_change_ignored, "schema_change_ignored"},
+    planted_name{defect::role_kept, "role_kept"},
+    planted_name{defect::figures_given_up, "figures_given_up"},
+    planted_name{defect::nameless_wait, "nameless_wait"},
+    planted_name{defect::log_without_end, "log_without_end"},
+    planted_name{defect::run_after_shutdown, "run_after_shutdown"},
+};
+
+// True: found, or, for `none`, nothing was found. Says which seed and what.
+bool judge_one(std::string_view name, std::uint64_t first, std::uint64_t last, std::ostream& out) {
+    for (std::uint64_t seed = first; seed <= last; ++seed) {
+        run_settings settings;
+        settings.seed = seed;
+        settings.nodes = std::nullopt;
+        settings.length = std::chrono::minutes(30);
+        const auto outcome = run_once(settings);
+        if (outcome.broken) {
+            out << fmt::format("{:26} seed {:3}  {}: {}\n", name, seed, outcome.broken->invariant,
+                               outcome.broken->what.substr(0, 120));
+            return name != "none";
+        }
+    }
+    out << fmt::format("{:26} nothing was found in seeds {}..{}\n", name, first, last);
+    return name == "none";
+}
+
+}  // namespace
+
+bool plant([[maybe_unused]] std::string_view name) {
+#ifdef PVC_PLANTED_DEFECTS
+    const auto found = std::ranges::find(names, name, &planted_name::name);
+    if (found != names.end()) {
+        planted_defect = found->which;
+        return true;
+    }
+    return false;
+#else
+    return name == "none";
+#endif
+}
+
+int judge_the_judge(std::string_view only, std::uint64_t first, std::uint64_t last, std::ostream& out,
+                    std::ostream& error) {
+    std::size_t passed = 0;
+    std::size_t failed = 0;
+    for (const auto& one : names) {
+        if (!only.empty() && only != one.name) {
+            continue;
+        }
+        if (!plant(one.name)) {
+            error << "this build has no planted defects: cmake --preset judge\n";
+            return 2;
+        }
+        ++(judge_one(one.name, first, last, out) ? passed : failed);
+        out.flush();
+    }
+    plant("none");
+    if (passed + failed == 0) {
+        error << "no defect is called " << only << '\n';
+        return 2;
+    }
+    out << fmt::format("{} passed, {} failed\n", passed, failed);
+    return failed == 0 ? 0 : 1;
+}
+
+}  // namespace pvc::sim

@@ -1,0 +1,110 @@
+// Watches a simulated cluster and knows what must never happen (invariants, after every step) and what must happen once
+// nothing disturbs it any more (progress). The rules are small named functions: safety in invariants.cpp, progress in
+// progress.cpp. They look at what a step changed, not at the whole world.
+#pragma once
+
+#include "sim/world/cluster.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pvc::sim {
+
+class judge;
+
+// A committed change with what every rule wants to know about it.
+struct seen_change {
+    const recorded_change& what;
+    member* writer = nullptr;   // null: a client
+    member* subject = nullptr;  // whose record it is in, /nodes/<name>...
+    std::string_view suffix{};  // below the record: "/keepalive"
+};
+
+struct invariant {
+    std::string_view name;
+    std::string_view meaning;
+    void (*on_change)(judge&, const seen_change&) = nullptr;
+    void (*on_quiet)(judge&) = nullptr;          // nothing is ready, time is about to pass
+    void (*on_second)(judge&) = nullptr;         // about once a simulated second
+    void (*on_exit)(judge&, member&) = nullptr;  // a daemon ended by itself
+};
+
+struct progress {
+    std::string_view name;
+    std::string_view meaning;
+    // Empty: fulfilled.
+    std::optional<std::string> (*missing)(const judge&) = nullptr;
+};
+
+[[nodiscard]] std::span<const invariant> all_invariants();
+[[nodiscard]] std::span<const progress> all_progress();
+
+struct violation {
+    std::string invariant;
+    std::string what;
+    time_point at{};
+    std::uint64_t step = 0;
+};
+
+// What the judge remembers of a member's present life.
+struct life_record {
+    time_point started{};
+    std::optional<time_point> last_beat;       // committed
+    time_point beats_count_from{};             // gaps that began earlier were disturbed
+    std::string state_written;                 // the last daemonstate that this life wrote
+    std::optional<time_point> isolated_since;  // it is a primary that nobody hears, and has not noticed
+    std::optional<time_point> asked_to_stop;
+    bool was_calm_while_stopping = false;
+    std::uint64_t changes = 0;  // it wrote in the present window
+};
+
+class judge {
+public:
+    explicit judge(cluster& world);
+    judge(const judge&) = delete;
+    judge& operator=(const judge&) = delete;
+
+    // After every step of the cluster.
+    void look();
+    [[nodiscard]] const std::optional<violation>& broken() const { return broken_; }
+    void say(std::string_view name, std::string what);
+    // What is still missing once everything is healed; empty when all is as it should be.
+    [[nodiscard]] std::vector<std::string> missing() const;
+
+    [[nodiscard]] life_record& of(const member& one) { return lives_[one.number]; }
+    [[nodiscard]] const life_record& of(const member& one) const { return lives_[one.number]; }
+
+    cluster& world;
+    std::uint64_t steps = 0;
+    std::uint64_t steps_at_this_moment = 0;
+    std::map<std::string, std::uint64_t> transitions;  // "daemonstate init run" → how often
+    struct lock_seen {
+        member* owner;
+        time_point since;
+    };
+    std::map<std::string, lock_seen> locks;  // children that daemons made and that are still there
+    std::string unchecked_write;             // under a lock, and the transaction may still check it
+    std::int64_t unchecked_zxid = 0;
+    std::int64_t check_zxid = 0;  // the last transaction that checked a lock child
+    std::string check_path;
+    time_point initialised_since{};
+    time_point both_primary_since{};
+    bool are_both_primary = false;
+    std::uint64_t requests_before = 0;
+
+private:
+    void on_change(const recorded_change& change);
+
+    std::vector<life_record> lives_;
+    std::map<std::string, std::string> last_state_;  // per record and key, for the transitions
+    time_point last_now_{};
+    time_point next_second_{};
+    std::optional<violation> broken_;
+};
+
+}  // namespace pvc::sim

@@ -1,0 +1,223 @@
+#include "sim/world/random_run.hpp"
+
+#include "sim/world/chaos.hpp"
+#include "sim/world/trace_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+
+namespace pvc::sim {
+
+namespace {
+
+constexpr duration progress_limit = 300s;
+constexpr duration stop_limit = 180s;
+
+cluster_settings draw_cluster(const run_settings& wanted) {
+    random_source random = random_source(wanted.seed).split("cluster");
+    cluster_settings out;
+    out.seed = wanted.seed;
+    static constexpr std::array schemas{10, 10, 10, 8, 9, 11, 12, 14, 15};
+    out.schema = schemas[random.below(schemas.size())];
+    const auto count = wanted.nodes ? static_cast<std::uint64_t>(*wanted.nodes) : 1 + random.below(5);
+    const std::uint64_t coordinators = std::min<std::uint64_t>(count, 3 + 2 * random.below(2));
+    std::vector<std::string> names;
+    for (std::uint64_t i = 1; i <= coordinators; ++i) {
+        names.push_back(fmt::format("hv{}", i));
+    }
+    static constexpr std::array intervals{5, 5, 5, 5, 2, 10};
+    static constexpr std::array fences{6, 6, 6, 3, 0};
+    const int interval = intervals[random.below(intervals.size())];
+    const int fence = fences[random.below(fences.size())];
+    if (random.below(4) == 0 && out.schema == 10) {
+        names.emplace_back("ref1");
+        out.foreign = {"ref1"};
+    }
+    const bool ships = random.below(3) == 0;
+    for (std::uint64_t i = 1; i <= count; ++i) {
+        node_settings node;
+        node.name = fmt::format("hv{}", i);
+        node.coordinators = names;
+        node.keepalive_interval = interval;
+        node.fence_intervals = fence;
+        node.zookeeper_logging = ships;
+        node.node_log_lines = 50;
+        node.debug = random.below(4) == 0;
+        if (random.below(2) == 0 && out.foreign.empty()) {  // the script does not follow another version
+            node.schema_limit = std::to_string(std::max(10, *out.schema) + static_cast<int>(random.below(2)));
+            if (*node.schema_limit == "16") {
+                node.schema_limit = "15";
+            }
+        }
+        out.nodes.push_back(std::move(node));
+    }
+    return out;
+}
+
+class random_run {
+public:
+    explicit random_run(const run_settings& settings)
+        : settings_(settings),
+          world_(draw_cluster(settings)),
+          judge_(world_),
+          faults_(world_, random_source(settings.seed).split("faults"), settings.kinds),
+          mix_(faults_.text()) {
+        world_.ensemble.keep_trace(false);
+        if (settings.trace != nullptr) {
+            tracer_.emplace(world_, *settings.trace, [this] { return judge_.steps >= settings_.trace_from_step; });
+        }
+    }
+
+    run_outcome run() {
+        start_all();
+        chaos_phase();
+        progress_phase();
+        stop_phase();
+        return outcome();
+    }
+
+private:
+    [[nodiscard]] bool goes_on() const { return !judge_.broken(); }
+
+    bool step() {
+        const bool went_on = world_.step();
+        judge_.look();
+        return went_on;
+    }
+
+    void start_all() {
+        random_source random = random_source(settings_.seed).split("starts");
+        for (const auto& one : world_.members) {
+            world_.later.after(std::chrono::milliseconds(random.below(3'000)), [this, &one] {
+                const auto done = world_.perform(action(action_kind::start, one->name()));
+                ignore(done, "the node is there");
+            });
+        }
+        for (const auto& one : world_.foreigners) {
+            const auto done = world_.perform(action(action_kind::start, one->settings.name));
+            ignore(done, "the node is there");
+        }
+    }
+
+    void chaos_phase() {
+        const time_point end = world_.now() + settings_.length;
+        while (goes_on() && world_.now() < end && step()) {
+            if (settings_.faults) {
+                faults_.act();
+            }
+        }
+    }
+
+    // Whether all is as it should be; what is missing is said when the time is over.
+    void progress_phase() {
+        faults_.take_back();
+        const auto healed = world_.perform(action(action_kind::heal));
+        ignore(healed, "it takes no node");
+        faults_.take_back();
+        const time_point limit = world_.now() + progress_limit;
+        time_point look_again = world_.now() + 10s;
+        while (goes_on() && step()) {
+            if (world_.now() < look_again) {
+                continue;
+            }
+            look_again = world_.now() + 5s;
+            const auto missing = judge_.missing();
+            if (missing.empty()) {
+                break;
+            }
+            if (world_.now() > limit) {
+                judge_.say("progress", "five minutes after the last fault: " + missing.front());
+            }
+        }
+        // And it stays so.
+        const time_point calm_end = world_.now() + 60s;
+        while (goes_on() && world_.now() < calm_end && step()) {
+        }
+        if (const auto missing = judge_.missing(); goes_on() && !missing.empty()) {
+            judge_.say("progress", "it had come about, and is gone again: " + missing.front());
+        }
+    }
+
+    void stop_phase() {
+        for (const auto& one : world_.members) {
+            const auto done = world_.perform(action(action_kind::terminate, one->name()));
+            ignore(done, "the node is there");
+        }
+        for (const auto& one : world_.foreigners) {
+            const auto done = world_.perform(action(action_kind::terminate, one->settings.name));
+            ignore(done, "the node is there");
+        }
+        const time_point limit = world_.now() + stop_limit;
+        const auto is_running = [](const auto& one) { return one->node.is_running(); };
+        while (goes_on() && std::ranges::any_of(world_.members, is_running) && world_.now() < limit && step()) {
+        }
+        for (const auto& one : world_.members) {
+            if (goes_on() && one->node.is_running()) {
+                judge_.say("stops_in_time", one->name() + " has not stopped");
+            }
+        }
+    }
+
+    void count_results(std::map<std::string, std::uint64_t>& seen) const {
+        for (const auto& one : world_.members) {
+            const memory_link& link = one->node.connector.link();
+            for (std::size_t i = 0; i < link.outcomes.size(); ++i) {
+                const bool is_good = i + 1 == link.outcomes.size();
+                if (link.outcomes[i] > 0) {
+                    const std::string name(is_good ? "ok" : pvc::to_text(static_cast<errc>(i)));
+                    seen["result " + name] += link.outcomes[i];
+                }
+            }
+            for (std::size_t i = 0; i < link.states.size(); ++i) {
+                if (link.states[i] > 0) {
+                    seen["link " + std::string(zookeeper::to_text(static_cast<zookeeper::link>(i)))] += link.states[i];
+                }
+            }
+        }
+    }
+
+    run_outcome outcome() {
+        run_outcome out;
+        out.broken = judge_.broken();
+        out.steps = judge_.steps;
+        out.simulated = world_.now() - time_point{};
+        out.nodes = world_.members.size();
+        out.node_hours = std::chrono::duration<double>(out.simulated).count() / 3600 * static_cast<double>(out.nodes);
+        for (const auto& one : world_.members) {
+            world_.hash.add(one->node.standard_output->text());
+        }
+        out.hash = world_.hash.value();
+        out.performed = world_.performed;
+        out.seen = judge_.transitions;
+        count_results(out.seen);
+        out.mix = mix_;
+        if (out.broken) {
+            for (const auto& one : world_.members) {
+                out.task_trees.push_back(one->name() + (one->node.is_running() ? ":" : ": not running"));
+                if (one->node.tasks() != nullptr && one->node.is_running()) {
+                    one->node.tasks()->root()->describe(out.task_trees, 1);
+                }
+            }
+        }
+        return out;
+    }
+
+    run_settings settings_;
+    cluster world_;
+    judge judge_;
+    chaos faults_;
+    std::string mix_;
+    std::optional<trace_text> tracer_;
+};
+
+}  // namespace
+
+run_outcome run_once(const run_settings& settings) {
+    random_run one(settings);
+    return one.run();
+}
+
+}  // namespace pvc::sim

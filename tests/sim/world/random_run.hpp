@@ -1,0 +1,42 @@
+// One random run: a cluster and its faults from a seed; chaos first, with the invariants checked after every step, then
+// everything is healed and progress is demanded.
+#pragma once
+
+#include "sim/world/judge.hpp"
+
+#include <chrono>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pvc::sim {
+
+struct run_settings {
+    std::uint64_t seed = 1;
+    std::optional<int> nodes = 3;             // empty: 1 to 5, from the seed
+    duration length = std::chrono::hours(1);  // of the chaos
+    bool faults = true;
+    std::vector<action_kind> kinds;  // empty: all, chosen by the seed
+    std::ostream* trace = nullptr;   // everything that happens, one line each
+    std::uint64_t trace_from_step = 0;
+};
+
+struct run_outcome {
+    std::optional<violation> broken;
+    std::uint64_t steps = 0;
+    duration simulated{};
+    std::size_t nodes = 0;
+    double node_hours = 0;
+    std::uint64_t hash = 0;
+    std::array<std::uint64_t, action_kinds> performed{};
+    std::map<std::string, std::uint64_t> seen;  // transitions and result codes, for the reachability check
+    std::vector<std::string> task_trees;        // of a broken run
+    std::string mix;
+};
+
+[[nodiscard]] run_outcome run_once(const run_settings& settings);
+
+}  // namespace pvc::sim

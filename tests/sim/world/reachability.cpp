@@ -1,0 +1,82 @@
+#include "sim/world/reachability.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <ostream>
+#include <string_view>
+
+namespace pvc::sim {
+
+namespace {
+
+constexpr std::array<std::string_view, 28> expected{
+    "daemonstate - init",
+    "daemonstate init run",
+    "daemonstate run shutdown",
+    "daemonstate shutdown stop",
+    "daemonstate stop init",
+    "daemonstate run init",
+    "daemonstate init init",
+    "daemonstate dead run",
+    "daemonstate fenced run",
+    "daemonstate dead init",
+    "daemonstate shutdown init",
+    "daemonstate init shutdown",
+    "routerstate secondary primary",
+    "routerstate primary secondary",
+    "result ok",
+    "result not found",
+    "result already exists",
+    "result version conflict",
+    "result outcome unknown",
+    "result no connection",
+    "result timed out",
+    "result session lost",
+    "exit 0",
+    "exit 1",
+    "link connected",
+    "link suspended",
+    "link lost",
+    "schema raised",
+};
+
+}  // namespace
+
+void reachability::add(const run_outcome& outcome) {
+    for (const auto& [what, count] : outcome.seen) {
+        seen_[what] += count;
+    }
+    for (const auto& info : all_actions()) {
+        seen_["action " + std::string(info.name)] += outcome.performed[static_cast<std::size_t>(info.kind)];
+    }
+}
+
+bool reachability::report(std::ostream& out) const {
+    bool is_complete = true;
+    for (const auto& [what, count] : seen_) {
+        out << fmt::format("  {:36} {}\n", what, count);
+    }
+    const auto demand = [&](const std::string& what) {
+        const auto found = seen_.find(what);
+        if (found == seen_.end() || found->second == 0) {
+            is_complete = false;
+            out << "never seen: " << what << '\n';
+        }
+    };
+    for (const auto what : expected) {
+        demand(std::string(what));
+    }
+    for (const auto& info : all_actions()) {
+        // The opposites are parts of what lasts.
+        const bool is_opposite = info.kind == action_kind::resume || info.kind == action_kind::mend ||
+                                 info.kind == action_kind::end_silence || info.kind == action_kind::release_answers ||
+                                 info.kind == action_kind::start_servers || info.kind == action_kind::thaw_servers;
+        if (!is_opposite) {
+            demand("action " + std::string(info.name));
+        }
+    }
+    return is_complete;
+}
+
+}  // namespace pvc::sim

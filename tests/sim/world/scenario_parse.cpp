@@ -1,0 +1,268 @@
+#include "sim/world/scenario.hpp"
+
+#include "pvcnoded/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+
+namespace pvc::sim {
+
+namespace {
+
+constexpr std::string_view outcome_marker = "outcome";
+constexpr std::size_t nodes_max = 20;
+
+std::string_view next_word(std::string_view& rest) {
+    rest = trim(rest);
+    const auto end = std::min(rest.find(' '), rest.size());
+    const auto word = rest.substr(0, end);
+    rest = trim(rest.substr(end));
+    return word;
+}
+
+std::optional<int> parse_int(std::string_view text) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+struct parser {
+    scenario out;
+    int line = 0;
+    bool has_started = false;
+
+    [[nodiscard]] failure wrong(std::string_view expected, std::string_view got) const {
+        return failure(errc::invalid, fmt::format("line {}", line),
+                       fmt::format("expected {}, got \"{}\"", expected, ascii_only(got.substr(0, 80))));
+    }
+    [[nodiscard]] bool knows(std::string_view node) const {
+        return std::ranges::find(out.world.nodes, node, &node_settings::name) != out.world.nodes.end();
+    }
+
+    result<void> nodes(std::string_view rest, bool are_coordinators) {
+        while (!rest.empty()) {
+            const std::string name(next_word(rest));
+            if (knows(name) || out.world.nodes.size() == nodes_max) {
+                return wrong(fmt::format("at most {} nodes, each once", nodes_max), name);
+            }
+            node_settings node;
+            node.name = name;
+            node.coordinators.clear();
+            out.world.nodes.push_back(std::move(node));
+            if (are_coordinators) {
+                coordinators.push_back(name);
+            }
+        }
+        return {};
+    }
+    std::vector<std::string> coordinators;
+
+    // "setting hv1 keepalive_interval 2"; "all" for every node.
+    result<void> setting(std::string_view rest) {
+        const std::string_view node = next_word(rest);
+        const std::string_view key = next_word(rest);
+        if (node != "all" && !knows(node)) {
+            return wrong("a node or `all`", node);
+        }
+        const auto number = parse_int(rest);
+        const bool is_on = rest == "on";
+        const auto apply = [&](node_settings& s) {
+            if (key == "keepalive_interval" && number && *number > 0) {
+                s.keepalive_interval = *number;
+            } else if (key == "fence_intervals" && number && *number >= 0) {
+                s.fence_intervals = *number;
+            } else if (key == "node_log_lines" && number && *number > 0) {
+                s.node_log_lines = *number;
+            } else if (key == "schema_limit" && number) {
+                s.schema_limit = std::string(rest);
+            } else if (key == "zookeeper_logging" && (is_on || rest == "off")) {
+                s.zookeeper_logging = is_on;
+            } else if (key == "api" && (is_on || rest == "off")) {
+                s.api = is_on;
+            } else if (key == "debug" && (is_on || rest == "off")) {
+                s.debug = is_on;
+            } else {
+                return false;
+            }
+            return true;
+        };
+        for (auto& one : out.world.nodes) {
+            if ((node == "all" || one.name == node) && !apply(one)) {
+                return wrong(
+                    "keepalive_interval, fence_intervals, node_log_lines, schema_limit N, or "
+                    "zookeeper_logging, api, debug on|off",
+                    fmt::format("{} {}", key, rest));
+            }
+        }
+        return {};
+    }
+
+    result<condition> ask(std::string_view rest) {
+        condition asked;
+        std::string_view first = next_word(rest);
+        if (first == "not") {
+            asked.is_negated = true;
+            first = next_word(rest);
+        }
+        if (first.starts_with('/')) {
+            asked.path = std::string(first);
+            const auto word = next_word(rest);
+            if (word == "=") {
+                asked.what = condition::kind::value;
+                asked.text = std::string(rest);
+                return asked;
+            }
+            asked.what = word == "exists" ? condition::kind::exists : condition::kind::missing;
+            return word == "exists" || word == "missing" ? result<condition>(asked)
+                                                         : wrong("`= VALUE`, `exists` or `missing`", word);
+        }
+        if (!knows(first)) {
+            return wrong("a node of this scenario, or a path", first);
+        }
+        asked.node = std::string(first);
+        const auto word = next_word(rest);
+        asked.text = std::string(rest);
+        static constexpr std::array words{
+            std::pair("runs", condition::kind::runs),       std::pair("is", condition::kind::has_role),
+            std::pair("state", condition::kind::has_state), std::pair("ended", condition::kind::ended),
+            std::pair("logged", condition::kind::logged),   std::pair("beats", condition::kind::beats)};
+        const auto found = std::ranges::find_if(words, [word](const auto& one) { return word == one.first; });
+        if (found == words.end()) {
+            return wrong("runs, beats, is ROLE, state STATE, ended [STATUS] or logged TEXT", word);
+        }
+        asked.what = found->second;
+        return asked;
+    }
+
+    // "CONDITION within 10s"
+    result<scenario_step> timed(scenario_step step, std::string_view rest, std::string_view word) {
+        const auto at = rest.rfind(fmt::format(" {} ", word));
+        if (at == std::string_view::npos) {
+            return wrong(fmt::format("`CONDITION {} DURATION`", word), rest);
+        }
+        const auto time = parse_duration(trim(rest.substr(at + word.size() + 2)));
+        if (!time) {
+            return wrong("a duration like 1.5s or 20ms", rest.substr(at + word.size() + 2));
+        }
+        PVC_TRY(step.asked, ask(rest.substr(0, at)));
+        step.time = *time;
+        return step;
+    }
+
+    result<void> instruction(std::string_view text) {
+        std::string_view rest = text;
+        const auto word = next_word(rest);
+        if (word == "nodes" || word == "hypervisors") {
+            return nodes(rest, word == "nodes");
+        }
+        if (word == "setting") {
+            return setting(rest);
+        }
+        if (word == "schema") {
+            const auto version = parse_int(rest);
+            if (rest != "none" && (!version || *version < 0 || *version > 15)) {
+                return wrong("a schema version from 0 to 15, or none", rest);
+            }
+            out.world.schema = rest == "none" ? std::nullopt : version;
+            return {};
+        }
+        if (word == "shuffle") {
+            const auto seed = parse_int(rest);
+            if (!seed) {
+                return wrong("a seed", rest);
+            }
+            out.world.seed = static_cast<std::uint64_t>(*seed);
+            out.world.shuffle = true;
+            return {};
+        }
+        return step(text, word, rest);
+    }
+
+    result<void> step(std::string_view text, std::string_view word, std::string_view rest) {
+        scenario_step next;
+        next.line = line;
+        if (word == "wait") {
+            const auto time = parse_duration(rest);
+            if (!time || *time < duration::zero()) {
+                return wrong("a duration like 1.5s or 20ms", rest);
+            }
+            next.what = scenario_step::kind::wait;
+            next.time = *time;
+        } else if (word == "until") {
+            next.what = scenario_step::kind::until;
+            PVC_TRY(next, timed(next, rest, "within"));
+        } else if (word == "hold") {
+            next.what = scenario_step::kind::hold;
+            PVC_TRY(next, timed(next, rest, "for"));
+        } else if (word == "expect") {
+            next.what = scenario_step::kind::expect;
+            PVC_TRY(next.asked, ask(rest));
+        } else {
+            auto parsed = parse_action(text);
+            if (!parsed) {
+                return failure(errc::invalid, fmt::format("line {}", line), parsed.error().text());
+            }
+            if (!parsed->node.empty() && !knows(parsed->node)) {
+                return wrong("a node of this scenario", parsed->node);
+            }
+            next.deed = *std::move(parsed);
+        }
+        out.steps.push_back(std::move(next));
+        return {};
+    }
+};
+
+}  // namespace
+
+result<scenario> parse_scenario(std::string_view text) {
+    parser p;
+    p.out.world.shuffle = false;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const auto end = std::min(text.find('\n', at), text.size());
+        std::string_view line = text.substr(at, end - at);
+        ++p.line;
+        const std::size_t line_begins = at;
+        at = end + 1;
+        if (line.starts_with('#')) {
+            if (p.out.title.empty()) {
+                p.out.title = std::string(trim(line.substr(1)));
+            }
+            continue;
+        }
+        line = trim(line);
+        if (line == outcome_marker) {
+            p.out.outcome_at = line_begins;
+            std::string_view rest = at < text.size() ? text.substr(at) : std::string_view();
+            while (!rest.empty()) {
+                const auto stop = std::min(rest.find('\n'), rest.size());
+                p.out.outcome.emplace_back(rest.substr(0, stop));
+                rest.remove_prefix(std::min(stop + 1, rest.size()));
+            }
+            break;
+        }
+        if (line.empty()) {
+            continue;
+        }
+        auto done = p.instruction(line);
+        if (!done) {
+            return done.error();
+        }
+    }
+    if (p.out.world.nodes.empty()) {
+        return failure(errc::invalid, "scenario", "it names no nodes (`nodes hv1 hv2 hv3`)");
+    }
+    if (p.out.outcome_at == 0) {
+        p.out.outcome_at = text.size();
+    }
+    for (auto& node : p.out.world.nodes) {
+        node.coordinators = p.coordinators;
+    }
+    return std::move(p.out);
+}
+
+}  // namespace pvc::sim

@@ -1,0 +1,224 @@
+#include "pvcnoded/base/text.hpp"
+#include "sim/world/judge.hpp"
+#include "sim/world/outcome_text.hpp"
+#include "sim/world/scenario.hpp"
+#include "sim/world/trace_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <ostream>
+#include <sstream>
+
+namespace pvc::sim {
+
+namespace {
+
+std::string to_text(const condition& asked) {
+    std::string text = asked.is_negated ? "not " : "";
+    using kind = condition::kind;
+    switch (asked.what) {
+        case kind::runs: return text + asked.node + " runs";
+        case kind::beats: return text + asked.node + " beats";
+        case kind::has_role: return text + asked.node + " is " + asked.text;
+        case kind::has_state: return text + asked.node + " state " + asked.text;
+        case kind::ended: return text + asked.node + " ended " + asked.text;
+        case kind::logged: return text + asked.node + " logged " + asked.text;
+        case kind::value: return text + asked.path + " = " + asked.text;
+        case kind::exists: return text + asked.path + " exists";
+        case kind::missing: return text + asked.path + " missing";
+    }
+    return text;
+}
+
+class scenario_runner {
+public:
+    scenario_runner(const scenario& what, std::ostream* trace)
+        : what_(what), world_(what.world), judge_(world_), outcome_(world_) {
+        world_.ensemble.keep_trace(false);
+        if (trace != nullptr) {
+            tracer_.emplace(world_, *trace, [] { return true; });
+        }
+        for (const auto& one : world_.members) {
+            node_beats_.emplace(one->name(), 0);
+        }
+        world_.ensemble.observe([this](const recorded_change& change) {
+            const bool is_member = change.owner > 0 && change.owner <= world_.members.size();
+            if (is_member && change.path == world_.members[change.owner - 1]->root() + "/keepalive") {
+                ++node_beats_[world_.members[change.owner - 1]->name()];
+            }
+        });
+    }
+
+    scenario_result run() {
+        scenario_result out;
+        for (const auto& step : what_.steps) {
+            out.failed = take(step);
+            if (judge_.broken()) {
+                out.failed = fmt::format("line {}: invariant {}: {}", step.line, judge_.broken()->invariant,
+                                         judge_.broken()->what);
+            }
+            if (!out.failed.empty()) {
+                break;
+            }
+        }
+        out.outcome = outcome_.lines();
+        out.hash = world_.hash.value();
+        out.simulated = world_.now() - time_point{};
+        return out;
+    }
+
+private:
+    // Lets time pass until `done` or the moment `end`. True: done.
+    template <class Done>
+    bool pass(time_point end, Done done) {
+        // A mark, so that time does not jump over the end.
+        world_.later.after(end - world_.now(), [] {});
+        while (!done()) {
+            if (world_.now() >= end && world_.is_quiet()) {
+                return false;
+            }
+            if (judge_.broken() || !world_.step()) {
+                return done();
+            }
+            judge_.look();
+        }
+        return true;
+    }
+
+    [[nodiscard]] bool is_true(const condition& asked) {
+        using kind = condition::kind;
+        member* node = asked.node.empty() ? nullptr : world_.find(asked.node);
+        const auto key = [&](std::string_view suffix) {
+            return world_.ensemble.get(node->root() + std::string(suffix)).value_or("");
+        };
+        bool holds = false;
+        switch (asked.what) {
+            case kind::runs:
+                holds = node->node.is_running() && node->node.is_ready() && key("/daemonstate") == "run";
+                break;
+            case kind::has_role: holds = key("/routerstate") == asked.text; break;
+            case kind::has_state: holds = key("/daemonstate") == asked.text; break;
+            case kind::ended:
+                holds = !node->node.is_running() && node->last_exit &&
+                        (asked.text.empty() || std::to_string(*node->last_exit) == asked.text);
+                break;
+            case kind::logged: holds = node->node.logged(asked.text); break;
+            case kind::beats: holds = node_beats_[asked.node] > beats_before_; break;
+            case kind::value: holds = world_.ensemble.get(asked.path) == asked.text; break;
+            case kind::exists: holds = world_.ensemble.exists(asked.path).has_value(); break;
+            case kind::missing: holds = !world_.ensemble.exists(asked.path); break;
+        }
+        return holds != asked.is_negated;
+    }
+
+    // Empty: it went as the step wants.
+    std::string take(const scenario_step& step) {
+        const auto never = [] { return false; };
+        beats_before_ = step.asked.node.empty() ? 0 : node_beats_[step.asked.node];
+        switch (step.what) {
+            case scenario_step::kind::act: {
+                auto done = world_.perform(step.deed);
+                return done ? std::string() : fmt::format("line {}: {}", step.line, done.error().text());
+            }
+            case scenario_step::kind::wait: {
+                const bool unused = pass(world_.now() + step.time, never);
+                ignore(unused, "time only");
+                return {};
+            }
+            case scenario_step::kind::expect:
+                return is_true(step.asked) ? "" : fmt::format("line {}: not so: {}", step.line, to_text(step.asked));
+            case scenario_step::kind::until:
+                return pass(world_.now() + step.time, [&] { return is_true(step.asked); })
+                           ? ""
+                           : fmt::format("line {}: not within {}: {}", step.line, duration_text(step.time),
+                                         to_text(step.asked));
+            case scenario_step::kind::hold:
+                return pass(world_.now() + step.time, [&] { return !is_true(step.asked); })
+                           ? fmt::format("line {}: no longer so at {:.3f} s: {}", step.line,
+                                         std::chrono::duration<double>(world_.now() - time_point{}).count(),
+                                         to_text(step.asked))
+                           : "";
+        }
+        return {};
+    }
+
+    const scenario& what_;
+    cluster world_;
+    judge judge_;
+    outcome_text outcome_;
+    std::optional<trace_text> tracer_;
+    std::map<std::string, std::uint64_t> node_beats_;
+    std::uint64_t beats_before_ = 0;
+};
+
+// The first line in which two texts differ, with what is around it.
+std::string difference(const std::vector<std::string>& expected, const std::vector<std::string>& got) {
+    std::size_t at = 0;
+    while (at < expected.size() && at < got.size() && expected[at] == got[at]) {
+        ++at;
+    }
+    std::string text;
+    for (std::size_t i = at - std::min<std::size_t>(at, 4); i < at; ++i) {
+        text += "      " + expected[i] + '\n';
+    }
+    for (std::size_t i = at; i < std::min(at + 6, expected.size()); ++i) {
+        text += "    - " + expected[i] + '\n';
+    }
+    for (std::size_t i = at; i < std::min(at + 6, got.size()); ++i) {
+        text += "    + " + got[i] + '\n';
+    }
+    return text;
+}
+
+}  // namespace
+
+scenario_result run_scenario(const scenario& what, std::ostream* trace) {
+    scenario_runner runner(what, trace);
+    return runner.run();
+}
+
+bool run_scenario_file(const std::string& file, bool record, std::ostream* trace, std::ostream& out) {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream read;
+    read << in.rdbuf();
+    if (!in) {
+        out << file << ": cannot be read\n";
+        return false;
+    }
+    const std::string text = read.str();
+    auto parsed = parse_scenario(text);
+    if (!parsed) {
+        out << file << ": " << parsed.error().text() << '\n';
+        return false;
+    }
+    const auto outcome = run_scenario(*parsed, trace);
+    if (!outcome.failed.empty()) {
+        out << file << ": " << outcome.failed << "\n    see what happens: pvcnoded-sim scenario " << file
+            << " --trace FILE\n";
+        return false;
+    }
+    if (record) {
+        std::string whole = text.substr(0, parsed->outcome_at);
+        whole += whole.ends_with("\n\n") || whole.empty() ? "" : whole.ends_with('\n') ? "\n" : "\n\n";
+        whole += "outcome\n";
+        for (const auto& line : outcome.outcome) {
+            whole += line + '\n';
+        }
+        std::ofstream(file, std::ios::binary) << whole;
+        out << file << ": recorded\n";
+        return true;
+    }
+    if (outcome.outcome != parsed->outcome) {
+        out << file << ": another outcome than expected (- expected, + got):\n"
+            << difference(parsed->outcome, outcome.outcome) << "    if it is right: pvcnoded-sim scenario " << file
+            << " --record, and read the difference\n";
+        return false;
+    }
+    out << fmt::format("{}: ok, {:.1f} s simulated, hash {:016x}\n", file,
+                       std::chrono::duration<double>(outcome.simulated).count(), outcome.hash);
+    return true;
+}
+
+}  // namespace pvc::sim

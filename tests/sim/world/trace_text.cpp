@@ -1,0 +1,47 @@
+#include "sim/world/trace_text.hpp"
+
+#include "pvcnoded/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+namespace pvc::sim {
+
+namespace {
+
+constexpr std::size_t longest_value = 160;
+
+}  // namespace
+
+trace_text::trace_text(cluster& world, std::ostream& out, std::function<bool()> is_on)
+    : world_(world), out_(out), is_on_(std::move(is_on)) {
+    world_.ensemble.observe([this](const recorded_change& change) {
+        if (change.what == recorded_kind::check || !is_on_()) {
+            return;
+        }
+        const bool is_member = change.owner > 0 && change.owner <= world_.members.size();
+        std::string text = fmt::format("0x{:x} {}", change.zxid, to_text(change.what));
+        if (!change.path.empty()) {
+            text += ' ' + change.path;
+        }
+        if (change.what == recorded_kind::create || change.what == recorded_kind::set) {
+            text += " = " + change.data.substr(0, longest_value);
+        }
+        line(is_member ? world_.members[change.owner - 1]->name() : "client", text);
+    });
+    world_.on_action = [this](const action& what) { line("*", to_text(what)); };
+    for (auto& one : world_.members) {
+        one->node.standard_output->tap = [this, &one](std::string_view bytes) { line(one->name() + " log", bytes); };
+    }
+}
+
+void trace_text::line(std::string_view who, std::string_view what) {
+    if (is_on_()) {
+        const double now = std::chrono::duration<double>(world_.now() - time_point{}).count();
+        std::string text = ascii_only(trim(what));
+        out_ << fmt::format("{:13.6f}  {:8}  {}\n", now, who, text);
+    }
+}
+
+}  // namespace pvc::sim
