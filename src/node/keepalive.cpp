@@ -45,6 +45,7 @@ void keepalive::stop_figures() {
 void keepalive::resume_figures() {
     figures_on_ = session_.node.started;
     own_keys_.forget();
+    entry_created_ = 0;  // the update itself created keys
 }
 
 bool keepalive::is_stuck() const {

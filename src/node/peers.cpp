@@ -57,6 +57,13 @@ void peers::follow_states() {
                                        (peer.daemon->present() ? peer.daemon->data() : std::string("unknown")));
             }
         }
+        if (peer.router->changes() != peer.router_changes) {
+            // Only the node itself changes its role: a primary that gives way is there.
+            if (peer.router_changes != 0) {
+                peer.heartbeat.moved();
+            }
+            peer.router_changes = peer.router->changes();
+        }
         if (model::daemon_state_or_fallback(peer.daemon->data()) == model::daemon_state::run) {
             peer.last_run = now;
         }
@@ -117,6 +124,7 @@ std::vector<policy::coordinator_peer> peers::coordinators() const {
         view.daemon = model::daemon_state_or_fallback(peer.daemon->data());
         view.router = model::router_state_or_fallback(peer.router->data());
         view.keepalive_unchanged_for = peer.heartbeat.unchanged_for(now);
+        view.has_beaten = peer.heartbeat.has_moved();
         const bool is_stopped = view.daemon == model::daemon_state::stop || view.daemon == model::daemon_state::fenced;
         view.stopped_for = is_stopped ? now - peer.state_since : duration::zero();
         view.not_run_for = view.daemon == model::daemon_state::run ? duration::zero() : now - peer.last_run;

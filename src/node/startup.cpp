@@ -76,8 +76,12 @@ async::awaitable<result<void>> daemon::make_directories() {
     // In the order of the plan: parents first.
     for (const auto& directory : plan) {
         auto made = co_await port_.host.make_directory(directory.path, directory.mode, directory.owner);
+        const bool hangs = !made && made.error().code() == errc::timed_out;
         if (!made && outcome) {
             outcome = std::move(made).error().during("creating directories");
+        }
+        if (hangs) {
+            break;  // each of the others would take as long
         }
     }
     co_return outcome;

@@ -121,7 +121,11 @@ std::string_view to_text(coordinator_action action) {
 bool is_silent(const coordinator_peer& peer, const intervals& times) {
     const bool maybe_alive =
         peer.daemon == daemon_state::run || peer.daemon == daemon_state::shutdown || peer.daemon == daemon_state::dead;
-    if (!holds_role(peer.router) || !maybe_alive || peer.keepalive_unchanged_for < times.grace()) {
+    if (!holds_role(peer.router) || !maybe_alive) {
+        return false;
+    }
+    // Whoever has just connected does not know how long a silence has lasted already.
+    if (peer.keepalive_unchanged_for < times.grace() && peer.has_beaten) {
         return false;
     }
     const auto limit = isolation_limit(times);

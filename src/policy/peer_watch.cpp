@@ -9,6 +9,7 @@ bool peer_watch::observe(std::optional<std::int64_t> mzxid, time_point sent, tim
         return false;
     }
     if (!since_ || mzxid != id_) {
+        moved_ = moved_ || id_.has_value();
         since_ = std::max(sent, since_.value_or(sent));
         id_ = mzxid;
     }

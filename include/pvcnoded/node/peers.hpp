@@ -43,6 +43,7 @@ private:
         policy::peer_watch heartbeat;
         std::optional<policy::peer_cadence> cadence;
         std::uint64_t daemon_changes = 0;
+        std::uint64_t router_changes = 0;
         time_point state_since{};
         time_point last_run{};
     };

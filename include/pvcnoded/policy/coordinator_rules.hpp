@@ -33,6 +33,7 @@ struct coordinator_peer {
     duration keepalive_unchanged_for{};  // since the id of its keepalive changed; a missing key does not change
     duration stopped_for{};              // in state `stop` or `fenced`, without a break; 0 in other states
     duration not_run_for{};              // since it was last seen in `run`
+    bool has_beaten = true;              // its keepalive was seen to change since we are connected
 };
 
 struct coordinator_view {

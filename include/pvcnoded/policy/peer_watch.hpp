@@ -24,12 +24,19 @@ public:
     // How long the id has been unchanged at that moment; never negative. Zero before connected() and observe().
     [[nodiscard]] duration unchanged_for(time_point at) const;
 
+    // Another sign of life: the peer changed something else.
+    void moved() { moved_ = true; }
+    // Whether a change was seen since connected(). Until then the age says how long we have been looking, and nothing
+    // about the peer.
+    [[nodiscard]] bool has_moved() const { return moved_; }
+
     // The id seen last; empty: never seen, or the key is missing.
     [[nodiscard]] std::optional<std::int64_t> id() const { return id_; }
 
 private:
     std::optional<std::int64_t> id_;
     std::optional<time_point> since_;
+    bool moved_ = false;
 };
 
 }  // namespace pvc::policy

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr duration back_off_shortest = 100ms;
-constexpr duration back_off_longest = 5s;
+constexpr duration back_off_longest = 1s;  // start-up has 15 s for a server that comes back
 constexpr duration resolve_limit = 3s;
 constexpr duration resolve_again_after = 5s;
 constexpr duration close_limit = 2s;

@@ -76,6 +76,11 @@ const std::string& chaos::some_node() {
                                          : world_.foreigners[which - world_.members.size()]->settings.name;
 }
 
+// One of ours: the reference does not repair its record.
+const std::string& chaos::some_member() {
+    return world_.members[random_.below(world_.members.size())]->name();
+}
+
 void chaos::perform(const action& what) {
     const auto done = world_.perform(what);
     ignore(done, "its node was drawn from the cluster's own");
@@ -154,14 +159,14 @@ action chaos::draw() {
         case k::drift: out.number = static_cast<std::int64_t>(random_.below(20'001)) - 10'000; break;
         case k::put: draw_put(out); break;
         case k::put_big:
-            out.path = "/nodes/" + some_node() + (random_.below(2) == 0 ? "/staticdata" : "/ipmihostname");
+            out.path = "/nodes/" + some_member() + (random_.below(2) == 0 ? "/staticdata" : "/ipmihostname");
             out.number = static_cast<std::int64_t>(random_.below(400'000));
             break;
         case k::remove: {
             static constexpr std::array suffixes{"/staticdata",  "/memfree",     "/cpuload",     "/keepalive",
                                                  "/routerstate", "/domainstate", "/daemonstate", "/ipmihostname"};
             out.path = random_.below(5) == 0 ? "/config/primary_node"
-                                             : "/nodes/" + some_node() + suffixes[random_.below(suffixes.size())];
+                                             : "/nodes/" + some_member() + suffixes[random_.below(suffixes.size())];
             break;
         }
         case k::maintenance: out.value = random_.below(2) == 0 ? "on" : "off"; break;
@@ -179,7 +184,7 @@ action chaos::draw() {
 
 // A client's mistakes: words that mean nothing, words that mean something else, in keys of everybody.
 void chaos::draw_put(action& out) {
-    const std::string record = "/nodes/" + some_node();
+    const std::string record = "/nodes/" + some_member();
     static constexpr std::array states{"dead", "fenced", "dead", "fenced"};
     static constexpr std::array garbage{"", "garbage", "\xff\xfe", "-1", "99999999999999999999", "none", "run"};
     switch (random_.below(6)) {

@@ -39,6 +39,7 @@ private:
     action& follow_up(duration delay, action_kind kind);
     [[nodiscard]] duration some_time(duration least, duration most);
     [[nodiscard]] const std::string& some_node();
+    [[nodiscard]] const std::string& some_member();
     void plan_next();
     void perform(const action& what);
 

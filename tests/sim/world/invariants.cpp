@@ -35,7 +35,10 @@ void heartbeat_seen(judge& of, const seen_change& seen) {
 void heartbeats_of_calm_nodes_never_miss(judge& of) {
     for (const auto& one : of.world.members) {
         auto& life = of.of(*one);
-        if (!one->node.is_running() || !one->node.is_ready() || !of.world.is_calm(*one) || life.asked_to_stop) {
+        // A record that somebody deleted cannot be written; it is made again at the next start.
+        const bool has_record = of.world.ensemble.exists(one->root() + "/keepalive").has_value();
+        if (!has_record || !one->node.is_running() || !one->node.is_ready() || !of.world.is_calm(*one) ||
+            life.asked_to_stop) {
             life.beats_count_from = of.world.now();
             continue;
         }
@@ -181,7 +184,7 @@ void follow_locks(judge& of, const seen_change& seen) {
     if (seen.what.what == recorded_kind::remove) {
         of.locks.erase(seen.what.path);
     } else if (seen.writer != nullptr && seen.what.what == recorded_kind::create) {
-        of.locks[seen.what.path] = {seen.writer, of.world.now()};
+        of.locks[seen.what.path] = {seen.writer, seen.what.session, of.world.now()};
     }
 }
 
@@ -197,7 +200,7 @@ void locks_are_used_in_turn(judge& of, const seen_change& seen) {
     if (of.check_zxid != seen.what.zxid) {
         const auto first = of.locks.lower_bound(seen.what.path + '/');
         const bool has_lock = first != of.locks.end() && first->first.starts_with(seen.what.path + '/') &&
-                              first->second.owner == seen.writer;
+                              first->second.session == seen.what.session;
         if (has_lock && seen.what.what == recorded_kind::set && seen.what.path == "/config/primary_node") {
             // The check may stand behind it in the transaction.
             of.unchecked_write = fmt::format("{} has {}, and wrote without a check of it: {}", seen.writer->name(),

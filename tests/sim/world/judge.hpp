@@ -85,6 +85,7 @@ public:
     std::map<std::string, std::uint64_t> transitions;  // "daemonstate init run" → how often
     struct lock_seen {
         member* owner;
+        std::int64_t session;
         time_point since;
     };
     std::map<std::string, lock_seen> locks;  // children that daemons made and that are still there

@@ -14,7 +14,7 @@ using request_kind = zookeeper::request::kind;
 namespace {
 
 constexpr duration back_off_shortest = 100ms;
-constexpr duration back_off_longest = 5s;
+constexpr duration back_off_longest = 1s;
 constexpr duration lasting_connection = 1s;
 
 // What the C library allows itself: two thirds of the time without a word, a ping after one third without a request.

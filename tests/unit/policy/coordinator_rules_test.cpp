@@ -33,6 +33,20 @@ TEST(coordinator_rules, nothing_to_do_when_all_agree) {
     EXPECT_EQ(decide(view_of(secondary, "hv2")).action, action::none);
 }
 
+TEST(coordinator_rules, ac134_whoever_has_just_connected_waits_for_a_sign_of_the_old_primary) {
+    auto view = view_of(secondary, "hv1");
+    hv2(view).router = primary;
+    hv2(view).has_beaten = false;
+    hv2(view).keepalive_unchanged_for = 0s;
+    EXPECT_EQ(decide(view).action, action::none);
+    EXPECT_EQ(decide(view).rule, "C1");
+    hv2(view).has_beaten = true;
+    EXPECT_EQ(decide(view).action, action::start_takeover);
+    hv2(view).has_beaten = false;
+    hv2(view).keepalive_unchanged_for = 60s;  // it has given the role up by itself
+    EXPECT_EQ(decide(view).action, action::start_takeover);
+}
+
 TEST(coordinator_rules, ac71_the_named_node_takes_over) {
     const auto decision = decide(view_of(secondary, "hv1"));
     EXPECT_EQ(decision.action, action::start_takeover);
