@@ -1,0 +1,58 @@
+#include "sim/world/scenario.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pvc::sim {
+
+using namespace std::chrono_literals;
+
+std::string refusal(std::string_view text) {
+    const auto parsed = parse_scenario(text);
+    return parsed ? "accepted" : parsed.error().text();
+}
+
+TEST(scenario, is_read_with_its_outcome) {
+    const auto parsed = parse_scenario(
+        "# Title.\nnodes hv1 hv2\nhypervisors hv3\nsetting all keepalive_interval 2\nstart hv1\n"
+        "until hv1 runs within 10s\nexpect not /a = b c\nhold hv1 is primary for 1.5s\nwait 20ms\n\noutcome\nwrites of "
+        "hv1\n  tick\n");
+    ASSERT_TRUE(parsed) << parsed.error().text();
+    EXPECT_EQ(parsed->title, "Title.");
+    ASSERT_EQ(parsed->world.nodes.size(), 3U);
+    EXPECT_EQ(parsed->world.nodes[2].coordinators, (std::vector<std::string>{"hv1", "hv2"}));
+    EXPECT_EQ(parsed->world.nodes[1].keepalive_interval, 2);
+    ASSERT_EQ(parsed->steps.size(), 5U);
+    EXPECT_EQ(parsed->steps[1].time, 10s);
+    EXPECT_TRUE(parsed->steps[2].asked.is_negated);
+    EXPECT_EQ(parsed->steps[2].asked.text, "b c");
+    EXPECT_EQ(parsed->outcome, (std::vector<std::string>{"writes of hv1", "  tick"}));
+}
+
+TEST(scenario, refusals_name_the_line) {
+    EXPECT_NE(refusal("").find("names no nodes"), std::string::npos);
+    EXPECT_NE(refusal("nodes hv1\nstart hv2\n").find("line 2"), std::string::npos);
+    EXPECT_NE(refusal("nodes hv1\nuntil hv1 runs\n").find("within DURATION"), std::string::npos);
+    EXPECT_NE(refusal("nodes hv1\nuntil hv1 sings within 1s\n").find("got \"sings\""), std::string::npos);
+    EXPECT_NE(refusal("nodes hv1 hv1\n").find("each once"), std::string::npos);
+    EXPECT_NE(refusal("nodes hv1\nschema 99\n").find("0 to 15"), std::string::npos);
+    EXPECT_NE(refusal("nodes hv1\nsetting hv1 colour blue\n").find("keepalive_interval"), std::string::npos);
+}
+
+TEST(scenario, an_expectation_that_does_not_hold_names_its_line) {
+    const auto parsed = parse_scenario("nodes hv1\nstart hv1\nuntil hv1 runs within 10ms\n");
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(run_scenario(*parsed).failed, "line 3: not within 10ms: hv1 runs");
+}
+
+TEST(scenario, runs_alike_each_time) {
+    const auto parsed = parse_scenario(
+        "nodes hv1 hv2\nstart hv1\nstart hv2\nuntil hv1 is primary within 10s\nkill hv1 for 3s\nwait 60s\n");
+    ASSERT_TRUE(parsed);
+    const auto one = run_scenario(*parsed);
+    const auto two = run_scenario(*parsed);
+    EXPECT_EQ(one.failed, "");
+    EXPECT_EQ(one.hash, two.hash);
+    EXPECT_EQ(one.outcome, two.outcome);
+}
+
+}  // namespace pvc::sim
