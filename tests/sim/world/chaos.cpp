@@ -42,7 +42,7 @@ chaos::chaos(cluster& world, random_source random, const std::vector<action_kind
             total_weight_ += weight;
         }
     }
-    mean_gap_ = between(random_, 2s, 120s);
+    mean_gap_ = between(random_, 10s, 600s);
     plan_next();
 }
 

@@ -92,6 +92,7 @@ void judge::look() {
     const bool is_second = world.now() >= next_second_;
     if (is_second) {
         next_second_ = world.now() + 1s;
+        is_tenth_ = ++seconds_ % 10 == 0;
     }
     for (const auto& rule : all_invariants()) {
         if (rule.on_quiet != nullptr) {
@@ -99,6 +100,9 @@ void judge::look() {
         }
         if (is_second && rule.on_second != nullptr) {
             rule.on_second(*this);
+        }
+        if (is_second && is_tenth_ && rule.on_tenth_second != nullptr) {
+            rule.on_tenth_second(*this);
         }
     }
 }

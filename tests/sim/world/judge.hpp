@@ -31,6 +31,7 @@ struct invariant {
     void (*on_change)(judge&, const seen_change&) = nullptr;
     void (*on_quiet)(judge&) = nullptr;          // nothing is ready, time is about to pass
     void (*on_second)(judge&) = nullptr;         // about once a simulated second
+    void (*on_tenth_second)(judge&) = nullptr;   // the same, for what is dear
     void (*on_exit)(judge&, member&) = nullptr;  // a daemon ended by itself
 };
 
@@ -105,6 +106,8 @@ private:
     std::map<std::string, std::string> last_state_;  // per record and key, for the transitions
     time_point last_now_{};
     time_point next_second_{};
+    std::uint64_t seconds_ = 0;
+    bool is_tenth_ = false;
     std::optional<violation> broken_;
 };
 

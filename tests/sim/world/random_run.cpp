@@ -36,7 +36,9 @@ cluster_settings draw_cluster(const run_settings& wanted) {
         names.emplace_back("ref1");
         out.foreign = {"ref1"};
     }
-    const bool ships = random.below(3) == 0;
+    const bool ships = random.below(4) == 0;
+    const bool logs_ticks = random.below(4) == 0;
+    const bool has_log_file = random.below(2) == 0;
     for (std::uint64_t i = 1; i <= count; ++i) {
         node_settings node;
         node.name = fmt::format("hv{}", i);
@@ -44,6 +46,8 @@ cluster_settings draw_cluster(const run_settings& wanted) {
         node.keepalive_interval = interval;
         node.fence_intervals = fence;
         node.zookeeper_logging = ships;
+        node.log_keepalives = logs_ticks;
+        node.file_logging = has_log_file;
         node.node_log_lines = 50;
         node.debug = random.below(4) == 0;
         if (random.below(2) == 0 && out.foreign.empty()) {  // the script does not follow another version

@@ -270,6 +270,11 @@ result<std::vector<tree_change>> memory_ensemble::write(std::int64_t by, std::ve
         } else if (owner != nullptr && one.what == kind::remove) {
             owner->ephemerals.erase(one.path);
         }
+        // Of the many checks of a heartbeat only those of locks are of interest to an observer.
+        const bool is_dull = one.what == kind::check && !keeps_trace_ && one.path.find("lock__") == std::string::npos;
+        if (is_dull) {
+            continue;
+        }
         record({clock_.now(), zxid, by, recorded(one.what), one.path, one.data, one.ephemeral_owner != 0,
                 writes[i].version, writer == owners_.end() ? 0 : writer->second});
     }
