@@ -29,7 +29,8 @@ void timers::run_due() {
         timer& due = *queue_.begin();
         due.unlink();
         // The callback may destroy the timer.
-        const std::function<void()> action = std::exchange(due.action_, nullptr);
+        std::function<void()> action;
+        action.swap(due.action_);
         action();
     }
 }

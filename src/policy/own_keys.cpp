@@ -3,7 +3,7 @@
 #include "pvcnoded/base/assert.hpp"
 #include "pvcnoded/base/planted.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace pvc::policy {
 
@@ -19,7 +19,7 @@ void own_keys::learned(std::string_view path, std::string_view value, std::int32
 }
 
 void own_keys::missing(std::string_view path) {
-    keys_.insert_or_assign(std::string(path), entry{knowledge::absent, {}, 0});
+    keys_.insert_or_assign(std::string(path), entry{knowledge::absent, {}, 0, false});
 }
 
 std::vector<std::string> own_keys::repairs() const {
@@ -34,20 +34,25 @@ std::vector<std::string> own_keys::repairs() const {
 
 own_keys_plan own_keys::plan(const std::vector<model::key_value>& wanted) {
     own_keys_plan plan;
-    for (const auto& item : wanted) {
-        const auto& key = keys_[item.path];
+    places_.resize(wanted.size(), nullptr);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const auto& item = wanted[i];
+        auto& place = places_[i];
+        if (place == nullptr || place->first != item.path) {
+            place = &*keys_.try_emplace(item.path).first;
+        }
+        entry& key = place->second;
         if (key.known == knowledge::absent) {
             plan.creates.push_back(item);
         } else if (key.known == knowledge::present && key.value != item.value) {
             plan.sets.push_back(item);
+            key.is_set = true;
         }
     }
-    const auto is_set = [&plan](const std::string& path) {
-        return std::ranges::find(plan.sets, path, &model::key_value::path) != plan.sets.end();
-    };
     plan.checks.reserve(keys_.size());
-    for (const auto& [path, key] : keys_) {
-        if (key.known == knowledge::present && !is_set(path)) {
+    for (auto& [path, key] : keys_) {
+        const bool is_set = std::exchange(key.is_set, false);
+        if (key.known == knowledge::present && !is_set) {
             plan.checks.push_back({path, key.version});
         }
     }

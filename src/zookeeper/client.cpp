@@ -4,6 +4,7 @@
 
 #include <boost/asio/recycling_allocator.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -16,27 +17,21 @@ namespace {
 // What an operation costs on the wire beside its path and data: lengths, version, ACL, header (upper bound).
 constexpr std::size_t operation_overhead_bytes = 96;
 
-// In one pass: every operation of every transaction comes here.
+// Every operation of every transaction comes here: searches that the C library does many bytes at a time.
 bool is_valid_path(std::string_view path) {
-    if (!path.starts_with('/')) {
+    if (!path.starts_with('/') || path.find('\0') != std::string_view::npos) {
         return false;
     }
     if (path.size() == 1) {
         return true;
     }
-    std::size_t part = 1;  // where the part that is looked at begins
-    for (std::size_t at = 1; at <= path.size(); ++at) {
-        if (at < path.size() && path[at] == '\0') {
-            return false;
-        }
-        if (at < path.size() && path[at] != '/') {
-            continue;
-        }
-        const std::string_view name = path.substr(part, at - part);
+    for (std::size_t part = 1; part <= path.size();) {
+        const std::size_t end = std::min(path.find('/', part), path.size());
+        const std::string_view name = path.substr(part, end - part);
         if (name.empty() || name == "." || name == "..") {
             return false;
         }
-        part = at + 1;
+        part = end + 1;
     }
     return true;
 }
@@ -156,7 +151,10 @@ async::awaitable<void> client::exchange(time_point deadline, request what, std::
     }
     const outcome_notice told{*this, answer.outcome};
     const bool is_write = what.is_write();
-    const std::string subject = what.operations.empty() ? what.path : what.operations.front().path;
+    std::string subject;  // of a write, which gives its paths away when it goes out
+    if (is_write) {
+        subject = what.operations.empty() ? what.path : what.operations.front().path;
+    }
     for (;;) {
         if (!is_connected()) {
             answer.outcome = co_await wait_connected(deadline);
@@ -172,7 +170,7 @@ async::awaitable<void> client::exchange(time_point deadline, request what, std::
         const bool answered =
             co_await async::completion<reply>::wait(std::move(done), clock_, deadline, "a ZooKeeper reply");
         if (!answered) {
-            answer.outcome = unanswered(is_write, subject);
+            answer.outcome = unanswered(is_write, is_write ? subject : what.path);
             co_return;
         }
         answer = std::move(record->answer.value());

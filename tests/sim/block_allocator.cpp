@@ -8,7 +8,7 @@
 namespace {
 
 constexpr std::size_t grain = 16;
-constexpr std::size_t largest = 1024;
+constexpr std::size_t largest = 4096;  // the frame of a coroutine among them
 constexpr std::size_t chunk_bytes = 256 * 1024;
 
 struct free_block {

@@ -36,6 +36,10 @@ struct own_keys_plan {
 
 class own_keys {
 public:
+    own_keys() = default;
+    own_keys(own_keys&&) = default;  // not copyable: it remembers places in its own table
+    own_keys& operator=(own_keys&&) = default;
+
     // What the server has: after a read.
     void learned(std::string_view path, std::string_view value, std::int32_t version);
     void missing(std::string_view path);
@@ -59,7 +63,10 @@ public:
     void forget();
 
     // Drops a key for good.
-    void disown(std::string_view path) { keys_.erase(std::string(path)); }
+    void disown(std::string_view path) {
+        places_.clear();
+        keys_.erase(std::string(path));
+    }
 
 private:
     enum class knowledge : std::uint8_t { unread, absent, present };
@@ -67,8 +74,12 @@ private:
         knowledge known = knowledge::unread;
         std::string value;
         std::int32_t version = 0;
+        bool is_set = false;  // in the plan that is being made
     };
-    std::map<std::string, entry, std::less<>> keys_;
+    using key_table = std::map<std::string, entry, std::less<>>;
+    key_table keys_;
+    // Where the wanted keys were last time, as the same ones come every tick; null: not looked for yet.
+    std::vector<key_table::value_type*> places_;
 };
 
 }  // namespace pvc::policy

@@ -1,3 +1,4 @@
+// tidy-allow-file(sleep): its own sleep() is on the simulated clock
 #include "sim/foreign/scripted_client.hpp"
 
 #include "pvcnoded/async/task_group.hpp"

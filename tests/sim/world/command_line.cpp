@@ -1,3 +1,4 @@
+// tidy-allow-file(clock): how fast the simulation is can only be told in real time
 #include "sim/world/command_line.hpp"
 
 #include "pvcnoded/base/text.hpp"
@@ -9,9 +10,13 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -31,7 +36,7 @@ pvcnoded-sim scenario FILE... [--record] [--trace FILE]
 pvcnoded-sim judge [--seeds 1..100] [--defect NAME]
     whether every planted defect is found (only in builds that have them, preset `judge`)
 pvcnoded-sim list
-    all actions, invariants and conditions of progress
+    all actions, invariants, conditions of progress, and scenarios
 )";
 
 struct command {
@@ -202,7 +207,27 @@ void print_failure(std::ostream& out, const command& wanted, std::uint64_t seed,
     out << "again: " << replay_command(wanted, seed) << " --trace FILE\n";
 }
 
+// An assertion of the daemon ends the process: which seed it was must not be lost with it.
+char replay_of_this_run[512];
+
+extern "C" void say_how_to_replay(int /*signal*/) {
+    const std::string_view text(replay_of_this_run);
+    const auto written = ::write(STDOUT_FILENO, text.data(), text.size());
+    static_cast<void>(written);
+    ::_exit(1);
+}
+
+void note_run(const command& wanted, std::uint64_t seed) {
+    const std::string line =
+        fmt::format("seed {}: BROKEN: an assertion of the daemon failed (see above), commit {}\nagain: {}\n", seed,
+                    build_commit, replay_command(wanted, seed));
+    const std::size_t size = std::min(line.size(), sizeof replay_of_this_run - 1);
+    line.copy(replay_of_this_run, size);
+    replay_of_this_run[size] = '\0';
+}
+
 int run_many(const command& wanted, std::ostream& out, std::ostream& error) {
+    std::signal(SIGABRT, say_how_to_replay);
     if (!wanted.defect_name.empty() && !plant(wanted.defect_name)) {
         error << "no defect called " << wanted.defect_name << " can be planted in this build\n";
         return 2;
@@ -228,6 +253,7 @@ int run_many(const command& wanted, std::ostream& out, std::ostream& error) {
     for (std::uint64_t seed = wanted.first;; ++seed) {
         const auto run_begun = std::chrono::steady_clock::now();
         settings.seed = seed;
+        note_run(wanted, seed);
         const auto outcome = run_once(settings);
         const double real = since(run_begun);
         hours += outcome.node_hours;
@@ -263,6 +289,32 @@ int run_many(const command& wanted, std::ostream& out, std::ostream& error) {
     return broken == 0 && is_all_reached ? 0 : 1;
 }
 
+// The scenarios of a folder with their titles: that of the source tree if we are in it, else the installed one.
+void list_scenarios(std::ostream& out) {
+    for (const std::string_view folder : {"tests/sim/scenarios", "/usr/share/doc/pvcnoded/scenarios"}) {
+        std::error_code missing;
+        std::vector<std::filesystem::path> files;
+        for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
+            if (entry.path().extension() == ".scenario") {
+                files.push_back(entry.path());
+            }
+        }
+        if (files.empty()) {
+            continue;
+        }
+        std::ranges::sort(files);
+        out << "scenarios in " << folder << ":\n";
+        for (const auto& file : files) {
+            std::ifstream in(file);
+            std::string title;
+            std::getline(in, title);
+            out << fmt::format("  {:64} {}\n", file.filename().string(),
+                               title.starts_with("# ") ? title.substr(2) : "");
+        }
+        return;
+    }
+}
+
 int list(std::ostream& out) {
     out << "actions (scenario lines, and the kinds of --faults):\n";
     for (const auto& info : all_actions()) {
@@ -285,6 +337,7 @@ int list(std::ostream& out) {
     for (const auto& one : all_progress()) {
         out << fmt::format("  {:24} {}\n", one.name, one.meaning);
     }
+    list_scenarios(out);
     return 0;
 }
 

@@ -222,6 +222,9 @@ void locks_are_used_in_turn(judge& of, const seen_change& seen) {
 
 void locks_are_given_back(judge& of) {
     for (const auto& [path, lock] : of.locks) {
+        if (!of.world.ensemble.has_session(lock.session)) {
+            of.say("locks_are_given_back", path + " outlives its session");
+        }
         if (of.world.is_calm(*lock.owner) && of.world.now() - lock.since > 90s) {
             of.say("locks_are_given_back",
                    fmt::format("{} has been there for {:.0f} s", path, seconds(of.world.now() - lock.since)));

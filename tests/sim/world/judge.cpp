@@ -5,6 +5,11 @@
 namespace pvc::sim {
 
 judge::judge(cluster& cluster_to_watch) : world(cluster_to_watch), lives_(world.members.size() + 1) {
+    for (const auto& rule : all_invariants()) {
+        if (rule.on_quiet != nullptr) {
+            quiet_rules_.push_back(rule.on_quiet);
+        }
+    }
     world.ensemble.observe([this](const recorded_change& change) { on_change(change); });
     world.on_start = [this](member& one) {
         life_record fresh;
@@ -94,14 +99,20 @@ void judge::look() {
         next_second_ = world.now() + 1s;
         is_tenth_ = ++seconds_ % 10 == 0;
     }
+    if (!is_second) {
+        for (const auto rule : quiet_rules_) {
+            rule(*this);
+        }
+        return;
+    }
     for (const auto& rule : all_invariants()) {
         if (rule.on_quiet != nullptr) {
             rule.on_quiet(*this);
         }
-        if (is_second && rule.on_second != nullptr) {
+        if (rule.on_second != nullptr) {
             rule.on_second(*this);
         }
-        if (is_second && is_tenth_ && rule.on_tenth_second != nullptr) {
+        if (is_tenth_ && rule.on_tenth_second != nullptr) {
             rule.on_tenth_second(*this);
         }
     }

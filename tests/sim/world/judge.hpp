@@ -102,6 +102,7 @@ public:
 private:
     void on_change(const recorded_change& change);
 
+    std::vector<void (*)(judge&)> quiet_rules_;  // all of them: most moments ask for nothing else
     std::vector<life_record> lives_;
     std::map<std::string, std::string> last_state_;  // per record and key, for the transitions
     time_point last_now_{};

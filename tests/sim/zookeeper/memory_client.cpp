@@ -91,15 +91,19 @@ void memory_client::send(zookeeper::request what, reply_handler done) {
     pending record;
     record.number = ++last_number_;
     record.is_write = what.is_write();
-    record.subject = what.operations.empty() ? what.path : what.operations.front().path;
+    record.subject = what.operations.empty() ? what.path : what.operations.front().path;  // as the caller says it
     record.what = what.what;
     record.watch = what.watch;
     record.sent = clock().boot_now();
     record.done = std::move(done);
-    what.path = what.path.empty() ? what.path : full_path(what.path);
-    record.path = what.path;
-    for (auto& one : what.operations) {
-        one.path = full_path(one.path);
+    if (!options_.chroot.empty()) {
+        what.path = what.path.empty() ? what.path : full_path(what.path);
+        for (auto& one : what.operations) {
+            one.path = full_path(one.path);
+        }
+    }
+    if (what.watch == zookeeper::watching::yes) {
+        record.path = what.path;
     }
     if (link_->is_paused_) {
         held_by_pause_.emplace_back(std::move(what), std::move(record));
@@ -108,7 +112,7 @@ void memory_client::send(zookeeper::request what, reply_handler done) {
     transmit(std::move(what), std::move(record));
 }
 
-void memory_client::transmit(zookeeper::request what, pending record) {
+void memory_client::transmit(zookeeper::request&& what, pending&& record) {
     last_sent_ = clock().now();
     const std::uint64_t number = record.number;
     pending_.push_back(std::move(record));
@@ -137,7 +141,7 @@ void memory_client::on_answer(std::uint64_t number, zookeeper::reply answer, std
         }
     }
     answer.sent = record.sent;
-    if (!answer.outcome) {
+    if (!answer.outcome && !options_.chroot.empty()) {
         const failure& error = answer.outcome.error();
         answer.outcome = failure(error.code(), own_path(error.subject()), error.cause());
     }
@@ -221,6 +225,9 @@ void memory_client::attempt() {
         return;
     }
     connection_ = std::make_shared<memory_connection>(*ensemble, link_, *this);
+    const auto is_gone = [](const auto& weak) { return weak.expired(); };
+    std::erase_if(ensemble->connections_, is_gone);
+    std::erase_if(link_->connections_, is_gone);
     ensemble->connections_.push_back(connection_);
     link_->connections_.push_back(connection_);
     is_attempting_ = true;
@@ -235,7 +242,7 @@ void memory_client::attempt_failed(const std::string& reason) {
         auto next = now_state();
         next.reason = reason;
         ++link_->states[static_cast<std::size_t>(next.now)];
-    state().set(std::move(next));
+        state().set(std::move(next));
     }
 }
 

@@ -109,7 +109,7 @@ private:
     // The lagging view.
     [[nodiscard]] const memory_tree& view() const;
     void before_write();
-    void after_write(std::int64_t zxid, const std::vector<tree_change>& changes);
+    void after_write(std::int64_t zxid, const std::vector<tree_change>& changes, bool may_fire);
     void catch_up(std::int64_t zxid);
     void apply_late();
     void trigger(const std::vector<tree_change>& changes);
@@ -156,7 +156,7 @@ private:
         std::string subject;
         zookeeper::request::kind what = zookeeper::request::kind::get;
         zookeeper::watching watch = zookeeper::watching::no;
-        std::string path;
+        std::string path;  // of a watch that the request arms
         boot_time sent{};
         reply_handler done;
     };
@@ -188,7 +188,7 @@ private:
     void lose(std::string reason);
     void send_proof();
     void resend_watches();
-    void transmit(zookeeper::request what, pending record);
+    void transmit(zookeeper::request&& what, pending&& record);
     void fail_pending(const std::string& reason, bool session_over);
     void close_orderly();
     [[nodiscard]] bool is_over() const;

@@ -26,37 +26,39 @@ std::size_t size_of(const zookeeper::request& what) {
 // --- the pipe
 // -----------------------------------------------------------------------------------------------------------
 
-void memory_pipe::push(duration delay, std::function<void()> arrive) {
-    time_point due = clock_.now() + delay;
+void memory_pipe::enqueue(duration delay, std::unique_ptr<message> what) {
+    what->due = clock_.now() + delay;
     if (!queue_.empty()) {
-        due = std::max(due, queue_.back().due);
+        what->due = std::max(what->due, queue_.back()->due);
     }
-    queue_.push_back({due, std::move(arrive)});
+    queue_.push_back(std::move(what));
     if (queue_.size() == 1) {
-        timer_.arm(due, [this] { flow(); });
+        timer_.arm(queue_.front()->due, [this] { flow(); });
     }
 }
 
 void memory_pipe::flow() {
-    message current;  // kept to the end: it may hold the last reference to who owns this pipe
-    while (!queue_.empty() && queue_.front().due <= clock_.now() && !is_blocked_()) {
-        message next = std::move(queue_.front());
+    // Kept to the end: it may hold the last reference to who owns this pipe.
+    std::unique_ptr<message> current;
+    const time_point now = clock_.now();
+    while (!queue_.empty() && queue_.front()->due <= now && !is_blocked_()) {
+        auto next = std::move(queue_.front());
         queue_.pop_front();
         std::swap(current, next);
-        current.arrive();
+        current->arrive();
     }
-    if (!queue_.empty() && queue_.front().due > clock_.now()) {
-        timer_.arm(queue_.front().due, [this] { flow(); });
+    if (!queue_.empty() && queue_.front()->due > now) {
+        timer_.arm(queue_.front()->due, [this] { flow(); });
     }
 }
 
 void memory_pipe::flush() {
-    message current;
+    std::unique_ptr<message> current;
     while (!queue_.empty()) {
-        message next = std::move(queue_.front());
+        auto next = std::move(queue_.front());
         queue_.pop_front();
         std::swap(current, next);
-        current.arrive();
+        current->arrive();
     }
     timer_.disarm();
 }
@@ -89,9 +91,10 @@ void memory_connection::send_hello(std::int64_t session, std::chrono::millisecon
     });
 }
 
-void memory_connection::send_request(std::uint64_t number, request what) {
-    to_server_.push(link_->latency / 2,
-                    [self = shared_from_this(), number, what = std::move(what)] { self->on_request(number, what); });
+void memory_connection::send_request(std::uint64_t number, request&& what) {
+    to_server_.push(link_->latency / 2, [self = shared_from_this(), number, what = std::move(what)]() mutable {
+        self->on_request(number, what);
+    });
 }
 
 void memory_connection::send_watches(const std::vector<std::string>& data, const std::vector<std::string>& presence,
@@ -180,11 +183,12 @@ void memory_connection::ensemble_gone() {
     pongs_.clear();
 }
 
-void memory_connection::to_client(duration extra, std::function<void(memory_client&)> deliver) {
+template <std::invocable<memory_client&> Function>
+void memory_connection::to_client(duration extra, Function deliver) {
     if (client_ == nullptr) {
         return;
     }
-    to_client_.push(link_->latency / 2 + extra, [self = shared_from_this(), deliver = std::move(deliver)] {
+    to_client_.push(link_->latency / 2 + extra, [self = shared_from_this(), deliver = std::move(deliver)]() mutable {
         if (self->client_ != nullptr) {
             deliver(*self->client_);
         }
@@ -227,7 +231,7 @@ void memory_connection::on_hello(std::int64_t session, std::chrono::milliseconds
     to_client(duration::zero(), [id = session_, agreed](memory_client& client) { client.on_established(id, agreed); });
 }
 
-void memory_connection::on_request(std::uint64_t number, const request& what) {
+void memory_connection::on_request(std::uint64_t number, request& what) {
     if (!touch()) {
         return;
     }
@@ -252,12 +256,12 @@ void memory_connection::on_request(std::uint64_t number, const request& what) {
     }
     const std::int64_t zxid = link_->view().zxid();
     const duration hold = link_->answer_delay + (what.is_write() ? link_->write_answer_delay : duration::zero());
-    to_client(hold, [number, answer = std::move(answer), zxid](memory_client& client) {
-        client.on_answer(number, answer, zxid);
+    to_client(hold, [number, answer = std::move(answer), zxid](memory_client& client) mutable {
+        client.on_answer(number, std::move(answer), zxid);
     });
 }
 
-zookeeper::reply memory_connection::execute(const request& what) {
+zookeeper::reply memory_connection::execute(request& what) {
     if (what.is_write()) {
         ++ensemble_->counters_.writes;
         auto answer = write(what);
@@ -275,30 +279,32 @@ zookeeper::reply memory_connection::execute(const request& what) {
     return read(what);
 }
 
-zookeeper::reply memory_connection::write(const request& what) {
-    std::vector<tree_write> writes;
-    writes.reserve(what.operations.size() + 1);
+// Takes the paths and values out of the request.
+zookeeper::reply memory_connection::write(request& what) {
+    std::vector<tree_change> writes;
+    writes.reserve(std::max<std::size_t>(what.operations.size(), 1));
     if (what.what == request_kind::commit) {
-        for (const auto& one : what.operations) {
-            writes.push_back({one.what, one.path, one.data, one.version});
+        for (auto& one : what.operations) {
+            writes.push_back({one.what, std::move(one.path), std::move(one.data), one.version});
         }
     } else if (what.what == request_kind::create) {
-        writes.push_back({kind::create, what.path, what.data, zookeeper::any_version,
+        writes.push_back({kind::create, std::move(what.path), std::move(what.data), zookeeper::any_version,
                           what.mode == zookeeper::create_mode::ephemeral_sequential,
                           what.mode == zookeeper::create_mode::persistent ? 0 : session_});
     } else {
-        writes.push_back({kind::remove, what.path, {}, what.version});
+        writes.push_back({kind::remove, std::move(what.path), {}, what.version});
     }
     zookeeper::reply answer;
-    auto done = ensemble_->write(session_, std::move(writes));
+    auto done = ensemble_->write(session_, writes);
     if (!done) {
-        answer.outcome = done.error();
+        answer.outcome = std::move(done);
         return answer;
     }
     if (what.what == request_kind::create) {
-        answer.data = done->front().path;
+        answer.data = std::move(writes.front().path);
     } else if (what.what == request_kind::commit) {
-        for (const auto& one : *done) {
+        answer.stats.reserve(writes.size());
+        for (const auto& one : writes) {
             answer.stats.push_back(one.what == kind::set ? one.stat : zookeeper::node_stat{});
         }
     }
@@ -313,7 +319,7 @@ zookeeper::reply memory_connection::read(const request& what) {
     }
     const auto* found = link_->view().find(what.path);
     if (is_watched && (found != nullptr || what.what == request_kind::exists)) {
-        (what.what == request_kind::children ? child_watches_ : data_watches_).insert(what.path);
+        watch(what.what == request_kind::children ? child_watches_ : data_watches_, what.path);
     }
     if (found == nullptr) {
         answer.outcome = failure(errc::not_found, what.path, "no node");
@@ -351,14 +357,14 @@ void memory_connection::on_watches(const std::vector<std::string>& data, const s
         } else if (node->mzxid > since) {
             emit(event_kind::changed, path);
         } else {
-            data_watches_.insert(path);
+            watch(data_watches_, path);
         }
     }
     for (const auto& path : presence) {
         if (tree.find(path) != nullptr) {
             emit(event_kind::created, path);
         } else {
-            data_watches_.insert(path);
+            watch(data_watches_, path);
         }
     }
     for (const auto& path : children) {
@@ -368,9 +374,14 @@ void memory_connection::on_watches(const std::vector<std::string>& data, const s
         } else if (node->pzxid > since) {
             emit(event_kind::children_changed, path);
         } else {
-            child_watches_.insert(path);
+            watch(child_watches_, path);
         }
     }
+}
+
+void memory_connection::watch(std::unordered_set<std::string>& watches, const std::string& path) {
+    watches.insert(path);
+    ensemble_->watched_.insert(path);
 }
 
 void memory_connection::emit(event_kind what, const std::string& path) {

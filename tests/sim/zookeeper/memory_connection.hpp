@@ -4,6 +4,7 @@
 
 #include "sim/zookeeper/memory_client.hpp"
 
+#include <concepts>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -17,7 +18,11 @@ public:
     memory_pipe(async::timers& clock, std::function<bool()> is_blocked)
         : clock_(clock), timer_(clock), is_blocked_(std::move(is_blocked)) {}
 
-    void push(duration delay, std::function<void()> arrive);
+    // `arrive` is called once, at most.
+    template <std::invocable Function>
+    void push(duration delay, Function&& arrive) {
+        enqueue(delay, std::make_unique<message_of<std::decay_t<Function>>>(std::forward<Function>(arrive)));
+    }
     // Delivers what is due; call it when what blocked is over.
     void flow();
     // Delivers everything now, blocked or not.
@@ -26,14 +31,27 @@ public:
     [[nodiscard]] bool empty() const { return queue_.empty(); }
 
 private:
+    // One block each, and it need not be copyable: what travels is moved all the way.
     struct message {
-        time_point due;
-        std::function<void()> arrive;
+        message() = default;
+        message(const message&) = delete;
+        message& operator=(const message&) = delete;
+        virtual ~message() = default;
+        virtual void arrive() = 0;
+        time_point due{};
     };
+    template <class Function>
+    struct message_of final : message {
+        explicit message_of(Function&& called) : function(std::move(called)) {}
+        void arrive() override { function(); }
+        Function function;
+    };
+    void enqueue(duration delay, std::unique_ptr<message> what);
+
     async::timers& clock_;
     async::timer timer_;
     std::function<bool()> is_blocked_;
-    std::deque<message> queue_;
+    std::deque<std::unique_ptr<message>> queue_;
 };
 
 class memory_connection : public std::enable_shared_from_this<memory_connection> {
@@ -42,7 +60,7 @@ public:
 
     // --- the client's side ---
     void send_hello(std::int64_t session, std::chrono::milliseconds timeout, std::int64_t last_zxid);
-    void send_request(std::uint64_t number, zookeeper::request what);
+    void send_request(std::uint64_t number, zookeeper::request&& what);
     void send_watches(const std::vector<std::string>& data, const std::vector<std::string>& presence,
                       const std::vector<std::string>& children, std::int64_t since);
     void send_ping();
@@ -63,15 +81,18 @@ private:
     friend class memory_ensemble;
     using request = zookeeper::request;
 
-    void to_client(duration extra, std::function<void(memory_client&)> deliver);
+    // `deliver` is called with the client when it arrives, if there is one by then.
+    template <std::invocable<memory_client&> Function>
+    void to_client(duration extra, Function deliver);
     void on_hello(std::int64_t session, std::chrono::milliseconds timeout, std::int64_t last_zxid);
-    void on_request(std::uint64_t number, const request& what);
+    void on_request(std::uint64_t number, request& what);
     void on_watches(const std::vector<std::string>& data, const std::vector<std::string>& presence,
                     const std::vector<std::string>& children, std::int64_t since);
-    zookeeper::reply execute(const request& what);
+    zookeeper::reply execute(request& what);
     zookeeper::reply read(const request& what);
-    zookeeper::reply write(const request& what);
+    zookeeper::reply write(request& what);
     void emit(zookeeper::event_kind kind, const std::string& path);
+    void watch(std::unordered_set<std::string>& watches, const std::string& path);
     bool touch();
     [[nodiscard]] bool is_client_deaf() const;
 

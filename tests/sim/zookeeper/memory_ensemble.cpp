@@ -75,32 +75,36 @@ std::vector<std::string> memory_ensemble::children(std::string_view path) const 
 
 result<zookeeper::node_stat> memory_ensemble::set(const std::string& path, const std::string& data,
                                                   std::int32_t version, std::int64_t session) {
-    PVC_TRY(auto changes, write(session, {{kind::set, path, data, version}}));
-    return changes.front().stat;
+    std::vector<tree_change> writes{{kind::set, path, data, version}};
+    if (auto done = write(session, writes); !done) {
+        return std::move(done).error();
+    }
+    return writes.front().stat;
 }
 
 result<std::string> memory_ensemble::create(const std::string& path, const std::string& data,
                                             zookeeper::create_mode mode, std::int64_t session) {
     const bool is_ephemeral = mode != zookeeper::create_mode::persistent;
     PVC_ASSERT(!is_ephemeral || has_session(session));
-    PVC_TRY(auto changes,
-            write(session, {{kind::create, path, data, zookeeper::any_version,
-                             mode == zookeeper::create_mode::ephemeral_sequential, is_ephemeral ? session : 0}}));
-    return changes.front().path;
+    std::vector<tree_change> writes{{kind::create, path, data, zookeeper::any_version,
+                                     mode == zookeeper::create_mode::ephemeral_sequential, is_ephemeral ? session : 0}};
+    if (auto done = write(session, writes); !done) {
+        return std::move(done).error();
+    }
+    return std::move(writes.front().path);
 }
 
 result<void> memory_ensemble::remove(const std::string& path, std::int32_t version, std::int64_t session) {
-    PVC_TRY([[maybe_unused]] auto changes, write(session, {{kind::remove, path, {}, version}}));
-    return {};
+    std::vector<tree_change> writes{{kind::remove, path, {}, version}};
+    return write(session, writes);
 }
 
 result<void> memory_ensemble::commit(const zookeeper::transaction& what, std::int64_t session) {
-    std::vector<tree_write> writes;
+    std::vector<tree_change> writes;
     for (const auto& one : what.operations()) {
         writes.push_back({one.what, one.path, one.data, one.version});
     }
-    PVC_TRY([[maybe_unused]] auto changes, write(session, std::move(writes)));
-    return {};
+    return write(session, writes);
 }
 
 void memory_ensemble::put(const std::string& path, const std::string& data) {
@@ -186,11 +190,11 @@ void memory_ensemble::end_session(std::int64_t id, recorded_kind how) {
     const auto ended = std::move(at->second);
     sessions_.erase(at);
     ended->expiry.disarm();
-    std::vector<tree_write> removals;
+    std::vector<tree_change> removals;
     for (const auto& path : ended->ephemerals) {
         removals.push_back({kind::remove, path, {}, zookeeper::any_version});
     }
-    const auto removed = write(id, std::move(removals));
+    const auto removed = write(id, removals);
     PVC_ASSERT(removed);
     record({clock_.now(), tree_.zxid(), id, how, {}, {}, false, {}, ended->owner});
     owners_.erase(id);
@@ -255,15 +259,18 @@ void memory_ensemble::thaw() {
 // --- writes and what they leave behind
 // --------------------------------------------------------------------------------
 
-result<std::vector<tree_change>> memory_ensemble::write(std::int64_t by, std::vector<tree_write> writes) {
+result<void> memory_ensemble::write(std::int64_t by, std::vector<tree_change>& writes) {
     for (memory_link* link : links_) {
         link->before_write();
     }
     const std::int64_t zxid = tree_.zxid() + 1;
-    PVC_TRY(auto changes, tree_.apply(zxid, writes));
+    auto done = tree_.apply(zxid, writes);
+    if (!done) {
+        return done;
+    }
     const auto writer = owners_.find(by);
-    for (std::size_t i = 0; i < changes.size(); ++i) {
-        const tree_change& one = changes[i];
+    const std::uint32_t owner_of_writer = writer == owners_.end() ? 0 : writer->second;
+    for (auto& one : writes) {
         session* owner = one.ephemeral_owner == 0 ? nullptr : find_session(one.ephemeral_owner);
         if (owner != nullptr && one.what == kind::create) {
             owner->ephemerals.insert(one.path);
@@ -275,21 +282,44 @@ result<std::vector<tree_change>> memory_ensemble::write(std::int64_t by, std::ve
         if (is_dull) {
             continue;
         }
-        record({clock_.now(), zxid, by, recorded(one.what), one.path, one.data, one.ephemeral_owner != 0,
-                writes[i].version, writer == owners_.end() ? 0 : writer->second});
+        told_.when = clock_.now();
+        told_.zxid = zxid;
+        told_.session = by;
+        told_.what = recorded(one.what);
+        told_.is_ephemeral = one.ephemeral_owner != 0;
+        told_.expected = one.version;
+        told_.owner = owner_of_writer;
+        told_.path.swap(one.path);
+        told_.data.swap(one.data);
+        record(told_);
+        told_.path.swap(one.path);
+        told_.data.swap(one.data);
     }
+    const bool may_fire = is_watched(writes);
     for (memory_link* link : links_) {
-        link->after_write(zxid, changes);
+        link->after_write(zxid, writes, may_fire);
     }
-    return changes;
+    return {};
 }
 
-void memory_ensemble::record(recorded_change change) {
+bool memory_ensemble::is_watched(const std::vector<tree_change>& changes) const {
+    for (const auto& one : changes) {
+        if (one.what == kind::check) {
+            continue;
+        }
+        if (watched_.contains(one.path) || (one.what != kind::set && watched_.contains(parent_of(one.path)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void memory_ensemble::record(const recorded_change& change) {
     for (const auto& observer : observers_) {
         observer(change);
     }
     if (keeps_trace_) {
-        trace_.push_back(std::move(change));
+        trace_.push_back(change);
     }
 }
 

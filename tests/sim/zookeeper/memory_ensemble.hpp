@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace pvc::sim {
@@ -150,8 +151,11 @@ private:
     void watch_over(session& one);
     void end_session(std::int64_t id, recorded_kind how);
 
-    result<std::vector<tree_change>> write(std::int64_t by, std::vector<tree_write> writes);
-    void record(recorded_change change);
+    // What was done is noted in `writes`.
+    result<void> write(std::int64_t by, std::vector<tree_change>& writes);
+    // Whether a connection may have a watch that one of these changes fires.
+    [[nodiscard]] bool is_watched(const std::vector<tree_change>& changes) const;
+    void record(const recorded_change& change);
     std::vector<std::shared_ptr<memory_connection>> connections();
 
     async::timers& clock_;
@@ -162,6 +166,9 @@ private:
     std::vector<std::weak_ptr<memory_connection>> connections_;
     std::vector<memory_link*> links_;  // in the order of their making: an order by address would differ between runs
     std::map<std::int64_t, std::uint32_t> owners_;  // of sessions that live or are just ending
+    // Every path that was ever watched: of the many writes hardly one is to one of them.
+    std::unordered_set<std::string, path_hash, std::equal_to<>> watched_;
+    recorded_change told_;  // what observers are told: made anew for each, it would cost more than the write
     std::vector<recorded_change> trace_;
     bool keeps_trace_ = true;
     std::vector<std::function<void(const recorded_change&)>> observers_;

@@ -147,12 +147,21 @@ void memory_link::before_write() {
     }
 }
 
-void memory_link::after_write(std::int64_t zxid, const std::vector<tree_change>& changes) {
+void memory_link::after_write(std::int64_t zxid, const std::vector<tree_change>& changes, bool may_fire) {
     if (!replica_) {
-        trigger(changes);
+        if (may_fire) {
+            trigger(changes);
+        }
         return;
     }
-    late_.push_back({ensemble_->clock().now() + lag, zxid, changes});
+    late_transaction late{ensemble_->clock().now() + lag, zxid, {}};
+    for (const auto& change : changes) {
+        if (change.what != zookeeper::operation::kind::check) {
+            late.changes.push_back({change.what, change.path, change.data, zookeeper::any_version, false,
+                                    change.what == zookeeper::operation::kind::create ? change.ephemeral_owner : 0});
+        }
+    }
+    late_.push_back(std::move(late));
     late_timer_.arm(late_.front().due, [this] { apply_late(); });
 }
 
@@ -169,16 +178,9 @@ void memory_link::apply_late() {
 
 void memory_link::catch_up(std::int64_t zxid) {
     while (!late_.empty() && late_.front().zxid <= zxid) {
-        const late_transaction one = std::move(late_.front());
+        late_transaction one = std::move(late_.front());
         late_.pop_front();
-        std::vector<tree_write> writes;
-        for (const auto& change : one.changes) {
-            if (change.what != zookeeper::operation::kind::check) {
-                writes.push_back({change.what, change.path, change.data, zookeeper::any_version, false,
-                                  change.what == zookeeper::operation::kind::create ? change.ephemeral_owner : 0});
-            }
-        }
-        const auto done = replica_->apply(one.zxid, writes);
+        const auto done = replica_->apply(one.zxid, one.changes);
         PVC_ASSERT(done);
         trigger(one.changes);
     }
@@ -190,8 +192,10 @@ void memory_link::catch_up(std::int64_t zxid) {
 }
 
 void memory_link::trigger(const std::vector<tree_change>& changes) {
-    for (const auto& one : live_connections()) {
-        one->trigger(changes);
+    for (const auto& weak : connections_) {
+        if (const auto one = weak.lock()) {
+            one->trigger(changes);  // only sends: nothing is connected or dropped by it
+        }
     }
 }
 

@@ -63,19 +63,19 @@ memory_tree::node* memory_tree::find_mutable(std::string_view path) {
     return at == nodes_.end() ? nullptr : &at->second;
 }
 
-result<tree_change> memory_tree::create(std::int64_t zxid, const tree_write& one, std::vector<undo_step>& undo) {
+result<void> memory_tree::create(std::int64_t zxid, tree_change& one, std::size_t place) {
     node* parent = find_mutable(parent_of(one.path));
     if (parent == nullptr) {
         return failure(errc::not_found, one.path, "no parent");
     }
-    const std::string path = one.is_sequential ? with_sequence(one.path, parent->creations) : one.path;
+    std::string path = one.is_sequential ? with_sequence(one.path, parent->creations) : one.path;
     if (find(path) != nullptr) {
         return failure(errc::already_exists, one.path);
     }
     if (parent->ephemeral_owner != 0) {
         return failure(errc::invalid, one.path, "an ephemeral node has no children");
     }
-    undo.push_back({kind::create, path, {}, parent->pzxid});
+    undo_.push_back({.place = place, .parent_pzxid = parent->pzxid});
     parent->children.emplace(last_part_of(path));
     parent->creations += 1;
     parent->pzxid = zxid;
@@ -83,40 +83,43 @@ result<tree_change> memory_tree::create(std::int64_t zxid, const tree_write& one
     fresh.data = one.data;
     fresh.czxid = fresh.mzxid = fresh.pzxid = zxid;
     fresh.ephemeral_owner = one.ephemeral_owner;
-    tree_change change{kind::create, path, one.data, one.ephemeral_owner, fresh.stat()};
-    nodes_.emplace(path, std::move(fresh));
-    return change;
+    one.stat = fresh.stat();
+    one.path = std::move(path);
+    nodes_.emplace(one.path, std::move(fresh));
+    return {};
 }
 
-result<tree_change> memory_tree::remove(std::int64_t zxid, const tree_write& one, std::vector<undo_step>& undo) {
+result<void> memory_tree::remove(std::int64_t zxid, tree_change& one, std::size_t place) {
     if (is_the_servers_own(one.path)) {
         return failure(errc::invalid, one.path);
     }
-    node* target = find_mutable(one.path);
-    if (target == nullptr) {
+    const auto at = nodes_.find(one.path);
+    if (at == nodes_.end()) {
         return failure(errc::not_found, one.path);
     }
-    if (one.version != zookeeper::any_version && one.version != target->version) {
+    node& target = at->second;
+    if (one.version != zookeeper::any_version && one.version != target.version) {
         return failure(errc::version_conflict, one.path);
     }
-    if (!target->children.empty()) {
+    if (!target.children.empty()) {
         return failure(errc::not_empty, one.path);
     }
     node& parent = *find_mutable(parent_of(one.path));
-    tree_change change{kind::remove, one.path, {}, target->ephemeral_owner, target->stat()};
-    undo.push_back({kind::remove, one.path, *target, parent.pzxid});
+    one.ephemeral_owner = target.ephemeral_owner;
+    one.stat = target.stat();
+    undo_.push_back({.place = place, .parent_pzxid = parent.pzxid, .removed = std::move(target)});
     parent.children.erase(parent.children.find(last_part_of(one.path)));
     parent.pzxid = zxid;
-    nodes_.erase(one.path);
-    return change;
+    nodes_.erase(at);
+    return {};
 }
 
-result<tree_change> memory_tree::apply_one(std::int64_t zxid, const tree_write& one, std::vector<undo_step>& undo) {
+result<void> memory_tree::apply_one(std::int64_t zxid, tree_change& one, std::size_t place) {
     if (one.what == kind::create) {
-        return create(zxid, one, undo);
+        return create(zxid, one, place);
     }
     if (one.what == kind::remove) {
-        return remove(zxid, one, undo);
+        return remove(zxid, one, place);
     }
     node* target = find_mutable(one.path);
     if (target == nullptr) {
@@ -126,55 +129,50 @@ result<tree_change> memory_tree::apply_one(std::int64_t zxid, const tree_write& 
         return failure(errc::version_conflict, one.path);
     }
     if (one.what == kind::set) {
-        node was;
-        was.data = std::move(target->data);
-        was.version = target->version;
-        was.mzxid = target->mzxid;
-        undo.push_back({kind::set, one.path, std::move(was), 0});
+        undo_.push_back({place, std::move(target->data), target->version, target->mzxid});
         target->data = one.data;
         target->version += 1;
         target->mzxid = zxid;
     }
-    return tree_change{one.what, one.path, one.data, target->ephemeral_owner, target->stat()};
+    one.ephemeral_owner = target->ephemeral_owner;
+    one.stat = target->stat();
+    return {};
 }
 
-void memory_tree::take_back(const undo_step& step) {
-    node* parent = find_mutable(parent_of(step.path));
+void memory_tree::take_back(undo_step& step, const tree_change& change) {
+    if (change.what == kind::set) {
+        node& target = *find_mutable(change.path);
+        target.data = std::move(step.data);
+        target.version = step.version;
+        target.mzxid = step.mzxid;
+        return;
+    }
+    node* parent = find_mutable(parent_of(change.path));
     PVC_ASSERT(parent != nullptr);
-    if (step.what == kind::create) {
-        nodes_.erase(step.path);
-        parent->children.erase(parent->children.find(last_part_of(step.path)));
+    parent->pzxid = step.parent_pzxid;
+    if (change.what == kind::create) {
+        nodes_.erase(change.path);
+        parent->children.erase(parent->children.find(last_part_of(change.path)));
         parent->creations -= 1;
-        parent->pzxid = step.parent_pzxid;
-    } else if (step.what == kind::remove) {
-        parent->children.emplace(last_part_of(step.path));
-        parent->pzxid = step.parent_pzxid;
-        nodes_.emplace(step.path, step.was);
     } else {
-        node& target = *find_mutable(step.path);
-        target.data = step.was.data;
-        target.version = step.was.version;
-        target.mzxid = step.was.mzxid;
+        parent->children.emplace(last_part_of(change.path));
+        nodes_.emplace(change.path, *std::move(step.removed));
     }
 }
 
-result<std::vector<tree_change>> memory_tree::apply(std::int64_t zxid, const std::vector<tree_write>& writes) {
-    std::vector<undo_step> undo;
-    std::vector<tree_change> changes;
-    changes.reserve(writes.size());
-    for (const auto& one : writes) {
-        auto done = apply_one(zxid, one, undo);
+result<void> memory_tree::apply(std::int64_t zxid, std::vector<tree_change>& writes) {
+    undo_.clear();
+    zxid_ = zxid;  // a refused transaction has a number too
+    for (std::size_t place = 0; place < writes.size(); ++place) {
+        auto done = apply_one(zxid, writes[place], place);
         if (!done) {
-            for (auto step = undo.rbegin(); step != undo.rend(); ++step) {
-                take_back(*step);
+            for (auto step = undo_.rbegin(); step != undo_.rend(); ++step) {
+                take_back(*step, writes[step->place]);
             }
-            zxid_ = zxid;  // a refused transaction has a number too
-            return done.error();
+            return done;
         }
-        changes.push_back(*std::move(done));
     }
-    zxid_ = zxid;
-    return changes;
+    return {};
 }
 
 std::map<std::string, std::string> memory_tree::dump() const {

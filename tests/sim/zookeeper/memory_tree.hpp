@@ -17,23 +17,21 @@
 
 namespace pvc::sim {
 
-// One write as a server executes it.
-struct tree_write {
-    zookeeper::operation::kind what = zookeeper::operation::kind::check;
-    std::string path;
-    std::string data;
-    std::int32_t version = zookeeper::any_version;
-    bool is_sequential = false;
-    std::int64_t ephemeral_owner = 0;
-};
-
-// A change that was made, as it is told to watches and to the record of changes. `path` is final (with its sequence).
+// One write as a server executes it; once it is done, the change that was made, as it is told to watches and to the
+// record of changes. One object for both: a copy of every path and value for each would be most of the work.
 struct tree_change {
     zookeeper::operation::kind what = zookeeper::operation::kind::check;
-    std::string path;
+    std::string path;  // done: with its sequence
     std::string data;
-    std::int64_t ephemeral_owner = 0;
-    zookeeper::node_stat stat;  // afterwards; of a removed node: before
+    std::int32_t version = zookeeper::any_version;  // the one that the writer demands
+    bool is_sequential = false;
+    std::int64_t ephemeral_owner = 0;  // done: of the node, whatever was done to it
+    zookeeper::node_stat stat{};       // done: afterwards; of a removed node: before
+};
+
+struct path_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 
 class memory_tree {
@@ -54,8 +52,9 @@ public:
     memory_tree();
 
     [[nodiscard]] const node* find(std::string_view path) const;
-    // All or nothing. Failure: the code and path of the first write that cannot be done.
-    result<std::vector<tree_change>> apply(std::int64_t zxid, const std::vector<tree_write>& writes);
+    // All or nothing; what was done is noted in `writes`. Failure: the code and path of the first write that cannot be
+    // done.
+    result<void> apply(std::int64_t zxid, std::vector<tree_change>& writes);
     // The newest transaction that reached this tree.
     [[nodiscard]] std::int64_t zxid() const { return zxid_; }
     void advance(std::int64_t zxid) { zxid_ = zxid; }
@@ -63,24 +62,23 @@ public:
     [[nodiscard]] std::map<std::string, std::string> dump() const;
 
 private:
-    struct hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-    };
-    // How to take one change back.
+    // How to take one change back: what the node of the write at this place was before.
     struct undo_step {
-        zookeeper::operation::kind what = zookeeper::operation::kind::check;
-        std::string path;
-        node was;                       // set, remove
+        std::size_t place = 0;
+        std::string data{};             // set
+        std::int32_t version = 0;       // set
+        std::int64_t mzxid = 0;         // set
         std::int64_t parent_pzxid = 0;  // create, remove
+        std::optional<node> removed{};
     };
     node* find_mutable(std::string_view path);
-    result<tree_change> apply_one(std::int64_t zxid, const tree_write& one, std::vector<undo_step>& undo);
-    result<tree_change> create(std::int64_t zxid, const tree_write& one, std::vector<undo_step>& undo);
-    result<tree_change> remove(std::int64_t zxid, const tree_write& one, std::vector<undo_step>& undo);
-    void take_back(const undo_step& step);
+    result<void> apply_one(std::int64_t zxid, tree_change& one, std::size_t place);
+    result<void> create(std::int64_t zxid, tree_change& one, std::size_t place);
+    result<void> remove(std::int64_t zxid, tree_change& one, std::size_t place);
+    void take_back(undo_step& step, const tree_change& change);
 
-    std::unordered_map<std::string, node, hash, std::equal_to<>> nodes_;
+    std::unordered_map<std::string, node, path_hash, std::equal_to<>> nodes_;
+    std::vector<undo_step> undo_;  // of the transaction under way
     std::int64_t zxid_ = 0;
 };
 
