@@ -29,7 +29,7 @@ duration between(random_source& random, duration least, duration most) {
 
 }  // namespace
 
-chaos::chaos(cluster& world, random_source random, const std::vector<action_kind>& kinds)
+chaos::chaos(cluster& world, random_source random, const std::vector<action_kind>& kinds, bool always_dense)
     : world_(world), random_(random), timer_(world.loop.clock()) {
     for (const auto& info : all_actions()) {
         const bool is_possible = std::ranges::find(never_drawn, info.kind) == never_drawn.end() &&
@@ -42,7 +42,8 @@ chaos::chaos(cluster& world, random_source random, const std::vector<action_kind
             total_weight_ += weight;
         }
     }
-    mean_gap_ = between(random_, 10s, 600s);
+    const bool is_dense = random_.below(8) == 0 || always_dense;
+    mean_gap_ = is_dense ? between(random_, 2s, 30s) : between(random_, 10s, 600s);
     plan_next();
 }
 

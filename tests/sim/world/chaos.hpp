@@ -14,7 +14,8 @@ namespace pvc::sim {
 class chaos {
 public:
     // `kinds`: what may happen at all; empty: everything. The run's seed chooses among them.
-    chaos(cluster& world, random_source random, const std::vector<action_kind>& kinds);
+    // One seed of eight is dense: faults follow each other all the time.
+    chaos(cluster& world, random_source random, const std::vector<action_kind>& kinds, bool always_dense = false);
 
     // Does what is due. Cheap when nothing is.
     void act();

@@ -26,15 +26,17 @@ namespace pvc::sim {
 namespace {
 
 constexpr std::string_view usage =
-    R"(pvcnoded-sim run --seed N [--nodes 3] [--duration 1h] [--faults all|none|KIND,...] [--trace FILE]
-    one random run; prints its verdict, and what was broken. --nodes any: 1 to 5, from the seed
+    R"(pvcnoded-sim run --seed N [--nodes 3] [--duration 1h] [--faults all|none|KIND,...] [--dense] [--trace FILE]
+    one random run; prints its verdict, and what was broken. --nodes any: 1 to 5, from the seed;
+    --dense: faults all the time, whatever the seed says
 pvcnoded-sim run --seeds A..B [--verbose] [--twice] [--reach] [the options above]
     many runs and their speed. --twice compares the hashes of two runs of each seed; --reach fails unless every kind of
     fault, result and transition was seen
 pvcnoded-sim scenario FILE... [--record] [--trace FILE]
     runs scripts and compares their outcome; --record writes it into the script
 pvcnoded-sim judge [--seeds 1..100] [--defect NAME]
-    whether every planted defect is found (only in builds that have them, preset `judge`)
+    whether every planted defect is found (only in builds that have them, preset `judge`); one of them again:
+    run --seed N --nodes any --duration 30min --dense --defect NAME
 pvcnoded-sim list
     all actions, invariants, conditions of progress, and scenarios
 )";
@@ -124,12 +126,20 @@ std::string parse_value(command& wanted, std::string_view name, std::string_view
     return {};
 }
 
+bool* flag_of(command& wanted, std::string_view name) {
+    return name == "--verbose" ? &wanted.verbose
+           : name == "--twice" ? &wanted.twice
+           : name == "--reach" ? &wanted.reach
+           : name == "--dense" ? &wanted.run.dense
+                               : nullptr;
+}
+
 std::string parse(const std::vector<std::string_view>& arguments, command& wanted) {
     bool has_seed = false;
     for (std::size_t i = 1; i < arguments.size(); ++i) {
         const auto name = arguments[i];
-        if (name == "--verbose" || name == "--twice" || name == "--reach") {
-            (name == "--verbose" ? wanted.verbose : name == "--twice" ? wanted.twice : wanted.reach) = true;
+        if (bool* const flag = flag_of(wanted, name)) {
+            *flag = true;
             continue;
         }
         static constexpr std::array names{"--seed",   "--seeds", "--nodes", "--duration",
@@ -163,6 +173,9 @@ std::string replay_command(const command& wanted, std::uint64_t seed) {
     }
     if (wanted.faults_text != "all") {
         line += " --faults " + wanted.faults_text;
+    }
+    if (wanted.run.dense) {
+        line += " --dense";
     }
     if (!wanted.defect_name.empty()) {
         line += " --defect " + wanted.defect_name;

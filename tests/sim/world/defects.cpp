@@ -47,6 +47,7 @@ bool judge_one(std::string_view name, std::uint64_t first, std::uint64_t last, s
         settings.seed = seed;
         settings.nodes = std::nullopt;
         settings.length = std::chrono::minutes(30);
+        settings.dense = true;
         const auto outcome = run_once(settings);
         if (outcome.broken) {
             out << fmt::format("{:26} seed {:3}  {}: {}\n", name, seed, outcome.broken->invariant,

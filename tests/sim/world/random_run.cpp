@@ -67,7 +67,7 @@ public:
         : settings_(settings),
           world_(draw_cluster(settings)),
           judge_(world_),
-          faults_(world_, random_source(settings.seed).split("faults"), settings.kinds),
+          faults_(world_, random_source(settings.seed).split("faults"), settings.kinds, settings.dense),
           mix_(faults_.text()) {
         world_.ensemble.keep_trace(false);
         if (settings.trace != nullptr) {

@@ -19,6 +19,7 @@ struct run_settings {
     std::optional<int> nodes = 3;             // empty: 1 to 5, from the seed
     duration length = std::chrono::hours(1);  // of the chaos
     bool faults = true;
+    bool dense = false;              // faults all the time, whatever the seed says
     std::vector<action_kind> kinds;  // empty: all, chosen by the seed
     std::ostream* trace = nullptr;   // everything that happens, one line each
     std::uint64_t trace_from_step = 0;
