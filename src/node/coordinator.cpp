@@ -68,7 +68,7 @@ async::awaitable<bool> coordinator::change_role(model::router_state to, std::str
             if (node.role != to) {
                 node.log.state(fmt::format("this node is now {}: {}", model::to_text(to), why));
             }
-            node.role = to;
+            node.set_role(to);
             // The watch may still show an older value (the outcome of our write was unknown until now).
             role_written_ = std::max(role_written_, stored->stat.mzxid);
             co_return true;
@@ -78,7 +78,7 @@ async::awaitable<bool> coordinator::change_role(model::router_state to, std::str
                    is_planted(defect::blind_role_write) ? zookeeper::any_version : stored->stat.version);
         auto done = co_await session_.zk.commit(session_.limit(), std::move(change));
         if (done) {
-            node.role = to;
+            node.set_role(to);
             role_written_ = done->stats.front().mzxid;
             node.log.state(fmt::format("this node is now {}: {}", model::to_text(to), why));
             co_return true;
@@ -177,7 +177,7 @@ async::awaitable<void> coordinator::act(const policy::coordinator_decision& deci
         case coordinator_action::demote: {
             const bool demoted = co_await change_role(model::router_state::secondary, decision.reason);
             if (!demoted) {
-                session_.node.role = model::router_state::secondary;
+                session_.node.set_role(model::router_state::secondary);
                 session_.node.log.error("gave up the primary role: " + decision.reason);
             }
             break;
@@ -257,7 +257,7 @@ async::awaitable<bool> coordinator::holds_role() {
     auto own = co_await session_.zk.get(session_.limit(), session_.own("/routerstate"));
     const bool holds = own && model::parse_router_state(own->data) == model::router_state::primary;
     if (holds) {
-        session_.node.role = model::router_state::primary;
+        session_.node.set_role(model::router_state::primary);
     }
     co_return holds;
 }

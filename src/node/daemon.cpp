@@ -23,7 +23,6 @@ constexpr duration start_again_after = 2s;
 constexpr duration last_log_lines = 1s;
 constexpr duration last_shipped_lines = 5s;
 constexpr duration isolation_check = 1s;
-constexpr duration idle_isolation_check = 5s;  // while there is no role to give up
 
 }  // namespace
 
@@ -218,9 +217,10 @@ async::awaitable<daemon::verdict> daemon::run_session() {
 // itself, whatever the session is doing (node-lifecycle.md 4, "Isolated primary").
 async::awaitable<void> daemon::watch_isolation() {
     for (;;) {
-        const bool is_primary = context_.role == model::router_state::primary;
-        co_await async::sleep_for(port_.clock, is_primary ? isolation_check : idle_isolation_check,
-                                  "the next look at the heartbeat's age");
+        if (context_.role != model::router_state::primary) {
+            co_await context_.became_primary.wait(async::wait_note::work("the primary role"));
+        }
+        co_await async::sleep_for(port_.clock, isolation_check, "the next look at the heartbeat's age");
         if (!context_.config || context_.role != model::router_state::primary ||
             is_planted(defect::isolation_unnoticed)) {
             continue;

@@ -144,6 +144,9 @@ coordinator_decision decide(const coordinator_view& view) {
     if (!view.session_live || view.in_transition) {
         return {};
     }
+    if (view.role != router_state::primary && limit && view.heartbeat_age >= *limit) {
+        return {};  // it would have to give the role up at once: first somebody must have heard of us
+    }
     if (view.role == router_state::primary) {
         if (view.stored_role == router_state::secondary) {
             return {coordinator_action::demote, "", "somebody else set this node to secondary"};

@@ -195,6 +195,12 @@ public:
     }
     void step_wall(duration by) { wall_step_ += by; }
     void suspend(duration time) { slept_ += time; }
+    // The machine wakes from a sleep of this length: monotonic time stood still, boot time and the wall clock did not.
+    void wake_up(duration slept) {
+        local_start_ = now() - slept;
+        world_start_ = world_.now();
+        slept_ += slept;
+    }
     // While stopped no timer fires; the clock goes on.
     void stop_timers(bool stopped) { stopped_ = stopped; }
     [[nodiscard]] bool is_stopped() const { return stopped_; }

@@ -48,6 +48,7 @@ public:
     std::map<std::string, failure> broken;              // path or key → what every call on it answers
     std::vector<std::string> missing_settings;          // keys that this kernel does not have
     duration disk_time = std::chrono::milliseconds(1);  // from 5 s on the disk hangs
+    bool is_full = false;                               // nothing new can be written
     bool watchdog = true;
     // A killed daemon: nothing that it still does reaches the disk.
     bool cut = false;
@@ -65,6 +66,9 @@ public:
 
     async::awaitable<result<void>> make_directory(std::string path, std::uint32_t mode, std::string owner) override {
         PVC_CO_TRY([[maybe_unused]] const bool reached, co_await disk(path));
+        if (is_full && !directories.contains(path)) {
+            co_return failure(errc::io, path, "No space left on device");
+        }
         for (auto end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
             directories.try_emplace(path.substr(0, end));
         }
@@ -75,7 +79,7 @@ public:
         // The steps of the real one: a temporary file, synced, then renamed, and the folder synced.
         const std::string folder = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
         const std::string temporary = path + ".new";
-        if (!cut && directories.contains(folder) && !broken.contains(path)) {
+        if (!cut && !is_full && directories.contains(folder) && !broken.contains(path)) {
             storage.write(temporary, text);
         }
         auto reached = co_await disk(path);
@@ -84,6 +88,9 @@ public:
         }
         if (!directories.contains(folder)) {
             co_return failure(errc::io, path, "No such file or directory");
+        }
+        if (is_full) {
+            co_return failure(errc::io, path, "No space left on device");
         }
         if (!reached) {
             storage.remove(temporary);

@@ -28,8 +28,9 @@ struct node_context {
     std::optional<int> schema_limit;
 
     model::router_state role = model::router_state::secondary;
-    bool registered = false;  // S8 done: an orderly stop leaves `stop` behind
-    bool started = false;     // S13 done
+    async::wakeup became_primary;  // for whoever watches over a primary
+    bool registered = false;       // S8 done: an orderly stop leaves `stop` behind
+    bool started = false;          // S13 done
     bool maintenance = false;
     async::latest<bool> stopping{false};
 
@@ -43,6 +44,12 @@ struct node_context {
     [[nodiscard]] async::timers& clock() const { return port.clock; }
     [[nodiscard]] duration heartbeat_age() const {
         return heartbeat_sent ? clock().boot_now() - *heartbeat_sent : duration::max();
+    }
+    void set_role(model::router_state to) {
+        role = to;
+        if (to == model::router_state::primary) {
+            became_primary.notify();
+        }
     }
     // One line for the supervisor.
     void status(const std::string& text) const { port.notifier.send("STATUS=" + text); }

@@ -17,6 +17,9 @@ namespace {
 
 using k = action_kind;
 
+constexpr std::uint64_t steps_max = 1'000'000;
+constexpr std::int64_t hours_max = 20'000;  // of one duration: a script of many still fits the clock
+
 constexpr std::array<action_info, action_kinds> table{{
     {k::start, "start", "n", false, "the machine and its daemon start"},
     {k::terminate, "terminate", "n", false, "SIGTERM: the daemon stops in order"},
@@ -42,9 +45,9 @@ constexpr std::array<action_info, action_kinds> table{{
     {k::lose_answer, "lose-answer", "n", false, "the next write is done, and the connection breaks before its answer"},
     {k::step_clock, "step-clock", "nd", false, "the wall clock jumps"},
     {k::drift, "drift", "ni", true, "the machine's clock runs so many ppm too fast"},
-    {k::suspend, "suspend", "nd", false, "the machine sleeps so long: only its boot time goes on"},
+    {k::suspend, "suspend", "nd", false, "the machine sleeps so long: only boot time and wall clock go on"},
     {k::hang_disk, "hang-disk", "n", true, "writes to the disk do not come back"},
-    {k::break_disk, "break-disk", "n", true, "writes to the disk fail"},
+    {k::break_disk, "break-disk", "n", true, "the disk is full: writes fail"},
     {k::break_log, "break-log", "n", true, "log outputs fail"},
     {k::fill_pool, "fill-pool", "n", true, "the offload pool takes nothing more"},
     {k::break_services, "break-services", "n", true, "the service manager does not answer"},
@@ -120,8 +123,10 @@ result<void> parse_suffix(const action_info& info, std::string_view rest, action
 
 result<void> parse_argument(const action_info& info, char kind, std::string_view& rest, action& out) {
     if (kind == 'v') {
-        // To the end of the line; `for` belongs to the value unless the kind can last.
-        const auto end = info.can_last ? std::min(rest.find(" for "), rest.size()) : rest.size();
+        // To the end of the line, but for `after N steps`; `for` belongs to the value unless the kind can last.
+        const auto after = rest.ends_with(" steps") ? rest.rfind(" after ") : std::string_view::npos;
+        const auto lasts = info.can_last ? rest.find(" for ") : std::string_view::npos;
+        const auto end = std::min({after, lasts, rest.size()});
         out.value = std::string(trim(rest.substr(0, end)));
         rest = rest.substr(end);
         return {};
@@ -154,6 +159,40 @@ result<void> parse_argument(const action_info& info, char kind, std::string_view
             return expected(info, "a number", word);
         }
         out.number = *number;
+    }
+    return {};
+}
+
+// What a script may ask for without the simulation itself giving way.
+result<void> check_bounds(const action_info& info, const action& what) {
+    struct bounds {
+        action_kind kind;
+        std::int64_t least;
+        std::int64_t most;
+    };
+    static constexpr bounds numbers[] = {
+        {k::put_big, 0, 10'000'000}, {k::add_domains, 0, 20'000}, {k::drift, -500'000, 500'000}, {k::upgrade, 10, 15}};
+    for (const auto& one : numbers) {
+        if (one.kind == what.what && (what.number < one.least || what.number > one.most)) {
+            return expected(info, fmt::format("{} to {}", one.least, one.most), std::to_string(what.number));
+        }
+    }
+    if (what.what != k::step_clock && what.amount < duration::zero()) {
+        return expected(info, "a time that is not negative", duration_text(what.amount));
+    }
+    if (what.after_steps > steps_max) {
+        return expected(info, fmt::format("at most {} steps", steps_max), std::to_string(what.after_steps));
+    }
+    if (what.what == k::maintenance && what.value != "on" && what.value != "off") {
+        return expected(info, "on or off", what.value);
+    }
+    const std::string_view path = what.path;
+    const bool is_odd = path.ends_with('/') || path.find("//") != std::string_view::npos ||
+                        (std::string(path) + "/").find("/./") != std::string_view::npos ||
+                        (std::string(path) + "/").find("/../") != std::string_view::npos || path == "/zookeeper" ||
+                        path.starts_with("/zookeeper/");
+    if (!path.empty() && is_odd) {
+        return expected(info, "the path of a key of the cluster", path);
     }
     return {};
 }
@@ -195,7 +234,7 @@ result<action> parse_action(std::string_view line) {
     const auto name = next_word(rest);
     const auto found = std::ranges::find(table, name, &action_info::name);
     if (found == table.end()) {
-        return failure(errc::invalid, std::string(name.substr(0, 40)), "no such action (`pvcnoded-sim list` has all)");
+        return failure(errc::invalid, ascii_only(name.substr(0, 40)), "no such action (`pvcnoded-sim list` has all)");
     }
     action out;
     out.what = found->kind;
@@ -206,6 +245,9 @@ result<action> parse_action(std::string_view line) {
         }());
     }
     auto suffix = parse_suffix(*found, trim(rest), out);
+    if (suffix) {
+        suffix = check_bounds(*found, out);
+    }
     if (!suffix) {
         return suffix.error();
     }
@@ -243,7 +285,7 @@ std::optional<duration> parse_duration(std::string_view text) {
     }
     const auto point = digits.find('.');
     const auto whole = parse_number<std::int64_t>(digits.substr(0, point));
-    if (scale == 0 || !whole || *whole < 0 || *whole > 9'000'000'000'000'000'000 / scale) {
+    if (scale == 0 || !whole || *whole < 0 || *whole > hours_max * 3'600'000'000'000 / scale) {
         return std::nullopt;
     }
     std::int64_t total = *whole * scale;

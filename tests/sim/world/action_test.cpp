@@ -21,8 +21,11 @@ TEST(action, every_kind_reads_back_from_its_own_text) {
         if (info.can_last) {
             what.lasts = 10s;
         }
-        const bool takes_rest = info.takes.ends_with('v') && !info.can_last;
-        what.after_steps = takes_rest ? 0 : 17;  // a value reaches to the end of the line
+        if (info.kind == action_kind::upgrade || info.kind == action_kind::put_big ||
+            info.kind == action_kind::add_domains) {
+            what.number = 12;
+        }
+        what.after_steps = 17;
         const std::string line = to_text(what);
         const auto again = parse_action(line);
         ASSERT_TRUE(again) << line << ": " << again.error().text();
@@ -44,6 +47,12 @@ TEST(action, says_what_was_expected_and_what_it_got) {
     EXPECT_NE(cause("cut hv1 loudly").find("got \"loudly\""), std::string::npos);
     EXPECT_NE(cause("latency hv1 fast").find("a duration like"), std::string::npos);
     EXPECT_NE(cause("put config x").find("a path that begins with /"), std::string::npos);
+    EXPECT_NE(cause("put-big /x -1").find("0 to 10000000"), std::string::npos);
+    EXPECT_NE(cause("delete /").find("the path of a key"), std::string::npos);
+    EXPECT_NE(cause("put /a/../b x").find("the path of a key"), std::string::npos);
+    EXPECT_NE(cause("latency hv1 -1s").find("not negative"), std::string::npos);
+    EXPECT_NE(cause("maintenance foo").find("on or off"), std::string::npos);
+    EXPECT_NE(cause("kill hv1 after 18446744073709551615 steps").find("at most"), std::string::npos);
     EXPECT_NE(cause("kill hv1 after a while").find("`after N steps`"), std::string::npos);
 }
 

@@ -47,6 +47,10 @@ chaos::chaos(cluster& world, random_source random, const std::vector<action_kind
     plan_next();
 }
 
+bool chaos::is_drawn(action_kind kind) {
+    return std::ranges::find(never_drawn, kind) == never_drawn.end();
+}
+
 std::string chaos::text() const {
     std::string out = "mean gap " + duration_text(mean_gap_) + ":";
     for (const auto& one : mix_) {

@@ -17,6 +17,9 @@ public:
     // One seed of eight is dense: faults follow each other all the time.
     chaos(cluster& world, random_source random, const std::vector<action_kind>& kinds, bool always_dense = false);
 
+    // Whether random runs do such a thing at all.
+    [[nodiscard]] static bool is_drawn(action_kind kind);
+
     // Does what is due. Cheap when nothing is.
     void act();
     [[nodiscard]] time_point next() const { return next_; }

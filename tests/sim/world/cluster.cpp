@@ -68,6 +68,16 @@ void cluster::disturb_all(std::optional<duration> time) {
     calm_from_ = std::max(calm_from_, now() + time.value_or(duration::zero()) + settle);
 }
 
+void cluster::end_fault(member* one) {
+    auto& open = one == nullptr ? open_faults_ : one->open_faults;
+    open -= open > 0 ? 1 : 0;
+    if (one == nullptr) {
+        disturb_all(std::nullopt);
+    } else {
+        disturb(*one, std::nullopt);
+    }
+}
+
 void cluster::lasting(const action& what, member* target, bool disturbs, std::function<void()> undo) {
     const auto kind = static_cast<std::size_t>(what.what);
     auto& counter = target == nullptr ? applied_[kind] : target->applied[kind];

@@ -63,7 +63,7 @@ public:
     // One step of the simulation. False: nothing can happen any more.
     bool step();
     // Nothing is ready: the next step lets time pass.
-    [[nodiscard]] bool is_quiet() const { return loop_is_idle_ && delayed_.empty(); }
+    [[nodiscard]] bool is_quiet() const { return loop_is_idle_; }
 
     [[nodiscard]] member* find(std::string_view name);
     [[nodiscard]] foreign_node* find_foreign(std::string_view name);
@@ -72,6 +72,8 @@ public:
     // Something is being done to it for `time` (empty: until undisturb), or was done just now.
     void disturb(member& one, std::optional<duration> time);
     void disturb_all(std::optional<duration> time);
+    // What lasted until somebody undid it has been undone.
+    void end_fault(member* one);
 
     sim_loop loop;
     memory_ensemble ensemble;

@@ -3,6 +3,7 @@
 
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded_commit.hpp"
+#include "sim/world/chaos.hpp"
 #include "sim/world/defects.hpp"
 #include "sim/world/random_run.hpp"
 #include "sim/world/reachability.hpp"
@@ -16,6 +17,7 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -69,6 +71,9 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
 // Empty: understood. Otherwise what was not.
 std::string parse_kinds(std::string_view text, run_settings& run) {
     run.faults = text != "none";
+    if (text.empty()) {
+        return "--faults: expected all, none, or kinds separated by commas";
+    }
     if (text == "all" || text == "none") {
         return {};
     }
@@ -78,6 +83,9 @@ std::string parse_kinds(std::string_view text, run_settings& run) {
         const auto found = std::ranges::find(all_actions(), name, &action_info::name);
         if (found == all_actions().end()) {
             return fmt::format("--faults: no action is called \"{}\" (pvcnoded-sim list has all)", name);
+        }
+        if (!chaos::is_drawn(found->kind)) {
+            return fmt::format("--faults: {} is not drawn: it is how something ends", name);
         }
         run.kinds.push_back(found->kind);
         text.remove_prefix(std::min(end + 1, text.size()));
@@ -150,7 +158,9 @@ std::string parse(const std::vector<std::string_view>& arguments, command& wante
         if (++i == arguments.size()) {
             return fmt::format("{} needs a value", name);
         }
-        has_seed = has_seed || name.starts_with("--seed");
+        if (name.starts_with("--seed") && std::exchange(has_seed, true)) {
+            return "one of --seed and --seeds, once";
+        }
         if (auto problem = parse_value(wanted, name, arguments[i]); !problem.empty()) {
             return problem;
         }
@@ -222,8 +232,16 @@ void print_failure(std::ostream& out, const command& wanted, std::uint64_t seed,
 
 // An assertion of the daemon ends the process: which seed it was must not be lost with it.
 char replay_of_this_run[512];
+std::ostream* trace_of_this_run = nullptr;
+std::ostream* out_of_this_run = nullptr;
 
 extern "C" void say_how_to_replay(int /*signal*/) {
+    // The signal comes from abort(), in the middle of ordinary code: what was written so far can be saved.
+    for (std::ostream* const one : {trace_of_this_run, out_of_this_run}) {
+        if (one != nullptr) {
+            one->flush();
+        }
+    }
     const std::string_view text(replay_of_this_run);
     const auto written = ::write(STDOUT_FILENO, text.data(), text.size());
     static_cast<void>(written);
@@ -237,6 +255,17 @@ void note_run(const command& wanted, std::uint64_t seed) {
     const std::size_t size = std::min(line.size(), sizeof replay_of_this_run - 1);
     line.copy(replay_of_this_run, size);
     replay_of_this_run[size] = '\0';
+}
+
+// A verdict or a trace that did not reach its place is no success.
+bool is_written(std::ostream& out, std::ofstream& trace, const std::string& trace_file, std::ostream& error) {
+    out.flush();
+    trace_of_this_run = nullptr;
+    if (!trace_file.empty() && !trace.flush()) {
+        error << trace_file << ": the trace could not be written\n";
+        return false;
+    }
+    return static_cast<bool>(out);
 }
 
 int run_many(const command& wanted, std::ostream& out, std::ostream& error) {
@@ -255,6 +284,8 @@ int run_many(const command& wanted, std::ostream& out, std::ostream& error) {
         }
         settings.trace = &trace;
     }
+    out_of_this_run = &out;
+    trace_of_this_run = settings.trace;
     reachability reached;
     std::uint64_t broken = 0;
     double hours = 0;
@@ -286,6 +317,7 @@ int run_many(const command& wanted, std::ostream& out, std::ostream& error) {
             }
         }
         broken += is_bad ? 1 : 0;
+        out.flush();
         if (seed == wanted.last) {
             break;
         }
@@ -299,7 +331,7 @@ int run_many(const command& wanted, std::ostream& out, std::ostream& error) {
             hours / real, all.value());
     }
     const bool is_all_reached = !wanted.reach || reached.report(out);
-    return broken == 0 && is_all_reached ? 0 : 1;
+    return is_written(out, trace, wanted.trace_file, error) && broken == 0 && is_all_reached ? 0 : 1;
 }
 
 // The scenarios of a folder with their titles: that of the source tree if we are in it, else the installed one.
@@ -388,12 +420,15 @@ int scenarios(const std::vector<std::string_view>& arguments, std::ostream& out,
         failed += run_scenario_file(file, record, trace_file.empty() ? nullptr : &trace, out) ? 0 : 1;
     }
     out << fmt::format("{} passed, {} failed\n", files.size() - failed, failed);
-    return failed == 0 ? 0 : 1;
+    return is_written(out, trace, trace_file, error) && failed == 0 ? 0 : 1;
 }
 
 }  // namespace
 
 int run_command(const std::vector<std::string_view>& arguments, std::ostream& out, std::ostream& error) {
+    // Log lines have local times, and are a part of the hash.
+    ::setenv("TZ", "UTC", 1);
+    ::tzset();
     if (arguments.empty() || arguments.front() == "--help" || arguments.front() == "help") {
         (arguments.empty() ? error : out) << usage;
         return arguments.empty() ? 2 : 0;
@@ -403,13 +438,20 @@ int run_command(const std::vector<std::string_view>& arguments, std::ostream& ou
     }
     if (arguments.front() == "judge") {
         command wanted;
-        const auto problem = parse(arguments, wanted);
-        if (!problem.empty() && wanted.last != 0) {
-            error << "pvcnoded-sim judge: " << problem << '\n' << usage;
-            return 2;
+        wanted.first = 1;
+        wanted.last = 100;
+        for (std::size_t i = 1; i < arguments.size(); i += 2) {
+            const auto name = arguments[i];
+            std::string problem = name != "--seed" && name != "--seeds" && name != "--defect"
+                                      ? fmt::format("unknown option {}", name)
+                                  : i + 1 == arguments.size() ? fmt::format("{} needs a value", name)
+                                                              : parse_value(wanted, name, arguments[i + 1]);
+            if (!problem.empty()) {
+                error << "pvcnoded-sim judge: " << problem << '\n' << usage;
+                return 2;
+            }
         }
-        return judge_the_judge(wanted.defect_name, wanted.last == 0 ? 1 : wanted.first,
-                               wanted.last == 0 ? 100 : wanted.last, out, error);
+        return judge_the_judge(wanted.defect_name, wanted.first, wanted.last, out, error);
     }
     if (arguments.front() == "scenario") {
         return scenarios(arguments, out, error);

@@ -29,7 +29,17 @@ void heartbeat_seen(judge& of, const seen_change& seen) {
     if (seen.writer == nullptr || seen.suffix != "/keepalive" || seen.subject != seen.writer) {
         return;
     }
+    if (seen.what.what == recorded_kind::remove || seen.what.data.empty()) {
+        return;  // the validation of the tree makes a deleted key again, empty
+    }
     of.of(*seen.writer).last_beat = seen.what.when;
+    std::int64_t stamp = 0;
+    std::from_chars(seen.what.data.data(), seen.what.data.data() + seen.what.data.size(), stamp);
+    const std::int64_t late = unix_seconds(seen.writer->node.clock.wall_now()) - stamp;
+    if (of.world.is_calm(*seen.writer) && (late < -1 || late > 3)) {
+        of.say("heartbeat_in_time", fmt::format("{} wrote {} into its heartbeat, {} s off its own clock",
+                                                seen.writer->name(), seen.what.data, late));
+    }
 }
 
 void heartbeats_of_calm_nodes_never_miss(judge& of) {
@@ -349,6 +359,10 @@ void it_ends_as_it_should(judge& of, member& one) {
                                           one.node.complaints.empty() ? "" : one.node.complaints.back()));
         return;
     }
+    if (status == 1 && of.world.is_calm(one)) {
+        of.say("orderly_end", fmt::format("{} ended with status 1 although nothing disturbs it: {}", one.name(),
+                                          one.node.complaints.empty() ? "" : one.node.complaints.back()));
+    }
     if (status == 0 && !life.asked_to_stop) {
         of.say("orderly_end", one.name() + " ended although nobody asked it to");
     }
@@ -367,7 +381,10 @@ void stops_end_in_time(judge& of) {
         }
         if (life.asked_to_stop) {
             life.was_calm_while_stopping = life.was_calm_while_stopping && of.world.is_calm(*one);
-            if (of.world.now() - *life.asked_to_stop > 180s && !one->node.is_paused()) {
+            if (one->node.is_paused()) {
+                life.asked_to_stop = of.world.now();  // it has not heard of it yet
+            }
+            if (of.world.now() - *life.asked_to_stop > 180s) {
                 of.say("stops_in_time", one->name() + " was asked to stop three minutes ago");
             }
         }

@@ -125,7 +125,10 @@ void cluster::perform_on_process(const action& what, member& target) {
             node.pause();
             lasting(what, &target, true, [&node] { node.resume(); });
             break;
-        case k::resume: node.resume(); break;
+        case k::resume:
+            node.resume();
+            end_fault(&target);
+            break;
         default:  // upgrade
             node.settings.schema_limit = std::to_string(what.number);
             if (node.is_running()) {
@@ -144,7 +147,10 @@ void cluster::perform_on_link(const action& what, member& target) {
             link().cut();
             lasting(what, &target, true, [link] { link().mend(); });
             break;
-        case k::mend: link().mend(); break;
+        case k::mend:
+            link().mend();
+            end_fault(&target);
+            break;
         case k::drop:
             link().drop(in_flight::applied);
             disturb(target, std::nullopt);
@@ -153,7 +159,10 @@ void cluster::perform_on_link(const action& what, member& target) {
             link().silence();
             lasting(what, &target, true, [link] { link().end_silence(); });
             break;
-        case k::end_silence: link().end_silence(); break;
+        case k::end_silence:
+            link().end_silence();
+            end_fault(&target);
+            break;
         case k::expire:
             link().expire_sessions();
             disturb(target, std::nullopt);
@@ -185,7 +194,10 @@ void cluster::perform_on_link(const action& what, member& target) {
             link().hold_answers();
             lasting(what, &target, true, [link] { link().release_answers(); });
             break;
-        case k::release_answers: link().release_answers(); break;
+        case k::release_answers:
+            link().release_answers();
+            end_fault(&target);
+            break;
         default: {  // drop_next, lose_answer
             const auto how = what.what == k::drop_next ? verdict::drop_before : verdict::drop_after;
             disturb(target, std::nullopt);
@@ -202,7 +214,6 @@ void cluster::perform_on_link(const action& what, member& target) {
 
 void cluster::perform_on_machine(const action& what, member& target) {
     sim_node& node = target.node;
-    const std::string note = "/run/pvc/heartbeat";
     // A running daemon must not mind; one that is starting, or is started meanwhile, has to wait.
     const bool starts = node.is_running() && !node.is_ready();
     if (what.lasts) {
@@ -215,16 +226,24 @@ void cluster::perform_on_machine(const action& what, member& target) {
             lasting(what, &target, false, [&node] { node.clock.set_rate(1.0); });
             break;
         case k::suspend:
-            node.clock.suspend(what.amount);
-            disturb(target, std::nullopt);
+            if (node.is_running() && !node.is_paused()) {
+                node.pause();
+                later.after(what.amount, [&node, time = what.amount, life = target.life, &target] {
+                    if (node.is_paused() && target.life == life) {
+                        node.clock.wake_up(time);
+                        node.resume();
+                    }
+                });
+                disturb(target, what.amount);
+            }
             break;
         case k::hang_disk:
             node.host.disk_time = 1h;
             lasting(what, &target, starts, [&node] { node.host.disk_time = 1ms; });
             break;
         case k::break_disk:
-            node.host.broken.insert_or_assign(note, failure(errc::io, note, "No space left on device"));
-            lasting(what, &target, starts, [&node, note] { node.host.broken.erase(note); });
+            node.host.is_full = true;
+            lasting(what, &target, starts, [&node] { node.host.is_full = false; });
             break;
         case k::break_log:
             node.standard_output->fails = node.log_file->fails = failure(errc::io, "pvc.log", "Input/output error");
@@ -261,12 +280,18 @@ void cluster::perform_on_servers(const action& what) {
             ensemble.stop();
             lasting(what, nullptr, true, [this] { ensemble.start(); });
             break;
-        case k::start_servers: ensemble.start(); break;
+        case k::start_servers:
+            ensemble.start();
+            end_fault(nullptr);
+            break;
         case k::freeze_servers:
             ensemble.freeze();
             lasting(what, nullptr, true, [this] { ensemble.thaw(); });
             break;
-        default: ensemble.thaw(); break;
+        default:
+            ensemble.thaw();
+            end_fault(nullptr);
+            break;
     }
 }
 
@@ -367,7 +392,7 @@ void cluster::heal() {
         link.release_answers();
         node.clock.set_rate(1.0);
         node.host.disk_time = 1ms;
-        node.host.broken.clear();
+        node.host.is_full = false;
         node.standard_output->fails = node.log_file->fails = {};
         node.pool.set_full(false);
         node.services.set_answer_time(2ms);

@@ -137,7 +137,7 @@ private:
             }
         }
         // And it stays so.
-        const time_point calm_end = world_.now() + 60s;
+        const time_point calm_end = world_.now() + 120s;
         while (goes_on() && world_.now() < calm_end && step()) {
         }
         if (const auto missing = judge_.missing(); goes_on() && !missing.empty()) {

@@ -224,7 +224,7 @@ result<scenario> parse_scenario(std::string_view text) {
     std::size_t at = 0;
     while (at < text.size()) {
         const auto end = std::min(text.find('\n', at), text.size());
-        std::string_view line = text.substr(at, end - at);
+        std::string_view line = trim(text.substr(at, end - at));
         ++p.line;
         const std::size_t line_begins = at;
         at = end + 1;
@@ -240,7 +240,9 @@ result<scenario> parse_scenario(std::string_view text) {
             std::string_view rest = at < text.size() ? text.substr(at) : std::string_view();
             while (!rest.empty()) {
                 const auto stop = std::min(rest.find('\n'), rest.size());
-                p.out.outcome.emplace_back(rest.substr(0, stop));
+                std::string_view one = rest.substr(0, stop);
+                one.remove_suffix(one.ends_with('\r') ? 1 : 0);
+                p.out.outcome.emplace_back(one);
                 rest.remove_prefix(std::min(stop + 1, rest.size()));
             }
             break;

@@ -6,7 +6,10 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <sstream>
@@ -153,6 +156,27 @@ private:
     std::uint64_t beats_before_ = 0;
 };
 
+// All of it or nothing: the script must not be lost on a full disk.
+bool replace(const std::string& file, const std::string& text, std::ostream& out) {
+    const std::string fresh = file + ".new";
+    std::ofstream made(fresh, std::ios::binary);
+    made << text;
+    made.close();
+    std::error_code failed;
+    const bool is_writable = ::access(file.c_str(), W_OK) == 0;
+    if (made && is_writable) {
+        std::filesystem::rename(fresh, file, failed);
+    }
+    if (!made || !is_writable || failed) {
+        std::error_code ignored;
+        std::filesystem::remove(fresh, ignored);
+        out << file << ": the outcome could not be written\n";
+        return false;
+    }
+    out << file << ": recorded\n";
+    return true;
+}
+
 // The first line in which two texts differ, with what is around it.
 std::string difference(const std::vector<std::string>& expected, const std::vector<std::string>& got) {
     std::size_t at = 0;
@@ -183,7 +207,7 @@ bool run_scenario_file(const std::string& file, bool record, std::ostream* trace
     std::ifstream in(file, std::ios::binary);
     std::ostringstream read;
     read << in.rdbuf();
-    if (!in) {
+    if (!in || std::filesystem::is_directory(file)) {
         out << file << ": cannot be read\n";
         return false;
     }
@@ -206,9 +230,7 @@ bool run_scenario_file(const std::string& file, bool record, std::ostream* trace
         for (const auto& line : outcome.outcome) {
             whole += line + '\n';
         }
-        std::ofstream(file, std::ios::binary) << whole;
-        out << file << ": recorded\n";
-        return true;
+        return replace(file, whole, out);
     }
     if (outcome.outcome != parsed->outcome) {
         out << file << ": another outcome than expected (- expected, + got):\n"

@@ -31,6 +31,13 @@ trace_text::trace_text(cluster& world, std::ostream& out, std::function<bool()> 
         line(is_member ? world_.members[change.owner - 1]->name() : "client", text);
     });
     world_.on_action = [this](const action& what) { line("*", to_text(what)); };
+    world_.on_exit = [this, before = world_.on_exit](member& one) {
+        const std::string why = one.node.complaints.empty() ? "" : ": " + one.node.complaints.back();
+        line(one.name(), fmt::format("ended with status {}{}", *one.last_exit, why));
+        if (before) {
+            before(one);
+        }
+    };
     for (auto& one : world_.members) {
         one->node.standard_output->tap = [this, &one](std::string_view bytes) { line(one->name() + " log", bytes); };
     }

@@ -47,6 +47,15 @@ TEST(coordinator_rules, ac134_whoever_has_just_connected_waits_for_a_sign_of_the
     EXPECT_EQ(decide(view).action, action::start_takeover);
 }
 
+// It would give the role up in the same moment, and take it again, and so on.
+TEST(coordinator_rules, nobody_takes_over_whose_own_heartbeat_is_too_old) {
+    auto view = view_of(secondary, "hv1");
+    view.heartbeat_age = *isolation_limit(view.times);
+    EXPECT_EQ(decide(view).action, action::none);
+    view.heartbeat_age = 1s;
+    EXPECT_EQ(decide(view).action, action::start_takeover);
+}
+
 TEST(coordinator_rules, ac71_the_named_node_takes_over) {
     const auto decision = decide(view_of(secondary, "hv1"));
     EXPECT_EQ(decision.action, action::start_takeover);
