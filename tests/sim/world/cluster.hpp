@@ -46,6 +46,7 @@ public:
     std::optional<int> last_exit;  // of the last life that ended by itself
     std::array<std::uint64_t, action_kinds> applied{};  // which application of a kind may undo it
     std::size_t open_faults = 0;                        // under way, disturbing
+    std::optional<time_point> clock_stepped{};          // when its wall clock last jumped
     time_point starts_well_from{};                      // until then its machine is in no state to start a daemon
     time_point calm_from{};                             // when the last disturbance will be over and forgotten
 };

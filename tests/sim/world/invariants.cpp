@@ -36,7 +36,9 @@ void heartbeat_seen(judge& of, const seen_change& seen) {
     std::int64_t stamp = 0;
     std::from_chars(seen.what.data.data(), seen.what.data.data() + seen.what.data.size(), stamp);
     const std::int64_t late = unix_seconds(seen.writer->node.clock.wall_now()) - stamp;
-    if (of.world.is_calm(*seen.writer) && (late < -1 || late > 3)) {
+    const auto& stepped = seen.writer->clock_stepped;
+    const bool is_clock_steady = !stepped || of.world.now() - *stepped > 10s;
+    if (is_clock_steady && of.world.is_calm(*seen.writer) && (late < -1 || late > 3)) {
         of.say("heartbeat_in_time", fmt::format("{} wrote {} into its heartbeat, {} s off its own clock",
                                                 seen.writer->name(), seen.what.data, late));
     }

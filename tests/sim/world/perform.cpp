@@ -220,7 +220,10 @@ void cluster::perform_on_machine(const action& what, member& target) {
         target.starts_well_from = std::max(target.starts_well_from, now() + *what.lasts);
     }
     switch (what.what) {
-        case k::step_clock: node.clock.step_wall(what.amount); break;
+        case k::step_clock:
+            node.clock.step_wall(what.amount);
+            target.clock_stepped = now();
+            break;
         case k::drift:
             node.clock.set_rate(1.0 + static_cast<double>(what.number) / 1e6);
             lasting(what, &target, false, [&node] { node.clock.set_rate(1.0); });
