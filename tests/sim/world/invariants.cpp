@@ -215,7 +215,8 @@ void locks_are_used_in_turn(judge& of, const seen_change& seen) {
         const auto first = of.locks.lower_bound(seen.what.path + '/');
         const bool has_lock = first != of.locks.end() && first->first.starts_with(seen.what.path + '/') &&
                               first->second.session == seen.what.session;
-        if (has_lock && seen.what.what == recorded_kind::set && seen.what.path == "/config/primary_node") {
+        if (has_lock && seen.what.what == recorded_kind::set && seen.what.path == "/config/primary_node" &&
+            seen.what.data == seen.writer->name()) {
             // The check may stand behind it in the transaction.
             of.unchecked_write = fmt::format("{} has {}, and wrote without a check of it: {}", seen.writer->name(),
                                              first->first, seen.what.text());
@@ -370,7 +371,7 @@ void it_ends_as_it_should(judge& of, member& one) {
     }
     const auto state = of.world.ensemble.get(one.root() + "/daemonstate");
     if (status == 0 && life.was_calm_while_stopping && of.world.is_calm(one) && state && life.state_written != "" &&
-        *state != "stop") {
+        life.state_written != "stop") {
         of.say("stopped_is_stop", fmt::format("{} stopped in order, and its state is \"{}\"", one.name(), *state));
     }
 }
