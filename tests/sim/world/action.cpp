@@ -2,6 +2,7 @@
 
 #include "pvcnoded/base/assert.hpp"
 #include "pvcnoded/base/text.hpp"
+#include "sim/world/words.hpp"
 
 #include <fmt/format.h>
 
@@ -77,15 +78,6 @@ constexpr bool is_in_order() {
     return true;
 }
 static_assert(is_in_order());
-
-// Takes the next word off the line.
-std::string_view next_word(std::string_view& rest) {
-    rest = trim(rest);
-    const auto end = std::min(rest.find(' '), rest.size());
-    const auto word = rest.substr(0, end);
-    rest = trim(rest.substr(end));
-    return word;
-}
 
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {

@@ -1,6 +1,7 @@
 #include "sim/world/scenario.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "sim/world/words.hpp"
 
 #include <fmt/format.h>
 
@@ -15,14 +16,6 @@ namespace {
 
 constexpr std::string_view outcome_marker = "outcome";
 constexpr std::size_t nodes_max = 20;
-
-std::string_view next_word(std::string_view& rest) {
-    rest = trim(rest);
-    const auto end = std::min(rest.find(' '), rest.size());
-    const auto word = rest.substr(0, end);
-    rest = trim(rest.substr(end));
-    return word;
-}
 
 std::optional<int> parse_int(std::string_view text) {
     int value = 0;
