@@ -143,7 +143,7 @@ def server_flaps(lab):
     check(gap < 15, f'{gap:.1f} s without a heartbeat')
 
 
-@scenario('B.2 AC25, ZK-16', limit=60)
+@scenario('B.2 AC25, ZK-16', limit=80)
 def session_ended_by_force(lab):
     lab.zookeeper()
     stage = lab.proxy()
@@ -161,7 +161,8 @@ def session_ended_by_force(lab):
         # thirds of the session time-out pass before the client asks again.
         check(first - ended < 10 * 2 / 3 + 2, f'the first heartbeat came {first - ended:.1f} s after the session ended')
     lab.expect_alive(node)
-    check(len(lab.open_sessions()) <= 2, 'more than two sessions are open')
+    # The cut may have struck a handshake: that session is nobody's, and ends with its time-out.
+    lab.wait(lambda: len(lab.open_sessions()) <= 2, 20, 'at most two open sessions')
     # The watches are back: a change of the role is noticed.
     lab.await_value('/nodes/pvchv1/routerstate', 'primary', 15)
     lab.set('/nodes/pvchv1/daemonstate', 'dead')
