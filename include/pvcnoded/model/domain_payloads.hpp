@@ -1,0 +1,36 @@
+// Values of domain keys: statistics, console log, running list. Specification: vm-domains.md 10, 11.
+#pragma once
+
+#include "pvcnoded/model/domain_xml.hpp"
+#include "pvcnoded/model/guest_figures.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pvc::model {
+
+// The JSON of /domains/<uuid>/stats: keys in the order that clients know, separators ", " and ": ". Disks in the order
+// of the live XML, those without a source left out; interfaces of type bridge only; numbers that are not known are 0
+// (err: -1).
+[[nodiscard]] std::string domain_stats_text(const guest_figures& figures, const domain_xml& live);
+
+// The value of `consolelog` from the raw end of a console file: valid UTF-8 (bad bytes become U+FFFD), CRLF and CR as
+// LF, the last `lines` lines with their newlines (an unfinished last line included), oldest lines dropped until it has
+// at most 512 KiB, a single longer line cut at its front at a character boundary. `lines` 0: "".
+inline constexpr std::size_t console_value_bytes = 512UL * 1024;
+[[nodiscard]] std::string console_text(std::string_view raw, std::size_t lines);
+
+// /nodes/<node>/runningdomains: words separated by blanks; words that are no UUIDs (the reference's initial "0") are
+// left out.
+[[nodiscard]] std::vector<uuid> parse_running_domains(std::string_view text);
+[[nodiscard]] bool lists_domain(std::string_view running_domains, const uuid& id);
+
+// migration_max_downtime: missing, empty or not a positive number: 300 (vm-domains.md 8.2).
+[[nodiscard]] std::uint64_t maximum_downtime_ms(std::string_view text);
+
+enum class migration_method : std::uint8_t { none, live, shutdown };
+[[nodiscard]] migration_method parse_migration_method(std::string_view text);
+
+}  // namespace pvc::model

@@ -1,0 +1,47 @@
+// The RBD part of the storage port: who holds locks on an image, and breaking them.
+//
+// Images are named pool/[namespace/]image. Every call has a deadline. Specification: storage.md 6, vm-domains.md 7.
+#pragma once
+
+#include "pvcnoded/async/wakeup.hpp"
+#include "pvcnoded/base/clock.hpp"
+#include "pvcnoded/base/result.hpp"
+
+#include <string>
+#include <vector>
+
+namespace pvc::storage {
+
+struct rbd_lock {
+    std::string id;       // cookie: "auto 140245871"
+    std::string client;   // "client.4185"
+    std::string address;  // as stored: "10.254.0.2:0/3058373081"
+
+    friend bool operator==(const rbd_lock&, const rbd_lock&) = default;
+};
+
+class rbd_locks {
+public:
+    rbd_locks() = default;
+    rbd_locks(const rbd_locks&) = delete;
+    rbd_locks& operator=(const rbd_locks&) = delete;
+    virtual ~rbd_locks() = default;
+
+    // Errors: not_found (no such image or pool), unavailable (Ceph cannot be asked from here at all), timed_out, io.
+    virtual async::awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) = 0;
+    // Blocklists the client and removes its lock; a lock that is gone is success. A guarded step: it starts before
+    // `not_after`, else errc::stopped. Errors: as above.
+    virtual async::awaitable<result<void>> break_lock(std::string image, rbd_lock which, boot_time not_after,
+                                                      time_point deadline) = 0;
+};
+
+// Until the Ceph adapter exists: nothing can be asked, so that a machine with RBD disks is refused, never started
+// blindly.
+class no_rbd_locks final : public rbd_locks {
+public:
+    async::awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) override;
+    async::awaitable<result<void>> break_lock(std::string image, rbd_lock which, boot_time not_after,
+                                              time_point deadline) override;
+};
+
+}  // namespace pvc::storage
