@@ -5,10 +5,12 @@
 #include "pvcnoded/async/adapter/signal_source.hpp"
 #include "pvcnoded/async/adapter/thread_offload.hpp"
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/hypervisor/adapter/libvirt_hypervisor.hpp"
 #include "pvcnoded/node/daemon.hpp"
 #include "pvcnoded/policy/schema_rules.hpp"
 #include "pvcnoded/policy/startup_plan.hpp"
 #include "pvcnoded/services/adapter/file_log_output.hpp"
+#include "pvcnoded/services/adapter/inotify_console_files.hpp"
 #include "pvcnoded/services/adapter/linux_host.hpp"
 #include "pvcnoded/services/adapter/sd_notifier.hpp"
 #include "pvcnoded/services/adapter/systemctl.hpp"
@@ -135,6 +137,13 @@ int run() {
     async::signal_source signals(loop.context());
     services::systemctl manager(processes);
     services::linux_host host(pool, loop.clock());
+    services::inotify_console_files consoles(loop.context(), pool, loop.clock());
+    storage::no_rbd_locks rbd_locks;
+    hypervisor::libvirt_options libvirt;
+    // For tests: a hypervisor in another place, and the peers' ({} is the peer's name).
+    libvirt.local_uri = variable("PVCD_LIBVIRT_URI").value_or(libvirt.local_uri);
+    libvirt.remote_uri = variable("PVCD_LIBVIRT_REMOTE_URI").value_or(libvirt.remote_uri);
+    hypervisor::libvirt_hypervisor hypervisor(loop.context(), loop.clock(), libvirt);
     services::sd_notifier notifier(std::getenv("NOTIFY_SOCKET"));
     zookeeper::c_connector zookeeper(loop.clock(), pool, random.split("zookeeper"), [&loop] { loop.check_pause(); });
     const async::real_loop::pause_observer pauses(loop, [&](boot_time before) { zookeeper.on_pause(before); });
@@ -154,6 +163,9 @@ int run() {
         .standard_output = std::make_shared<services::stdout_log_output>(STDOUT_FILENO),
         .standard_error = std::make_shared<services::stdout_log_output>(STDERR_FILENO),
         .standard_output_is_journal = app::is_journal(STDOUT_FILENO, std::getenv("JOURNAL_STREAM")),
+        .hypervisor = &hypervisor,
+        .rbd_locks = &rbd_locks,
+        .console_files = &consoles,
         .loop_turns = [&loop] { return loop.turns(); },
         .schema_limit = variable("PVCD_SCHEMA_LIMIT")};
     node::daemon daemon(ports);

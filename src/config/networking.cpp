@@ -73,6 +73,8 @@ public:
         if (enabled_) {
             derive_address();
             check_gateway();
+        } else {
+            note_address();
         }
         return settings_;
     }
@@ -199,6 +201,18 @@ private:
                 severity::fatal, address.line, address.path,
                 fmt::format("equal to the floating IP ({}, line {}); expected another address than {}, got {}",
                             settings_.floating_ip.path, settings_.floating_ip.line, out_.address->address.text(), who));
+        }
+    }
+
+    // Without the networking function nothing is set up, but which RBD locks are ours hangs on the storage address.
+    void note_address() {
+        if (!settings_.network.given || !settings_.address.given || !settings_.address.value) {
+            return;
+        }
+        if (*settings_.address.value != "by-id") {
+            out_.address = parse_cidr(*settings_.address.value);
+        } else if (const auto host = out_.subnet.host(config_.node_id)) {
+            out_.address = ipv4_interface{*host, out_.subnet.prefix};
         }
     }
 

@@ -2,6 +2,7 @@
 #include "pvcnoded/model/scalar.hpp"
 #include "pvcnoded/node/coordinator.hpp"
 #include "pvcnoded/node/daemon.hpp"
+#include "pvcnoded/node/domains.hpp"
 #include "pvcnoded/node/keepalive.hpp"
 #include "pvcnoded/node/registration.hpp"
 #include "pvcnoded/node/schema_update.hpp"
@@ -22,6 +23,7 @@ constexpr duration connect_budget = 15s;
 constexpr duration schema_lock_limit = 60s;
 constexpr duration update_limit = 90s;  // of a whole hot update (zookeeper-schema.md 8.4)
 constexpr duration settle_limit = 15s;
+constexpr duration probe_limit = 10s;
 
 }  // namespace
 
@@ -87,7 +89,26 @@ async::awaitable<std::optional<daemon::verdict>> daemon::enter_cluster(session& 
     if (!raised) {
         log_.warning("raising the schema version: " + raised.error().text());
     }
+    auto probed = co_await probe_hypervisor();
+    if (!probed) {
+        log_.error(probed.error().text() + ", stopping");
+        co_return verdict{next_step::leave, exit_status::environment, probed.error().text()};
+    }
     co_return std::nullopt;
+}
+
+// S9: a hypervisor node whose libvirt nobody can reach is of no use to its peers.
+async::awaitable<result<void>> daemon::probe_hypervisor() {
+    if (!domains_) {
+        co_return result<void>();
+    }
+    enter(policy::phase::hypervisor);
+    auto answered = co_await port_.hypervisor->probe(context_.self(), port_.clock.now() + probe_limit);
+    if (!answered) {
+        co_return failure(errc::unavailable, "libvirt of this node", answered.error().text);
+    }
+    log_.ok("libvirt answers");
+    co_return result<void>();
 }
 
 async::awaitable<void> daemon::follow_maintenance(session& s) {
@@ -111,6 +132,12 @@ async::awaitable<void> daemon::objects_and_run(session& s, keepalive& beat, coor
     auto settled = co_await s.watches.settle(s.limit(settle_limit));
     if (!settled) {
         log_.warning("reading the cluster's state: " + settled.error().text() + ", going on");
+    }
+    if (domains_) {
+        const bool is_loaded = co_await domains_->wait_loaded(s.limit(settle_limit));
+        if (!is_loaded) {
+            log_.warning("the virtual machines could not all be looked at within 15 s, going on");
+        }
     }
     if (!context_.started) {
         enter(policy::phase::keepalive);
@@ -185,6 +212,9 @@ async::awaitable<daemon::verdict> daemon::work(session& s, keepalive& beat, coor
         }
         log_.ok("connected to ZooKeeper again, in a new session");
         session_scope.spawn("keepalive", [&beat] { return beat.run(); });
+    }
+    if (domains_) {
+        session_scope.spawn("machines", [this, &s, &beat] { return domains_->run(s, beat); });
     }
     for (;;) {
         auto end = co_await serve(s, beat, roles);

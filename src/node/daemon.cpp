@@ -2,6 +2,7 @@
 #include "pvcnoded/base/planted.hpp"
 
 #include "pvcnoded/node/coordinator.hpp"
+#include "pvcnoded/node/domains.hpp"
 #include "pvcnoded/node/keepalive.hpp"
 #include "pvcnoded/node/log_shipper.hpp"
 #include "pvcnoded/node/watchdog.hpp"
@@ -136,6 +137,10 @@ async::awaitable<daemon::verdict> daemon::attempt() {
         if (stopped) {
             end = {};
         } else {
+            if (context_.config->functions.hypervisor) {
+                domains_ = std::make_unique<domains>(context_);
+                group.spawn("hypervisor", [this] { return domains_->run_hypervisor(); });
+            }
             end = co_await run_sessions();
         }
         if (shipper_) {
@@ -146,6 +151,7 @@ async::awaitable<daemon::verdict> daemon::attempt() {
         co_await log_.flush(port_.clock.now() + last_log_lines);
         group.cancel();
     });
+    domains_.reset();
     shipper_.reset();
     co_return end;
 }
@@ -174,6 +180,7 @@ async::awaitable<daemon::verdict> daemon::run_session() {
         s.table = *model::schema::of(context_.schema_version.value());
     }
     keepalive beat(s);
+    beat.set_domains(domains_.get());
     coordinator roles(s);
     beat_ = &beat;
     verdict end{next_step::start_again, exit_status::orderly, "session lost"};

@@ -1,5 +1,7 @@
 #include "pvcnoded/node/keepalive.hpp"
+
 #include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/node/domains.hpp"
 
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/model/scalar.hpp"
@@ -298,6 +300,17 @@ const std::vector<model::key_value>& keepalive::wanted_figures() {
         load_ = *load;
         add("/cpuload", model::cpu_load_text(*load));
     }
+    if (domains_ != nullptr) {
+        if (const auto running = domains_->running_text()) {
+            add("/runningdomains", *running);
+        }
+        if (const auto& guests = domains_->figures()) {
+            add("/memalloc", std::to_string(guests->allocated_mib));
+            add("/memprov", std::to_string(guests->provisioned_mib));
+            add("/vcpualloc", std::to_string(guests->vcpus));
+            add("/domainscount", std::to_string(guests->active));
+        }
+    }
     wanted_.resize(at);
     return wanted_;
 }
@@ -349,7 +362,62 @@ void keepalive::warn_of_foreign_values(const policy::own_keys_plan& plan) {
     told_.clear();
 }
 
+struct keepalive::writing {
+    explicit writing(keepalive& owner) : beat(owner) { beat.is_writing_ = true; }
+    writing(const writing&) = delete;
+    writing& operator=(const writing&) = delete;
+    ~writing() {
+        beat.is_writing_ = false;
+        beat.figures_turn_.notify();
+        beat.publish_turn_.notify();
+    }
+    keepalive& beat;
+};
+
+async::awaitable<bool> keepalive::wait_turn(async::wakeup& mine, time_point deadline) {
+    while (is_writing_) {
+        const bool notified = co_await mine.wait_until(session_.node.clock(), deadline, "another write of own figures");
+        if (!notified && is_writing_) {
+            co_return false;
+        }
+    }
+    co_return true;
+}
+
+async::awaitable<result<void>> keepalive::publish(std::string_view suffix, std::string value, time_point deadline) {
+    const bool is_free = co_await wait_turn(publish_turn_, deadline);
+    if (!is_free) {
+        co_return failure(errc::timed_out, session_.own(suffix), "a tick is still writing");
+    }
+    const writing turn(*this);
+    const std::string path = session_.own(suffix);
+    zookeeper::transaction write;
+    write.overwrite(path, value);
+    auto done = co_await session_.zk.commit(deadline, std::move(write));
+    if (!done) {
+        if (done.error().code() == errc::not_found) {
+            own_keys_.missing(path);  // the next tick makes it again
+        } else {
+            own_keys_.forget();
+        }
+        co_return done.error();
+    }
+    own_keys_.learned(path, value, done->stats.front().version);
+    co_return result<void>();
+}
+
 async::awaitable<void> keepalive::figures(time_point deadline) {
+    if (domains_ != nullptr) {
+        co_await domains_->survey(session_, deadline);
+    }
+    const bool is_free = co_await wait_turn(figures_turn_, deadline);
+    if (is_free) {
+        const writing turn(*this);
+        co_await write_figures(deadline);
+    }
+}
+
+async::awaitable<void> keepalive::write_figures(time_point deadline) {
     const auto& wanted = wanted_figures();
     co_await notice_recreated_keys(deadline);
     if (!own_keys_.repairs().empty()) {
@@ -424,8 +492,9 @@ void keepalive::log_tick(wall_time started, duration took) {
     if (logging.cluster_details) {
         session_.node.log.write(
             log_level::tick,
-            fmt::format("Maintenance: {}, health: N/A, VMs: 0, OSDs: 0, load: {}, memory [MiB]: used {}, free {}",
-                        model::boolean_text(session_.node.maintenance), model::cpu_load_text(load_), used_mib_,
+            fmt::format("Maintenance: {}, health: N/A, VMs: {}, OSDs: 0, load: {}, memory [MiB]: used {}, free {}",
+                        model::boolean_text(session_.node.maintenance),
+                        domains_ != nullptr ? domains_->running_count() : 0, model::cpu_load_text(load_), used_mib_,
                         free_mib_),
             {});
     }

@@ -3,6 +3,7 @@
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/node/coordinator.hpp"
 #include "pvcnoded/node/daemon.hpp"
+#include "pvcnoded/node/domains.hpp"
 #include "pvcnoded/node/keepalive.hpp"
 
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
@@ -15,6 +16,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr duration step_limit = 5s;
+constexpr duration domains_limit = 15s;
 
 // Sets own daemonstate, whoever wrote it last. Errors: those of a broken session, not_found.
 async::awaitable<result<void>> write_state(session& s, model::daemon_state state, bool with_lease) {
@@ -72,6 +74,9 @@ async::awaitable<void> daemon::terminate(session& s, keepalive& beat, coordinato
     if (!announced) {
         // A slow server, or somebody deleted the record: the role is handed over all the same.
         log_.warning("the state `shutdown` was not written: " + announced.error().text() + ", going on");
+    }
+    if (domains_) {
+        co_await domains_->stop(s.limit(domains_limit));
     }
     // The coordinator actor has ended with the other actors; its view of the peers is renewed for the hand-over.
     co_await async::with_task_group("hand-over", [&](async::task_group& group) -> async::awaitable<void> {

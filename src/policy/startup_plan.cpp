@@ -126,7 +126,6 @@ std::vector<std::string> missing_functions(const node_functions& functions) {
                                    .append(" function; expected False until it does"));
         }
     };
-    add(functions.hypervisor, "enable_hypervisor", "hypervisor");
     add(functions.networking, "enable_networking", "networking");
     add(functions.storage, "enable_storage", "storage");
     return messages;

@@ -101,6 +101,9 @@ void watch_set::on_watch_event(const watch_event& event) {
     for (auto at = first; at != last; ++at) {
         mark(*at->second);
     }
+    if (prefix_sink_ && event.path.starts_with(prefix_)) {
+        prefix_sink_(event);
+    }
 }
 
 async::awaitable<void> watch_set::read(std::uint64_t id) {

@@ -83,7 +83,7 @@ class Lab:
     def names(self, count):
         return [f'pvchv{number}' for number in range(1, count + 1)]
 
-    def node(self, name='pvchv1', coordinators=None, settings=None, remove=(), instance='', interval=1):
+    def node(self, name='pvchv1', coordinators=None, settings=None, remove=(), instance='', interval=1, hypervisor=False):
         """A node that is not powered yet. coordinators: node names; each resolves to a server's address."""
         coordinators = coordinators or self.coordinators or [name.split('.')[0]]
         self.coordinators = coordinators
@@ -99,7 +99,13 @@ class Lab:
         values = {'system.intervals.keepalive_interval': interval, 'system.intervals.fence_intervals': 30,
                   'system.intervals.suicide_intervals': 0}
         values.update(settings or {})
-        made = nodes.Node(self.folder, name, items, self.hosts, values, remove, instance)
+        made = nodes.Node(self.folder, name, items, self.hosts, values, remove, instance, hypervisor)
+        self.nodes[made.label] = made
+        return made
+
+    def bare_node(self, name, **options):
+        """A node for a test without servers and without the daemon."""
+        made = nodes.Node(self.folder, name, [name], {}, **options)
         self.nodes[made.label] = made
         return made
 
@@ -280,6 +286,10 @@ class Lab:
             raise Failed(f'{node.label}: the daemon still runs after {timeout:g} s') from error
         equal(found, status, f'{node.label}: exit status')
 
+    @staticmethod
+    def process_exists(pid):
+        return space.start_time(pid) is not None
+
     def expect_alive(self, node):
         check(node.daemon.alive(), f'{node.label}: the daemon ended with {node.daemon.carrier.poll()}')
 
@@ -315,6 +325,8 @@ class Lab:
             shown = set(one.output().splitlines())
             if any(line not in shown for line in one.log().splitlines()):
                 found.append((f'{one.label} pvc.log', one.log()))
+            if one.hypervisor is not None:
+                found.append((f'{one.label} libvirtd', one.hypervisor.log()))
             boot = nodes.read_file(os.path.join(one.folder, 'boot.log'))
             found.append((f'{one.label} boot', boot.replace('unshare: sigprocmask unblock failed: Invalid argument\n', '')))
         if self.ensemble is not None:

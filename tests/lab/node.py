@@ -11,6 +11,7 @@ import uuid
 import yaml
 
 from . import space
+from .hypervisor import Hypervisor, hosts_lines
 from .notify import NotifySocket
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -30,7 +31,7 @@ def read_file(path, missing=''):
 
 
 class Daemon:
-    """One run of the daemon in a node. The process seen from here is nsenter, which carries its exit status."""
+    """One run of the daemon, or of another program, in a node. The process seen from here is nsenter, which carries its exit status."""
 
     def __init__(self, carrier, started):
         self.carrier = carrier
@@ -142,7 +143,7 @@ def load_sample():
 class Node:
     """instance tells apart two machines that carry one name."""
 
-    def __init__(self, folder, name, coordinators, hosts, settings=None, remove=(), instance=''):
+    def __init__(self, folder, name, coordinators, hosts, settings=None, remove=(), instance='', hypervisor=False):
         self.name = name
         self.short = name.split('.')[0]
         self.label = self.short + instance
@@ -158,6 +159,7 @@ class Node:
         self.daemon = None
         self.notify = None
         self.linked = False
+        self.hypervisor = Hypervisor(self, os.path.join(folder, 'libvirt-cache')) if hypervisor else None
         for part in ('run', 'log', 'etc', 'etc/pvc'):
             os.makedirs(os.path.join(self.folder, part), exist_ok=True)
         self.write_hosts(hosts)
@@ -166,7 +168,11 @@ class Node:
     # --- configuration ---
 
     def write_hosts(self, hosts):
-        lines = ['127.0.0.1 localhost', '::1 localhost'] + [f'{address} {name}' for name, address in hosts.items()]
+        lines = ['127.0.0.1 localhost', '::1 localhost']
+        if self.hypervisor is not None:
+            lines += hosts_lines(self, hosts)
+            hosts = {name: address for name, address in hosts.items() if name != self.short}
+        lines += [f'{address} {name}' for name, address in hosts.items()]
         # In place, since a running node has this very file mounted.
         with open(os.path.join(self.folder, 'hosts'), 'w') as file:
             file.write('\n'.join(lines) + '\n')
@@ -185,6 +191,8 @@ class Node:
                     'system.configuration.logging.log_colours': False,
                     'system.configuration.logging.log_dates': True,
                     'system.configuration.logging.log_keepalives': True}
+        if self.hypervisor is not None:
+            settings['functions.enable_hypervisor'] = True
         settings.update(self.settings)
         for path, value in settings.items():
             if path.startswith('system.intervals.'):
@@ -224,6 +232,8 @@ class Node:
         with open(os.path.join(self.folder, 'boot_id'), 'w') as file:
             file.write(str(uuid.uuid4()) + '\n')
         shutil.rmtree(os.path.join(self.folder, 'etc.work'), ignore_errors=True)
+        if self.hypervisor is not None:
+            self.hypervisor.prepare()
         log = open(os.path.join(self.folder, 'boot.log'), 'ab')
         self.first_outside = subprocess.Popen(
             ['unshare', '--net', '--mount', '--uts', '--pid', '--fork', '--kill-child=KILL',
@@ -236,11 +246,15 @@ class Node:
                 raise RuntimeError(f'{self.label} does not boot: ' + read_file(os.path.join(self.folder, 'boot.log')))
             time.sleep(0.002)
         self.first = int(read_file(f'/proc/{self.first_outside.pid}/task/{self.first_outside.pid}/children').split()[0])
-        space.sh('ip', 'link', 'add', self.link, 'type', 'veth', 'peer', 'name', 'ens4', 'netns', str(self.first))
+        # A machine keeps its hardware address over a power cut; with a new one its neighbours would talk to nobody for a while.
+        mac = f'02:00:00:00:01:{int(self.address.rsplit(".", 1)[1]):02x}'
+        space.sh('ip', 'link', 'add', self.link, 'type', 'veth', 'peer', 'name', 'ens4', 'address', mac, 'netns', str(self.first))
         space.sh('ip', 'link', 'set', self.link, 'master', 'lab0', 'up')
         space.sh('nsenter', '-t', str(self.first), '-n', 'sh', '-c',
                  f'ip link set lo up; ip address add {self.address}/24 dev ens4; ip link set ens4 up')
         self.linked = True
+        if self.hypervisor is not None:
+            self.hypervisor.power_on()
 
     def cut_power(self):
         """Everything in the node ends at once, and not a packet says goodbye."""
@@ -251,6 +265,8 @@ class Node:
         self.first_outside.wait(10)
         if self.daemon is not None:
             self.daemon.carrier.wait(10)
+        if self.hypervisor is not None:
+            self.hypervisor.power_off()
         if self.notify is not None:
             self.notify.close()
         space.sh('ip', 'link', 'delete', self.link, check=False)
@@ -258,6 +274,9 @@ class Node:
 
     def unlink(self):
         if self.linked:
+            if self.hypervisor is not None:
+                # To close a connection asks the other side.
+                self.hypervisor.drop()
             space.sh('ip', 'link', 'set', self.link, 'down', check=False)
             self.linked = False
 
@@ -284,14 +303,18 @@ class Node:
                 self.notify = NotifySocket(os.path.join(self.folder, 'run', 'notify'))
             environment['NOTIFY_SOCKET'] = '/run/notify'
             environment.setdefault('WATCHDOG_USEC', '60000000')
-        output = stdout if stdout is not None else open(os.path.join(self.folder, 'stdout.log'), 'ab')
-        started = time.monotonic()
-        carrier = subprocess.Popen(self.command([DAEMON, *arguments], environment, wrap), stdin=subprocess.DEVNULL, stdout=output,
-                                   stderr=output, start_new_session=True)
-        if stdout is None:
-            output.close()
-        self.daemon = Daemon(carrier, started)
+        self.daemon = self.spawn([DAEMON, *arguments], os.path.join(self.folder, 'stdout.log'), environment, stdout, wrap)
         return self.daemon
+
+    def spawn(self, words, log, environment=None, output=None, wrap=None):
+        """A process in the node that goes on; it prints to output or appends to the file called log."""
+        stream = output if output is not None else open(log, 'ab')
+        started = time.monotonic()
+        carrier = subprocess.Popen(self.command(words, environment, wrap), stdin=subprocess.DEVNULL, stdout=stream, stderr=stream,
+                                   start_new_session=True)
+        if output is None:
+            stream.close()
+        return Daemon(carrier, started)
 
     def up(self, **options):
         """Power and daemon."""

@@ -48,6 +48,24 @@ for command in systemctl reboot; do
     fi
   done
 done
+
+# libvirt's folders. The machine may lack the place itself: then an overlay of the folder above makes it.
+private() { # $1 = folder, $2 = what is seen in its place, $3 = a name, $4 = work space
+  if [ ! -d "$1" ]; then
+    mkdir "$4/upper/$3" "$4/work/$3"
+    mount -t overlay -o "lowerdir=${1%/*},upperdir=$4/upper/$3,workdir=$4/work/$3" overlay "${1%/*}"
+    mkdir "$1"
+  fi
+  mount --bind "$2" "$1"
+}
+if [ -d "$1/libvirt" ]; then
+  private /etc/libvirt "$1/libvirt/etc" etc "$1/libvirt"
+  private /var/lib/libvirt "$1/libvirt/lib" lib "$1/libvirt"
+  private /var/cache/libvirt "$1/libvirt/cache" cache "$1/libvirt"
+  # libvirt looks this user up even where QEMU runs as another one.
+  grep -q ^libvirt-qemu: /etc/passwd || echo libvirt-qemu:x:64055:64055::/:/bin/false >> /etc/passwd
+  grep -q ^libvirt-qemu: /etc/group || echo libvirt-qemu:x:64055: >> /etc/group
+fi
 hostname "$2"
 : > /run/lab/booted
 set +e

@@ -101,6 +101,14 @@ public:
         storage.sync_folder(folder);
         co_return result<void>();
     }
+    async::awaitable<result<void>> remove_file(std::string path) override {
+        PVC_CO_TRY([[maybe_unused]] const bool reached, co_await disk(path));
+        if (cut) {
+            co_return failure(errc::stopped, path);
+        }
+        storage.remove(path);
+        co_return result<void>();
+    }
     result<std::string> read_file(std::string path) override {
         if (const auto fault = broken.find(path); fault != broken.end()) {
             return fault->second;

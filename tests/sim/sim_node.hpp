@@ -5,6 +5,9 @@
 #include "pvcnoded/model/schema.hpp"
 #include "pvcnoded/model/schema_apply.hpp"
 #include "pvcnoded/node/daemon.hpp"
+#include "sim/hypervisor/sim_console_files.hpp"
+#include "sim/hypervisor/sim_hypervisor.hpp"
+#include "sim/hypervisor/sim_rbd_locks.hpp"
 #include "sim/sim_context.hpp"
 #include "sim/sim_host.hpp"
 #include "sim/sim_offload.hpp"
@@ -40,6 +43,18 @@ struct node_settings {
     int node_log_lines = 2000;
     std::string chroot{};
     std::optional<std::string> schema_limit{};
+    bool hypervisor = false;
+    int vm_shutdown_timeout = 5;
+    std::string cluster_domain = "pvc.local";
+    std::string storage_address = "10.254.0.1/24";
+    int console_log_lines = 1000;
+};
+
+// What the machines of a world share for their guests.
+struct sim_hardware {
+    explicit sim_hardware(async::timers& clock) : centre(clock) {}
+    sim_datacentre centre;
+    sim_rbd_store rbd;
 };
 
 [[nodiscard]] inline std::string configuration_text(const node_settings& s) {
@@ -53,11 +68,14 @@ struct node_settings {
     const auto word = [](bool value) { return value ? "True" : "False"; };
     return fmt::format(
         "pvc:\n  node: {}\n  debug: {}\n"
-        "  functions:\n    enable_hypervisor: False\n    enable_networking: False\n    enable_storage: False\n"
+        "  functions:\n    enable_hypervisor: {}\n    enable_networking: False\n    enable_storage: False\n"
         "    enable_api: {}\n"
         "  cluster:\n    coordinators:\n{}"
+        "    networks:\n      cluster:\n        domain: {}\n      storage:\n        domain: None\n"
+        "        network: 10.254.0.0/24\n"
         "  system:\n"
         "    intervals:\n      keepalive_interval: {}\n      fence_intervals: {}\n      suicide_intervals: {}\n"
+        "      vm_shutdown_timeout: {}\n"
         "    fencing:\n      actions:\n        successful_fence: migrate\n        failed_fence: None\n"
         "      ipmi:\n        host: {}-lom\n        user: admin\n        pass: Passw0rd\n"
         "    migration:\n      target_selector: mem\n"
@@ -67,10 +85,12 @@ struct node_settings {
         "      logging:\n        file_logging: {}\n        stdout_logging: {}\n        zookeeper_logging: {}\n"
         "        log_colours: {}\n        log_dates: {}\n        log_keepalives: {}\n"
         "        log_keepalive_cluster_details: {}\n        log_keepalive_plugin_details: False\n"
-        "        console_log_lines: 1000\n        node_log_lines: {}\n",
-        s.name, word(s.debug), word(s.api), coordinators, s.keepalive_interval, s.fence_intervals, s.suicide_intervals,
-        s.name, word(s.file_logging), word(s.stdout_logging), word(s.zookeeper_logging), word(s.log_colours),
-        word(s.log_dates), word(s.log_keepalives), word(s.cluster_details), s.node_log_lines);
+        "        console_log_lines: {}\n        node_log_lines: {}\n"
+        "      networking:\n        storage:\n          address: {}\n",
+        s.name, word(s.debug), word(s.hypervisor), word(s.api), coordinators, s.cluster_domain, s.keepalive_interval,
+        s.fence_intervals, s.suicide_intervals, s.vm_shutdown_timeout, s.name, word(s.file_logging),
+        word(s.stdout_logging), word(s.zookeeper_logging), word(s.log_colours), word(s.log_dates),
+        word(s.log_keepalives), word(s.cluster_details), s.console_log_lines, s.node_log_lines, s.storage_address);
 }
 
 // Creates the tree that `apply` of this version makes of an empty ensemble.
@@ -123,14 +143,16 @@ private:
 
 class sim_node {
 public:
-    sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings wanted = {})
+    sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings wanted = {}, sim_hardware* hardware = nullptr)
         : settings(std::move(wanted)),
           loop_(loop),
+          hardware_(hardware),
           clock(loop.clock()),
           connector(ensemble, clock),
           pool(clock),
           services(clock),
           host(clock),
+          consoles(clock),
           notifier(clock),
           standard_output(std::make_shared<sim_log_output>()),
           standard_error(std::make_shared<sim_log_output>()),
@@ -158,7 +180,11 @@ public:
         if (daemon_) {
             connector.link().power_off();
             pool.cut();
-            host.cut = services.cut = notifier.cut = true;
+            host.cut = services.cut = notifier.cut = consoles.cut = true;
+            if (hypervisor) {
+                hypervisor->cut();
+                rbd->cut = true;
+            }
             runtime_->cut();
             const auto run_ready = [this] { loop_.context().run_ready_of(tag_); };
             run_ready();
@@ -166,9 +192,11 @@ public:
             daemon_.reset();
             ports_.reset();
             runtime_.reset();
+            hypervisor.reset();
+            rbd.reset();
             connector.renew();
             pool.renew();
-            host.cut = services.cut = notifier.cut = false;
+            host.cut = services.cut = notifier.cut = consoles.cut = false;
         }
         exit_status.reset();
     }
@@ -180,6 +208,9 @@ public:
             connector.link().pause();
             clock.stop_timers(true);
             loop_.context().hold(tag_);
+            if (hypervisor) {
+                hypervisor->pause();
+            }
         }
     }
     void resume() {
@@ -187,6 +218,9 @@ public:
             loop_.context().release(tag_);
             clock.stop_timers(false);
             connector.link().resume();
+            if (hypervisor) {
+                hypervisor->resume();
+            }
         }
     }
     [[nodiscard]] bool is_paused() const { return is_paused_; }
@@ -196,13 +230,25 @@ public:
         host.lose_power();
         services.lose_power();
         log_file->lose_power();
+        if (hardware_ != nullptr) {
+            guests().lose_power();
+        }
     }
+    // The machine's libvirtd and what runs there; only with hardware.
+    [[nodiscard]] sim_machine_guests& guests() { return hardware_->centre.machine(settings.name); }
 
     void start() {
         kill();
         ++lives_;
         runtime_.emplace(loop_.context().get_executor(tag_), clock);
         ready_before_ = notifier.readies();
+        if (hardware_ != nullptr) {
+            if (!guests().is_powered()) {
+                guests().power_on();
+            }
+            hypervisor.emplace(hardware_->centre, settings.name, clock);
+            rbd.emplace(hardware_->rbd, settings.name, clock);
+        }
         ports_.emplace(
             node::ports{.clock = clock,
                         .pool = pool,
@@ -222,6 +268,9 @@ public:
                         .standard_output = standard_output,
                         .standard_error = standard_error,
                         .standard_output_is_journal = settings.journal,
+                        .hypervisor = hypervisor ? &*hypervisor : nullptr,
+                        .rbd_locks = rbd ? &*rbd : nullptr,
+                        .console_files = &consoles,
                         .loop_turns = [this] { return loop_turns ? loop_turns() : loop_.context().steps(); },
                         .schema_limit = settings.schema_limit});
         daemon_.emplace(*ports_);
@@ -273,6 +322,7 @@ public:
 
 private:
     sim_loop& loop_;
+    sim_hardware* hardware_;
 
 public:
     machine_clock clock;
@@ -280,6 +330,7 @@ public:
     sim_offload pool;
     sim_service_manager services;
     sim_host host;
+    sim_console_files consoles;
     sim_notifier notifier;
     std::shared_ptr<sim_log_output> standard_output;
     std::shared_ptr<sim_log_output> standard_error;
@@ -289,6 +340,8 @@ public:
     std::vector<std::string> complaints;
     int configuration_reads = 0;
     std::optional<int> exit_status;
+    std::optional<sim_hypervisor> hypervisor;  // of the present life
+    std::optional<sim_rbd_locks> rbd;
 
 private:
     // The same text says the same: a node that starts a thousand times reads it once.

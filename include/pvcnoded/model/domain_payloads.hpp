@@ -20,11 +20,13 @@ namespace pvc::model {
 // LF, the last `lines` lines with their newlines (an unfinished last line included), oldest lines dropped until it has
 // at most 512 KiB, a single longer line cut at its front at a character boundary. `lines` 0: "".
 inline constexpr std::size_t console_value_bytes = 512UL * 1024;
-[[nodiscard]] std::string console_text(std::string_view raw, std::size_t lines);
+// How much of the end of a file is enough: even if all of it is CRLF, more than console_value_bytes remain, so that the
+// line in whose middle it begins is dropped.
+inline constexpr std::size_t console_read_bytes = 2 * console_value_bytes + 2;
+[[nodiscard]] std::string console_text(std::string_view raw, std::size_t lines,
+                                       std::size_t max_bytes = console_value_bytes);
 
-// /nodes/<node>/runningdomains: words separated by blanks; words that are no UUIDs (the reference's initial "0") are
-// left out.
-[[nodiscard]] std::vector<uuid> parse_running_domains(std::string_view text);
+// Whether /nodes/<node>/runningdomains names this domain.
 [[nodiscard]] bool lists_domain(std::string_view running_domains, const uuid& id);
 
 // migration_max_downtime: missing, empty or not a positive number: 300 (vm-domains.md 8.2).

@@ -14,6 +14,7 @@
 namespace pvc::node {
 
 class coordinator;
+class domains;
 class keepalive;
 class log_shipper;
 
@@ -66,6 +67,7 @@ private:
     async::awaitable<std::optional<verdict>> enter_cluster(session& s, keepalive& beat,
                                                            async::task_group& session_scope);
     async::awaitable<std::optional<verdict>> serve(session& s, keepalive& beat, coordinator& roles);
+    async::awaitable<result<void>> probe_hypervisor();
     async::awaitable<void> objects_and_run(session& s, keepalive& beat, coordinator& roles);
     async::awaitable<void> follow_maintenance(session& s);
     async::awaitable<void> terminate(session& s, keepalive& beat, coordinator& roles);
@@ -81,6 +83,7 @@ private:
     std::vector<config::diagnostic> remarks_;  // of the configuration, until the logger is there
     std::unique_ptr<services::file_lock> lock_file_;
     std::unique_ptr<log_shipper> shipper_;
+    std::unique_ptr<domains> domains_;  // with the function `hypervisor`
     keepalive* beat_ = nullptr;
     async::task_group* scope_ = nullptr;
     std::uint64_t attempts_ = 0;

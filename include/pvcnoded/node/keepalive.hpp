@@ -13,6 +13,8 @@
 
 namespace pvc::node {
 
+class domains;
+
 class keepalive {
 public:
     explicit keepalive(session& s);
@@ -31,6 +33,12 @@ public:
     std::function<async::awaitable<void>(time_point until)> after_heartbeat;
     std::function<void()> after_tick;
     std::function<std::string()> cluster_details;  // the second log line, "" for none
+
+    // Writes an own figure at once, beside the ticks, and never at the same time as a tick's figures. Errors: those of
+    // a write.
+    async::awaitable<result<void>> publish(std::string_view suffix, std::string value, time_point deadline);
+    // The machines of this node, if it has the function: asked in each tick.
+    void set_domains(domains* machines) { domains_ = machines; }
 
     // One more heartbeat and, if running, the figures: termination step 5, while run() is no longer ticking.
     async::awaitable<void> last_tick();
@@ -62,6 +70,7 @@ private:
     async::awaitable<bool> learn_from(const failure& error, time_point deadline, own_state& stored);
     async::awaitable<bool> repair_record(const failure& error, time_point deadline, bool& known_missing);
     async::awaitable<void> figures(time_point deadline);
+    async::awaitable<void> write_figures(time_point deadline);
     async::awaitable<void> read_repairs(time_point deadline);
     async::awaitable<void> notice_recreated_keys(time_point deadline);
     void warn_of_foreign_values(const policy::own_keys_plan& plan);
@@ -71,6 +80,14 @@ private:
     void log_tick(wall_time started, duration took);
 
     session& session_;
+    // At most one of the tick's figures and publish() writes own figures at a time.
+    struct writing;
+    async::awaitable<bool> wait_turn(async::wakeup& mine, time_point deadline);
+
+    domains* domains_ = nullptr;
+    bool is_writing_ = false;
+    async::wakeup figures_turn_;
+    async::wakeup publish_turn_;
     async::wakeup wake_;
     async::wakeup note_wanted_;
     std::unique_ptr<zookeeper::watched> daemon_state_;

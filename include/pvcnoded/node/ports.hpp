@@ -5,10 +5,13 @@
 #include "pvcnoded/async/task.hpp"
 #include "pvcnoded/base/random.hpp"
 #include "pvcnoded/config/load.hpp"
+#include "pvcnoded/hypervisor/hypervisor.hpp"
+#include "pvcnoded/services/console_files.hpp"
 #include "pvcnoded/services/host.hpp"
 #include "pvcnoded/services/log_output.hpp"
 #include "pvcnoded/services/notifier.hpp"
 #include "pvcnoded/services/service_manager.hpp"
+#include "pvcnoded/storage/rbd_locks.hpp"
 #include "pvcnoded/zookeeper/client.hpp"
 
 #include <functional>
@@ -38,6 +41,10 @@ struct ports {
     std::shared_ptr<services::log_output> standard_output;
     std::shared_ptr<services::log_output> standard_error;
     bool standard_output_is_journal = false;
+    // The function `hypervisor` needs these three.
+    hypervisor::hypervisor* hypervisor = nullptr;
+    storage::rbd_locks* rbd_locks = nullptr;
+    services::console_files* console_files = nullptr;
     std::function<std::uint64_t()> loop_turns;  // the watchdog's proof that the loop turns
     std::optional<std::string> schema_limit;    // PVCD_SCHEMA_LIMIT
 };

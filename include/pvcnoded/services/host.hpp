@@ -48,6 +48,8 @@ public:
     // Writes through a temporary file and rename: readers see the old text or the new one, also after a crash. Small
     // files; the directory must exist. A file that is replaced keeps its mode, a new one has 0644. Errors as above.
     virtual async::awaitable<result<void>> replace_file(std::string path, std::string text) = 0;
+    // A file that is not there is success. Errors as above.
+    virtual async::awaitable<result<void>> remove_file(std::string path) = 0;
     // Errors: not_found, io, too_large (above 64 KiB).
     virtual result<std::string> read_file(std::string path) = 0;
     // Writes /proc/sys/<key with '/' for '.'>; a key that holds a '/' is taken as it is

@@ -10,6 +10,7 @@
 #include "pvcnoded/zookeeper/client.hpp"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -81,6 +82,13 @@ public:
     // Suspends until every key added so far is known. Errors: timed_out, session_lost.
     async::awaitable<result<void>> settle(time_point deadline);
 
+    // Who hears of every event below a prefix as well, beside the keys of this set: for objects in such numbers that a
+    // `watched` for each would be too much, which read and re-arm by themselves. One prefix at a time; empty: nobody.
+    void set_prefix_sink(std::string_view prefix, std::function<void(const watch_event&)> sink) {
+        prefix_ = prefix;
+        prefix_sink_ = std::move(sink);
+    }
+
     void on_watch_event(const watch_event& event) override;
     // Bytes of the watches that a reconnect would re-send in one packet (watch budget, runtime-design.md 2.3).
     [[nodiscard]] std::size_t armed_bytes() const { return armed_bytes_; }
@@ -103,6 +111,8 @@ private:
     async::wakeup work_;
     async::wakeup settled_;
     std::size_t armed_bytes_ = 0;
+    std::string prefix_;
+    std::function<void(const watch_event&)> prefix_sink_;
 };
 
 }  // namespace pvc::zookeeper

@@ -146,6 +146,13 @@ result<void> replace_file_blocking(const std::string& path, const std::string& t
     return {};
 }
 
+result<void> remove_file_blocking(const std::string& path) {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+        return io_failure(path, errno).during("removing a file");
+    }
+    return {};
+}
+
 result<std::string> read_small_file(const std::string& path, std::size_t limit) {
     // Not blocked by a pipe that nobody writes to.
     const file_descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));

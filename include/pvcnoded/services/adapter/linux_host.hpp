@@ -22,6 +22,7 @@ public:
     [[nodiscard]] result<std::string> loadavg() override;
     async::awaitable<result<void>> make_directory(std::string path, std::uint32_t mode, std::string owner) override;
     async::awaitable<result<void>> replace_file(std::string path, std::string text) override;
+    async::awaitable<result<void>> remove_file(std::string path) override;
     result<std::string> read_file(std::string path) override;
     result<void> set_sysctl(std::string key, std::string value) override;
     result<std::unique_ptr<file_lock>> lock(std::string path) override;

@@ -1,0 +1,51 @@
+// Spacing of automatic restarts, progress of a live migration: pure, on times that the caller passes.
+// Specification: vm-domains.md 6.1 (last paragraph), 8.3, 17.
+#pragma once
+
+#include "pvcnoded/base/clock.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace pvc::policy {
+
+// A machine in `start` that ends by itself is started again: at once, then after 2, 4, 8 … 60 s while it lives less
+// than 60 s. Ten minutes of life, or any write of a client, begin anew.
+class restart_spacing {
+public:
+    void started(time_point now) { started_ = now; }
+    // It ended by itself: the earliest time of the next start.
+    time_point ended(time_point now);
+    void reset() { quick_ends_ = 0; }
+
+private:
+    std::optional<time_point> started_;
+    unsigned quick_ends_ = 0;
+};
+
+// Watches how much a migration has left to copy.
+class migration_watch {
+public:
+    explicit migration_watch(time_point now) : minimum_since_(now), began_(now) {}
+
+    // The remaining data, and whether somebody waits for the lock of `state` behind us. Returns why the job must end.
+    enum class verdict : std::uint8_t { go_on, no_progress, somebody_waits };
+    verdict observe(time_point now, std::optional<std::uint64_t> remaining_bytes, bool somebody_waits);
+    // True once: it does not converge so far (20 s without a new minimum).
+    [[nodiscard]] bool must_warn(time_point now);
+    [[nodiscard]] duration stalled_for(time_point now) const { return now - minimum_since_; }
+    [[nodiscard]] duration running_for(time_point now) const { return now - began_; }
+
+private:
+    time_point minimum_since_;
+    time_point began_;
+    std::optional<std::uint64_t> minimum_;
+    bool warned_ = false;
+};
+
+inline constexpr duration stall_limit = std::chrono::seconds(300);
+inline constexpr duration stall_limit_with_waiter = std::chrono::seconds(30);
+inline constexpr duration stall_warning = std::chrono::seconds(20);
+
+}  // namespace pvc::policy

@@ -1,0 +1,70 @@
+// Whether the RBD locks on the volumes of a virtual machine may be broken before it is started here: all or none.
+// Specification: storage.md 6.3 and 6.4 ("VM start"), vm-domains.md 7; cases D16-D21.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pvc::policy {
+
+// A host as a lock names it: 4 or 16 bytes, so that other spellings of one address are equal and prefixes are not.
+struct host_address {
+    bool is_ipv6 = false;
+    std::array<std::uint8_t, 16> bytes{};
+
+    [[nodiscard]] std::string text() const;
+    friend auto operator<=>(const host_address&, const host_address&) = default;
+};
+
+// "10.254.0.1" or "fd00::1", as a host's own addresses are written; a prefix length behind it ("/24") is ignored.
+[[nodiscard]] std::optional<host_address> parse_host_address(std::string_view text);
+// "10.254.0.2:0/3058373081", "v2:[fd00::1]:6800/17": optional v1:, v2: or any:, then the address, port and nonce.
+[[nodiscard]] std::optional<host_address> parse_lock_address(std::string_view text);
+
+struct held_lock {
+    std::string id;
+    std::string client;
+    std::string address;  // as stored
+
+    friend bool operator==(const held_lock&, const held_lock&) = default;
+};
+
+// What a listing of one volume gave. A volume that does not exist has no locks: creating the machine reports it.
+struct volume_locks {
+    std::string volume;  // pool/[namespace/]image
+    std::vector<held_lock> locks;
+    std::optional<std::string> error;  // it could not be listed: what was wrong
+};
+
+struct lock_to_break {
+    std::string volume;
+    held_lock lock;
+
+    friend bool operator==(const lock_to_break&, const lock_to_break&) = default;
+};
+
+enum class lock_verdict : std::uint8_t {
+    own,         // every lock is ours: break `to_break` (perhaps none), then create
+    foreign,     // one is not ours: list again for a while (the old owner may be just closing), then fail
+    unreadable,  // a volume could not be listed and no foreign lock was seen
+};
+
+struct lock_decision {
+    lock_verdict verdict = lock_verdict::own;
+    std::vector<lock_to_break> to_break;  // verdict own only
+    std::string reason;                   // the failedreason of the other two, one line
+};
+
+// `own_addresses`: the storage address and the other static addresses of this host; those that cannot be read are
+// ignored. Loopback and unspecified addresses are the same on every host and never ours.
+[[nodiscard]] lock_decision decide_start_locks(const std::vector<volume_locks>& volumes,
+                                               const std::vector<std::string>& own_addresses);
+
+// failedreason after a lock could not be broken.
+[[nodiscard]] std::string unbreakable_lock_text(const lock_to_break& which, std::string_view error);
+
+}  // namespace pvc::policy

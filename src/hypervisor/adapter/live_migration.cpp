@@ -1,0 +1,169 @@
+// migrate(): one blocking call on a thread with a connection to each side, and somebody who watches over it: an end of
+// either connection, a target that does not open in time, and the caller's change of mind all end the call.
+// Specification: vm-domains.md 8.2; runtime-design.md 3.2 (cancellation of a migration).
+#include "hypervisor_state.hpp"
+#include "pvcnoded/async/deadline.hpp"
+#include "pvcnoded/async/task_group.hpp"
+
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <atomic>
+
+// Scopes, pools and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::hypervisor {
+
+using namespace std::chrono_literals;
+
+// Shared by the call's thread and the loop.
+struct migration_job {
+    uuid id;
+    migration how;
+    remote_place target;
+    link_wishes here;
+    std::shared_ptr<breaker> source_way = std::make_shared<breaker>();
+    std::shared_ptr<breaker> target_way = std::make_shared<breaker>();
+    std::atomic<bool> unwanted{false};  // do not begin
+    std::atomic<bool> target_open{false};
+    std::atomic<bool> broken{false};  // a connection closed
+
+    // Loop thread.
+    bool ended = false;
+    async::wakeup changed;
+};
+
+namespace {
+
+constexpr duration end_limit = 10s;            // for the call's end once it is unwanted
+constexpr duration abort_again_after = 500ms;  // an abort before the job has begun finds none
+constexpr duration longest_migration = std::chrono::hours(24 * 30);
+
+// Tells the loop's side of the job; safe from any thread and when the loop has gone.
+std::function<void()> teller(const std::shared_ptr<migration_job>& job, std::function<void(migration_job&)> note) {
+    return [weak = std::weak_ptr(job), note = std::move(note)] {
+        event_loop::instance().post([weak, note] {
+            if (const auto alive = weak.lock()) {
+                note(*alive);
+                alive->changed.notify();
+            }
+        });
+    };
+}
+
+std::shared_ptr<link_note> watching(const std::shared_ptr<migration_job>& job) {
+    auto note = std::make_shared<link_note>();
+    note->tell_closed = teller(job, [](migration_job& of) { of.broken = true; });
+    return note;
+}
+
+call_result<void> drive(const std::shared_ptr<migration_job>& job) {
+    if (job->target.tcp) {
+        const auto reached = reach(*job->target.tcp, job->how.connect_by);
+        if (!reached) {
+            return call_failure(call_error::unavailable, reached.error().text);
+        }
+    }
+    auto from = link::open(job->here, watching(job), job->source_way);
+    if (!from) {
+        return from.error();
+    }
+    link_wishes there = job->here;
+    there.uri = job->target.uri;
+    auto to = link::open(there, watching(job), job->target_way);
+    if (!to) {
+        return to.error();
+    }
+    job->target_open = true;
+    if (job->unwanted) {
+        return call_failure(call_error::unavailable, "it was called off before it began");
+    }
+    auto ended = blocking::migrate(**from, **to, job->id, job->how.data_uri);
+    if (!ended && job->broken && ended.error().code != call_error::no_domain) {
+        return call_failure(call_error::unavailable, ended.error().text);
+    }
+    return ended;
+}
+
+}  // namespace
+
+async::awaitable<call_result<void>> libvirt_hypervisor::migrate(uuid id, migration how) {
+    if (!state_->control) {
+        co_return state_->why_unavailable();
+    }
+    auto job = std::make_shared<migration_job>();
+    job->id = id;
+    job->target = place_of(state_->options.remote_uri, how.peer);
+    job->here = state_->wishes_for(state_->options.local_uri);
+    job->how = std::move(how);
+    co_return co_await state_->migrate(std::move(job));
+}
+
+async::awaitable<call_result<void>> libvirt_hypervisor::state::migrate(std::shared_ptr<migration_job> job) {
+    async::timer connect_limit(clock);
+    connect_limit.arm(job->how.connect_by, [job] {
+        if (!job->target_open) {
+            job->unwanted = true;
+            job->target_way->cut();
+            job->source_way->cut();
+        }
+    });
+    call_result<void> outcome = call_failure(call_error::other, "it has not ended");
+    co_await async::with_task_group("migration", [&](async::task_group& group) -> async::awaitable<void> {
+        group.spawn("call", [&]() -> async::awaitable<void> {
+            // The job's thread says when it is done; who watches over a cancelled call hears of it all the same.
+            std::function<call_result<void>()> item = [job]() -> call_result<void> {
+                auto ended = drive(job);
+                teller(job, [](migration_job& of) { of.ended = true; })();
+                return ended;
+            };
+            outcome = co_await on_thread<void>(migrations, "migrating a guest", clock.now() + longest_migration,
+                                               std::move(item));
+            job->ended = true;  // also if it never got a thread
+            job->changed.notify();
+        });
+        co_await watch_over(job);
+    });
+    co_return outcome;
+}
+
+async::awaitable<void> libvirt_hypervisor::state::watch_over(std::shared_ptr<migration_job> job) {
+    try {
+        while (!job->ended && !job->broken) {
+            co_await job->changed.wait(async::wait_note::work("a migration"));
+        }
+    } catch (const boost::system::system_error&) {
+        job->unwanted = true;  // cancelled: the next await outside of the bracket says so again
+    }
+    if (!job->ended) {
+        co_await async::hold_cancellation();
+        co_await call_off(job);
+        co_await async::resume_cancellation();
+    }
+}
+
+// An abort as long as there is a job to abort; the connections are cut at last.
+async::awaitable<void> libvirt_hypervisor::state::call_off(std::shared_ptr<migration_job> job) {
+    job->unwanted = true;
+    if (!job->target_open) {
+        job->target_way->cut();
+    }
+    const time_point limit = clock.now() + end_limit;
+    while (!job->ended && clock.now() < limit) {
+        const auto done = co_await urgent("aborting a migration", limit,
+                                          [id = job->id](const link& on) { return blocking::abort_migration(on, id); });
+        ignore(done, "there may be no job yet, or no longer");
+        const time_point again = std::min(limit, clock.now() + abort_again_after);
+        while (!job->ended && co_await job->changed.wait_until(clock, again, "the end of a migration")) {
+        }
+    }
+    if (!job->ended) {
+        job->source_way->cut();
+        job->target_way->cut();
+    }
+}
+
+}  // namespace pvc::hypervisor
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -1,0 +1,185 @@
+// Shutdown, stop, terminate, restart, clean-up. Specification: vm-domains.md 6.2 to 6.5, 6.7.
+#include "domain/others.hpp"
+#include "domain/power.hpp"
+
+#include "pvcnoded/async/task_group.hpp"
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+using model::guest_class;
+using model::vm_state;
+
+namespace {
+
+constexpr duration settle_question = 10s;
+
+void guest_is_gone(operation& op) {
+    op.here.is_adopted = false;
+    op.here.live.reset();
+    op.here.live_is_stale = true;
+}
+
+}  // namespace
+
+async::awaitable<void> shut_down(operation& op) {
+    op.state("shutting down");
+    const auto ended =
+        co_await power_down(op, [&op] { return op.row.state == vm_state::shutdown && op.row.is_present; });
+    if (ended != power_result::off) {
+        co_return;
+    }
+    guest_is_gone(op);
+    co_await op.set_listed(false);
+    if (op.row.state == vm_state::shutdown && op.row.is_present) {
+        const write_result done = co_await op.write_state(vm_state::stop);
+        if (done == write_result::written) {
+            op.state("stopped");
+        }
+    }
+    co_await end_console(op);
+    if (op.row.is_present && op.row.state != vm_state::deleted && op.row.is_owner) {
+        co_await op.write_own("/vnc", "");
+    }
+}
+
+async::awaitable<void> shut_down_quietly(operation& op) {
+    op.state(std::string("shutting down: its state is ") + std::string(to_text(op.row.state)));
+    const auto ended = co_await power_down(op, [&op] {
+        return op.row.is_present && (op.row.state == vm_state::disable || op.row.state == vm_state::mirror);
+    });
+    if (ended == power_result::off) {
+        guest_is_gone(op);
+        co_await clean_up(op, true);
+    }
+}
+
+async::awaitable<void> stop(operation& op) {
+    op.state("stopping");
+    const auto ended = co_await destroy(op);
+    if (ended == power_result::off) {
+        guest_is_gone(op);
+        co_await clean_up(op, true);
+        op.state("stopped");
+    }
+}
+
+async::awaitable<void> remove_local(operation& op) {
+    op.state(op.row.state == vm_state::deleted ? "destroying: it is being deleted"
+             : op.row.node != nullptr          ? "terminating: it belongs to node " + *op.row.node
+                                               : std::string("terminating"));
+    const auto ended = co_await destroy(op);
+    if (ended == power_result::off) {
+        guest_is_gone(op);
+        co_await clean_up(op, false);
+    }
+}
+
+async::awaitable<void> restart(operation& op) {
+    op.state("restarting");
+    const auto goes_on = [&op] { return op.row.state == vm_state::restart && op.row.is_present && op.row.is_owner; };
+    const auto ended = op.is_guest(guest_class::paused) ? co_await destroy(op) : co_await power_down(op, goes_on);
+    if (ended == power_result::off) {
+        guest_is_gone(op);
+        co_await op.set_listed(false);  // the table goes on with the start
+    }
+}
+
+async::awaitable<void> clean_up(operation& op, bool with_keys) {
+    op.here.is_adopted = false;
+    op.here.power_down.reset();
+    co_await op.set_listed(false);
+    co_await end_console(op);
+    if (with_keys && op.row.is_present && op.row.is_owner && op.row.state != vm_state::deleted) {
+        co_await op.write_own("/vnc", "");
+    }
+}
+
+async::awaitable<void> settle_shutdown(operation& op) {
+    co_await op.set_listed(false);
+    co_await end_console(op);
+    const auto goes_on = [&op] {
+        return !op.must_end() && op.row.is_present && op.row.is_owner && op.row.state == vm_state::shutdown &&
+               op.is_guest(guest_class::absent);
+    };
+    release_rules rules;
+    rules.includes_stopped = true;
+    rules.ask_after = settle_question;
+    const auto released = co_await wait_released(op, rules, goes_on);
+    if (released.what != release_outcome::kind::clear) {
+        co_return;
+    }
+    const write_result done = co_await op.write_state(vm_state::stop);
+    if (done == write_result::written) {
+        op.state("stopped");
+        co_await op.write_own("/vnc", "");
+    }
+}
+
+async::awaitable<void> drop_incoming(operation& op) {
+    const time_point until = op.here.class_since + 10s;
+    const auto goes_on = [&op] {
+        return !op.must_end() && op.row.is_present && !op.row.is_owner && op.row.state == vm_state::start &&
+               op.is_guest(guest_class::incoming);
+    };
+    while (goes_on() && op.now() < until) {
+        co_await op.wait(until, "the end of a migration that nobody needs");
+    }
+    if (goes_on()) {
+        op.warning("half of a broken migration is left here and nobody needs it, destroying it");
+        const auto ended = co_await destroy(op);
+        if (ended == power_result::off) {
+            guest_is_gone(op);
+            co_await clean_up(op, false);
+        }
+    }
+}
+
+async::awaitable<void> hand_over_ended(operation& op) {
+    op.here.is_adopted = false;
+    co_await op.set_listed(false);
+    co_await end_console(op);
+    co_await hand_over(op);
+}
+
+async::awaitable<void> adopt(operation& op, bool with_state) {
+    const bool is_paused = op.is_guest(guest_class::paused);
+    if (is_paused) {
+        const auto status = op.observed.status_of(op.id);
+        op.warning("it is paused (" + std::string(to_text(status ? status->cause : model::pause_cause::none)) +
+                   ") and left as it is");
+    }
+    co_await op.set_listed(true);
+    if (with_state) {
+        const write_result done = co_await op.write_state(vm_state::start);
+        if (done != write_result::written) {
+            co_return;
+        }
+        op.state("it runs here now");
+    }
+    op.here.is_adopted = true;
+    op.here.adopted_state = op.row.state_changed;
+    op.here.spacing.started(op.now());
+    op.here.power_down.reset();
+    follow_console(op);
+    co_await publish_vnc(op);
+}
+
+async::awaitable<void> keep(operation& op) {
+    co_await op.set_listed(true);
+    op.here.is_adopted = true;
+    op.here.adopted_state = op.row.state_changed;
+    if (op.row.is_owner) {
+        follow_console(op);
+        co_await publish_vnc(op);
+    } else {
+        co_await read_live_xml(op);
+    }
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

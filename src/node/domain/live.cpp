@@ -1,0 +1,137 @@
+#include "domain/live.hpp"
+
+#include "pvcnoded/policy/domain_timing.hpp"
+
+#include <fmt/format.h>
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+using hypervisor::call_error;
+using model::vm_state;
+
+namespace {
+
+constexpr duration connect_limit = 5s;
+constexpr duration look_every = 1s;
+constexpr duration report_every = 30s;
+constexpr duration query_limit = 5s;
+constexpr duration abort_limit = 10s;
+constexpr double mib = 1024.0 * 1024.0;
+
+// Why the job must end now; empty: it goes on.
+std::optional<live_end> reason_to_end(const operation& op, const std::string& target,
+                                      const zookeeper::watched& daemon_state) {
+    if (op.must_end()) {
+        return live_end::must_end;
+    }
+    const bool is_same_node = op.row.node != nullptr && *op.row.node == target;
+    const bool is_wanted =
+        op.row.is_present && is_same_node && (policy::is_migration(op.row.state) || op.row.state == vm_state::start);
+    if (!is_wanted) {
+        return live_end::withdrawn;
+    }
+    const auto daemon = model::parse_daemon_state(daemon_state.data());
+    if (daemon_state.known() && daemon_state.present() &&
+        (daemon == model::daemon_state::dead || daemon == model::daemon_state::fenced)) {
+        return live_end::target_dead;
+    }
+    return std::nullopt;
+}
+
+void report(operation& op, const hypervisor::migration_progress& now, duration running_for) {
+    op.info(fmt::format("migrating for {} s: {:.0f} MiB left of {:.0f} MiB, {:.1f} MiB/s",
+                        std::chrono::duration_cast<std::chrono::seconds>(running_for).count(),
+                        static_cast<double>(now.remaining_bytes) / mib, static_cast<double>(now.total_bytes) / mib,
+                        static_cast<double>(now.bytes_per_second) / mib));
+}
+
+void warn_of_stall(operation& op, const hypervisor::migration_progress& now, duration stalled_for) {
+    constexpr double page_bytes = 4096.0;
+    op.warning(fmt::format(
+        "its live migration does not converge: nothing gained for {} s, {:.0f} MiB left, it writes {:.1f} MiB/s while "
+        "{:.1f} MiB/s are copied. A larger migration_max_downtime, less load in the guest, or a migration through a "
+        "shutdown would help; without progress it is ended after 300 s (30 s if somebody waits for the machine)",
+        std::chrono::duration_cast<std::chrono::seconds>(stalled_for).count(),
+        static_cast<double>(now.remaining_bytes) / mib,
+        static_cast<double>(now.dirty_pages_per_second) * page_bytes / mib,
+        static_cast<double>(now.bytes_per_second) / mib));
+}
+
+bool is_hopeless(call_error code) {
+    return code == call_error::wrong_state || code == call_error::unsafe || code == call_error::unsupported ||
+           code == call_error::no_domain;
+}
+
+}  // namespace
+
+async::awaitable<live_result> migrate_live(operation& op, std::string target,
+                                           const zookeeper::watched& state_children) {
+    live_result outcome;
+    std::optional<hypervisor::call_result<void>> ended;
+    auto daemon_state =
+        op.s.watches.add(model::node_path(target, "/daemonstate"), zookeeper::watch_kind::data, op.here.changed);
+    std::optional<live_end> why;
+    co_await async::with_task_group("live migration", [&](async::task_group& group) -> async::awaitable<void> {
+        hypervisor::migration how;
+        how.peer = op.address_of(target);
+        how.data_uri = "tcp://" + op.address_of(target);
+        how.connect_by = op.now() + connect_limit;
+        group.spawn("call", [&, how]() -> async::awaitable<void> {
+            auto result = co_await op.machine.migrate(op.id, how);
+            ended.emplace(std::move(result));
+            op.here.changed.notify();
+        });
+        policy::migration_watch watch(op.now());
+        time_point next_look = op.now() + look_every;
+        time_point next_report = op.now() + report_every;
+        while (!ended) {
+            why = reason_to_end(op, target, *daemon_state);
+            if (!why && op.now() >= next_look) {
+                next_look = op.now() + look_every;
+                auto progress = co_await op.machine.progress(op.id, op.now() + query_limit);
+                if (ended) {
+                    break;
+                }
+                const auto left =
+                    progress && progress->running ? std::optional(progress->remaining_bytes) : std::nullopt;
+                const auto verdict = watch.observe(op.now(), left, somebody_waits(op, state_children));
+                if (verdict != policy::migration_watch::verdict::go_on) {
+                    why = verdict == policy::migration_watch::verdict::no_progress ? live_end::no_progress
+                                                                                   : live_end::somebody_waits;
+                } else if (progress && watch.must_warn(op.now())) {
+                    warn_of_stall(op, *progress, watch.stalled_for(op.now()));
+                } else if (progress && op.now() >= next_report) {
+                    next_report = op.now() + report_every;
+                    report(op, *progress, watch.running_for(op.now()));
+                }
+            }
+            if (why) {
+                auto aborted = co_await op.machine.abort_migration(op.id, op.now() + abort_limit);
+                ignore(aborted, "the call's own end says what became of it");
+                const time_point until = op.now() + abort_limit;
+                while (!ended && op.now() < until) {
+                    co_await op.wait(until, "the end of an aborted migration");
+                }
+                break;
+            }
+            co_await op.wait(next_look, "the end of a live migration");
+        }
+        group.cancel();
+    });
+    if (ended && *ended) {
+        outcome.end = live_end::moved;
+        outcome.ended_well = true;
+        co_return outcome;
+    }
+    outcome.text = ended ? ended->error().text : "the call did not end after it was aborted";
+    outcome.end = why.value_or(ended && is_hopeless(ended->error().code) ? live_end::hopeless : live_end::failed);
+    co_return outcome;
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -1,0 +1,26 @@
+// One live call and what may end it early. Specification: vm-domains.md 8.3 (S6).
+#pragma once
+
+#include "domain/migration.hpp"
+
+namespace pvc::node {
+
+enum class live_end : std::uint8_t {
+    moved,
+    failed,       // libvirt's words are in `text`; another try may help
+    hopeless,     // another try cannot help (8.3: not repeated)
+    no_progress,  // it did not converge, and nobody waits
+    somebody_waits,
+    withdrawn,  // the desired state changed meanwhile
+    must_end,   // the daemon stops
+    target_dead,
+};
+struct live_result {
+    live_end end = live_end::failed;
+    std::string text;
+    bool ended_well = false;  // the call itself said success
+};
+
+async::awaitable<live_result> migrate_live(operation& op, std::string target, const zookeeper::watched& state_children);
+
+}  // namespace pvc::node

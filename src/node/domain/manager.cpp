@@ -1,0 +1,544 @@
+#include "domain/manager.hpp"
+
+#include "domain/console.hpp"
+#include "domain/migration.hpp"
+#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/base/text.hpp"
+
+#include <algorithm>
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+using model::guest_class;
+using model::vm_state;
+using policy::domain_action;
+
+namespace {
+
+constexpr duration loading_limit = 60s;
+constexpr duration hold_limit = 180s;
+constexpr duration tell_fail_every = 60s;
+constexpr duration list_read_limit = 5s;
+constexpr duration no_due = 3600s;
+
+}  // namespace
+
+local_domain::local_domain(domain_row& owner) : row(owner) {}
+local_domain::~local_domain() = default;
+
+domains::manager::manager(node_context& context)
+    : node(context),
+      machine(*context.port.hypervisor),
+      observed(context, machine),
+      table(context),
+      parts{context, machine, *context.port.rbd_locks, *context.port.console_files, observed, table, list, slots} {
+    table.on_read = [this](domain_row& row) { look_at(row.id); };
+    table.on_loaded = [this] { work_.notify(); };
+    table.is_local = [](const domain_row& row) { return row.here != nullptr; };
+    observed.on_change = [this](const uuid& id) {
+        domain_row* row = table.find(id);
+        if (row != nullptr && row->here) {
+            row->here->class_since = node.clock().now();
+        }
+        look_at(id);
+    };
+    observed.on_all_changed = [this] { look_at_all(); };
+    observed.on_event = [this](const hypervisor::guest_event& event) { on_event(event); };
+}
+
+void domains::manager::look_at(const uuid& id) {
+    todo_.insert(id);
+    work_.notify();
+}
+
+void domains::manager::look_at_all() {
+    for (const auto& [id, row] : table.rows()) {
+        if (row.here || row.is_owner) {
+            todo_.insert(id);
+        }
+    }
+    for (const auto& id : observed.present()) {
+        todo_.insert(id);
+    }
+    work_.notify();
+}
+
+void domains::manager::on_event(const hypervisor::guest_event& event) {
+    domain_row* row = table.find(event.id);
+    if (row == nullptr || !row->here) {
+        return;
+    }
+    local_domain& here = *row->here;
+    const std::string name = here.name.empty() ? to_text(event.id) : here.name;
+    switch (event.what) {
+        case hypervisor::event_kind::rebooted: node.log.info("the guest rebooted", name); break;
+        case hypervisor::event_kind::io_error: node.log.warning("I/O error of a disk: " + event.detail, name); break;
+        case hypervisor::event_kind::watchdog: node.log.warning("its watchdog fired: " + event.detail, name); break;
+        case hypervisor::event_kind::devices_changed: here.live_is_stale = true; break;
+        case hypervisor::event_kind::job_ended: here.changed.notify(); break;
+        case hypervisor::event_kind::status: break;
+    }
+}
+
+// The last placement outside a migration, and what belongs to it.
+void domains::manager::note_placement(domain_row& row) {
+    if (!row.is_present || policy::is_migration(row.state) || row.state == vm_state::unknown ||
+        row.state_changed == 0) {
+        return;
+    }
+    row.stable = {row.state, row.is_owner, row.node, row.state_changed};
+    if (row.here) {
+        row.here->stable_last_node = row.here->last_node;
+        row.here->is_sent_by_us = row.here->is_sent_by_us && row.here->operation == to_text(domain_action::send);
+        row.here->noted_last_node.reset();
+    }
+}
+
+// A daemon of this node that died in the middle of a migration left a note.
+void domains::manager::note_journal(domain_row& row) {
+    local_domain& here = *row.here;
+    if (std::exchange(here.has_read_journal, true) || !policy::is_migration(row.state) || row.stable.known()) {
+        return;
+    }
+    const auto entry = read_journal(node, row.id);
+    if (entry && entry->created == row.created && entry->state_changed == row.state_changed) {
+        here.is_sent_by_us = entry->role == "sender";
+        here.noted_last_node = entry->last_node;
+        node.log.info("its migration was under way when the daemon before this one ended", here.name);
+    }
+}
+
+// Membership of the running list, where no operation sees to it (11.3).
+void domains::manager::sync_list(domain_row& row, const std::optional<guest_class>& guest) {
+    local_domain& here = *row.here;
+    if (!guest) {
+        return;
+    }
+    const bool is_receiving = row.is_owner && policy::is_migration(row.state);
+    const bool runs = *guest == guest_class::alive || *guest == guest_class::paused || *guest == guest_class::ending ||
+                      (*guest == guest_class::incoming && !is_receiving);
+    const bool is_wanted = row.is_owner && row.state == vm_state::start;
+    here.is_restarting = here.is_restarting && is_wanted && *guest == guest_class::absent;
+    const bool will_restart = here.is_listed && is_wanted && (here.is_adopted || here.is_restarting);
+    here.is_listed = runs || will_restart;
+    list.set(row.id, here.is_listed);
+}
+
+void domains::manager::evaluate_gone(domain_row& row, const std::optional<guest_class>& guest) {
+    if (!row.is_gone) {
+        return;  // the list of domains follows, or the keys come back: the table looks again
+    }
+    const uuid id = row.id;
+    if (row.here) {
+        const bool is_alive = guest && *guest != guest_class::absent;
+        const bool was_to_be_off = row.stable.state == vm_state::stop || row.stable.state == vm_state::disable ||
+                                   row.stable.state == vm_state::deleted;
+        if (row.here->console) {
+            row.here->console->ask_end();
+            row.here->console.reset();
+        }
+        if (!guest) {
+            return;  // once libvirt is back
+        }
+        if (is_alive && was_to_be_off) {
+            begin(row, domain_action::destroy);
+            return;
+        }
+        if (is_alive) {
+            node.log.error("its keys were removed while it runs here in state `" +
+                               std::string(to_text(row.stable.state)) + "`: it is left running",
+                           row.here->name.empty() ? to_text(id) : row.here->name);
+            told_strangers_.insert(id);
+        }
+        list.set(id, false);
+    }
+    table.erase(id);
+}
+
+bool domains::manager::may_start(domain_row& row) {
+    local_domain& here = *row.here;
+    if (holds_starts_) {
+        return false;
+    }
+    if (here.is_adopted && row.state == vm_state::start) {
+        if (here.adopted_state != row.state_changed) {
+            here.spacing.reset();
+        }
+        here.is_adopted = false;
+        here.is_restarting = true;
+        here.not_before = here.spacing.ended(node.clock().now());
+        node.log.warning("it ended by itself, starting it again", here.name);
+    }
+    return true;
+}
+
+// Whether what the tables say has been done for this very guest and state.
+bool domains::manager::is_done_already(domain_row& row, domain_action action) {
+    local_domain& here = *row.here;
+    switch (action) {
+        case domain_action::nothing:
+            if (row.state == vm_state::unknown &&
+                std::exchange(here.told_state, row.state_changed) != row.state_changed) {
+                node.log.warning("its state is `" + ascii_only(here.word) + "`, which is none: left alone", here.name);
+            }
+            return true;
+        case domain_action::wait: return true;
+        case domain_action::adopt:
+            here.power_down.reset();
+            here.is_clean = false;
+            if (here.is_adopted && here.adopted_state != row.state_changed) {
+                here.spacing.reset();
+                here.adopted_state = row.state_changed;
+            }
+            return here.is_adopted;
+        case domain_action::keep: return here.is_adopted;
+        case domain_action::report_fail: {
+            time_point& told = told_fail_[row.id];
+            if (told == time_point{} || node.clock().now() - told >= tell_fail_every) {
+                told = node.clock().now();
+                node.log.error("node " + (row.node != nullptr ? *row.node : std::string("?")) +
+                                   " failed to start it, and it runs here: it is left running",
+                               here.name);
+            }
+            return here.is_adopted;
+        }
+        case domain_action::report_unknown:
+            if (std::exchange(here.told_state, row.state_changed) != row.state_changed) {
+                node.log.error("its state is `" + ascii_only(here.word) +
+                                   "`, which is none, and it runs here although " +
+                                   "it belongs to another node: left alone",
+                               here.name);
+            }
+            return true;
+        case domain_action::clean_up:
+        case domain_action::forget: return here.is_clean;
+        case domain_action::start: return !may_start(row);
+        default: return false;
+    }
+}
+
+void domains::manager::evaluate(domain_row& row) {
+    if (row.here && !row.here->operation.empty()) {
+        row.here->changed.notify();
+        if (row.is_known) {
+            note_placement(row);
+        }
+        return;
+    }
+    if (!row.is_known || session_ == nullptr || !session_->zk.is_connected() || is_stopping_) {
+        return;
+    }
+    const auto guest = observed.class_of(row.id);
+    if (!row.is_present) {
+        evaluate_gone(row, guest);
+        return;
+    }
+    const bool is_here = guest && *guest != guest_class::absent;
+    if (!row.here) {
+        note_placement(row);
+        if (row.is_owner || is_here) {
+            row.here = std::make_unique<local_domain>(row);
+            row.here->state_since = node.clock().now();
+            row.here->class_since = node.clock().now();
+            table.mark(row);  // read again, with what matters of a machine that is ours
+        }
+        return;
+    }
+    local_domain& here = *row.here;
+    note_placement(row);
+    note_journal(row);
+    if (!guest) {
+        return;
+    }
+    ++evaluations_;
+    if (here.pause_until) {
+        if (node.clock().now() < *here.pause_until) {
+            return;  // the dispatcher comes back when it has passed
+        }
+        here.pause_until.reset();
+    }
+    const auto status = observed.status_of(row.id);
+    if (status && status->cause == model::pause_cause::starting_up) {
+        return;  // it is being made
+    }
+    policy::domain_view view;
+    view.state = row.state;
+    view.is_owner = row.is_owner;
+    view.guest = *guest;
+    view.ran_here_before = row.stable.known() && row.stable.was_owner &&
+                           (row.stable.state == vm_state::start || row.stable.state == vm_state::restart);
+    view.was_sent_by_us = here.is_sent_by_us;
+    const domain_action action = policy::decide(view);
+    sync_list(row, guest);
+    if (*guest != guest_class::absent) {
+        here.is_clean = false;
+    }
+    if (is_done_already(row, action)) {
+        const bool is_idle = !row.is_owner && *guest == guest_class::absent;
+        if (is_idle && !here.console) {
+            row.here.reset();  // neither belongs nor runs here any more
+        }
+        return;
+    }
+    begin(row, action);
+}
+
+void domains::manager::begin(domain_row& row, domain_action action) {
+    if (operations_ == nullptr || operations_->cancelled()) {
+        return;
+    }
+    local_domain& here = *row.here;
+    here.operation = to_text(action);
+    here.changed.try_consume();
+    ++running_operations_;
+    const std::string name = here.name.empty() ? to_text(row.id) : here.name;
+    operations_->spawn(std::string(here.operation) + " " + name,
+                       [this, id = row.id, action] { return perform(id, action); });
+}
+
+async::awaitable<void> domains::manager::perform(uuid id, domain_action action) {
+    domain_row& row = *table.find(id);  // rows with an operation are not erased
+    struct leaving {
+        manager& owner;
+        domain_row& row;
+        ~leaving() {
+            row.here->operation = {};
+            row.here->must_end = false;
+            --owner.running_operations_;
+            owner.look_at(row.id);
+            owner.idle_.notify();
+        }
+    };
+    const leaving guard{*this, row};
+    operation op(parts, *session_, row);
+    row.here->must_end = is_stopping_;
+    switch (action) {
+        case domain_action::adopt: co_await adopt(op, false); break;
+        case domain_action::arrived: co_await adopt(op, true); break;
+        case domain_action::start: co_await start(op); break;
+        case domain_action::restart: co_await restart(op); break;
+        case domain_action::shutdown: co_await shut_down(op); break;
+        case domain_action::quiet_shutdown: co_await shut_down_quietly(op); break;
+        case domain_action::stop: co_await node::stop(op); break;
+        case domain_action::destroy:
+        case domain_action::terminate: co_await remove_local(op); break;
+        case domain_action::settle_shutdown: co_await settle_shutdown(op); break;
+        case domain_action::clean_up:
+            co_await clean_up(op, true);
+            row.here->is_clean = true;
+            break;
+        case domain_action::forget:
+            co_await clean_up(op, false);
+            row.here->is_clean = true;
+            break;
+        case domain_action::keep:
+        case domain_action::report_fail: co_await keep(op); break;
+        case domain_action::send: co_await node::send(op); break;
+        case domain_action::receive: co_await receive(op); break;
+        case domain_action::resolve_sent: co_await resolve_sent(op); break;
+        case domain_action::resolve_own: co_await resolve_own(op); break;
+        case domain_action::hand_over_ended: co_await hand_over_ended(op); break;
+        case domain_action::drop_incoming: co_await drop_incoming(op); break;
+        case domain_action::nothing:
+        case domain_action::wait:
+        case domain_action::report_unknown: break;
+    }
+}
+
+time_point domains::manager::next_due() const {
+    time_point due = node.clock().now() + no_due;
+    for (const auto& [id, row] : table.rows()) {
+        if (row.here && row.here->pause_until && row.here->operation.empty()) {
+            due = std::min(due, *row.here->pause_until);
+        }
+    }
+    return due;
+}
+
+// Guests that ZooKeeper does not know: left alone, said once.
+void domains::manager::tell_strangers() {
+    for (const auto& id : observed.present()) {
+        if (table.find(id) == nullptr && told_strangers_.insert(id).second) {
+            node.log.warning("a virtual machine " + to_text(id) +
+                             " runs here that the cluster does not know: left alone");
+        }
+    }
+}
+
+async::awaitable<void> domains::manager::begin_list(session& s) {
+    if (list.has_begun()) {
+        co_return;
+    }
+    auto stored = co_await s.zk.get(s.limit(list_read_limit), s.own("/runningdomains"));
+    std::vector<uuid> active;
+    for (const auto& id : observed.present()) {
+        const domain_row* row = table.find(id);
+        const bool is_arriving = row != nullptr && row->is_owner && policy::is_migration(row->state) &&
+                                 observed.class_of(id) == guest_class::incoming;
+        if (row != nullptr && row->is_present && !is_arriving) {
+            active.push_back(id);
+        }
+    }
+    list.begin(stored ? stored->data : std::string(), active);
+}
+
+async::awaitable<void> domains::manager::dispatch(session& s) {
+    // No table is asked before both sides were read in full.
+    const async::latest<zookeeper::session_state>::observer follow(s.zk.state(), work_);
+    while (!table.is_loaded() || !observed.ever_known()) {
+        co_await work_.wait_until(node.clock(), node.clock().now() + 1s, "the first reading of all machines");
+    }
+    co_await begin_list(s);
+    is_open_ = true;
+    look_at_all();
+    tell_strangers();
+    std::uint64_t connections = s.zk.state().value().connections;
+    for (;;) {
+        if (s.zk.is_connected() && s.zk.state().value().connections != connections) {
+            connections = s.zk.state().value().connections;
+            look_at_all();
+        }
+        const time_point now = node.clock().now();
+        for (const auto& [id, row] : table.rows()) {
+            if (row.here && row.here->pause_until && *row.here->pause_until <= now) {
+                todo_.insert(id);
+            }
+        }
+        const auto batch = std::exchange(todo_, {});
+        for (const auto& id : batch) {
+            domain_row* row = table.find(id);
+            if (row != nullptr) {
+                evaluate(*row);
+            }
+        }
+        idle_.notify();
+        if (todo_.empty()) {
+            co_await work_.wait_until(node.clock(), next_due(), "changes of virtual machines");
+        }
+    }
+}
+
+// After a fence a fencer may still be moving the machines of this node: none is created until it is done
+// (node-lifecycle.md 3).
+async::awaitable<void> domains::manager::follow_hold(session& s) {
+    async::wakeup changed;
+    auto key = s.watches.add(s.own("/domainstate"), zookeeper::watch_kind::data, changed);
+    while (!key->known()) {
+        co_await changed.wait(async::wait_note::work("the node's domain state"));
+    }
+    holds_starts_ = key->present() && model::parse_domain_state(key->data()) == model::domain_state::fence_flush;
+    if (!holds_starts_) {
+        look_at_all();
+        co_return;
+    }
+    node.log.warning(
+        "this node was fenced and its machines are still being moved: none is started here until that is done");
+    const auto owned = [this] {
+        std::set<uuid> all;
+        for (const auto& [id, row] : table.rows()) {
+            if (row.is_owner) {
+                all.insert(id);
+            }
+        }
+        return all;
+    };
+    std::uint64_t seen = key->changes();
+    auto before = owned();
+    time_point until = node.clock().now() + hold_limit;
+    while (holds_starts_) {
+        co_await changed.wait_until(node.clock(), std::min(until, node.clock().now() + 5s), "the end of a recovery");
+        if (!key->present() || model::parse_domain_state(key->data()) != model::domain_state::fence_flush) {
+            holds_starts_ = false;
+        } else if (key->changes() != seen || owned() != before) {
+            seen = key->changes();
+            before = owned();
+            until = node.clock().now() + hold_limit;
+        } else if (node.clock().now() >= until) {
+            zookeeper::transaction write;
+            write.set(key->path(), std::string(to_text(model::domain_state::flushed)), key->stat().version);
+            auto done = co_await s.zk.commit(s.limit(), std::move(write));
+            if (done) {
+                node.log.warning("nobody moved anything for 180 s: the recovery counts as over");
+                holds_starts_ = false;
+            }
+        }
+    }
+    look_at_all();
+}
+
+async::awaitable<void> domains::manager::run(session& s, keepalive& beat) {
+    session_ = &s;
+    is_open_ = false;
+    holds_starts_ = true;  // until the node's own domain state was read
+    for (auto& [id, row] : table.rows()) {
+        if (row.here) {
+            row.here->console.reset();
+            row.here->is_adopted = false;
+            row.here->is_clean = false;
+        }
+    }
+    struct leaving {
+        manager& owner;
+        ~leaving() {
+            owner.operations_ = nullptr;
+            owner.parts.consoles_scope = nullptr;
+            owner.session_ = nullptr;
+            owner.is_open_ = false;
+        }
+    };
+    const leaving guard{*this};
+    co_await async::with_task_group("machines", [&](async::task_group& group) -> async::awaitable<void> {
+        operations_ = &group;
+        parts.consoles_scope = &group;
+        group.spawn("table", [&] { return table.run(s); });
+        group.spawn("hold", [&] { return follow_hold(s); });
+        group.spawn("running list", [&] { return list.publish(s, beat); });
+        co_await dispatch(s);
+    });
+}
+
+async::awaitable<bool> domains::manager::wait_loaded(time_point deadline) {
+    const bool is_read = co_await table.wait_loaded(std::min(deadline, node.clock().now() + loading_limit));
+    const bool is_listed = co_await observed.wait_known(deadline);
+    while (is_read && is_listed && !is_open_ && node.clock().now() < deadline) {
+        co_await idle_.wait_until(node.clock(), deadline, "the first look at all machines");
+    }
+    co_return is_open_;
+}
+
+async::awaitable<void> domains::manager::stop(time_point deadline) {
+    is_stopping_ = true;
+    for (auto& [id, row] : table.rows()) {
+        if (row.here && !row.here->operation.empty()) {
+            row.here->must_end = true;
+            row.here->changed.notify();
+        }
+    }
+    const auto is_migrating = [this] {
+        return std::ranges::any_of(table.rows(), [](const auto& entry) {
+            return entry.second.here && entry.second.here->operation == to_text(domain_action::send);
+        });
+    };
+    while (is_migrating() && node.clock().now() < deadline) {
+        co_await idle_.wait_until(node.clock(), deadline, "the end of migrations");
+    }
+    std::vector<std::shared_ptr<console_watch>> consoles;
+    for (auto& [id, row] : table.rows()) {
+        if (row.here && row.here->console) {
+            consoles.push_back(std::exchange(row.here->console, nullptr));
+            consoles.back()->ask_end();
+        }
+    }
+    const time_point last = std::min(deadline, node.clock().now() + 5s);
+    for (const auto& console : consoles) {
+        co_await console->wait_end(node.clock(), last);
+    }
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

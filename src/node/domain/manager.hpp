@@ -1,0 +1,70 @@
+// The one that looks at every machine that changed, asks the tables, and starts operations.
+#pragma once
+
+#include "domain/operation.hpp"
+#include "pvcnoded/node/domains.hpp"
+#include "pvcnoded/node/keepalive.hpp"
+
+#include <set>
+
+namespace pvc::node {
+
+class domains::manager {
+public:
+    explicit manager(node_context& node);
+
+    async::awaitable<void> run(session& s, keepalive& beat);
+    async::awaitable<bool> wait_loaded(time_point deadline);
+    async::awaitable<void> stop(time_point deadline);
+    async::awaitable<void> survey(session& s, time_point deadline);
+
+    node_context& node;
+    hypervisor::hypervisor& machine;
+    guests observed;
+    domain_table table;
+    running_list list;
+    creation_slots slots;
+    domain_parts parts;
+    std::optional<domain_figures> figures;
+
+private:
+    void look_at(const uuid& id);
+    void look_at_all();
+    void on_event(const hypervisor::guest_event& event);
+    // Evaluates one machine now.
+    void evaluate(domain_row& row);
+    void evaluate_gone(domain_row& row, const std::optional<model::guest_class>& guest);
+    void note_placement(domain_row& row);
+    void note_journal(domain_row& row);
+    bool is_done_already(domain_row& row, policy::domain_action action);
+    bool may_start(domain_row& row);
+    void begin(domain_row& row, policy::domain_action action);
+    async::awaitable<void> perform(uuid id, policy::domain_action action);
+    void sync_list(domain_row& row, const std::optional<model::guest_class>& guest);
+    void tell_strangers();
+    async::awaitable<void> begin_list(session& s);
+    async::awaitable<void> dispatch(session& s);
+    async::awaitable<void> follow_hold(session& s);
+    async::awaitable<void> write_statistics(session& s, const std::vector<model::guest_figures>& all,
+                                            time_point deadline);
+    async::awaitable<void> refresh_stored_memory(session& s, time_point deadline);
+    void compute_figures(const std::vector<model::guest_figures>& all);
+    [[nodiscard]] time_point next_due() const;
+
+    session* session_ = nullptr;
+    async::task_group* operations_ = nullptr;
+    std::set<uuid> todo_;
+    std::set<uuid> told_strangers_;
+    std::map<uuid, time_point> told_fail_;
+    async::wakeup work_;
+    async::wakeup idle_;
+    bool is_open_ = false;  // everything was read once: evaluation may begin
+    bool is_stopping_ = false;
+    bool holds_starts_ = false;  // after a fence: somebody is still moving the machines of this node
+    bool told_silent_ = false;
+    std::size_t running_operations_ = 0;
+    std::uint64_t evaluations_ = 0;
+    uuid last_checked_{};
+};
+
+}  // namespace pvc::node

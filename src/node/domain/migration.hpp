@@ -1,0 +1,79 @@
+// What sender and receiver of a migration share: the sync lock and who contends for it, the locks of the sender, the
+// journal. Specification: vm-domains.md 8.
+#pragma once
+
+#include "domain/operation.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace pvc::node {
+
+// The contenders of others on the sync lock. One that belongs to an earlier migration (created before the last
+// non-migration state that this daemon saw) is stale and deleted on sight (8.5).
+async::awaitable<result<bool>> peer_contends(operation& op);
+
+// The receiver's side of the hand-shake: holds the lock until the sender is queued behind, again and again, until it is
+// cancelled. A child of the operation's scope.
+struct receiver_lock {
+    bool peer_seen = false;
+};
+async::awaitable<void> offer_sync_lock(operation& op, receiver_lock& state);
+
+// The sender's side: queues when the receiver was seen, holds the lock until told.
+struct sender_lock {
+    bool granted = false;
+    bool alone = false;   // the receiver was there, and has gone idle
+    bool failed = false;  // it never showed, or the lock was not granted in time
+    bool must_release = false;
+    bool released = false;
+    async::wakeup changed;
+    async::wakeup done;
+
+    // Releases and waits until that is done, at most 2 s.
+    async::awaitable<void> release(async::timers& clock);
+};
+async::awaitable<void> take_sync_lock(operation& op, sender_lock& state, time_point deadline);
+
+// Runs `body` with the locks of `node` and `state` held; they are checked by each of its writes. Errors: timed_out (not
+// acquired in time), and those of a broken session.
+async::awaitable<result<void>> with_migration_locks(operation& op, time_point deadline,
+                                                    std::function<async::awaitable<void>()> body);
+// True if a client, or somebody, waits for the lock of `state` behind us.
+[[nodiscard]] bool somebody_waits(const operation& op, const zookeeper::watched& state_children);
+
+// What became of a live call that failed, or of a half that was found (8.7).
+enum class resolution : std::uint8_t {
+    moved,               // the target has it
+    clean_failure,       // it is here, and only here
+    kept_without_proof,  // it runs here; the target does not answer, or holds a halted copy: no fallback
+    ended,               // it is nowhere: hand over as after a shutdown
+    let_go,              // nothing is known and nothing was done
+    overtaken,           // this migration is no longer wanted
+};
+async::awaitable<resolution> resolve(operation& op, std::string target);
+
+// After the guest is at its target, or off: the receiver moves the state on, or we do after 10 s.
+async::awaitable<void> await_receiver(operation& op);
+
+// RBD disks of the stored definition; empty also if it cannot be read.
+async::awaitable<result<std::vector<std::string>>> stored_volumes(operation& op);
+
+// <dynamic_directory>/migrations/<uuid>: "1 <role> <peer> <czxid> <mzxid of state> <step> <previous lastnode>". A hint
+// only: missing or garbled changes nothing but a wait.
+struct journal_entry {
+    std::string role;  // sender, receiver
+    std::string peer;
+    std::int64_t created = 0;
+    std::int64_t state_changed = 0;
+    std::string step;
+    std::string last_node;
+};
+[[nodiscard]] std::string to_text(const journal_entry& entry);
+[[nodiscard]] std::optional<journal_entry> parse_journal(std::string_view text);
+async::awaitable<void> write_journal(operation& op, std::string_view role, std::string peer, std::string_view step);
+async::awaitable<void> remove_journal(operation& op);
+[[nodiscard]] std::optional<journal_entry> read_journal(const node_context& node, const uuid& id);
+
+}  // namespace pvc::node

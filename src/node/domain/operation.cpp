@@ -1,0 +1,117 @@
+#include "domain/operation.hpp"
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+using model::guest_class;
+
+namespace {
+constexpr duration query_limit = 5s;
+constexpr duration list_patience = 2s;
+}  // namespace
+
+std::string operation::address_of(std::string_view peer) const {
+    const std::string& domain = node.config->networks.cluster.domain;
+    return domain.empty() ? std::string(peer) : std::string(peer) + "." + domain;
+}
+
+async::awaitable<std::optional<guest_class>> operation::ask_class() {
+    const std::uint64_t since = observed.events();
+    auto status = co_await machine.status(id, now() + query_limit);
+    if (!status && status.error().code != hypervisor::call_error::no_domain) {
+        co_return std::nullopt;
+    }
+    observed.take_one(id, status ? *status : model::guest_status{}, since);
+    co_return guest();
+}
+
+async::awaitable<bool> operation::wait_absent(time_point deadline) {
+    while (guest() && !is_guest(guest_class::absent)) {
+        if (now() >= deadline) {
+            co_return false;
+        }
+        co_await wait(deadline, "the guest to be gone");
+    }
+    co_return is_guest(guest_class::absent);
+}
+
+async::awaitable<write_result> operation::commit(zookeeper::transaction what, std::optional<model::vm_state> state,
+                                                 const std::string* to, const std::string* last) {
+    for (const auto* lock : locks) {
+        lock->add_check(what);
+    }
+    auto done = co_await s.zk.commit(s.limit(), std::move(what));
+    if (!done) {
+        table.mark(row);
+        const errc code = done.error().code();
+        const bool is_overtaken = code == errc::version_conflict || code == errc::not_found;
+        if (!is_overtaken) {
+            warning("its keys were not written: " + done.error().text());
+            pause(1s);
+        }
+        co_return is_overtaken ? write_result::overtaken : write_result::failed;
+    }
+    if (state) {
+        row.state = *state;
+        row.state_version = done->stats[0].version;
+        row.state_changed = done->stats[0].mzxid;
+        here.state_since = now();
+    }
+    if (to != nullptr) {
+        row.node_version = done->stats[1].version;
+        row.node_changed = done->stats[1].mzxid;
+        row.is_owner = *to == node.self();
+    }
+    if (last != nullptr) {
+        here.last_node = *last;
+        here.last_node_version = done->stats[2].version;
+    }
+    table.mark(row);
+    co_return write_result::written;
+}
+
+async::awaitable<write_result> operation::write_state(model::vm_state state, zookeeper::transaction more) {
+    zookeeper::transaction what;
+    what.set(key("/state"), std::string(to_text(state)), row.state_version);
+    for (auto& one : std::move(more).operations()) {
+        if (one.what == zookeeper::operation::kind::set) {
+            what.set(std::move(one.path), std::move(one.data), one.version);
+        } else {
+            what.check(std::move(one.path), one.version);
+        }
+    }
+    what.check(key("/node"), row.node_version);
+    return commit(std::move(what), state, nullptr, nullptr);
+}
+
+async::awaitable<write_result> operation::write_placement(model::vm_state state, std::string to, std::string last) {
+    zookeeper::transaction what;
+    what.set(key("/state"), std::string(to_text(state)), row.state_version);
+    what.set(key("/node"), to, row.node_version);
+    what.set(key("/lastnode"), last, here.last_node_version);
+    co_return co_await commit(std::move(what), state, &to, &last);
+}
+
+async::awaitable<void> operation::write_own(std::string_view suffix, std::string value) {
+    auto stored = co_await s.zk.get(s.limit(), key(suffix));
+    if (!stored || stored->data == value) {
+        co_return;  // a key that is gone is not made again
+    }
+    zookeeper::transaction what;
+    what.overwrite(key(suffix), std::move(value));
+    auto done = co_await s.zk.commit(s.limit(), std::move(what));
+    if (!done && done.error().code() != errc::not_found) {
+        warning("the key " + std::string(suffix) + " was not written: " + done.error().text());
+    }
+}
+
+async::awaitable<void> operation::set_listed(bool runs) {
+    here.is_listed = runs;
+    list.set(id, runs);
+    const bool written = co_await list.settled(clock(), now() + list_patience);
+    if (!written && s.zk.is_connected()) {
+        warning("the running list was not written in time, going on");
+    }
+}
+
+}  // namespace pvc::node

@@ -1,0 +1,153 @@
+// What all operations on one virtual machine share: the desired and the observed state, waits that end when either
+// changes, and guarded writes. At most one operation runs for a machine; it is a task of the session scope, and every
+// way out of it has released what it held. Specification: vm-domains.md 5.2.
+#pragma once
+
+#include "domain/guests.hpp"
+#include "domain/row.hpp"
+#include "domain/running_list.hpp"
+#include "domain/slots.hpp"
+#include "domain/table.hpp"
+#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/hypervisor/hypervisor.hpp"
+#include "pvcnoded/node/session.hpp"
+#include "pvcnoded/policy/domain_table.hpp"
+#include "pvcnoded/services/console_files.hpp"
+#include "pvcnoded/storage/rbd_locks.hpp"
+
+#include <string>
+
+namespace pvc::node {
+
+// The parts that operations work with. All references outlive every operation.
+struct domain_parts {
+    node_context& node;
+    hypervisor::hypervisor& machine;
+    storage::rbd_locks& rbd;
+    services::console_files& consoles;
+    guests& observed;
+    domain_table& table;
+    running_list& list;
+    creation_slots& slots;
+    async::task_group* consoles_scope = nullptr;  // where console watches run
+};
+
+enum class write_result : std::uint8_t {
+    written,
+    overtaken,  // somebody else changed it meanwhile, or it is gone: decide again
+    failed,     // the session is in trouble, or the outcome is unknown: decide again when it was read
+};
+
+class operation {
+public:
+    operation(domain_parts& parts, session& s, domain_row& row)
+        : node(parts.node),
+          machine(parts.machine),
+          rbd(parts.rbd),
+          consoles(parts.consoles),
+          observed(parts.observed),
+          table(parts.table),
+          list(parts.list),
+          slots(parts.slots),
+          consoles_scope(parts.consoles_scope),
+          s(s),
+          row(row),
+          here(*row.here),
+          id(row.id),
+          root(model::domain_path(to_text(row.id))) {}
+    operation(const operation&) = delete;
+    operation& operator=(const operation&) = delete;
+
+    node_context& node;
+    hypervisor::hypervisor& machine;
+    storage::rbd_locks& rbd;
+    services::console_files& consoles;
+    guests& observed;
+    domain_table& table;
+    running_list& list;
+    creation_slots& slots;
+    async::task_group* consoles_scope;
+    session& s;
+    domain_row& row;
+    local_domain& here;
+    const uuid id;
+    const std::string root;  // "/domains/<uuid>"
+
+    [[nodiscard]] async::timers& clock() const { return node.clock(); }
+    [[nodiscard]] time_point now() const { return node.clock().now(); }
+    [[nodiscard]] std::optional<model::guest_class> guest() const { return observed.class_of(id); }
+    [[nodiscard]] bool is_guest(model::guest_class which) const { return guest() == which; }
+    [[nodiscard]] bool must_end() const { return here.must_end; }
+    // The machine is where `view_of` was when it was asked: the same incarnation, state, node.
+    struct view {
+        std::int64_t created;
+        std::int64_t state_changed;
+        std::int64_t node_changed;
+        friend bool operator==(const view&, const view&) = default;
+    };
+    [[nodiscard]] view present() const { return {row.created, row.state_changed, row.node_changed}; }
+    // "hv2.pvc.local", or the short name where the cluster has no domain (README ruling 8).
+    [[nodiscard]] std::string address_of(std::string_view peer) const;
+    [[nodiscard]] std::string name() const { return here.name.empty() ? to_text(id) : here.name; }
+
+    // Suspends until something about this machine changed (true) or until the deadline (false).
+    async::awaitable<bool> wait(time_point deadline, std::string_view what) {
+        return here.changed.wait_until(clock(), deadline, what);
+    }
+    // Asks the hypervisor for the class now. Empty: it did not answer.
+    async::awaitable<std::optional<model::guest_class>> ask_class();
+    // Suspends until the guest is not there. False: the deadline passed, or the hypervisor is away.
+    async::awaitable<bool> wait_absent(time_point deadline);
+
+    // {check `node`, set `state`} conditional on what the row shows, with whatever `more` holds. What was written is in
+    // the row when this returns.
+    async::awaitable<write_result> write_state(model::vm_state state, zookeeper::transaction more = {});
+    // {state, node, lastnode} likewise.
+    async::awaitable<write_result> write_placement(model::vm_state state, std::string to, std::string last);
+    // A key of this machine that only its node writes; never created. Skipped if it has the value already.
+    async::awaitable<void> write_own(std::string_view key, std::string value);
+    [[nodiscard]] std::string key(std::string_view suffix) const { return root + std::string(suffix); }
+
+    // Running list: set, and written before this returns (or 2 s have passed).
+    async::awaitable<void> set_listed(bool runs);
+    // Locks whose children every write of this operation checks.
+    std::vector<const zookeeper::held_lock*> locks;
+
+    void info(std::string text) const { node.log.info(std::move(text), name()); }
+    void warning(std::string text) const { node.log.warning(std::move(text), name()); }
+    void error(std::string text) const { node.log.error(std::move(text), name()); }
+    void state(std::string text) const { node.log.state(std::move(text), name()); }
+    // After a failure that another attempt at once would only repeat.
+    void pause(duration time) const { here.pause_until = now() + time; }
+
+private:
+    async::awaitable<write_result> commit(zookeeper::transaction what, std::optional<model::vm_state> state,
+                                          const std::string* to, const std::string* last);
+};
+
+// The operations. Each returns when it is done, or when something changed that it has no answer to.
+async::awaitable<void> adopt(operation& op, bool with_state);    // runs where it should
+async::awaitable<void> keep(operation& op);                      // list and console only
+async::awaitable<void> start(operation& op);                     // 6.1
+async::awaitable<void> shut_down(operation& op);                 // 6.2
+async::awaitable<void> shut_down_quietly(operation& op);         // 6.2
+async::awaitable<void> settle_shutdown(operation& op);           // 4.2, shutdown / N
+async::awaitable<void> stop(operation& op);                      // 6.3
+async::awaitable<void> remove_local(operation& op);              // 6.4, and `delete`: no write below the domain
+async::awaitable<void> restart(operation& op);                   // 6.5, the first half
+async::awaitable<void> clean_up(operation& op, bool with_keys);  // class N
+async::awaitable<void> send(operation& op);                      // 8.3
+async::awaitable<void> receive(operation& op);                   // 8.4
+async::awaitable<void> resolve_sent(operation& op);              // 8.7
+async::awaitable<void> resolve_own(operation& op);               // 4.2, start / I
+async::awaitable<void> hand_over_ended(operation& op);           // 4.3, migrate / N
+async::awaitable<void> hand_over(operation& op);                 // the guest ended on its way: state = stop, S9
+async::awaitable<void> drop_incoming(operation& op);             // 4.3, start / I
+
+// Console and VNC (console.cpp).
+void follow_console(operation& op);
+async::awaitable<void> end_console(operation& op);
+async::awaitable<void> publish_vnc(operation& op);
+async::awaitable<void> read_live_xml(operation& op);
+
+}  // namespace pvc::node

@@ -1,0 +1,166 @@
+#include "domain/others.hpp"
+
+#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/model/domain_payloads.hpp"
+
+#include <algorithm>
+#include <set>
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr duration answer_limit = 5s;
+constexpr duration ask_again = 5s;
+constexpr duration read_again = 1s;
+
+async::awaitable<void> read_other(operation& op, other_node& one, std::optional<failure>& trouble) {
+    auto daemon = co_await op.s.zk.get(op.s.limit(), model::node_path(one.name, "/daemonstate"));
+    if (!daemon && daemon.error().code() != errc::not_found) {
+        trouble = daemon.error();
+        co_return;
+    }
+    auto running = co_await op.s.zk.get(op.s.limit(), model::node_path(one.name, "/runningdomains"));
+    if (!running && running.error().code() != errc::not_found) {
+        trouble = running.error();
+        co_return;
+    }
+    one.daemon = model::daemon_state_or_fallback(daemon ? daemon->data : std::string());
+    one.lists_it = running && model::lists_domain(running->data, op.id);
+}
+
+}  // namespace
+
+async::awaitable<result<std::vector<other_node>>> read_others(operation& op) {
+    auto names = co_await op.s.zk.children(op.s.limit(), std::string(model::key_path::nodes));
+    if (!names) {
+        co_return names.error();
+    }
+    std::vector<other_node> all;
+    for (auto& name : names->names) {
+        if (name != op.node.self()) {
+            all.push_back({std::move(name)});
+        }
+    }
+    std::optional<failure> trouble;
+    co_await async::with_task_group("other nodes", [&](async::task_group& group) -> async::awaitable<void> {
+        for (auto& one : all) {
+            group.spawn(one.name, [&op, &one, &trouble] { return read_other(op, one, trouble); });
+        }
+        co_return;
+    });
+    if (trouble) {
+        co_return *trouble;
+    }
+    co_return all;
+}
+
+async::awaitable<remote_answer> ask(operation& op, std::string node) {
+    using hypervisor::call_error;
+    auto status = co_await op.machine.ask(op.address_of(node), op.id, op.now() + answer_limit);
+    if (!status) {
+        switch (status.error().code) {
+            case call_error::no_domain: co_return remote_answer::absent;
+            case call_error::refused: co_return remote_answer::refused;
+            default: co_return remote_answer::silent;
+        }
+    }
+    switch (model::class_of(*status)) {
+        case model::guest_class::alive: co_return remote_answer::alive;
+        case model::guest_class::incoming: co_return remote_answer::incoming;
+        default: co_return remote_answer::halted;  // an instance that is being created shows as not running
+    }
+}
+
+async::awaitable<std::map<std::string, remote_answer>> ask_all(operation& op, std::vector<std::string> nodes) {
+    std::map<std::string, remote_answer> answers;
+    co_await async::with_task_group("questions", [&](async::task_group& group) -> async::awaitable<void> {
+        for (const auto& node : nodes) {
+            group.spawn(node, [&op, &answers, node]() -> async::awaitable<void> {
+                const remote_answer answer = co_await ask(op, node);
+                answers[node] = answer;
+            });
+        }
+        co_return;
+    });
+    co_return answers;
+}
+
+async::awaitable<release_outcome> wait_released(operation& op, release_rules rules, std::function<bool()> goes_on) {
+    using model::daemon_state;
+    const time_point began = op.now();
+    time_point next_question = began + rules.ask_after;
+    std::set<std::string> does_not_have_it;  // by its hypervisor's own word, for this wait
+    std::map<std::string, std::unique_ptr<zookeeper::watched>> followed;
+    bool told = false;
+    for (;;) {
+        auto others = co_await read_others(op);
+        if (!goes_on()) {
+            co_return release_outcome{};
+        }
+        if (!others) {
+            co_await op.wait(op.now() + read_again, "the other nodes' running lists");
+            if (!goes_on()) {
+                co_return release_outcome{};
+            }
+            continue;
+        }
+        std::vector<std::string> holders;
+        for (const auto& one : *others) {
+            const bool counts = one.daemon == daemon_state::run || one.daemon == daemon_state::init ||
+                                one.daemon == daemon_state::shutdown ||
+                                (rules.includes_stopped && one.daemon != daemon_state::fenced);
+            if (one.lists_it && counts && !does_not_have_it.contains(one.name)) {
+                holders.push_back(one.name);
+            }
+        }
+        if (holders.empty()) {
+            co_return release_outcome{release_outcome::kind::clear, {}};
+        }
+        if (!std::exchange(told, true)) {
+            op.info("waiting: node " + holders.front() + " still has it in its running list");
+        }
+        if (op.now() >= next_question) {
+            next_question = op.now() + ask_again;
+            const auto answers = co_await ask_all(op, holders);
+            for (const auto& [node, answer] : answers) {
+                if (answer == remote_answer::absent) {
+                    does_not_have_it.insert(node);
+                }
+            }
+            if (!goes_on()) {
+                co_return release_outcome{};
+            }
+            if (std::ranges::all_of(holders, [&](const auto& one) { return does_not_have_it.contains(one); })) {
+                continue;  // look at the lists once more: somebody else may have it by now
+            }
+        }
+        const bool is_over = rules.give_up_after && op.now() >= began + *rules.give_up_after;
+        if (is_over) {
+            co_return release_outcome{release_outcome::kind::still_there, holders.front()};
+        }
+        for (const auto& holder : holders) {
+            auto& key = followed[holder];
+            if (!key) {
+                key = op.s.watches.add(model::node_path(holder, "/runningdomains"), zookeeper::watch_kind::data,
+                                       op.here.changed);
+            }
+        }
+        time_point until = next_question;
+        if (rules.give_up_after) {
+            until = std::min(until, began + *rules.give_up_after);
+        }
+        co_await op.wait(until, "another node to let go of it");
+        if (!goes_on()) {
+            co_return release_outcome{};
+        }
+    }
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -1,0 +1,119 @@
+#include "domain/power.hpp"
+
+#include "pvcnoded/async/task_group.hpp"
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+using hypervisor::call_error;
+using model::guest_class;
+
+namespace {
+
+constexpr duration shutdown_call_limit = 60s;
+constexpr duration destroy_call_limit = 60s;
+constexpr duration ask_again = 10s;
+constexpr duration destroy_again = 2s;
+constexpr duration complain_every = 30s;
+constexpr duration gone_patience = 5s;
+constexpr duration guard = 2s;
+
+// The request itself may block for long (a migration's job): it runs beside the wait. Ends when the guest was asked.
+async::awaitable<void> request_shutdown(operation& op) {
+    if (op.is_guest(guest_class::paused)) {
+        auto resumed = co_await op.machine.resume(op.id, op.clock().boot_now() + guard, op.now() + shutdown_call_limit);
+        if (!resumed) {
+            op.warning("it is paused and could not be resumed for its shutdown: " + resumed.error().text);
+        }
+    }
+    auto way = hypervisor::shutdown_way::any;
+    for (;;) {
+        auto asked = co_await op.machine.shutdown(op.id, way, op.now() + shutdown_call_limit);
+        if (asked) {
+            co_return;
+        }
+        switch (asked.error().code) {
+            case call_error::no_domain:
+            case call_error::wrong_state: co_await op.ask_class(); break;
+            default: op.warning("asking it to shut down: " + asked.error().text); break;
+        }
+        if (op.is_guest(guest_class::absent)) {
+            co_return;
+        }
+        way = hypervisor::shutdown_way::acpi;
+        co_await async::sleep_for(op.clock(), ask_again, "another request to shut down");
+    }
+}
+
+}  // namespace
+
+async::awaitable<power_result> power_down(operation& op, std::function<bool()> goes_on) {
+    const bool is_asked = op.here.power_down.has_value();  // by an operation before this one
+    const time_point began = op.here.power_down.value_or(op.now());
+    op.here.power_down = began;
+    const time_point deadline = began + op.node.config->vm_shutdown_timeout;
+    std::optional<power_result> end;
+    co_await async::with_task_group("shutdown", [&](async::task_group& group) -> async::awaitable<void> {
+        if (!is_asked) {
+            group.spawn("request", [&op] { return request_shutdown(op); });
+        }
+        while (!end) {
+            const auto guest = op.guest();
+            if (!guest) {
+                end = power_result::unknown;
+            } else if (*guest == guest_class::absent) {
+                end = power_result::off;
+            } else if (op.must_end() || !goes_on()) {
+                end = power_result::changed;
+            } else if (op.now() >= deadline) {
+                break;
+            } else {
+                co_await op.wait(deadline, "the guest to shut down");
+            }
+        }
+        group.cancel();
+    });
+    if (end) {
+        if (*end == power_result::off) {
+            op.here.power_down.reset();
+        }
+        co_return *end;
+    }
+    op.warning("it did not shut down within " + std::to_string(op.node.config->vm_shutdown_timeout.count()) +
+               " s, destroying it");
+    co_return co_await destroy(op);
+}
+
+async::awaitable<power_result> destroy(operation& op) {
+    time_point complain_at = op.now();
+    for (;;) {
+        if (!op.guest()) {
+            co_return power_result::unknown;
+        }
+        if (op.is_guest(guest_class::absent)) {
+            op.here.power_down.reset();
+            co_return power_result::off;
+        }
+        auto done = co_await op.machine.destroy(op.id, op.now() + destroy_call_limit);
+        if (done || done.error().code == call_error::no_domain) {
+            const bool gone = co_await op.wait_absent(op.now() + gone_patience);
+            if (!gone) {
+                co_await op.ask_class();
+            }
+            continue;
+        }
+        if (op.now() >= complain_at) {
+            op.error("destroying it: " + done.error().text + "; trying again");
+            complain_at = op.now() + complain_every;
+        }
+        co_await async::sleep_for(op.clock(), destroy_again, "another attempt to destroy it");
+        co_await op.ask_class();
+    }
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

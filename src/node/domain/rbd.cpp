@@ -1,0 +1,137 @@
+// RBD locks before a machine is created: classify all, then break all or none. Specification: vm-domains.md 7,
+// storage.md 6.3 and 6.4 ("VM start").
+#include "domain/rbd.hpp"
+
+#include "pvcnoded/policy/rbd_lock_policy.hpp"
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr duration call_limit = 30s;
+constexpr duration patience = 5s;  // with a foreign lock: its owner may be just closing
+constexpr duration list_again = 1s;
+constexpr std::array<duration, 2> retry_after{1s, 3s};
+constexpr duration guard = 2s;
+
+policy::held_lock to_policy(const storage::rbd_lock& lock) {
+    return {lock.id, lock.client, lock.address};
+}
+
+async::awaitable<policy::volume_locks> list_volume(operation& op, std::string volume) {
+    policy::volume_locks one;
+    one.volume = volume;
+    for (std::size_t attempt = 0;; ++attempt) {
+        auto locks = co_await op.rbd.list(volume, op.now() + call_limit);
+        if (locks) {
+            for (const auto& lock : *locks) {
+                one.locks.push_back(to_policy(lock));
+            }
+            co_return one;
+        }
+        const errc code = locks.error().code();
+        if (code == errc::not_found) {
+            co_return one;  // creating the machine reports a missing image
+        }
+        if (code == errc::unavailable || attempt == retry_after.size()) {
+            one.error = locks.error().cause().empty() ? locks.error().text() : locks.error().cause();
+            co_return one;
+        }
+        co_await async::sleep_for(op.clock(), retry_after[attempt], "another attempt to list RBD locks");
+    }
+}
+
+async::awaitable<std::vector<policy::volume_locks>> list_all(operation& op, const std::vector<std::string>& volumes) {
+    std::vector<policy::volume_locks> all(volumes.size());
+    constexpr std::size_t at_once = 4;
+    for (std::size_t first = 0; first < volumes.size(); first += at_once) {
+        co_await async::with_task_group("RBD locks", [&](async::task_group& group) -> async::awaitable<void> {
+            for (std::size_t i = first; i < std::min(volumes.size(), first + at_once); ++i) {
+                group.spawn(volumes[i], [&op, &all, &volumes, i]() -> async::awaitable<void> {
+                    auto one = co_await list_volume(op, volumes[i]);
+                    all[i] = std::move(one);
+                });
+            }
+            co_return;
+        });
+    }
+    co_return all;
+}
+
+std::vector<std::string> own_addresses(const config::node_config& config) {
+    std::vector<std::string> all;
+    for (const auto* network : {&config.networks.storage, &config.networks.cluster, &config.networks.upstream}) {
+        if (network->address) {
+            all.push_back(network->address->address.text());
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+async::awaitable<bool> locks_are_ours(operation& op, std::vector<std::string> volumes) {
+    const auto listed = co_await list_all(op, volumes);
+    const auto decision = policy::decide_start_locks(listed, own_addresses(*op.node.config));
+    co_return decision.verdict == policy::lock_verdict::own;
+}
+
+async::awaitable<lock_outcome> clear_locks(operation& op, std::vector<std::string> volumes,
+                                           std::function<async::awaitable<std::optional<boot_time>>()> still_ours) {
+    if (volumes.empty()) {
+        co_return lock_outcome{lock_outcome::kind::clear, {}};
+    }
+    const auto own = own_addresses(*op.node.config);
+    const time_point until = op.now() + patience;
+    policy::lock_decision decision;
+    for (;;) {
+        decision = policy::decide_start_locks(co_await list_all(op, volumes), own);
+        if (decision.verdict != policy::lock_verdict::foreign || op.now() >= until) {
+            break;
+        }
+        co_await op.wait(std::min(until, op.now() + list_again), "a foreign RBD lock to go");
+        const auto ours = co_await still_ours();
+        if (!ours) {
+            co_return lock_outcome{lock_outcome::kind::changed, {}};
+        }
+    }
+    if (decision.verdict != policy::lock_verdict::own) {
+        co_return lock_outcome{lock_outcome::kind::refused, decision.reason};
+    }
+    for (const auto& one : decision.to_break) {
+        const auto ours = co_await still_ours();
+        if (!ours) {
+            co_return lock_outcome{lock_outcome::kind::changed, {}};
+        }
+        auto broken = co_await op.rbd.break_lock(one.volume, {one.lock.id, one.lock.client, one.lock.address},
+                                                 *ours + guard, op.now() + call_limit);
+        if (!broken) {
+            if (broken.error().code() == errc::stopped) {
+                co_return lock_outcome{lock_outcome::kind::changed, {}};
+            }
+            co_return lock_outcome{lock_outcome::kind::refused,
+                                   policy::unbreakable_lock_text(one, broken.error().text())};
+        }
+        op.info("broke the RBD lock \"" + one.lock.id + "\" of " + one.lock.address + " on " + one.volume);
+    }
+    if (!decision.to_break.empty()) {
+        const auto left = policy::decide_start_locks(co_await list_all(op, volumes), own);
+        if (left.verdict != policy::lock_verdict::own) {
+            co_return lock_outcome{lock_outcome::kind::refused, left.reason};
+        }
+        if (!left.to_break.empty()) {
+            co_return lock_outcome{lock_outcome::kind::refused,
+                                   policy::unbreakable_lock_text(left.to_break.front(), "it is still there")};
+        }
+    }
+    co_return lock_outcome{lock_outcome::kind::clear, {}};
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

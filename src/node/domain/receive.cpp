@@ -1,0 +1,195 @@
+// The receiving side of a migration. Specification: vm-domains.md 8.4.
+#include "domain/migration.hpp"
+#include "domain/others.hpp"
+
+#include <algorithm>
+#include <map>
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+using model::guest_class;
+using model::vm_state;
+
+namespace {
+
+constexpr duration question_every = 10s;
+constexpr duration earliest_cold_start = 60s;
+constexpr duration complain_every = 60s;
+constexpr duration fenced_settle = 60s;          // the recovery of a fenced node goes first
+constexpr duration fenced_settle_listed = 600s;  // while that recovery is being retried
+
+// A state that ends the wait through the tables.
+bool is_waiting_state(const operation& op) {
+    return op.row.is_present && op.row.is_owner &&
+           (policy::is_migration(op.row.state) || op.row.state == vm_state::stop || op.row.state == vm_state::start);
+}
+
+// Nobody came so far: does anybody have it?
+class search {
+public:
+    explicit search(operation& op) : op_(op), next_(op.now() + question_every), complain_(op.now() + complain_every) {}
+
+    [[nodiscard]] time_point next() const { return next_; }
+    [[nodiscard]] bool is_due() const { return op_.now() >= next_; }
+
+    enum class finding : std::uint8_t { nowhere, somewhere, unclear };
+    async::awaitable<finding> ask_everybody() {
+        next_ = op_.now() + question_every;
+        auto others = co_await read_others(op_);
+        if (!others) {
+            co_return finding::unclear;
+        }
+        std::vector<std::string> names;
+        bool is_unclear = false;
+        for (const auto& one : *others) {
+            if (one.daemon == model::daemon_state::fenced) {
+                const time_point since = fenced_since_.try_emplace(one.name, op_.now()).first->second;
+                is_unclear = is_unclear || op_.now() - since < (one.lists_it ? fenced_settle_listed : fenced_settle);
+                continue;
+            }
+            fenced_since_.erase(one.name);
+            names.push_back(one.name);
+        }
+        const auto answers = co_await ask_all(op_, names);
+        for (const auto& one : *others) {
+            const auto found = answers.find(one.name);
+            if (found == answers.end()) {
+                continue;
+            }
+            switch (found->second) {
+                case remote_answer::alive:
+                case remote_answer::halted:
+                case remote_answer::incoming: co_return finding::somewhere;
+                case remote_answer::absent: break;
+                case remote_answer::refused:
+                case remote_answer::silent: {
+                    const bool may_be_silent =
+                        found->second == remote_answer::refused || one.daemon == model::daemon_state::stop;
+                    const bool had_it = one.lists_it || one.name == op_.here.last_node ||
+                                        (op_.row.stable.node != nullptr && one.name == *op_.row.stable.node);
+                    if (!may_be_silent || had_it) {
+                        is_unclear = true;
+                        silent_ = one.name;
+                    }
+                    break;
+                }
+            }
+        }
+        co_return is_unclear ? finding::unclear : finding::nowhere;
+    }
+
+    void complain(finding what) {
+        if (op_.now() < complain_) {
+            return;
+        }
+        complain_ = op_.now() + complain_every;
+        op_.error(what == finding::somewhere
+                      ? "it should come here, but nobody sends it; another node has it"
+                      : "it should come here, but nobody sends it, and " +
+                            (silent_.empty() ? std::string("not every node") : "node " + silent_) +
+                            " does not say whether it runs there");
+    }
+
+private:
+    operation& op_;
+    time_point next_;
+    time_point complain_;
+    std::map<std::string, time_point> fenced_since_;
+    std::string silent_;
+};
+
+// A `stop` is the hand-over of an offline migration if the sender was there; a client's is not.
+async::awaitable<bool> is_hand_over(operation& op, const receiver_lock& lock) {
+    if (lock.peer_seen) {
+        co_return true;
+    }
+    // Only a sender locks `node`.
+    auto children = co_await op.s.zk.children(op.s.limit(), op.key("/node"));
+    co_return children && !children->names.empty();
+}
+
+async::awaitable<bool> decide_after_search(operation& op, search::finding found) {
+    if (found != search::finding::nowhere || !policy::is_migration(op.row.state) || !op.row.is_owner ||
+        !op.is_guest(guest_class::absent)) {
+        co_return false;
+    }
+    if (op.row.stable.known() && policy::is_off_state(op.row.stable.state)) {
+        op.info("it was off before it was moved: it stays off");
+        co_return co_await op.write_state(op.row.stable.state) == write_result::written;
+    }
+    if (op.now() - op.here.state_since < earliest_cold_start) {
+        co_return false;
+    }
+    op.warning("it runs nowhere and nobody sends it: starting it here");
+    co_return co_await op.write_state(vm_state::start) == write_result::written;
+}
+
+// Until the machine is here, or is no longer to come.
+async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
+    search others(op);
+    while (!op.must_end() && is_waiting_state(op)) {
+        const auto guest = op.guest();
+        const auto status = op.observed.status_of(op.id);
+        const bool is_being_made = status && status->cause == model::pause_cause::starting_up;
+        if (guest == guest_class::alive || (guest == guest_class::paused && !is_being_made)) {
+            if (op.row.state == vm_state::stop) {
+                co_return;  // a client's: the tables destroy it
+            }
+            co_await adopt(op, policy::is_migration(op.row.state));
+            co_return;
+        }
+        if (guest == guest_class::absent) {
+            if (op.row.state == vm_state::start) {
+                co_return;  // the tables start it
+            }
+            if (op.row.state == vm_state::stop) {
+                const bool is_offline = co_await is_hand_over(op, lock);
+                if (is_offline && op.row.state == vm_state::stop && op.row.is_owner) {
+                    op.state("it was shut down to be moved here");
+                    co_await op.write_state(vm_state::start);
+                }
+                co_return;
+            }
+            if (others.is_due()) {
+                const auto found = co_await others.ask_everybody();
+                others.complain(found);
+                const bool is_decided = co_await decide_after_search(op, found);
+                if (is_decided) {
+                    co_return;
+                }
+                continue;
+            }
+        }
+        const bool cold_start_is_next =
+            guest == guest_class::absent && op.here.state_since + earliest_cold_start > op.now();
+        const time_point next =
+            cold_start_is_next ? std::min(others.next(), op.here.state_since + earliest_cold_start) : others.next();
+        co_await op.wait(std::max(next, op.now() + 1s), "the machine to arrive");
+    }
+}
+
+}  // namespace
+
+async::awaitable<void> receive(operation& op) {
+    op.state(op.row.stable.node != nullptr ? "receiving it from node " + *op.row.stable.node : "receiving it");
+    co_await write_journal(op, "receiver", op.here.last_node, "waiting");
+    co_await op.write_own("/migrate_sync_lock", to_text(op.id));
+    receiver_lock lock;
+    co_await async::with_task_group("receive", [&](async::task_group& group) -> async::awaitable<void> {
+        group.spawn("sync lock", [&] { return offer_sync_lock(op, lock); });
+        co_await wait_for_it(op, lock);
+        group.cancel();
+    });
+    if (op.row.is_present && op.row.state != vm_state::deleted) {
+        co_await op.write_own("/migrate_sync_lock", "");
+    }
+    co_await remove_journal(op);
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -1,0 +1,94 @@
+// One virtual machine as this node sees it. Every domain of the cluster has a row, small, since there may be ten
+// thousand; what belongs here or runs here has a `here` part too. Specification: vm-domains.md 5.2.
+#pragma once
+
+#include "pvcnoded/async/wakeup.hpp"
+#include "pvcnoded/base/uuid.hpp"
+#include "pvcnoded/model/domain_xml.hpp"
+#include "pvcnoded/model/guest_class.hpp"
+#include "pvcnoded/model/states.hpp"
+#include "pvcnoded/policy/domain_timing.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace pvc::node {
+
+struct domain_row;
+
+// The last placement outside a migration that was seen.
+struct stable_placement {
+    model::vm_state state = model::vm_state::unknown;
+    bool was_owner = false;
+    const std::string* node = nullptr;
+    std::int64_t changed = 0;  // mzxid of that `state`
+
+    [[nodiscard]] bool known() const { return changed != 0; }
+};
+
+// A console that is followed; see console.cpp.
+class console_watch;
+
+// What is kept of a domain that belongs here, runs here, or is being worked on.
+struct local_domain {
+    explicit local_domain(domain_row& owner);
+    local_domain(const local_domain&) = delete;
+    local_domain& operator=(const local_domain&) = delete;
+    ~local_domain();
+
+    domain_row& row;
+    std::string name;       // value of the domain's root key
+    std::string last_node;  // value of `lastnode`
+    std::int32_t last_node_version = -1;
+    std::string word;  // the stored state, if it is none that we know
+
+    async::wakeup changed;         // for the operation: desired or observed state is another, or it must end
+    std::string_view operation;    // what runs; empty: nothing
+    bool must_end = false;         // the running operation winds up: the daemon stops
+    bool is_adopted = false;       // console, list and VNC were seen to for the guest that runs
+    bool is_listed = false;        // in the running list
+    bool is_sent_by_us = false;    // we began to send it in this migration
+    bool is_restarting = false;    // it ended by itself and is being started again
+    bool is_clean = false;         // nothing is left to tidy up for a guest that is not here
+    std::string stable_last_node;  // `lastnode` of the last stable placement
+    std::optional<std::string> noted_last_node;  // the same as a daemon before this one noted it
+    bool has_read_journal = false;
+    std::int64_t adopted_state = 0;         // mzxid of `state` when it was adopted
+    policy::restart_spacing spacing;        // of automatic restarts
+    time_point not_before{};                // of the next automatic restart
+    std::optional<time_point> power_down;   // since when it is being shut down, over operations that do so
+    time_point state_since{};               // when this `state` was seen first
+    time_point class_since{};               // when the guest came into its present class
+    std::int64_t told_state = 0;            // mzxid of the `state` that was reported already
+    std::optional<model::domain_xml> live;  // what runs
+    bool live_is_stale = true;
+    std::int64_t stored_memory_mib = 0;     // of the stored XML
+    std::int64_t stored_xml = 0;            // its mzxid
+    std::optional<time_point> pause_until;  // after a failure that another attempt at once would only repeat
+    std::shared_ptr<console_watch> console;
+};
+
+struct domain_row {
+    uuid id;
+    model::vm_state state = model::vm_state::unknown;
+    bool is_known = false;     // read in this session
+    bool is_present = false;   // its keys exist
+    bool is_owner = false;     // `node` is this node
+    bool state_armed = false;  // watches of `state` and `node` are set
+    bool node_armed = false;
+    bool is_dirty = false;
+    bool is_reading = false;
+    bool is_gone = false;  // no longer a child of /domains
+    std::int32_t state_version = -1;
+    std::int32_t node_version = -1;
+    std::int64_t created = 0;        // czxid of the root key: the identity
+    std::int64_t state_changed = 0;  // mzxid of `state`
+    std::int64_t node_changed = 0;   // mzxid of `node`
+    const std::string* node = nullptr;
+    stable_placement stable;
+    std::unique_ptr<local_domain> here;
+};
+
+}  // namespace pvc::node

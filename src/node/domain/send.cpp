@@ -1,0 +1,302 @@
+// The sending side of a migration: locks, the receiver, live tries or a shutdown, release; or back as it was.
+// Specification: vm-domains.md 8.1 to 8.3, 8.6.
+#include "domain/live.hpp"
+#include "domain/migration.hpp"
+#include "domain/power.hpp"
+#include "pvcnoded/model/domain_payloads.hpp"
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+using model::guest_class;
+using model::vm_state;
+
+namespace {
+
+constexpr duration lock_limit = 30s;
+constexpr duration pause_between_tries = 500ms;
+constexpr int live_tries_max = 3;
+constexpr duration gone_patience = 10s;
+constexpr duration downtime_limit = 5s;
+
+// Table 8.1.
+struct migration_mode {
+    bool live = true;
+    bool offline = true;
+};
+migration_mode mode_of(vm_state state, model::migration_method method) {
+    const bool is_enforced = state == vm_state::migrate_live;
+    migration_mode mode;
+    mode.live = method != model::migration_method::shutdown;
+    mode.offline = !is_enforced && method != model::migration_method::live;
+    return mode;
+}
+
+class sender {
+public:
+    sender(operation& op, std::string target) : op_(op), target_(std::move(target)), asked_(op.present()) {}
+
+    async::awaitable<void> run() {
+        co_await async::with_task_group("send", [&](async::task_group& group) -> async::awaitable<void> {
+            const time_point deadline = op_.now() + lock_limit;
+            group.spawn("sync lock", [&] { return take_sync_lock(op_, sync_, deadline); });
+            auto done = co_await with_migration_locks(op_, deadline, [&] { return with_locks(); });
+            if (!done && done.error().code() == errc::timed_out) {
+                co_await roll_back("the locks of the machine were not had within 30 s");
+            } else if (!done && done.error().code() != errc::not_found) {
+                op_.warning("migrating it: " + done.error().text());
+                op_.pause(1s);
+            }
+            group.cancel();
+        });
+        co_await remove_journal(op_);
+    }
+
+private:
+    [[nodiscard]] bool is_unchanged() const {
+        return op_.row.is_present && !op_.row.is_owner && policy::is_migration(op_.row.state) &&
+               op_.present() == asked_;
+    }
+
+    async::awaitable<std::string> read_key(std::string_view suffix) {
+        auto read = co_await op_.s.zk.get(op_.s.limit(), op_.key(suffix));
+        co_return read ? read->data : std::string();
+    }
+
+    // S2: what was asked for is still wanted. The view that the rest rests on.
+    async::awaitable<bool> look_again() {
+        auto fresh = co_await op_.table.read(op_.row);
+        if (!fresh || !op_.row.is_present || op_.row.is_owner || !policy::is_migration(op_.row.state) ||
+            op_.row.node == nullptr || *op_.row.node != target_) {
+            co_return false;
+        }
+        asked_ = op_.present();
+        if (op_.here.last_node == target_) {
+            // Moved home although it counts as being there: from here on it is at home.
+            zookeeper::transaction what;
+            what.set(op_.key("/lastnode"), "", op_.here.last_node_version);
+            what.check(op_.key("/state"), op_.row.state_version);
+            what.check(op_.key("/node"), op_.row.node_version);
+            for (const auto* lock : op_.locks) {
+                lock->add_check(what);
+            }
+            auto done = co_await op_.s.zk.commit(op_.s.limit(), std::move(what));
+            if (!done) {
+                op_.table.mark(op_.row);
+                co_return false;
+            }
+            op_.here.last_node.clear();
+            op_.here.last_node_version = done->stats[0].version;
+        }
+        co_return true;
+    }
+
+    async::awaitable<void> with_locks() {
+        const bool is_wanted = co_await look_again();
+        if (!is_wanted) {
+            co_return;
+        }
+        auto exists = co_await op_.s.zk.exists(op_.s.limit(), model::node_path(target_));
+        if (!exists && exists.error().code() == errc::not_found) {
+            co_await roll_back("there is no node " + target_);
+            co_return;
+        }
+        state_children_ = op_.s.watches.add(op_.key("/state"), zookeeper::watch_kind::children, op_.here.changed);
+        const auto method = model::parse_migration_method(co_await read_key("/migration_method"));
+        const auto mode = mode_of(op_.row.state, method);
+        if (!mode.live && !mode.offline) {
+            co_await roll_back("it must move live, and its migration method is `shutdown`");
+            co_return;
+        }
+        while (!sync_.granted && !sync_.failed && is_unchanged() && !op_.must_end()) {
+            co_await op_.wait(op_.now() + lock_limit, "the receiver's turn in the hand-shake");
+        }
+        if (op_.must_end()) {
+            co_await roll_back("the daemon stops");
+            co_return;
+        }
+        if (!sync_.granted) {
+            if (is_unchanged()) {
+                co_await roll_back("node " + target_ + " did not prepare to receive it within 30 s");
+            }
+            co_return;
+        }
+        auto fresh = co_await op_.table.read(op_.row);
+        if (!fresh || !is_unchanged()) {
+            co_return;
+        }
+        if (sync_.alone) {
+            op_.info("node " + target_ + " has gone on without it, migrating without its help");
+        }
+        if (mode.live) {
+            co_await move_live(mode);
+        } else if (sync_.alone) {
+            co_await roll_back("node " + target_ + " has gone on without it");
+        } else {
+            co_await move_offline();
+        }
+    }
+
+    async::awaitable<void> set_downtime() {
+        const auto stored = co_await read_key("/migration_max_downtime");
+        if (op_.s.table.version() < 13 && stored.empty()) {
+            co_return;
+        }
+        auto set = co_await op_.machine.set_maximum_downtime(op_.id, model::maximum_downtime_ms(stored),
+                                                             op_.now() + downtime_limit);
+        if (!set) {
+            op_.warning("its maximum downtime could not be set: " + set.error().text);
+        }
+    }
+
+    async::awaitable<void> move_live(migration_mode mode) {
+        co_await set_downtime();
+        op_.here.is_sent_by_us = true;
+        co_await write_journal(op_, "sender", target_, "live");
+        bool may_fall_back = mode.offline && !sync_.alone;
+        std::string why = "live migration failed";
+        for (int attempt = 1; attempt <= live_tries_max; ++attempt) {
+            if (attempt == 1) {
+                op_.state("migrating to node " + target_);
+            }
+            const auto tried = co_await migrate_live(op_, target_, *state_children_);
+            if (tried.end == live_end::moved) {
+                co_await op_.wait_absent(op_.now() + gone_patience);
+                co_await finish_moved();
+                co_return;
+            }
+            op_.warning(tried.text.empty() ? "the live migration ended early" : "live migration: " + tried.text);
+            why = "live migration failed: " + tried.text;
+            const auto found = co_await resolve(op_, target_);
+            switch (found) {
+                case resolution::moved: co_await finish_moved(); co_return;
+                case resolution::ended: co_await finish_ended(); co_return;
+                case resolution::let_go:
+                case resolution::overtaken: co_return;
+                case resolution::kept_without_proof: may_fall_back = false; break;
+                case resolution::clean_failure: break;
+            }
+            if (tried.end == live_end::must_end || op_.must_end()) {
+                co_await roll_back("the daemon stops");
+                co_return;
+            }
+            if (!is_unchanged()) {
+                co_return;
+            }
+            if (tried.end == live_end::target_dead || tried.end == live_end::somebody_waits) {
+                may_fall_back = false;
+                why = tried.end == live_end::target_dead ? "node " + target_ + " died"
+                                                         : "it did not converge, and somebody waits for the machine";
+                break;
+            }
+            if (tried.end == live_end::no_progress) {
+                why = "live migration made no progress for 300 s";
+                break;
+            }
+            if (tried.end == live_end::hopeless || found == resolution::kept_without_proof) {
+                break;
+            }
+            if (attempt < live_tries_max) {
+                co_await async::sleep_for(op_.clock(), pause_between_tries, "the next try of a live migration");
+            }
+        }
+        if (!may_fall_back || !co_await target_runs()) {
+            co_await roll_back(why);
+            co_return;
+        }
+        op_.warning(why + ": moving it through a shutdown");
+        co_await move_offline();
+    }
+
+    // A node that is not there is no place to start it: better back than off.
+    async::awaitable<bool> target_runs() {
+        auto daemon = co_await op_.s.zk.get(op_.s.limit(), model::node_path(target_, "/daemonstate"));
+        co_return daemon&& model::parse_daemon_state(daemon->data) == model::daemon_state::run;
+    }
+
+    async::awaitable<void> move_offline() {
+        op_.state("moving to node " + target_ + " through a shutdown");
+        co_await write_journal(op_, "sender", target_, "offline");
+        const auto ended = co_await power_down(op_, [&] { return is_unchanged(); });
+        if (ended == power_result::off) {
+            co_await finish_ended();
+        } else if (op_.must_end() && is_unchanged()) {
+            co_await roll_back("the daemon stops");
+        }
+    }
+
+    async::awaitable<void> leave_it() {
+        op_.here.is_adopted = false;
+        op_.here.is_sent_by_us = false;
+        op_.here.live.reset();
+        co_await op_.set_listed(false);
+        co_await end_console(op_);
+    }
+
+    async::awaitable<void> finish_moved() {
+        co_await leave_it();
+        op_.state("moved to node " + target_);
+        co_await sync_.release(op_.clock());
+        co_await await_receiver(op_);
+    }
+
+    // It is off here: the receiver starts it.
+    async::awaitable<void> finish_ended() {
+        op_.here.is_adopted = false;
+        co_await op_.set_listed(false);
+        const bool is_migrating = policy::is_migration(op_.row.state) && !op_.row.is_owner;
+        const write_result done = is_migrating ? co_await op_.write_state(vm_state::stop) : write_result::overtaken;
+        co_await leave_it();
+        co_await sync_.release(op_.clock());
+        if (done == write_result::written) {
+            co_await await_receiver(op_);
+        }
+    }
+
+    [[nodiscard]] std::string previous_last_node() const {
+        if (op_.row.stable.known() && op_.row.stable.was_owner) {
+            return op_.here.stable_last_node;
+        }
+        if (op_.here.noted_last_node) {
+            return *op_.here.noted_last_node;
+        }
+        return op_.here.last_node == op_.node.self() ? std::string() : op_.here.last_node;
+    }
+
+    async::awaitable<void> roll_back(std::string why) {
+        const bool is_stopping = op_.must_end();
+        op_.here.is_sent_by_us = false;
+        const std::string last = previous_last_node();
+        const write_result done = co_await op_.write_placement(vm_state::start, op_.node.self(), last);
+        if (done == write_result::written) {
+            op_.here.is_adopted = op_.here.is_adopted || is_stopping;
+            op_.error("it was not moved to node " + target_ + " and stays here: " + why);
+        } else {
+            op_.warning("it was not moved to node " + target_ + ": " + why);
+        }
+        co_await sync_.release(op_.clock());
+    }
+
+    operation& op_;
+    std::string target_;
+    operation::view asked_;
+    sender_lock sync_;
+    std::unique_ptr<zookeeper::watched> state_children_;
+};
+
+}  // namespace
+
+async::awaitable<void> send(operation& op) {
+    if (op.row.node == nullptr || op.must_end()) {
+        co_return;
+    }
+    sender one(op, *op.row.node);
+    co_await one.run();
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

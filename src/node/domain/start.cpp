@@ -1,0 +1,253 @@
+// Start: placement, RBD locks, a last guarded look, create. Specification: vm-domains.md 6.1.
+#include "domain/others.hpp"
+#include "domain/rbd.hpp"
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/model/domain_xml.hpp"
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+using hypervisor::call_error;
+using model::guest_class;
+using model::vm_state;
+
+namespace {
+
+constexpr duration create_limit = 120s;
+constexpr duration guard = 2s;
+constexpr duration removal_patience = 15s;
+constexpr duration removal_pause = 500ms;
+
+bool is_ours_to_start(const operation& op) {
+    return !op.must_end() && op.row.is_present && op.row.is_owner &&
+           (op.row.state == vm_state::start || op.row.state == vm_state::restart) && op.is_guest(guest_class::absent);
+}
+
+// {state = fail, failedreason}, unless somebody changed it meanwhile.
+async::awaitable<void> fail(operation& op, std::string reason) {
+    for (auto& character : reason) {
+        if (character == '\n' || character == '\r') {
+            character = ' ';
+        }
+    }
+    op.error("it was not started: " + reason);
+    zookeeper::transaction more;
+    more.overwrite(op.key("/failedreason"), reason);
+    const write_result done = co_await op.write_state(vm_state::fail, std::move(more));
+    if (done == write_result::written) {
+        co_await op.write_own("/vnc", "");
+        co_await end_console(op);
+        co_await op.set_listed(false);
+        op.here.is_adopted = false;
+        op.here.is_restarting = false;
+    }
+}
+
+struct stored_definition {
+    std::string xml;
+    std::string failed_reason;
+    std::string vnc;
+    std::vector<std::string> volumes;
+};
+
+// Everything of the domain that a start needs. The text of the error is a failedreason.
+async::awaitable<result<stored_definition>> read_definition(operation& op) {
+    stored_definition all;
+    PVC_CO_TRY(auto xml, co_await op.s.zk.get(op.s.limit(), op.key("/xml")));
+    all.xml = std::move(xml.data);
+    auto rbdlist = co_await op.s.zk.get(op.s.limit(), op.key("/rbdlist"));
+    if (!rbdlist && rbdlist.error().code() != errc::not_found) {
+        co_return rbdlist.error();
+    }
+    auto parsed = model::parse_domain_xml(all.xml);
+    if (!parsed) {
+        co_return failure(errc::invalid, {}, "domain XML: " + parsed.error().text());
+    }
+    const auto own = parse_any_uuid(trim(parsed->uuid));
+    if (own != op.id) {
+        const std::string found = parsed->uuid.empty() ? "no UUID" : "UUID " + parsed->uuid.substr(0, 64);
+        co_return failure(errc::invalid, {}, "domain XML has " + found + ", expected " + to_text(op.id));
+    }
+    op.here.stored_memory_mib = parsed->memory_mib;
+    op.here.stored_xml = xml.stat.mzxid;
+    all.volumes = model::rbd_volumes(rbdlist ? rbdlist->data : std::string(), *parsed);
+    co_return all;
+}
+
+// The running guest is told to the world: running list, then {state, failedreason}, then VNC.
+async::awaitable<void> announce(operation& op, const operation::view& began_with) {
+    op.state("started");
+    op.here.is_adopted = true;
+    op.here.is_restarting = false;
+    op.here.adopted_state = op.row.state_changed;
+    op.here.class_since = op.now();
+    op.here.spacing.started(op.now());
+    op.here.power_down.reset();
+    op.here.live_is_stale = true;
+    co_await op.set_listed(true);
+    co_await read_live_xml(op);
+    const bool is_same = op.present() == began_with && op.row.is_owner;
+    if (!is_same) {
+        co_return;  // the tables say what becomes of it
+    }
+    zookeeper::transaction more;
+    auto reason = co_await op.s.zk.get(op.s.limit(), op.key("/failedreason"));
+    if (reason && !reason->data.empty()) {
+        more.set(op.key("/failedreason"), "", reason->stat.version);
+    }
+    const std::string vnc = op.here.live ? model::vnc_text(*op.here.live) : std::string();
+    auto stored = co_await op.s.zk.get(op.s.limit(), op.key("/vnc"));
+    if (stored && stored->data != vnc) {
+        more.overwrite(op.key("/vnc"), vnc);
+    }
+    if (op.here.live && model::has_unusable_vnc_address(*op.here.live)) {
+        op.warning("its VNC address is one that clients cannot read; the key vnc stays empty");
+    }
+    if (op.row.state == vm_state::restart) {
+        const write_result done = co_await op.write_state(vm_state::start, std::move(more));
+        if (done == write_result::written) {
+            op.here.adopted_state = op.row.state_changed;
+        }
+        co_return;
+    }
+    if (more.empty() || op.present() != began_with) {
+        co_return;
+    }
+    more.check(op.key("/state"), op.row.state_version);
+    auto done = co_await op.s.zk.commit(op.s.limit(), std::move(more));
+    if (!done) {
+        op.table.mark(op.row);
+        op.here.is_adopted = false;  // adopting it once more writes what is missing
+    }
+}
+
+enum class create_step : std::uint8_t { created, failed, again, leave };
+
+async::awaitable<create_step> create(operation& op, const std::string& xml, boot_time not_after,
+                                     std::optional<time_point>& removal_until, std::string& reason) {
+    const std::uint64_t since = op.observed.events();
+    auto done = co_await op.machine.create(op.id, xml, not_after, op.now() + create_limit);
+    if (done) {
+        op.observed.take_one(op.id, {model::run_state::running, model::pause_cause::none}, since);
+        co_return create_step::created;
+    }
+    switch (done.error().code) {
+        case call_error::too_late: co_return create_step::again;
+        case call_error::unavailable: co_return create_step::leave;  // no failure of the machine: once libvirt is back
+        case call_error::timed_out:
+            op.error("creating it takes longer than 120 s, its outcome is not known");
+            co_await op.ask_class();
+            op.pause(5s);
+            co_return create_step::leave;
+        case call_error::wrong_state: {
+            const auto seen = co_await op.ask_class();
+            if (!seen || *seen != guest_class::absent) {
+                co_return create_step::leave;  // it is there: the tables adopt it
+            }
+            break;
+        }
+        case call_error::being_removed:
+            removal_until = removal_until.value_or(op.now() + removal_patience);
+            if (op.now() < *removal_until) {
+                co_await async::sleep_for(op.clock(), removal_pause, "an old instance to be removed");
+                co_return create_step::again;
+            }
+            break;
+        default: break;
+    }
+    reason = done.error().text;
+    co_return create_step::failed;
+}
+
+// Until when an automatic restart waits; a change of the desired state ends the wait.
+async::awaitable<bool> wait_spacing(operation& op) {
+    while (op.now() < op.here.not_before) {
+        if (!is_ours_to_start(op)) {
+            co_return false;
+        }
+        co_await op.wait(op.here.not_before, "the next automatic restart");
+    }
+    co_return is_ours_to_start(op);
+}
+
+}  // namespace
+
+async::awaitable<void> start(operation& op) {
+    const bool may_start = co_await wait_spacing(op);
+    if (!may_start) {
+        co_return;
+    }
+    follow_console(op);
+    std::optional<time_point> removal_until;
+    std::string reason;
+    while (is_ours_to_start(op)) {
+        const operation::view began_with = op.present();
+        const auto goes_on = [&] { return is_ours_to_start(op) && op.present() == began_with; };
+        release_rules rules;
+        rules.ask_after = 15s;
+        rules.give_up_after = 60s;
+        const auto placed = co_await wait_released(op, rules, goes_on);
+        if (placed.what == release_outcome::kind::changed) {
+            continue;
+        }
+        if (placed.what == release_outcome::kind::still_there) {
+            co_await fail(op, "the domain is still running on " + placed.node);
+            co_return;
+        }
+        auto definition = co_await read_definition(op);
+        if (!definition) {
+            const errc code = definition.error().code();
+            if (code == errc::invalid) {
+                co_await fail(op, definition.error().cause());
+            } else if (code == errc::not_found && op.row.is_present) {
+                co_await fail(op, "the domain has no XML");
+            } else {
+                op.pause(1s);
+            }
+            co_return;
+        }
+        // The guarded read: the same view, still, on a connected session.
+        const auto still_ours = [&]() -> async::awaitable<std::optional<boot_time>> {
+            auto read = co_await op.table.read(op.row);
+            const bool is_same = read && op.s.zk.is_connected() && goes_on();
+            co_return is_same ? std::optional(*read) : std::nullopt;
+        };
+        const auto locks = co_await clear_locks(op, definition->volumes, still_ours);
+        if (locks.what == lock_outcome::kind::changed) {
+            continue;
+        }
+        if (locks.what == lock_outcome::kind::refused) {
+            co_await fail(op, locks.reason);
+            co_return;
+        }
+        const auto slot = co_await op.slots.take(op.id);
+        const auto sent = co_await still_ours();
+        if (!sent) {
+            if (!op.s.zk.is_connected()) {
+                op.pause(500ms);
+                co_return;
+            }
+            co_await async::yield();
+            continue;
+        }
+        const auto step = co_await create(op, definition->xml, *sent + guard, removal_until, reason);
+        if (step == create_step::created) {
+            co_await announce(op, began_with);
+            co_return;
+        }
+        if (step == create_step::failed) {
+            co_await fail(op, reason);
+            co_return;
+        }
+        if (step == create_step::leave) {
+            co_return;
+        }
+    }
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

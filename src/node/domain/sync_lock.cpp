@@ -1,0 +1,205 @@
+// The hand-shake of sender and receiver on the lock of `migrate_sync_lock`, driven by who is seen to contend for it, so
+// that it works against a reference node, which goes by fixed pauses. Specification: vm-domains.md 8.3 (S4), 8.4, 8.5.
+#include "domain/migration.hpp"
+
+#include "pvcnoded/model/lock_name.hpp"
+
+#include <algorithm>
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr duration peer_limit = 30s;
+constexpr duration idle_after = 1s;     // a receiver between its phases is away for milliseconds
+constexpr duration queue_limit = 600s;  // of one acquisition; then it queues again
+constexpr duration release_limit = 2s;
+constexpr duration trouble_pause = 1s;
+
+zookeeper::lock_request sync_request(operation& op, time_point deadline, std::string reason) {
+    zookeeper::lock_request what;
+    what.path = op.key("/migrate_sync_lock");
+    what.deadline = deadline;
+    what.task = "migration";
+    what.reason = std::move(reason);
+    return what;
+}
+
+bool is_stale(const operation& op, const zookeeper::node_stat& child) {
+    return op.row.stable.known() && child.czxid < op.row.stable.changed;
+}
+
+}  // namespace
+
+async::awaitable<result<bool>> peer_contends(operation& op) {
+    const std::string path = op.key("/migrate_sync_lock");
+    auto children = co_await op.s.zk.children(op.s.limit(), path);
+    if (!children) {
+        co_return children.error();
+    }
+    const std::int64_t own_session = op.s.zk.state().value().session_id;
+    const std::string own_prefix = op.node.self() + ":";
+    bool found = false;
+    for (const auto& child : model::contenders(children->names, model::lock_tag::lock)) {
+        auto one = co_await op.s.zk.get(op.s.limit(), path + "/" + child.name);
+        if (!one) {
+            continue;
+        }
+        if (is_stale(op, one->stat)) {
+            op.warning("removing a contender for its migration lock that an earlier migration left behind");
+            auto removed = co_await op.s.zk.remove(op.s.limit(), path + "/" + child.name, zookeeper::any_version);
+            ignore(removed, "if it is still there, the next look finds it");
+            continue;
+        }
+        const bool is_own = one->stat.ephemeral_owner == own_session || one->data.starts_with(own_prefix);
+        found = found || (!is_own && one->stat.ephemeral_owner != 0);
+    }
+    co_return found;
+}
+
+async::awaitable<void> offer_sync_lock(operation& op, receiver_lock& state) {
+    async::wakeup changed;
+    auto contenders = op.s.watches.add(op.key("/migrate_sync_lock"), zookeeper::watch_kind::children, changed);
+    for (;;) {
+        auto before = co_await peer_contends(op);
+        if (before && *before) {
+            state.peer_seen = true;  // its phase and ours have merged: it is ahead of us
+        }
+        auto done = co_await op.s.locks.with_lock(sync_request(op, op.now() + queue_limit, "receiving " + op.name()),
+                                                  [&](zookeeper::held_lock&) -> async::awaitable<result<void>> {
+                                                      op.here.changed.notify();
+                                                      const time_point until = op.now() + peer_limit;
+                                                      while (op.now() < until) {
+                                                          auto behind = co_await peer_contends(op);
+                                                          if (behind && *behind) {
+                                                              state.peer_seen = true;
+                                                              break;
+                                                          }
+                                                          co_await changed.wait_until(op.clock(), until,
+                                                                                      "the sender of a migration");
+                                                      }
+                                                      co_return result<void>();
+                                                  });
+        if (!done) {
+            if (done.error().code() == errc::not_found) {
+                co_return;  // the domain is gone; the operation sees it too
+            }
+            co_await async::sleep_for(op.clock(), trouble_pause, "another attempt to queue for a migration lock");
+        }
+    }
+}
+
+async::awaitable<void> sender_lock::release(async::timers& clock) {
+    must_release = true;
+    changed.notify();
+    if (!granted) {
+        co_return;  // the end of the operation takes back what was queued
+    }
+    const time_point until = clock.now() + release_limit;
+    while (!released && clock.now() < until) {
+        co_await done.wait_until(clock, until, "the release of a migration lock");
+    }
+}
+
+async::awaitable<void> take_sync_lock(operation& op, sender_lock& state, time_point deadline) {
+    const std::string path = op.key("/migrate_sync_lock");
+    const auto end = [&] {
+        state.failed = !state.granted;
+        state.released = true;
+        state.done.notify();
+        op.here.changed.notify();
+    };
+    auto children = op.s.watches.add(path, zookeeper::watch_kind::children, state.changed);
+    auto value = op.s.watches.add(path, zookeeper::watch_kind::data, state.changed);
+    bool was_seen = false;
+    for (;;) {
+        auto peer = co_await peer_contends(op);
+        const bool is_there = peer && *peer;
+        // A value that was written since the request is the receiver's.
+        const bool wrote = value->known() && value->present() && value->stat().mzxid > op.row.state_changed;
+        if (is_there) {
+            break;
+        }
+        was_seen = was_seen || wrote;
+        if (was_seen && wrote && value->data().empty()) {
+            state.alone = true;  // it came, passed its phases and went
+            break;
+        }
+        if (state.must_release || op.now() >= deadline ||
+            (peer.has_error() && peer.error().code() == errc::not_found)) {
+            end();
+            co_return;
+        }
+        co_await state.changed.wait_until(op.clock(), deadline, "the receiver of a migration");
+    }
+    auto done = co_await op.s.locks.with_lock(
+        sync_request(op, op.now() + peer_limit, "sending " + op.name()),
+        [&](zookeeper::held_lock&) -> async::awaitable<result<void>> {
+            // The receiver queues again at once; one that does not has gone idle.
+            const time_point until = op.now() + idle_after;
+            while (!state.alone) {
+                auto peer = co_await peer_contends(op);
+                if (peer && *peer) {
+                    break;
+                }
+                if (op.now() >= until) {
+                    state.alone = true;
+                    break;
+                }
+                co_await state.changed.wait_until(op.clock(), until, "the receiver to queue again");
+            }
+            state.granted = true;
+            op.here.changed.notify();
+            while (!state.must_release) {
+                co_await state.changed.wait(async::wait_note::work("the end of the migration"));
+            }
+            co_return result<void>();
+        });
+    ignore(done, "`granted` says whether it was had");
+    end();
+}
+
+async::awaitable<result<void>> with_migration_locks(operation& op, time_point deadline,
+                                                    std::function<async::awaitable<void>()> body) {
+    zookeeper::lock_request outer;
+    outer.path = op.key("/node");
+    outer.deadline = deadline;
+    outer.task = "migration";
+    outer.reason = "sending " + op.name();
+    zookeeper::lock_request inner = outer;
+    inner.path = op.key("/state");
+    co_return co_await op.s.locks.with_lock(
+        std::move(outer), [&](zookeeper::held_lock& of_node) -> async::awaitable<result<void>> {
+            co_return co_await op.s.locks.with_lock(
+                inner, [&](zookeeper::held_lock& of_state) -> async::awaitable<result<void>> {
+                    op.locks = {&of_node, &of_state};
+                    struct leaving {
+                        operation& op;
+                        ~leaving() { op.locks.clear(); }
+                    };
+                    const leaving guard{op};
+                    co_await body();
+                    co_return result<void>();
+                });
+        });
+}
+
+bool somebody_waits(const operation& op, const zookeeper::watched& state_children) {
+    std::string own;
+    for (const auto* lock : op.locks) {
+        if (lock->child().starts_with(op.key("/state/"))) {
+            own = lock->child().substr(op.key("/state/").size());
+        }
+    }
+    const auto all = model::contenders(state_children.names(), model::lock_tag::lock);
+    return std::ranges::any_of(all, [&](const auto& child) { return child.name != own; });
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

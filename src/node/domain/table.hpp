@@ -1,0 +1,84 @@
+// The rows of all domains, kept in step with ZooKeeper: children of /domains, and for each the consistent view of
+// `state`, `node` and, where it matters, `lastnode`.
+//
+// `state` and `node` are watched as long as the watch budget lasts; of what exceeds it, and is not ours, the keys are
+// looked at once in each keepalive interval. Rows outlive a session: what was seen before stays known, but nothing is
+// decided on it until it was read again. Specification: vm-domains.md 5.2, 5.3; runtime-design.md 2.5 (watch budget).
+#pragma once
+
+#include "domain/row.hpp"
+#include "pvcnoded/node/session.hpp"
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace pvc::node {
+
+class domain_table {
+public:
+    explicit domain_table(node_context& node) : node_(node) {}
+    domain_table(const domain_table&) = delete;
+    domain_table& operator=(const domain_table&) = delete;
+    ~domain_table();
+
+    // Called after a row was read anew, and when its keys are gone (then is_present is false). They only take notes.
+    std::function<void(domain_row&)> on_read;
+    std::function<void()> on_loaded;  // every domain has been read in this session
+    // Whether the domain must be watched whatever the budget says.
+    std::function<bool(const domain_row&)> is_local;
+
+    // Follows ZooKeeper until cancelled: a child of the session scope.
+    async::awaitable<void> run(session& s);
+    // Suspends until every domain was read once in this session, or the deadline. False: not in time.
+    async::awaitable<bool> wait_loaded(time_point deadline);
+    [[nodiscard]] bool is_loaded() const { return is_listed_ && unread_ == 0; }
+
+    // Reads a row now. The result is the moment of sending of the read that the view rests on. Errors: not_found (the
+    // domain is gone), and those of a session that broke.
+    async::awaitable<result<boot_time>> read(domain_row& row);
+    // A row for reading again, soon.
+    void mark(domain_row& row);
+
+    [[nodiscard]] domain_row* find(const uuid& id);
+    [[nodiscard]] std::map<uuid, domain_row>& rows() { return rows_; }
+    [[nodiscard]] const std::map<uuid, domain_row>& rows() const { return rows_; }
+    // Drops a row whose domain is gone.
+    void erase(const uuid& id);
+    [[nodiscard]] std::size_t unwatched() const;
+
+private:
+    void attach(session& s);
+    void detach();
+    void on_event(const zookeeper::watch_event& event);
+    void follow_list();
+    async::awaitable<void> read_dirty();
+    async::awaitable<void> read_one(uuid id);
+    async::awaitable<void> poll_unwatched();
+    async::awaitable<bool> poll_one(uuid id);
+    bool may_arm(const domain_row& row) const;
+    void disarm(domain_row& row, std::size_t bytes, bool& armed);
+    void take_arm(domain_row& row, bool& armed, std::size_t bytes);
+    void settle(domain_row& row);
+
+    node_context& node_;
+    session* session_ = nullptr;
+    std::map<uuid, domain_row> rows_;
+    std::set<std::string, std::less<>> node_names_;
+    std::set<uuid> dirty_;
+    std::set<uuid> absent_;  // listed, but their keys are not there: removed, or about to come back
+    std::unique_ptr<zookeeper::watched> list_;
+    std::uint64_t list_changes_ = 0;
+    bool is_listed_ = false;
+    bool told_budget_ = false;
+    std::set<std::string> told_names_;
+    std::size_t unread_ = 0;
+    std::size_t armed_bytes_ = 0;
+    std::uint64_t connections_ = 0;
+    async::wakeup work_;
+    async::wakeup loaded_;
+};
+
+}  // namespace pvc::node

@@ -1,0 +1,22 @@
+#include "contract/hypervisor/environment.hpp"
+#include "contract/hypervisor/libvirt_daemon.hpp"
+#include "contract/hypervisor/libvirt_environment.hpp"
+#include "contract/hypervisor/qemu_host.hpp"
+
+namespace pvc::contract {
+
+std::vector<hypervisor_world> make_environments() {
+    std::vector<hypervisor_world> all;
+    all.push_back({"in_process", [] { return std::make_unique<test_driver_environment>(); }});
+    if (libvirt_daemon::is_installed()) {
+        all.push_back(daemon_world());
+    }
+    if (qemu_host::is_possible()) {
+        all.push_back(qemu_world());
+    }
+    // The simulated hypervisor (tests/sim/hypervisor) is added here:
+    //     all.push_back({"simulated", [] { return std::make_unique<simulated_hypervisor_environment>(); }});
+    return all;
+}
+
+}  // namespace pvc::contract

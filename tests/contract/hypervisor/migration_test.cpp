@@ -1,0 +1,158 @@
+// Live migrations between two hosts: they arrive, are called off, and break.
+#include "contract/hypervisor/bench.hpp"
+#include "pvcnoded/base/result.hpp"
+
+// Scopes keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::contract {
+namespace {
+
+class hypervisor_migrations : public hypervisor_contract {
+protected:
+    // Both hosts are connected, and the guest runs on the first.
+    void with_guest(guest_kind kind, const std::function<awaitable<void>()>& body) {
+        when_up([&, kind]() -> awaitable<void> {
+            auto& other = env_->other_host();
+            co_await async::with_task_group("other", [&, kind](async::task_group& group) -> awaitable<void> {
+                group.spawn("hypervisor", [&]() -> awaitable<void> { return other.run(); });
+                const async::latest<hypervisor::connection_state>::observer watching(other.connection(),
+                                                                                     events_.changed);
+                co_await eventually([&] { return other.connection().value().up; });
+                EXPECT_EQ(co_await create(guest_one, "one", kind), "ok");
+                co_await body();
+                ignore(co_await host().destroy(guest_one, in(10s)), "it is on one of the two at most");
+                ignore(co_await other.destroy(guest_one, in(10s)), "it is on one of the two at most");
+                group.cancel();
+            });
+        });
+    }
+
+    awaitable<std::string> migrate() { return migrate_to(env_->other_name()); }
+    awaitable<std::string> migrate_to(std::string name) {
+        const auto outcome = co_await host().migrate(guest_one, {name, "tcp://" + name, in(5s)});
+        EXPECT_TRUE(outcome || !outcome.error().text.empty()) << "an error without words";
+        co_return code_of(outcome);
+    }
+    awaitable<std::string> state_there() {
+        const auto now = co_await env_->other_host().status(guest_one, in(5s));
+        co_return now ? std::string(model::to_text(model::class_of(*now))) : code_of(now);
+    }
+    // A guest that dirties its memory faster than it may stand still never arrives.
+    awaitable<void> make_endless() {
+        EXPECT_EQ(code_of(co_await host().set_maximum_downtime(guest_one, 1, in(5s))), "ok");
+    }
+    awaitable<bool> is_under_way() {
+        const time_point until = in(10s);
+        while (clock().now() < until) {
+            const auto now = co_await host().progress(guest_one, in(5s));
+            if (now && now->running && now->processed_bytes > 0) {
+                co_return true;
+            }
+            co_await async::sleep_for(clock(), 5ms, "the progress of the migration");
+        }
+        ADD_FAILURE() << "the migration does not begin";
+        co_return false;
+    }
+    awaitable<void> expect_it_stayed() {
+        EXPECT_EQ(co_await state_of(guest_one), model::to_text(model::guest_class::alive));
+    }
+
+    static std::string alive() { return std::string(model::to_text(model::guest_class::alive)); }
+};
+
+TEST_P(hypervisor_migrations, a_guest_arrives) {
+    PVC_NEEDS(migrates);
+    with_guest(guest_kind::idle, [&]() -> awaitable<void> {
+        EXPECT_EQ(co_await migrate(), "ok");
+        EXPECT_EQ(co_await state_there(), alive());
+        co_await eventually([&] { return events_.has(guest_one, run_state::shut_off); });
+        EXPECT_EQ(co_await state_of(guest_one), text(call_error::no_domain));
+    });
+}
+
+TEST_P(hypervisor_migrations, what_is_not_there_cannot_go) {
+    PVC_NEEDS(migrates);
+    with_guest(guest_kind::idle, [&]() -> awaitable<void> {
+        const std::string name = env_->other_name();
+        const auto outcome = co_await host().migrate(guest_unknown, {name, "tcp://" + name, in(5s)});
+        EXPECT_EQ(code_of(outcome), text(call_error::no_domain));
+    });
+}
+
+TEST_P(hypervisor_migrations, a_target_without_a_hypervisor) {
+    PVC_NEEDS(migrates);
+    with_guest(guest_kind::idle, [&]() -> awaitable<void> {
+        EXPECT_EQ(co_await migrate_to(env_->deaf_name()), text(call_error::unavailable));
+        co_await expect_it_stayed();
+    });
+}
+
+TEST_P(hypervisor_migrations, a_target_that_does_not_answer_is_given_up_in_time) {
+    PVC_NEEDS(migrates);
+    with_guest(guest_kind::idle, [&]() -> awaitable<void> {
+        env_->freeze_other_server();
+        const time_point begun = clock().now();
+        const std::string name = env_->other_name();
+        const auto outcome = co_await host().migrate(guest_one, {name, "tcp://" + name, in(1s)});
+        EXPECT_EQ(code_of(outcome), text(call_error::unavailable));
+        EXPECT_LT(clock().now() - begun, 5s);
+        co_await expect_it_stayed();
+        co_await env_->stop_other_server();
+    });
+}
+
+TEST_P(hypervisor_migrations, an_abort_ends_it) {
+    PVC_NEEDS(migrates);
+    with_guest(guest_kind::busy, [&]() -> awaitable<void> {
+        co_await make_endless();
+        co_await async::with_task_group("moving", [&](async::task_group& group) -> awaitable<void> {
+            group.spawn("migration",
+                        [&]() -> awaitable<void> { EXPECT_EQ(co_await migrate(), text(call_error::aborted)); });
+            if (co_await is_under_way()) {
+                EXPECT_EQ(code_of(co_await host().abort_migration(guest_one, in(5s))), "ok");
+            }
+        });
+        co_await expect_it_stayed();
+        EXPECT_EQ(co_await state_there(), text(call_error::no_domain));
+    });
+}
+
+TEST_P(hypervisor_migrations, a_cancelled_one_is_aborted_before_its_caller_goes_on) {
+    PVC_NEEDS(migrates);
+    with_guest(guest_kind::busy, [&]() -> awaitable<void> {
+        co_await make_endless();
+        co_await async::with_task_group("moving", [&](async::task_group& group) -> awaitable<void> {
+            group.spawn("migration",
+                        [&]() -> awaitable<void> { ADD_FAILURE() << "it ended by itself: " << co_await migrate(); });
+            co_await is_under_way();
+            group.cancel();
+        });
+        const auto now = co_await host().progress(guest_one, in(5s));
+        EXPECT_TRUE(now && !now->running);
+        co_await expect_it_stayed();
+        EXPECT_EQ(co_await state_there(), text(call_error::no_domain));
+    });
+}
+
+TEST_P(hypervisor_migrations, one_whose_target_goes_away_ends) {
+    PVC_NEEDS(migrates);
+    with_guest(guest_kind::busy, [&]() -> awaitable<void> {
+        co_await make_endless();
+        co_await async::with_task_group("moving", [&](async::task_group& group) -> awaitable<void> {
+            group.spawn("migration",
+                        [&]() -> awaitable<void> { EXPECT_EQ(co_await migrate(), text(call_error::unavailable)); });
+            if (co_await is_under_way()) {
+                co_await env_->stop_other_server();
+            }
+        });
+        co_await expect_it_stayed();
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(, hypervisor_migrations, ::testing::ValuesIn(make_environments()), world_name);
+
+}  // namespace
+}  // namespace pvc::contract
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

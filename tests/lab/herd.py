@@ -1,0 +1,230 @@
+"""A laboratory with hypervisors: nodes, guests, the events of their libvirt, and judgements the scenarios of guests share."""
+import collections
+import threading
+import time
+
+import libvirt
+import libvirt_qemu
+
+from . import guests
+from . import hypervisor as hypervisors
+from .lab import check, equal
+
+SHUTDOWN_TIMEOUT = 5
+Event = collections.namedtuple('Event', 'time uuid event detail')
+STARTED, STOPPED = libvirt.VIR_DOMAIN_EVENT_STARTED, libvirt.VIR_DOMAIN_EVENT_STOPPED
+
+
+class Events:
+    """Every lifecycle event of one libvirtd from now on; it must be there to be asked."""
+
+    def __init__(self, uri):
+        self.seen = []
+        self._connection = hypervisors.connect(uri)
+        self._connection.domainEventRegisterAny(None, libvirt.VIR_DOMAIN_EVENT_ID_LIFECYCLE, self._take, None)
+
+    def _take(self, _connection, domain, event, detail, _context):
+        self.seen.append(Event(time.time(), domain.UUIDString(), event, detail))
+
+    def of(self, uuid, event=None):
+        return [one for one in list(self.seen) if one.uuid == uuid and event in (None, one.event)]
+
+
+class Herd:
+    """Nodes with a hypervisor each, one ZooKeeper, and a client."""
+
+    def __init__(self, lab, count=1, driver='qemu', settings=None, version=10):
+        self.lab = lab
+        self.driver = driver
+        self.version = version
+        lab.zookeeper(version=version)
+        values = {'system.intervals.vm_shutdown_timeout': SHUTDOWN_TIMEOUT}
+        values.update(settings or {})
+        self.nodes = [lab.node(name, coordinators=lab.names(3), settings=values, hypervisor=True) for name in lab.names(count)]
+        self.client = guests.Client(lab.client)
+        self.kinds = {}
+        for node in self.nodes:
+            node.power_on()
+
+    # --- daemons ---
+
+    @property
+    def environment(self):
+        if self.driver == 'qemu':
+            return {}
+        return {'PVCD_LIBVIRT_URI': 'test+unix:///default?socket=/run/libvirt/libvirt-sock',
+                'PVCD_LIBVIRT_REMOTE_URI': 'test+tcp://{}/default'}
+
+    def start(self, node=None):
+        """The daemon of one node, or of all; up when they are `run`."""
+        chosen = [node] if node is not None else self.nodes
+        for one in chosen:
+            one.up(environment=self.environment)
+        for one in chosen:
+            self.lab.await_state(one, 'run')
+
+    def uri(self, node):
+        return node.hypervisor.uri if self.driver == 'qemu' else node.hypervisor.test_uri
+
+    def events(self, node):
+        return Events(self.uri(node))
+
+    # --- guests ---
+
+    def xml(self, uuid, name, kind='', comment=''):
+        if self.driver == 'qemu':
+            return guests.xml(self.lab.folder, uuid, name, kind, comment=comment)
+        return guests.test_xml(uuid, name, comment)
+
+    def define(self, number, name, kind='', node=None, state='stop', **values):
+        uuid = guests.uuid_of(number)
+        self.kinds[uuid] = kind
+        guests.define(self.lab.client, uuid, name, self.xml(uuid, name, kind), (node or self.nodes[0]).short, state, self.version,
+                      **values)
+        return uuid
+
+    def look(self, node, uuid):
+        return node.hypervisor.look(uuid, self.uri(node))
+
+    def await_class(self, node, uuid, wanted, timeout=15.0):
+        self.lab.wait(lambda: self.look(node, uuid) in wanted, timeout,
+                      lambda: f'{uuid} in class {wanted} on {node.label}, it is in {self.look(node, uuid)}')
+
+    def await_booted(self, node, uuid, timeout=15.0):
+        """Until the processor executes the boot sector: only then does a guest know its power button."""
+        def there():
+            try:
+                text = libvirt_qemu.qemuMonitorCommand(node.hypervisor.domain(uuid), 'info registers',
+                                                       libvirt_qemu.VIR_DOMAIN_QEMU_MONITOR_COMMAND_HMP)
+                at = int(text.split('EIP=')[1].split()[0], 16)
+                return 0x7C00 <= at < 0x7E00
+            except (libvirt.libvirtError, AttributeError, IndexError):
+                return False
+        self.lab.wait(there, timeout, f'{uuid} boots on {node.label}')
+
+    def run(self, uuid, node=None, timeout=15.0):
+        """set(start), and until the guest runs."""
+        node = node or self.nodes[0]
+        self.client.start(uuid)
+        self.await_running(node, uuid, timeout)
+
+    def await_running(self, node, uuid, timeout=15.0):
+        self.await_class(node, uuid, 'A', timeout)
+        self.lab.wait(lambda: uuid in self.listed(node), timeout, f'{node.label} lists {uuid}')
+        if self.kinds.get(uuid) not in (None, '', 'off', 'reset'):
+            self.await_booted(node, uuid, timeout)
+
+    def listed(self, node):
+        return self.lab.key(node, 'runningdomains', '').split()
+
+    def key(self, uuid, key):
+        return self.lab.get(f'/domains/{uuid}/{key}')
+
+    def version_of(self, uuid, key):
+        return self.lab.stat(f'/domains/{uuid}/{key}').version
+
+    def await_key(self, uuid, key, value, timeout=15.0):
+        self.lab.await_value(f'/domains/{uuid}/{key}', value, timeout)
+
+    # --- judging ---
+
+    def mark(self):
+        """A transaction id: everything later has a larger one."""
+        self.lab.get('/schema/version')
+        return self.lab.client.last_zxid
+
+    def changes(self, path, since=0):
+        return [change for change in self.lab.history(path) if change.zxid > since and change.operation != 'delete']
+
+    def values(self, uuid, key, since=0):
+        """Values a key took, in order, repetitions left out."""
+        found = []
+        for change in self.changes(f'/domains/{uuid}/{key}', since):
+            text = (change.value or b'').decode(errors='replace')
+            if not found or found[-1] != text:
+                found.append(text)
+        return found
+
+    def own_writes(self, uuid, since=0):
+        """Keys of the guest that somebody other than the client wrote, in order; contenders of locks left out."""
+        mine = self.lab.client.client_id[0] & (2 ** 64 - 1)
+        root = f'/domains/{uuid}'
+        found = []
+        for change in self.lab.history():
+            inside = change.path == root or (change.path.startswith(root + '/') and change.path.count('/') == 3)
+            if inside and change.zxid > since and change.session & (2 ** 64 - 1) != mine:
+                found.append((change.path[len(root) + 1:], (change.value or b'').decode(errors='replace')))
+        return found
+
+    def order(self, since, *steps):
+        """Each step is a path and a value: these were written after `since`, in this order."""
+        last = since
+        for path, value in steps:
+            found = [change.zxid for change in self.changes(path, since) if (change.value or b'').decode() == value]
+            check(found, f'{path} never became {value!r}')
+            check(any(zxid >= last for zxid in found), f'{path} became {value!r} too early; expected order {steps}')
+            last = min(zxid for zxid in found if zxid >= last)
+
+    def no_locks_left(self, uuid, timeout=12.0):
+        def left():
+            return [f'{key}/{child}' for key in ('state', 'node', 'migrate_sync_lock')
+                    for child in self.lab.client.get_children(f'/domains/{uuid}/{key}')]
+        self.lab.wait(lambda: not left(), timeout, lambda: f'locks are free, these are there: {left()}')
+
+    def settled(self, uuid, node, last=''):
+        """Runs there, is known to run there, and nowhere else."""
+        equal((self.key(uuid, 'state'), self.key(uuid, 'node'), self.key(uuid, 'lastnode')), ('start', node.short, last),
+              'state, node, lastnode')
+        for one in self.nodes:
+            if one.powered:
+                equal(self.look(one, uuid), 'A' if one is node else 'N', f'class on {one.label}')
+                equal(uuid in self.listed(one), one is node, f'{one.label} lists the guest')
+        equal(self.key(uuid, 'failedreason'), '', 'failedreason')
+
+
+class Sampler:
+    """Looks at one guest on several nodes every 20 ms. A pass reads the first node again at its end, so that a change
+    between two reads does not look like two guests."""
+
+    def __init__(self, nodes, uuid):
+        self.passes = []
+        self.uuid = uuid
+        self._connections = [hypervisors.connect(node.hypervisor.uri) for node in nodes]
+        self._stop = False
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _look(self, connection):
+        try:
+            return hypervisors.class_of(*connection.lookupByUUIDString(self.uuid).state()[:2])
+        except libvirt.libvirtError as error:
+            return hypervisors.NONE if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN else hypervisors.UNKNOWN
+
+    def _run(self):
+        while not self._stop:
+            begun = time.monotonic()
+            seen = [self._look(connection) for connection in self._connections + self._connections[:1]]
+            self.passes.append((begun, seen))
+            time.sleep(max(0.0, 0.02 - (time.monotonic() - begun)))
+
+    def end(self):
+        self._stop = True
+        self._thread.join(10)
+        return self.passes
+
+    def judge(self, longest_gap):
+        """Never two that execute, and without one only for a moment."""
+        passes = self.end()
+        check(len(passes) > 20, f'only {len(passes)} samples')
+        without = None
+        worst = 0.0
+        for at, (*seen, again) in passes:
+            both = seen[0] == again and seen.count(hypervisors.ALIVE) > 1
+            check(not both, f'two of it executed: {seen}')
+            if hypervisors.ALIVE in seen or again == hypervisors.ALIVE:
+                without = None
+                continue
+            without = at if without is None else without
+            worst = max(worst, at - without)
+        check(worst <= longest_gap, f'nobody executed for {worst:.2f} s')
+        return len(passes), worst

@@ -1,0 +1,82 @@
+// RBD images and their locks: one store for the cluster, one port for each life of a daemon.
+#pragma once
+
+#include "pvcnoded/async/timers.hpp"
+#include "pvcnoded/storage/rbd_locks.hpp"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pvc::sim {
+
+class sim_rbd_store {
+public:
+    struct call {
+        time_point at;  // by the caller's clock
+        std::string by;
+        std::string text;  // "list vms/web_sda", "break vms/web_sda auto 1 client.4185"
+    };
+
+    // An image without locks.
+    void add_image(const std::string& image) { images_[image]; }
+    void remove_image(const std::string& image) { images_.erase(image); }
+    // Makes the image too. Short form: a lock by the client at this address ("10.254.0.2:0/7").
+    void lock(const std::string& image, storage::rbd_lock which) { images_[image].push_back(std::move(which)); }
+    void lock(const std::string& image, const std::string& address);
+    void unlock(const std::string& image) { images_[image].clear(); }
+    [[nodiscard]] std::vector<storage::rbd_lock> locks(const std::string& image) const;
+    // Addresses of clients whose lock was broken, in order.
+    [[nodiscard]] const std::vector<std::string>& blocklist() const { return blocklist_; }
+
+    // The next calls ("list", "break") fail with these, in order, or all of them until cleared.
+    void fail_next(const std::string& call, failure error, int times = 1);
+    void fail_always(const std::string& call, failure error) { always_.insert_or_assign(call, std::move(error)); }
+    void clear_faults() {
+        next_.clear();
+        always_.clear();
+    }
+    bool hangs = false;  // nothing is answered: every call ends at its deadline
+    duration list_time = std::chrono::milliseconds(5);
+    duration break_time = std::chrono::milliseconds(750);
+
+    [[nodiscard]] std::vector<std::string> calls() const;
+    [[nodiscard]] const std::vector<call>& all_calls() const { return calls_; }
+    void clear_calls() { calls_.clear(); }
+
+private:
+    friend class sim_rbd_locks;
+    [[nodiscard]] std::optional<failure> fault(const std::string& call);
+
+    std::map<std::string, std::vector<storage::rbd_lock>> images_;
+    std::vector<std::string> blocklist_;
+    std::map<std::string, std::deque<failure>> next_;
+    std::map<std::string, failure> always_;
+    std::vector<call> calls_;
+    std::uint64_t clients_ = 4100;
+};
+
+class sim_rbd_locks final : public storage::rbd_locks {
+public:
+    sim_rbd_locks(sim_rbd_store& store, std::string machine, async::timers& clock)
+        : store_(store), machine_(std::move(machine)), clock_(clock) {}
+
+    bool cut = false;             // a killed daemon: nothing that it still does reaches the store
+    bool is_unavailable = false;  // Ceph cannot be asked from this machine
+
+    async::awaitable<result<std::vector<storage::rbd_lock>>> list(std::string image, time_point deadline) override;
+    async::awaitable<result<void>> break_lock(std::string image, storage::rbd_lock which, boot_time not_after,
+                                              time_point deadline) override;
+
+private:
+    async::awaitable<result<void>> reach(std::string call, std::string image, duration time, time_point deadline);
+
+    sim_rbd_store& store_;
+    std::string machine_;
+    async::timers& clock_;
+};
+
+}  // namespace pvc::sim

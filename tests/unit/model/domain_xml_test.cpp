@@ -1,0 +1,143 @@
+// vm-domains.md 7, 11.1, 12; cases D21, D96, D97.
+#include "pvcnoded/model/domain_xml.hpp"
+
+#include "sample_domain.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pvc::model {
+namespace {
+
+using names = std::vector<std::string>;
+
+domain_xml parsed(std::string_view text) {
+    auto view = parse_domain_xml(text);
+    EXPECT_TRUE(view) << view.error().text();
+    return view ? *std::move(view) : domain_xml{};
+}
+
+std::int64_t memory_of(std::string_view element) {
+    return parsed("<domain>" + std::string(element) + "</domain>").memory_mib;
+}
+
+std::string vnc_of(std::string_view devices) {
+    return vnc_text(parsed(domain_with(devices)));
+}
+
+TEST(domain_xml, a_stored_machine) {
+    const auto view = parsed(stored_domain);
+    EXPECT_EQ(view.name, "web");
+    EXPECT_EQ(view.uuid, "8b5c6f2e-0d1a-4c3b-9e7f-00a1b2c3d4e5");
+    EXPECT_EQ(view.memory_mib, 2048);
+    EXPECT_EQ(view.vcpus, 2U);
+    ASSERT_EQ(view.disks.size(), 4U);
+    EXPECT_EQ(view.disks[0].source, "vms/web_sda");
+    EXPECT_EQ(view.disks[0].target, "sda");
+    EXPECT_TRUE(view.disks[0].is_rbd);
+    EXPECT_EQ(view.disks[1].source, "vms/web_sdb");
+    EXPECT_TRUE(view.disks[1].is_rbd);
+    EXPECT_EQ(view.disks[2].source, "");
+    EXPECT_EQ(view.disks[2].target, "hdc");
+    EXPECT_FALSE(view.disks[2].is_rbd);
+    EXPECT_EQ(view.disks[3].source, "/srv/boot/hang.img");
+    EXPECT_FALSE(view.disks[3].is_rbd);
+    ASSERT_EQ(view.interfaces.size(), 3U);
+    EXPECT_EQ(view.interfaces[0].type, "bridge");
+    EXPECT_EQ(view.interfaces[0].bridge, "vmbr100");
+    EXPECT_EQ(view.interfaces[0].target, "");
+    EXPECT_EQ(view.interfaces[1].type, "direct");
+    EXPECT_EQ(view.interfaces[2].type, "hostdev");
+    ASSERT_TRUE(view.graphics);
+    EXPECT_EQ(view.graphics->port, "-1");
+}
+
+TEST(domain_xml, only_network_disks_of_protocol_rbd_are_rbd) {
+    const auto view =
+        parsed(domain_with("<disk type='network'><source protocol='iscsi' name='iqn/1'/></disk>"
+                           "<disk type='file'><source protocol='rbd' name='vms/x'/></disk>"
+                           "<disk type='network'><source protocol='rbd'/></disk>"
+                           "<disk type='network'><mirror><source protocol='rbd' name='vms/m'/></mirror>"
+                           "<backingStore><source protocol='rbd' name='vms/b'/></backingStore></disk>"));
+    ASSERT_EQ(view.disks.size(), 4U);
+    for (const auto& disk : view.disks) {
+        EXPECT_FALSE(disk.is_rbd) << disk.source;
+    }
+    EXPECT_EQ(view.disks[0].source, "iqn/1");
+    EXPECT_EQ(view.disks[3].source, "");
+}
+
+TEST(domain_xml, what_an_xml_writer_may_do) {
+    const auto view = parsed(
+        "\xef\xbb\xbf<?xml version='1.0' encoding=\"utf-8\"?>\r\n<!-- <domain> -->\n"
+        "<domain\txmlns:qemu = 'http://libvirt.org/schemas/domain/qemu/1.0' type=\"kvm\">"
+        "<name><![CDATA[w<e>b]]></name>"
+        "<uuid>\n  8b5c6f2e-<!-- cut -->0d1a-4c3b-9e7f-00a1b2c3d4e5\n</uuid>"
+        "<memory unit=\"GiB\"\n>\n1<!-- x -->6\n</memory><vcpu><![CDATA[4]]></vcpu>"
+        "<devices><disk type='network'><source name=\"vms/a&amp;b'c&#x41;\" protocol='rbd'></source>"
+        "<target bus='virtio' dev='vda' ></target ></disk></devices>"
+        "<devices><interface type=\"bridge\"/></devices>"
+        "<qemu:commandline><qemu:arg value='a > b'/></qemu:commandline></domain>\n<!-- end --> \n");
+    EXPECT_EQ(view.name, "w<e>b");
+    EXPECT_EQ(view.uuid, "8b5c6f2e-0d1a-4c3b-9e7f-00a1b2c3d4e5");
+    EXPECT_EQ(view.memory_mib, 16 * 1024);
+    EXPECT_EQ(view.vcpus, 4U);
+    ASSERT_EQ(view.disks.size(), 1U);
+    EXPECT_EQ(view.disks[0].source, "vms/a&b'cA");
+    EXPECT_TRUE(view.disks[0].is_rbd);
+    EXPECT_EQ(view.interfaces.size(), 1U);
+}
+
+TEST(domain_xml, memory_units) {
+    EXPECT_EQ(memory_of("<memory unit='KiB'>2097152</memory>"), 2048);
+    EXPECT_EQ(memory_of("<memory unit='KiB'>1023</memory>"), 0);
+    EXPECT_EQ(memory_of("<memory unit='MiB'>512</memory>"), 512);
+    EXPECT_EQ(memory_of("<memory unit='GiB'>4</memory>"), 4096);
+    EXPECT_EQ(memory_of("<memory>512</memory>"), 512);
+    EXPECT_EQ(memory_of("<memory unit='TiB'>1</memory>"), 1);
+    EXPECT_EQ(memory_of("<memory unit='kib'>512</memory>"), 512);
+    EXPECT_EQ(memory_of("<memory unit='GiB'>9223372036854775807</memory>"), 0);
+    for (const char* bad : {"", "<memory/>", "<memory>x</memory>", "<memory>-5</memory>", "<memory>1.5</memory>",
+                            "<memory>99999999999999999999</memory>", "<memory><value>5</value></memory>"}) {
+        EXPECT_EQ(memory_of(bad), 0) << bad;
+    }
+}
+
+TEST(domain_xml, a_count_of_processors_that_makes_no_sense_is_none) {
+    for (const char* bad : {"-1", "4294967296", "two", "", "1 2"}) {
+        EXPECT_EQ(parsed("<domain><vcpu>" + std::string(bad) + "</vcpu></domain>").vcpus, 0U) << bad;
+    }
+}
+
+TEST(domain_xml, D97_vnc_of_the_first_graphics_element) {
+    EXPECT_EQ(vnc_text(parsed(live_domain)), "0.0.0.0:5901");
+    EXPECT_EQ(vnc_text(parsed("<domain/>")), "");
+    EXPECT_EQ(vnc_of(""), "");
+    EXPECT_EQ(vnc_of("<graphics type='vnc' port='5900'/>"), ":5900");
+    EXPECT_EQ(vnc_of("<graphics type='vnc' listen='10.0.0.1'/>"), "10.0.0.1:");
+    EXPECT_EQ(vnc_of("<graphics/>"), ":");
+    EXPECT_EQ(vnc_of("<graphics port='5900'><listen type='network' address='1.1.1.1'/><listen type='address' "
+                     "address='2.2.2.2'/><listen type='address' address='3.3.3.3'/></graphics>"),
+              "2.2.2.2:5900");
+    EXPECT_EQ(vnc_of("<graphics port='1' listen='4.4.4.4'><listen type='address' address='2.2.2.2'/></graphics>"),
+              "4.4.4.4:1");
+}
+
+TEST(domain_xml, D96_an_address_with_colons_is_not_published) {
+    const auto view = parsed(domain_with("<graphics type='vnc' listen='::1' port='5900'/>"));
+    EXPECT_TRUE(has_unusable_vnc_address(view));
+    EXPECT_EQ(vnc_text(view), "");
+    EXPECT_FALSE(has_unusable_vnc_address(parsed(live_domain)));
+    EXPECT_FALSE(has_unusable_vnc_address(parsed("<domain/>")));
+}
+
+TEST(domain_xml, D21_volumes_of_the_list_and_of_the_text) {
+    const auto view = parsed(stored_domain);
+    EXPECT_EQ(rbd_volumes("vms/old_sda, vms/web_sdb ,,vms/old_sda", view),
+              (names{"vms/old_sda", "vms/web_sdb", "vms/web_sda"}));
+    EXPECT_EQ(rbd_volumes("", view), (names{"vms/web_sda", "vms/web_sdb"}));
+    EXPECT_EQ(rbd_volumes(" , ", parsed("<domain/>")), names{});
+    EXPECT_EQ(rbd_volumes("vms/one", domain_xml{}), names{"vms/one"});
+}
+
+}  // namespace
+}  // namespace pvc::model
