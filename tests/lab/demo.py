@@ -1,17 +1,21 @@
-"""The demonstration behind tests/demo: three nodes, one table, a power switch for each."""
+"""The demonstration behind tests/demo: three nodes, a guest that moves between two of them, a power switch for each."""
 import os
 import select
 import sys
 import termios
+import threading
 import time
 import tty
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
-from lab import lab as labs, node as nodes, space  # noqa: E402
+from lab import guests, hypervisor, lab as labs, node as nodes, space  # noqa: E402
 
 INTERVAL = 2
+HYPERVISORS = 2
+GUEST, GUEST_NAME = guests.uuid_of(1), 'web'
+REST = 8
 NOTE_CUT = 'no fencing yet: the record stays'
 
 
@@ -25,10 +29,38 @@ class Cluster:
     def start(self):
         self.lab.zookeeper()
         names = self.lab.names(3)
-        for name in names:
-            self.nodes.append(self.lab.node(name, coordinators=names, interval=INTERVAL))
+        for number, name in enumerate(names):
+            self.nodes.append(self.lab.node(name, coordinators=names, interval=INTERVAL, hypervisor=number < HYPERVISORS))
         for node in self.nodes:
             node.up()
+
+    @property
+    def hypervisors(self):
+        return [node for node in self.nodes if node.hypervisor is not None]
+
+    def define(self):
+        text = guests.xml(self.lab.folder, GUEST, GUEST_NAME, 'acpi')
+        guests.define(self.lab.client, GUEST, GUEST_NAME, text, self.hypervisors[0].short)
+
+    def guest(self, key):
+        return self.lab.get(f'/domains/{GUEST}/{key}', '-')
+
+    def places(self):
+        """Name -> class of the guest, for the nodes whose libvirt has it."""
+        seen = {node.short: node.hypervisor.look(GUEST) for node in self.hypervisors if node.powered}
+        return {name: found for name, found in seen.items() if found != hypervisor.NONE}
+
+    def runs_on(self, node):
+        """It executes there and nowhere else, and the cluster knows."""
+        return (self.places() == {node.short: hypervisor.ALIVE} and self.guest('state') == 'start' and
+                all((GUEST in self.lab.key(one, 'runningdomains', '')) == (one is node) for one in self.hypervisors))
+
+    def guest_line(self):
+        words = {hypervisor.ALIVE: 'runs', hypervisor.INCOMING: 'arrives', hypervisor.PAUSED: 'paused',
+                 hypervisor.DYING: 'ends', hypervisor.UNKNOWN: 'libvirt is silent'}
+        places = ', '.join(f'{name} ({words[found]})' for name, found in self.places().items())
+        return line_of([GUEST_NAME, self.guest('state'), self.guest('node'), self.guest('lastnode') or '-', places or 'nowhere'],
+                       GUEST_WIDTHS)
 
     def toggle(self, index):
         node = self.nodes[index]
@@ -56,7 +88,9 @@ class Cluster:
             note = f'the daemon ended with {node.daemon.carrier.poll()}'
         return {'node': node.short, 'power': 'on' if node.powered else 'CUT', 'state': record['daemonstate'],
                 'role': record['routerstate'], 'age': age, 'pss': memory.get('Pss'),
-                'private': memory.get('Private_Dirty'), 'load': record['cpuload'], 'note': note}
+                'private': memory.get('Private_Dirty'), 'load': record['cpuload'],
+                'guests': '-' if node.hypervisor is None else str(len((self.lab.key(node, 'runningdomains') or '').split())),
+                'note': note}
 
     def rows(self):
         return [self.row(node) for node in self.nodes]
@@ -81,15 +115,47 @@ class Cluster:
 def text_of(row):
     age = '-' if row['age'] is None else f'{row["age"]:.1f} s'
     memory = '-' if row['pss'] is None else f'{row["pss"] / 1024:.1f}/{row["private"] / 1024:.2f} MiB'
-    return [row['node'], row['power'], row['state'], row['role'], age, memory, row['load'], row['note']]
+    return [row['node'], row['power'], row['state'], row['role'], age, memory, row['load'], row['guests'], row['note']]
 
 
-HEAD = ['node', 'power', 'state', 'role', 'keepalive age', 'memory PSS/private', 'load', '']
-WIDTHS = [8, 7, 9, 11, 15, 20, 7, 0]
+HEAD = ['node', 'power', 'state', 'role', 'keepalive age', 'memory PSS/private', 'load', 'guests', '']
+WIDTHS = [8, 7, 9, 11, 15, 20, 7, 8, 0]
+GUEST_HEAD = ['guest', 'state', 'node', 'home', 'really']
+GUEST_WIDTHS = [8, 10, 10, 10, 0]
 
 
-def line_of(cells):
-    return ''.join(cell.ljust(width) for cell, width in zip(cells, WIDTHS)).rstrip()
+def line_of(cells, widths=WIDTHS):
+    return ''.join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip()
+
+
+class Traveller(threading.Thread):
+    """A client that starts the guest and sends it to and fro for as long as the demonstration lasts."""
+
+    def __init__(self, cluster):
+        super().__init__(daemon=True)
+        self.cluster = cluster
+        self.hurry = threading.Event()
+        self.message = ''
+
+    def run(self):
+        cluster = self.cluster
+        client = guests.Client(cluster.lab.new_client())
+        cluster.define()
+        client.start(GUEST)
+        while True:
+            self.hurry.wait(REST)
+            self.hurry.clear()
+            first, second = cluster.hypervisors
+            states = [cluster.lab.key(node, 'daemonstate') for node in (first, second)]
+            if not first.powered or not second.powered or states != ['run', 'run'] or client.get(GUEST, 'state') != 'start':
+                continue
+            try:
+                if client.get(GUEST, 'lastnode'):
+                    client.unmigrate(GUEST)
+                else:
+                    client.migrate(GUEST, second.short if client.get(GUEST, 'node') == first.short else first.short)
+            except Exception as error:
+                self.message = f'the client: {error!r}'
 
 
 def live(cluster):
@@ -99,21 +165,27 @@ def live(cluster):
     tty.setcbreak(terminal)
     sys.stdout.write('\033[?25l\033[2J')
     message = ''
+    traveller = Traveller(cluster)
+    traveller.start()
     try:
         while True:
             columns = os.get_terminal_size().columns
-            lines = ['pvcnoded: three nodes and one ZooKeeper on this machine', '', line_of(HEAD)[:columns]]
+            lines = ['pvcnoded: three nodes, one ZooKeeper and a guest on this machine', '', line_of(HEAD)[:columns]]
             for row in cluster.rows():
                 line = line_of(text_of(row))[:columns]
                 colour = '31' if row['power'] == 'CUT' else '32' if row['state'] == 'run' else '33'
                 lines.append(f'\033[{colour}m{line}\033[0m')
-            lines += ['', '1, 2, 3: cut a node\'s power, bring it back    q: leave', message]
+            lines += ['', line_of(GUEST_HEAD, GUEST_WIDTHS)[:columns], cluster.guest_line()[:columns]]
+            lines += ['', '1, 2, 3: cut a node\'s power, bring it back    m: move the guest now    q: leave',
+                      message or traveller.message]
             sys.stdout.write('\033[H' + ''.join(line + '\033[K\n' for line in lines) + '\033[J')
             sys.stdout.flush()
             if select.select([terminal], [], [], 0.5)[0]:
                 for key in os.read(terminal, 64).decode(errors='replace'):
                     if key == 'q':
                         return
+                    if key == 'm':
+                        traveller.hurry.set()
                     if key in '123':
                         message = cluster.toggle(int(key) - 1)
     finally:
@@ -125,8 +197,13 @@ def live(cluster):
 def plain(cluster):
     """A line for every change and one each ten seconds, until interrupted."""
     last = {}
+    Traveller(cluster).start()
     print('time      ' + line_of(HEAD), flush=True)
     while True:
+        guest = cluster.guest_line()
+        if last.get(GUEST) != guest:
+            last[GUEST] = guest
+            print(time.strftime('%H:%M:%S  ') + guest, flush=True)
         for row in cluster.rows():
             key = (row['power'], row['state'], row['role'])
             known = last.get(row['node'])
@@ -154,6 +231,21 @@ class Verdicts:
         return self(True, f'{text} ({time.monotonic() - begun:.1f} s)')
 
 
+def travel(cluster, verdict, show):
+    """The guest is defined, started, sent away and brought home."""
+    first, second = cluster.hypervisors
+    client = guests.Client(cluster.lab.client)
+    cluster.define()
+    client.start(GUEST)
+    if not verdict.wait(lambda: cluster.runs_on(first), 20, f'a guest is defined, started and runs on {first.short}'):
+        return
+    client.migrate(GUEST, second.short)
+    verdict.wait(lambda: cluster.runs_on(second), 20, f'it is migrated alive to {second.short}')
+    show()
+    client.unmigrate(GUEST)
+    verdict.wait(lambda: cluster.runs_on(first), 20, f'and back to {first.short}')
+
+
 def once(cluster):
     verdict = Verdicts()
 
@@ -161,6 +253,8 @@ def once(cluster):
         print(line_of(HEAD))
         for row in cluster.rows():
             print(line_of(text_of(row)), flush=True)
+        if cluster.guest('state') != '-':
+            print(line_of(GUEST_HEAD, GUEST_WIDTHS) + '\n' + cluster.guest_line(), flush=True)
 
     def states():
         return [cluster.lab.key(node, 'daemonstate') for node in cluster.nodes]
@@ -174,7 +268,8 @@ def once(cluster):
     verdict.wait(lambda: states() == ['run'] * 3, 30, 'three nodes are seen `run`')
     verdict.wait(lambda: len(primaries()) == 1, 20, 'one of them is `primary`')
     show()
-    victim = next((node for node in cluster.nodes if node not in primaries()), cluster.nodes[-1])
+    travel(cluster, verdict, show)
+    victim = next(node for node in reversed(cluster.nodes) if node not in primaries() and node is not cluster.hypervisors[0])
     others = [node for node in cluster.nodes if node is not victim]
     cluster.toggle(cluster.nodes.index(victim))
     print(f'{victim.short}: power cut', flush=True)
@@ -189,7 +284,11 @@ def once(cluster):
                  cluster.lab.stat(f'/nodes/{victim.short}/keepalive').mzxid > beat.mzxid and
                  cluster.row(victim)['age'] < 2 * INTERVAL, 40, f'{victim.short} is back and `run`')
     verdict(len(primaries()) == 1, 'still exactly one `primary`')
+    verdict.wait(lambda: cluster.runs_on(cluster.hypervisors[0]), 5, 'the guest runs where it was')
     show()
+    client = guests.Client(cluster.lab.client)
+    client.shutdown(GUEST)
+    verdict.wait(lambda: cluster.guest('state') == 'stop' and not cluster.places(), 15, 'the guest obeys its power button')
     verdict(cluster.stop(lambda text: print(text, flush=True)), 'all of them leave orderly: exit status 0, state `stop`')
     if verdict.failed:
         for name, text in cluster.lab.evidence():

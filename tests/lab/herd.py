@@ -145,6 +145,11 @@ class Herd:
                 found.append(text)
         return found
 
+    def history_of(self, node):
+        """Time and text of every running list, for a message."""
+        return [(time.strftime('%H:%M:%S', time.gmtime(change.time)) + f'{change.time % 1:.2f}'[1:], (change.value or b'').decode())
+                for change in self.changes(f'/nodes/{node.short}/runningdomains')]
+
     def own_writes(self, uuid, since=0):
         """Keys of the guest that somebody other than the client wrote, in order; contenders of locks left out."""
         mine = self.lab.client.client_id[0] & (2 ** 64 - 1)

@@ -59,7 +59,7 @@ call_result<std::vector<guest>> list(const link& on) {
         return last_failure(on);
     }
     std::vector<domain_pointer> owned(all, all + count);
-    std::free(all);
+    std::free(static_cast<void*>(all));
     std::vector<guest> out;
     for (const auto& domain : owned) {
         int state = 0;

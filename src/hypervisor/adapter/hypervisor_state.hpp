@@ -11,6 +11,7 @@
 #include "remote_place.hpp"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -48,6 +49,7 @@ struct libvirt_hypervisor::state {
     // Returns when the job has ended, or when it has been called off for good.
     async::awaitable<void> watch_over(std::shared_ptr<migration_job> job);
     async::awaitable<void> call_off(std::shared_ptr<migration_job> job);
+    void note_abort(const uuid& id);
 
     // --- calls ---
     template <class T>
@@ -95,6 +97,7 @@ struct libvirt_hypervisor::state {
     std::string down_reason = "not connected yet";
 
     std::shared_ptr<link> control;
+    std::map<uuid, std::weak_ptr<migration_job>> migrating;
     std::array<std::shared_ptr<lane>, 2> change_lanes;
     std::shared_ptr<lane> urgent_lane;
     std::shared_ptr<lane> detail_lane;

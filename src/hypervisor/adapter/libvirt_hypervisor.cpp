@@ -156,6 +156,7 @@ async::awaitable<call_result<void>> libvirt_hypervisor::destroy(uuid id, time_po
 }
 
 async::awaitable<call_result<void>> libvirt_hypervisor::abort_migration(uuid id, time_point deadline) {
+    state_->note_abort(id);
     co_return co_await state_->urgent("aborting a migration", deadline,
                                       [id](const link& on) { return blocking::abort_migration(on, id); });
 }

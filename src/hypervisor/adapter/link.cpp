@@ -5,6 +5,9 @@
 #include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>
 
+#include <cstdint>
+#include <map>
+#include <mutex>
 #include <utility>
 
 namespace pvc::hypervisor {
@@ -13,18 +16,42 @@ namespace {
 
 thread_local bool may_wait = false;
 
-using note_pointer = std::shared_ptr<link_note>;
-
-void on_closed(virConnectPtr /*connection*/, int /*reason*/, void* data) {
-    link_note& note = **static_cast<note_pointer*>(data);
-    note.closed = true;
-    if (note.tell_closed) {
-        note.tell_closed();
+// Who is meant by the number that a close callback carries. The library's promise to give a callback's data back is not
+// kept by every driver and not after every failure, so it is given nothing that would have to be.
+class notes_by_number {
+public:
+    static notes_by_number& instance() {
+        static auto* const only = new notes_by_number;  // for ever: a forgotten callback may still come
+        return *only;
     }
-}
+    void* add(const std::shared_ptr<link_note>& note) {
+        const std::lock_guard lock(mutex_);
+        notes_.emplace(++last_, note);
+        return reinterpret_cast<void*>(last_);
+    }
+    std::shared_ptr<link_note> find(const void* number) {
+        const std::lock_guard lock(mutex_);
+        const auto found = notes_.find(reinterpret_cast<std::uintptr_t>(number));
+        return found == notes_.end() ? nullptr : found->second.lock();
+    }
+    void remove(const void* number) {
+        const std::lock_guard lock(mutex_);
+        notes_.erase(reinterpret_cast<std::uintptr_t>(number));
+    }
 
-void free_note(void* data) {
-    delete static_cast<note_pointer*>(data);
+private:
+    std::mutex mutex_;
+    std::uintptr_t last_ = 0;
+    std::map<std::uintptr_t, std::weak_ptr<link_note>> notes_;
+};
+
+void on_closed(virConnectPtr /*connection*/, int /*reason*/, void* number) {
+    if (const auto note = notes_by_number::instance().find(number)) {
+        note->closed = true;
+        if (note->tell_closed) {
+            note->tell_closed();
+        }
+    }
 }
 
 }  // namespace
@@ -61,11 +88,7 @@ call_result<std::shared_ptr<link>> link::open(const link_wishes& wishes, std::sh
     auto opened = std::make_shared<link>(connection, std::move(note), std::move(way_out), wishes.count);
     // Drivers in our own process have no keepalive, and need none.
     static_cast<void>(virConnectSetKeepAlive(connection, wishes.keepalive_seconds, wishes.keepalive_count));
-    auto data = std::make_unique<note_pointer>(opened->note_);
-    if (virConnectRegisterCloseCallback(connection, &on_closed, data.get(), &free_note) == 0) {
-        opened->has_close_callback_ = true;
-        static_cast<void>(data.release());  // free_note() deletes it
-    }
+    static_cast<void>(virConnectRegisterCloseCallback(connection, &on_closed, opened->number_, nullptr));
     return opened;
 }
 
@@ -73,6 +96,7 @@ link::link(virConnectPtr connection, std::shared_ptr<link_note> note, std::share
            std::shared_ptr<link_count> count)
     : connection_(connection), note_(std::move(note)), way_out_(std::move(way_out)), count_(std::move(count)) {
     ++count_->open;
+    number_ = notes_by_number::instance().add(note_);
 }
 
 link::~link() {
@@ -83,9 +107,8 @@ link::~link() {
     for (const int id : registrations_) {
         virConnectDomainEventDeregisterAny(connection_, id);
     }
-    if (has_close_callback_) {
-        virConnectUnregisterCloseCallback(connection_, &on_closed);
-    }
+    notes_by_number::instance().remove(number_);
+    virConnectUnregisterCloseCallback(connection_, &on_closed);
     virConnectClose(connection_);
     way_out_->release();
     --count_->open;

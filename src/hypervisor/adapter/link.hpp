@@ -12,8 +12,9 @@
 #include <string>
 #include <vector>
 
-struct _virConnect;
-struct _virDomain;
+// The library's own names: its headers stay in the files that call it.
+struct _virConnect;  // NOLINT(bugprone-reserved-identifier)
+struct _virDomain;   // NOLINT(bugprone-reserved-identifier)
 
 namespace pvc::hypervisor {
 
@@ -75,7 +76,7 @@ private:
     std::shared_ptr<breaker> way_out_;
     std::shared_ptr<link_count> count_;
     std::vector<int> registrations_;
-    bool has_close_callback_ = false;
+    void* number_;  // a number that close callbacks carry, no address
 };
 
 // What the library said last on this thread, which must be asked on the thread of the call.

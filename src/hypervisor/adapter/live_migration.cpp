@@ -31,6 +31,7 @@ struct migration_job {
 
     // Loop thread.
     bool ended = false;
+    bool abort_asked = false;
     async::wakeup changed;
 };
 
@@ -109,6 +110,8 @@ async::awaitable<call_result<void>> libvirt_hypervisor::state::migrate(std::shar
             job->source_way->cut();
         }
     });
+    std::erase_if(migrating, [](const auto& entry) { return entry.second.expired(); });
+    migrating[job->id] = job;
     call_result<void> outcome = call_failure(call_error::other, "it has not ended");
     co_await async::with_task_group("migration", [&](async::task_group& group) -> async::awaitable<void> {
         group.spawn("call", [&]() -> async::awaitable<void> {
@@ -125,7 +128,19 @@ async::awaitable<call_result<void>> libvirt_hypervisor::state::migrate(std::shar
         });
         co_await watch_over(job);
     });
+    if (!outcome && job->abort_asked && outcome.error().code == call_error::other) {
+        // What an abort breaks first on either side is a matter of chance, and so are the words.
+        outcome = call_failure(call_error::aborted, outcome.error().text);
+    }
     co_return outcome;
+}
+
+void libvirt_hypervisor::state::note_abort(const uuid& id) {
+    std::erase_if(migrating, [](const auto& entry) { return entry.second.expired(); });
+    const auto found = migrating.find(id);
+    if (const auto job = found == migrating.end() ? nullptr : found->second.lock()) {
+        job->abort_asked = true;
+    }
 }
 
 async::awaitable<void> libvirt_hypervisor::state::watch_over(std::shared_ptr<migration_job> job) {

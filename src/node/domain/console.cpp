@@ -15,8 +15,6 @@ constexpr duration between_publications = 500ms;
 constexpr duration read_limit = 5s;
 constexpr duration end_limit = 5s;
 constexpr duration query_limit = 5s;
-// Bytes of the file that are looked at: what may be published, and some more for bytes that become nothing.
-constexpr std::size_t read_bytes = model::console_value_bytes + 64UL * 1024;
 }  // namespace
 
 console_watch::console_watch(services::console_files& files, std::string path, std::string key, std::size_t lines)
@@ -36,7 +34,7 @@ async::awaitable<void> console_watch::wait_end(async::timers& clock, time_point 
 }
 
 async::awaitable<void> console_watch::publish(session& s) {
-    auto raw = co_await files_.read_end(path_, lines_, read_bytes, s.limit(read_limit));
+    auto raw = co_await files_.read_end(path_, lines_, model::console_read_bytes, s.limit(read_limit));
     if (!raw) {
         if (!std::exchange(told_, true)) {
             s.node.log.warning("console log " + path_ + ": " + raw.error().text());
@@ -134,7 +132,8 @@ async::awaitable<void> read_live_xml(operation& op) {
 
 async::awaitable<void> publish_vnc(operation& op) {
     co_await read_live_xml(op);
-    if (op.here.live) {
+    const bool is_ours = op.row.is_present && op.row.is_owner && op.row.state != model::vm_state::deleted;
+    if (op.here.live && is_ours) {
         if (model::has_unusable_vnc_address(*op.here.live)) {
             op.warning("its VNC address is one that clients cannot read; the key vnc stays empty");
         }

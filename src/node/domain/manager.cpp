@@ -164,10 +164,12 @@ bool domains::manager::may_start(domain_row& row) {
     if (holds_starts_) {
         return false;
     }
+    if (here.adopted_state != row.state_changed) {
+        here.spacing.reset();  // somebody wants it anew: nothing of an earlier crash loop counts
+        here.not_before = {};
+        here.adopted_state = row.state_changed;
+    }
     if (here.is_adopted && row.state == vm_state::start) {
-        if (here.adopted_state != row.state_changed) {
-            here.spacing.reset();
-        }
         here.is_adopted = false;
         here.is_restarting = true;
         here.not_before = here.spacing.ended(node.clock().now());
@@ -208,9 +210,11 @@ bool domains::manager::is_done_already(domain_row& row, domain_action action) {
         }
         case domain_action::report_unknown:
             if (std::exchange(here.told_state, row.state_changed) != row.state_changed) {
-                node.log.error("its state is `" + ascii_only(here.word) +
-                                   "`, which is none, and it runs here although " +
-                                   "it belongs to another node: left alone",
+                const bool has_node = row.node != nullptr && !row.node->empty();
+                node.log.error(has_node ? "its state is `" + ascii_only(here.word) +
+                                              "`, which is none, and it runs here although it belongs to another " +
+                                              "node: left alone"
+                                        : std::string("it runs here and its key `node` is missing or empty: left alone"),
                                here.name);
             }
             return true;
@@ -220,6 +224,20 @@ bool domains::manager::is_done_already(domain_row& row, domain_action action) {
         default: return false;
     }
 }
+
+namespace {
+// Without a `node` nobody knows where it belongs (keys that are just being removed one by one, or were lost): that is no
+// reason to end a guest. Only a state in which it must be off everywhere counts then.
+bool is_nobodys(const domain_row& row) {
+    switch (row.state) {
+        case vm_state::stop:
+        case vm_state::disable:
+        case vm_state::mirror:
+        case vm_state::deleted: return false;
+        default: return row.node == nullptr || row.node->empty();
+    }
+}
+}  // namespace
 
 void domains::manager::evaluate(domain_row& row) {
     if (row.here && !row.here->operation.empty()) {
@@ -266,7 +284,7 @@ void domains::manager::evaluate(domain_row& row) {
         return;  // it is being made
     }
     policy::domain_view view;
-    view.state = row.state;
+    view.state = is_nobodys(row) ? vm_state::unknown : row.state;
     view.is_owner = row.is_owner;
     view.guest = *guest;
     view.ran_here_before = row.stable.known() && row.stable.was_owner &&

@@ -27,12 +27,14 @@ async::awaitable<void> request_shutdown(operation& op) {
         auto resumed = co_await op.machine.resume(op.id, op.clock().boot_now() + guard, op.now() + shutdown_call_limit);
         if (!resumed) {
             op.warning("it is paused and could not be resumed for its shutdown: " + resumed.error().text);
+            co_return;  // it hears nothing: the deadline ends it
         }
     }
     auto way = hypervisor::shutdown_way::any;
     for (;;) {
         auto asked = co_await op.machine.shutdown(op.id, way, op.now() + shutdown_call_limit);
         if (asked) {
+            op.here.was_asked = true;
             co_return;
         }
         switch (asked.error().code) {
@@ -51,7 +53,9 @@ async::awaitable<void> request_shutdown(operation& op) {
 }  // namespace
 
 async::awaitable<power_result> power_down(operation& op, std::function<bool()> goes_on) {
-    const bool is_asked = op.here.power_down.has_value();  // by an operation before this one
+    // By an operation before this one; a request that the hypervisor may not have got is made again.
+    const bool is_asked = op.here.power_down.has_value() && op.here.was_asked;
+    op.here.was_asked = is_asked;
     const time_point began = op.here.power_down.value_or(op.now());
     op.here.power_down = began;
     const time_point deadline = began + op.node.config->vm_shutdown_timeout;

@@ -59,6 +59,7 @@ struct local_domain {
     policy::restart_spacing spacing;        // of automatic restarts
     time_point not_before{};                // of the next automatic restart
     std::optional<time_point> power_down;   // since when it is being shut down, over operations that do so
+    bool was_asked = false;                 // in this shutdown the guest got the request
     time_point state_since{};               // when this `state` was seen first
     time_point class_since{};               // when the guest came into its present class
     std::int64_t told_state = 0;            // mzxid of the `state` that was reported already

@@ -20,14 +20,18 @@ constexpr duration create_limit = 120s;
 constexpr duration guard = 2s;
 constexpr duration removal_patience = 15s;
 constexpr duration removal_pause = 500ms;
+constexpr int announce_tries = 5;
 
 bool is_ours_to_start(const operation& op) {
     return !op.must_end() && op.row.is_present && op.row.is_owner &&
            (op.row.state == vm_state::start || op.row.state == vm_state::restart) && op.is_guest(guest_class::absent);
 }
 
-// {state = fail, failedreason}, unless somebody changed it meanwhile.
-async::awaitable<void> fail(operation& op, std::string reason) {
+// {state = fail, failedreason}, unless somebody changed it since the attempt began.
+async::awaitable<void> fail(operation& op, operation::view began_with, std::string reason) {
+    if (op.present() != began_with || !op.row.is_present) {
+        co_return;  // what failed is no longer wanted: the tables say what is
+    }
     for (auto& character : reason) {
         if (character == '\n' || character == '\r') {
             character = ' ';
@@ -77,22 +81,17 @@ async::awaitable<result<stored_definition>> read_definition(operation& op) {
     co_return all;
 }
 
-// The running guest is told to the world: running list, then {state, failedreason}, then VNC.
-async::awaitable<void> announce(operation& op, const operation::view& began_with) {
-    op.state("started");
-    op.here.is_adopted = true;
-    op.here.is_restarting = false;
-    op.here.adopted_state = op.row.state_changed;
-    op.here.class_since = op.now();
-    op.here.spacing.started(op.now());
-    op.here.power_down.reset();
-    op.here.live_is_stale = true;
-    co_await op.set_listed(true);
-    co_await read_live_xml(op);
-    const bool is_same = op.present() == began_with && op.row.is_owner;
-    if (!is_same) {
-        co_return;  // the tables say what becomes of it
-    }
+// Whether the guest that was created is still what is wanted. `restart` must be the very one that began the start:
+// another is a new wish.
+bool is_still_wanted(const operation& op, const operation::view& began_with) {
+    return op.row.is_present && op.row.is_owner &&
+           (op.row.state == vm_state::start || (op.row.state == vm_state::restart && op.present() == began_with));
+}
+
+// {failedreason, vnc} where they differ, and `state = start` at the end of a restart. False: something changed
+// meanwhile, or it could not be written.
+async::awaitable<bool> write_started(operation& op, const operation::view& began_with) {
+    const operation::view seen = op.present();
     zookeeper::transaction more;
     auto reason = co_await op.s.zk.get(op.s.limit(), op.key("/failedreason"));
     if (reason && !reason->data.empty()) {
@@ -103,23 +102,46 @@ async::awaitable<void> announce(operation& op, const operation::view& began_with
     if (stored && stored->data != vnc) {
         more.overwrite(op.key("/vnc"), vnc);
     }
-    if (op.here.live && model::has_unusable_vnc_address(*op.here.live)) {
-        op.warning("its VNC address is one that clients cannot read; the key vnc stays empty");
+    if (op.present() != seen || !is_still_wanted(op, began_with)) {
+        co_return false;
     }
     if (op.row.state == vm_state::restart) {
-        const write_result done = co_await op.write_state(vm_state::start, std::move(more));
-        if (done == write_result::written) {
-            op.here.adopted_state = op.row.state_changed;
-        }
-        co_return;
+        co_return co_await op.write_state(vm_state::start, std::move(more)) == write_result::written;
     }
-    if (more.empty() || op.present() != began_with) {
-        co_return;
+    if (more.empty()) {
+        co_return true;
     }
     more.check(op.key("/state"), op.row.state_version);
     auto done = co_await op.s.zk.commit(op.s.limit(), std::move(more));
     if (!done) {
-        op.table.mark(op.row);
+        auto read = co_await op.table.read(op.row);
+        ignore(read, "the row is marked by whoever could not read it");
+    }
+    co_return done.has_value();
+}
+
+// The running guest is told to the world: running list, then {state, failedreason}, then VNC.
+async::awaitable<void> announce(operation& op, const operation::view& began_with) {
+    op.state("started");
+    op.here.is_restarting = false;
+    op.here.class_since = op.now();
+    op.here.spacing.started(op.now());
+    op.here.power_down.reset();
+    op.here.live_is_stale = true;
+    // Whoever finds it ended from here on finds a guest that ended by itself.
+    op.here.is_adopted = true;
+    op.here.adopted_state = op.row.state_changed;
+    co_await op.set_listed(true);
+    co_await read_live_xml(op);
+    if (op.here.live && model::has_unusable_vnc_address(*op.here.live)) {
+        op.warning("its VNC address is one that clients cannot read; the key vnc stays empty");
+    }
+    bool is_written = false;
+    for (int attempt = 0; attempt < announce_tries && !is_written && is_still_wanted(op, began_with); ++attempt) {
+        is_written = co_await write_started(op, began_with);
+    }
+    op.here.adopted_state = op.row.state_changed;
+    if (!is_written && is_still_wanted(op, began_with) && op.is_guest(guest_class::alive)) {
         op.here.is_adopted = false;  // adopting it once more writes what is missing
     }
 }
@@ -164,9 +186,10 @@ async::awaitable<create_step> create(operation& op, const std::string& xml, boot
 
 // Until when an automatic restart waits; a change of the desired state ends the wait.
 async::awaitable<bool> wait_spacing(operation& op) {
+    const operation::view began_with = op.present();
     while (op.now() < op.here.not_before) {
-        if (!is_ours_to_start(op)) {
-            co_return false;
+        if (!is_ours_to_start(op) || op.present() != began_with) {
+            co_return false;  // a write of a client ends the spacing: the manager looks again
         }
         co_await op.wait(op.here.not_before, "the next automatic restart");
     }
@@ -194,16 +217,16 @@ async::awaitable<void> start(operation& op) {
             continue;
         }
         if (placed.what == release_outcome::kind::still_there) {
-            co_await fail(op, "the domain is still running on " + placed.node);
+            co_await fail(op, began_with, "the domain is still running on " + placed.node);
             co_return;
         }
         auto definition = co_await read_definition(op);
         if (!definition) {
             const errc code = definition.error().code();
             if (code == errc::invalid) {
-                co_await fail(op, definition.error().cause());
+                co_await fail(op, began_with, definition.error().cause());
             } else if (code == errc::not_found && op.row.is_present) {
-                co_await fail(op, "the domain has no XML");
+                co_await fail(op, began_with, "the domain has no XML");
             } else {
                 op.pause(1s);
             }
@@ -220,7 +243,7 @@ async::awaitable<void> start(operation& op) {
             continue;
         }
         if (locks.what == lock_outcome::kind::refused) {
-            co_await fail(op, locks.reason);
+            co_await fail(op, began_with, locks.reason);
             co_return;
         }
         const auto slot = co_await op.slots.take(op.id);
@@ -239,7 +262,7 @@ async::awaitable<void> start(operation& op) {
             co_return;
         }
         if (step == create_step::failed) {
-            co_await fail(op, reason);
+            co_await fail(op, began_with, reason);
             co_return;
         }
         if (step == create_step::leave) {

@@ -78,6 +78,8 @@ public:
 struct hypervisor_world {
     std::string name;
     std::function<std::unique_ptr<hypervisor_environment>()> make;
+
+    friend std::ostream& operator<<(std::ostream& out, const hypervisor_world& is) { return out << is.name; }
 };
 // Every environment that this machine can have.
 std::vector<hypervisor_world> make_environments();

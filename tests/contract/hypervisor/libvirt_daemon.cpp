@@ -24,7 +24,9 @@ bool libvirt_daemon::is_installed() {
     return ::access(program, X_OK) == 0;
 }
 
-libvirt_daemon::libvirt_daemon() : port_(free_port()) {
+libvirt_daemon::libvirt_daemon() {
+    use_private_network();
+    port_ = free_port();
     std::string name = "/tmp/pvc_libvirt_XXXXXX";  // short: a socket's path has 107 bytes
     folder_ = ::mkdtemp(name.data());
     std::filesystem::create_directory(folder_ + "/drivers");

@@ -32,6 +32,7 @@ protected:
     awaitable<std::string> migrate_to(std::string name) {
         const auto outcome = co_await host().migrate(guest_one, {name, "tcp://" + name, in(5s)});
         EXPECT_TRUE(outcome || !outcome.error().text.empty()) << "an error without words";
+        said_ = outcome ? "" : outcome.error().text;
         co_return code_of(outcome);
     }
     awaitable<std::string> state_there() {
@@ -58,6 +59,7 @@ protected:
         EXPECT_EQ(co_await state_of(guest_one), model::to_text(model::guest_class::alive));
     }
 
+    std::string said_;  // by the last migration that failed
     static std::string alive() { return std::string(model::to_text(model::guest_class::alive)); }
 };
 
@@ -107,8 +109,9 @@ TEST_P(hypervisor_migrations, an_abort_ends_it) {
     with_guest(guest_kind::busy, [&]() -> awaitable<void> {
         co_await make_endless();
         co_await async::with_task_group("moving", [&](async::task_group& group) -> awaitable<void> {
-            group.spawn("migration",
-                        [&]() -> awaitable<void> { EXPECT_EQ(co_await migrate(), text(call_error::aborted)); });
+            group.spawn("migration", [&]() -> awaitable<void> {
+                EXPECT_EQ(co_await migrate(), text(call_error::aborted)) << said_;
+            });
             if (co_await is_under_way()) {
                 EXPECT_EQ(code_of(co_await host().abort_migration(guest_one, in(5s))), "ok");
             }

@@ -14,9 +14,14 @@ constexpr const char* first_address = "127.0.0.1";
 constexpr const char* second_address = "127.0.0.2";
 constexpr const char* deaf_address = "127.0.0.3";
 
+std::uint16_t own_port() {
+    use_private_network();
+    return free_port();
+}
+
 // A base of its own: the daemons are there before the adapters are made.
 struct with_hosts {
-    with_hosts() : port(free_port()), first("hv1", first_address, port), second("hv2", second_address, port) {
+    with_hosts() : port(own_port()), first("hv1", first_address, port), second("hv2", second_address, port) {
         for (auto* one : {&first, &second}) {
             one->command("start");
         }

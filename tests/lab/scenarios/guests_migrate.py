@@ -104,7 +104,7 @@ def target_loses_power(lab):
     herd.no_locks_left(web)
     equal((herd.key(web, 'node'), herd.key(web, 'lastnode')), (first.short, ''), 'node and lastnode')
     equal((herd.look(first, web), first.hypervisor.pid_of(web)), ('A', pid), 'class and process on the source')
-    equal(herd.listed(first), [web], 'running list')
+    equal(herd.listed(first), [web], f'running list {herd.history_of(first)}')
     equal(herd.values(web, 'state', mark), ['start'], 'values of state')
     herd.client.stop(web)
     herd.await_class(first, web, 'N', 10)

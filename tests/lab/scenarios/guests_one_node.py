@@ -1,4 +1,5 @@
 """Guests of one node with real drivers: starting, ending, restarting, and a libvirt that comes and goes."""
+import json
 import time
 
 from ..herd import SHUTDOWN_TIMEOUT, STARTED, STOPPED, Herd
@@ -65,7 +66,7 @@ def guests_of_the_test_driver(lab):
     herd.await_running(node, web)
     equal(herd.version_of(web, 'state'), version, 'version of state')
     for change in herd.changes(rd, mark):
-        check(web in (change.value or b'').decode(), 'it was missing in the list for a moment')
+        check(web in (change.value or b'').decode(), f'missing in the list for a moment: {herd.history_of(node)}')
 
     # D45
     off = herd.define(3, 'off')
@@ -175,7 +176,7 @@ def guest_is_killed(lab):
     herd.await_running(node, web)
     equal((herd.key(web, 'state'), herd.version_of(web, 'state')), ('start', version), 'state and its version')
     for change in herd.changes(f'/nodes/{node.short}/runningdomains', mark):
-        check(web in (change.value or b'').decode(), 'it was missing in the list for a moment')
+        check(web in (change.value or b'').decode(), f'missing in the list for a moment: {herd.history_of(node)}')
 
 
 @scenario('B.9 D110, and its commands work afterwards', limit=60)
@@ -227,3 +228,31 @@ def libvirt_stands_still(lab):
              lambda: f'two and three are listed: {herd.listed(node)}')
     equal(node.hypervisor.pid_of(two), pids[two], 'QEMU of the guest that nobody touched')
     equal((herd.key(one, 'state'), herd.key(three, 'state'), herd.key(three, 'failedreason')), ('stop', 'start', ''), 'states')
+
+
+@scenario('11.1-11.3 D98: list and figures, and that they stay', limit=40)
+def figures_of_guests(lab):
+    herd = Herd(lab)
+    node = herd.nodes[0]
+    herd.start()
+    one, two = herd.define(1, 'one', 'hang'), herd.define(2, 'two', 'hang')
+    herd.run(one)
+    herd.run(two)
+    expected = {'runningdomains': f'{one} {two}', 'memalloc': '128', 'memprov': '128', 'vcpualloc': '2', 'domainscount': '2'}
+    lab.wait(lambda: all(lab.key(node, key) == value for key, value in expected.items()), 5,
+             lambda: f'{expected}, there is {[lab.key(node, key) for key in expected]}')
+    mark = herd.mark()
+    lab.await_beats(node, 5)
+    for key, value in expected.items():
+        for change in herd.changes(f'/nodes/{node.short}/{key}', mark):
+            equal((change.value or b'').decode(), value, f'{key} of a node where nothing changed')
+    lists = [text for _, text in herd.history_of(node)]
+    equal([text for index, text in enumerate(lists) if index == 0 or text != lists[index - 1]], ['', one, f'{one} {two}'],
+          'running lists')
+    stats = json.loads(herd.key(one, 'stats'))
+    equal(list(stats), ['state', 'maxmem', 'livemem', 'cpus', 'cputime', 'mem_stats', 'cpu_stats', 'disk_stats', 'net_stats'],
+          'keys of stats')
+    equal((stats['state'], stats['maxmem'], stats['cpus'], len(stats['disk_stats']), stats['net_stats']),
+          ('RUNNING', 65536, 1, 1, []), 'stats')
+    first, second = herd.key(one, 'vnc'), herd.key(two, 'vnc')
+    check(first.startswith('127.0.0.1:59') and second.startswith('127.0.0.1:59') and first != second, f'vnc: {first}, {second}')

@@ -50,7 +50,7 @@ def functions_not_built(lab):
     check('keepalive_interval = 1' in text and 'mode = coordinator' in text, f'settings are missing: {text!r}')
     settings = [line for line in text.splitlines() if re.match(r'\w+(\.\w+)* = ', line)]
     equal(settings, sorted(settings), 'order of the settings')
-    for function in ('hypervisor', 'networking', 'storage'):
+    for function in ('networking', 'storage'):
         node.settings[BASE + function] = True
         node.write_configuration()
         status, text = node.execute('--check-config')
@@ -62,12 +62,12 @@ def functions_not_built(lab):
         equal(len(named), 1, f'lines about enable_{function}')
         check(not os.path.exists(node.run_path('pvc')), f'{function}: the start went on to S1')
         node.settings[BASE + function] = False
-    for function in ('hypervisor', 'networking', 'storage'):
+    for function in ('networking', 'storage'):
         node.settings[BASE + function] = True
     node.write_configuration()
     status, text = node.execute()
     equal(status, 78, 'status with all functions')
-    for function in ('hypervisor', 'networking', 'storage'):
+    for function in ('networking', 'storage'):
         check(f'enable_{function}' in text, f'no line about {function}')
     equal(node.systemctl_calls(), [], 'calls of the service manager')
 

@@ -2,6 +2,7 @@
 #include "sim/foreign/scripted_client.hpp"
 
 #include "pvcnoded/async/task_group.hpp"
+#include "sim/foreign/foreign_lock.hpp"
 
 // Scopes keep the callable they are given until its coroutine has ended.
 // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
@@ -16,6 +17,7 @@ constexpr duration poll_interval = 1s;
 constexpr duration thinking = 4ms;  // of the client before each command and after each look
 constexpr duration reconnect_delay = 100ms;
 constexpr std::size_t garbage_limit = 64;
+constexpr duration state_lock_hold = 500ms;
 const std::string primary_key = "/config/primary_node";
 
 }  // namespace
@@ -51,6 +53,19 @@ void scripted_client::flush_node(std::string node, bool wait) {
 }
 void scripted_client::set_maintenance(bool on) {
     put({{"/config/maintenance", on ? "true" : "false"}});
+}
+void scripted_client::set_state(std::string domain, std::string state) {
+    std::vector<model::key_value> pairs;
+    pairs.push_back({"/domains/" + domain + "/state", std::move(state)});
+    add([this, domain, pairs] { return change_locked(domain, pairs); });
+}
+void scripted_client::place(std::string domain, std::string state, std::string node, std::string last_node) {
+    const std::string root = "/domains/" + domain;
+    std::vector<model::key_value> pairs;
+    pairs.push_back({root + "/state", std::move(state)});
+    pairs.push_back({root + "/node", std::move(node)});
+    pairs.push_back({root + "/lastnode", std::move(last_node)});
+    add([this, domain, pairs] { return change_locked(domain, pairs); });
 }
 void scripted_client::put(std::vector<model::key_value> pairs) {
     add([this, pairs] { return write(pairs); });
@@ -133,6 +148,14 @@ async::awaitable<void> scripted_client::change_domain_state(std::string node, st
         is_done = now != request;
         co_await sleep(thinking);
     }
+}
+
+async::awaitable<void> scripted_client::change_locked(std::string domain, std::vector<model::key_value> pairs) {
+    foreign_lock lock(*session_, random_, "/domains/" + domain + "/state", model::lock_kind::exclusive);
+    co_await lock.acquire(std::nullopt);
+    co_await session_->write(std::move(pairs));
+    co_await sleep(state_lock_hold);
+    co_await lock.release();
 }
 
 async::awaitable<void> scripted_client::remove_tree(std::string path) {

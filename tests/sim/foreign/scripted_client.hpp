@@ -31,6 +31,9 @@ public:
     void ready_node(std::string node, bool wait = true);
     void flush_node(std::string node, bool wait = true);
     void set_maintenance(bool on);
+    // Of a virtual machine, under the lock of its state, which is held for 0.5 s after the write (vm-domains.md 2).
+    void set_state(std::string domain, std::string state);
+    void place(std::string domain, std::string state, std::string node, std::string last_node);
     // One group write.
     void put(std::vector<model::key_value> pairs);
     // With everything below.
@@ -54,6 +57,7 @@ private:
     async::awaitable<std::string> value(std::string path);
     async::awaitable<void> change_primary(std::string node, bool to_primary);
     async::awaitable<void> change_domain_state(std::string node, std::string request, std::string end, bool wait);
+    async::awaitable<void> change_locked(std::string domain, std::vector<model::key_value> pairs);
     async::awaitable<void> remove_tree(std::string path);
     async::awaitable<void> write_garbage(std::string path);
     async::awaitable<void> write(std::vector<model::key_value> pairs);

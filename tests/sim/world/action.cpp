@@ -54,6 +54,9 @@ constexpr std::array<action_info, action_kinds> table{{
     {k::break_services, "break-services", "n", true, "the service manager does not answer"},
     {k::slow_services, "slow-services", "nd", true, "every answer of the service manager takes so long"},
     {k::break_figures, "break-figures", "n", true, "memory and load cannot be read"},
+    {k::stop_libvirtd, "stop-libvirtd", "n", true, "SIGSTOP of libvirtd: its calls hang"},
+    {k::kill_libvirtd, "kill-libvirtd", "n", true, "libvirtd ends; guests go on"},
+    {k::cut_hypervisor, "cut-hypervisor", "n", true, "no migration and no question passes between it and others"},
     {k::stop_servers, "stop-servers", "", true, "no quorum: all connections break, none is possible"},
     {k::start_servers, "start-servers", "", false, "the servers are back"},
     {k::freeze_servers, "freeze-servers", "", true, "the leader pauses: nothing is answered"},
@@ -66,6 +69,13 @@ constexpr std::array<action_info, action_kinds> table{{
     {k::hold_lock, "hold-lock", "p", true, "a client takes the exclusive lock of a key"},
     {k::break_lock, "break-lock", "p", false, "somebody deletes all locks of a key"},
     {k::add_domains, "add-domains", "i", false, "clients define so many virtual machines"},
+    {k::define_guest, "define-guest", "niv", false, "a client defines machine N of this kind (acpi, hang, dirty) there"},
+    {k::set_guest, "set-guest", "iv", false, "a client sets the state of machine N, as soon as its lock is free"},
+    {k::place_guest, "place-guest", "niv", false, "a client moves machine N there: migrate, migrate-live or move"},
+    {k::power_off_guest, "power-off-guest", "i", false, "the guest of machine N powers off by itself"},
+    {k::crash_guest, "crash-guest", "i", false, "the process of machine N is killed"},
+    {k::fail_migration, "fail-migration", "iv", false,
+     "the next migration of machine N fails at connect, prepare, copy or reply"},
     {k::heal, "heal", "", false, "every fault ends, every machine is on"},
 }};
 
@@ -163,7 +173,9 @@ result<void> check_bounds(const action_info& info, const action& what) {
         std::int64_t most;
     };
     static constexpr bounds numbers[] = {
-        {k::put_big, 0, 10'000'000}, {k::add_domains, 0, 20'000}, {k::drift, -500'000, 500'000}, {k::upgrade, 10, 15}};
+        {k::put_big, 0, 10'000'000}, {k::add_domains, 0, 20'000},
+        {k::define_guest, 1, 99}, {k::set_guest, 1, 99}, {k::place_guest, 1, 99}, {k::power_off_guest, 1, 99},
+        {k::crash_guest, 1, 99}, {k::fail_migration, 1, 99}, {k::drift, -500'000, 500'000}, {k::upgrade, 10, 15}};
     for (const auto& one : numbers) {
         if (one.kind == what.what && (what.number < one.least || what.number > one.most)) {
             return expected(info, fmt::format("{} to {}", one.least, one.most), std::to_string(what.number));

@@ -52,6 +52,9 @@ enum class action_kind : std::uint8_t {
     break_services,
     slow_services,
     break_figures,
+    stop_libvirtd,
+    kill_libvirtd,
+    cut_hypervisor,
     // the servers
     stop_servers,
     start_servers,
@@ -66,6 +69,13 @@ enum class action_kind : std::uint8_t {
     hold_lock,
     break_lock,
     add_domains,
+    // virtual machines, by number
+    define_guest,
+    set_guest,
+    place_guest,
+    power_off_guest,
+    crash_guest,
+    fail_migration,
     heal,
 };
 inline constexpr std::size_t action_kinds = static_cast<std::size_t>(action_kind::heal) + 1;

@@ -16,6 +16,11 @@ using k = action_kind;
 constexpr std::array never_drawn{k::start,           k::resume,        k::mend,         k::end_silence,
                                  k::release_answers, k::start_servers, k::thaw_servers, k::heal};
 
+constexpr bool is_of_guests(k kind) {
+    return (kind >= k::define_guest && kind <= k::fail_migration) ||
+           (kind >= k::stop_libvirtd && kind <= k::cut_hypervisor);
+}
+
 // Each doubling between the two is equally likely. Whole milliseconds, and whole numbers throughout: what the
 // mathematics library makes of a logarithm may differ between machines.
 duration between(random_source& random, duration least, duration most) {
@@ -31,7 +36,16 @@ duration between(random_source& random, duration least, duration most) {
 
 chaos::chaos(cluster& world, random_source random, const std::vector<action_kind>& kinds, bool always_dense)
     : world_(world), random_(random), timer_(world.loop.clock()) {
+    // What befalls virtual machines is drawn from a stream of its own: a cluster without them goes as it would.
+    random_source of_guests = random_.split("guests");
     for (const auto& info : all_actions()) {
+        if (is_of_guests(info.kind)) {
+            if (!world_.guests.empty() && info.kind != k::define_guest && of_guests.below(4) != 0) {
+                mix_.push_back({info.kind, 1 + of_guests.below(8)});
+                total_weight_ += mix_.back().weight;
+            }
+            continue;
+        }
         const bool is_possible = std::ranges::find(never_drawn, info.kind) == never_drawn.end() &&
                                  (kinds.empty() || std::ranges::find(kinds, info.kind) != kinds.end());
         // Kinds that were asked for by name are all on.
@@ -182,9 +196,38 @@ action chaos::draw() {
             out.number =
                 world_.ensemble.children("/domains").size() < 30 ? static_cast<std::int64_t>(random_.below(8)) : 0;
             break;
+        case k::set_guest: {
+            static constexpr std::array states{"start", "start", "start", "stop", "shutdown", "restart", "disable"};
+            out.number = some_guest();
+            out.value = states[random_.below(states.size())];
+            // Whatever it was set to, it is to run again later.
+            action& back = follow_up(some_time(5s, 120s), k::set_guest);
+            back.number = out.number;
+            back.value = "start";
+            break;
+        }
+        case k::place_guest: {
+            static constexpr std::array ways{"migrate", "migrate", "move", "migrate-live"};
+            out.node = some_member();
+            out.number = some_guest();
+            out.value = ways[random_.below(ways.size())];
+            break;
+        }
+        case k::power_off_guest:
+        case k::crash_guest: out.number = some_guest(); break;
+        case k::fail_migration: {
+            static constexpr std::array steps{"connect", "prepare", "copy", "reply"};
+            out.number = some_guest();
+            out.value = steps[random_.below(steps.size())];
+            break;
+        }
         default: break;
     }
     return out;
+}
+
+std::int64_t chaos::some_guest() {
+    return world_.guests[random_.below(world_.guests.size())];
 }
 
 // A client's mistakes: words that mean nothing, words that mean something else, in keys of everybody.
@@ -196,6 +239,9 @@ void chaos::draw_put(action& out) {
         case 0:
             out.path = record + "/daemonstate";
             out.value = states[random_.below(states.size())];
+            if (!world_.guests.empty()) {
+                out.value = "dead";  // who calls a living node fenced takes the proof that its machines have ended away
+            }
             break;
         case 1:
             out.path = record + "/routerstate";

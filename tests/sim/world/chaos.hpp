@@ -44,6 +44,7 @@ private:
     [[nodiscard]] duration some_time(duration least, duration most);
     [[nodiscard]] const std::string& some_node();
     [[nodiscard]] const std::string& some_member();
+    [[nodiscard]] std::int64_t some_guest();
     void plan_next();
     void perform(const action& what);
 

@@ -4,7 +4,7 @@
 
 namespace pvc::sim {
 
-cluster::cluster(cluster_settings settings) : ensemble(loop.clock()), later(loop.clock()) {
+cluster::cluster(cluster_settings settings) : ensemble(loop.clock()), hardware(loop.clock()), later(loop.clock()) {
     if (settings.shuffle) {
         loop.context().shuffle(random_source(settings.seed).split("order of ready work").next());
     }
@@ -26,10 +26,13 @@ cluster::cluster(cluster_settings settings) : ensemble(loop.clock()), later(loop
     });
     std::uint32_t number = 0;
     for (auto& one : settings.nodes) {
-        members.push_back(std::make_unique<member>(loop, ensemble, std::move(one), ++number));
+        members.push_back(std::make_unique<member>(loop, ensemble, hardware, std::move(one), ++number));
         members.back()->node.seed = random_source(settings.seed).split(members.back()->name()).next();
     }
+    hardware.centre.keep_history(false);
+    hardware.centre.changed = [this] { hash.add(static_cast<std::uint64_t>(now().time_since_epoch().count())); };
     for (const auto& name : settings.foreign) {
+        ignore(hardware.centre.machine(name).name, "it has a hypervisor that can be asked");
         foreign_settings wanted;
         wanted.name = name;
         wanted.storage = false;

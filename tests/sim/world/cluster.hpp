@@ -24,14 +24,16 @@ struct cluster_settings {
     std::vector<node_settings> nodes;
     std::vector<std::string> foreign;  // coordinators that behave as the reference daemon does
     std::optional<int> schema = 10;    // empty: nobody has initialised the cluster
+    std::uint64_t guests = 0;  // virtual machines of a random run
     bool shuffle = true;               // ready work in an order drawn from the seed
 };
 
 // One machine of the cluster, and since when nothing has disturbed it.
 class member {
 public:
-    member(sim_loop& loop, memory_ensemble& ensemble, node_settings settings, std::uint32_t own_number)
-        : node(loop, ensemble, std::move(settings)), number(own_number) {
+    member(sim_loop& loop, memory_ensemble& ensemble, sim_hardware& hardware, node_settings settings,
+           std::uint32_t own_number)
+        : node(loop, ensemble, settings, settings.hypervisor ? &hardware : nullptr), number(own_number) {
         node.connector.link().number = number;
     }
 
@@ -78,11 +80,13 @@ public:
 
     sim_loop loop;
     memory_ensemble ensemble;
+    sim_hardware hardware;
     agenda later;
     std::vector<std::unique_ptr<member>> members;
     std::vector<std::unique_ptr<foreign_node>> foreigners;
     trace_hash hash;
     std::array<std::uint64_t, action_kinds> performed{};
+    std::vector<std::int64_t> guests;  // numbers of the virtual machines that were defined
     std::function<void(const action&)> on_action;  // told of everything that is done
     std::function<void(member&)> on_start;         // a daemon begins its life
     std::function<void(member&)> on_stop_request;  // it is asked to stop in order
@@ -104,7 +108,12 @@ private:
     void perform_on_machine(const action& what, member& target);
     void perform_on_servers(const action& what);
     void perform_as_client(const action& what);
+    void perform_on_hypervisor(const action& what, member& target);
+    void perform_on_guest(const action& what);
+    // As a client that takes the lock of the machine's `state`: when nobody has it.
+    void with_guest_lock(std::int64_t number, int tries, std::function<void()> deed);
     void heal();
+    void heal_hypervisor(member& one);
     // Undoes it when its time has come, unless it was done again meanwhile.
     void lasting(const action& what, member* target, bool disturbs, std::function<void()> undo);
     void start(member& one);

@@ -144,6 +144,23 @@ bool is_lock_child(std::string_view path) {
     return path.find("lock__") != std::string_view::npos;
 }
 
+// Keys of virtual machines that their node may write (vm-domains.md 1).
+bool is_guest_key(std::string_view path) {
+    static constexpr std::array allowed{"state", "node",       "lastnode", "failedreason",
+                                        "vnc",   "consolelog", "stats",    "migrate_sync_lock"};
+    constexpr std::string_view prefix = "/domains/";
+    if (!path.starts_with(prefix)) {
+        return false;
+    }
+    const auto suffix = path.substr(path.rfind('/') + 1);
+    return std::ranges::find(allowed, suffix) != allowed.end();
+}
+
+bool is_placement(std::string_view path) {
+    return path.starts_with("/domains/") &&
+           (path.ends_with("/state") || path.ends_with("/node") || path.ends_with("/lastnode"));
+}
+
 void nobody_sets_foreign_keys(judge& of, const seen_change& seen) {
     if (seen.writer == nullptr || seen.what.path.empty()) {
         return;
@@ -156,7 +173,8 @@ void nobody_sets_foreign_keys(judge& of, const seen_change& seen) {
         return;
     }
     const bool is_shared = seen.what.path == "/config/primary_node" || seen.what.path == "/schema/version" ||
-                           seen.what.path.starts_with("/logs/" + seen.writer->name());
+                           seen.what.path.starts_with("/logs/" + seen.writer->name()) ||
+                           is_guest_key(seen.what.path);
     if (!is_shared) {
         of.say("own_keys_only", fmt::format("{} did: {}", seen.writer->name(), seen.what.text()));
     }
@@ -169,7 +187,8 @@ void shared_keys_are_set_conditionally(judge& of, const seen_change& seen) {
         return;
     }
     const bool is_shared = seen.what.path == "/config/primary_node" || seen.what.path == "/schema/version" ||
-                           seen.suffix == "/daemonstate" || seen.suffix == "/routerstate";
+                           seen.suffix == "/daemonstate" || seen.suffix == "/routerstate" ||
+                           is_placement(seen.what.path);
     if (is_shared) {
         of.say("guarded_writes", fmt::format("{} wrote without a version: {}", seen.writer->name(), seen.what.text()));
     }
@@ -238,7 +257,9 @@ void locks_are_given_back(judge& of) {
         if (!of.world.ensemble.has_session(lock.session)) {
             of.say("locks_are_given_back", path + " outlives its session");
         }
-        if (of.world.is_calm(*lock.owner) && of.world.now() - lock.since > 90s) {
+        // A migration holds its locks until it has ended (zookeeper-schema.md 4.3, README).
+        const duration limit = path.starts_with("/domains/") ? duration(700s) : duration(90s);
+        if (of.world.is_calm(*lock.owner) && of.world.now() - lock.since > limit) {
             of.say("locks_are_given_back",
                    fmt::format("{} has been there for {:.0f} s", path, seconds(of.world.now() - lock.since)));
         }
@@ -416,6 +437,16 @@ void log_copies_are_bounded(judge& of, const seen_change& seen) {
     }
 }
 
+// --- virtual machines ---
+
+void nothing_runs_twice(judge& of) {
+    const auto& told = of.world.hardware.centre.double_run_texts();
+    if (told.size() > of.double_runs) {
+        of.double_runs = told.size();
+        of.say("one_copy", told.back());
+    }
+}
+
 constexpr std::array table{
     invariant{"heartbeat_in_time",
               "a healthy connected node checks in at every interval, whatever its disk, clock, log "
@@ -464,6 +495,9 @@ constexpr std::array table{
     invariant{.name = "stops_in_time",
               .meaning = "an orderly stop takes at most three minutes",
               .on_quiet = stops_end_in_time},
+    invariant{.name = "one_copy",
+              .meaning = "no virtual machine executes on two nodes",
+              .on_quiet = nothing_runs_twice},
     invariant{.name = "no_storm", .meaning = "requests are bounded", .on_second = traffic_is_bounded},
     invariant{.name = "log_is_bounded",
               .meaning = "the log copy in ZooKeeper stays within its lines",

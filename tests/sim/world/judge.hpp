@@ -98,6 +98,7 @@ public:
     time_point both_primary_since{};
     bool are_both_primary = false;
     std::uint64_t requests_before = 0;
+    std::size_t double_runs = 0;  // of guests, told already
 
 private:
     void on_change(const recorded_change& change);

@@ -30,7 +30,9 @@ void cluster::perform_now(const action& what, member* target) {
     if (on_action) {
         on_action(what);
     }
-    if (target == nullptr && !what.node.empty() && what.what != k::make_primary) {
+    const bool names_a_place =
+        what.what == k::make_primary || what.what == k::define_guest || what.what == k::place_guest;
+    if (target == nullptr && !what.node.empty() && !names_a_place) {
         perform_on_foreign(what, *find_foreign(what.node));
     } else if (what.what <= k::upgrade) {
         perform_on_process(what, *target);
@@ -38,8 +40,12 @@ void cluster::perform_now(const action& what, member* target) {
         perform_on_link(what, *target);
     } else if (what.what <= k::break_figures) {
         perform_on_machine(what, *target);
+    } else if (what.what <= k::cut_hypervisor) {
+        perform_on_hypervisor(what, *target);
     } else if (what.what <= k::thaw_servers) {
         perform_on_servers(what);
+    } else if (what.what >= k::define_guest && what.what <= k::fail_migration) {
+        perform_on_guest(what);
     } else if (what.what != k::heal) {
         perform_as_client(what);
     } else {
@@ -402,6 +408,9 @@ void cluster::heal() {
         node.standard_output->fails = node.log_file->fails = {};
         node.pool.set_full(false);
         node.services.set_answer_time(2ms);
+        if (node.settings.hypervisor) {
+            heal_hypervisor(*one);
+        }
         node.host.meminfo_text = std::string("MemTotal: 16384000 kB\nMemFree: 8192000 kB\nMemAvailable: 12288000 kB\n");
         node.host.loadavg_text = std::string("0.10 0.20 0.30 1/200 4711\n");
         one->open_faults = 0;

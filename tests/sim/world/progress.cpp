@@ -1,4 +1,6 @@
 // What must come about once every fault has ended.
+#include "pvcnoded/base/text.hpp"
+#include "sim/world/guests.hpp"
 #include "sim/world/judge.hpp"
 
 #include <fmt/format.h>
@@ -96,11 +98,64 @@ std::optional<std::string> records_are_right(const judge& of) {
     return std::nullopt;
 }
 
+// What a machine's keys say is so, and nowhere is a second copy, a lock or a word left over.
+std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number) {
+    const auto id = guest_id(number);
+    const std::string root = "/domains/" + pvc::to_text(id);
+    const std::string state = value(of, root + "/state");
+    const std::string node = value(of, root + "/node");
+    std::vector<std::string> places;
+    for (const auto& one : of.world.members) {
+        if (one->node.settings.hypervisor && one->node.guests().executes(id)) {
+            places.push_back(one->name());
+        }
+    }
+    const std::string where = places.empty() ? "nowhere" : pvc::join(places, " and ");
+    const bool is_on = state == "start";
+    const bool is_off = state == "stop" || state == "disable";
+    if (!is_on && !is_off && state != "fail") {
+        return fmt::format("machine {} is still in `{}`, on {}, and runs {}", number, state, node, where);
+    }
+    if (is_on && (places.size() != 1 || places.front() != node)) {
+        return fmt::format("machine {} is `start` on {}, and runs {}", number, node, where);
+    }
+    if ((is_off && !places.empty()) || places.size() > 1) {
+        return fmt::format("machine {} is `{}`, and runs {}", number, state, where);
+    }
+    for (const std::string suffix : {"/state", "/node", "/migrate_sync_lock"}) {
+        if (!of.world.ensemble.children(root + suffix).empty()) {
+            return fmt::format("machine {} has a lock left on {}", number, suffix);
+        }
+    }
+    if (const auto sync = value(of, root + "/migrate_sync_lock"); !sync.empty()) {
+        return fmt::format("machine {} has migrate_sync_lock \"{}\"", number, sync);
+    }
+    for (const auto& one : of.world.members) {
+        const bool is_listed = value(of, one->root() + "/runningdomains").find(pvc::to_text(id)) != std::string::npos;
+        const bool runs_here = std::ranges::find(places, one->name()) != places.end();
+        if (is_listed != runs_here) {
+            return fmt::format("machine {} runs {}, and the running list of {} {} it", number, where, one->name(),
+                               is_listed ? "has" : "lacks");
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> guests_are_right(const judge& of) {
+    for (const auto number : of.world.guests) {
+        if (auto wrong = wrong_with_guest(of, number)) {
+            return wrong;
+        }
+    }
+    return std::nullopt;
+}
+
 constexpr std::array table{
     progress{"all_run", "every node runs again", everybody_runs},
     progress{"one_is_primary", "one coordinator is primary, and everybody says so", somebody_is_primary},
     progress{"schemas_equal", "all nodes use the cluster's schema version", schemas_are_equal},
     progress{"locks_are_free", "no lock is held once nothing goes on", nobody_holds_a_lock},
+    progress{"guests_are_right", "every virtual machine is where and what its keys say, once", guests_are_right},
     progress{"records_are_right", "constant keys of the nodes' records say what they should", records_are_right},
 };
 

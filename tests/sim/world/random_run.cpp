@@ -58,15 +58,42 @@ cluster_settings draw_cluster(const run_settings& wanted) {
         }
         out.nodes.push_back(std::move(node));
     }
+    // Virtual machines, from a stream of their own.
+    random_source machines = random_source(wanted.seed).split("virtual machines");
+    out.guests = machines.below(2) == 0 ? machines.below(4) + 1 : 0;
+    for (auto& node : out.nodes) {
+        node.hypervisor = out.guests > 0;
+        node.storage_address = "10.254.0." + node.name.substr(2) + "/24";
+    }
     return out;
+}
+
+// As clients define and start them, once the cluster is there.
+void define_guests(cluster& world, const cluster_settings& settings) {
+    static constexpr std::array kinds{"acpi", "acpi", "hang", "dirty"};
+    random_source random = random_source(settings.seed).split("kinds of virtual machines");
+    for (std::uint64_t number = 1; number <= settings.guests; ++number) {
+        action define(action_kind::define_guest, settings.nodes[random.below(settings.nodes.size())].name);
+        define.number = static_cast<std::int64_t>(number);
+        define.value = kinds[random.below(kinds.size())];
+        action start(action_kind::set_guest);
+        start.number = define.number;
+        start.value = "start";
+        for (const auto& one : {define, start}) {
+            const auto done = world.perform(one);
+            ignore(done, "the node is there");
+        }
+    }
 }
 
 class random_run {
 public:
     explicit random_run(const run_settings& settings)
         : settings_(settings),
-          world_(draw_cluster(settings)),
+          drawn_(draw_cluster(settings)),
+          world_(drawn_),
           judge_(world_),
+          has_guests_((define_guests(world_, drawn_), true)),
           faults_(world_, random_source(settings.seed).split("faults"), settings.kinds, settings.dense),
           mix_(faults_.text()) {
         world_.ensemble.keep_trace(false);
@@ -90,6 +117,17 @@ private:
         const bool went_on = world_.step();
         judge_.look();
         return went_on;
+    }
+
+    // The last word of every client: run.
+    void start_guests() {
+        for (const auto number : world_.guests) {
+            action what(action_kind::set_guest);
+            what.number = number;
+            what.value = "start";
+            const auto done = world_.perform(what);
+            ignore(done, "it takes no node");
+        }
     }
 
     void start_all() {
@@ -121,6 +159,7 @@ private:
         const auto healed = world_.perform(action(action_kind::heal));
         ignore(healed, "it takes no node");
         faults_.take_back();
+        start_guests();
         const time_point limit = world_.now() + progress_limit;
         time_point look_again = world_.now() + 10s;
         while (goes_on() && step()) {
@@ -211,8 +250,10 @@ private:
     }
 
     run_settings settings_;
+    cluster_settings drawn_;
     cluster world_;
     judge judge_;
+    bool has_guests_;
     chaos faults_;
     std::string mix_;
     std::optional<trace_text> tracer_;

@@ -76,6 +76,8 @@ struct parser {
                 s.zookeeper_logging = is_on;
             } else if (key == "api" && (is_on || rest == "off")) {
                 s.api = is_on;
+            } else if (key == "hypervisor" && (is_on || rest == "off")) {
+                s.hypervisor = is_on;
             } else if (key == "debug" && (is_on || rest == "off")) {
                 s.debug = is_on;
             } else {
@@ -87,7 +89,7 @@ struct parser {
             if ((node == "all" || one.name == node) && !apply(one)) {
                 return wrong(
                     "keepalive_interval, fence_intervals, node_log_lines, schema_limit N, or "
-                    "zookeeper_logging, api, debug on|off",
+                    "zookeeper_logging, api, hypervisor, debug on|off",
                     fmt::format("{} {}", key, rest));
             }
         }

@@ -1,0 +1,213 @@
+// RBD locks at a start (vm-domains.md B.2, section 7).
+#include "domain_effects.hpp"
+
+namespace pvc::node {
+namespace {
+
+class domain_rbd : public effects_test {
+protected:
+    static constexpr const char* sda = "vms/web_sda";
+    static constexpr const char* sdb = "vms/web_sdb";
+    void stopped(const std::string& rbdlist = "vms/web_sda,vms/web_sdb", const std::string& text = {}) {
+        std::map<std::string, std::string> others{{"/rbdlist", rbdlist}};
+        if (!text.empty()) {
+            others["/xml"] = text;
+        }
+        define("stop", "hv1", "", others);
+    }
+    static std::string rbd_disk(const std::string& name) {
+        return "<disk type='network' device='disk'><source protocol='rbd' name='" + name + "'/><target dev='sda'/></disk>";
+    }
+    [[nodiscard]] texts broken() const {
+        texts all;
+        for (const auto& call : hardware.rbd.calls()) {
+            if (call.starts_with("break ")) {
+                all.push_back(call.substr(6, call.find(' ', 6) - 6));
+            }
+        }
+        return all;
+    }
+    [[nodiscard]] bool was_listed(const std::string& image) const {
+        return std::ranges::count(hardware.rbd.calls(), "list " + image) > 0;
+    }
+    void expect_started() {
+        EXPECT_EQ(effects(), (texts{"create U1", "rd = U1", running_vnc}));
+        expect_running();
+    }
+};
+
+TEST_F(domain_rbd, D16_own_locks_are_broken_before_the_creation) {
+    hardware.rbd.lock(sda, "10.254.0.1:0/1");
+    hardware.rbd.lock(sdb, "10.254.0.1:0/1");
+    stopped();
+    settled_host();
+    set("start");
+    pass(10s);
+    const auto calls = hardware.rbd.calls();
+    ASSERT_GE(calls.size(), 4U);
+    EXPECT_EQ((texts{calls[0], calls[1]}), (texts{"list vms/web_sda", "list vms/web_sdb"}));
+    EXPECT_EQ(broken(), (texts{sda, sdb}));
+    EXPECT_TRUE(calls[2].starts_with("break ") && calls[3].starts_with("break "));
+    const auto created = machine().times("create U1");
+    ASSERT_EQ(created.size(), 1U);
+    EXPECT_LE(hardware.rbd.all_calls().back().at, created.front());
+    EXPECT_TRUE(hardware.rbd.locks(sda).empty() && hardware.rbd.locks(sdb).empty());
+    expect_started();
+}
+
+TEST_F(domain_rbd, D17_a_foreign_lock_that_stays) {
+    hardware.rbd.lock(sda, "10.254.0.1:0/1");
+    hardware.rbd.lock(sdb, {"auto 77", "client.7", "10.254.0.2:0/7"});
+    stopped();
+    settled_host();
+    set("start");
+    pass(60s);
+    ASSERT_EQ(effects().size(), 1U);
+    const std::string text = effects().front();
+    EXPECT_TRUE(text.starts_with("state = fail + failedreason = RBD lock \"auto 77\" on vms/web_sdb is held by 10.254.0.2"))
+        << text;
+    EXPECT_TRUE(text.ends_with(", not by this node; make sure the VM is stopped there, flush its locks, then start it"))
+        << text;
+    EXPECT_NEAR(moment(text), 5.0, 0.3);
+    EXPECT_EQ(broken(), texts{});
+    EXPECT_EQ(state(), "fail");
+}
+
+TEST_F(domain_rbd, D17_stop_while_it_waits_for_a_foreign_lock) {
+    hardware.rbd.lock(sda, "10.254.0.2:0/7");
+    stopped(sda);
+    settled_host();
+    set("start");
+    pass(3s);
+    set("stop");
+    pass(20s);
+    EXPECT_EQ(effects(), texts{});
+    EXPECT_EQ(state(), "stop");
+}
+
+TEST_F(domain_rbd, D18_a_foreign_lock_that_goes) {
+    hardware.rbd.lock(sda, "10.254.0.1:0/1");
+    hardware.rbd.lock(sdb, "10.254.0.2:0/7");
+    stopped();
+    settled_host();
+    set("start");
+    pass(2s);
+    EXPECT_EQ(broken(), texts{});
+    hardware.rbd.unlock(sdb);
+    pass(10s);
+    EXPECT_EQ(broken(), texts{sda});
+    EXPECT_LT(moment("create U1"), 4.0);
+    expect_started();
+}
+
+TEST_F(domain_rbd, D19_an_address_that_only_begins_like_ours) {
+    hardware.rbd.lock(sda, "10.254.0.11:0/1");
+    stopped(sda);
+    settled_host();
+    set("start");
+    pass(10s);
+    EXPECT_EQ(state(), "fail");
+    EXPECT_EQ(broken(), texts{});
+    EXPECT_TRUE(calls().empty());
+}
+
+TEST_F(domain_rbd, D20_no_volumes) {
+    stopped("");
+    settled_host();
+    set("start");
+    pass(5s);
+    EXPECT_TRUE(hardware.rbd.calls().empty());
+    expect_started();
+}
+
+TEST_F(domain_rbd, D21_a_list_that_is_out_of_date) {
+    hardware.rbd.lock("vms/new_sda", "10.254.0.1:0/1");
+    stopped("vms/old_sda", xml(u1, "web", rbd_disk("vms/new_sda")));
+    settled_host();
+    set("start");
+    pass(10s);
+    EXPECT_TRUE(was_listed("vms/old_sda") && was_listed("vms/new_sda"));
+    EXPECT_EQ(broken(), texts{"vms/new_sda"});
+    expect_started();
+}
+
+TEST_F(domain_rbd, D22_no_lock_call_for_a_guest_that_runs) {
+    hardware.rbd.lock(sda, "10.254.0.1:0/1");
+    define("start", "hv1", "", {{"/rbdlist", sda}});
+    machine().put_running(u1, "web", xml(u1));
+    add_running_host();
+    pass(30s);
+    set("start");
+    pass(10s);
+    EXPECT_TRUE(hardware.rbd.calls().empty());
+    EXPECT_EQ(effects(), (texts{"rd = U1", running_vnc}));
+}
+
+TEST_F(domain_rbd, a_lock_that_cannot_be_removed) {
+    hardware.rbd.lock(sda, "10.254.0.1:0/1");
+    hardware.rbd.fail_always("break", failure(errc::io, {}, "Input/output error"));
+    stopped(sda);
+    settled_host();
+    set("start");
+    pass(30s);
+    EXPECT_EQ(state(), "fail");
+    EXPECT_NE(value(key("/failedreason")).find("on vms/web_sda could not be removed: "), std::string::npos)
+        << value(key("/failedreason"));
+    EXPECT_TRUE(calls().empty());
+}
+
+TEST_F(domain_rbd, locks_that_cannot_be_read) {
+    hardware.rbd.add_image(sda);
+    hardware.rbd.fail_next("list", failure(errc::io, {}, "Input/output error"), 2);
+    stopped(sda);
+    settled_host();
+    set("start");
+    pass(10s);
+    expect_started();  // the third attempt, after 1 s and 3 s
+    EXPECT_NEAR(moment("create U1"), 4.0, 0.2);
+    set("stop");
+    pass(5s);
+    hardware.rbd.fail_always("list", failure(errc::io, {}, "Input/output error"));
+    set("start");
+    pass(30s);
+    EXPECT_EQ(state(), "fail");
+    EXPECT_EQ(value(key("/failedreason")), "RBD locks of vms/web_sda could not be read: Input/output error");
+}
+
+// The state is written by somebody else while the locks are looked at: his word stands.
+TEST_F(domain_rbd, a_refusal_that_comes_too_late) {
+    hardware.rbd.add_image(sda);
+    hardware.rbd.fail_always("list", failure(errc::io, {}, "Input/output error"));
+    stopped(sda);
+    settled_host();
+    for (int offset = 3900; offset < 4100; offset += 5) {
+        set("start");
+        pass(offset * 1ms);
+        const bool has_failed = state() == "fail";
+        set("disable");
+        pass(5s);
+        EXPECT_EQ(state(), "disable") << offset;
+        EXPECT_EQ(value(key("/failedreason")).empty(), !has_failed);
+        ensemble.put(key("/failedreason"), "");
+    }
+}
+
+TEST_F(domain_rbd, Ceph_hangs) {
+    hardware.rbd.add_image(sda);
+    hardware.rbd.hangs = true;
+    stopped(sda);
+    define("stop", "hv1", "", {}, u2, "db");
+    settled_host();
+    const auto from = loop.clock().now();
+    set("start");
+    ensemble.put(model::domain_path(to_text(u2), "/state"), "start");
+    pass(1s);
+    EXPECT_TRUE(machine().guest(u2).executes());
+    pass(200s);
+    EXPECT_EQ(state(), "fail");
+    EXPECT_EQ(count("create U1"), 0U);
+    EXPECT_LT(beat_gaps("hv1", from).front(), 5.5);
+}
+
+}  // namespace
+}  // namespace pvc::node
