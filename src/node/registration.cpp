@@ -173,11 +173,15 @@ std::vector<model::key_value> constant_keys(const session& s) {
     static constexpr std::string_view elsewhere[] = {
         "/keepalive", "/selfreset", "/daemonstate", "/routerstate",       "/domainstate",       "/memtotal",
         "/memused",   "/memfree",   "/cpuload",     "/monitoring_health", "/monitoring_plugins"};
+    // Of virtual machines: constant only where there are none.
+    static constexpr std::string_view of_machines[] = {"/runningdomains", "/memalloc", "/memprov", "/vcpualloc",
+                                                       "/domainscount"};
     auto keys = model::new_node_record(s.table, facts_of(s.node, s.table.version()));
     const std::string root = s.own();
-    std::erase_if(keys, [&root](const model::key_value& key) {
-        return std::ranges::any_of(elsewhere,
-                                   [&](std::string_view suffix) { return key.path == root + std::string(suffix); });
+    std::erase_if(keys, [&](const model::key_value& key) {
+        const auto is = [&](std::string_view suffix) { return key.path == root + std::string(suffix); };
+        return std::ranges::any_of(elsewhere, is) ||
+               (s.node.config->functions.hypervisor && std::ranges::any_of(of_machines, is));
     });
     return keys;
 }

@@ -64,7 +64,7 @@ void libvirt_daemon::start() {
 
 void libvirt_daemon::wait_until_it_serves() {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!accepts(socket())) {
+    while (!accepts(socket()) || !accepts("127.0.0.1", port_)) {
         if (!process_->is_alive() || std::chrono::steady_clock::now() > limit) {
             std::ifstream log(folder_ + "/log");
             const std::string said{std::istreambuf_iterator<char>(log), {}};

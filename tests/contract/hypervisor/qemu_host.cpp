@@ -75,7 +75,8 @@ bool qemu_host::is_possible() {
     return ::geteuid() == 0;
 }
 
-qemu_host::qemu_host(const std::string& name, const std::string& address, std::uint16_t port) {
+qemu_host::qemu_host(const std::string& name, const std::string& address, std::uint16_t port)
+    : address_(address), port_(port) {
     std::string folder = "/tmp/pvc_qemu_XXXXXX";  // short: a socket's path has 107 bytes
     folder_ = ::mkdtemp(folder.data());
     std::filesystem::create_directory(folder_ + "/etc");
@@ -127,7 +128,7 @@ void qemu_host::command(const std::string& what) {
 
 void qemu_host::wait_until_it_serves() {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!accepts(socket())) {
+    while (!accepts(socket()) || !accepts(address_, port_)) {
         if (!process_->is_alive() || std::chrono::steady_clock::now() > limit) {
             std::ifstream log(folder_ + "/log/libvirtd.log");
             throw std::runtime_error("libvirtd does not serve: " +

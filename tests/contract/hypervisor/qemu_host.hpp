@@ -29,6 +29,8 @@ public:
 
 private:
     std::string folder_;
+    std::string address_;
+    std::uint16_t port_;
     std::optional<child_process> process_;
 };
 

@@ -58,4 +58,15 @@ bool accepts(const std::string& socket_path) {
     return is_there;
 }
 
+bool accepts(const std::string& address, std::uint16_t port) {
+    const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_port = htons(port);
+    ::inet_pton(AF_INET, address.c_str(), &where.sin_addr);
+    const bool is_there = ::connect(probe, reinterpret_cast<sockaddr*>(&where), sizeof where) == 0;
+    ::close(probe);
+    return is_there;
+}
+
 }  // namespace pvc::contract

@@ -13,5 +13,6 @@ void use_private_network();
 std::uint16_t free_port();
 // Whether somebody accepts connections there.
 bool accepts(const std::string& socket_path);
+bool accepts(const std::string& address, std::uint16_t port);
 
 }  // namespace pvc::contract

@@ -19,6 +19,7 @@ protected:
         hardware.centre.call_it(u1, "U1");
         hardware.centre.call_it(u2, "U2");
     }
+    ~domain_test() override { nodes.clear(); }  // before the hardware that they use
     void TearDown() override {
         node_test::TearDown();
         EXPECT_EQ(hardware.centre.double_runs(), 0U) << pvc::join(hardware.centre.double_run_texts(), "; ");
