@@ -21,9 +21,9 @@ constexpr duration kill_limit = 5s;     // a process that SIGKILL does not end i
 
 enum class wait_end : std::uint8_t { done, late, cancelled };
 
-// Suspends until `done` holds. The caller holds cancellation.
+// Suspends until `done` holds. The caller holds cancellation; `is_ending`: it was cancelled already.
 awaitable<wait_end> wait_until(child_process& child, bool (child_process::*done)() const, timers& clock,
-                               time_point deadline, std::string_view what) {
+                               time_point deadline, std::string_view what, bool is_ending = false) {
     bool late = false;
     timer limit(clock);
     limit.arm(deadline, [&late, &child] {
@@ -35,7 +35,9 @@ awaitable<wait_end> wait_until(child_process& child, bool (child_process::*done)
             co_return wait_end::late;
         }
         auto [code] = co_await child.changed->wait_code(wait_note::effect(what, deadline));
-        if (code) {
+        // Asked as well: a cancellation that comes when the wait was just ended by the child finds no wait to tell.
+        auto state = co_await asio::this_coro::cancellation_state;
+        if (code || (!is_ending && state.cancelled() != asio::cancellation_type::none)) {
             co_return wait_end::cancelled;
         }
     }
@@ -48,7 +50,7 @@ awaitable<bool> end_child(child_process& child, timers& clock, duration grace, s
     child.end_group(SIGTERM);
     time_point deadline = clock.now() + grace;
     for (;;) {
-        const wait_end end = co_await wait_until(child, &child_process::is_reaped, clock, deadline, what);
+        const wait_end end = co_await wait_until(child, &child_process::is_reaped, clock, deadline, what, true);
         if (end == wait_end::done || (end == wait_end::late && killed)) {
             co_return killed;
         }

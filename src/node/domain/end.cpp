@@ -95,6 +95,7 @@ async::awaitable<void> clean_up(operation& op, bool with_keys) {
     co_await end_console(op);
     if (with_keys && op.row.is_present && op.row.is_owner && op.row.state != vm_state::deleted) {
         co_await op.write_own("/vnc", "");
+        co_await op.write_own("/migrate_sync_lock", "");  // of a migration that ended with its session
     }
 }
 
@@ -166,6 +167,9 @@ async::awaitable<void> adopt(operation& op, bool with_state) {
     op.here.power_down.reset();
     follow_console(op);
     co_await publish_vnc(op);
+    if (!with_state) {
+        co_await op.write_own("/migrate_sync_lock", "");  // of a migration that ended with its session
+    }
 }
 
 async::awaitable<void> keep(operation& op) {

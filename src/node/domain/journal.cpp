@@ -72,4 +72,46 @@ std::optional<journal_entry> read_journal(const node_context& node, const uuid& 
     return text ? parse_journal(*text) : std::nullopt;
 }
 
+namespace {
+
+// An operation goes by it, or will.
+bool is_in_use(domain_parts& parts, const domain_row& row) {
+    const auto guest = parts.observed.class_of(row.id);
+    const bool concerns_us = row.is_owner || !guest || guest != model::guest_class::absent;
+    return (row.here && !row.here->operation.empty()) || (policy::is_migration(row.state) && concerns_us);
+}
+
+// The receiver's mark in ZooKeeper, unless it is in use again.
+async::awaitable<void> tidy_sync_value(session& s, const uuid& id) {
+    const std::string key = model::domain_path(to_text(id), "/migrate_sync_lock");
+    auto stored = co_await s.zk.get(s.limit(), key);
+    if (stored && stored->data == to_text(id)) {
+        zookeeper::transaction what;
+        what.set(key, "", stored->stat.version);
+        auto done = co_await s.zk.commit(s.limit(), std::move(what));
+        ignore(done, "a mark that nobody uses only looks untidy");
+    }
+}
+
+}  // namespace
+
+async::awaitable<void> tidy_journals(domain_parts& parts, session& s) {
+    std::vector<uuid> ids;
+    for (const auto& [id, row] : parts.table.rows()) {
+        ids.push_back(id);
+    }
+    for (const auto& id : ids) {
+        const auto entry = read_journal(parts.node, id);
+        const domain_row* row = parts.table.find(id);
+        if (!entry || row == nullptr || is_in_use(parts, *row)) {
+            continue;
+        }
+        if (entry->role == "receiver" && entry->created == row->created && !policy::is_migration(row->state)) {
+            co_await tidy_sync_value(s, id);
+        }
+        auto removed = co_await parts.node.port.host.remove_file(path_of(parts.node, id));
+        ignore(removed, "an old record names another state and changes nothing");
+    }
+}
+
 }  // namespace pvc::node

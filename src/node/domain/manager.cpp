@@ -90,6 +90,12 @@ void domains::manager::note_placement(domain_row& row) {
         row.state_changed == 0) {
         return;
     }
+    const bool ran = row.stable.state == vm_state::start || row.stable.state == vm_state::restart;
+    if (policy::is_off_state(row.state) || row.state == vm_state::deleted) {
+        row.came_from = nullptr;
+    } else if (row.stable.known() && ran && !row.stable.was_owner && row.is_owner) {
+        row.came_from = row.stable.node;
+    }
     row.stable = {row.state, row.is_owner, row.node, row.state_changed};
     if (row.here) {
         row.here->stable_last_node = row.here->last_node;
@@ -273,11 +279,8 @@ void domains::manager::evaluate(domain_row& row) {
         return;
     }
     ++evaluations_;
-    if (here.pause_until) {
-        if (node.clock().now() < *here.pause_until) {
-            return;  // the dispatcher comes back when it has passed
-        }
-        here.pause_until.reset();
+    if (here.pause_until && node.clock().now() < *here.pause_until) {
+        return;  // the dispatcher comes back when it has passed
     }
     const auto status = observed.status_of(row.id);
     if (status && status->cause == model::pause_cause::starting_up) {
@@ -287,7 +290,8 @@ void domains::manager::evaluate(domain_row& row) {
     view.state = is_nobodys(row) ? vm_state::unknown : row.state;
     view.is_owner = row.is_owner;
     view.guest = *guest;
-    view.ran_here_before = row.stable.known() && row.stable.was_owner &&
+    // Once its live migration began, that it is not here does not say that it ended.
+    view.ran_here_before = row.stable.known() && row.stable.was_owner && !here.is_sent_by_us &&
                            (row.stable.state == vm_state::start || row.stable.state == vm_state::restart);
     view.was_sent_by_us = here.is_sent_by_us;
     const domain_action action = policy::decide(view);
@@ -336,7 +340,7 @@ async::awaitable<void> domains::manager::perform(uuid id, domain_action action) 
     row.here->must_end = is_stopping_;
     switch (action) {
         case domain_action::adopt: co_await adopt(op, false); break;
-        case domain_action::arrived: co_await adopt(op, true); break;
+        case domain_action::arrived: co_await arrived(op); break;
         case domain_action::start: co_await start(op); break;
         case domain_action::restart: co_await restart(op); break;
         case domain_action::shutdown: co_await shut_down(op); break;
@@ -414,6 +418,7 @@ async::awaitable<void> domains::manager::dispatch(session& s) {
     is_open_ = true;
     look_at_all();
     tell_strangers();
+    operations_->spawn("old migration records", [this, &s] { return tidy_journals(parts, s); });
     std::uint64_t connections = s.zk.state().value().connections;
     for (;;) {
         if (s.zk.is_connected() && s.zk.state().value().connections != connections) {
@@ -421,8 +426,9 @@ async::awaitable<void> domains::manager::dispatch(session& s) {
             look_at_all();
         }
         const time_point now = node.clock().now();
-        for (const auto& [id, row] : table.rows()) {
+        for (auto& [id, row] : table.rows()) {
             if (row.here && row.here->pause_until && *row.here->pause_until <= now) {
+                row.here->pause_until.reset();
                 todo_.insert(id);
             }
         }

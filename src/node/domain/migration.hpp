@@ -36,6 +36,10 @@ struct sender_lock {
 };
 async::awaitable<void> take_sync_lock(operation& op, sender_lock& state, time_point deadline);
 
+// What a receiver that is gone left in `migrate_sync_lock`. Only with the locks of a sender: no other migration can have
+// begun.
+async::awaitable<void> clear_sync_value(operation& op);
+
 // Runs `body` with the locks of `node` and `state` held; they are checked by each of its writes. Errors: timed_out (not
 // acquired in time), and those of a broken session.
 async::awaitable<result<void>> with_migration_locks(operation& op, time_point deadline,
@@ -75,5 +79,8 @@ struct journal_entry {
 async::awaitable<void> write_journal(operation& op, std::string_view role, std::string peer, std::string_view step);
 async::awaitable<void> remove_journal(operation& op);
 [[nodiscard]] std::optional<journal_entry> read_journal(const node_context& node, const uuid& id);
+// Once a session, when everything was read: what a session or a daemon before this one left of migrations that are
+// over.
+async::awaitable<void> tidy_journals(domain_parts& parts, session& s);
 
 }  // namespace pvc::node

@@ -138,6 +138,7 @@ async::awaitable<void> restart(operation& op);                   // 6.5, the fir
 async::awaitable<void> clean_up(operation& op, bool with_keys);  // class N
 async::awaitable<void> send(operation& op);                      // 8.3
 async::awaitable<void> receive(operation& op);                   // 8.4
+async::awaitable<void> arrived(operation& op);                   // 4.2, migrate / A: a session or daemon ago
 async::awaitable<void> resolve_sent(operation& op);              // 8.7
 async::awaitable<void> resolve_own(operation& op);               // 4.2, start / I
 async::awaitable<void> hand_over_ended(operation& op);           // 4.3, migrate / N

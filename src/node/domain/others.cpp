@@ -97,6 +97,8 @@ async::awaitable<release_outcome> wait_released(operation& op, release_rules rul
     std::set<std::string> does_not_have_it;  // by its hypervisor's own word, for this wait
     std::map<std::string, std::unique_ptr<zookeeper::watched>> followed;
     bool told = false;
+    time_point next_look_at_stopped = began;
+    std::set<std::string> still_there;  // of nodes in `stop`
     for (;;) {
         auto others = co_await read_others(op);
         if (!goes_on()) {
@@ -110,14 +112,34 @@ async::awaitable<release_outcome> wait_released(operation& op, release_rules rul
             continue;
         }
         std::vector<std::string> holders;
+        std::vector<std::string> stopped;
         for (const auto& one : *others) {
             const bool counts = one.daemon == daemon_state::run || one.daemon == daemon_state::init ||
                                 one.daemon == daemon_state::shutdown ||
                                 (rules.includes_stopped && one.daemon != daemon_state::fenced);
             if (one.lists_it && counts && !does_not_have_it.contains(one.name)) {
                 holders.push_back(one.name);
+            } else if (one.lists_it && !counts && one.daemon == daemon_state::stop) {
+                stopped.push_back(one.name);
             }
         }
+        // A node whose daemon was stopped in order may still run it. Only its own word counts: it may as well be off.
+        if (!stopped.empty() && op.now() >= next_look_at_stopped) {
+            next_look_at_stopped = op.now() + ask_again;
+            still_there.clear();
+            const auto answers = co_await ask_all(op, stopped);
+            for (const auto& [node, answer] : answers) {
+                if (answer == remote_answer::alive || answer == remote_answer::halted ||
+                    answer == remote_answer::incoming) {
+                    still_there.insert(node);
+                }
+            }
+            if (!goes_on()) {
+                co_return release_outcome{};
+            }
+        }
+        std::ranges::copy_if(stopped, std::back_inserter(holders),
+                             [&](const auto& node) { return still_there.contains(node); });
         if (holders.empty()) {
             co_return release_outcome{release_outcome::kind::clear, {}};
         }
@@ -151,6 +173,9 @@ async::awaitable<release_outcome> wait_released(operation& op, release_rules rul
             }
         }
         time_point until = next_question;
+        if (!stopped.empty()) {
+            until = std::min(until, next_look_at_stopped);
+        }
         if (rules.give_up_after) {
             until = std::min(until, began + *rules.give_up_after);
         }

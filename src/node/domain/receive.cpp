@@ -172,6 +172,13 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
     }
 }
 
+async::awaitable<void> leave_no_trace(operation& op) {
+    if (op.row.is_present && op.row.state != vm_state::deleted) {
+        co_await op.write_own("/migrate_sync_lock", "");
+    }
+    co_await remove_journal(op);
+}
+
 }  // namespace
 
 async::awaitable<void> receive(operation& op) {
@@ -184,10 +191,12 @@ async::awaitable<void> receive(operation& op) {
         co_await wait_for_it(op, lock);
         group.cancel();
     });
-    if (op.row.is_present && op.row.state != vm_state::deleted) {
-        co_await op.write_own("/migrate_sync_lock", "");
-    }
-    co_await remove_journal(op);
+    co_await leave_no_trace(op);
+}
+
+async::awaitable<void> arrived(operation& op) {
+    co_await adopt(op, true);
+    co_await leave_no_trace(op);
 }
 
 }  // namespace pvc::node

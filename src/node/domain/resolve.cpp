@@ -188,8 +188,9 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
 async::awaitable<void> await_receiver(operation& op) {
     constexpr duration receiver_patience = 10s;
     const time_point until = op.now() + receiver_patience;
-    const auto stands = [&op] {
-        return op.row.is_present && !op.row.is_owner &&
+    const operation::view handed = op.present();  // another `stop` than this one is a client's
+    const auto stands = [&op, &handed] {
+        return op.row.is_present && !op.row.is_owner && op.present() == handed &&
                (policy::is_migration(op.row.state) || op.row.state == vm_state::stop);
     };
     while (stands() && op.now() < until && !op.must_end()) {
@@ -199,7 +200,10 @@ async::awaitable<void> await_receiver(operation& op) {
         co_return;
     }
     op.warning("its new node did not take over within 10 s, doing it in its place");
-    co_await op.write_state(vm_state::start);
+    const write_result done = co_await op.write_state(vm_state::start);
+    if (done == write_result::written) {
+        co_await clear_sync_value(op);
+    }
 }
 
 async::awaitable<void> hand_over(operation& op) {

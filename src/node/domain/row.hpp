@@ -89,6 +89,8 @@ struct domain_row {
     std::int64_t node_changed = 0;   // mzxid of `node`
     const std::string* node = nullptr;
     stable_placement stable;
+    // It is to run here and was seen to run there, without having been off in between.
+    const std::string* came_from = nullptr;
     std::unique_ptr<local_domain> here;
 };
 

@@ -230,7 +230,6 @@ private:
 
     async::awaitable<void> leave_it() {
         op_.here.is_adopted = false;
-        op_.here.is_sent_by_us = false;
         op_.here.live.reset();
         co_await op_.set_listed(false);
         co_await end_console(op_);
@@ -246,6 +245,7 @@ private:
     // It is off here: the receiver starts it.
     async::awaitable<void> finish_ended() {
         op_.here.is_adopted = false;
+        op_.here.is_sent_by_us = false;  // proven to be nowhere: the tables may say so too
         co_await op_.set_listed(false);
         const bool is_migrating = policy::is_migration(op_.row.state) && !op_.row.is_owner;
         const write_result done = is_migrating ? co_await op_.write_state(vm_state::stop) : write_result::overtaken;
@@ -274,6 +274,7 @@ private:
         if (done == write_result::written) {
             op_.here.is_adopted = op_.here.is_adopted || is_stopping;
             op_.error("it was not moved to node " + target_ + " and stays here: " + why);
+            co_await clear_sync_value(op_);
         } else {
             op_.warning("it was not moved to node " + target_ + ": " + why);
         }

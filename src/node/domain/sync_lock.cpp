@@ -164,6 +164,10 @@ async::awaitable<void> take_sync_lock(operation& op, sender_lock& state, time_po
     end();
 }
 
+async::awaitable<void> clear_sync_value(operation& op) {
+    co_await op.write_own("/migrate_sync_lock", "");
+}
+
 async::awaitable<result<void>> with_migration_locks(operation& op, time_point deadline,
                                                     std::function<async::awaitable<void>()> body) {
     zookeeper::lock_request outer;

@@ -88,23 +88,22 @@ qemu_host::qemu_host(const std::string& name, const std::string& address, std::u
     std::ofstream(folder_ + "/etc/qemu.conf")
         << "user = \"root\"\ngroup = \"root\"\nremember_owner = 0\nnamespaces = []\ncgroup_controllers = []\n"
         << "security_driver = \"none\"\nstdio_handler = \"file\"\n";
-    const std::vector<std::string> arguments{"/usr/bin/unshare",
-                                             "--mount",
-                                             "--uts",
-                                             "--pid",
-                                             "--fork",
-                                             "--kill-child=SIGKILL",
-                                             "/bin/bash",
-                                             PVC_SOURCE_DIR "/tests/contract/hypervisor/qemu_host.sh",
-                                             folder_,
-                                             name};
+    const std::string script = std::string(PVC_SOURCE_DIR) + "/tests/contract/hypervisor/qemu_host.sh";
+    const std::vector<std::string> arguments{"/usr/bin/unshare",     "--mount",   "--uts", "--pid", "--fork",
+                                             "--kill-child=SIGKILL", "/bin/bash", script,  folder_, name};
     process_.emplace(arguments, child_process::streams{"", true});
 }
 
 qemu_host::~qemu_host() {
     process_.reset();
+    // Processes of the host may still be on their way out, and write.
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
+    while (std::filesystem::exists(folder_, ignored) && std::chrono::steady_clock::now() < limit) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        std::filesystem::remove_all(folder_, ignored);
+    }
 }
 
 void qemu_host::command(const std::string& what) {

@@ -122,6 +122,34 @@ TEST(task_group, cancelling_the_caller_waits_for_shielded_clean_up_of_a_child) {
     EXPECT_TRUE(threw);
 }
 
+// A cancellation that comes between the end of a child and the turn of whoever joins it is not lost.
+TEST(task_group, cancelled_while_a_child_has_just_ended) {
+    for (int turns = 0; turns < 8; ++turns) {
+        sim_loop loop;
+        loop.run([&]() -> awaitable<void> {
+            wakeup end_of_child;
+            co_await with_task_group("outer", [&](task_group& outer) -> awaitable<void> {
+                outer.spawn("inner", [&]() -> awaitable<void> {
+                    co_await with_task_group("group", [&](task_group& inner) -> awaitable<void> {
+                        inner.spawn("short", [&]() -> awaitable<void> {
+                            co_await end_of_child.wait(wait_note::work("the test"));
+                        });
+                        inner.spawn("long", [&]() -> awaitable<void> { co_await loop.sleep(1h); });
+                        co_return;
+                    });
+                });
+                co_await loop.sleep(1s);
+                end_of_child.notify();
+                for (int i = 0; i < turns; ++i) {
+                    co_await yield();
+                }
+                outer.cancel();
+            });
+            EXPECT_EQ(loop.clock().now().time_since_epoch(), 1s) << "after " << turns << " turns";
+        });
+    }
+}
+
 TEST(task_group, spawning_into_a_cancelled_group_starts_cancelled) {
     sim_loop loop;
     bool reached = false;
