@@ -15,6 +15,7 @@ constexpr duration between_publications = 500ms;
 constexpr duration read_limit = 5s;
 constexpr duration end_limit = 5s;
 constexpr duration query_limit = 5s;
+constexpr duration vnc_again = 1s;
 }  // namespace
 
 console_watch::console_watch(services::console_files& files, std::string path, std::string key, std::size_t lines)
@@ -131,7 +132,13 @@ async::awaitable<void> read_live_xml(operation& op) {
 }
 
 async::awaitable<void> publish_vnc(operation& op) {
+    op.here.live_is_stale = true;
     co_await read_live_xml(op);
+    op.here.owes_vnc = op.here.live_is_stale;
+    if (op.here.owes_vnc) {
+        op.pause(vnc_again);
+        co_return;
+    }
     const bool is_ours = op.row.is_present && op.row.is_owner && op.row.state != model::vm_state::deleted;
     if (op.here.live && is_ours) {
         if (model::has_unusable_vnc_address(*op.here.live)) {

@@ -162,6 +162,7 @@ async::awaitable<void> adopt(operation& op, bool with_state) {
         op.state("it runs here now");
     }
     op.here.is_adopted = true;
+    op.row.came_from = nullptr;
     op.here.adopted_state = op.row.state_changed;
     op.here.spacing.started(op.now());
     op.here.power_down.reset();

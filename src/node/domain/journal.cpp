@@ -74,11 +74,11 @@ std::optional<journal_entry> read_journal(const node_context& node, const uuid& 
 
 namespace {
 
-// An operation goes by it, or will.
+// A migration of it goes on here, or will.
 bool is_in_use(domain_parts& parts, const domain_row& row) {
     const auto guest = parts.observed.class_of(row.id);
     const bool concerns_us = row.is_owner || !guest || guest != model::guest_class::absent;
-    return (row.here && !row.here->operation.empty()) || (policy::is_migration(row.state) && concerns_us);
+    return policy::is_migration(row.state) && concerns_us;
 }
 
 // The receiver's mark in ZooKeeper, unless it is in use again.

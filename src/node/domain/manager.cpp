@@ -189,11 +189,6 @@ bool domains::manager::is_done_already(domain_row& row, domain_action action) {
     local_domain& here = *row.here;
     switch (action) {
         case domain_action::nothing:
-            if (row.state == vm_state::unknown &&
-                std::exchange(here.told_state, row.state_changed) != row.state_changed) {
-                node.log.warning("its state is `" + ascii_only(here.word) + "`, which is none: left alone", here.name);
-            }
-            return true;
         case domain_action::wait: return true;
         case domain_action::adopt:
             here.power_down.reset();
@@ -202,7 +197,7 @@ bool domains::manager::is_done_already(domain_row& row, domain_action action) {
                 here.spacing.reset();
                 here.adopted_state = row.state_changed;
             }
-            return here.is_adopted;
+            return here.is_adopted && !here.owes_vnc;
         case domain_action::keep: return here.is_adopted;
         case domain_action::report_fail: {
             time_point& told = told_fail_[row.id];
@@ -273,6 +268,9 @@ void domains::manager::evaluate(domain_row& row) {
         return;
     }
     local_domain& here = *row.here;
+    if (!here.is_read) {
+        return;  // its reading is under way
+    }
     note_placement(row);
     note_journal(row);
     if (!guest) {
@@ -294,6 +292,10 @@ void domains::manager::evaluate(domain_row& row) {
     view.ran_here_before = row.stable.known() && row.stable.was_owner && !here.is_sent_by_us &&
                            (row.stable.state == vm_state::start || row.stable.state == vm_state::restart);
     view.was_sent_by_us = here.is_sent_by_us;
+    if (row.state == vm_state::unknown && row.is_owner &&
+        std::exchange(here.told_state, row.state_changed) != row.state_changed) {
+        node.log.warning("its state is `" + ascii_only(here.word) + "`, which is none: left alone", here.name);
+    }
     const domain_action action = policy::decide(view);
     sync_list(row, guest);
     if (*guest != guest_class::absent) {
@@ -428,6 +430,7 @@ async::awaitable<void> domains::manager::dispatch(session& s) {
         const time_point now = node.clock().now();
         for (auto& [id, row] : table.rows()) {
             if (row.here && row.here->pause_until && *row.here->pause_until <= now) {
+                row.here->pause_until.reset();
                 row.here->pause_until.reset();
                 todo_.insert(id);
             }

@@ -36,8 +36,8 @@ struct sender_lock {
 };
 async::awaitable<void> take_sync_lock(operation& op, sender_lock& state, time_point deadline);
 
-// What a receiver that is gone left in `migrate_sync_lock`. Only with the locks of a sender: no other migration can have
-// begun.
+// What a receiver that is gone left in `migrate_sync_lock`. Only with the locks of a sender: no other migration can
+// have begun.
 async::awaitable<void> clear_sync_value(operation& op);
 
 // Runs `body` with the locks of `node` and `state` held; they are checked by each of its writes. Errors: timed_out (not

@@ -123,14 +123,16 @@ async::awaitable<release_outcome> wait_released(operation& op, release_rules rul
                 stopped.push_back(one.name);
             }
         }
-        // A node whose daemon was stopped in order may still run it. Only its own word counts: it may as well be off.
+        // A node whose daemon was stopped in order may still run it. Only its own word counts, as it may as well be off,
+        // unless the machine was seen to run there and has not been off since.
         if (!stopped.empty() && op.now() >= next_look_at_stopped) {
             next_look_at_stopped = op.now() + ask_again;
             still_there.clear();
             const auto answers = co_await ask_all(op, stopped);
             for (const auto& [node, answer] : answers) {
-                if (answer == remote_answer::alive || answer == remote_answer::halted ||
-                    answer == remote_answer::incoming) {
+                const bool ran_there = op.row.came_from != nullptr && *op.row.came_from == node;
+                const bool is_silent = answer == remote_answer::refused || answer == remote_answer::silent;
+                if (answer != remote_answer::absent && (!is_silent || ran_there)) {
                     still_there.insert(node);
                 }
             }

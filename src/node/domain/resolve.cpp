@@ -163,6 +163,10 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
                     co_return co_await destroyed_local(op,
                                                        "it runs on node " + target + ": removing what is left here");
                 }
+                if (remote == remote_answer::absent && op.row.state == vm_state::start && !op.row.is_owner) {
+                    co_return co_await destroyed_local(
+                        op, "it had arrived on node " + target + " and ended there: what is left of it here is stale");
+                }
                 if (remote == remote_answer::absent) {
                     const auto end = co_await resume_local(op, target);
                     if (end) {
@@ -222,6 +226,7 @@ async::awaitable<void> hand_over(operation& op) {
         op.warning("handing it over: " + done.error().text());
         op.pause(1s);
     }
+    co_await remove_journal(op);
 }
 
 async::awaitable<void> resolve_sent(operation& op) {
@@ -244,6 +249,9 @@ async::awaitable<void> resolve_sent(operation& op) {
             co_await hand_over(op);
             break;
         default: break;  // the tables see what is there now
+    }
+    if (end != resolution::let_go) {
+        co_await remove_journal(op);
     }
 }
 

@@ -46,8 +46,10 @@ struct local_domain {
 
     async::wakeup changed;         // for the operation: desired or observed state is another, or it must end
     std::string_view operation;    // what runs; empty: nothing
+    bool is_read = false;          // what is below was read from its keys
     bool must_end = false;         // the running operation winds up: the daemon stops
     bool is_adopted = false;       // console, list and VNC were seen to for the guest that runs
+    bool owes_vnc = false;         // the live definition could not be read when it was adopted
     bool is_listed = false;        // in the running list
     bool is_sent_by_us = false;    // we began to send it in this migration
     bool is_restarting = false;    // it ended by itself and is being started again

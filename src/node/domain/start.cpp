@@ -19,7 +19,7 @@ namespace {
 constexpr duration create_limit = 120s;
 constexpr duration guard = 2s;
 constexpr duration removal_patience = 15s;
-constexpr duration removal_pause = 500ms;
+constexpr duration create_pause = 500ms;
 constexpr int announce_tries = 5;
 
 bool is_ours_to_start(const operation& op) {
@@ -47,6 +47,7 @@ async::awaitable<void> fail(operation& op, operation::view began_with, std::stri
         co_await op.set_listed(false);
         op.here.is_adopted = false;
         op.here.is_restarting = false;
+    op.row.came_from = nullptr;
     }
 }
 
@@ -97,9 +98,10 @@ async::awaitable<bool> write_started(operation& op, const operation::view& began
     if (reason && !reason->data.empty()) {
         more.set(op.key("/failedreason"), "", reason->stat.version);
     }
+    op.here.owes_vnc = op.here.live_is_stale;
     const std::string vnc = op.here.live ? model::vnc_text(*op.here.live) : std::string();
     auto stored = co_await op.s.zk.get(op.s.limit(), op.key("/vnc"));
-    if (stored && stored->data != vnc) {
+    if (stored && stored->data != vnc && !op.here.owes_vnc) {
         more.overwrite(op.key("/vnc"), vnc);
     }
     if (op.present() != seen || !is_still_wanted(op, began_with)) {
@@ -149,7 +151,7 @@ async::awaitable<void> announce(operation& op, const operation::view& began_with
 enum class create_step : std::uint8_t { created, failed, again, leave };
 
 async::awaitable<create_step> create(operation& op, const std::string& xml, boot_time not_after,
-                                     std::optional<time_point>& removal_until, std::string& reason) {
+                                     std::optional<time_point>& again_until, std::string& reason) {
     const std::uint64_t since = op.observed.events();
     auto done = co_await op.machine.create(op.id, xml, not_after, op.now() + create_limit);
     if (done) {
@@ -169,16 +171,18 @@ async::awaitable<create_step> create(operation& op, const std::string& xml, boot
             if (!seen || *seen != guest_class::absent) {
                 co_return create_step::leave;  // it is there: the tables adopt it
             }
+            // "Already being started": a call that was lost with its connection goes on without us.
+            again_until = again_until.value_or(op.now() + create_limit);
             break;
         }
         case call_error::being_removed:
-            removal_until = removal_until.value_or(op.now() + removal_patience);
-            if (op.now() < *removal_until) {
-                co_await async::sleep_for(op.clock(), removal_pause, "an old instance to be removed");
-                co_return create_step::again;
-            }
+            again_until = again_until.value_or(op.now() + removal_patience);
             break;
-        default: break;
+        default: again_until.reset(); break;
+    }
+    if (again_until && op.now() < *again_until) {
+        co_await async::sleep_for(op.clock(), create_pause, "another instance to come or go");
+        co_return create_step::again;
     }
     reason = done.error().text;
     co_return create_step::failed;
@@ -204,7 +208,7 @@ async::awaitable<void> start(operation& op) {
         co_return;
     }
     follow_console(op);
-    std::optional<time_point> removal_until;
+    std::optional<time_point> again_until;
     std::string reason;
     while (is_ours_to_start(op)) {
         const operation::view began_with = op.present();
@@ -256,7 +260,7 @@ async::awaitable<void> start(operation& op) {
             co_await async::yield();
             continue;
         }
-        const auto step = co_await create(op, definition->xml, *sent + guard, removal_until, reason);
+        const auto step = co_await create(op, definition->xml, *sent + guard, again_until, reason);
         if (step == create_step::created) {
             co_await announce(op, began_with);
             co_return;

@@ -60,6 +60,7 @@ void domain_table::detach() {
         list_.reset();
         session_ = nullptr;
     }
+    is_listed_ = false;  // the next session reads everything anew
     for (auto& [id, row] : rows_) {
         row.is_known = false;
         row.is_reading = false;
@@ -245,6 +246,7 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
             local_domain& here = *now->here;
             here.name = identity->data;
             here.word = now->state == model::vm_state::unknown && state ? state->data.substr(0, 64) : std::string();
+            here.is_read = here.is_read || last.has_value();
             if (last && *last) {
                 here.last_node = (*last)->data;
                 here.last_node_version = (*last)->stat.version;

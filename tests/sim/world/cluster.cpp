@@ -30,7 +30,10 @@ cluster::cluster(cluster_settings settings) : ensemble(loop.clock()), hardware(l
         members.back()->node.seed = random_source(settings.seed).split(members.back()->name()).next();
     }
     hardware.centre.keep_history(false);
-    hardware.centre.changed = [this] { hash.add(static_cast<std::uint64_t>(now().time_since_epoch().count())); };
+    hardware.centre.changed = [this] {
+        hash.add(static_cast<std::uint64_t>(now().time_since_epoch().count()));
+        follow_disks();
+    };
     for (const auto& name : settings.foreign) {
         ignore(hardware.centre.machine(name).name, "it has a hypervisor that can be asked");
         foreign_settings wanted;

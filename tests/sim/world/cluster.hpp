@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,7 @@ private:
     void with_guest_lock(std::int64_t number, int tries, std::function<void()> deed);
     void heal();
     void heal_hypervisor(member& one);
+    void follow_disks();
     // Undoes it when its time has come, unless it was done again meanwhile.
     void lasting(const action& what, member* target, bool disturbs, std::function<void()> undo);
     void start(member& one);
@@ -128,6 +130,7 @@ private:
     time_point calm_from_{};
     std::uint64_t steps_ = 0;
     std::uint64_t domains_ = 0;
+    std::set<std::int64_t> crashed_;  // guests whose disk is still locked by what is gone
     bool loop_is_idle_ = true;
 };
 

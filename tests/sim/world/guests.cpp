@@ -35,8 +35,10 @@ std::map<std::string, std::string> guest_keys(std::int64_t number, const std::st
         {root, name},
         {root + "/xml", fmt::format("<domain type='qemu'><name>{}</name><uuid>{}</uuid><description>sim:{}</description>"
                                     "<memory unit='MiB'>64</memory><vcpu>1</vcpu><devices>"
+                                    "<disk type='network'><source protocol='rbd' name='vms/{}'/><target dev='vda'/></disk>"
                                     "<graphics type='vnc' port='-1' listen='127.0.0.1'/></devices></domain>",
-                                    name, id, kind)},
+                                    name, id, kind, name)},
+        {root + "/rbdlist", "vms/" + name},
         {root + "/state", "stop"},
         {root + "/node", node},
         {root + "/node_autostart", "False"},
@@ -44,11 +46,41 @@ std::map<std::string, std::string> guest_keys(std::int64_t number, const std::st
         {root + "/node_selector", "none"},
         {root + "/profile", "None"},
     };
-    for (const auto* suffix : {"/stats", "/lastnode", "/failedreason", "/rbdlist", "/consolelog", "/vnc", "/node_limit",
+    for (const auto* suffix : {"/stats", "/lastnode", "/failedreason", "/consolelog", "/vnc", "/node_limit",
                                "/tags", "/migrate_sync_lock"}) {
         keys[root + suffix] = "";
     }
     return keys;
+}
+
+// The disk of a machine is locked by whoever executes it. A clean end gives the lock back, a crash or a power failure
+// leaves it.
+void cluster::follow_disks() {
+    for (const auto number : guests) {
+        const uuid id = guest_id(number);
+        const std::string image = fmt::format("vms/vm{}", number);
+        const member* place = nullptr;
+        bool is_here = false;
+        for (const auto& one : members) {
+            if (one->node.settings.hypervisor) {
+                const sim_guest& guest = one->node.guests().guest(id);
+                is_here = is_here || guest.is_there();
+                place = guest.executes() ? one.get() : place;
+            }
+        }
+        if (place != nullptr) {
+            const std::string host = place->node.settings.storage_address;
+            const std::string address = host.substr(0, host.find('/')) + ":0/1";
+            const auto locks = hardware.rbd.locks(image);
+            if (locks.empty() || locks.front().address != address) {
+                hardware.rbd.unlock(image);
+                hardware.rbd.lock(image, address);
+            }
+            crashed_.erase(number);
+        } else if (!is_here && !crashed_.contains(number)) {
+            hardware.rbd.unlock(image);
+        }
+    }
 }
 
 void cluster::with_guest_lock(std::int64_t number, int tries, std::function<void()> deed) {
@@ -120,6 +152,7 @@ void cluster::perform_on_guest(const action& what) {
         if (!is_defined) {
             guests.push_back(number);
             hardware.centre.call_it(id, fmt::format("U{}", number));
+            hardware.rbd.add_image(fmt::format("vms/vm{}", number));
             ensemble.put(guest_keys(number, what.node, what.value));
         }
         return;
@@ -162,6 +195,7 @@ void cluster::perform_on_guest(const action& what) {
                 if (what.what == k::power_off_guest) {
                     guest.power_off();
                 } else if (what.what == k::crash_guest) {
+                    crashed_.insert(number);
                     guest.crash();
                 } else {
                     static constexpr std::array steps{

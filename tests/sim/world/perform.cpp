@@ -1,5 +1,6 @@
 // What each kind of action does (action.hpp) to a cluster.
 #include "sim/world/cluster.hpp"
+#include "sim/world/guests.hpp"
 
 #include <fmt/format.h>
 
@@ -114,6 +115,11 @@ void cluster::perform_on_process(const action& what, member& target) {
             if (what.what == k::kill) {
                 node.kill();
             } else {
+                for (const auto number : guests) {
+                    if (node.settings.hypervisor && node.guests().executes(guest_id(number))) {
+                        crashed_.insert(number);
+                    }
+                }
                 node.lose_power();
                 target.is_powered = false;
             }

@@ -29,9 +29,10 @@ TEST_F(domain_deletion, D82_undefine) {
     }
 }
 
-// With every distance between the three steps.
+// With every distance between the three steps, as long as the first one can be seen: who removes a domain at once has
+// not told anybody that its guest is to end (D83).
 TEST_F(domain_deletion, D82_undefine_at_any_speed) {
-    for (int first = 0; first <= 2000; first += 100) {
+    for (int first = 10; first <= 2000; first += 100) {
         for (const int second : {0, 1, 50, 500, 2500}) {
             define_running();
             if (nodes.empty()) {

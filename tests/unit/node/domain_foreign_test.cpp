@@ -268,6 +268,7 @@ TEST_F(domain_foreign, libvirt_hangs) {
         } else {
             expect_off(wish == "shutdown" ? "stop" : wish);
         }
+        ASSERT_FALSE(HasFailure()) << wish << ": " << pvc::join(effects(), "; ");
         EXPECT_EQ(hardware.centre.running_copies(u1), wish == "start" || wish == "restart" ? 1U : 0U);
     }
 }

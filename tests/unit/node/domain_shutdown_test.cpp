@@ -232,7 +232,7 @@ TEST_F(domain_restart, D34_other_states_while_it_restarts) {
         EXPECT_FALSE(guest().is_there()) << state;
         EXPECT_EQ(value(key("/state")), end);
         EXPECT_EQ(running(), "");
-        EXPECT_EQ(count("shutdown U1"), 1U) << state;
+        EXPECT_EQ(count("shutdown U1"), 1U) << state << ": " << pvc::join(effects(), "; ");
         EXPECT_EQ(count("destroy U1"), state == "delete" ? 1U : 0U) << state;
         EXPECT_EQ(count("vnc = "), state == "delete" ? 0U : 1U) << state;
         EXPECT_EQ(count("create U1"), 0U) << state;
