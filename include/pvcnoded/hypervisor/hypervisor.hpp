@@ -1,7 +1,7 @@
 // The hypervisor port: the guests of this host, their events and figures, migrations, and questions to other hosts.
 //
 // A live object: start run() as a child of the daemon's scope; it keeps one control connection with keepalive (5 s x
-// 3), and connects again (back-off 0.5 to 5 s) until it is cancelled. While the connection is down every call answers
+// 3), and connects again (back-off 0.5 to 1 s) until it is cancelled. While the connection is down every call answers
 // `unavailable` at once. Every call has a deadline; when it passes the answer is `timed_out`, the call keeps its place
 // in the pool until it returns, and calls about other guests go on. A hanging hypervisor never blocks the loop.
 //

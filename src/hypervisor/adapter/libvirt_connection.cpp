@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr duration back_off_shortest = 500ms;
-constexpr duration back_off_longest = 5s;
+constexpr duration back_off_longest = 1s;  // D10: a start waits at most that long once libvirt is back
 // A local daemon that has just been started answers when it has looked at its emulators.
 constexpr duration open_limit = 30s;
 constexpr duration look_limit = 5s;

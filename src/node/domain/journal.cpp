@@ -1,13 +1,10 @@
+// The record of a migration on this host's disk: written, read by the daemon after this one, tidied up.
 #include "domain/migration.hpp"
-
-#include "pvcnoded/base/text.hpp"
 
 namespace pvc::node {
 
 namespace {
 
-constexpr std::string_view version_word = "1";
-constexpr std::string_view nothing = "-";
 constexpr unsigned directory_mode = 0755;
 
 std::string directory_of(const node_context& node) {
@@ -18,45 +15,24 @@ std::string path_of(const node_context& node, const uuid& id) {
     return directory_of(node) + "/" + to_text(id);
 }
 
-std::string previous_last_node(const operation& op) {
-    return op.row.stable.known() ? op.here.stable_last_node : std::string();
-}
-
 }  // namespace
 
-std::string to_text(const journal_entry& entry) {
-    const auto word = [](const std::string& text) { return text.empty() ? std::string(nothing) : text; };
-    return join({std::string(version_word), word(entry.role), word(entry.peer), std::to_string(entry.created),
-                 std::to_string(entry.state_changed), word(entry.step), word(entry.last_node)},
-                " ") +
-           "\n";
-}
-
-std::optional<journal_entry> parse_journal(std::string_view text) {
-    constexpr std::size_t limit = 1024;
-    constexpr std::size_t words = 7;
-    if (text.size() > limit) {
-        return std::nullopt;
+std::string previous_last_node(const operation& op) {
+    if (op.row.stable.known() && op.row.stable.was_owner) {
+        return op.here.stable_last_node;
     }
-    const auto parts = split_blanks(trim(text));
-    if (parts.size() != words || parts[0] != version_word || (parts[1] != "sender" && parts[1] != "receiver")) {
-        return std::nullopt;
+    if (op.here.noted_last_node) {
+        return *op.here.noted_last_node;
     }
-    const auto created = parse_integer(parts[3]);
-    const auto changed = parse_integer(parts[4]);
-    if (!created || !changed) {
-        return std::nullopt;
-    }
-    const auto word = [](std::string_view part) { return part == nothing ? std::string() : std::string(part); };
-    return journal_entry{word(parts[1]), word(parts[2]), *created, *changed, word(parts[5]), word(parts[6])};
+    return op.here.last_node == op.node.self() ? std::string() : op.here.last_node;
 }
 
 async::awaitable<void> write_journal(operation& op, std::string_view role, std::string peer, std::string_view step) {
     auto made = co_await op.node.port.host.make_directory(directory_of(op.node), directory_mode, "");
     ignore(made, "writing the file says what is wrong");
-    const journal_entry entry{std::string(role),    std::move(peer),   op.row.created,
-                              op.row.state_changed, std::string(step), previous_last_node(op)};
-    auto written = co_await op.node.port.host.replace_file(path_of(op.node, op.id), to_text(entry));
+    const policy::journal_entry entry{std::string(role),    std::move(peer),   op.row.created,
+                                      op.row.state_changed, std::string(step), previous_last_node(op)};
+    auto written = co_await op.node.port.host.replace_file(path_of(op.node, op.id), policy::to_text(entry));
     if (!written) {
         op.warning("the migration's record on disk was not written: " + written.error().text());
     }
@@ -67,9 +43,9 @@ async::awaitable<void> remove_journal(operation& op) {
     ignore(removed, "an old record names another state and changes nothing");
 }
 
-std::optional<journal_entry> read_journal(const node_context& node, const uuid& id) {
+std::optional<policy::journal_entry> read_journal(const node_context& node, const uuid& id) {
     auto text = node.port.host.read_file(path_of(node, id));
-    return text ? parse_journal(*text) : std::nullopt;
+    return text ? policy::parse_journal(*text) : std::nullopt;
 }
 
 namespace {

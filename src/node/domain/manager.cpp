@@ -192,7 +192,7 @@ bool domains::manager::is_done_already(domain_row& row, domain_action action) {
         case domain_action::wait: return true;
         case domain_action::adopt:
             here.power_down.reset();
-            here.is_clean = false;
+            here.is_clean = here.is_forgotten = false;
             if (here.is_adopted && here.adopted_state != row.state_changed) {
                 here.spacing.reset();
                 here.adopted_state = row.state_changed;
@@ -212,23 +212,24 @@ bool domains::manager::is_done_already(domain_row& row, domain_action action) {
         case domain_action::report_unknown:
             if (std::exchange(here.told_state, row.state_changed) != row.state_changed) {
                 const bool has_node = row.node != nullptr && !row.node->empty();
-                node.log.error(has_node ? "its state is `" + ascii_only(here.word) +
-                                              "`, which is none, and it runs here although it belongs to another " +
-                                              "node: left alone"
-                                        : std::string("it runs here and its key `node` is missing or empty: left alone"),
+                node.log.error(has_node
+                                   ? "its state is `" + ascii_only(here.word) +
+                                         "`, which is none, and it runs here although it belongs to another " +
+                                         "node: left alone"
+                                   : std::string("it runs here and its key `node` is missing or empty: left alone"),
                                here.name);
             }
             return true;
-        case domain_action::clean_up:
-        case domain_action::forget: return here.is_clean;
+        case domain_action::clean_up: return here.is_clean;
+        case domain_action::forget: return here.is_clean || here.is_forgotten;
         case domain_action::start: return !may_start(row);
         default: return false;
     }
 }
 
 namespace {
-// Without a `node` nobody knows where it belongs (keys that are just being removed one by one, or were lost): that is no
-// reason to end a guest. Only a state in which it must be off everywhere counts then.
+// Without a `node` nobody knows where it belongs (keys that are just being removed one by one, or were lost): that is
+// no reason to end a guest. Only a state in which it must be off everywhere counts then.
 bool is_nobodys(const domain_row& row) {
     switch (row.state) {
         case vm_state::stop:
@@ -299,7 +300,7 @@ void domains::manager::evaluate(domain_row& row) {
     const domain_action action = policy::decide(view);
     sync_list(row, guest);
     if (*guest != guest_class::absent) {
-        here.is_clean = false;
+        here.is_clean = here.is_forgotten = false;
     }
     if (is_done_already(row, action)) {
         const bool is_idle = !row.is_owner && *guest == guest_class::absent;
@@ -357,7 +358,7 @@ async::awaitable<void> domains::manager::perform(uuid id, domain_action action) 
             break;
         case domain_action::forget:
             co_await clean_up(op, false);
-            row.here->is_clean = true;
+            row.here->is_forgotten = true;
             break;
         case domain_action::keep:
         case domain_action::report_fail: co_await keep(op); break;
@@ -505,7 +506,7 @@ async::awaitable<void> domains::manager::run(session& s, keepalive& beat) {
         if (row.here) {
             row.here->console.reset();
             row.here->is_adopted = false;
-            row.here->is_clean = false;
+            row.here->is_clean = row.here->is_forgotten = false;
         }
     }
     struct leaving {

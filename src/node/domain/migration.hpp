@@ -3,6 +3,7 @@
 #pragma once
 
 #include "domain/operation.hpp"
+#include "pvcnoded/policy/migration_journal.hpp"
 
 #include <functional>
 #include <string>
@@ -64,21 +65,14 @@ async::awaitable<void> await_receiver(operation& op);
 // RBD disks of the stored definition; empty also if it cannot be read.
 async::awaitable<result<std::vector<std::string>>> stored_volumes(operation& op);
 
-// <dynamic_directory>/migrations/<uuid>: "1 <role> <peer> <czxid> <mzxid of state> <step> <previous lastnode>". A hint
-// only: missing or garbled changes nothing but a wait.
-struct journal_entry {
-    std::string role;  // sender, receiver
-    std::string peer;
-    std::int64_t created = 0;
-    std::int64_t state_changed = 0;
-    std::string step;
-    std::string last_node;
-};
-[[nodiscard]] std::string to_text(const journal_entry& entry);
-[[nodiscard]] std::optional<journal_entry> parse_journal(std::string_view text);
+// What a rollback restores as `lastnode`: that of the last placement outside a migration, as this daemon saw it or the
+// one before noted it; else what fits (8.3).
+[[nodiscard]] std::string previous_last_node(const operation& op);
+
+// <dynamic_directory>/migrations/<uuid>.
 async::awaitable<void> write_journal(operation& op, std::string_view role, std::string peer, std::string_view step);
 async::awaitable<void> remove_journal(operation& op);
-[[nodiscard]] std::optional<journal_entry> read_journal(const node_context& node, const uuid& id);
+[[nodiscard]] std::optional<policy::journal_entry> read_journal(const node_context& node, const uuid& id);
 // Once a session, when everything was read: what a session or a daemon before this one left of migrations that are
 // over.
 async::awaitable<void> tidy_journals(domain_parts& parts, session& s);

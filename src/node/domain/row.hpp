@@ -54,6 +54,7 @@ struct local_domain {
     bool is_sent_by_us = false;    // we began to send it in this migration
     bool is_restarting = false;    // it ended by itself and is being started again
     bool is_clean = false;         // nothing is left to tidy up for a guest that is not here
+    bool is_forgotten = false;     // the same but for the keys below the domain
     std::string stable_last_node;  // `lastnode` of the last stable placement
     std::optional<std::string> noted_last_node;  // the same as a daemon before this one noted it
     bool has_read_journal = false;

@@ -256,20 +256,10 @@ private:
         }
     }
 
-    [[nodiscard]] std::string previous_last_node() const {
-        if (op_.row.stable.known() && op_.row.stable.was_owner) {
-            return op_.here.stable_last_node;
-        }
-        if (op_.here.noted_last_node) {
-            return *op_.here.noted_last_node;
-        }
-        return op_.here.last_node == op_.node.self() ? std::string() : op_.here.last_node;
-    }
-
     async::awaitable<void> roll_back(std::string why) {
         const bool is_stopping = op_.must_end();
         op_.here.is_sent_by_us = false;
-        const std::string last = previous_last_node();
+        const std::string last = previous_last_node(op_);
         const write_result done = co_await op_.write_placement(vm_state::start, op_.node.self(), last);
         if (done == write_result::written) {
             op_.here.is_adopted = op_.here.is_adopted || is_stopping;

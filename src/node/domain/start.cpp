@@ -47,7 +47,7 @@ async::awaitable<void> fail(operation& op, operation::view began_with, std::stri
         co_await op.set_listed(false);
         op.here.is_adopted = false;
         op.here.is_restarting = false;
-    op.row.came_from = nullptr;
+        op.row.came_from = nullptr;
     }
 }
 
@@ -175,9 +175,7 @@ async::awaitable<create_step> create(operation& op, const std::string& xml, boot
             again_until = again_until.value_or(op.now() + create_limit);
             break;
         }
-        case call_error::being_removed:
-            again_until = again_until.value_or(op.now() + removal_patience);
-            break;
+        case call_error::being_removed: again_until = again_until.value_or(op.now() + removal_patience); break;
         default: again_until.reset(); break;
     }
     if (again_until && op.now() < *again_until) {

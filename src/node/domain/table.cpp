@@ -226,7 +226,7 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
             now->state_changed = 0;
             if (now->here) {
                 now->here->is_adopted = false;
-                now->here->is_clean = false;
+                now->here->is_clean = now->here->is_forgotten = false;
                 now->here->is_sent_by_us = false;
                 now->here->spacing.reset();
             }

@@ -84,8 +84,9 @@ struct hypervisor_world {
 // Every environment that this machine can have.
 std::vector<hypervisor_world> make_environments();
 
-// The test driver behind a daemon; QEMU on two hosts.
+// The test driver behind a daemon; QEMU on two hosts; the simulated one of simulated clusters.
 hypervisor_world daemon_world();
 hypervisor_world qemu_world();
+hypervisor_world simulated_world();
 
 }  // namespace pvc::contract

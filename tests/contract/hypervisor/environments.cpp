@@ -14,8 +14,7 @@ std::vector<hypervisor_world> make_environments() {
     if (qemu_host::is_possible()) {
         all.push_back(qemu_world());
     }
-    // The simulated hypervisor (tests/sim/hypervisor) is added here:
-    //     all.push_back({"simulated", [] { return std::make_unique<simulated_hypervisor_environment>(); }});
+    all.push_back(simulated_world());
     return all;
 }
 

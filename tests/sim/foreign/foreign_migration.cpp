@@ -173,8 +173,7 @@ async::awaitable<void> foreign_migration::list(uuid id, bool runs) {
     co_await session_.write("/nodes/" + node_ + "/runningdomains", join(listed_, " "));
 }
 
-async::awaitable<hypervisor::call_result<void>> foreign_migration::call(
-    std::function<void(sim_guest::answer)> begin) {
+async::awaitable<hypervisor::call_result<void>> foreign_migration::call(std::function<void(sim_guest::answer)> begin) {
     const auto pending = std::make_shared<async::completion<hypervisor::call_result<void>>>();
     begin([pending](const hypervisor::call_result<void>& answer) { pending->set(answer); });
     co_await async::completion<hypervisor::call_result<void>>::wait(
@@ -333,9 +332,8 @@ async::awaitable<void> foreign_migration::start(domain& one) {
         co_return;
     }
     note("create");
-    auto done = co_await call([&](sim_guest::answer answer) {
-        guest(one).create(name->data, xml->data, times.create, std::move(answer));
-    });
+    auto done = co_await call(
+        [&](sim_guest::answer answer) { guest(one).create(name->data, xml->data, times.create, std::move(answer)); });
     one.has_handle = guest(one).is_there();
     std::vector<model::key_value> keys;
     if (done) {
@@ -387,8 +385,8 @@ foreign_hypervisor::~foreign_hypervisor() {
 void foreign_hypervisor::start(std::vector<uuid> domains) {
     kill();
     session_ = std::make_unique<foreign_session>(process_.connector(), process_.clock(), new_session);
-    part_ = std::make_unique<foreign_migration>(
-        *session_, random_source(++starts_).split(name_), centre_, name_, times);
+    part_ =
+        std::make_unique<foreign_migration>(*session_, random_source(++starts_).split(name_), centre_, name_, times);
     process_.start(name_, [this, domains]() -> async::awaitable<void> {
         co_await async::with_task_group(name_, [&](async::task_group& group) -> async::awaitable<void> {
             group.spawn("zookeeper", [this] { return session_->run(); });

@@ -24,7 +24,7 @@ struct hypervisor_times {
     duration connect = std::chrono::milliseconds(2);
     duration message = std::chrono::microseconds(200);  // an answer or an event to the daemon
     duration reconnect_min = std::chrono::milliseconds(500);
-    duration reconnect_max = std::chrono::seconds(5);
+    duration reconnect_max = std::chrono::seconds(1);
     duration keepalive = std::chrono::seconds(15);  // silence that breaks a connection
     // Live migrations.
     duration prepare = std::chrono::milliseconds(100);

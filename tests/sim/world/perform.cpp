@@ -134,10 +134,14 @@ void cluster::perform_on_process(const action& what, member& target) {
             break;
         }
         case k::pause:
+            if (node.is_paused()) {
+                break;  // it stands still already, or its machine sleeps: whoever did that ends it
+            }
             node.pause();
             lasting(what, &target, true, [&node] { node.resume(); });
             break;
         case k::resume:
+            ++target.applied[static_cast<std::size_t>(k::suspend)];
             node.resume();
             end_fault(&target);
             break;

@@ -66,7 +66,9 @@ TEST_F(domain_console, D89_bytes_that_are_no_text) {
     running_guest();
     files().append(file, "\xff\xfe\x41\x0a");
     pass(1s);
-    EXPECT_EQ(shown(), "\xef\xbf\xbd\xef\xbf\xbd" "A\n");
+    EXPECT_EQ(shown(),
+              "\xef\xbf\xbd\xef\xbf\xbd"
+              "A\n");
     EXPECT_EQ(files().content(file), "\xff\xfe\x41\x0a");
 }
 

@@ -1,5 +1,6 @@
 // What a daemon did, in order: its calls of the hypervisor, its writes below /domains and to its running list, and the
-// ends of guests, as one list of short texts. `consolelog` and `stats` are left out, as in the cases of vm-domains.md B.
+// ends of guests, as one list of short texts. `consolelog` and `stats` are left out, as in the cases of vm-domains.md
+// B.
 #pragma once
 
 #include "domain_fixture.hpp"

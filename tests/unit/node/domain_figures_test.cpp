@@ -9,7 +9,8 @@ using hypervisor::call_error;
 class domain_figures : public effects_test {
 protected:
     static std::string devices() {
-        return "<disk type='network' device='disk'><source protocol='rbd' name='vms/web_sda'/><target dev='sda'/></disk>"
+        return "<disk type='network' device='disk'><source protocol='rbd' name='vms/web_sda'/><target "
+               "dev='sda'/></disk>"
                "<disk type='file' device='cdrom'><target dev='sdb'/></disk>"
                "<interface type='bridge'><source bridge='vmbr100'/><target dev='vnet0'/></interface>"
                "<interface type='bridge'><source bridge='vmbr200'/><target dev='vnet1'/></interface>"
@@ -17,9 +18,9 @@ protected:
     }
     void give_figures() {
         auto& figures = guest().figures;
-        figures.blocks = {{.target = "sda", .read_requests = 10, .read_bytes = 40960, .write_requests = 3,
-                           .write_bytes = 12288},
-                          {.target = "sdb"}};
+        figures.blocks = {
+            {.target = "sda", .read_requests = 10, .read_bytes = 40960, .write_requests = 3, .write_bytes = 12288},
+            {.target = "sdb"}};
         figures.interfaces = {{.target = "vnet0", .received_bytes = 1, .sent_bytes = 2},
                               {.target = "vnet1", .received_bytes = 3, .sent_bytes = 4},
                               {.target = "macvtap0", .received_bytes = 5}};
@@ -52,15 +53,16 @@ TEST_F(domain_figures, D98_AC41_statistics) {
     give_figures();
     add_running_host();
     pass(11s);
-    EXPECT_EQ(stats(),
-              R"({"state": "RUNNING", "maxmem": 2097152, "livemem": 2097152, "cpus": 2, "cputime": 48772617035, )"
-              R"("mem_stats": {"actual": 2097152, "rss": 1048576}, )"
-              R"("cpu_stats": {"cpu_time": 48772617035, "user_time": 5540000000, "system_time": 6460000000}, )"
-              R"("disk_stats": [{"name": "vms/web_sda", "rd_req": 10, "rd_bytes": 40960, "wr_req": 3, "wr_bytes": 12288, "err": -1}], )"
-              R"("net_stats": [{"name": "vnet0", "bridge": "vmbr100", "rd_bytes": 1, "rd_packets": 0, "rd_errors": 0, "rd_drops": 0, )"
-              R"("wr_bytes": 2, "wr_packets": 0, "wr_errors": 0, "wr_drops": 0}, )"
-              R"({"name": "vnet1", "bridge": "vmbr200", "rd_bytes": 3, "rd_packets": 0, "rd_errors": 0, "rd_drops": 0, )"
-              R"("wr_bytes": 4, "wr_packets": 0, "wr_errors": 0, "wr_drops": 0}]})");
+    EXPECT_EQ(
+        stats(),
+        R"({"state": "RUNNING", "maxmem": 2097152, "livemem": 2097152, "cpus": 2, "cputime": 48772617035, )"
+        R"("mem_stats": {"actual": 2097152, "rss": 1048576}, )"
+        R"("cpu_stats": {"cpu_time": 48772617035, "user_time": 5540000000, "system_time": 6460000000}, )"
+        R"("disk_stats": [{"name": "vms/web_sda", "rd_req": 10, "rd_bytes": 40960, "wr_req": 3, "wr_bytes": 12288, "err": -1}], )"
+        R"("net_stats": [{"name": "vnet0", "bridge": "vmbr100", "rd_bytes": 1, "rd_packets": 0, "rd_errors": 0, "rd_drops": 0, )"
+        R"("wr_bytes": 2, "wr_packets": 0, "wr_errors": 0, "wr_drops": 0}, )"
+        R"({"name": "vnet1", "bridge": "vmbr200", "rd_bytes": 3, "rd_packets": 0, "rd_errors": 0, "rd_drops": 0, )"
+        R"("wr_bytes": 4, "wr_packets": 0, "wr_errors": 0, "wr_drops": 0}]})");
     // Each tick.
     const auto before = values_written(key("/stats")).size();
     pass(20s);

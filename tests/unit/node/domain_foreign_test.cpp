@@ -112,8 +112,8 @@ TEST_F(domain_foreign, D43_the_creation_after_a_crash_fails) {
     guest().fail_next("create", refusal(call_error::other, "no such image"));
     guest().power_off();
     pass(90s);
-    EXPECT_EQ(effects(), (texts{"gone U1", "create U1", "state = fail + failedreason = no such image", "vnc = ",
-                                "rd = "}));
+    EXPECT_EQ(effects(),
+              (texts{"gone U1", "create U1", "state = fail + failedreason = no such image", "vnc = ", "rd = "}));
 }
 
 TEST_F(domain_foreign, D44_a_reboot) {
@@ -246,11 +246,12 @@ TEST_F(domain_foreign, a_guest_ends_while_libvirt_is_away) {
 
 TEST_F(domain_foreign, libvirt_hangs) {
     for (const std::string wish : {"stop", "shutdown", "restart", "start", "disable"}) {
-        define("start", "hv1");
-        machine().put_running(u1, "web", xml(u1));
+        define("stop", "hv1");
         if (nodes.empty()) {
             settled_host();
         }
+        pass(3s);
+        set("start");
         pass(3s);
         machine().stop_libvirtd();
         const auto from = loop.clock().now();

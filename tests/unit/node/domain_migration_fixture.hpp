@@ -126,8 +126,8 @@ protected:
         contender one;
         one.session = session != 0 ? session : ensemble.open_session();
         const std::string prefix = fmt::format("{:032x}__lock__", ++guids_);
-        one.path = *ensemble.create(key(suffix) + "/" + prefix, "", zookeeper::create_mode::ephemeral_sequential,
-                                    one.session);
+        one.path =
+            *ensemble.create(key(suffix) + "/" + prefix, "", zookeeper::create_mode::ephemeral_sequential, one.session);
         return one;
     }
     void leave(const contender& one) { std::ignore = ensemble.remove(one.path); }

@@ -16,7 +16,8 @@ protected:
         define("stop", "hv1", "", others);
     }
     static std::string rbd_disk(const std::string& name) {
-        return "<disk type='network' device='disk'><source protocol='rbd' name='" + name + "'/><target dev='sda'/></disk>";
+        return "<disk type='network' device='disk'><source protocol='rbd' name='" + name +
+               "'/><target dev='sda'/></disk>";
     }
     [[nodiscard]] texts broken() const {
         texts all;
@@ -64,7 +65,8 @@ TEST_F(domain_rbd, D17_a_foreign_lock_that_stays) {
     pass(60s);
     ASSERT_EQ(effects().size(), 1U);
     const std::string text = effects().front();
-    EXPECT_TRUE(text.starts_with("state = fail + failedreason = RBD lock \"auto 77\" on vms/web_sdb is held by 10.254.0.2"))
+    EXPECT_TRUE(
+        text.starts_with("state = fail + failedreason = RBD lock \"auto 77\" on vms/web_sdb is held by 10.254.0.2"))
         << text;
     EXPECT_TRUE(text.ends_with(", not by this node; make sure the VM is stopped there, flush its locks, then start it"))
         << text;

@@ -29,8 +29,8 @@ TEST_F(domain_receive, D71_from_the_reference) {
     ASSERT_TRUE(until_state("migrate"));
     ASSERT_TRUE(until_state("start")) << story() << hv1().log();
     pass(3s);
-    EXPECT_TRUE(in_order({"state=migrate", "sync=U1", "hv1 +sync", "hv2 +sync", "hv1 -sync", "hv1 +sync",
-                          "hv1 list=U1", "state=start", "vnc=127.0.0.1:5900", "hv1 -sync", "sync="}))
+    EXPECT_TRUE(in_order({"state=migrate", "sync=U1", "hv1 +sync", "hv2 +sync", "hv1 -sync", "hv1 +sync", "hv1 list=U1",
+                          "state=start", "vnc=127.0.0.1:5900", "hv1 -sync", "sync="}))
         << story();
     EXPECT_TRUE(calls().empty()) << pvc::join(calls(), ", ");
     EXPECT_TRUE(settled_on("hv1")) << story();

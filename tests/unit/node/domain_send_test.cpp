@@ -37,9 +37,9 @@ TEST_F(domain_send, D50_to_the_reference) {
     ASSERT_TRUE(until_state("migrate"));
     ASSERT_TRUE(until_state("start")) << story() << hv1().log();
     pass(2s);
-    EXPECT_TRUE(in_order({"client +state", "state=migrate", "hv1 +node", "hv1 +state", "hv1 +sync", "hv2 -sync",
-                          "hv2 +sync", live_call, "hv1 list=", "hv1 -sync", "hv2 list=U1", "state=start", "hv1 -state",
-                          "hv1 -node"}))
+    EXPECT_TRUE(
+        in_order({"client +state", "state=migrate", "hv1 +node", "hv1 +state", "hv1 +sync", "hv2 -sync", "hv2 +sync",
+                  live_call, "hv1 list=", "hv1 -sync", "hv2 list=U1", "state=start", "hv1 -state", "hv1 -node"}))
         << hv1().log();
     EXPECT_TRUE(in_order({"sync=U1", "hv2 +sync", "hv1 +sync"})) << "never before the receiver's contender";
     EXPECT_EQ(count(live_call), 1U);

@@ -125,8 +125,7 @@ TEST_F(domain_shutdown, D29_start_while_it_stops) {
     set_now("stop");
     set_at(1s, "start");
     pass(20s);
-    EXPECT_EQ(effects(),
-              (texts{"destroy U1", "gone U1", "rd = ", "vnc = ", "create U1", "rd = U1", running_vnc}));
+    EXPECT_EQ(effects(), (texts{"destroy U1", "gone U1", "rd = ", "vnc = ", "create U1", "rd = U1", running_vnc}));
     expect_running();
 }
 
@@ -220,11 +219,12 @@ TEST_F(domain_restart, D34_stop_while_it_restarts) {
 TEST_F(domain_restart, D34_other_states_while_it_restarts) {
     for (const auto& [state, end] : std::map<std::string, std::string>{
              {"shutdown", "stop"}, {"disable", "disable"}, {"mirror", "mirror"}, {"delete", "delete"}}) {
-        define("start", "hv1");
-        machine().put_running(u1, "web", xml(u1));
+        define("stop", "hv1");
         if (nodes.empty()) {
             settled_host();
         }
+        pass(2s);
+        set("start");
         pass(2s);
         set_now("restart");
         set_at(500ms, state);
@@ -412,8 +412,7 @@ TEST_F(domain_shutdown, libvirt_dies_as_it_is_asked) {
     pass(200ms);
     machine().restart_libvirtd();
     pass(20s);
-    EXPECT_EQ(effects(),
-              (texts{"shutdown U1", "shutdown U1", "gone U1", "rd = ", "state = stop", "vnc = "}));
+    EXPECT_EQ(effects(), (texts{"shutdown U1", "shutdown U1", "gone U1", "rd = ", "state = stop", "vnc = "}));
 }
 
 TEST_F(domain_shutdown, a_request_that_fails_is_repeated_with_ACPI) {
@@ -426,8 +425,8 @@ TEST_F(domain_shutdown, a_request_that_fails_is_repeated_with_ACPI) {
     guest().fail_next("shutdown", refusal(call_error::other, "Guest agent is not responding"), 2);
     set_now("shutdown");
     pass(40s);
-    EXPECT_EQ(effects(), (texts{"shutdown U1", "shutdown_acpi U1", "shutdown_acpi U1", "gone U1", "rd = ",
-                                "state = stop", "vnc = "}));
+    EXPECT_EQ(effects(), (texts{"shutdown U1", "shutdown_acpi U1", "shutdown_acpi U1", "gone U1",
+                                "rd = ", "state = stop", "vnc = "}));
     const auto at = moments("shutdown_acpi U1");
     EXPECT_NEAR(at.at(0), 10.0, 0.1);
     EXPECT_NEAR(at.at(1), 20.0, 0.1);

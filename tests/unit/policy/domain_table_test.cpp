@@ -98,8 +98,8 @@ std::vector<std::pair<line, bool>> all_rows() {
 }
 
 INSTANTIATE_TEST_SUITE_P(tables, decision_table, ::testing::ValuesIn(all_rows()), [](const auto& row) {
-    std::string name = row.param.first.state == vm_state::unknown ? "unknown"
-                                                                  : std::string(model::to_text(row.param.first.state));
+    std::string name =
+        row.param.first.state == vm_state::unknown ? "unknown" : std::string(model::to_text(row.param.first.state));
     std::ranges::replace(name, '-', '_');
     return name + (row.param.second ? "_here" : "_elsewhere");
 });
