@@ -79,6 +79,17 @@ bool is_still_wanted(const operation& op, const std::string& target) {
     return op.row.is_present && (is_this || is_done || is_ours);
 }
 
+// Until it is otherwise than it was `seen`, or the time has passed: an operation's own readings wake it too.
+async::awaitable<void> wait_for_news(operation& op, operation::view seen, duration time, std::string_view what) {
+    const time_point until = op.now() + time;
+    const auto guest = op.guest();
+    const bool must_end = op.must_end();
+    while (op.now() < until && op.row.is_present && op.present() == seen && op.guest() == guest &&
+           op.must_end() == must_end) {
+        co_await op.wait(until, what);
+    }
+}
+
 async::awaitable<resolution> destroyed_local(operation& op, std::string why) {
     op.info(std::move(why));
     const auto gone = co_await destroy(op);
@@ -102,16 +113,17 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
     bool told = false;
     for (;;) {
         auto fresh = co_await op.table.read(op.row);
+        const operation::view seen = op.present();
         const auto local = co_await op.ask_class();
         if (op.must_end() && op.now() - began > unknown_patience) {
             co_return resolution::let_go;
         }
         if (!fresh && fresh.error().code() != errc::not_found) {
-            co_await op.wait(op.now() + look_again, "ZooKeeper, to resolve a migration");
+            co_await wait_for_news(op, seen, look_again, "ZooKeeper, to resolve a migration");
             continue;
         }
         if (!local) {
-            co_await op.wait(op.now() + look_again, "libvirt, to resolve a migration");
+            co_await wait_for_news(op, seen, look_again, "libvirt, to resolve a migration");
             continue;
         }
         if (!is_still_wanted(op, target)) {
@@ -185,7 +197,7 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
                 break;
             case guest_class::ending: break;
         }
-        co_await op.wait(op.now() + pause, "another look at both sides of a migration");
+        co_await wait_for_news(op, seen, pause, "another look at both sides of a migration");
     }
 }
 
@@ -301,7 +313,7 @@ async::awaitable<void> resolve_own(operation& op) {
                 op.error("it stands here between two nodes, and not every other node says that it does not have it");
             }
         }
-        co_await op.wait(op.now() + ask_again, "another question to all other nodes");
+        co_await wait_for_news(op, op.present(), ask_again, "another question to all other nodes");
     }
 }
 

@@ -100,6 +100,9 @@ async::awaitable<pvc::hypervisor::call_result<T>> sim_hypervisor::call(std::stri
                                                                        std::string text, bool is_reading,
                                                                        time_point deadline, service<T> serve) {
     if (!process_->is_alive || !is_up_) {
+        if (process_->is_alive && !is_reading && centre_.on_call_in_vain) {
+            centre_.on_call_in_vain(machine_.name, text, centre_.clock().now() - down_since_);
+        }
         co_return no_connection();
     }
     const auto pending = std::make_shared<async::completion<call_result<T>>>();
@@ -120,6 +123,10 @@ async::awaitable<pvc::hypervisor::call_result<T>> sim_hypervisor::call(std::stri
         const auto fault = fault_of(*this_machine, id, name);
         if (!fault) {
             serve(std::nullopt, answer);
+        } else if (fault->late) {
+            serve(std::nullopt, [this_machine, late = *fault->late, answer](call_result<T> value) {
+                this_machine->later(late, [answer, value = std::move(value)] { answer(value); });
+            });
         } else if (fault->failure) {
             this_machine->later(fault->takes.value_or(duration::zero()),
                                 [answer, why = *fault->failure] { answer(why); });

@@ -82,6 +82,8 @@ public:
     std::function<void()> changed;
     // Called when a daemon makes a call, as it is recorded.
     std::function<void(const std::string& machine, const sim_machine_guests::call& what)> on_call;
+    // Called when a daemon wants something done although its connection has been down for `time`.
+    std::function<void(const std::string& machine, const std::string& call, duration time)> on_call_in_vain;
     // On how many machines it executes.
     [[nodiscard]] std::size_t running_copies(const uuid& id) const;
     // How often a guest began to execute beside another copy of itself; must be 0.

@@ -16,6 +16,7 @@ struct sim_fault {
     std::optional<hypervisor::call_failure> failure;
     std::optional<duration> takes;
     bool hangs = false;
+    std::optional<duration> late{};  // answered so much later, with what was so at first
 };
 
 class sim_faults {
@@ -30,6 +31,10 @@ public:
     void delay_next(const std::string& call, duration takes) { next_[call].push_back({.failure = {}, .takes = takes}); }
     // The call does nothing and never answers.
     void hang_next(const std::string& call) { next_[call].push_back({.failure = {}, .takes = {}, .hangs = true}); }
+    // What the call found is told only after this time: events overtake it.
+    void answer_next_late(const std::string& call, duration time) {
+        next_[call].push_back({.failure = {}, .takes = {}, .hangs = false, .late = time});
+    }
     void fail_always(const std::string& call, hypervisor::call_failure failure) {
         always_[call] = {.failure = std::move(failure), .takes = {}};
     }
@@ -37,6 +42,11 @@ public:
     void clear_faults(const std::string& call) {
         next_.erase(call);
         always_.erase(call);
+    }
+
+    void clear_faults() {
+        next_.clear();
+        always_.clear();
     }
 
     // Used up by a call of this name.

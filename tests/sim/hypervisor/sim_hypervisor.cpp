@@ -100,6 +100,7 @@ void sim_hypervisor::close() {
         machine_.disconnect(*this);
         channel_->fail_pending("the connection was closed");
         if (std::exchange(is_up_, false)) {
+            down_since_ = centre_.clock().now();
             connection().set({false, generation_, "closed"});
         }
     }
@@ -110,6 +111,7 @@ void sim_hypervisor::connection_broke(const std::string& reason) {
     channel_->push(duration::zero(), [this, reason, generation = generation_] {
         if (is_up_ && generation == generation_) {
             is_up_ = false;
+            down_since_ = centre_.clock().now();
             connection().set({false, generation_, reason});
             channel_->fail_pending(reason);
             broken_.notify();

@@ -84,6 +84,7 @@ private:
     std::string break_reason_;
     std::uint64_t generation_ = 0;
     time_point paused_since_{};
+    time_point down_since_{};
     bool is_up_ = false;
 };
 

@@ -89,6 +89,9 @@ async::awaitable<result<void>> sim_rbd_locks::break_lock(std::string image, stor
     auto& held = store_.images_[image];
     if (std::erase(held, which) > 0) {
         store_.blocklist_.push_back(which.address);
+        if (store_.on_break) {
+            store_.on_break(machine_, image, which);
+        }
     }
     co_return result<void>();
 }

@@ -5,6 +5,7 @@
 #include "pvcnoded/storage/rbd_locks.hpp"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,6 +40,8 @@ public:
         next_.clear();
         always_.clear();
     }
+    // Told when a lock is broken, with the machine that does so.
+    std::function<void(const std::string& by, const std::string& image, const storage::rbd_lock& which)> on_break;
     bool hangs = false;  // nothing is answered: every call ends at its deadline
     duration list_time = std::chrono::milliseconds(5);
     duration break_time = std::chrono::milliseconds(750);

@@ -69,13 +69,24 @@ constexpr std::array<action_info, action_kinds> table{{
     {k::hold_lock, "hold-lock", "p", true, "a client takes the exclusive lock of a key"},
     {k::break_lock, "break-lock", "p", false, "somebody deletes all locks of a key"},
     {k::add_domains, "add-domains", "i", false, "clients define so many virtual machines"},
-    {k::define_guest, "define-guest", "niv", false, "a client defines machine N of this kind (acpi, hang, dirty) there"},
+    {k::define_guest, "define-guest", "niv", false,
+     "a client defines machine N of this kind (acpi, hang, dirty, off; also: diskless) there"},
     {k::set_guest, "set-guest", "iv", false, "a client sets the state of machine N, as soon as its lock is free"},
-    {k::place_guest, "place-guest", "niv", false, "a client moves machine N there: migrate, migrate-live or move"},
+    {k::place_guest, "place-guest", "niv", false,
+     "a client moves machine N there: migrate, migrate-live, move, flush (without a lock); unmigrate: back home"},
+    {k::undefine_guest, "undefine-guest", "i", false, "a client stops machine N and removes its keys"},
+    {k::method_of_guest, "method-of-guest", "iv", false,
+     "a client sets how machine N migrates: none, live or shutdown"},
     {k::power_off_guest, "power-off-guest", "i", false, "the guest of machine N powers off by itself"},
     {k::crash_guest, "crash-guest", "i", false, "the process of machine N is killed"},
+    {k::fail_call, "fail-call", "nv", false,
+     "the next call of this name to the node's libvirtd fails (create, destroy)"},
+    {k::hang_call, "hang-call", "nv", false, "the next call of this name does nothing and is never answered"},
+    {k::delay_call, "delay-call", "ndv", false, "the next call of this name takes so long"},
+    {k::late_call, "late-call", "ndv", false,
+     "the next call of this name is answered so late, with what was so before"},
     {k::fail_migration, "fail-migration", "iv", false,
-     "the next migration of machine N fails at connect, prepare, copy or reply"},
+     "the next migration of machine N fails at connect, prepare, copy, reply, reply-running or reply-gone"},
     {k::heal, "heal", "", false, "every fault ends, every machine is on"},
 }};
 
@@ -173,9 +184,10 @@ result<void> check_bounds(const action_info& info, const action& what) {
         std::int64_t most;
     };
     static constexpr bounds numbers[] = {
-        {k::put_big, 0, 10'000'000}, {k::add_domains, 0, 20'000},
-        {k::define_guest, 1, 99}, {k::set_guest, 1, 99}, {k::place_guest, 1, 99}, {k::power_off_guest, 1, 99},
-        {k::crash_guest, 1, 99}, {k::fail_migration, 1, 99}, {k::drift, -500'000, 500'000}, {k::upgrade, 10, 15}};
+        {k::put_big, 0, 10'000'000}, {k::add_domains, 0, 20'000},   {k::define_guest, 1, 99},
+        {k::set_guest, 1, 99},       {k::place_guest, 1, 99},       {k::undefine_guest, 1, 99},
+        {k::method_of_guest, 1, 99}, {k::power_off_guest, 1, 99},   {k::crash_guest, 1, 99},
+        {k::fail_migration, 1, 99},  {k::drift, -500'000, 500'000}, {k::upgrade, 10, 15}};
     for (const auto& one : numbers) {
         if (one.kind == what.what && (what.number < one.least || what.number > one.most)) {
             return expected(info, fmt::format("{} to {}", one.least, one.most), std::to_string(what.number));

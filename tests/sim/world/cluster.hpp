@@ -25,7 +25,7 @@ struct cluster_settings {
     std::vector<node_settings> nodes;
     std::vector<std::string> foreign;  // coordinators that behave as the reference daemon does
     std::optional<int> schema = 10;    // empty: nobody has initialised the cluster
-    std::uint64_t guests = 0;  // virtual machines of a random run
+    std::uint64_t guests = 0;          // virtual machines of a random run
     bool shuffle = true;               // ready work in an order drawn from the seed
 };
 
@@ -87,7 +87,10 @@ public:
     std::vector<std::unique_ptr<foreign_node>> foreigners;
     trace_hash hash;
     std::array<std::uint64_t, action_kinds> performed{};
-    std::vector<std::int64_t> guests;  // numbers of the virtual machines that were defined
+    std::vector<std::int64_t> guests;  // numbers of the virtual machines that are defined
+    // Nothing is being done to any hypervisor or to the way between them, and what was is long enough ago.
+    [[nodiscard]] bool are_hypervisors_calm() const { return now() >= hypervisors_calm_from_; }
+    void disturb_hypervisors(std::optional<duration> time);
     std::function<void(const action&)> on_action;  // told of everything that is done
     std::function<void(member&)> on_start;         // a daemon begins its life
     std::function<void(member&)> on_stop_request;  // it is asked to stop in order
@@ -111,8 +114,16 @@ private:
     void perform_as_client(const action& what);
     void perform_on_hypervisor(const action& what, member& target);
     void perform_on_guest(const action& what);
-    // As a client that takes the lock of the machine's `state`: when nobody has it.
-    void with_guest_lock(std::int64_t number, int tries, std::function<void()> deed);
+    struct client_lock {
+        std::string path;
+        std::string child;
+        std::int64_t session;
+        time_point until;
+    };
+    // As a client that takes the lock of the machine's `state`, and holds it for half a second.
+    void with_guest_lock(std::int64_t number, std::function<void()> deed);
+    void wait_turn(const client_lock& mine, std::function<void()> deed);
+    void befall_guest(const action& what);
     void heal();
     void heal_hypervisor(member& one);
     void follow_disks();
@@ -130,7 +141,14 @@ private:
     time_point calm_from_{};
     std::uint64_t steps_ = 0;
     std::uint64_t domains_ = 0;
+    void define_guest(const action& what);
+    void undefine_guest(std::int64_t number);
+    void place_guest(std::int64_t number, const std::string& to, const std::string& how);
+    void call_goes_wrong(const action& what, member& target);
+
+    std::set<std::int64_t> disks_;    // of all machines that ever were
     std::set<std::int64_t> crashed_;  // guests whose disk is still locked by what is gone
+    time_point hypervisors_calm_from_{};
     bool loop_is_idle_ = true;
 };
 

@@ -14,8 +14,10 @@ namespace {
 
 using k = action_kind;
 
-constexpr duration lock_poll = std::chrono::milliseconds(500);
-constexpr int lock_tries = 240;
+constexpr duration lock_poll = std::chrono::milliseconds(100);
+constexpr duration lock_patience = std::chrono::minutes(15);
+constexpr duration lock_held = std::chrono::milliseconds(500);
+constexpr std::size_t sequence_digits = 10;
 
 std::string key_of(std::int64_t number, std::string_view suffix) {
     return "/domains/" + pvc::to_text(guest_id(number)) + std::string(suffix);
@@ -31,14 +33,17 @@ std::map<std::string, std::string> guest_keys(std::int64_t number, const std::st
     const std::string name = fmt::format("vm{}", number);
     const std::string id = pvc::to_text(guest_id(number));
     const std::string root = "/domains/" + id;
+    const bool has_disk = kind.find("diskless") == std::string::npos;
+    const std::string disk =
+        fmt::format("<disk type='network'><source protocol='rbd' name='vms/{}'/><target dev='vda'/></disk>", name);
     std::map<std::string, std::string> keys{
         {root, name},
-        {root + "/xml", fmt::format("<domain type='qemu'><name>{}</name><uuid>{}</uuid><description>sim:{}</description>"
-                                    "<memory unit='MiB'>64</memory><vcpu>1</vcpu><devices>"
-                                    "<disk type='network'><source protocol='rbd' name='vms/{}'/><target dev='vda'/></disk>"
-                                    "<graphics type='vnc' port='-1' listen='127.0.0.1'/></devices></domain>",
-                                    name, id, kind, name)},
-        {root + "/rbdlist", "vms/" + name},
+        {root + "/xml",
+         fmt::format("<domain type='qemu'><name>{}</name><uuid>{}</uuid><description>sim:{}</description>"
+                     "<memory unit='MiB'>64</memory><vcpu>1</vcpu><devices>{}"
+                     "<graphics type='vnc' port='-1' listen='127.0.0.1'/></devices></domain>",
+                     name, id, kind, has_disk ? disk : "")},
+        {root + "/rbdlist", has_disk ? "vms/" + name : ""},
         {root + "/state", "stop"},
         {root + "/node", node},
         {root + "/node_autostart", "False"},
@@ -46,8 +51,8 @@ std::map<std::string, std::string> guest_keys(std::int64_t number, const std::st
         {root + "/node_selector", "none"},
         {root + "/profile", "None"},
     };
-    for (const auto* suffix : {"/stats", "/lastnode", "/failedreason", "/consolelog", "/vnc", "/node_limit",
-                               "/tags", "/migrate_sync_lock"}) {
+    for (const auto* suffix : {"/stats", "/lastnode", "/failedreason", "/consolelog", "/vnc", "/node_limit", "/tags",
+                               "/migrate_sync_lock"}) {
         keys[root + suffix] = "";
     }
     return keys;
@@ -56,7 +61,7 @@ std::map<std::string, std::string> guest_keys(std::int64_t number, const std::st
 // The disk of a machine is locked by whoever executes it. A clean end gives the lock back, a crash or a power failure
 // leaves it.
 void cluster::follow_disks() {
-    for (const auto number : guests) {
+    for (const auto number : disks_) {
         const uuid id = guest_id(number);
         const std::string image = fmt::format("vms/vm{}", number);
         const member* place = nullptr;
@@ -83,14 +88,47 @@ void cluster::follow_disks() {
     }
 }
 
-void cluster::with_guest_lock(std::int64_t number, int tries, std::function<void()> deed) {
-    if (ensemble.children(key_of(number, "/state")).empty()) {
-        deed();
-    } else if (tries > 0) {
-        later.after(lock_poll, [this, number, tries, deed = std::move(deed)] {
-            with_guest_lock(number, tries - 1, deed);
-        });
+void cluster::disturb_hypervisors(std::optional<duration> time) {
+    hypervisors_calm_from_ =
+        std::max(hypervisors_calm_from_, time ? now() + *time + settle : time_point::max() - settle);
+}
+
+// A client's child of `state`, in the queue behind whoever was there before.
+void cluster::with_guest_lock(std::int64_t number, std::function<void()> deed) {
+    const std::string path = key_of(number, "/state");
+    if (!ensemble.exists(path)) {
+        return;
     }
+    const auto session = ensemble.open_session();
+    client_sessions_.push_back(session);
+    const auto made = ensemble.create(path + "/6f892bb59b4541c699e870a841d1568b__lock__", "client",
+                                      zookeeper::create_mode::ephemeral_sequential, session);
+    if (made) {
+        wait_turn({path, *made, session, now() + lock_patience}, std::move(deed));
+    }
+}
+
+void cluster::wait_turn(const client_lock& mine, std::function<void()> deed) {
+    if (!ensemble.exists(mine.child) || now() > mine.until) {
+        if (ensemble.has_session(mine.session)) {
+            ensemble.close_session(mine.session);
+        }
+        return;
+    }
+    const auto sequence = [](std::string_view child) { return child.substr(child.size() - sequence_digits); };
+    const auto queue = ensemble.children(mine.path);
+    const bool is_first =
+        std::ranges::none_of(queue, [&](const auto& one) { return sequence(one) < sequence(mine.child); });
+    if (!is_first) {
+        later.after(lock_poll, [this, mine, deed = std::move(deed)] { wait_turn(mine, deed); });
+        return;
+    }
+    deed();
+    later.after(lock_held, [this, session = mine.session] {
+        if (ensemble.has_session(session)) {
+            ensemble.close_session(session);
+        }
+    });
 }
 
 void cluster::perform_on_hypervisor(const action& what, member& target) {
@@ -103,6 +141,7 @@ void cluster::perform_on_hypervisor(const action& what, member& target) {
         target.starts_well_from = std::max(target.starts_well_from, now() + *what.lasts);
     }
     const bool is_powered = node.guests().is_powered();
+    disturb_hypervisors(what.lasts);
     switch (what.what) {
         case k::stop_libvirtd:
             if (is_powered) {
@@ -132,6 +171,8 @@ void cluster::perform_on_hypervisor(const action& what, member& target) {
 
 void cluster::heal_hypervisor(member& one) {
     sim_machine_guests& machine = one.node.guests();
+    hypervisors_calm_from_ = now() + settle;
+    machine.clear_faults();
     if (machine.is_powered()) {
         if (machine.libvirtd() == libvirtd_state::stopped) {
             machine.continue_libvirtd();
@@ -144,69 +185,145 @@ void cluster::heal_hypervisor(member& one) {
     }
 }
 
-void cluster::perform_on_guest(const action& what) {
-    const std::int64_t number = what.number;
-    const uuid id = guest_id(number);
-    const bool is_defined = std::ranges::find(guests, number) != guests.end();
-    if (what.what == k::define_guest) {
-        if (!is_defined) {
-            guests.push_back(number);
-            hardware.centre.call_it(id, fmt::format("U{}", number));
-            hardware.rbd.add_image(fmt::format("vms/vm{}", number));
-            ensemble.put(guest_keys(number, what.node, what.value));
-        }
+void cluster::define_guest(const action& what) {
+    if (std::ranges::find(guests, what.number) != guests.end()) {
         return;
     }
-    if (!is_defined) {
+    guests.push_back(what.number);
+    disks_.insert(what.number);
+    hardware.centre.call_it(guest_id(what.number), fmt::format("U{}", what.number));
+    const std::string image = fmt::format("vms/vm{}", what.number);
+    if (hardware.rbd.locks(image).empty()) {
+        hardware.rbd.add_image(image);
+    }
+    ensemble.put(guest_keys(what.number, what.node, what.value));
+}
+
+// As `undefine`: stop, delete, and the keys are gone.
+void cluster::undefine_guest(std::int64_t number) {
+    const auto remove = [this, number] {
+        ensemble.put(key_of(number, "/state"), "delete");
+        later.after(lock_held, [this, number] {
+            ensemble.remove_tree(key_of(number, ""));
+            std::erase(guests, number);
+        });
+    };
+    if (ensemble.get(key_of(number, "/state")) == "stop") {
+        with_guest_lock(number, remove);
         return;
     }
+    with_guest_lock(number, [this, number, remove] {
+        ensemble.put(key_of(number, "/state"), "stop");
+        later.after(lock_held + lock_poll, [this, number, remove] { with_guest_lock(number, remove); });
+    });
+}
+
+void cluster::place_guest(std::int64_t number, const std::string& wanted, const std::string& how) {
     const auto read = [this, number](std::string_view suffix) {
         return ensemble.get(key_of(number, suffix)).value_or("");
     };
+    const std::string from = read("/node");
+    const std::string home = read("/lastnode");
+    const bool goes_home = how == "unmigrate";
+    const std::string to = goes_home ? home : wanted;
+    const std::string before = read("/state");
+    const bool is_flush = how == "flush";
+    if (to.empty() || from == to || from.empty() || (is_flush && (before != "start" || !home.empty()))) {
+        return;
+    }
+    const std::string state = before != "start" ? before : how == "migrate-live" ? how : "migrate";
+    const bool stays_away = how == "move" || goes_home;
+    ensemble.put({{key_of(number, "/state"), state},
+                  {key_of(number, "/node"), to},
+                  {key_of(number, "/lastnode"), stays_away     ? ""
+                                                : home.empty() ? from
+                                                               : home}});
+}
+
+void cluster::call_goes_wrong(const action& what, member& target) {
+    if (!target.node.settings.hypervisor) {
+        return;
+    }
+    constexpr duration noticed = std::chrono::minutes(5);  // a call may wait for its deadline, and be made again
+    disturb_hypervisors(noticed);
+    sim_machine_guests& machine = target.node.guests();
     switch (what.what) {
+        case k::fail_call:
+            machine.fail_next(what.value, {hypervisor::call_error::other, "internal error: an injected failure"});
+            break;
+        case k::hang_call: machine.hang_next(what.value); break;
+        case k::delay_call: machine.delay_next(what.value, what.amount); break;
+        default: machine.answer_next_late(what.value, what.amount); break;
+    }
+}
+
+void cluster::perform_on_guest(const action& what) {
+    const std::int64_t number = what.number;
+    if (what.what >= k::fail_call && what.what <= k::late_call) {
+        call_goes_wrong(what, *find(what.node));
+        return;
+    }
+    if (what.what == k::define_guest) {
+        define_guest(what);
+        return;
+    }
+    if (std::ranges::find(guests, number) == guests.end()) {
+        return;
+    }
+    switch (what.what) {
+        case k::undefine_guest: undefine_guest(number); break;
+        case k::method_of_guest: ensemble.put(key_of(number, "/migration_method"), what.value); break;
         case k::set_guest:
-            with_guest_lock(number, lock_tries, [this, number, state = what.value, read] {
+            with_guest_lock(number, [this, number, state = what.value] {
                 const bool needs_running = state == "shutdown" || state == "restart";
-                if (!needs_running || read("/state") == "start") {
+                const auto before = ensemble.get(key_of(number, "/state"));
+                if (before && (!needs_running || before == "start")) {
                     ensemble.put(key_of(number, "/state"), state);
                 }
             });
             break;
         case k::place_guest:
-            with_guest_lock(number, lock_tries, [this, number, to = what.node, how = what.value, read] {
-                const std::string from = read("/node");
-                if (from == to || from.empty()) {
-                    return;
-                }
-                const std::string before = read("/state");
-                const std::string home = read("/lastnode");
-                const std::string state = before != "start" ? before : how == "migrate-live" ? how : "migrate";
-                ensemble.put({{key_of(number, "/state"), state},
-                              {key_of(number, "/node"), to},
-                              {key_of(number, "/lastnode"), how == "move" ? "" : home.empty() ? from : home}});
-            });
-            break;
-        default:
-            for (const auto& one : members) {
-                if (!one->node.settings.hypervisor || !one->node.guests().executes(id)) {
-                    continue;
-                }
-                sim_guest& guest = one->node.guests().guest(id);
-                if (what.what == k::power_off_guest) {
-                    guest.power_off();
-                } else if (what.what == k::crash_guest) {
-                    crashed_.insert(number);
-                    guest.crash();
-                } else {
-                    static constexpr std::array steps{
-                        std::pair("connect", migration_step::connect), std::pair("prepare", migration_step::prepare),
-                        std::pair("copy", migration_step::copy), std::pair("reply", migration_step::reply)};
-                    const auto* const step =
-                        std::ranges::find_if(steps, [&](const auto& pair) { return what.value == pair.first; });
-                    guest.fail_migration(step == steps.end() ? migration_step::copy : step->second,
-                                         {hypervisor::call_error::other, "an injected failure"});
-                }
+            if (what.value == "flush") {
+                place_guest(number, what.node, what.value);  // a node's flush takes no lock
+            } else {
+                with_guest_lock(number,
+                                [this, number, to = what.node, how = what.value] { place_guest(number, to, how); });
             }
+            break;
+        default: befall_guest(what);
+    }
+}
+
+// What happens to the guest wherever it executes.
+void cluster::befall_guest(const action& what) {
+    const uuid id = guest_id(what.number);
+    for (const auto& one : members) {
+        if (!one->node.settings.hypervisor || !one->node.guests().executes(id)) {
+            continue;
+        }
+        sim_guest& guest = one->node.guests().guest(id);
+        if (what.what == k::power_off_guest) {
+            guest.power_off();
+        } else if (what.what == k::crash_guest) {
+            crashed_.insert(what.number);
+            guest.crash();
+        } else {
+            static constexpr std::array steps{
+                std::pair("connect", migration_step::connect), std::pair("prepare", migration_step::prepare),
+                std::pair("copy", migration_step::copy), std::pair("reply", migration_step::reply)};
+            static constexpr std::array copies{std::pair("reply-running", source_copy::running),
+                                               std::pair("reply-gone", source_copy::gone)};
+            const auto* const step =
+                std::ranges::find_if(steps, [&](const auto& pair) { return what.value == pair.first; });
+            const auto* const left =
+                std::ranges::find_if(copies, [&](const auto& pair) { return what.value == pair.first; });
+            const bool is_reply = left != copies.end();
+            guest.fail_migration(is_reply              ? migration_step::reply
+                                 : step == steps.end() ? migration_step::copy
+                                                       : step->second,
+                                 {hypervisor::call_error::other, "an injected failure"},
+                                 is_reply ? left->second : source_copy::incoming);
+        }
     }
 }
 

@@ -37,6 +37,7 @@ protected:
         forget();
         hv1().start();
         ASSERT_TRUE(hv1().run_until_ready());
+        ensemble.close_session(peer.session);
     }
     void put(sim::sim_guest& one, const std::optional<guest_status>& status) {
         if (status) {
@@ -81,13 +82,15 @@ TEST_F(domain_resolve, half_here_and_half_there) {
     pass(30s);
     EXPECT_TRUE(calls().empty()) << pvc::join(calls(), ", ");
     EXPECT_TRUE(writes().empty()) << story();
-    EXPECT_GE(machine().count("ask hv2.pvc.local U1"), 10U);
+    const auto asked = machine().count("ask hv2.pvc.local U1");
+    EXPECT_TRUE(asked >= 10 && asked <= 20) << asked;
     guest("hv2").vanish();
     ASSERT_TRUE(run_until([&] { return was("hv1: resume U1"); }, 10s));
 }
 
 TEST_F(domain_resolve, half_here_and_nothing_there) {
     found_after_a_kill(half, std::nullopt);
+    add_reference("hv2");
     ASSERT_TRUE(run_until([&] { return was(live_call); }, 20s)) << story() << hv1().log();
     EXPECT_TRUE(in_order({"hv1: resume U1", live_call})) << "and sends it again";
     EXPECT_FALSE(was("hv1: destroy U1"));
@@ -101,13 +104,6 @@ TEST_F(domain_resolve, half_here_nothing_there_and_the_disks_are_anothers) {
     EXPECT_FALSE(was("hv1: resume U1"));
     ASSERT_TRUE(until_state("start", 15s));
     EXPECT_EQ(value(key("/node")), "hv2");
-}
-
-TEST_F(domain_resolve, half_here_and_silence_there) {
-    hardware.centre.times.keepalive = 5s;
-    found_after_a_kill(half, running_guest);
-    // Said before it could ask: see the next test for the cut from the beginning.
-    ASSERT_TRUE(run_until([&] { return was("hv1: destroy U1"); }, 10s));
 }
 
 TEST_F(domain_resolve, half_here_and_out_of_reach_until_it_is_fenced) {
@@ -172,7 +168,9 @@ TEST_F(domain_resolve, runs_here_and_halted_there_for_good) {
     EXPECT_FALSE(was("hv1: shutdown U1") || was("hv1: destroy U1"));
     EXPECT_EQ(count(live_call), 1U);
     EXPECT_TRUE(executes("hv1"));
-    EXPECT_TRUE(hv1().logged("a copy that does not run is left on node hv2"));
+    pass(1s);
+    EXPECT_LE(machine().count("ask hv2.pvc.local U1"), 8U) << "not all the time";
+    EXPECT_TRUE(hv1().logged("a copy that does not run is left on node hv2")) << hv1().log() << story();
 }
 
 TEST_F(domain_resolve, runs_here_and_silence_there) {
@@ -208,11 +206,10 @@ TEST_F(domain_resolve, gone_here_and_there) {
 
 TEST_F(domain_resolve, gone_here_and_silence_there) {
     fails(migration_step::reply, source_copy::gone);
-    ASSERT_TRUE(run_until([&] { return executes("hv2"); }));
-    pass(299ms);
+    ASSERT_TRUE(run_until([&] { return executes("hv2") && !guest().is_there(); }));
     hardware.centre.cut("hv1", "hv2");
     const time_point failed = loop.clock().now();
-    ASSERT_TRUE(run_until([&] { return was("hv1 -sync"); }, 40s)) << story();
+    ASSERT_TRUE(run_until([&] { return was("hv1 -sync"); }, 40s)) << story() << hv1().log();
     EXPECT_GE(seconds_since(failed), 9.0);
     EXPECT_FALSE(was("state=stop"));
     ASSERT_TRUE(until_state("start", 10s)) << story() << "the receiver finishes";
