@@ -16,10 +16,13 @@ PAUSE, HOLD, PEER = 0.5, 1.0, 30.0
 TRIES = 3
 STUCK = 'stuck'
 
+libvirt.registerErrorHandler(lambda _context, _error: None, None)
+
 
 class Guest:
     """A watch on the state; each change starts a thread that makes one pass. While an operation runs, passes end without
-    doing anything (H02). An exception ends its thread and leaves the operation marked as running (H03)."""
+    doing anything (H02). An exception ends its thread and leaves the operation marked as running (H03). Cleaning up, adopting
+    and correcting a state are no operations."""
 
     def __init__(self, node, uuid):
         self.node = node
@@ -76,7 +79,9 @@ class Guest:
             if owner:
                 self._handle = self._look_up()
             running = self._runs()
-            chosen = self._operation = self._choose(state, owner, running)
+            chosen = self._choose(state, owner, running)
+            if chosen not in (None, self._adopt, self._settle, self._clean):
+                self._operation = chosen
         self._note(f'{state} on {node}, {"running" if running else "not running"}: '
                    f'{"nothing" if chosen is None else chosen.__name__}')
         if chosen is not None:

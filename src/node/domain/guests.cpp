@@ -110,6 +110,7 @@ void guests::take(const std::vector<model::guest>& all, std::uint64_t since, std
     listed_generation_ = generation;
     ever_listed_ = true;
     if (!was_known) {
+        known_since_ = node_.clock().now();
         known_.notify();
         if (on_all_changed) {
             on_all_changed();

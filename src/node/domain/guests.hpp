@@ -33,6 +33,7 @@ public:
     [[nodiscard]] std::optional<model::guest_status> status_of(const uuid& id) const;
     [[nodiscard]] bool known() const;
     [[nodiscard]] bool ever_known() const { return ever_listed_; }
+    [[nodiscard]] time_point known_since() const { return known_since_; }
     // Every guest that is not absent, ascending; empty while nothing is known.
     [[nodiscard]] std::vector<uuid> present() const;
     [[nodiscard]] std::size_t count() const { return guests_.size(); }
@@ -62,6 +63,7 @@ private:
     std::uint64_t events_ = 0;
     std::optional<std::uint64_t> listed_generation_;
     bool ever_listed_ = false;
+    time_point known_since_{};
     async::wakeup changed_;
     async::wakeup known_;
 };

@@ -22,6 +22,7 @@ namespace {
 constexpr duration loading_limit = 60s;
 constexpr duration hold_limit = 180s;
 constexpr duration tell_fail_every = 60s;
+constexpr duration lost_creation_limit = 30s;  // longer than a connection to a libvirtd that stands still lasts
 constexpr duration list_read_limit = 5s;
 constexpr duration no_due = 3600s;
 
@@ -130,7 +131,11 @@ void domains::manager::sync_list(domain_row& row, const std::optional<guest_clas
     const bool is_wanted = row.is_owner && row.state == vm_state::start;
     here.is_restarting = here.is_restarting && is_wanted && *guest == guest_class::absent;
     const bool will_restart = here.is_listed && is_wanted && (here.is_adopted || here.is_restarting);
-    here.is_listed = runs || will_restart;
+    const time_point known_since = std::max(here.lost_creation.value_or(time_point{}), observed.known_since());
+    if (runs || node.clock().now() - known_since >= lost_creation_limit) {
+        here.lost_creation.reset();
+    }
+    here.is_listed = runs || will_restart || here.lost_creation;
     list.set(row.id, here.is_listed);
 }
 
@@ -262,6 +267,7 @@ void domains::manager::evaluate(domain_row& row) {
         note_placement(row);
         if (row.is_owner || is_here) {
             row.here = std::make_unique<local_domain>(row);
+            locals_.insert(row.id);
             row.here->state_since = node.clock().now();
             row.here->class_since = node.clock().now();
             table.mark(row);  // read again, with what matters of a machine that is ours
@@ -303,7 +309,7 @@ void domains::manager::evaluate(domain_row& row) {
         here.is_clean = here.is_forgotten = false;
     }
     if (is_done_already(row, action)) {
-        const bool is_idle = !row.is_owner && *guest == guest_class::absent;
+        const bool is_idle = !row.is_owner && *guest == guest_class::absent && !here.lost_creation;
         if (is_idle && !here.console) {
             row.here.reset();  // neither belongs nor runs here any more
         }
@@ -374,11 +380,12 @@ async::awaitable<void> domains::manager::perform(uuid id, domain_action action) 
     }
 }
 
-time_point domains::manager::next_due() const {
+time_point domains::manager::next_due() {
     time_point due = node.clock().now() + no_due;
-    for (const auto& [id, row] : table.rows()) {
-        if (row.here && row.here->pause_until && row.here->operation.empty()) {
-            due = std::min(due, *row.here->pause_until);
+    for (const auto& id : locals_) {
+        const domain_row* row = table.find(id);
+        if (row != nullptr && row->here && row->here->pause_until && row->here->operation.empty()) {
+            due = std::min(due, *row->here->pause_until);
         }
     }
     return due;
@@ -429,13 +436,17 @@ async::awaitable<void> domains::manager::dispatch(session& s) {
             look_at_all();
         }
         const time_point now = node.clock().now();
-        for (auto& [id, row] : table.rows()) {
-            if (row.here && row.here->pause_until && *row.here->pause_until <= now) {
-                row.here->pause_until.reset();
-                row.here->pause_until.reset();
+        std::erase_if(locals_, [&](const uuid& id) {
+            domain_row* row = table.find(id);
+            if (row == nullptr || !row->here) {
+                return true;
+            }
+            if (row->here->pause_until && *row->here->pause_until <= now) {
+                row->here->pause_until.reset();
                 todo_.insert(id);
             }
-        }
+            return false;
+        });
         const auto batch = std::exchange(todo_, {});
         for (const auto& id : batch) {
             domain_row* row = table.find(id);

@@ -49,11 +49,12 @@ private:
                                             time_point deadline);
     async::awaitable<void> refresh_stored_memory(session& s, time_point deadline);
     void compute_figures(const std::vector<model::guest_figures>& all);
-    [[nodiscard]] time_point next_due() const;
+    [[nodiscard]] time_point next_due();
 
     session* session_ = nullptr;
     async::task_group* operations_ = nullptr;
     std::set<uuid> todo_;
+    std::set<uuid> locals_;  // those with a `here` part, and some that had one: not to go through all for each event
     std::set<uuid> told_strangers_;
     std::map<uuid, time_point> told_fail_;
     async::wakeup work_;

@@ -106,8 +106,8 @@ async::awaitable<void> operation::write_own(std::string_view suffix, std::string
 }
 
 async::awaitable<void> operation::set_listed(bool runs) {
-    here.is_listed = runs;
-    list.set(id, runs);
+    here.is_listed = runs || here.lost_creation;
+    list.set(id, here.is_listed);
     const bool written = co_await list.settled(clock(), now() + list_patience);
     if (!written && s.zk.is_connected()) {
         warning("the running list was not written in time, going on");

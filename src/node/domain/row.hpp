@@ -51,6 +51,8 @@ struct local_domain {
     bool is_adopted = false;       // console, list and VNC were seen to for the guest that runs
     bool owes_vnc = false;         // the live definition could not be read when it was adopted
     bool is_listed = false;        // in the running list
+    // A create whose answer never came (libvirtd stood still): it may happen yet, so the machine counts as running.
+    std::optional<time_point> lost_creation;
     bool is_sent_by_us = false;    // we began to send it in this migration
     bool is_restarting = false;    // it ended by itself and is being started again
     bool is_clean = false;         // nothing is left to tidy up for a guest that is not here
@@ -82,8 +84,6 @@ struct domain_row {
     bool is_owner = false;     // `node` is this node
     bool state_armed = false;  // watches of `state` and `node` are set
     bool node_armed = false;
-    bool is_dirty = false;
-    bool is_reading = false;
     bool is_gone = false;  // no longer a child of /domains
     std::int32_t state_version = -1;
     std::int32_t node_version = -1;

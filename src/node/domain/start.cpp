@@ -153,7 +153,22 @@ enum class create_step : std::uint8_t { created, failed, again, leave };
 async::awaitable<create_step> create(operation& op, const std::string& xml, boot_time not_after,
                                      std::optional<time_point>& again_until, std::string& reason) {
     const std::uint64_t since = op.observed.events();
+    // Whoever is cancelled or gets no answer does not know: what was sent may be carried out much later.
+    struct unanswered {
+        operation& op;
+        bool is_answered = false;
+        ~unanswered() {
+            if (!is_answered) {
+                op.here.lost_creation = op.now();
+                op.here.is_listed = true;
+                op.list.set(op.id, true);
+            }
+        }
+    };
+    unanswered call{op};
     auto done = co_await op.machine.create(op.id, xml, not_after, op.now() + create_limit);
+    call.is_answered =
+        done || (done.error().code != call_error::timed_out && done.error().code != call_error::unavailable);
     if (done) {
         op.observed.take_one(op.id, {model::run_state::running, model::pause_cause::none}, since);
         co_return create_step::created;

@@ -1,10 +1,10 @@
 #include "domain/table.hpp"
 
 #include "pvcnoded/async/task_group.hpp"
-#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 
 #include <algorithm>
+#include <span>
 
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
 // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
@@ -16,14 +16,18 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t reads_in_flight_max = 32;
+constexpr std::size_t reads_in_a_row_max = 512;  // then the list of domains and the connection are looked at again
+constexpr std::size_t polls_in_flight_max = 8;
+constexpr int poll_slices = 20;  // of an interval, so that ten thousand of them are no burst
 constexpr duration read_limit = 5s;
 constexpr int consistent_tries = 5;
 constexpr duration absent_again = 250ms;
 constexpr std::string_view domains_prefix = "/domains/";
 constexpr std::size_t uuid_size = 36;
-// Watches of domains may take this much of the packet in which a reconnect re-sends all (runtime-design.md 2.3); the
-// rest is for everything else, own domains included.
+// Watches of domains may take this much of the packet in which a reconnect re-sends all (runtime-design.md 2.3): those
+// of others, and all of them. Ours are watched before others, but not even they may make the packet too large.
 constexpr std::size_t budget_bytes = 448UL * 1024;
+constexpr std::size_t limit_bytes = 496UL * 1024;
 constexpr std::size_t state_watch_bytes = domains_prefix.size() + uuid_size + 6 + 4;
 constexpr std::size_t node_watch_bytes = domains_prefix.size() + uuid_size + 5 + 4;
 
@@ -45,7 +49,7 @@ void domain_table::attach(session& s) {
     armed_bytes_ = 0;
     connections_ = s.zk.state().value().connections;
     for (auto& [id, row] : rows_) {
-        row.is_known = row.state_armed = row.node_armed = row.is_reading = false;
+        row.is_known = row.state_armed = row.node_armed = false;
         mark(row);
     }
     unread_ = rows_.size();
@@ -62,7 +66,6 @@ void domain_table::detach() {
     is_listed_ = false;  // the next session reads everything anew
     for (auto& [id, row] : rows_) {
         row.is_known = false;
-        row.is_reading = false;
     }
 }
 
@@ -160,9 +163,28 @@ void domain_table::follow_list() {
     }
 }
 
+bool domain_table::is_ours(const domain_row& row) const {
+    return row.is_owner || (is_local && is_local(row));
+}
+
 bool domain_table::may_arm(const domain_row& row) const {
-    return (is_local && is_local(row)) || row.is_owner ||
-           armed_bytes_ + state_watch_bytes + node_watch_bytes <= budget_bytes;
+    const std::size_t more = (row.state_armed ? 0 : state_watch_bytes) + (row.node_armed ? 0 : node_watch_bytes);
+    return armed_bytes_ + more <= (is_ours(row) ? limit_bytes : budget_bytes);
+}
+
+bool domain_table::lacks_watch(const domain_row& row) {
+    return row.is_present &&
+           ((!row.state_armed && row.state_version >= 0) || (!row.node_armed && row.node_version >= 0));
+}
+
+// What the answer to a read says of the watch that it was to set. That of a key that is not there has set none, and
+// what was set before went with the key.
+void domain_table::take_watch(const uuid& id, bool domain_row::* armed, std::size_t bytes,
+                              const result<zookeeper::read_reply>& answer) {
+    domain_row* row = find(id);
+    if (row != nullptr && (answer || answer.error().code() == errc::not_found)) {
+        set_armed(row->*armed, answer.has_value(), bytes);
+    }
 }
 
 async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
@@ -181,7 +203,13 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
         const bool arm = may_arm(*now);
         const auto watch = arm ? zookeeper::watching::yes : zookeeper::watching::no;
         auto state = co_await s.zk.get(deadline, root + "/state", watch);
+        if (arm) {
+            take_watch(id, &domain_row::state_armed, state_watch_bytes, state);
+        }
         auto node = co_await s.zk.get(deadline, root + "/node", watch);
+        if (arm) {
+            take_watch(id, &domain_row::node_armed, node_watch_bytes, node);
+        }
         auto identity = co_await s.zk.get(deadline, root);
         const bool needs_last =
             node && (node->data == node_.self() || (find(id) != nullptr && is_local && is_local(*find(id))));
@@ -193,12 +221,6 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
         now = find(id);
         if (now == nullptr) {
             co_return failure(errc::not_found, root);
-        }
-        if (arm && state) {
-            take_arm(*now, now->state_armed, state_watch_bytes);
-        }
-        if (arm && node) {
-            take_arm(*now, now->node_armed, node_watch_bytes);
         }
         for (const result<void>& one : {outcome_of(state), outcome_of(node), outcome_of(identity), outcome_of(again)}) {
             if (!one && one.error().code() != errc::not_found) {
@@ -273,9 +295,7 @@ void domain_table::settle(domain_row& row) {
     } else {
         absent_.insert(row.id);
     }
-    const bool must_be_watched = row.is_present && (row.is_owner || (is_local && is_local(row)));
-    if (must_be_watched &&
-        ((!row.state_armed && row.state_version >= 0) || (!row.node_armed && row.node_version >= 0))) {
+    if (is_ours(row) && lacks_watch(row) && may_arm(row)) {
         mark(row);  // it became ours: read again, with a watch
     }
     if (on_read) {
@@ -283,110 +303,143 @@ void domain_table::settle(domain_row& row) {
     }
 }
 
-async::awaitable<void> domain_table::read_one(uuid id) {
+// False: it could not be read.
+async::awaitable<bool> domain_table::read_one(uuid id) {
     domain_row* row = find(id);
     if (row == nullptr) {
-        co_return;
+        co_return true;
     }
-    row->is_dirty = false;
-    row->is_reading = true;
     auto done = co_await read(*row);
     row = find(id);
-    if (row == nullptr) {
-        co_return;
+    if (row == nullptr || done || done.error().code() == errc::not_found) {
+        co_return true;
     }
-    row->is_reading = false;
-    if (!done && done.error().code() != errc::not_found) {
-        mark(*row);
-    }
+    mark(*row);
+    co_return false;
 }
 
-async::awaitable<void> domain_table::read_dirty() {
-    std::vector<uuid> batch;
-    // What is ours comes first: among ten thousand definitions an operator's command does not wait for the others.
-    for (const bool ours : {true, false}) {
-        for (const auto& id : dirty_) {
-            const domain_row* row = find(id);
-            const bool is_ours = row != nullptr && (row->is_owner || row->here);
-            if (is_ours == ours && batch.size() < reads_in_flight_max) {
-                batch.push_back(id);
+std::optional<uuid> domain_table::take_dirty() {
+    auto& from = urgent_.empty() ? dirty_ : urgent_;
+    if (from.empty()) {
+        return std::nullopt;
+    }
+    const uuid id = *from.begin();
+    urgent_.erase(id);
+    dirty_.erase(id);
+    return id;
+}
+
+// False: some could not be read.
+async::awaitable<bool> domain_table::read_dirty() {
+    const std::size_t number = urgent_.size() + dirty_.size();
+    if (number == 1) {
+        co_return co_await read_one(*take_dirty());
+    }
+    std::size_t left = reads_in_a_row_max;
+    bool is_good = true;
+    const auto work = [&]() -> async::awaitable<void> {
+        while (left > 0 && is_good) {
+            const auto id = take_dirty();
+            if (!id) {
+                co_return;
             }
+            --left;
+            const bool is_read = co_await read_one(*id);
+            is_good = is_good && is_read;
         }
-    }
-    for (const auto& id : batch) {
-        dirty_.erase(id);
-    }
-    if (batch.size() == 1) {
-        co_await read_one(batch.front());
-        co_return;
-    }
+    };
     co_await async::with_task_group("reads of domains", [&](async::task_group& group) -> async::awaitable<void> {
-        for (const auto& id : batch) {
-            group.spawn("read", [this, id] { return read_one(id); });
+        for (std::size_t reader = std::min(number, reads_in_flight_max); reader > 0; --reader) {
+            group.spawn("read", work);
         }
         co_return;
     });
+    co_return is_good;
 }
 
-// One comparison of a key that is not watched; false if it could not be made.
-async::awaitable<bool> domain_table::poll_one(uuid id) {
+// Looks at the keys that are not watched; at all of them when a watch may not be relied on.
+async::awaitable<void> domain_table::poll_one(uuid id, bool trusts_watches) {
     const std::string root = model::domain_path(to_text(id));
     const time_point deadline = session_->limit(read_limit);
     const domain_row* row = find(id);
-    if (row == nullptr || !row->is_known) {
-        co_return true;
-    }
     bool is_other = false;
-    if (!row->state_armed) {
+    if (row != nullptr && row->is_known && !(trusts_watches && row->state_armed)) {
         auto state = co_await session_->zk.exists(deadline, root + "/state");
         row = find(id);
         if (row == nullptr || (!state && state.error().code() != errc::not_found)) {
-            co_return row == nullptr;
+            co_return;
         }
         is_other = (state ? state->stat.mzxid : 0) != row->state_changed;
     }
-    if (!is_other && !row->node_armed) {
+    if (row != nullptr && row->is_known && !is_other && !(trusts_watches && row->node_armed)) {
         auto node = co_await session_->zk.exists(deadline, root + "/node");
         row = find(id);
         if (row == nullptr || (!node && node.error().code() != errc::not_found)) {
-            co_return row == nullptr;
+            co_return;
         }
         is_other = (node ? node->stat.mzxid : 0) != row->node_changed;
     }
     if (is_other) {
         mark(*find(id));
     }
-    co_return true;
 }
 
+async::awaitable<void> domain_table::poll_slice(std::span<const uuid> ids, bool trusts_watches) {
+    std::size_t at = 0;
+    const auto work = [&]() -> async::awaitable<void> {
+        while (at < ids.size() && session_->zk.is_connected()) {
+            const uuid& id = ids[at++];
+            co_await poll_one(id, trusts_watches);
+        }
+    };
+    co_await async::with_task_group("polls of domains", [&](async::task_group& group) -> async::awaitable<void> {
+        for (std::size_t poller = std::min(ids.size(), polls_in_flight_max); poller > 0; --poller) {
+            group.spawn("poll", work);
+        }
+        co_return;
+    });
+}
+
+// Once in each interval, spread over it: the domains beyond the watch budget, and after a reconnection all of them.
+// (The server tells of what changed meanwhile as it takes over the watches; this is for whatever it may have missed.)
 async::awaitable<void> domain_table::poll_unwatched() {
+    const duration interval = node_.times.keepalive;
+    time_point round = node_.clock().now();
+    std::vector<uuid> todo;
     for (;;) {
-        co_await async::sleep_for(node_.clock(), node_.times.keepalive,
-                                  "the next look at domains that are not watched");
-        std::vector<uuid> todo;
-        for (const auto& [id, row] : rows_) {
-            if (row.is_known && row.is_present && (!row.state_armed || !row.node_armed)) {
+        round = std::max(round + interval, node_.clock().now());
+        co_await async::sleep_until(node_.clock(), round, "the next look at domains that are not watched");
+        if (!session_->zk.is_connected()) {
+            continue;
+        }
+        const bool trusts_watches = !std::exchange(compares_all_, false);
+        todo.clear();
+        std::size_t spare = budget_bytes - std::min(armed_bytes_, budget_bytes);
+        for (auto& [id, row] : rows_) {
+            if (!row.is_known || !row.is_present || (trusts_watches && row.state_armed && row.node_armed)) {
+                continue;
+            }
+            if (lacks_watch(row) && spare >= state_watch_bytes + node_watch_bytes) {
+                spare -= state_watch_bytes + node_watch_bytes;
+                mark(row);  // there is room for its watches again
+            } else {
                 todo.push_back(id);
             }
         }
-        if (todo.empty()) {
-            continue;
-        }
-        if (!std::exchange(told_budget_, true) && armed_bytes_ + state_watch_bytes + node_watch_bytes > budget_bytes) {
+        if (!told_budget_ && trusts_watches && spare < state_watch_bytes + node_watch_bytes && !todo.empty()) {
+            told_budget_ = true;
             node_.log.warning(std::to_string(todo.size()) +
                               " domains are beyond the watch budget: they are looked at " +
                               "once in each keepalive interval");
         }
-        for (std::size_t at = 0; at < todo.size() && session_->zk.is_connected();) {
-            const std::size_t end = std::min(todo.size(), at + reads_in_flight_max);
-            co_await async::with_task_group(
-                "polls of domains", [&](async::task_group& group) -> async::awaitable<void> {
-                    for (; at < end; ++at) {
-                        group.spawn("poll",
-                                    [this, id = todo[at]]() -> async::awaitable<void> { co_await poll_one(id); });
-                    }
-                    co_return;
-                });
+        const std::size_t each = std::max(todo.size() / poll_slices + 1, polls_in_flight_max);
+        for (std::size_t first = 0; first < todo.size(); first += each) {
+            if (first > 0) {
+                const auto part = static_cast<duration::rep>(first / each);
+                co_await async::sleep_until(node_.clock(), round + interval * part / (poll_slices + 1),
+                                            "the next of the domains that are not watched");
+            }
+            co_await poll_slice(std::span(todo).subspan(first, std::min(each, todo.size() - first)), trusts_watches);
         }
     }
 }
@@ -405,12 +458,15 @@ async::awaitable<void> domain_table::run(session& s) {
             const auto& now = s.zk.state().value();
             if (now.now == zookeeper::link::connected && now.connections != connections_) {
                 connections_ = now.connections;
+                compares_all_ = true;
                 for (auto& [id, row] : rows_) {
-                    mark(row);
+                    if (!row.is_known || is_ours(row)) {
+                        mark(row);
+                    }
                 }
             }
             follow_list();
-            if (dirty_.empty() || now.now != zookeeper::link::connected) {
+            if ((dirty_.empty() && urgent_.empty()) || now.now != zookeeper::link::connected) {
                 if (absent_.empty()) {
                     co_await work_.wait(async::wait_note::work("changes of domains"));
                 } else {
@@ -422,9 +478,8 @@ async::awaitable<void> domain_table::run(session& s) {
                 }
                 continue;
             }
-            const auto before = dirty_;
-            co_await read_dirty();
-            if (!dirty_.empty() && dirty_ == before) {
+            const bool is_good = co_await read_dirty();
+            if (!is_good) {
                 co_await async::sleep_for(node_.clock(), 100ms, "another attempt to read domains");
             }
         }

@@ -11,7 +11,9 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,32 +49,42 @@ public:
     [[nodiscard]] const std::map<uuid, domain_row>& rows() const { return rows_; }
     // Drops a row whose domain is gone.
     void erase(const uuid& id);
+    // Of all domains, and what the watches of the others take (watch budget).
     [[nodiscard]] std::size_t unwatched() const;
+    [[nodiscard]] std::size_t armed_bytes() const { return armed_bytes_; }
 
 private:
     void attach(session& s);
     void detach();
     void on_event(const zookeeper::watch_event& event);
     void follow_list();
-    async::awaitable<void> read_dirty();
-    async::awaitable<void> read_one(uuid id);
+    std::optional<uuid> take_dirty();
+    async::awaitable<bool> read_dirty();
+    async::awaitable<bool> read_one(uuid id);
     async::awaitable<void> poll_unwatched();
-    async::awaitable<bool> poll_one(uuid id);
-    bool may_arm(const domain_row& row) const;
-    void disarm(domain_row& row, std::size_t bytes, bool& armed);
-    void take_arm(domain_row& row, bool& armed, std::size_t bytes);
+    async::awaitable<void> poll_slice(std::span<const uuid> ids, bool trusts_watches);
+    async::awaitable<void> poll_one(uuid id, bool trusts_watches);
+    [[nodiscard]] bool is_ours(const domain_row& row) const;
+    [[nodiscard]] bool may_arm(const domain_row& row) const;
+    // Whether a key of it is there and not watched.
+    [[nodiscard]] static bool lacks_watch(const domain_row& row);
+    void set_armed(bool& armed, bool now, std::size_t bytes);
+    void take_watch(const uuid& id, bool domain_row::* armed, std::size_t bytes,
+                    const result<zookeeper::read_reply>& answer);
     void settle(domain_row& row);
 
     node_context& node_;
     session* session_ = nullptr;
     std::map<uuid, domain_row> rows_;
     std::set<std::string, std::less<>> node_names_;
-    std::set<uuid> dirty_;
+    std::set<uuid> urgent_;  // to be read: what was ours when it was marked,
+    std::set<uuid> dirty_;   // and the others
     std::set<uuid> absent_;  // listed, but their keys are not there: removed, or about to come back
     std::unique_ptr<zookeeper::watched> list_;
     std::uint64_t list_changes_ = 0;
     bool is_listed_ = false;
     bool told_budget_ = false;
+    bool compares_all_ = false;
     std::set<std::string> told_names_;
     std::size_t unread_ = 0;
     std::size_t armed_bytes_ = 0;

@@ -2,6 +2,9 @@
 
 In all of them both hypervisors are looked at every 20 ms: never two copies that execute.
 """
+import os
+import random
+import threading
 import time
 
 import libvirt
@@ -65,7 +68,8 @@ class Mixed(Herd):
         act()
         self.await_moved(uuid, target, last)
         samples, worst = sampler.judge(gap)
-        print(f'{source.label} to {target.label}: {time.monotonic() - begun:.1f} s, nobody executed for {worst:.2f} s in {samples} samples')
+        print(f"{source.label} to {target.label}: {time.monotonic() - begun:.1f} s, no copy executed for {worst:.2f} s "
+              f"in {samples} samples")
         equal(self.values(uuid, 'state', mark), list(through), 'values of state')
         equal(self.values(uuid, 'migrate_sync_lock', mark), [uuid, ''], 'values of the lock between the nodes')
         equal([text for text in self.values(uuid, 'failedreason', mark) if text], [], 'failedreason')
@@ -138,11 +142,13 @@ def place_and_hold(herd, uuid, node, seconds):
 
 @scenario('D59: the phases of the other receiver pass while a client keeps the lock of the state; one that begins late', limit=60)
 def mixed_timing(lab):
-    herd = Mixed(lab, late=2)
+    herd = Mixed(lab)
     ours, foreign = herd.ours, herd.foreign
     web = herd.run_on(ours)
-    herd.move(web, foreign, lambda: place_and_hold(herd, web, foreign, 5))
+    herd.move(web, foreign, lambda: place_and_hold(herd, web, foreign, 3))
     herd.move(web, ours, lambda: place_and_hold(herd, web, ours, 3))
+    foreign.daemon.kill()
+    launch(lab, foreign, late=2)
     herd.move(web, foreign, lambda: herd.client.move(web, foreign.short))
 
 
@@ -172,8 +178,10 @@ def mixed_leak(lab):
     herd.move(web, foreign, lambda: client.unmigrate(web))
     # The same contender stands in the way of ours as sender, when the guest comes to it without a migration.
     fail_to_migrate()
+    version = herd.version_of(web, 'state')
     client.stop(web)
-    herd.await_class(foreign, web, 'N', 5)
+    # It writes `stop` once more when it is done, over whatever is there by then.
+    lab.wait(lambda: herd.version_of(web, 'state') == version + 2, 5, 'the other node has stopped it')
     client.move(web, ours.short)
     herd.run(web, ours)
     herd.move(web, foreign, lambda: client.move(web, foreign.short))
@@ -208,8 +216,8 @@ def mixed_sender_is_killed(lab):
     herd.await_class(foreign, web, 'N', 1.5)
     ours.hypervisor.domain(web).migrateSetMaxSpeed(FAST)
     ours.start(environment=herd.environment)
-    # The locks of the dead one are there, and the other waits behind them; so does the new one when they go.
-    lab.wait(lambda: any(key == 'migrate_sync_lock' for key, _, _ in herd.own_locks(web)[1:]), 15,
+    # The locks of the dead one are still there. The other waits behind them, and so does the new one.
+    lab.wait(lambda: [key for key, _, _ in herd.own_locks(web)].count('migrate_sync_lock') == 2, 8,
              lambda: f'it queues again: {herd.locks(web)}')
     lab.expire_session(session)
     herd.await_moved(web, foreign, ours.short, 40)
@@ -229,3 +237,33 @@ def mixed_receiver_is_killed(lab):
     foreign.hypervisor.domain(web).migrateSetMaxSpeed(FAST)
     herd.await_moved(web, ours, foreign.short, 40)
     sampler.judge(5.0)
+
+
+@scenario('B.9 D107 8.6: ours is killed at any moment of a live migration, either way', limit=900, long=True)
+def mixed_kills(lab):
+    seed = int(os.environ.get('LAB_SEED', '0')) or random.SystemRandom().randrange(1, 2 ** 31)
+    print(f'LAB_SEED={seed}')
+    chance = random.Random(seed)
+    herd = Mixed(lab)
+    web = herd.run_on(herd.ours)
+    for _ in range(int(os.environ.get('LAB_ROUNDS', '8'))):
+        source = herd.ours if herd.key(web, 'node') == herd.ours.short else herd.foreign
+        target = herd.peer(source)
+        before, after = chance.uniform(0, 2.2), chance.choice((0.0, chance.uniform(0, 5), 12.0))
+        print(f'{source.label} to {target.label}, killed after {before:.2f} s, back after {after:.2f} s', flush=True)
+        sampler = herd.watch(web)
+        moving = threading.Thread(target=herd.client.migrate, args=(web, target.short), daemon=True)
+        moving.start()
+        time.sleep(before)
+        herd.ours.daemon.kill()
+        lab.expect_end(herd.ours, -9, 5)
+        time.sleep(after)
+        herd.start(herd.ours)
+        moving.join(60)
+        begun = time.monotonic()
+        lab.wait(lambda: herd.key(web, 'state') == 'start', 100, lambda: f'it is `start`, it is {herd.key(web, "state")}')
+        place = herd.ours if herd.key(web, 'node') == herd.ours.short else herd.foreign
+        herd.await_moved(web, place, herd.key(web, 'lastnode'))
+        sampler.judge(10.0)
+        print(f'`start` on {place.label}, {time.monotonic() - begun:.1f} s after it was back', flush=True)
+        herd.client.place(web, 'start', place.short, '')

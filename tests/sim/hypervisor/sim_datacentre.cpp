@@ -83,6 +83,9 @@ void sim_datacentre::guest_changed(const sim_machine_guests& machine, const sim_
         double_runs_.push_back(fmt::format("{} run {} at {:.3f} s", who, name_of(guest.id), seconds));
     }
     known = copies;
+    if (on_guest) {
+        on_guest(machine.name, guest);
+    }
     if (changed) {
         changed();
     }

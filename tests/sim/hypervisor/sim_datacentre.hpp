@@ -80,6 +80,8 @@ public:
     // --- who runs where ---
     // Called at every change of any guest.
     std::function<void()> changed;
+    // The same, with the guest.
+    std::function<void(const std::string& machine, const sim_guest& guest)> on_guest;
     // Called when a daemon makes a call, as it is recorded.
     std::function<void(const std::string& machine, const sim_machine_guests::call& what)> on_call;
     // Called when a daemon wants something done although its connection has been down for `time`.

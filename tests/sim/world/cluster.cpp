@@ -30,6 +30,18 @@ cluster::cluster(cluster_settings settings) : ensemble(loop.clock()), hardware(l
         members.back()->node.seed = random_source(settings.seed).split(members.back()->name()).next();
     }
     hardware.centre.keep_history(false);
+    hardware.centre.on_call = [this](const std::string& machine, const sim_machine_guests::call& what) {
+        if (!what.is_reading) {
+            for (const auto& told : on_hypervisor_call) {
+                told(machine, what.text);
+            }
+        }
+    };
+    hardware.centre.on_guest = [this](const std::string& machine, const sim_guest& guest) {
+        for (const auto& told : on_guest_change) {
+            told(machine, guest);
+        }
+    };
     hardware.centre.changed = [this] {
         hash.add(static_cast<std::uint64_t>(now().time_since_epoch().count()));
         follow_disks();

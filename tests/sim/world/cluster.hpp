@@ -91,7 +91,12 @@ public:
     // Nothing is being done to any hypervisor or to the way between them, and what was is long enough ago.
     [[nodiscard]] bool are_hypervisors_calm() const { return now() >= hypervisors_calm_from_; }
     void disturb_hypervisors(std::optional<duration> time);
+    // Numbers of all virtual machines that ever were.
+    [[nodiscard]] const std::set<std::int64_t>& disks() const { return disks_; }
     std::function<void(const action&)> on_action;  // told of everything that is done
+    // A daemon asks its libvirt to do something ("create U1").
+    std::vector<std::function<void(const std::string& machine, const std::string& call)>> on_hypervisor_call;
+    std::vector<std::function<void(const std::string& machine, const sim_guest& guest)>> on_guest_change;
     std::function<void(member&)> on_start;         // a daemon begins its life
     std::function<void(member&)> on_stop_request;  // it is asked to stop in order
     std::function<void(member&)> on_exit;          // it ended by itself; last_exit says how

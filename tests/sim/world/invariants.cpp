@@ -1,6 +1,7 @@
 // What must never happen, whatever befalls the cluster.
 #include "pvcnoded/model/schema.hpp"
 #include "pvcnoded/policy/intervals.hpp"
+#include "sim/world/guest_rules.hpp"
 #include "sim/world/judge.hpp"
 
 #include <fmt/format.h>
@@ -173,8 +174,7 @@ void nobody_sets_foreign_keys(judge& of, const seen_change& seen) {
         return;
     }
     const bool is_shared = seen.what.path == "/config/primary_node" || seen.what.path == "/schema/version" ||
-                           seen.what.path.starts_with("/logs/" + seen.writer->name()) ||
-                           is_guest_key(seen.what.path);
+                           seen.what.path.starts_with("/logs/" + seen.writer->name()) || is_guest_key(seen.what.path);
     if (!is_shared) {
         of.say("own_keys_only", fmt::format("{} did: {}", seen.writer->name(), seen.what.text()));
     }
@@ -437,16 +437,6 @@ void log_copies_are_bounded(judge& of, const seen_change& seen) {
     }
 }
 
-// --- virtual machines ---
-
-void nothing_runs_twice(judge& of) {
-    const auto& told = of.world.hardware.centre.double_run_texts();
-    if (told.size() > of.double_runs) {
-        of.double_runs = told.size();
-        of.say("one_copy", told.back());
-    }
-}
-
 constexpr std::array table{
     invariant{"heartbeat_in_time",
               "a healthy connected node checks in at every interval, whatever its disk, clock, log "
@@ -495,9 +485,23 @@ constexpr std::array table{
     invariant{.name = "stops_in_time",
               .meaning = "an orderly stop takes at most three minutes",
               .on_quiet = stops_end_in_time},
-    invariant{.name = "one_copy",
-              .meaning = "no virtual machine executes on two nodes",
-              .on_quiet = nothing_runs_twice},
+    invariant{
+        .name = "one_copy", .meaning = "no virtual machine executes on two nodes", .on_quiet = nothing_runs_twice},
+    invariant{.name = "states_are_true",
+              .meaning = "a daemon writes `start` or `stop` only of what it does not know to be otherwise",
+              .on_change = what_is_written_is_so},
+    invariant{.name = "removed_stays_removed",
+              .meaning = "no daemon makes a virtual machine's record",
+              .on_change = removed_machines_stay_removed},
+    invariant{.name = "foreign_disk_locks",
+              .meaning = "no daemon breaks the lock that another host has on a disk",
+              .on_quiet = foreign_disk_locks_are_left_alone},
+    invariant{.name = "libvirt_away",
+              .meaning = "while libvirt is away nothing is done to any virtual machine",
+              .on_quiet = nothing_is_done_while_libvirt_is_away},
+    invariant{.name = "machines_in_time",
+              .meaning = "what must run comes to run, and nothing stays half done",
+              .on_second = machines_come_to_run},
     invariant{.name = "no_storm", .meaning = "requests are bounded", .on_second = traffic_is_bounded},
     invariant{.name = "log_is_bounded",
               .meaning = "the log copy in ZooKeeper stays within its lines",

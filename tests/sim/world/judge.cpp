@@ -1,5 +1,7 @@
 #include "sim/world/judge.hpp"
 
+#include "sim/world/guest_rules.hpp"
+
 #include <algorithm>
 
 namespace pvc::sim {
@@ -10,7 +12,11 @@ judge::judge(cluster& cluster_to_watch) : world(cluster_to_watch), lives_(world.
             quiet_rules_.push_back(rule.on_quiet);
         }
     }
+    listen_to_hypervisors(*this);
     world.ensemble.observe([this](const recorded_change& change) { on_change(change); });
+    world.on_hypervisor_call.emplace_back([this](const std::string& /*machine*/, const std::string& call) {
+        ++transitions["libvirt " + call.substr(0, call.find(' '))];
+    });
     world.on_start = [this](member& one) {
         life_record fresh;
         fresh.started = world.now();
@@ -71,6 +77,13 @@ void judge::on_change(const recorded_change& change) {
     }
     if (seen.writer != nullptr && change.path == "/schema/version" && change.what == recorded_kind::set) {
         ++transitions["schema raised"];
+    }
+    if (change.path.starts_with("/domains/") && change.path.ends_with("/state") &&
+        change.what != recorded_kind::remove) {
+        auto& before = last_state_[change.path];
+        ++transitions[std::string(seen.writer != nullptr ? "machine " : "client ") + (before.empty() ? "-" : before) +
+                      ' ' + change.data];
+        before = change.data;
     }
     if (seen.subject != nullptr && seen.writer == seen.subject && change.what == recorded_kind::set &&
         (seen.suffix == "/daemonstate" || seen.suffix == "/routerstate")) {

@@ -99,6 +99,14 @@ public:
     bool are_both_primary = false;
     std::uint64_t requests_before = 0;
     std::size_t double_runs = 0;  // of guests, told already
+    std::string foreign_break;    // of a disk's lock
+    std::string call_in_vain;
+    struct machine_seen {
+        std::string state;
+        std::string node;
+        time_point since{};  // calm, and not as it should be
+    };
+    std::map<std::int64_t, machine_seen> machines;
 
 private:
     void on_change(const recorded_change& change);

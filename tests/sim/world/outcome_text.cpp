@@ -1,5 +1,7 @@
 #include "sim/world/outcome_text.hpp"
 
+#include "sim/world/guests.hpp"
+
 #include "pvcnoded/base/text.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +18,21 @@ bool is_time(std::string_view path) {
     return path.ends_with("/keepalive");
 }
 
+// "00000001-aaaa-4bbb-8ccc-000000000001" → "U1", wherever it stands.
+std::string with_short_names(std::string text, const cluster& world) {
+    for (const auto number : world.disks()) {
+        const std::string id = pvc::to_text(guest_id(number));
+        for (auto at = text.find(id); at != std::string::npos; at = text.find(id, at)) {
+            text.replace(at, id.size(), fmt::format("U{}", number));
+        }
+    }
+    return text;
+}
+
 std::string shown_value(std::string_view path, std::string_view value) {
+    if (path.starts_with("/domains/") && path.ends_with("/stats") && !value.empty()) {
+        return "<statistics>";
+    }
     if (is_time(path) && !value.empty()) {
         return "<time>";
     }
@@ -47,6 +63,15 @@ std::string shown_path(std::string_view path, std::string_view own_root) {
 outcome_text::outcome_text(cluster& world)
     : world_(world), tree_before_(world.ensemble.dump()), written_(world.members.size()) {
     world_.ensemble.observe([this](const recorded_change& change) { on_change(change); });
+    world_.on_hypervisor_call.emplace_back([this](const std::string& machine, const std::string& call) {
+        const member* one = world_.find(machine);
+        if (one != nullptr) {
+            written& of = written_[one->number - 1];
+            close(of);
+            end_repetition(of);
+            of.lines.push_back("  libvirt: " + call);
+        }
+    });
 }
 
 void outcome_text::end_repetition(written& of) {
@@ -63,6 +88,13 @@ void outcome_text::close(written& of) {
     }
     static const std::vector<std::string> tick{"set ~/keepalive = <time>", "set ~/selfreset = off"};
     const bool is_tick = of.open == tick;
+    // Every tick has them while a guest runs.
+    const bool is_statistics =
+        std::ranges::all_of(of.open, [](const auto& line) { return line.ends_with("= <statistics>"); });
+    if (is_statistics) {
+        of.open.clear();
+        return;
+    }
     const bool is_ship =
         of.open.size() == 1 && of.open.front().ends_with("= <log>") && of.open.front().starts_with("set");
     if (is_tick || is_ship) {
@@ -75,7 +107,7 @@ void outcome_text::close(written& of) {
     } else {
         end_repetition(of);
         for (std::size_t i = 0; i < of.open.size(); ++i) {
-            of.lines.push_back((i == 0 ? "  " : "    and ") + of.open[i]);
+            of.lines.push_back(with_short_names((i == 0 ? "  " : "    and ") + of.open[i], world_));
         }
     }
     of.open.clear();
@@ -128,7 +160,20 @@ std::vector<std::string> outcome_text::lines() {
         }
     }
     for (const auto& [path, line] : changed) {
-        out.push_back(line);
+        out.push_back(with_short_names(line, world_));
+    }
+    if (!world_.disks().empty()) {
+        out.emplace_back("guests");
+    }
+    for (const auto number : world_.disks()) {
+        std::string where;
+        for (const auto& one : world_.members) {
+            if (one->node.settings.hypervisor && one->node.guests().guest(guest_id(number)).is_there()) {
+                where += (where.empty() ? "" : ", ") + one->name() +
+                         (one->node.guests().executes(guest_id(number)) ? "" : " (does not execute)");
+            }
+        }
+        out.push_back(fmt::format("  U{} {}", number, where.empty() ? "off" : "on " + where));
     }
     for (auto& line : out) {
         line.resize(line.find_last_not_of(' ') + 1);

@@ -14,11 +14,26 @@ namespace pvc::sim {
 
 // What is asked of the cluster at some moment.
 struct condition {
-    enum class kind : std::uint8_t { runs, has_role, has_state, ended, logged, beats, value, exists, missing };
+    enum class kind : std::uint8_t {
+        runs,
+        has_role,
+        has_state,
+        ended,
+        logged,
+        beats,
+        value,
+        exists,
+        missing,
+        guest_runs,   // on `node`, and nowhere else
+        guest_off,    // nowhere, not even half
+        guest_there,  // on `node`, executing or not
+        guest_key,    // `path` of its keys has this text
+    };
     kind what = kind::runs;
     bool is_negated = false;
     std::string node;
     std::string path;
+    std::int64_t guest = 0;
     std::string text;  // a role, a state, a value, a part of a log line, an exit status
 };
 

@@ -96,6 +96,27 @@ struct parser {
         return {};
     }
 
+    // "guest 1 runs hv2", "guest 1 there hv2", "guest 1 off", "guest 1 state = migrate"
+    result<condition> ask_guest(condition asked, std::string_view rest) {
+        const auto number = parse_int(next_word(rest));
+        const auto word = next_word(rest);
+        const auto what = next_word(rest);
+        asked.guest = number.value_or(0);
+        if (word == "off" && what.empty()) {
+            asked.what = condition::kind::guest_off;
+        } else if ((word == "runs" || word == "there") && knows(what) && rest.empty()) {
+            asked.what = word == "runs" ? condition::kind::guest_runs : condition::kind::guest_there;
+            asked.node = std::string(what);
+        } else if (what == "=") {
+            asked.what = condition::kind::guest_key;
+            asked.path = "/" + std::string(word);
+            asked.text = std::string(rest);
+        } else {
+            return wrong("guest N runs NODE, there NODE, off, or KEY = VALUE", word);
+        }
+        return number ? result<condition>(asked) : wrong("the number of a machine", rest);
+    }
+
     result<condition> ask(std::string_view rest) {
         condition asked;
         std::string_view first = next_word(rest);
@@ -115,8 +136,11 @@ struct parser {
             return word == "exists" || word == "missing" ? result<condition>(asked)
                                                          : wrong("`= VALUE`, `exists` or `missing`", word);
         }
+        if (first == "guest") {
+            return ask_guest(asked, rest);
+        }
         if (!knows(first)) {
-            return wrong("a node of this scenario, or a path", first);
+            return wrong("a node of this scenario, `guest N`, or a path", first);
         }
         asked.node = std::string(first);
         const auto word = next_word(rest);

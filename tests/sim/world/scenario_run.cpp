@@ -1,4 +1,5 @@
 #include "pvcnoded/base/text.hpp"
+#include "sim/world/guests.hpp"
 #include "sim/world/judge.hpp"
 #include "sim/world/outcome_text.hpp"
 #include "sim/world/scenario.hpp"
@@ -31,6 +32,11 @@ std::string to_text(const condition& asked) {
         case kind::value: return text + asked.path + " = " + asked.text;
         case kind::exists: return text + asked.path + " exists";
         case kind::missing: return text + asked.path + " missing";
+        case kind::guest_runs: return text + fmt::format("guest {} runs {}", asked.guest, asked.node);
+        case kind::guest_there: return text + fmt::format("guest {} there {}", asked.guest, asked.node);
+        case kind::guest_off: return text + fmt::format("guest {} off", asked.guest);
+        case kind::guest_key:
+            return text + fmt::format("guest {} {} = {}", asked.guest, asked.path.substr(1), asked.text);
     }
     return text;
 }
@@ -112,6 +118,22 @@ private:
             case kind::value: holds = world_.ensemble.get(asked.path) == asked.text; break;
             case kind::exists: holds = world_.ensemble.exists(asked.path).has_value(); break;
             case kind::missing: holds = !world_.ensemble.exists(asked.path); break;
+            case kind::guest_runs:
+                holds = node->node.settings.hypervisor && node->node.guests().executes(guest_id(asked.guest)) &&
+                        world_.hardware.centre.running_copies(guest_id(asked.guest)) == 1;
+                break;
+            case kind::guest_there:
+                holds = node->node.settings.hypervisor && node->node.guests().guest(guest_id(asked.guest)).is_there();
+                break;
+            case kind::guest_off:
+                holds = std::ranges::none_of(world_.members, [&](const auto& one) {
+                    return one->node.settings.hypervisor && one->node.guests().guest(guest_id(asked.guest)).is_there();
+                });
+                break;
+            case kind::guest_key:
+                holds =
+                    world_.ensemble.get("/domains/" + pvc::to_text(guest_id(asked.guest)) + asked.path) == asked.text;
+                break;
         }
         return holds != asked.is_negated;
     }

@@ -12,6 +12,12 @@ namespace {
 
 constexpr std::size_t longest_value = 160;
 
+std::string guest_text(const sim_guest& guest) {
+    const auto status = guest.status();
+    return std::string(to_text(status.state)) +
+           (guest.executes() ? "" : " (" + std::string(model::to_text(status.cause)) + ")");
+}
+
 }  // namespace
 
 trace_text::trace_text(cluster& world, std::ostream& out, std::function<bool()> is_on)
@@ -38,6 +44,12 @@ trace_text::trace_text(cluster& world, std::ostream& out, std::function<bool()> 
             before(one);
         }
     };
+    world_.on_hypervisor_call.emplace_back(
+        [this](const std::string& machine, const std::string& call) { line(machine, "libvirt " + call); });
+    world_.on_guest_change.emplace_back([this](const std::string& machine, const sim_guest& guest) {
+        const std::string name = world_.hardware.centre.name_of(guest.id);
+        line(machine, fmt::format("  {} {}", name, guest.is_there() ? guest_text(guest) : "gone"));
+    });
     for (auto& one : world_.members) {
         one->node.standard_output->tap = [this, &one](std::string_view bytes) { line(one->name() + " log", bytes); };
     }

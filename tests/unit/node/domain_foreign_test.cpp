@@ -71,6 +71,7 @@ TEST_F(domain_foreign, D43_a_client_ends_the_spacing) {
     guest().power_off();
     mark();
     pass(4s);
+    EXPECT_EQ(effects(), (texts{"gone U1", "create U1"}));
     EXPECT_LT(moment("create U1") - moment("gone U1"), 0.5);
 }
 
@@ -92,6 +93,7 @@ TEST_F(domain_foreign, D43_stop_and_start_end_the_spacing) {
     guest().power_off();
     mark();
     pass(4s);
+    EXPECT_EQ(effects(), (texts{"gone U1", "create U1"}));
     EXPECT_LT(moment("create U1") - moment("gone U1"), 0.5);
 }
 

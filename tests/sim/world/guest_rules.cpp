@@ -1,0 +1,143 @@
+#include "sim/world/guest_rules.hpp"
+
+#include "sim/world/guests.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace pvc::sim {
+
+namespace {
+
+constexpr std::string_view domains = "/domains/";
+
+double seconds(duration time) {
+    return std::chrono::duration<double>(time).count();
+}
+
+// "/domains/<uuid>/state" → the uuid, if that is the key.
+std::optional<uuid> machine_of(std::string_view path, std::string_view suffix) {
+    if (!path.starts_with(domains) || !path.ends_with(suffix)) {
+        return std::nullopt;
+    }
+    return parse_uuid(path.substr(domains.size(), path.size() - domains.size() - suffix.size()));
+}
+
+// Nothing keeps any daemon or hypervisor from its work, and all are there.
+bool is_all_calm(const judge& of) {
+    return of.world.are_hypervisors_calm() && std::ranges::all_of(of.world.members, [&](const auto& one) {
+               return one->node.is_running() && one->node.is_ready() && of.world.is_calm(*one) &&
+                      !of.of(*one).asked_to_stop;
+           });
+}
+
+// How long a machine may be in a state although it could leave it: what the daemon grants others, and a little.
+duration longest_stay(std::string_view state) {
+    if (state.starts_with("migrate")) {
+        return 420s;  // one that does not converge is given up after 300 s
+    }
+    return state == "start" ? 200s : 120s;
+}
+
+bool runs_on(const judge& of, const uuid& id, std::string_view node) {
+    const auto found = std::ranges::find_if(of.world.members, [&](const auto& one) { return one->name() == node; });
+    return found != of.world.members.end() && (*found)->node.settings.hypervisor &&
+           (*found)->node.guests().executes(id);
+}
+
+}  // namespace
+
+void nothing_runs_twice(judge& of) {
+    const auto& told = of.world.hardware.centre.double_run_texts();
+    if (told.size() > of.double_runs) {
+        of.double_runs = told.size();
+        of.say("one_copy", told.back());
+    }
+}
+
+// `start` says that the guest has arrived, and `stop` that it is off: where the writer has it, it knows.
+void what_is_written_is_so(judge& of, const seen_change& seen) {
+    if (seen.writer == nullptr || seen.what.what != recorded_kind::set || !seen.writer->node.settings.hypervisor) {
+        return;
+    }
+    const auto id = machine_of(seen.what.path, "/state");
+    if (!id) {
+        return;
+    }
+    const sim_guest& here = seen.writer->node.guests().guest(*id);
+    if (seen.what.data == "start" && here.is_there() && here.what() == model::guest_class::incoming) {
+        of.say("states_are_true", fmt::format("{} wrote `start` of {}, which has not arrived there",
+                                              seen.writer->name(), of.world.hardware.centre.name_of(*id)));
+    }
+    if (seen.what.data == "stop" && here.executes()) {
+        of.say("states_are_true", fmt::format("{} wrote `stop` of {}, which it executes", seen.writer->name(),
+                                              of.world.hardware.centre.name_of(*id)));
+    }
+}
+
+void removed_machines_stay_removed(judge& of, const seen_change& seen) {
+    if (seen.writer != nullptr && seen.what.what == recorded_kind::create && machine_of(seen.what.path, "")) {
+        of.say("removed_stays_removed", fmt::format("{} made {}", seen.writer->name(), seen.what.path));
+    }
+}
+
+void listen_to_hypervisors(judge& of) {
+    of.world.hardware.rbd.on_break = [&of](const std::string& by, const std::string& image,
+                                           const storage::rbd_lock& which) {
+        const member* one = of.world.find(by);
+        if (one == nullptr) {
+            return;
+        }
+        const std::string& network = one->node.settings.storage_address;
+        if (!which.address.starts_with(network.substr(0, network.find('/')) + ":")) {
+            of.foreign_break = fmt::format("{} broke the lock of {} on {}", by, which.address, image);
+        }
+    };
+    of.world.hardware.centre.on_call_in_vain = [&of](const std::string& machine, const std::string& call,
+                                                     duration time) {
+        static constexpr std::array acts{"create ", "destroy ", "shutdown", "resume "};
+        const bool is_act = std::ranges::any_of(acts, [&](const char* one) { return call.starts_with(one); });
+        if (is_act && time > 2s) {
+            of.call_in_vain =
+                fmt::format("{} wants to {} although libvirt has been away for {:.3f} s", machine, call, seconds(time));
+        }
+    };
+}
+
+void foreign_disk_locks_are_left_alone(judge& of) {
+    if (!of.foreign_break.empty()) {
+        of.say("foreign_disk_locks", of.foreign_break);
+    }
+}
+
+void nothing_is_done_while_libvirt_is_away(judge& of) {
+    if (!of.call_in_vain.empty()) {
+        of.say("libvirt_away", of.call_in_vain);
+    }
+}
+
+// A machine that must run does so, one way or another, and nothing stays half done: unless it is disturbed.
+void machines_come_to_run(judge& of) {
+    const bool is_calm = is_all_calm(of);
+    for (const auto number : of.world.guests) {
+        const auto id = guest_id(number);
+        const std::string root = std::string(domains) + pvc::to_text(id);
+        const std::string state = of.world.ensemble.get(root + "/state").value_or("");
+        const std::string node = of.world.ensemble.get(root + "/node").value_or("");
+        auto& seen = of.machines[number];
+        static constexpr std::array limited{"start", "migrate", "migrate-live", "shutdown", "restart"};
+        const bool is_limited = std::ranges::find(limited, state) != limited.end();
+        const bool is_fine = !is_limited || (state == "start" && runs_on(of, id, node));
+        if (!is_calm || is_fine || seen.state != state || seen.node != node || of.world.find(node) == nullptr) {
+            seen = {state, node, of.world.now()};
+        } else if (of.world.now() - seen.since > longest_stay(state)) {
+            of.say("machines_in_time",
+                   fmt::format("machine {} has been `{}` on {} for {:.0f} s, and does not run there", number, state,
+                               node, seconds(of.world.now() - seen.since)));
+        }
+    }
+}
+
+}  // namespace pvc::sim

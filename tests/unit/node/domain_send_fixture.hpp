@@ -1,0 +1,31 @@
+// What the tests of sending share: hv1 sends to hv2.
+#pragma once
+
+#include "domain_migration_fixture.hpp"
+
+namespace pvc::node {
+
+inline const std::string live_call = "hv1: migrate U1 hv2.pvc.local tcp://hv2.pvc.local";
+inline const std::string abort_call = "hv1: abort_migration U1";
+inline const call_failure refused_by_target{call_error::other, "operation failed: the target refuses"};
+
+class send_fixture : public migration_fixture {
+protected:
+    // As a flush writes it: without the client's lock.
+    void flush_places(const std::string& state = "migrate", const std::string& last = "hv1") {
+        forget();
+        began = loop.clock().now();
+        place(state, "hv2", last);
+    }
+    void refuse(int times, migration_step at = migration_step::copy) {
+        for (int i = 0; i < times; ++i) {
+            guest().fail_migration(at, refused_by_target);
+        }
+    }
+    [[nodiscard]] std::string placement() const {
+        return state() + " " + value(key("/node")) + " " + value(key("/lastnode"));
+    }
+    time_point began{};
+};
+
+}  // namespace pvc::node
