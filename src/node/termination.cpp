@@ -85,7 +85,9 @@ async::awaitable<void> daemon::terminate(session& s, keepalive& beat, coordinato
         group.cancel();
     });
     beat.hold();
-    co_await beat.last_tick();
+    if (context_.started) {  // a node that never ran has no last figures (AC09)
+        co_await beat.last_tick();
+    }
     co_await write_last_values(s);
     if (is_planted(defect::stop_not_written)) {
         co_return;

@@ -1,7 +1,7 @@
 """A scripted node that behaves as the reference of version 0.9.82 does: its record, its heartbeat, its flush and unflush.
 
-It runs in the sandbox of a node of the lab, beside that node's libvirtd and in the place of our daemon. What it does with guests is
-in foreign_guest.py. Written from node-lifecycle 8 and 9 (columns REF82) and the recorded traces.
+It runs in the sandbox of a node of the lab, beside that node's libvirtd and in the place of our daemon. What it does with
+guests is in foreign_guest.py. Written from node-lifecycle 8 and 9 (columns REF82) and the recorded traces.
 """
 import argparse
 import os
@@ -195,6 +195,7 @@ def main():
     parser.add_argument('--shutdown', type=float, default=5, help='vm_shutdown_timeout')
     parser.add_argument('--late', type=float, default=0, help='seconds before it notices that it shall receive')
     parser.add_argument('--destroy-after', type=float, default=0, help='seconds before it ends a guest that belongs elsewhere')
+    parser.add_argument('--linger', type=float, default=0, help='seconds it stays in a hand-over after it wrote the state')
     Foreign(parser.parse_args()).run()
 
 

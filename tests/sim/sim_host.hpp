@@ -109,6 +109,16 @@ public:
         storage.remove(path);
         co_return result<void>();
     }
+    result<std::vector<std::string>> list_files(std::string directory) override {
+        std::vector<std::string> names;
+        for (const auto& [path, text] : files) {
+            const auto slash = path.rfind('/');
+            if (path.substr(0, slash) == directory) {
+                names.push_back(path.substr(slash + 1));
+            }
+        }
+        return names;
+    }
     result<std::string> read_file(std::string path) override {
         if (const auto fault = broken.find(path); fault != broken.end()) {
             return fault->second;

@@ -29,6 +29,20 @@ enum class defect : std::uint8_t {
     nameless_wait,             // a wait that the task tree does not show
     log_without_end,           // the log copy is not cut to its lines
     run_after_shutdown,        // a heartbeat takes back the announcement of a stop
+    // Virtual machines.
+    create_unguarded,        // created without a last look at what is wanted
+    placement_unchecked,     // started although another node still lists it
+    foreign_lock_broken,     // the disk's lock of another host counts as a stale one of our own
+    target_not_asked,        // after a broken migration the copy here goes on, whatever the target has
+    blind_rollback,          // a rollback is written without the versions that were read
+    blind_stop_write,        // so is `stop` after a shutdown
+    arrived_too_early,       // an incoming migration counts as arrived
+    end_not_listed,          // who ended stays in the running list
+    sync_word_left,          // the receiver leaves its word behind
+    console_left,            // the console of what ended is still followed
+    stale_listing,           // a listing overrides what events said since
+    unexpected_end_ignored,  // a guest that ended by itself stays off
+    stale_class_kept,        // what was known of guests counts while libvirt is away
 };
 
 #ifdef PVC_PLANTED_DEFECTS

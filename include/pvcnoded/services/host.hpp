@@ -52,6 +52,8 @@ public:
     virtual async::awaitable<result<void>> remove_file(std::string path) = 0;
     // Errors: not_found, io, too_large (above 64 KiB).
     virtual result<std::string> read_file(std::string path) = 0;
+    // Names of the files in a directory of memory (/run), at most 10,000. Errors: not_found, io.
+    virtual result<std::vector<std::string>> list_files(std::string directory) = 0;
     // Writes /proc/sys/<key with '/' for '.'>; a key that holds a '/' is taken as it is
     // ("net/ipv4/conf/bond0.100/rp_filter": a device name may hold dots). Errors: not_found (this kernel has no such
     // key), io, invalid (leaves /proc/sys).

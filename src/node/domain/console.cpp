@@ -1,6 +1,7 @@
 #include "domain/console.hpp"
 
 #include "domain/operation.hpp"
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/model/domain_payloads.hpp"
 
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
@@ -110,6 +111,9 @@ void follow_console(operation& op) {
 }
 
 async::awaitable<void> end_console(operation& op) {
+    if (is_planted(defect::console_left)) {
+        co_return;
+    }
     const auto watch = std::exchange(op.here.console, nullptr);
     if (watch) {
         watch->ask_end();

@@ -1,6 +1,7 @@
 #include "domain/guests.hpp"
 
 #include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 namespace pvc::node {
 
@@ -21,6 +22,9 @@ guests::~guests() {
 
 bool guests::known() const {
     const auto& link = machine_.connection().value();
+    if (is_planted(defect::stale_class_kept) && ever_listed_) {
+        return true;
+    }
     return link.up && listed_generation_ == link.generation;
 }
 
@@ -94,7 +98,7 @@ void guests::take(const std::vector<model::guest>& all, std::uint64_t since, std
     }
     std::vector<uuid> gone;
     for (const auto& [id, guest] : guests_) {
-        if (!listed.contains(id) && guest.last_event <= since) {
+        if (!listed.contains(id) && (guest.last_event <= since || is_planted(defect::stale_listing))) {
             gone.push_back(id);
         }
     }
@@ -102,7 +106,7 @@ void guests::take(const std::vector<model::guest>& all, std::uint64_t since, std
         set(id, {}, 0);
     }
     for (const auto& [id, status] : listed) {
-        if (events_of(id) <= since) {
+        if (events_of(id) <= since || is_planted(defect::stale_listing)) {
             set(id, status, 0);
         }
     }

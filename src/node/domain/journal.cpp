@@ -72,9 +72,12 @@ async::awaitable<void> tidy_sync_value(session& s, const uuid& id) {
 }  // namespace
 
 async::awaitable<void> tidy_journals(domain_parts& parts, session& s) {
+    const auto names = parts.node.port.host.list_files(directory_of(parts.node));
     std::vector<uuid> ids;
-    for (const auto& [id, row] : parts.table.rows()) {
-        ids.push_back(id);
+    for (const auto& name : names ? *names : std::vector<std::string>{}) {
+        if (const auto id = parse_uuid(name)) {
+            ids.push_back(*id);
+        }
     }
     for (const auto& id : ids) {
         const auto entry = read_journal(parts.node, id);

@@ -3,6 +3,7 @@
 #include "domain/console.hpp"
 #include "domain/migration.hpp"
 #include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 
 #include <algorithm>
@@ -181,6 +182,9 @@ bool domains::manager::may_start(domain_row& row) {
         here.adopted_state = row.state_changed;
     }
     if (here.is_adopted && row.state == vm_state::start) {
+        if (is_planted(defect::unexpected_end_ignored)) {
+            return false;
+        }
         here.is_adopted = false;
         here.is_restarting = true;
         here.not_before = here.spacing.ended(node.clock().now());

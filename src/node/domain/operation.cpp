@@ -1,5 +1,7 @@
 #include "domain/operation.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -13,6 +15,15 @@ constexpr duration list_patience = 2s;
 std::string operation::address_of(std::string_view peer) const {
     const std::string& domain = node.config->networks.cluster.domain;
     return domain.empty() ? std::string(peer) : std::string(peer) + "." + domain;
+}
+
+async::awaitable<void> operation::wait_news(view seen, duration time, std::string_view what) {
+    const time_point until = now() + time;
+    const auto before = guest();
+    const bool was_to_end = must_end();
+    while (now() < until && row.is_present && present() == seen && guest() == before && must_end() == was_to_end) {
+        co_await wait(until, what);
+    }
 }
 
 async::awaitable<std::optional<guest_class>> operation::ask_class() {
@@ -72,7 +83,8 @@ async::awaitable<write_result> operation::commit(zookeeper::transaction what, st
 
 async::awaitable<write_result> operation::write_state(model::vm_state state, zookeeper::transaction more) {
     zookeeper::transaction what;
-    what.set(key("/state"), std::string(to_text(state)), row.state_version);
+    const bool is_blind = state == model::vm_state::stop && is_planted(defect::blind_stop_write);
+    what.set(key("/state"), std::string(to_text(state)), is_blind ? zookeeper::any_version : row.state_version);
     for (auto& one : std::move(more).operations()) {
         if (one.what == zookeeper::operation::kind::set) {
             what.set(std::move(one.path), std::move(one.data), one.version);
@@ -86,8 +98,9 @@ async::awaitable<write_result> operation::write_state(model::vm_state state, zoo
 
 async::awaitable<write_result> operation::write_placement(model::vm_state state, std::string to, std::string last) {
     zookeeper::transaction what;
-    what.set(key("/state"), std::string(to_text(state)), row.state_version);
-    what.set(key("/node"), to, row.node_version);
+    const bool is_blind = is_planted(defect::blind_rollback);
+    what.set(key("/state"), std::string(to_text(state)), is_blind ? zookeeper::any_version : row.state_version);
+    what.set(key("/node"), to, is_blind ? zookeeper::any_version : row.node_version);
     what.set(key("/lastnode"), last, here.last_node_version);
     co_return co_await commit(std::move(what), state, &to, &last);
 }

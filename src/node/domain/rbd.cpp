@@ -94,7 +94,8 @@ async::awaitable<lock_outcome> clear_locks(operation& op, std::vector<std::strin
         if (decision.verdict != policy::lock_verdict::foreign || op.now() >= until) {
             break;
         }
-        co_await op.wait(std::min(until, op.now() + list_again), "a foreign RBD lock to go");
+        co_await op.wait_news(op.present(), std::min<duration>(until - op.now(), list_again),
+                              "a foreign RBD lock to go");
         const auto ours = co_await still_ours();
         if (!ours) {
             co_return lock_outcome{lock_outcome::kind::changed, {}};

@@ -2,6 +2,8 @@
 #include "domain/migration.hpp"
 #include "domain/others.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
 #include <algorithm>
 #include <map>
 
@@ -135,7 +137,8 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
         const auto guest = op.guest();
         const auto status = op.observed.status_of(op.id);
         const bool is_being_made = status && status->cause == model::pause_cause::starting_up;
-        if (guest == guest_class::alive || (guest == guest_class::paused && !is_being_made)) {
+        const bool is_early = guest == guest_class::incoming && is_planted(defect::arrived_too_early);
+        if (guest == guest_class::alive || (guest == guest_class::paused && !is_being_made) || is_early) {
             if (op.row.state == vm_state::stop) {
                 co_return;  // a client's: the tables destroy it
             }
@@ -173,7 +176,7 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
 }
 
 async::awaitable<void> leave_no_trace(operation& op) {
-    if (op.row.is_present && op.row.state != vm_state::deleted) {
+    if (op.row.is_present && op.row.state != vm_state::deleted && !is_planted(defect::sync_word_left)) {
         co_await op.write_own("/migrate_sync_lock", "");
     }
     co_await remove_journal(op);

@@ -5,6 +5,8 @@
 #include "domain/power.hpp"
 #include "domain/rbd.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
 #include <algorithm>
 
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
@@ -27,6 +29,9 @@ constexpr duration resume_limit = 30s;
 constexpr duration guard = 2s;
 
 async::awaitable<remote_answer> ask_target(operation& op, const std::string& target) {
+    if (is_planted(defect::target_not_asked)) {
+        co_return remote_answer::absent;
+    }
     auto daemon = co_await op.s.zk.get(op.s.limit(), model::node_path(target, "/daemonstate"));
     if (daemon && model::daemon_state_or_fallback(daemon->data) == model::daemon_state::fenced) {
         co_return remote_answer::absent;
@@ -79,17 +84,6 @@ bool is_still_wanted(const operation& op, const std::string& target) {
     return op.row.is_present && (is_this || is_done || is_ours);
 }
 
-// Until it is otherwise than it was `seen`, or the time has passed: an operation's own readings wake it too.
-async::awaitable<void> wait_for_news(operation& op, operation::view seen, duration time, std::string_view what) {
-    const time_point until = op.now() + time;
-    const auto guest = op.guest();
-    const bool must_end = op.must_end();
-    while (op.now() < until && op.row.is_present && op.present() == seen && op.guest() == guest &&
-           op.must_end() == must_end) {
-        co_await op.wait(until, what);
-    }
-}
-
 async::awaitable<resolution> destroyed_local(operation& op, std::string why) {
     op.info(std::move(why));
     const auto gone = co_await destroy(op);
@@ -119,11 +113,11 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
             co_return resolution::let_go;
         }
         if (!fresh && fresh.error().code() != errc::not_found) {
-            co_await wait_for_news(op, seen, look_again, "ZooKeeper, to resolve a migration");
+            co_await op.wait_news(seen, look_again, "ZooKeeper, to resolve a migration");
             continue;
         }
         if (!local) {
-            co_await wait_for_news(op, seen, look_again, "libvirt, to resolve a migration");
+            co_await op.wait_news(seen, look_again, "libvirt, to resolve a migration");
             continue;
         }
         if (!is_still_wanted(op, target)) {
@@ -197,7 +191,7 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
                 break;
             case guest_class::ending: break;
         }
-        co_await wait_for_news(op, seen, pause, "another look at both sides of a migration");
+        co_await op.wait_news(seen, pause, "another look at both sides of a migration");
     }
 }
 
@@ -313,7 +307,7 @@ async::awaitable<void> resolve_own(operation& op) {
                 op.error("it stands here between two nodes, and not every other node says that it does not have it");
             }
         }
-        co_await wait_for_news(op, op.present(), ask_again, "another question to all other nodes");
+        co_await op.wait_news(op.present(), ask_again, "another question to all other nodes");
     }
 }
 

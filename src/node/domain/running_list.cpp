@@ -1,5 +1,6 @@
 #include "domain/running_list.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ bool running_list::contains(const uuid& id) const {
 }
 
 void running_list::set(const uuid& id, bool runs) {
-    if (contains(id) == runs) {
+    if (contains(id) == runs || (!runs && is_planted(defect::end_not_listed))) {
         return;
     }
     if (runs) {

@@ -54,6 +54,17 @@ public:
     [[nodiscard]] std::size_t armed_bytes() const { return armed_bytes_; }
 
 private:
+    static constexpr duration read_limit = std::chrono::seconds(5);
+    static constexpr std::string_view domains_prefix = "/domains/";
+    static constexpr std::size_t uuid_size = 36;
+    // Watches of domains may take this much of the packet in which a reconnect re-sends all (runtime-design.md 2.3):
+    // those of others, and all of them. Ours are watched before others, but not even they may make the packet too
+    // large.
+    static constexpr std::size_t budget_bytes = 448UL * 1024;
+    static constexpr std::size_t limit_bytes = 496UL * 1024;
+    static constexpr std::size_t state_watch_bytes = domains_prefix.size() + uuid_size + 6 + 4;
+    static constexpr std::size_t node_watch_bytes = domains_prefix.size() + uuid_size + 5 + 4;
+
     void attach(session& s);
     void detach();
     void on_event(const zookeeper::watch_event& event);

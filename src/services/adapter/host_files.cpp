@@ -1,5 +1,6 @@
 #include "adapter/host_files.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -151,6 +153,22 @@ result<void> remove_file_blocking(const std::string& path) {
         return io_failure(path, errno).during("removing a file");
     }
     return {};
+}
+
+result<std::vector<std::string>> file_names(const std::string& directory) {
+    constexpr std::size_t names_max = 10'000;
+    const std::unique_ptr<DIR, int (*)(DIR*)> opened(::opendir(directory.c_str()), ::closedir);
+    if (!opened) {
+        return os_failure(directory, errno);
+    }
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(opened.get())) {
+        const std::string_view name = entry->d_name;
+        if (name != "." && name != ".." && names.size() < names_max) {
+            names.emplace_back(name);
+        }
+    }
+    return names;
 }
 
 result<std::string> read_small_file(const std::string& path, std::size_t limit) {

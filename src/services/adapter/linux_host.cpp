@@ -96,6 +96,10 @@ result<std::string> linux_host::read_file(std::string path) {
     return read_small_file(path, file_limit);
 }
 
+result<std::vector<std::string>> linux_host::list_files(std::string directory) {
+    return file_names(directory);
+}
+
 result<void> linux_host::set_sysctl(std::string key, std::string value) {
     std::string below = key;
     if (key.find('/') == std::string::npos) {

@@ -2,77 +2,14 @@
 
 In all of them both hypervisors are looked at every 20 ms: never two copies that execute.
 """
-import os
-import random
-import threading
 import time
-
-import libvirt
 
 from .. import guests
 from ..foreign import launch
-from ..herd import Herd, Sampler
 from ..lab import check, equal, scenario
-from .guests_migrate import FAST, SLOW
+from ..mixed import Mixed
 
 OFFLINE_GAP = 20.0
-
-
-class Mixed(Herd):
-    """pvchv1 is ours, pvchv2 the other."""
-
-    def __init__(self, lab, settings=None, **options):
-        super().__init__(lab, 2, settings=settings)
-        self.ours, self.foreign = self.nodes
-        launch(lab, self.foreign, **options)
-        self.start(self.ours)
-        lab.set(f'/nodes/{self.ours.short}/domainstate', 'ready')
-
-    def peer(self, node):
-        return self.foreign if node is self.ours else self.ours
-
-    def run_on(self, node, number=1, name='web', kind='hang', **values):
-        uuid = self.define(number, name, kind, node, **values)
-        self.run(uuid, node)
-        return uuid
-
-    def watch(self, uuid):
-        return Sampler(self.nodes, uuid)
-
-    def locks(self, uuid):
-        """Children of its keys that are contenders: key, name, and what they say of themselves."""
-        found = []
-        for key in ('state', 'node', 'migrate_sync_lock'):
-            for child in self.lab.client.get_children(f'/domains/{uuid}/{key}'):
-                found.append((key, child, self.lab.get(f'/domains/{uuid}/{key}/{child}', '')))
-        return found
-
-    def own_locks(self, uuid):
-        return [lock for lock in self.locks(uuid) if lock[2].startswith(self.ours.short + ':')]
-
-    def await_moved(self, uuid, target, last='', timeout=20.0):
-        """start, on the target, in its list and in no other; no lock is left."""
-        source = self.peer(target)
-        self.lab.wait(lambda: (self.key(uuid, 'state'), self.key(uuid, 'node')) == ('start', target.short), timeout,
-                      lambda: f'`start` on {target.label}, it is {self.key(uuid, "state")} on {self.key(uuid, "node")}')
-        self.await_running(target, uuid, timeout)
-        self.lab.wait(lambda: uuid not in self.listed(source), 5, f'it leaves the list of {source.label}')
-        self.await_class(source, uuid, 'N', 5)
-        self.await_key(uuid, 'migrate_sync_lock', '', 5)
-        self.no_locks_left(uuid)
-        self.settled(uuid, target, last)
-
-    def move(self, uuid, target, act, last='', through=('migrate', 'start'), gap=1.5):
-        """One migration from the command to its end, and what was to be seen of it."""
-        source, sampler, mark, begun = self.peer(target), self.watch(uuid), self.mark(), time.monotonic()
-        act()
-        self.await_moved(uuid, target, last)
-        samples, worst = sampler.judge(gap)
-        print(f"{source.label} to {target.label}: {time.monotonic() - begun:.1f} s, no copy executed for {worst:.2f} s "
-              f"in {samples} samples")
-        equal(self.values(uuid, 'state', mark), list(through), 'values of state')
-        equal(self.values(uuid, 'migrate_sync_lock', mark), [uuid, ''], 'values of the lock between the nodes')
-        equal([text for text in self.values(uuid, 'failedreason', mark) if text], [], 'failedreason')
 
 
 @scenario('B.9 D107 (D50 D71): migrate, unmigrate, move, each way', limit=90)
@@ -140,7 +77,7 @@ def place_and_hold(herd, uuid, node, seconds):
         time.sleep(seconds)
 
 
-@scenario('D59: the phases of the other receiver pass while a client keeps the lock of the state; one that begins late', limit=60)
+@scenario('D59: the phases of the other receiver pass while a client keeps the lock of the state; one begins late', limit=60)
 def mixed_timing(lab):
     herd = Mixed(lab)
     ours, foreign = herd.ours, herd.foreign
@@ -185,85 +122,3 @@ def mixed_leak(lab):
     client.move(web, ours.short)
     herd.run(web, ours)
     herd.move(web, foreign, lambda: client.move(web, foreign.short))
-
-
-def on_the_way(lab, herd, target, kind='dirty'):
-    """A migration that cannot end by itself."""
-    source = herd.peer(target)
-    web = herd.run_on(source, kind=kind)
-    source.hypervisor.domain(web).migrateSetMaxSpeed(SLOW)
-    sampler = herd.watch(web)
-    herd.client.migrate(web, target.short)
-    herd.await_class(target, web, 'I', 10)
-
-    def sent():
-        try:
-            return source.hypervisor.domain(web).jobInfo()[4] > 0
-        except libvirt.libvirtError:
-            return False
-    lab.wait(sent, 10, 'some of its memory is sent')
-    return web, sampler
-
-
-@scenario('B.9 D107 D70: ours is killed while it sends to the other, and started again', limit=90)
-def mixed_sender_is_killed(lab):
-    herd = Mixed(lab)
-    ours, foreign = herd.ours, herd.foreign
-    web, sampler = on_the_way(lab, herd, foreign)
-    session = lab.session_of(ours)
-    ours.daemon.kill()
-    lab.expect_end(ours, -9, 5)
-    herd.await_class(foreign, web, 'N', 1.5)
-    ours.hypervisor.domain(web).migrateSetMaxSpeed(FAST)
-    ours.start(environment=herd.environment)
-    # The locks of the dead one are still there. The other waits behind them, and so does the new one.
-    lab.wait(lambda: [key for key, _, _ in herd.own_locks(web)].count('migrate_sync_lock') == 2, 8,
-             lambda: f'it queues again: {herd.locks(web)}')
-    lab.expire_session(session)
-    herd.await_moved(web, foreign, ours.short, 40)
-    sampler.judge(5.0)
-
-
-@scenario('B.9 D107: ours is killed while it receives from the other, and started again', limit=90)
-def mixed_receiver_is_killed(lab):
-    herd = Mixed(lab)
-    ours, foreign = herd.ours, herd.foreign
-    web, sampler = on_the_way(lab, herd, ours)
-    ours.daemon.kill()
-    lab.expect_end(ours, -9, 5)
-    equal((herd.look(foreign, web), herd.look(ours, web)), ('A', 'I'), 'classes')
-    ours.start(environment=herd.environment)
-    lab.await_state(ours, 'run')
-    foreign.hypervisor.domain(web).migrateSetMaxSpeed(FAST)
-    herd.await_moved(web, ours, foreign.short, 40)
-    sampler.judge(5.0)
-
-
-@scenario('B.9 D107 8.6: ours is killed at any moment of a live migration, either way', limit=900, long=True)
-def mixed_kills(lab):
-    seed = int(os.environ.get('LAB_SEED', '0')) or random.SystemRandom().randrange(1, 2 ** 31)
-    print(f'LAB_SEED={seed}')
-    chance = random.Random(seed)
-    herd = Mixed(lab)
-    web = herd.run_on(herd.ours)
-    for _ in range(int(os.environ.get('LAB_ROUNDS', '8'))):
-        source = herd.ours if herd.key(web, 'node') == herd.ours.short else herd.foreign
-        target = herd.peer(source)
-        before, after = chance.uniform(0, 2.2), chance.choice((0.0, chance.uniform(0, 5), 12.0))
-        print(f'{source.label} to {target.label}, killed after {before:.2f} s, back after {after:.2f} s', flush=True)
-        sampler = herd.watch(web)
-        moving = threading.Thread(target=herd.client.migrate, args=(web, target.short), daemon=True)
-        moving.start()
-        time.sleep(before)
-        herd.ours.daemon.kill()
-        lab.expect_end(herd.ours, -9, 5)
-        time.sleep(after)
-        herd.start(herd.ours)
-        moving.join(60)
-        begun = time.monotonic()
-        lab.wait(lambda: herd.key(web, 'state') == 'start', 100, lambda: f'it is `start`, it is {herd.key(web, "state")}')
-        place = herd.ours if herd.key(web, 'node') == herd.ours.short else herd.foreign
-        herd.await_moved(web, place, herd.key(web, 'lastnode'))
-        sampler.judge(10.0)
-        print(f'`start` on {place.label}, {time.monotonic() - begun:.1f} s after it was back', flush=True)
-        herd.client.place(web, 'start', place.short, '')

@@ -86,7 +86,7 @@ constexpr std::array<action_info, action_kinds> table{{
     {k::late_call, "late-call", "ndv", false,
      "the next call of this name is answered so late, with what was so before"},
     {k::fail_migration, "fail-migration", "iv", false,
-     "the next migration of machine N fails at connect, prepare, copy, reply, reply-running or reply-gone"},
+     "the next migration of machine N fails at connect, prepare, copy, reply or reply-gone"},
     {k::heal, "heal", "", false, "every fault ends, every machine is on"},
 }};
 

@@ -41,7 +41,8 @@ chaos::chaos(cluster& world, random_source random, const std::vector<action_kind
     for (const auto& info : all_actions()) {
         if (is_of_guests(info.kind)) {
             if (!world_.guests.empty() && info.kind != k::define_guest && of_guests.below(4) != 0) {
-                mix_.push_back({info.kind, 1 + of_guests.below(8)});
+                const std::uint64_t favour = info.kind == k::place_guest ? 4 : 1;  // most faults are meant for them
+                mix_.push_back({info.kind, favour * (1 + of_guests.below(8))});
                 total_weight_ += mix_.back().weight;
             }
             continue;
@@ -207,16 +208,44 @@ action chaos::draw() {
             break;
         }
         case k::place_guest: {
-            static constexpr std::array ways{"migrate", "migrate", "move", "migrate-live"};
+            static constexpr std::array ways{"migrate", "migrate", "move", "migrate-live", "unmigrate", "flush"};
             out.node = some_member();
             out.number = some_guest();
             out.value = ways[random_.below(ways.size())];
+            if (random_.below(2) == 0) {
+                disturb_migration(out.number);
+            }
+            if (random_.below(4) == 0) {
+                break_reply(out.number);
+            }
             break;
         }
+        case k::undefine_guest: {
+            static constexpr std::array kinds{"acpi", "acpi", "hang", "dirty"};
+            out.number = some_guest();
+            action& back = follow_up(some_time(2s, 30s), k::define_guest);
+            back.number = out.number;
+            back.node = some_member();
+            back.value = kinds[random_.below(kinds.size())];
+            action& start = follow_up(some_time(31s, 60s), k::set_guest);
+            start.number = out.number;
+            start.value = "start";
+            break;
+        }
+        case k::method_of_guest: {
+            static constexpr std::array methods{"none", "live", "shutdown", "garbage"};
+            out.number = some_guest();
+            out.value = methods[random_.below(methods.size())];
+            break;
+        }
+        case k::fail_call:
+        case k::hang_call:
+        case k::delay_call:
+        case k::late_call: draw_call(out); break;
         case k::power_off_guest:
         case k::crash_guest: out.number = some_guest(); break;
         case k::fail_migration: {
-            static constexpr std::array steps{"connect", "prepare", "copy", "reply"};
+            static constexpr std::array steps{"connect", "prepare", "copy", "reply", "reply-gone"};
             out.number = some_guest();
             out.value = steps[random_.below(steps.size())];
             break;
@@ -226,8 +255,61 @@ action chaos::draw() {
     return out;
 }
 
+// The answer is an error, and whoever has the machine can hardly be asked.
+void chaos::break_reply(std::int64_t number) {
+    action& fault = follow_up(1ms, k::fail_migration);
+    fault.number = number;
+    fault.value = "reply";
+    static constexpr std::array kinds{k::cut_hypervisor, k::stop_libvirtd, k::pause};
+    action& silence = follow_up(some_time(500ms, 4s), kinds[random_.below(kinds.size())]);
+    silence.node = some_member();
+    silence.lasts = some_time(1s, 60s);
+    if (random_.below(2) == 0) {
+        action& end = follow_up(some_time(1s, 16s), k::kill);
+        end.node = some_member();
+        end.lasts = some_time(50ms, 20s);
+    }
+}
+
+// Something strikes in the middle of it.
+void chaos::disturb_migration(std::int64_t number) {
+    static constexpr std::array kinds{k::power_off_guest, k::crash_guest,   k::stop_libvirtd, k::kill_libvirtd,
+                                      k::cut_hypervisor,  k::kill,          k::power_off,     k::expire,
+                                      k::pause,           k::set_guest,     k::place_guest,   k::fail_call,
+                                      k::terminate,       k::undefine_guest};
+    action& blow = follow_up(some_time(100ms, 8s), kinds[random_.below(kinds.size())]);
+    const auto& info = info_of(blow.what);
+    blow.number = number;
+    if (info.takes.starts_with('n')) {
+        blow.node = some_member();
+    }
+    if (info.can_last) {
+        blow.lasts = some_time(50ms, 60s);
+    }
+    blow.after_steps = random_.below(200);
+    if (blow.what == k::set_guest) {
+        static constexpr std::array states{"stop", "shutdown", "restart", "disable", "start"};
+        blow.value = states[random_.below(states.size())];
+    } else if (blow.what == k::place_guest) {
+        blow.value = random_.below(2) == 0 ? "flush" : "move";
+    } else if (blow.what == k::fail_call) {
+        draw_call(blow);
+    } else if (blow.what == k::terminate) {
+        const std::string node = blow.node;
+        follow_up(some_time(9s, 120s), k::start).node = node;
+    }
+}
+
+void chaos::draw_call(action& out) {
+    static constexpr std::array calls{"create", "destroy", "shutdown",        "resume", "list",     "survey",
+                                      "status", "migrate", "abort_migration", "ask",    "live_xml", "progress"};
+    out.value = calls[random_.below(calls.size())];
+    out.amount = some_time(50ms, 30s);
+}
+
 std::int64_t chaos::some_guest() {
-    return world_.guests[random_.below(world_.guests.size())];
+    // All may have been removed; then it befalls nobody.
+    return world_.guests.empty() ? 1 : world_.guests[random_.below(world_.guests.size())];
 }
 
 // A client's mistakes: words that mean nothing, words that mean something else, in keys of everybody.

@@ -45,6 +45,9 @@ private:
     [[nodiscard]] const std::string& some_node();
     [[nodiscard]] const std::string& some_member();
     [[nodiscard]] std::int64_t some_guest();
+    void disturb_migration(std::int64_t number);
+    void break_reply(std::int64_t number);
+    void draw_call(action& out);
     void plan_next();
     void perform(const action& what);
 

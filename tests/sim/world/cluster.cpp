@@ -30,6 +30,8 @@ cluster::cluster(cluster_settings settings) : ensemble(loop.clock()), hardware(l
         members.back()->node.seed = random_source(settings.seed).split(members.back()->name()).next();
     }
     hardware.centre.keep_history(false);
+    hardware.centre.times.bandwidth_bytes_per_second =
+        static_cast<double>(64UL << 20U) / std::chrono::duration<double>(settings.migration_time).count();
     hardware.centre.on_call = [this](const std::string& machine, const sim_machine_guests::call& what) {
         if (!what.is_reading) {
             for (const auto& told : on_hypervisor_call) {
@@ -123,7 +125,8 @@ result<void> cluster::perform(const action& what) {
     member* target = nullptr;
     if (!what.node.empty()) {
         target = find(what.node);
-        if (target == nullptr && find_foreign(what.node) == nullptr) {
+        const bool may_be_unknown = what.what == action_kind::place_guest;  // a client may name anything
+        if (target == nullptr && find_foreign(what.node) == nullptr && !may_be_unknown) {
             return failure(errc::not_found, what.node, "no such node in this cluster");
         }
     }

@@ -26,7 +26,9 @@ struct cluster_settings {
     std::vector<std::string> foreign;  // coordinators that behave as the reference daemon does
     std::optional<int> schema = 10;    // empty: nobody has initialised the cluster
     std::uint64_t guests = 0;          // virtual machines of a random run
-    bool shuffle = true;               // ready work in an order drawn from the seed
+    // How long a live migration copies the memory of one.
+    duration migration_time = std::chrono::milliseconds(300);
+    bool shuffle = true;  // ready work in an order drawn from the seed
 };
 
 // One machine of the cluster, and since when nothing has disturbed it.
@@ -151,6 +153,7 @@ private:
     void place_guest(std::int64_t number, const std::string& to, const std::string& how);
     void call_goes_wrong(const action& what, member& target);
 
+    std::set<std::uint32_t> hung_;    // members whose libvirtd was told not to answer a call
     std::set<std::int64_t> disks_;    // of all machines that ever were
     std::set<std::int64_t> crashed_;  // guests whose disk is still locked by what is gone
     time_point hypervisors_calm_from_{};

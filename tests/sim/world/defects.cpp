@@ -2,12 +2,15 @@
 
 #include "pvcnoded/base/planted.hpp"
 #include "sim/world/random_run.hpp"
+#include "sim/world/scenario.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <ostream>
+#include <sstream>
 
 namespace pvc::sim {
 
@@ -16,6 +19,7 @@ namespace {
 struct planted_name {
     defect which;
     std::string_view name;
+    std::string_view scenario{};  // that shows it, where random runs hardly ever come by
 };
 constexpr std::array names{
     planted_name{defect::none, "none"},
@@ -38,7 +42,39 @@ constexpr std::array names{
     planted_name{defect::nameless_wait, "nameless_wait"},
     planted_name{defect::log_without_end, "log_without_end"},
     planted_name{defect::run_after_shutdown, "run_after_shutdown"},
+    planted_name{defect::create_unguarded, "create_unguarded", "guest-is-moved-while-it-waits-to-be-created"},
+    planted_name{defect::placement_unchecked, "placement_unchecked", "guest-still-runs-where-nobody-hears"},
+    planted_name{defect::foreign_lock_broken, "foreign_lock_broken"},
+    planted_name{defect::target_not_asked, "target_not_asked", "guest-arrived-and-nobody-says-so"},
+    planted_name{defect::blind_rollback, "blind_rollback"},
+    planted_name{defect::blind_stop_write, "blind_stop_write"},
+    planted_name{defect::arrived_too_early, "arrived_too_early"},
+    planted_name{defect::end_not_listed, "end_not_listed"},
+    planted_name{defect::sync_word_left, "sync_word_left"},
+    planted_name{defect::console_left, "console_left"},
+    planted_name{defect::stale_listing, "stale_listing", "guest-listing-is-older-than-an-event"},
+    planted_name{defect::unexpected_end_ignored, "unexpected_end_ignored", "guest-powers-off-by-itself"},
+    planted_name{defect::stale_class_kept, "stale_class_kept", "guest-libvirt-is-away"},
 };
+
+// The same with the scenario that is said to show it.
+bool judge_by_scenario(const planted_name& which, std::ostream& out) {
+    for (const std::string_view folder : {"tests/sim/scenarios", "/usr/share/doc/pvcnoded/scenarios"}) {
+        std::ifstream in(fmt::format("{}/{}.scenario", folder, which.scenario), std::ios::binary);
+        std::ostringstream text;
+        text << in.rdbuf();
+        if (!in) {
+            continue;
+        }
+        const auto script = parse_scenario(text.str());
+        const std::string found = script ? run_scenario(*script).failed : std::string();
+        out << fmt::format("{:26} {}  {}\n", which.name, which.scenario,
+                           found.empty() ? "does not show it" : found.substr(0, 120));
+        return !found.empty();
+    }
+    out << fmt::format("{:26} there is no scenario {}\n", which.name, which.scenario);
+    return false;
+}
 
 // True: found, or, for `none`, nothing was found. Says which seed and what.
 bool judge_one(std::string_view name, std::uint64_t first, std::uint64_t last, std::ostream& out) {
@@ -89,7 +125,9 @@ int judge_the_judge(std::string_view only, std::uint64_t first, std::uint64_t la
             error << "this build has no planted defects: cmake --preset judge\n";
             return 2;
         }
-        ++(judge_one(one.name, first, last, out) ? passed : failed);
+        const bool is_found =
+            one.scenario.empty() ? judge_one(one.name, first, last, out) : judge_by_scenario(one, out);
+        ++(is_found ? passed : failed);
         out.flush();
     }
     plant("none");

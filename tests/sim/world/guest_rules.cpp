@@ -95,6 +95,12 @@ void listen_to_hypervisors(judge& of) {
             of.foreign_break = fmt::format("{} broke the lock of {} on {}", by, which.address, image);
         }
     };
+    // Also of one that ends again at once.
+    of.world.on_guest_change.emplace_back([&of](const std::string& /*machine*/, const sim_guest& guest) {
+        if (guest.executes()) {
+            of.last_ran[guest.id] = of.world.now();
+        }
+    });
     of.world.hardware.centre.on_call_in_vain = [&of](const std::string& machine, const std::string& call,
                                                      duration time) {
         static constexpr std::array acts{"create ", "destroy ", "shutdown", "resume "};
@@ -132,7 +138,7 @@ void machines_come_to_run(judge& of) {
         const bool is_fine = !is_limited || (state == "start" && runs_on(of, id, node));
         if (!is_calm || is_fine || seen.state != state || seen.node != node || of.world.find(node) == nullptr) {
             seen = {state, node, of.world.now()};
-        } else if (of.world.now() - seen.since > longest_stay(state)) {
+        } else if (of.world.now() - std::max(seen.since, of.last_ran[id]) > longest_stay(state)) {
             of.say("machines_in_time",
                    fmt::format("machine {} has been `{}` on {} for {:.0f} s, and does not run there", number, state,
                                node, seconds(of.world.now() - seen.since)));

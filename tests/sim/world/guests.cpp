@@ -29,6 +29,10 @@ uuid guest_id(std::int64_t number) {
     return *parse_uuid(fmt::format("{:08x}-aaaa-4bbb-8ccc-{:012x}", number, number));
 }
 
+std::string guest_image(std::int64_t number) {
+    return fmt::format("vms/vm{}", number);
+}
+
 std::map<std::string, std::string> guest_keys(std::int64_t number, const std::string& node, const std::string& kind) {
     const std::string name = fmt::format("vm{}", number);
     const std::string id = pvc::to_text(guest_id(number));
@@ -173,6 +177,9 @@ void cluster::heal_hypervisor(member& one) {
     sim_machine_guests& machine = one.node.guests();
     hypervisors_calm_from_ = now() + settle;
     machine.clear_faults();
+    if (hung_.erase(one.number) > 0 && machine.is_powered()) {
+        machine.break_connection();  // what hangs would go on hanging to its deadline
+    }
     if (machine.is_powered()) {
         if (machine.libvirtd() == libvirtd_state::stopped) {
             machine.continue_libvirtd();
@@ -228,10 +235,13 @@ void cluster::place_guest(std::int64_t number, const std::string& wanted, const 
     const std::string to = goes_home ? home : wanted;
     const std::string before = read("/state");
     const bool is_flush = how == "flush";
-    if (to.empty() || from == to || from.empty() || (is_flush && (before != "start" || !home.empty()))) {
+    // That of the reference moves machines that are off too.
+    const bool is_flushed = home.empty() && (before == "start" || before == "stop");
+    if (to.empty() || from == to || from.empty() || (is_flush && !is_flushed)) {
         return;
     }
-    const std::string state = before != "start" ? before : how == "migrate-live" ? how : "migrate";
+    const bool is_command = before == "start" || is_flush;
+    const std::string state = !is_command ? before : how == "migrate-live" ? how : "migrate";
     const bool stays_away = how == "move" || goes_home;
     ensemble.put({{key_of(number, "/state"), state},
                   {key_of(number, "/node"), to},
@@ -251,7 +261,10 @@ void cluster::call_goes_wrong(const action& what, member& target) {
         case k::fail_call:
             machine.fail_next(what.value, {hypervisor::call_error::other, "internal error: an injected failure"});
             break;
-        case k::hang_call: machine.hang_next(what.value); break;
+        case k::hang_call:
+            machine.hang_next(what.value);
+            hung_.insert(target.number);
+            break;
         case k::delay_call: machine.delay_next(what.value, what.amount); break;
         default: machine.answer_next_late(what.value, what.amount); break;
     }
@@ -310,19 +323,13 @@ void cluster::befall_guest(const action& what) {
         } else {
             static constexpr std::array steps{
                 std::pair("connect", migration_step::connect), std::pair("prepare", migration_step::prepare),
-                std::pair("copy", migration_step::copy), std::pair("reply", migration_step::reply)};
-            static constexpr std::array copies{std::pair("reply-running", source_copy::running),
-                                               std::pair("reply-gone", source_copy::gone)};
+                std::pair("copy", migration_step::copy), std::pair("reply", migration_step::reply),
+                std::pair("reply-gone", migration_step::reply)};
             const auto* const step =
                 std::ranges::find_if(steps, [&](const auto& pair) { return what.value == pair.first; });
-            const auto* const left =
-                std::ranges::find_if(copies, [&](const auto& pair) { return what.value == pair.first; });
-            const bool is_reply = left != copies.end();
-            guest.fail_migration(is_reply              ? migration_step::reply
-                                 : step == steps.end() ? migration_step::copy
-                                                       : step->second,
+            guest.fail_migration(step == steps.end() ? migration_step::copy : step->second,
                                  {hypervisor::call_error::other, "an injected failure"},
-                                 is_reply ? left->second : source_copy::incoming);
+                                 what.value == "reply-gone" ? source_copy::gone : source_copy::incoming);
         }
     }
 }

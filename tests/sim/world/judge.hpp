@@ -107,6 +107,7 @@ public:
         time_point since{};  // calm, and not as it should be
     };
     std::map<std::int64_t, machine_seen> machines;
+    std::map<uuid, time_point> last_ran;
 
 private:
     void on_change(const recorded_change& change);

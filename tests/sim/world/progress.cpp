@@ -116,6 +116,13 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
     if (!is_on && !is_off && state != "fail") {
         return fmt::format("machine {} is still in `{}`, on {}, and runs {}", number, state, node, where);
     }
+    if (state == "fail") {
+        // The last word was to start it: only a disk that another host's lock keeps from it is a reason not to.
+        const std::string reason = value(of, root + "/failedreason");
+        if (reason.find("RBD lock") == std::string::npos || of.world.hardware.rbd.locks(guest_image(number)).empty()) {
+            return fmt::format("machine {} is in `fail` on {}: \"{}\"", number, node, reason);
+        }
+    }
     if (is_on && (places.size() != 1 || places.front() != node)) {
         return fmt::format("machine {} is `start` on {}, and runs {}", number, node, where);
     }
@@ -133,6 +140,11 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
     for (const auto& one : of.world.members) {
         const bool is_listed = value(of, one->root() + "/runningdomains").find(pvc::to_text(id)) != std::string::npos;
         const bool runs_here = std::ranges::find(places, one->name()) != places.end();
+        const auto followers = one->node.consoles.followers(fmt::format("/var/log/libvirt/vm{}.log", number));
+        if (followers != (runs_here ? 1U : 0U)) {
+            return fmt::format("machine {} runs {}, and {} follows its console {} times", number, where, one->name(),
+                               followers);
+        }
         if (is_listed != runs_here) {
             return fmt::format("machine {} runs {}, and the running list of {} {} it", number, where, one->name(),
                                is_listed ? "has" : "lacks");

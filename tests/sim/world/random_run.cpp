@@ -1,6 +1,7 @@
 #include "sim/world/random_run.hpp"
 
 #include "sim/world/chaos.hpp"
+#include "sim/world/reachability.hpp"
 #include "sim/world/trace_text.hpp"
 
 #include <fmt/format.h>
@@ -61,6 +62,8 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     // Virtual machines, from a stream of their own.
     random_source machines = random_source(wanted.seed).split("virtual machines");
     out.guests = machines.below(2) == 0 ? machines.below(4) + 1 : 0;
+    static constexpr std::array copies{300, 300, 3'000, 20'000};
+    out.migration_time = std::chrono::milliseconds(copies[machines.below(copies.size())]);
     for (auto& node : out.nodes) {
         node.hypervisor = out.guests > 0;
         node.storage_address = "10.254.0." + node.name.substr(2) + "/24";
@@ -70,9 +73,9 @@ cluster_settings draw_cluster(const run_settings& wanted) {
 
 // As clients define and start them, once the cluster is there.
 void define_guests(cluster& world, const cluster_settings& settings) {
-    static constexpr std::array kinds{"acpi", "acpi", "hang", "dirty"};
     random_source random = random_source(settings.seed).split("kinds of virtual machines");
     for (std::uint64_t number = 1; number <= settings.guests; ++number) {
+        static constexpr std::array kinds{"acpi", "acpi", "hang", "dirty"};
         action define(action_kind::define_guest, settings.nodes[random.below(settings.nodes.size())].name);
         define.number = static_cast<std::int64_t>(number);
         define.value = kinds[random.below(kinds.size())];
@@ -83,6 +86,17 @@ void define_guests(cluster& world, const cluster_settings& settings) {
             const auto done = world.perform(one);
             ignore(done, "the node is there");
         }
+    }
+}
+
+// Those that a client removed in the chaos come back.
+void define_again(cluster& world, const cluster_settings& settings) {
+    for (std::uint64_t number = 1; number <= settings.guests; ++number) {
+        action define(action_kind::define_guest, settings.nodes.front().name);
+        define.number = static_cast<std::int64_t>(number);
+        define.value = "acpi";
+        const auto done = world.perform(define);
+        ignore(done, "the node is there");
     }
 }
 
@@ -121,6 +135,7 @@ private:
 
     // The last word of every client: run.
     void start_guests() {
+        define_again(world_, drawn_);
         for (const auto number : world_.guests) {
             action what(action_kind::set_guest);
             what.number = number;
@@ -223,6 +238,20 @@ private:
         }
     }
 
+    void count_in_logs(std::map<std::string, std::uint64_t>& seen) const {
+        if (drawn_.guests == 0) {
+            return;
+        }
+        for (const auto& one : world_.members) {
+            const std::string log = one->node.log();
+            for (const auto& [what, text] : log_marks()) {
+                for (auto at = log.find(text); at != std::string::npos; at = log.find(text, at + 1)) {
+                    ++seen["did " + std::string(what)];
+                }
+            }
+        }
+    }
+
     run_outcome outcome() {
         run_outcome out;
         out.broken = judge_.broken();
@@ -237,6 +266,7 @@ private:
         out.performed = world_.performed;
         out.seen = judge_.transitions;
         count_results(out.seen);
+        count_in_logs(out.seen);
         out.mix = mix_;
         if (out.broken) {
             for (const auto& one : world_.members) {

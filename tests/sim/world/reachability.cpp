@@ -43,7 +43,45 @@ constexpr std::array<std::string_view, 28> expected{
     "schema raised",
 };
 
+// Operations on virtual machines, the ends of live migrations, and what becomes of a broken one, by what the log says
+// of each. What is done without a word is seen by its effects ("libvirt create", "machine migrate start").
+constexpr std::array<std::pair<std::string_view, std::string_view>, 29> marks{{
+    {"start", " - started"},
+    {"restart", "restarting"},
+    {"shutdown", "shutting down"},
+    {"quiet shutdown", "shutting down: its state is"},
+    {"stop", "stopping"},
+    {"destroy", "destroying: it is being deleted"},
+    {"terminate", "terminating: it belongs to node"},
+    {"send", "migrating to node"},
+    {"send offline", "through a shutdown"},
+    {"receive", "receiving it"},
+    {"receive, cold", "it runs nowhere and nobody sends it: starting it here"},
+    {"receive, still off", "it was off before it was moved"},
+    {"receive, handed over", "it was shut down to be moved here"},
+    {"arrived", "it runs here now"},
+    {"resolve sent", "broke, looking who has it"},
+    {"hand over", "it ended on its way"},
+    {"restart by itself", "it ended by itself, starting it again"},
+    {"migration moved", "moved to node"},
+    {"migration rolled back", "and stays here"},
+    {"migration, daemon stops", "and stays here: the daemon stops"},
+    {"migration, somebody waits", "it did not converge, and somebody waits"},
+    {"migration, no progress", "made no progress for 300 s"},
+    {"migration tried again", "live migration: "},
+    {"migration, no receiver", "did not prepare to receive it within 30 s"},
+    {"migration, receiver gone", "did not take over within 10 s"},
+    {"resolved: rest here removed", "removing what is left here"},
+    {"asked: silent", "which does not answer: nothing is done until it does"},
+    {"refused: foreign lock", "is held by"},
+    {"disk lock broken", "broke the RBD lock"},
+}};
+
 }  // namespace
+
+std::span<const std::pair<std::string_view, std::string_view>> log_marks() {
+    return marks;
+}
 
 void reachability::add(const run_outcome& outcome) {
     for (const auto& [what, count] : outcome.seen) {
@@ -68,6 +106,9 @@ bool reachability::report(std::ostream& out) const {
     };
     for (const auto what : expected) {
         demand(std::string(what));
+    }
+    for (const auto& [what, text] : marks) {
+        demand("did " + std::string(what));
     }
     for (const auto& info : all_actions()) {
         // The opposites are parts of what lasts.

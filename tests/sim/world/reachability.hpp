@@ -6,9 +6,15 @@
 
 #include <iosfwd>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace pvc::sim {
+
+// What daemons say when they do what the check wants to see done, by a short name.
+[[nodiscard]] std::span<const std::pair<std::string_view, std::string_view>> log_marks();
 
 class reachability {
 public:

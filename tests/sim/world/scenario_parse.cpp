@@ -189,6 +189,14 @@ struct parser {
             out.world.schema = rest == "none" ? std::nullopt : version;
             return {};
         }
+        if (word == "migration-time") {
+            const auto time = parse_duration(rest);
+            if (!time || *time <= duration::zero()) {
+                return wrong("a duration like 1.5s or 20ms", rest);
+            }
+            out.world.migration_time = *time;
+            return {};
+        }
         if (word == "shuffle") {
             const auto seed = parse_int(rest);
             if (!seed) {
@@ -225,7 +233,8 @@ struct parser {
             if (!parsed) {
                 return failure(errc::invalid, fmt::format("line {}", line), parsed.error().text());
             }
-            if (!parsed->node.empty() && !knows(parsed->node)) {
+            const bool may_be_unknown = parsed->what == action_kind::place_guest;  // a client may name anything
+            if (!parsed->node.empty() && !knows(parsed->node) && !may_be_unknown) {
                 return wrong("a node of this scenario", parsed->node);
             }
             next.deed = *std::move(parsed);
@@ -280,7 +289,9 @@ result<scenario> parse_scenario(std::string_view text) {
     if (p.out.outcome_at == 0) {
         p.out.outcome_at = text.size();
     }
+    int number = 0;
     for (auto& node : p.out.world.nodes) {
+        node.storage_address = fmt::format("10.254.0.{}/24", ++number);
         node.coordinators = p.coordinators;
     }
     return std::move(p.out);

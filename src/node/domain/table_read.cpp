@@ -1,0 +1,225 @@
+// Reads the keys of a domain as one consistent view, and sets their watches as long as the budget lasts.
+// Specification: vm-domains.md 5.2 (2); runtime-design.md 2.5.
+#include "domain/table.hpp"
+
+#include "pvcnoded/async/task_group.hpp"
+
+#include <algorithm>
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t reads_in_flight_max = 32;
+constexpr std::size_t reads_in_a_row_max = 512;  // then the list of domains and the connection are looked at again
+constexpr int consistent_tries = 5;
+
+template <class Reply>
+result<void> outcome_of(const result<Reply>& read) {
+    return read ? result<void>() : result<void>(read.error());
+}
+
+}  // namespace
+
+bool domain_table::is_ours(const domain_row& row) const {
+    return row.is_owner || (is_local && is_local(row));
+}
+
+bool domain_table::may_arm(const domain_row& row) const {
+    const std::size_t more = (row.state_armed ? 0 : state_watch_bytes) + (row.node_armed ? 0 : node_watch_bytes);
+    return armed_bytes_ + more <= (is_ours(row) ? limit_bytes : budget_bytes);
+}
+
+bool domain_table::lacks_watch(const domain_row& row) {
+    return row.is_present &&
+           ((!row.state_armed && row.state_version >= 0) || (!row.node_armed && row.node_version >= 0));
+}
+
+// What the answer to a read says of the watch that it was to set. That of a key that is not there has set none, and
+// what was set before went with the key.
+void domain_table::take_watch(const uuid& id, bool domain_row::* armed, std::size_t bytes,
+                              const result<zookeeper::read_reply>& answer) {
+    domain_row* row = find(id);
+    if (row != nullptr && (answer || answer.error().code() == errc::not_found)) {
+        set_armed(row->*armed, answer.has_value(), bytes);
+    }
+}
+
+async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
+    if (session_ == nullptr) {
+        co_return failure(errc::session_lost, "domain " + to_text(row.id));
+    }
+    session& s = *session_;
+    const uuid id = row.id;
+    const std::string root = model::domain_path(to_text(id));
+    const time_point deadline = s.limit(read_limit);
+    for (int attempt = 0; attempt < consistent_tries; ++attempt) {
+        domain_row* now = find(id);
+        if (now == nullptr) {
+            co_return failure(errc::not_found, root);
+        }
+        const bool arm = may_arm(*now);
+        const auto watch = arm ? zookeeper::watching::yes : zookeeper::watching::no;
+        auto state = co_await s.zk.get(deadline, root + "/state", watch);
+        if (arm) {
+            take_watch(id, &domain_row::state_armed, state_watch_bytes, state);
+        }
+        auto node = co_await s.zk.get(deadline, root + "/node", watch);
+        if (arm) {
+            take_watch(id, &domain_row::node_armed, node_watch_bytes, node);
+        }
+        auto identity = co_await s.zk.get(deadline, root);
+        const bool needs_last =
+            node && (node->data == node_.self() || (find(id) != nullptr && is_local && is_local(*find(id))));
+        std::optional<result<zookeeper::read_reply>> last;
+        if (needs_last) {
+            last.emplace(co_await s.zk.get(deadline, root + "/lastnode"));
+        }
+        auto again = co_await s.zk.exists(deadline, root + "/state");
+        now = find(id);
+        if (now == nullptr) {
+            co_return failure(errc::not_found, root);
+        }
+        for (const result<void>& one : {outcome_of(state), outcome_of(node), outcome_of(identity), outcome_of(again)}) {
+            if (!one && one.error().code() != errc::not_found) {
+                co_return one.error();
+            }
+        }
+        if (!identity) {
+            now->is_present = false;
+            settle(*now);
+            co_return identity.error();
+        }
+        const bool is_consistent =
+            state.has_value() == again.has_value() && (!state || state->stat.mzxid == again->stat.mzxid);
+        if (!is_consistent) {
+            continue;
+        }
+        if (now->created != identity->stat.czxid) {
+            now->stable = {};
+            now->state_changed = 0;
+            if (now->here) {
+                now->here->is_adopted = false;
+                now->here->is_clean = now->here->is_forgotten = false;
+                now->here->is_sent_by_us = false;
+                now->here->spacing.reset();
+            }
+        }
+        now->is_present = true;
+        now->created = identity->stat.czxid;
+        now->state = state ? model::vm_state_or_fallback(state->data) : model::vm_state::unknown;
+        now->state_version = state ? state->stat.version : -1;
+        const std::int64_t changed = state ? state->stat.mzxid : 0;
+        const bool is_other = changed != now->state_changed;
+        now->state_changed = changed;
+        now->node_version = node ? node->stat.version : -1;
+        now->node_changed = node ? node->stat.mzxid : 0;
+        now->node = node ? &*node_names_.insert(node->data).first : nullptr;
+        now->is_owner = node && node->data == node_.self();
+        if (now->here) {
+            local_domain& here = *now->here;
+            here.name = identity->data;
+            here.word = now->state == model::vm_state::unknown && state ? state->data.substr(0, 64) : std::string();
+            here.is_read = here.is_read || last.has_value();
+            if (last && *last) {
+                here.last_node = (*last)->data;
+                here.last_node_version = (*last)->stat.version;
+            } else if (needs_last) {
+                here.last_node.clear();
+                here.last_node_version = -1;
+            }
+            if (is_other) {
+                here.state_since = node_.clock().now();
+            }
+        }
+        settle(*now);
+        co_return state ? state->sent : identity->sent;
+    }
+    co_return failure(errc::version_conflict, root, "it changes all the time");
+}
+
+void domain_table::settle(domain_row& row) {
+    if (!std::exchange(row.is_known, true) && unread_ > 0) {
+        --unread_;
+        if (is_loaded()) {
+            loaded_.notify();
+            if (on_loaded) {
+                on_loaded();
+            }
+        }
+    }
+    if (row.is_present || row.is_gone) {
+        absent_.erase(row.id);
+    } else {
+        absent_.insert(row.id);
+    }
+    if (is_ours(row) && lacks_watch(row) && may_arm(row)) {
+        mark(row);  // it became ours: read again, with a watch
+    }
+    if (on_read) {
+        on_read(row);
+    }
+}
+
+// False: it could not be read.
+async::awaitable<bool> domain_table::read_one(uuid id) {
+    domain_row* row = find(id);
+    if (row == nullptr) {
+        co_return true;
+    }
+    auto done = co_await read(*row);
+    row = find(id);
+    if (row == nullptr || done || done.error().code() == errc::not_found) {
+        co_return true;
+    }
+    mark(*row);
+    co_return false;
+}
+
+std::optional<uuid> domain_table::take_dirty() {
+    auto& from = urgent_.empty() ? dirty_ : urgent_;
+    if (from.empty()) {
+        return std::nullopt;
+    }
+    const uuid id = *from.begin();
+    urgent_.erase(id);
+    dirty_.erase(id);
+    return id;
+}
+
+// False: some could not be read.
+async::awaitable<bool> domain_table::read_dirty() {
+    const std::size_t number = urgent_.size() + dirty_.size();
+    if (number == 1) {
+        co_return co_await read_one(*take_dirty());
+    }
+    std::size_t left = reads_in_a_row_max;
+    bool is_good = true;
+    const auto work = [&]() -> async::awaitable<void> {
+        while (left > 0 && is_good) {
+            const auto id = take_dirty();
+            if (!id) {
+                co_return;
+            }
+            --left;
+            const bool is_read = co_await read_one(*id);
+            is_good = is_good && is_read;
+        }
+    };
+    co_await async::with_task_group("reads of domains", [&](async::task_group& group) -> async::awaitable<void> {
+        for (std::size_t reader = std::min(number, reads_in_flight_max); reader > 0; --reader) {
+            group.spawn("read", work);
+        }
+        co_return;
+    });
+    co_return is_good;
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)
