@@ -280,6 +280,12 @@ async::awaitable<result<bool>> raise_schema(session& s) {
     }
     zookeeper::transaction raise;
     raise.set(key, std::to_string(own_latest), stored->stat.version);
+    for (const auto& path : paths) {
+        const auto found = values->find(path);
+        if (found != values->end()) {
+            raise.check(path, found->second.version);  // a node that was replaced meanwhile may follow less far
+        }
+    }
     auto done = co_await s.zk.commit(s.limit(), std::move(raise));
     if (!done) {
         if (done.error().code() == errc::version_conflict) {

@@ -57,6 +57,13 @@ bool is_in_use(domain_parts& parts, const domain_row& row) {
     return policy::is_migration(row.state) && concerns_us;
 }
 
+// A daemon of this node died while it shut the guest down to move it, and the guest is off by now.
+bool was_going_off(domain_parts& parts, const domain_row& row, const policy::journal_entry& entry) {
+    return entry.role == "sender" && entry.step == "offline" && entry.created == row.created &&
+           entry.state_changed == row.state_changed && policy::is_migration(row.state) && !row.is_owner &&
+           parts.observed.class_of(row.id) == model::guest_class::absent;
+}
+
 // The receiver's mark in ZooKeeper, unless it is in use again.
 async::awaitable<void> tidy_sync_value(session& s, const uuid& id) {
     const std::string key = model::domain_path(to_text(id), "/migrate_sync_lock");
@@ -81,7 +88,16 @@ async::awaitable<void> tidy_journals(domain_parts& parts, session& s) {
     }
     for (const auto& id : ids) {
         const auto entry = read_journal(parts.node, id);
-        const domain_row* row = parts.table.find(id);
+        domain_row* row = parts.table.find(id);
+        if (entry && row != nullptr && was_going_off(parts, *row, *entry)) {
+            // It ended as it should, and nobody was told: the tables hand it over (8.6, "dies in S8").
+            if (!row->here) {
+                row->here = std::make_unique<local_domain>(*row);
+            }
+            row->here->was_going_off = true;
+            parts.table.mark(*row);
+            continue;
+        }
         if (!entry || row == nullptr || is_in_use(parts, *row)) {
             continue;
         }

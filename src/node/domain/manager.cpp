@@ -101,6 +101,7 @@ void domains::manager::note_placement(domain_row& row) {
     row.stable = {row.state, row.is_owner, row.node, row.state_changed};
     if (row.here) {
         row.here->stable_last_node = row.here->last_node;
+        row.here->was_going_off = false;
         row.here->is_sent_by_us = row.here->is_sent_by_us && row.here->operation == to_text(domain_action::send);
         row.here->noted_last_node.reset();
     }
@@ -271,7 +272,6 @@ void domains::manager::evaluate(domain_row& row) {
         note_placement(row);
         if (row.is_owner || is_here) {
             row.here = std::make_unique<local_domain>(row);
-            locals_.insert(row.id);
             row.here->state_since = node.clock().now();
             row.here->class_since = node.clock().now();
             table.mark(row);  // read again, with what matters of a machine that is ours
@@ -300,8 +300,9 @@ void domains::manager::evaluate(domain_row& row) {
     view.is_owner = row.is_owner;
     view.guest = *guest;
     // Once its live migration began, that it is not here does not say that it ended.
-    view.ran_here_before = row.stable.known() && row.stable.was_owner && !here.is_sent_by_us &&
-                           (row.stable.state == vm_state::start || row.stable.state == vm_state::restart);
+    view.ran_here_before =
+        here.was_going_off || (row.stable.known() && row.stable.was_owner && !here.is_sent_by_us &&
+                               (row.stable.state == vm_state::start || row.stable.state == vm_state::restart));
     view.was_sent_by_us = here.is_sent_by_us;
     if (row.state == vm_state::unknown && row.is_owner &&
         std::exchange(here.told_state, row.state_changed) != row.state_changed) {
@@ -343,6 +344,9 @@ async::awaitable<void> domains::manager::perform(uuid id, domain_action action) 
         ~leaving() {
             row.here->operation = {};
             row.here->must_end = false;
+            if (row.here->pause_until) {
+                owner.paused_.insert(row.id);
+            }
             --owner.running_operations_;
             owner.look_at(row.id);
             owner.idle_.notify();
@@ -386,7 +390,7 @@ async::awaitable<void> domains::manager::perform(uuid id, domain_action action) 
 
 time_point domains::manager::next_due() {
     time_point due = node.clock().now() + no_due;
-    for (const auto& id : locals_) {
+    for (const auto& id : paused_) {
         const domain_row* row = table.find(id);
         if (row != nullptr && row->here && row->here->pause_until && row->here->operation.empty()) {
             due = std::min(due, *row->here->pause_until);
@@ -440,16 +444,17 @@ async::awaitable<void> domains::manager::dispatch(session& s) {
             look_at_all();
         }
         const time_point now = node.clock().now();
-        std::erase_if(locals_, [&](const uuid& id) {
+        std::erase_if(paused_, [&](const uuid& id) {
             domain_row* row = table.find(id);
-            if (row == nullptr || !row->here) {
+            if (row == nullptr || !row->here || !row->here->pause_until) {
                 return true;
             }
-            if (row->here->pause_until && *row->here->pause_until <= now) {
-                row->here->pause_until.reset();
-                todo_.insert(id);
+            if (*row->here->pause_until > now) {
+                return false;
             }
-            return false;
+            row->here->pause_until.reset();
+            todo_.insert(id);
+            return true;
         });
         const auto batch = std::exchange(todo_, {});
         for (const auto& id : batch) {

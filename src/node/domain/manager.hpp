@@ -54,7 +54,7 @@ private:
     session* session_ = nullptr;
     async::task_group* operations_ = nullptr;
     std::set<uuid> todo_;
-    std::set<uuid> locals_;  // those with a `here` part, and some that had one: not to go through all for each event
+    std::set<uuid> paused_;  // those whose last operation left a pause_until
     std::set<uuid> told_strangers_;
     std::map<uuid, time_point> told_fail_;
     async::wakeup work_;

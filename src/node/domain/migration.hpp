@@ -19,6 +19,7 @@ async::awaitable<result<bool>> peer_contends(operation& op);
 // cancelled. A child of the operation's scope.
 struct receiver_lock {
     bool peer_seen = false;
+    bool is_held = false;  // now: nobody else is at it
 };
 async::awaitable<void> offer_sync_lock(operation& op, receiver_lock& state);
 

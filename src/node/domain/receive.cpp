@@ -21,6 +21,7 @@ namespace {
 constexpr duration question_every = 10s;
 constexpr duration earliest_cold_start = 60s;
 constexpr duration complain_every = 60s;
+constexpr duration release_patience = 10s;
 constexpr duration fenced_settle = 60s;          // the recovery of a fenced node goes first
 constexpr duration fenced_settle_listed = 600s;  // while that recovery is being retried
 
@@ -133,6 +134,7 @@ async::awaitable<bool> decide_after_search(operation& op, search::finding found)
 // Until the machine is here, or is no longer to come.
 async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
     search others(op);
+    std::optional<time_point> handed_over;
     while (!op.must_end() && is_waiting_state(op)) {
         const auto guest = op.guest();
         const auto status = op.observed.status_of(op.id);
@@ -151,6 +153,13 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
             }
             if (op.row.state == vm_state::stop) {
                 const bool is_offline = co_await is_hand_over(op, lock);
+                // The sender is done when it has given the lock back: a reference node that still has it would drop
+                // our `start`, and with it the copy that it has not ended yet.
+                handed_over = handed_over.value_or(op.now());
+                if (is_offline && !lock.is_held && op.now() < *handed_over + release_patience) {
+                    co_await op.wait(*handed_over + release_patience, "the sender to give the migration lock back");
+                    continue;
+                }
                 if (is_offline && op.row.state == vm_state::stop && op.row.is_owner) {
                     op.state("it was shut down to be moved here");
                     co_await op.write_state(vm_state::start);

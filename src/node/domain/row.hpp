@@ -54,6 +54,7 @@ struct local_domain {
     // A create whose answer never came (libvirtd stood still): it may happen yet, so the machine counts as running.
     std::optional<time_point> lost_creation;
     bool is_sent_by_us = false;    // we began to send it in this migration
+    bool was_going_off = false;    // a daemon before this one was shutting it down to move it
     bool is_restarting = false;    // it ended by itself and is being started again
     bool is_clean = false;         // nothing is left to tidy up for a guest that is not here
     bool is_forgotten = false;     // the same but for the keys below the domain

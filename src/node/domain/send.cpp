@@ -20,6 +20,7 @@ constexpr duration lock_limit = 30s;
 constexpr duration pause_between_tries = 500ms;
 constexpr int live_tries_max = 3;
 constexpr duration gone_patience = 10s;
+constexpr duration start_patience = 10s;
 constexpr duration downtime_limit = 5s;
 
 // Table 8.1.
@@ -53,9 +54,34 @@ public:
             group.cancel();
         });
         co_await remove_journal(op_);
+        if (is_handed_over_) {
+            co_await see_it_start();
+        }
     }
 
 private:
+    // A reference receiver that is still busy with the hand-over drops its own `start`, and nothing would start the
+    // machine: the same state once more makes it look again (vm-domains.md 0, fact 1; hazard H02).
+    async::awaitable<void> see_it_start() {
+        auto list = op_.s.watches.add(model::node_path(target_, "/runningdomains"), zookeeper::watch_kind::data,
+                                      op_.here.changed);
+        const time_point until = op_.now() + start_patience;
+        const auto is_pending = [&] {
+            const bool is_there = list->known() && list->present() && model::lists_domain(list->data(), op_.id);
+            return !op_.must_end() && op_.row.is_present && op_.row.state == vm_state::start && !op_.row.is_owner &&
+                   op_.row.node != nullptr && *op_.row.node == target_ && !is_there;
+        };
+        auto fresh = co_await op_.table.read(op_.row);
+        while (fresh && is_pending() && op_.now() < until) {
+            co_await op_.wait(until, "its new node to start it");
+        }
+        if (!fresh || !is_pending() || !co_await target_runs()) {
+            co_return;
+        }
+        op_.info("node " + target_ + " has not started it yet, asking once more");
+        co_await op_.write_state(vm_state::start);
+    }
+
     [[nodiscard]] bool is_unchanged() const {
         return op_.row.is_present && !op_.row.is_owner && policy::is_migration(op_.row.state) &&
                op_.present() == asked_;
@@ -252,6 +278,7 @@ private:
         co_await leave_it();
         co_await sync_.release(op_.clock());
         if (done == write_result::written) {
+            is_handed_over_ = true;
             co_await await_receiver(op_);
         }
     }
@@ -275,6 +302,7 @@ private:
     std::string target_;
     operation::view asked_;
     sender_lock sync_;
+    bool is_handed_over_ = false;
     std::unique_ptr<zookeeper::watched> state_children_;
 };
 

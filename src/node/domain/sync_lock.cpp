@@ -62,6 +62,31 @@ async::awaitable<result<bool>> peer_contends(operation& op) {
     co_return found;
 }
 
+namespace {
+
+// Phase A: held until the sender is queued behind us.
+async::awaitable<result<void>> hold_until_sender(operation& op, receiver_lock& state, async::wakeup& changed) {
+    struct holding {
+        explicit holding(receiver_lock& lock) : of(lock) { of.is_held = true; }
+        ~holding() { of.is_held = false; }
+        receiver_lock& of;
+    };
+    const holding turn(state);
+    op.here.changed.notify();
+    const time_point until = op.now() + peer_limit;
+    while (op.now() < until) {
+        auto behind = co_await peer_contends(op);
+        if (behind && *behind) {
+            state.peer_seen = true;
+            break;
+        }
+        co_await changed.wait_until(op.clock(), until, "the sender of a migration");
+    }
+    co_return result<void>();
+}
+
+}  // namespace
+
 async::awaitable<void> offer_sync_lock(operation& op, receiver_lock& state) {
     async::wakeup changed;
     auto contenders = op.s.watches.add(op.key("/migrate_sync_lock"), zookeeper::watch_kind::children, changed);
@@ -70,21 +95,9 @@ async::awaitable<void> offer_sync_lock(operation& op, receiver_lock& state) {
         if (before && *before) {
             state.peer_seen = true;  // its phase and ours have merged: it is ahead of us
         }
-        auto done = co_await op.s.locks.with_lock(sync_request(op, op.now() + queue_limit, "receiving " + op.name()),
-                                                  [&](zookeeper::held_lock&) -> async::awaitable<result<void>> {
-                                                      op.here.changed.notify();
-                                                      const time_point until = op.now() + peer_limit;
-                                                      while (op.now() < until) {
-                                                          auto behind = co_await peer_contends(op);
-                                                          if (behind && *behind) {
-                                                              state.peer_seen = true;
-                                                              break;
-                                                          }
-                                                          co_await changed.wait_until(op.clock(), until,
-                                                                                      "the sender of a migration");
-                                                      }
-                                                      co_return result<void>();
-                                                  });
+        auto done =
+            co_await op.s.locks.with_lock(sync_request(op, op.now() + queue_limit, "receiving " + op.name()),
+                                          [&](zookeeper::held_lock&) { return hold_until_sender(op, state, changed); });
         if (!done) {
             if (done.error().code() == errc::not_found) {
                 co_return;  // the domain is gone; the operation sees it too

@@ -1,5 +1,7 @@
 #include "sim/world/chaos.hpp"
 
+#include "sim/world/guests.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -216,7 +218,7 @@ action chaos::draw() {
                 disturb_migration(out.number);
             }
             if (random_.below(4) == 0) {
-                break_reply(out.number);
+                break_reply(out.number, out.node);
             }
             break;
         }
@@ -255,19 +257,22 @@ action chaos::draw() {
     return out;
 }
 
-// The answer is an error, and whoever has the machine can hardly be asked.
-void chaos::break_reply(std::int64_t number) {
+// The answer is an error, and who has the machine then can hardly be asked; the sender may not live to hear it.
+void chaos::break_reply(std::int64_t number, const std::string& target) {
     action& fault = follow_up(1ms, k::fail_migration);
     fault.number = number;
     fault.value = "reply";
-    static constexpr std::array kinds{k::cut_hypervisor, k::stop_libvirtd, k::pause};
-    action& silence = follow_up(some_time(500ms, 4s), kinds[random_.below(kinds.size())]);
-    silence.node = some_member();
-    silence.lasts = some_time(1s, 60s);
-    if (random_.below(2) == 0) {
-        action& end = follow_up(some_time(1s, 16s), k::kill);
-        end.node = some_member();
-        end.lasts = some_time(50ms, 20s);
+    static constexpr std::array kinds{k::cut_hypervisor, k::cut_hypervisor, k::stop_libvirtd, k::pause};
+    action& silence = follow_up(some_time(500ms, 8s), kinds[random_.below(kinds.size())]);
+    silence.node = target;
+    silence.lasts = some_time(16s, 60s);
+    const auto sender = std::ranges::find_if(world_.members, [&](const auto& one) {
+        return one->node.settings.hypervisor && one->node.guests().executes(guest_id(number));
+    });
+    if (sender != world_.members.end() && random_.below(2) == 0) {
+        action& end = follow_up(some_time(8s, 40s), k::kill);
+        end.node = (*sender)->name();
+        end.lasts = some_time(50ms, 10s);
     }
 }
 

@@ -46,7 +46,7 @@ private:
     [[nodiscard]] const std::string& some_member();
     [[nodiscard]] std::int64_t some_guest();
     void disturb_migration(std::int64_t number);
-    void break_reply(std::int64_t number);
+    void break_reply(std::int64_t number, const std::string& target);
     void draw_call(action& out);
     void plan_next();
     void perform(const action& what);

@@ -30,6 +30,7 @@ cluster::cluster(cluster_settings settings) : ensemble(loop.clock()), hardware(l
         members.back()->node.seed = random_source(settings.seed).split(members.back()->name()).next();
     }
     hardware.centre.keep_history(false);
+    hardware.centre.times.reply = settings.migration_reply;
     hardware.centre.times.bandwidth_bytes_per_second =
         static_cast<double>(64UL << 20U) / std::chrono::duration<double>(settings.migration_time).count();
     hardware.centre.on_call = [this](const std::string& machine, const sim_machine_guests::call& what) {

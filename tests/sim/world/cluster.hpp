@@ -28,6 +28,8 @@ struct cluster_settings {
     std::uint64_t guests = 0;          // virtual machines of a random run
     // How long a live migration copies the memory of one.
     duration migration_time = std::chrono::milliseconds(300);
+    // And how long it takes from the target's start until the source hears of it.
+    duration migration_reply = std::chrono::milliseconds(10);
     bool shuffle = true;  // ready work in an order drawn from the seed
 };
 

@@ -64,6 +64,8 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     out.guests = machines.below(2) == 0 ? machines.below(4) + 1 : 0;
     static constexpr std::array copies{300, 300, 3'000, 20'000};
     out.migration_time = std::chrono::milliseconds(copies[machines.below(copies.size())]);
+    static constexpr std::array replies{10, 10, 1'000, 5'000};
+    out.migration_reply = std::chrono::milliseconds(replies[machines.below(replies.size())]);
     for (auto& node : out.nodes) {
         node.hypervisor = out.guests > 0;
         node.storage_address = "10.254.0." + node.name.substr(2) + "/24";

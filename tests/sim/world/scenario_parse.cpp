@@ -189,12 +189,12 @@ struct parser {
             out.world.schema = rest == "none" ? std::nullopt : version;
             return {};
         }
-        if (word == "migration-time") {
+        if (word == "migration-time" || word == "migration-reply") {
             const auto time = parse_duration(rest);
             if (!time || *time <= duration::zero()) {
                 return wrong("a duration like 1.5s or 20ms", rest);
             }
-            out.world.migration_time = *time;
+            (word == "migration-time" ? out.world.migration_time : out.world.migration_reply) = *time;
             return {};
         }
         if (word == "shuffle") {

@@ -110,10 +110,9 @@ TEST_F(domain_scale, the_watch_budget_holds_and_nothing_is_missed) {
     ensemble.put(path(all, "/node"), "hv1");
     EXPECT_TRUE(run_until([&] { return running().find(to_text(id_of(all))) != std::string::npos; }, patience));
     // A command to one of ours does not wait.
-    const time_point begun = loop.clock().now();
     ensemble.put(path(last, "/state"), "stop");
-    EXPECT_TRUE(run_until([&] { return running().find(to_text(id_of(last))) == std::string::npos; }, 10s));
-    EXPECT_LT(loop.clock().now() - begun, 1s) << node.log().substr(node.log().size() - 1500);
+    const std::string stopping = "vm" + std::to_string(last) + " - stopping";
+    EXPECT_TRUE(run_until([&] { return node.log().find(stopping) != std::string::npos; }, 200ms));
 }
 
 TEST_F(domain_scale, a_reconnection_is_no_storm) {
