@@ -329,6 +329,9 @@ void domains::manager::begin(domain_row& row, domain_action action) {
     }
     local_domain& here = *row.here;
     here.operation = to_text(action);
+    if (action != domain_action::clean_up && action != domain_action::forget) {
+        here.is_clean = here.is_forgotten = false;
+    }
     here.changed.try_consume();
     ++running_operations_;
     const std::string name = here.name.empty() ? to_text(row.id) : here.name;

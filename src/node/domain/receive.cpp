@@ -185,7 +185,9 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
 }
 
 async::awaitable<void> leave_no_trace(operation& op) {
-    if (op.row.is_present && op.row.state != vm_state::deleted && !is_planted(defect::sync_word_left)) {
+    const bool is_of_another = !op.row.is_owner && policy::is_migration(op.row.state);  // on its way to a third node
+    if (op.row.is_present && op.row.state != vm_state::deleted && !is_of_another &&
+        !is_planted(defect::sync_word_left)) {
         co_await op.write_own("/migrate_sync_lock", "");
     }
     co_await remove_journal(op);

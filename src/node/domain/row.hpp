@@ -44,21 +44,21 @@ struct local_domain {
     std::int32_t last_node_version = -1;
     std::string word;  // the stored state, if it is none that we know
 
-    async::wakeup changed;         // for the operation: desired or observed state is another, or it must end
-    std::string_view operation;    // what runs; empty: nothing
-    bool is_read = false;          // what is below was read from its keys
-    bool must_end = false;         // the running operation winds up: the daemon stops
-    bool is_adopted = false;       // console, list and VNC were seen to for the guest that runs
-    bool owes_vnc = false;         // the live definition could not be read when it was adopted
-    bool is_listed = false;        // in the running list
+    async::wakeup changed;       // for the operation: desired or observed state is another, or it must end
+    std::string_view operation;  // what runs; empty: nothing
+    bool is_read = false;        // what is below was read from its keys
+    bool must_end = false;       // the running operation winds up: the daemon stops
+    bool is_adopted = false;     // console, list and VNC were seen to for the guest that runs
+    bool owes_vnc = false;       // the live definition could not be read when it was adopted
+    bool is_listed = false;      // in the running list
     // A create whose answer never came (libvirtd stood still): it may happen yet, so the machine counts as running.
     std::optional<time_point> lost_creation;
-    bool is_sent_by_us = false;    // we began to send it in this migration
-    bool was_going_off = false;    // a daemon before this one was shutting it down to move it
-    bool is_restarting = false;    // it ended by itself and is being started again
-    bool is_clean = false;         // nothing is left to tidy up for a guest that is not here
-    bool is_forgotten = false;     // the same but for the keys below the domain
-    std::string stable_last_node;  // `lastnode` of the last stable placement
+    bool is_sent_by_us = false;                  // we began to send it in this migration
+    bool was_going_off = false;                  // a daemon before this one was shutting it down to move it
+    bool is_restarting = false;                  // it ended by itself and is being started again
+    bool is_clean = false;                       // nothing is left to tidy up for a guest that is not here
+    bool is_forgotten = false;                   // the same but for the keys below the domain
+    std::string stable_last_node;                // `lastnode` of the last stable placement
     std::optional<std::string> noted_last_node;  // the same as a daemon before this one noted it
     bool has_read_journal = false;
     std::int64_t adopted_state = 0;         // mzxid of `state` when it was adopted

@@ -143,6 +143,9 @@ async::awaitable<void> announce(operation& op, const operation::view& began_with
     for (int attempt = 0; attempt < announce_tries && !is_written && is_still_wanted(op, began_with); ++attempt) {
         is_written = co_await write_started(op, began_with);
     }
+    if (is_written) {
+        co_await op.write_own("/migrate_sync_lock", "");  // of a receiver that lost its power
+    }
     op.here.adopted_state = op.row.state_changed;
     if (!is_written && is_still_wanted(op, began_with) && op.is_guest(guest_class::alive)) {
         op.here.is_adopted = false;  // adopting it once more writes what is missing

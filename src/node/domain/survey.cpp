@@ -18,8 +18,8 @@ constexpr duration query_limit = 5s;
 // Live XML that is not known, or another since a device was attached: it says which disk and which bridge a number is
 // of.
 static async::awaitable<void> refresh_live(hypervisor::hypervisor& machine, async::timers& clock, domain_row& row,
-                                           const uuid id, domain_table& table) {
-    auto xml = co_await machine.live_xml(id, clock.now() + query_limit);
+                                           const uuid id, domain_table& table, time_point deadline) {
+    auto xml = co_await machine.live_xml(id, std::min(deadline, clock.now() + query_limit));
     const domain_row* now = table.find(id);
     if (!xml || now == nullptr || !now->here) {
         co_return;
@@ -45,7 +45,10 @@ async::awaitable<void> domains::manager::write_statistics(session& s, const std:
             continue;
         }
         if (row->here->live_is_stale || !row->here->live) {
-            co_await refresh_live(machine, node.clock(), *row, id, table);
+            if (node.clock().now() >= deadline) {
+                break;  // libvirt is slow: the others are due at the next tick, the heartbeat at its time
+            }
+            co_await refresh_live(machine, node.clock(), *row, id, table, deadline);
             row = table.find(id);
             if (row == nullptr || !row->here || !row->here->live) {
                 continue;
@@ -85,11 +88,7 @@ async::awaitable<void> domains::manager::refresh_stored_memory(session& s, time_
     std::vector<uuid> idle;
     for (const auto& [id, row] : table.rows()) {
         if (row.is_owner && row.here && row.is_present && !row.here->is_listed) {
-            if (row.here->stored_xml == 0) {
-                idle.insert(idle.begin(), id);
-            } else {
-                idle.push_back(id);
-            }
+            idle.push_back(id);
         }
     }
     if (idle.empty()) {
@@ -179,9 +178,9 @@ async::awaitable<void> domains::manager::survey(session& s, time_point deadline)
     }
     tell_strangers();
     look_at_all();
+    co_await write_statistics(s, *all, deadline);
     co_await refresh_stored_memory(s, deadline);
     compute_figures(*all);
-    co_await write_statistics(s, *all, deadline);
 }
 
 }  // namespace pvc::node

@@ -54,7 +54,8 @@ def mixed_offline(lab):
 
 @scenario('D57 D122: through a shutdown that the guest ignores, each way', limit=60)
 def mixed_offline_late(lab):
-    herd = Mixed(lab, {'system.intervals.vm_shutdown_timeout': 2}, shutdown=2, destroy_after=3)
+    # The other one stays in each hand-over for half a second and drops what it is told meanwhile (H02).
+    herd = Mixed(lab, {'system.intervals.vm_shutdown_timeout': 2}, shutdown=2, destroy_after=3, linger=0.5)
     ours, foreign, client = herd.ours, herd.foreign, herd.client
     web = herd.run_on(foreign, kind='hang', migration_method='shutdown')
     through = ('migrate', 'stop', 'start')
@@ -63,7 +64,8 @@ def mixed_offline_late(lab):
     # The other one had it until seconds after it gave it away; it was created only then.
     herd.order(mark, (f'/domains/{web}/state', 'stop'), (f'/domains/{web}/state', 'start'),
                (f'/nodes/{foreign.short}/runningdomains', '0'), (f'/nodes/{ours.short}/runningdomains', web))
-    herd.move(web, foreign, lambda: client.unmigrate(web), '', through, OFFLINE_GAP)
+    # It drops its own `start` too: ours asks once more.
+    herd.move(web, foreign, lambda: client.unmigrate(web), '', through, OFFLINE_GAP + 12)
 
 
 def place_and_hold(herd, uuid, node, seconds):
