@@ -87,8 +87,8 @@ void task_group::finished(const std::shared_ptr<task>& child, std::exception_ptr
 awaitable<void> task_group::join() {
     while (!children_.empty()) {
         auto [code] = co_await changed_.wait_code(wait_note::children());
-        // The outer scope wants us to end: pass it on and keep waiting. The state is asked too: a cancellation that comes
-        // when the wait was just ended by a child finds no wait to tell.
+        // The outer scope wants us to end: pass it on and keep waiting. The state is asked too: a cancellation that
+        // comes when the wait was just ended by a child finds no wait to tell.
         auto state = co_await asio::this_coro::cancellation_state;
         if (code || state.cancelled() != asio::cancellation_type::none) {
             cancel();

@@ -121,6 +121,15 @@ void domains::manager::note_journal(domain_row& row) {
     }
 }
 
+// A creation that nobody answered is forgotten when its machine is here, or long enough after libvirt is back.
+void domains::manager::settle_lost_creation(local_domain& here, guest_class guest) const {
+    const time_point known_since = std::max(here.lost_creation.value_or(time_point{}), observed.known_since());
+    const bool is_here = guest != guest_class::absent;
+    if (is_here || node.clock().now() - known_since >= lost_creation_limit) {
+        here.lost_creation.reset();
+    }
+}
+
 // Membership of the running list, where no operation sees to it (11.3).
 void domains::manager::sync_list(domain_row& row, const std::optional<guest_class>& guest) {
     local_domain& here = *row.here;
@@ -133,10 +142,7 @@ void domains::manager::sync_list(domain_row& row, const std::optional<guest_clas
     const bool is_wanted = row.is_owner && row.state == vm_state::start;
     here.is_restarting = here.is_restarting && is_wanted && *guest == guest_class::absent;
     const bool will_restart = here.is_listed && is_wanted && (here.is_adopted || here.is_restarting);
-    const time_point known_since = std::max(here.lost_creation.value_or(time_point{}), observed.known_since());
-    if (runs || node.clock().now() - known_since >= lost_creation_limit) {
-        here.lost_creation.reset();
-    }
+    settle_lost_creation(here, *guest);
     here.is_listed = runs || will_restart || here.lost_creation;
     list.set(row.id, here.is_listed);
 }
@@ -146,6 +152,14 @@ void domains::manager::evaluate_gone(domain_row& row, const std::optional<guest_
         return;  // the list of domains follows, or the keys come back: the table looks again
     }
     const uuid id = row.id;
+    if (row.here && row.here->lost_creation) {
+        if (guest) {
+            settle_lost_creation(*row.here, *guest);
+        }
+        if (row.here->lost_creation) {
+            return;  // it may still appear; the tick looks again
+        }
+    }
     if (row.here) {
         const bool is_alive = guest && *guest != guest_class::absent;
         const bool was_to_be_off = row.stable.state == vm_state::stop || row.stable.state == vm_state::disable ||

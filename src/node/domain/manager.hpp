@@ -40,6 +40,7 @@ private:
     bool may_start(domain_row& row);
     void begin(domain_row& row, policy::domain_action action);
     async::awaitable<void> perform(uuid id, policy::domain_action action);
+    void settle_lost_creation(local_domain& here, model::guest_class guest) const;
     void sync_list(domain_row& row, const std::optional<model::guest_class>& guest);
     void tell_strangers();
     async::awaitable<void> begin_list(session& s);

@@ -19,6 +19,7 @@ namespace {
 
 constexpr duration create_limit = 120s;
 constexpr duration guard = 2s;
+constexpr duration slow_creation = 2s;
 constexpr duration removal_patience = 15s;
 constexpr duration create_pause = 500ms;
 constexpr int announce_tries = 5;
@@ -170,6 +171,12 @@ async::awaitable<create_step> create(operation& op, const std::string& xml, boot
         }
     };
     unanswered call{op};
+    // One that takes long counts as running already: a libvirtd that stands still carries it out whenever it goes on.
+    async::timer slow(op.clock());
+    slow.arm(op.now() + slow_creation, [&op] {
+        op.here.is_listed = true;
+        op.list.set(op.id, true);
+    });
     auto done = co_await op.machine.create(op.id, xml, not_after, op.now() + create_limit);
     call.is_answered =
         done || (done.error().code != call_error::timed_out && done.error().code != call_error::unavailable);
