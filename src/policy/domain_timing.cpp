@@ -28,8 +28,11 @@ time_point restart_spacing::ended(time_point now) {
 }
 
 migration_watch::verdict migration_watch::observe(time_point now, std::optional<std::uint64_t> remaining_bytes,
-                                                  bool somebody_waits) {
-    if (remaining_bytes && (!minimum_ || *remaining_bytes < *minimum_)) {
+                                                  bool somebody_waits, std::uint64_t bytes_per_second) {
+    const bool is_less =
+        remaining_bytes &&
+        (!minimum_ || (*remaining_bytes < *minimum_ && *minimum_ - *remaining_bytes >= 2 * bytes_per_second));
+    if (is_less) {
         minimum_ = remaining_bytes;
         minimum_since_ = now;
     }

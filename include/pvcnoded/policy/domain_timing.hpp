@@ -30,8 +30,11 @@ public:
     explicit migration_watch(time_point now) : minimum_since_(now), began_(now) {}
 
     // The remaining data, and whether somebody waits for the lock of `state` behind us. Returns why the job must end.
+    // Less by what is copied in two seconds counts as a new minimum: between two looks a guest that writes fast shows
+    // now less, now more.
     enum class verdict : std::uint8_t { go_on, no_progress, somebody_waits };
-    verdict observe(time_point now, std::optional<std::uint64_t> remaining_bytes, bool somebody_waits);
+    verdict observe(time_point now, std::optional<std::uint64_t> remaining_bytes, bool somebody_waits,
+                    std::uint64_t bytes_per_second = 0);
     // True once: it does not converge so far (20 s without a new minimum).
     [[nodiscard]] bool must_warn(time_point now);
     [[nodiscard]] duration stalled_for(time_point now) const { return now - minimum_since_; }

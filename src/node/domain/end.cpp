@@ -69,7 +69,7 @@ async::awaitable<void> stop(operation& op) {
 
 async::awaitable<void> remove_local(operation& op) {
     op.state(op.row.state == vm_state::deleted ? "destroying: it is being deleted"
-             : op.row.node != nullptr          ? "terminating: it belongs to node " + *op.row.node
+             : op.row.node != nullptr          ? "terminating: it belongs to node " + shown(*op.row.node)
                                                : std::string("terminating"));
     const auto ended = co_await destroy(op);
     if (ended == power_result::off) {

@@ -41,6 +41,12 @@ std::optional<model::guest_class> guests::class_of(const uuid& id) const {
     return status ? std::optional(model::class_of(*status)) : std::nullopt;
 }
 
+bool guests::is_being_made(const uuid& id, time_point since) const {
+    constexpr duration longest = 30s;
+    const auto status = status_of(id);
+    return status && status->cause == model::pause_cause::starting_up && node_.clock().now() - since < longest;
+}
+
 std::vector<uuid> guests::present() const {
     std::vector<uuid> all;
     if (known()) {

@@ -98,7 +98,8 @@ async::awaitable<live_result> migrate_live(operation& op, std::string target,
                 }
                 const auto left =
                     progress && progress->running ? std::optional(progress->remaining_bytes) : std::nullopt;
-                const auto verdict = watch.observe(op.now(), left, somebody_waits(op, state_children));
+                const auto verdict = watch.observe(op.now(), left, somebody_waits(op, state_children),
+                                                   progress ? progress->bytes_per_second : 0);
                 if (verdict != policy::migration_watch::verdict::go_on) {
                     why = verdict == policy::migration_watch::verdict::no_progress ? live_end::no_progress
                                                                                    : live_end::somebody_waits;

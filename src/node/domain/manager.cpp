@@ -75,7 +75,7 @@ void domains::manager::on_event(const hypervisor::guest_event& event) {
         return;
     }
     local_domain& here = *row->here;
-    const std::string name = here.name.empty() ? to_text(event.id) : here.name;
+    const std::string name = here.name.empty() ? to_text(event.id) : shown(here.name);
     switch (event.what) {
         case hypervisor::event_kind::rebooted: node.log.info("the guest rebooted", name); break;
         case hypervisor::event_kind::io_error: node.log.warning("I/O error of a disk: " + event.detail, name); break;
@@ -117,7 +117,7 @@ void domains::manager::note_journal(domain_row& row) {
     if (entry && entry->created == row.created && entry->state_changed == row.state_changed) {
         here.is_sent_by_us = entry->role == "sender";
         here.noted_last_node = entry->last_node;
-        node.log.info("its migration was under way when the daemon before this one ended", here.name);
+        node.log.info("its migration was under way when the daemon before this one ended", shown(here.name));
     }
 }
 
@@ -178,7 +178,7 @@ void domains::manager::evaluate_gone(domain_row& row, const std::optional<guest_
         if (is_alive) {
             node.log.error("its keys were removed while it runs here in state `" +
                                std::string(to_text(row.stable.state)) + "`: it is left running",
-                           row.here->name.empty() ? to_text(id) : row.here->name);
+                           row.here->name.empty() ? to_text(id) : shown(row.here->name));
             told_strangers_.insert(id);
         }
         list.set(id, false);
@@ -203,7 +203,7 @@ bool domains::manager::may_start(domain_row& row) {
         here.is_adopted = false;
         here.is_restarting = true;
         here.not_before = here.spacing.ended(node.clock().now());
-        node.log.warning("it ended by itself, starting it again", here.name);
+        node.log.warning("it ended by itself, starting it again", shown(here.name));
     }
     return true;
 }
@@ -229,7 +229,7 @@ bool domains::manager::is_done_already(domain_row& row, domain_action action) {
                 told = node.clock().now();
                 node.log.error("node " + (row.node != nullptr ? *row.node : std::string("?")) +
                                    " failed to start it, and it runs here: it is left running",
-                               here.name);
+                               shown(here.name));
             }
             return here.is_adopted;
         }
@@ -241,7 +241,7 @@ bool domains::manager::is_done_already(domain_row& row, domain_action action) {
                                          "`, which is none, and it runs here although it belongs to another " +
                                          "node: left alone"
                                    : std::string("it runs here and its key `node` is missing or empty: left alone"),
-                               here.name);
+                               shown(here.name));
             }
             return true;
         case domain_action::clean_up: return here.is_clean;
@@ -305,9 +305,8 @@ void domains::manager::evaluate(domain_row& row) {
     if (here.pause_until && node.clock().now() < *here.pause_until) {
         return;  // the dispatcher comes back when it has passed
     }
-    const auto status = observed.status_of(row.id);
-    if (status && status->cause == model::pause_cause::starting_up) {
-        return;  // it is being made
+    if (observed.is_being_made(row.id, here.class_since)) {
+        return;
     }
     policy::domain_view view;
     view.state = is_nobodys(row) ? vm_state::unknown : row.state;
@@ -320,7 +319,7 @@ void domains::manager::evaluate(domain_row& row) {
     view.was_sent_by_us = here.is_sent_by_us;
     if (row.state == vm_state::unknown && row.is_owner &&
         std::exchange(here.told_state, row.state_changed) != row.state_changed) {
-        node.log.warning("its state is `" + ascii_only(here.word) + "`, which is none: left alone", here.name);
+        node.log.warning("its state is `" + ascii_only(here.word) + "`, which is none: left alone", shown(here.name));
     }
     const domain_action action = policy::decide(view);
     sync_list(row, guest);
@@ -348,7 +347,7 @@ void domains::manager::begin(domain_row& row, domain_action action) {
     }
     here.changed.try_consume();
     ++running_operations_;
-    const std::string name = here.name.empty() ? to_text(row.id) : here.name;
+    const std::string name = here.name.empty() ? to_text(row.id) : shown(here.name);
     operations_->spawn(std::string(here.operation) + " " + name,
                        [this, id = row.id, action] { return perform(id, action); });
 }

@@ -1,5 +1,7 @@
 #include "domain/operation.hpp"
 
+#include "pvcnoded/base/text.hpp"
+
 #include "pvcnoded/base/planted.hpp"
 
 namespace pvc::node {
@@ -11,6 +13,15 @@ namespace {
 constexpr duration query_limit = 5s;
 constexpr duration list_patience = 2s;
 }  // namespace
+
+std::string shown(std::string_view text) {
+    constexpr std::size_t most = 64;
+    return ascii_only(text.substr(0, most)) + (text.size() > most ? "…" : "");
+}
+
+std::string operation::name() const {
+    return here.name.empty() ? to_text(id) : shown(here.name);
+}
 
 std::string operation::address_of(std::string_view peer) const {
     const std::string& domain = node.config->networks.cluster.domain;

@@ -32,6 +32,9 @@ struct domain_parts {
     async::task_group* consoles_scope = nullptr;  // where console watches run
 };
 
+// What a client wrote, as it is shown in a message: printable, at most 64 characters.
+[[nodiscard]] std::string shown(std::string_view text);
+
 enum class write_result : std::uint8_t {
     written,
     overtaken,  // somebody else changed it meanwhile, or it is gone: decide again
@@ -88,7 +91,8 @@ public:
     [[nodiscard]] view present() const { return {row.created, row.state_changed, row.node_changed}; }
     // "hv2.pvc.local", or the short name where the cluster has no domain (README ruling 8).
     [[nodiscard]] std::string address_of(std::string_view peer) const;
-    [[nodiscard]] std::string name() const { return here.name.empty() ? to_text(id) : here.name; }
+    // For messages: what clients wrote may be of any length.
+    [[nodiscard]] std::string name() const;
 
     // Suspends until something about this machine changed (true) or until the deadline (false).
     async::awaitable<bool> wait(time_point deadline, std::string_view what) {

@@ -137,8 +137,7 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
     std::optional<time_point> handed_over;
     while (!op.must_end() && is_waiting_state(op)) {
         const auto guest = op.guest();
-        const auto status = op.observed.status_of(op.id);
-        const bool is_being_made = status && status->cause == model::pause_cause::starting_up;
+        const bool is_being_made = op.observed.is_being_made(op.id, op.here.class_since);
         const bool is_early = guest == guest_class::incoming && is_planted(defect::arrived_too_early);
         if (guest == guest_class::alive || (guest == guest_class::paused && !is_being_made) || is_early) {
             if (op.row.state == vm_state::stop) {
@@ -168,10 +167,12 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
             }
             if (others.is_due()) {
                 const auto found = co_await others.ask_everybody();
-                others.complain(found);
                 const bool is_decided = co_await decide_after_search(op, found);
                 if (is_decided) {
                     co_return;
+                }
+                if (found != search::finding::nowhere) {
+                    others.complain(found);
                 }
                 continue;
             }
@@ -196,7 +197,7 @@ async::awaitable<void> leave_no_trace(operation& op) {
 }  // namespace
 
 async::awaitable<void> receive(operation& op) {
-    op.state(op.row.stable.node != nullptr ? "receiving it from node " + *op.row.stable.node : "receiving it");
+    op.state(op.row.stable.node != nullptr ? "receiving it from node " + shown(*op.row.stable.node) : "receiving it");
     co_await write_journal(op, "receiver", op.here.last_node, "waiting");
     co_await op.write_own("/migrate_sync_lock", to_text(op.id));
     receiver_lock lock;

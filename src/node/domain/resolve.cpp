@@ -140,7 +140,8 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
             case guest_class::paused:
                 if (remote == remote_answer::alive ||
                     (*local == guest_class::paused && remote == remote_answer::halted)) {
-                    co_return co_await destroyed_local(op, "it runs on node " + target + ": destroying the copy here");
+                    co_return co_await destroyed_local(
+                        op, "it runs on node " + shown(target) + ": destroying the copy here");
                 }
                 if (remote == remote_answer::absent) {
                     co_return resolution::clean_failure;
@@ -149,7 +150,7 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
                     co_return resolution::kept_without_proof;
                 }
                 if (op.now() - began >= halted_patience) {
-                    op.error("a copy that does not run is left on node " + target + "; this one goes on");
+                    op.error("a copy that does not run is left on node " + shown(target) + "; this one goes on");
                     co_return resolution::kept_without_proof;
                 }
                 break;
@@ -166,12 +167,12 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
                 break;
             case guest_class::incoming:
                 if (remote == remote_answer::alive || remote == remote_answer::halted) {
-                    co_return co_await destroyed_local(op,
-                                                       "it runs on node " + target + ": removing what is left here");
+                    co_return co_await destroyed_local(
+                        op, "it runs on node " + shown(target) + ": removing what is left here");
                 }
                 if (remote == remote_answer::absent && op.row.state == vm_state::start && !op.row.is_owner) {
-                    co_return co_await destroyed_local(
-                        op, "it had arrived on node " + target + " and ended there: what is left of it here is stale");
+                    co_return co_await destroyed_local(op, "it had arrived on node " + shown(target) +
+                                                               " and ended there: what is left of it here is stale");
                 }
                 if (remote == remote_answer::absent) {
                     const auto end = co_await resume_local(op, target);
@@ -181,8 +182,8 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
                 } else if (remote == remote_answer::silent) {
                     pause = ask_again;
                     if (!std::exchange(told, true)) {
-                        op.error("it stands between here and node " + target + ", which does not answer: nothing is " +
-                                 "done until it does");
+                        op.error("it stands between here and node " + shown(target) +
+                                 ", which does not answer: nothing is " + "done until it does");
                     }
                     if (op.must_end()) {
                         co_return resolution::let_go;
@@ -240,7 +241,7 @@ async::awaitable<void> resolve_sent(operation& op) {
         co_return;
     }
     const std::string target = *op.row.node;
-    op.warning("a migration to node " + target + " broke, looking who has it");
+    op.warning("a migration to node " + shown(target) + " broke, looking who has it");
     const resolution end = co_await resolve(op, target);
     switch (end) {
         case resolution::moved:

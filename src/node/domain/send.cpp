@@ -78,7 +78,7 @@ private:
         if (!fresh || !is_pending() || !co_await target_runs()) {
             co_return;
         }
-        op_.info("node " + target_ + " has not started it yet, asking once more");
+        op_.info("node " + shown(target_) + " has not started it yet, asking once more");
         co_await op_.write_state(vm_state::start);
     }
 
@@ -126,8 +126,11 @@ private:
             co_return;
         }
         auto exists = co_await op_.s.zk.exists(op_.s.limit(), model::node_path(target_));
-        if (!exists && exists.error().code() == errc::not_found) {
-            co_await roll_back("there is no node " + target_);
+        const bool is_no_name =
+            target_.empty() || target_.find('/') != std::string::npos || target_ == "." || target_ == "..";
+        if (is_no_name ||
+            (!exists && (exists.error().code() == errc::not_found || exists.error().code() == errc::invalid))) {
+            co_await roll_back("there is no node " + shown(target_));
             co_return;
         }
         state_children_ = op_.s.watches.add(op_.key("/state"), zookeeper::watch_kind::children, op_.here.changed);
@@ -146,7 +149,7 @@ private:
         }
         if (!sync_.granted) {
             if (is_unchanged()) {
-                co_await roll_back("node " + target_ + " did not prepare to receive it within 30 s");
+                co_await roll_back("node " + shown(target_) + " did not prepare to receive it within 30 s");
             }
             co_return;
         }
@@ -155,12 +158,12 @@ private:
             co_return;
         }
         if (sync_.alone) {
-            op_.info("node " + target_ + " has gone on without it, migrating without its help");
+            op_.info("node " + shown(target_) + " has gone on without it, migrating without its help");
         }
         if (mode.live) {
             co_await move_live(mode);
         } else if (sync_.alone) {
-            co_await roll_back("node " + target_ + " has gone on without it");
+            co_await roll_back("node " + shown(target_) + " has gone on without it");
         } else {
             co_await move_offline();
         }
@@ -186,7 +189,7 @@ private:
         std::string why = "live migration failed";
         for (int attempt = 1; attempt <= live_tries_max; ++attempt) {
             if (attempt == 1) {
-                op_.state("migrating to node " + target_);
+                op_.state("migrating to node " + shown(target_));
             }
             const auto tried = co_await migrate_live(op_, target_, *state_children_);
             if (tried.end == live_end::moved) {
@@ -214,7 +217,7 @@ private:
             }
             if (tried.end == live_end::target_dead || tried.end == live_end::somebody_waits) {
                 may_fall_back = false;
-                why = tried.end == live_end::target_dead ? "node " + target_ + " died"
+                why = tried.end == live_end::target_dead ? "node " + shown(target_) + " died"
                                                          : "it did not converge, and somebody waits for the machine";
                 break;
             }
@@ -244,7 +247,7 @@ private:
     }
 
     async::awaitable<void> move_offline() {
-        op_.state("moving to node " + target_ + " through a shutdown");
+        op_.state("moving to node " + shown(target_) + " through a shutdown");
         co_await write_journal(op_, "sender", target_, "offline");
         const auto ended = co_await power_down(op_, [&] { return is_unchanged(); });
         if (ended == power_result::off) {
@@ -263,7 +266,7 @@ private:
 
     async::awaitable<void> finish_moved() {
         co_await leave_it();
-        op_.state("moved to node " + target_);
+        op_.state("moved to node " + shown(target_));
         co_await sync_.release(op_.clock());
         co_await await_receiver(op_);
     }
@@ -290,10 +293,10 @@ private:
         const write_result done = co_await op_.write_placement(vm_state::start, op_.node.self(), last);
         if (done == write_result::written) {
             op_.here.is_adopted = op_.here.is_adopted || is_stopping;
-            op_.error("it was not moved to node " + target_ + " and stays here: " + why);
+            op_.error("it was not moved to node " + shown(target_) + " and stays here: " + why);
             co_await clear_sync_value(op_);
         } else {
-            op_.warning("it was not moved to node " + target_ + ": " + why);
+            op_.warning("it was not moved to node " + shown(target_) + ": " + why);
         }
         co_await sync_.release(op_.clock());
     }

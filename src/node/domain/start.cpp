@@ -19,7 +19,7 @@ namespace {
 
 constexpr duration create_limit = 120s;
 constexpr duration guard = 2s;
-constexpr duration slow_creation = 2s;
+constexpr duration slow_creation = 1s;
 constexpr duration removal_patience = 15s;
 constexpr duration create_pause = 500ms;
 constexpr int announce_tries = 5;
@@ -34,6 +34,8 @@ async::awaitable<void> fail(operation& op, operation::view began_with, std::stri
     if (op.present() != began_with || !op.row.is_present) {
         co_return;  // what failed is no longer wanted: the tables say what is
     }
+    constexpr std::size_t reason_max = 2000;  // what libvirt quotes of a definition may be as long as that
+    reason.resize(std::min(reason.size(), reason_max));
     for (auto& character : reason) {
         if (character == '\n' || character == '\r') {
             character = ' ';
@@ -71,7 +73,7 @@ async::awaitable<result<stored_definition>> read_definition(operation& op) {
     }
     auto parsed = model::parse_domain_xml(all.xml);
     if (!parsed) {
-        co_return failure(errc::invalid, {}, "domain XML: " + parsed.error().text());
+        co_return failure(errc::invalid, {}, parsed.error().text());
     }
     const auto own = parse_any_uuid(trim(parsed->uuid));
     if (own != op.id) {
@@ -171,13 +173,27 @@ async::awaitable<create_step> create(operation& op, const std::string& xml, boot
         }
     };
     unanswered call{op};
-    // One that takes long counts as running already: a libvirtd that stands still carries it out whenever it goes on.
-    async::timer slow(op.clock());
-    slow.arm(op.now() + slow_creation, [&op] {
-        op.here.is_listed = true;
-        op.list.set(op.id, true);
+    std::optional<hypervisor::call_result<void>> answer;
+    co_await async::with_task_group("creation", [&](async::task_group& group) -> async::awaitable<void> {
+        group.spawn("call", [&]() -> async::awaitable<void> {
+            auto end = co_await op.machine.create(op.id, xml, not_after, op.now() + create_limit);
+            answer.emplace(std::move(end));
+            op.here.changed.notify();
+        });
+        // One that takes long, or that nobody wants any more, counts as running already: a libvirtd that stands still
+        // carries it out whenever it goes on, and whoever starts the machine elsewhere must know.
+        const operation::view began_with = op.present();
+        const time_point slow = op.now() + slow_creation;
+        while (!answer) {
+            if (op.now() >= slow || op.present() != began_with || !op.row.is_present) {
+                op.here.is_listed = true;
+                op.list.set(op.id, true);
+            }
+            co_await op.wait(std::max(slow, op.now() + slow_creation), "its creation");
+        }
+        group.cancel();
     });
-    auto done = co_await op.machine.create(op.id, xml, not_after, op.now() + create_limit);
+    auto done = *std::move(answer);
     call.is_answered =
         done || (done.error().code != call_error::timed_out && done.error().code != call_error::unavailable);
     if (done) {

@@ -159,7 +159,8 @@ async::awaitable<void> domains::manager::survey(session& s, time_point deadline)
     }
     const std::uint64_t since = observed.events();
     const std::uint64_t generation = observed.generation();
-    auto all = co_await machine.survey(deadline - 500ms);
+    const duration rest = std::min<duration>(500ms, (deadline - node.clock().now()) / 4);  // for the writes
+    auto all = co_await machine.survey(deadline - rest);
     if (!all) {
         if (!std::exchange(told_silent_, true)) {
             node.log.warning("the virtual machines' figures are not published: " + all.error().text);
