@@ -160,9 +160,12 @@ TEST_F(inotify_console, without_a_descriptor_the_file_is_looked_at_until_there_i
         rlimit none = limit;
         none.rlim_cur = 0;
         async::wakeup changed;
-        // The sanitizer's look at a type it has not seen yet takes a descriptor itself.
-        EXPECT_EQ(bench.adapter().looked_at(), 0U);
-        EXPECT_TRUE(co_await files().ensure(bench.path("web.log"), bench.clock().now() + 5s));
+        {
+            // The sanitizer's first look at a type takes descriptors itself: all are seen once before there are none.
+            const auto seen = files().follow(bench.path("web.log"), changed);
+            EXPECT_EQ(bench.adapter().looked_at(), 0U);
+        }
+        co_await quiet(changed);
         ::setrlimit(RLIMIT_NOFILE, &none);
         const auto followed = files().follow(bench.path("web.log"), changed);
         EXPECT_EQ(bench.adapter().looked_at(), 1U);
