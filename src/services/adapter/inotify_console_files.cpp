@@ -59,7 +59,10 @@ async::awaitable<result<std::string>> inotify_console_files::read_end(std::strin
     std::function<result<std::string>()> work = [path = std::move(path), lines, bytes] {
         return read_console_end_blocking(path, lines, bytes);
     };
-    return pool_.run<std::string>(clock_, deadline, what, std::move(work));
+    if (deadline <= clock_.now()) {
+        co_return failure(errc::timed_out, what);  // else a quick disk could still win
+    }
+    co_return co_await pool_.run<std::string>(clock_, deadline, what, std::move(work));
 }
 
 }  // namespace pvc::services
