@@ -105,7 +105,7 @@ class Hypervisor:
     def prepare(self):
         """Before the node boots: its folders and configuration. node_boot.sh puts them in their places."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        for part in ('etc', 'lib', 'upper', 'work'):
+        for part in ('etc', 'lib', 'upper', 'scratch'):
             os.makedirs(os.path.join(self.folder, part))
         os.makedirs(self.cache, exist_ok=True)
         os.symlink(self.cache, os.path.join(self.folder, 'cache'))

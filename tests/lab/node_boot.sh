@@ -52,8 +52,8 @@ done
 # libvirt's folders. The machine may lack the place itself: then an overlay of the folder above makes it.
 private() { # $1 = folder, $2 = what is seen in its place, $3 = a name, $4 = work space
   if [ ! -d "$1" ]; then
-    mkdir "$4/upper/$3" "$4/work/$3"
-    mount -t overlay -o "lowerdir=${1%/*},upperdir=$4/upper/$3,workdir=$4/work/$3" overlay "${1%/*}"
+    mkdir "$4/upper/$3" "$4/scratch/$3"
+    mount -t overlay -o "lowerdir=${1%/*},upperdir=$4/upper/$3,workdir=$4/scratch/$3" overlay "${1%/*}"
     mkdir "$1"
   fi
   mount --bind "$2" "$1"

@@ -90,11 +90,10 @@ public:
             return;
         }
         complain_ = op_.now() + complain_every;
-        op_.error(what == finding::somewhere
-                      ? "it should come here, but nobody sends it; another node has it"
-                      : "it should come here, but nobody sends it, and " +
-                            (silent_.empty() ? std::string("not every node") : "node " + silent_) +
-                            " does not say whether it runs there");
+        const std::string why = what == finding::somewhere ? "another node has it"
+                                : silent_.empty()          ? "the other nodes could not all be asked"
+                                                           : "node " + silent_ + " does not say whether it runs there";
+        op_.error("it should come here, but nobody sends it: " + why);
     }
 
 private:
