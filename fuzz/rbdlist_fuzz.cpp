@@ -67,6 +67,12 @@ static void check_decision(const std::vector<volume_locks>& volumes, const std::
     PVC_ASSERT(expected == lock_verdict::own ? decision.to_break == all : decision.to_break.empty());
     PVC_ASSERT((expected == lock_verdict::own) == decision.reason.empty());
     PVC_ASSERT(pvc::fuzz::is_printable_ascii(decision.reason) && decision.reason.size() < 1000);
+    // A client's wish: like a start, or whatever holds the locks.
+    const auto careful = decide_flush_locks(volumes, own, false);
+    PVC_ASSERT(careful.verdict == decision.verdict && careful.to_break == decision.to_break);
+    const auto forced = decide_flush_locks(volumes, own, true);
+    PVC_ASSERT(forced.verdict == (is_readable ? lock_verdict::own : lock_verdict::unreadable));
+    PVC_ASSERT(is_readable ? forced.to_break == all : forced.to_break.empty());
     for (const auto& one : all) {
         PVC_ASSERT(pvc::fuzz::is_printable_ascii(unbreakable_lock_text(one, one.lock.address)));
     }

@@ -37,7 +37,7 @@ std::string memory_text(const guest_figures& figures) {
 
 std::string cpu_text(const guest_figures& figures) {
     json_object cpu;
-    add_count(cpu, "cpu_time", figures.cpu_time_ns);
+    add_count(cpu, "cpu_time", figures.cpu_total_ns.value_or(figures.cpu_time_ns));
     add_count(cpu, "user_time", figures.cpu_user_ns.value_or(0));
     add_count(cpu, "system_time", figures.cpu_system_ns.value_or(0));
     if (figures.vcpu_time_ns) {

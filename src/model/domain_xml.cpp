@@ -75,8 +75,10 @@ disk_view view_of_disk(pugi::xml_node disk) {
     const std::string_view name = source.attribute("name").value();
     const bool is_rbd = std::string_view(disk.attribute("type").value()) == "network" &&
                         std::string_view(source.attribute("protocol").value()) == "rbd";
+    const std::string_view file = source.attribute("file").value();
+    const std::string_view device = source.attribute("dev").value();
     return {disk.child("target").attribute("dev").value(),
-            std::string(name.empty() ? source.attribute("file").value() : name), is_rbd && !name.empty()};
+            std::string(!name.empty() ? name : (!file.empty() ? file : device)), is_rbd && !name.empty()};
 }
 
 interface_view view_of_interface(pugi::xml_node interface) {

@@ -2,44 +2,55 @@
 
 namespace pvc::model {
 
+namespace {
+
+// What a first byte says: how many bytes, its own bits of the code, and what the second byte may be.
+struct first_byte {
+    std::size_t length = 0;
+    unsigned bits = 0;
+    unsigned second_from = 0x80;
+    unsigned second_to = 0xbf;
+};
+
+first_byte read_first(unsigned byte) {
+    if (byte >= 0xc2U && byte <= 0xdfU) {
+        return {2, byte & 0x1fU};
+    }
+    if (byte >= 0xe0U && byte <= 0xefU) {
+        // No overlong forms, no surrogates.
+        return {3, byte & 0x0fU, byte == 0xe0U ? 0xa0U : 0x80U, byte == 0xedU ? 0x9fU : 0xbfU};
+    }
+    if (byte >= 0xf0U && byte <= 0xf4U) {
+        // Nothing above U+10FFFF.
+        return {4, byte & 0x07U, byte == 0xf0U ? 0x90U : 0x80U, byte == 0xf4U ? 0x8fU : 0xbfU};
+    }
+    return {};
+}
+
+}  // namespace
+
 utf8_character decode_utf8(std::string_view text) {
     const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned first = byte(0);
     if (first < 0x80U) {
         return {first, 1, true};
     }
-    std::size_t length = 0;
-    char32_t code = 0;
-    char32_t lowest = 0;
-    if ((first & 0xe0U) == 0xc0U) {
-        length = 2;
-        code = first & 0x1fU;
-        lowest = 0x80;
-    } else if ((first & 0xf0U) == 0xe0U) {
-        length = 3;
-        code = first & 0x0fU;
-        lowest = 0x800;
-    } else if ((first & 0xf8U) == 0xf0U) {
-        length = 4;
-        code = first & 0x07U;
-        lowest = 0x10000;
-    } else {
+    const first_byte form = read_first(first);
+    if (form.length == 0) {
         return {};
     }
-    if (text.size() < length) {
-        return {};
-    }
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xc0U) != 0x80U) {
-            return {};
+    char32_t code = form.bits;
+    for (std::size_t i = 1; i < form.length; ++i) {
+        const unsigned from = i == 1 ? form.second_from : 0x80U;
+        const unsigned to = i == 1 ? form.second_to : 0xbfU;
+        if (i == text.size() || byte(i) < from || byte(i) > to) {
+            utf8_character cut;
+            cut.bytes = i;
+            return cut;
         }
         code = (code << 6U) | (byte(i) & 0x3fU);
     }
-    const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-    if (code < lowest || surrogate || code > 0x10ffff) {
-        return {};
-    }
-    return {code, length, true};
+    return {code, form.length, true};
 }
 
 }  // namespace pvc::model

@@ -1,7 +1,9 @@
 // Start-up phases S6 to S13 and what follows them: the part that lives in a ZooKeeper session.
+#include "command/domain_commands.hpp"
 #include "pvcnoded/model/scalar.hpp"
 #include "pvcnoded/node/coordinator.hpp"
 #include "pvcnoded/node/daemon.hpp"
+#include "pvcnoded/node/domain_state.hpp"
 #include "pvcnoded/node/domains.hpp"
 #include "pvcnoded/node/keepalive.hpp"
 #include "pvcnoded/node/registration.hpp"
@@ -147,6 +149,7 @@ async::awaitable<void> daemon::objects_and_run(session& s, keepalive& beat, coor
         co_await beat.ran.wait(async::wait_note::work("the first acknowledged heartbeat"));
     }
     roles.open();
+    orders_->open();
     if (!ready_sent_) {
         ready_sent_ = true;
         log_.ok("start-up complete: this node runs");
@@ -169,6 +172,9 @@ async::awaitable<std::optional<daemon::verdict>> daemon::serve(session& s, keepa
     co_await async::with_task_group("actors", [&](async::task_group& group) -> async::awaitable<void> {
         group.spawn("roles", [&] { return roles.run(); });
         group.spawn("maintenance", [&] { return follow_maintenance(s); });
+        if (domains_) {
+            group.spawn("commands", [&] { return follow_domain_commands(s, *domains_); });
+        }
         co_await objects_and_run(s, beat, roles);
         change = co_await schema.wait_for_change();
         group.cancel();
@@ -216,6 +222,7 @@ async::awaitable<daemon::verdict> daemon::work(session& s, keepalive& beat, coor
     if (domains_) {
         session_scope.spawn("machines", [this, &s, &beat] { return domains_->run(s, beat); });
     }
+    session_scope.spawn("domain state", [this] { return orders_->run(); });
     for (;;) {
         auto end = co_await serve(s, beat, roles);
         if (end) {

@@ -2,6 +2,7 @@
 #include "pvcnoded/base/planted.hpp"
 
 #include "pvcnoded/node/coordinator.hpp"
+#include "pvcnoded/node/domain_state.hpp"
 #include "pvcnoded/node/domains.hpp"
 #include "pvcnoded/node/keepalive.hpp"
 #include "pvcnoded/node/log_shipper.hpp"
@@ -182,7 +183,9 @@ async::awaitable<daemon::verdict> daemon::run_session() {
     keepalive beat(s);
     beat.set_domains(domains_.get());
     coordinator roles(s);
+    domain_state_actor orders(s, beat, domains_.get());
     beat_ = &beat;
+    orders_ = &orders;
     verdict end{next_step::start_again, exit_status::orderly, "session lost"};
     std::exception_ptr error;
     try {
@@ -211,6 +214,7 @@ async::awaitable<daemon::verdict> daemon::run_session() {
         error = std::current_exception();
     }
     beat_ = nullptr;
+    orders_ = nullptr;
     if (error) {
         std::rethrow_exception(error);
     }

@@ -29,7 +29,7 @@ constexpr duration stuck_slack = 5s;
 }  // namespace
 
 keepalive::keepalive(session& s) : session_(s) {
-    daemon_state_ = s.watches.add(s.own("/daemonstate"), zookeeper::watch_kind::data, wake_);
+    daemon_state_ = s.watches.add(s.own("/daemonstate"), zookeeper::watch_kind::data, declared_);
 }
 
 void keepalive::begin_run() {
@@ -57,6 +57,7 @@ bool keepalive::is_stuck() const {
 async::awaitable<void> keepalive::run() {
     co_await async::with_task_group("keepalive", [this](async::task_group& group) -> async::awaitable<void> {
         group.spawn("heartbeat note", [this] { return note_heartbeats(); });
+        group.spawn("objection", [this] { return object(); });
         co_await run_ticks();
     });
 }
@@ -77,12 +78,7 @@ async::awaitable<void> keepalive::run_ticks() {
             cadence = clock.now();
             next_ = cadence;
         }
-        // Declared dead (or fenced): check in now, the fencer is counting.
-        const auto stored = model::parse_daemon_state(daemon_state_->data());
-        const bool urgent = daemon_state_->known() && session_.node.started && wrote_run_ &&
-                            !session_.node.stopping.value() &&
-                            (stored == model::daemon_state::dead || stored == model::daemon_state::fenced);
-        if (!held_ && (begins || urgent || clock.now() >= next_)) {
+        if (!held_ && (begins || clock.now() >= next_)) {
             in_tick_ = true;
             co_await tick();
             in_tick_ = false;
@@ -90,10 +86,6 @@ async::awaitable<void> keepalive::run_ticks() {
             if (is_planted(defect::wall_clock_cadence)) {
                 const auto by_wall = time_point(clock.wall_now().time_since_epoch() - wall_at_begin_);
                 next_ = policy::next_tick(cadence, interval, by_wall);
-            }
-            if (urgent) {
-                // Should the state still say so (somebody keeps writing it), the next attempt waits for the cadence.
-                co_await async::sleep_until(clock, std::min(next_, clock.now() + 1s), "the next tick");
             }
             continue;
         }
@@ -106,8 +98,29 @@ async::awaitable<void> keepalive::run_ticks() {
     }
 }
 
+// Declared dead (or fenced): check in at once, the fencer is counting. Beside the ticks, whose figures may wait for a
+// hypervisor that hangs.
+async::awaitable<void> keepalive::object() {
+    auto& clock = session_.node.clock();
+    const auto is_declared = [this] {
+        const auto stored = model::parse_daemon_state(daemon_state_->data());
+        return daemon_state_->known() && session_.node.started && wrote_run_ && !held_ &&
+               !session_.node.stopping.value() &&
+               (stored == model::daemon_state::dead || stored == model::daemon_state::fenced);
+    };
+    for (;;) {
+        if (!is_declared()) {
+            co_await declared_.wait(async::wait_note::work("somebody to declare this node dead"));
+            continue;
+        }
+        co_await check_in(objection_turn_);
+        // Should the state still say so (somebody keeps writing it), not more often than that.
+        co_await async::sleep_for(clock, 1s, "the next objection");
+    }
+}
+
 async::awaitable<void> keepalive::last_tick() {
-    const bool acknowledged = co_await heartbeat();
+    const bool acknowledged = co_await heartbeat(last_turn_);
     if (acknowledged && figures_on_) {
         co_await figures(session_.limit());
     }
@@ -250,7 +263,24 @@ async::awaitable<bool> keepalive::learn_from(const failure& error, time_point de
     co_return false;
 }
 
-async::awaitable<bool> keepalive::heartbeat() {
+struct keepalive::beating {
+    explicit beating(keepalive& of) : beat(of) { beat.is_beating_ = true; }
+    beating(const beating&) = delete;
+    beating& operator=(const beating&) = delete;
+    ~beating() {
+        beat.is_beating_ = false;
+        beat.tick_turn_.notify();
+        beat.objection_turn_.notify();
+        beat.last_turn_.notify();
+    }
+    keepalive& beat;
+};
+
+async::awaitable<bool> keepalive::heartbeat(async::wakeup& mine) {
+    while (is_beating_) {
+        co_await mine.wait_until(session_.node.clock(), session_.limit(heartbeat_limit), "another heartbeat's answer");
+    }
+    const beating turn(*this);
     const time_point deadline = session_.limit(heartbeat_limit);
     own_state stored = co_await stored_state(deadline);
     while (session_.node.clock().now() < deadline) {
@@ -267,214 +297,6 @@ async::awaitable<bool> keepalive::heartbeat() {
         }
     }
     co_return false;
-}
-
-const std::vector<model::key_value>& keepalive::wanted_figures() {
-    node_context& node = session_.node;
-    if (std::exchange(constants_of_, session_.table.version()) != session_.table.version()) {
-        wanted_ = constant_keys(session_);
-        constant_count_ = wanted_.size();
-    }
-    std::size_t at = constant_count_;
-    const auto add = [&](std::string_view suffix, std::string value) {
-        if (at == wanted_.size() || !wanted_[at].path.ends_with(suffix)) {
-            wanted_.resize(at);  // the first tick, or other figures could be read last time
-            wanted_.push_back({session_.own(suffix), {}});
-        }
-        wanted_[at].value = std::move(value);
-        ++at;
-    };
-    auto meminfo = node.port.host.meminfo();
-    const auto memory = meminfo ? model::parse_memory_info(*meminfo) : std::nullopt;
-    if (memory) {
-        const auto figures = model::figures_of(*memory, session_.table.version());
-        used_mib_ = figures.used_mib;
-        free_mib_ = figures.free_mib;
-        add("/memtotal", std::to_string(figures.total_mib));
-        add("/memused", std::to_string(figures.used_mib));
-        add("/memfree", std::to_string(figures.free_mib));
-    }
-    auto loadavg = node.port.host.loadavg();
-    const auto load = loadavg ? model::parse_load_average(*loadavg) : std::nullopt;
-    if (load) {
-        load_ = *load;
-        add("/cpuload", model::cpu_load_text(*load));
-    }
-    if (domains_ != nullptr) {
-        if (const auto running = domains_->running_text()) {
-            add("/runningdomains", *running);
-        }
-        if (const auto& guests = domains_->figures()) {
-            add("/memalloc", std::to_string(guests->allocated_mib));
-            add("/memprov", std::to_string(guests->provisioned_mib));
-            add("/vcpualloc", std::to_string(guests->vcpus));
-            add("/domainscount", std::to_string(guests->active));
-        }
-    }
-    wanted_.resize(at);
-    return wanted_;
-}
-
-async::awaitable<void> keepalive::read_repairs(time_point deadline) {
-    const auto paths = own_keys_.repairs();
-    co_await async::with_task_group("own keys", [&](async::task_group& group) -> async::awaitable<void> {
-        for (const auto& path : paths) {
-            group.spawn(path, [this, path, deadline]() -> async::awaitable<void> {
-                auto read = co_await session_.zk.get(deadline, path);
-                if (read) {
-                    own_keys_.learned(path, read->data, read->stat.version);
-                } else if (read.error().code() == errc::not_found) {
-                    own_keys_.missing(path);
-                }
-            });
-        }
-        co_return;
-    });
-}
-
-// A key that was deleted and created again by somebody may have the version that is checked, and any value: the entry's
-// count of created and deleted children tells.
-async::awaitable<void> keepalive::notice_recreated_keys(time_point deadline) {
-    auto entry = co_await session_.zk.exists(deadline, session_.own());
-    if (!entry) {
-        co_return;
-    }
-    const auto& stat = entry->stat;
-    if (stat.czxid != entry_created_ || stat.cversion != entry_children_) {
-        read_again_ = entry_created_ != 0;
-        entry_created_ = stat.czxid;
-        entry_children_ = stat.cversion;
-    }
-}
-
-void keepalive::warn_of_foreign_values(const policy::own_keys_plan& plan) {
-    const auto constants = std::span(wanted_).first(constant_count_);
-    const auto warn = [&](const std::vector<model::key_value>& keys) {
-        for (const auto& key : keys) {
-            const bool is_told = std::ranges::find(told_, key.path) != told_.end();
-            if (!is_told && std::ranges::find(constants, key.path, &model::key_value::path) != constants.end()) {
-                session_.node.log.warning(key.path + " was deleted or replaced by somebody else, restoring it");
-            }
-        }
-    };
-    warn(plan.creates);
-    warn(plan.sets);
-    told_.clear();
-}
-
-struct keepalive::writing {
-    explicit writing(keepalive& owner) : beat(owner) { beat.is_writing_ = true; }
-    writing(const writing&) = delete;
-    writing& operator=(const writing&) = delete;
-    ~writing() {
-        beat.is_writing_ = false;
-        beat.figures_turn_.notify();
-        beat.publish_turn_.notify();
-    }
-    keepalive& beat;
-};
-
-async::awaitable<bool> keepalive::wait_turn(async::wakeup& mine, time_point deadline) {
-    while (is_writing_) {
-        const bool notified = co_await mine.wait_until(session_.node.clock(), deadline, "another write of own figures");
-        if (!notified && is_writing_) {
-            co_return false;
-        }
-    }
-    co_return true;
-}
-
-async::awaitable<result<void>> keepalive::publish(std::string_view suffix, std::string value, time_point deadline) {
-    const bool is_free = co_await wait_turn(publish_turn_, deadline);
-    if (!is_free) {
-        co_return failure(errc::timed_out, session_.own(suffix), "a tick is still writing");
-    }
-    const writing turn(*this);
-    const std::string path = session_.own(suffix);
-    zookeeper::transaction write;
-    write.overwrite(path, value);
-    auto done = co_await session_.zk.commit(deadline, std::move(write));
-    if (!done) {
-        if (done.error().code() == errc::not_found) {
-            own_keys_.missing(path);  // the next tick makes it again
-        } else {
-            own_keys_.forget();
-        }
-        co_return done.error();
-    }
-    own_keys_.learned(path, value, done->stats.front().version);
-    co_return result<void>();
-}
-
-async::awaitable<void> keepalive::figures(time_point deadline) {
-    if (domains_ != nullptr) {
-        co_await domains_->survey(session_, deadline);
-    }
-    const bool is_free = co_await wait_turn(figures_turn_, deadline);
-    if (is_free) {
-        const writing turn(*this);
-        co_await write_figures(deadline);
-    }
-}
-
-async::awaitable<void> keepalive::write_figures(time_point deadline) {
-    const auto& wanted = wanted_figures();
-    co_await notice_recreated_keys(deadline);
-    if (!own_keys_.repairs().empty()) {
-        co_await read_repairs(deadline);
-    }
-    auto plan = own_keys_.plan(wanted);
-    if (!own_keys_.repairs().empty() && plan.creates.empty() && plan.sets.empty() && plan.checks.empty()) {
-        co_await read_repairs(deadline);  // the first tick of a session: nothing was known yet
-        plan = own_keys_.plan(wanted);
-    }
-    if (std::exchange(reread_, false)) {
-        warn_of_foreign_values(plan);
-    }
-    // A refused key is left out and the rest sent again: every key at most once, and never endlessly.
-    for (std::size_t attempt = 0; attempt <= wanted.size(); ++attempt) {
-        zookeeper::transaction write;
-        write.reserve(plan.creates.size() + plan.sets.size() + plan.checks.size());
-        for (const auto& key : plan.creates) {
-            write.create(key.path, key.value);
-        }
-        for (const auto& key : plan.sets) {
-            write.overwrite(key.path, key.value);
-        }
-        for (auto& key : plan.checks) {
-            write.check(std::move(key.path), key.version);
-        }
-        if (write.empty()) {
-            co_return;
-        }
-        auto done = co_await session_.zk.commit(deadline, std::move(write));
-        if (done) {
-            std::vector<std::int32_t> versions;
-            versions.reserve(plan.sets.size());
-            for (std::size_t i = 0; i < plan.sets.size(); ++i) {
-                versions.push_back(done->stats[plan.creates.size() + i].version);
-            }
-            own_keys_.committed(plan, versions);
-            reread_ = std::exchange(read_again_, false);
-            if (reread_) {
-                own_keys_.forget();  // what the checks could not see is found at the next tick
-            } else {
-                told_.clear();
-            }
-            co_return;
-        }
-        const failure& error = done.error();
-        if (error.code() == errc::version_conflict || error.code() == errc::not_found ||
-            error.code() == errc::already_exists) {
-            session_.node.log.warning(own_keys_.failed(error.subject()));
-            told_.push_back(error.subject());
-            plan = own_keys_.plan(wanted);
-            continue;
-        }
-        own_keys_.forget();
-        session_.node.log.warning("the node's figures were not written: " + error.text());
-        co_return;
-    }
 }
 
 void keepalive::log_tick(wall_time started, duration took) {
@@ -509,7 +331,22 @@ async::awaitable<void> keepalive::tick() {
         auto noted = co_await session_.node.port.host.replace_file(heartbeat_note_path(session_.node), "");
         ignore(noted, "a planted defect");
     }
-    const bool acknowledged = co_await heartbeat();
+    const bool acknowledged = co_await check_in(tick_turn_);
+    if (figures_on_ && acknowledged) {
+        co_await figures(start + std::max<duration>(interval - 1s, interval * 3 / 4));
+        log_tick(started, clock.now() - start);
+    }
+    if (acknowledged && after_heartbeat) {
+        co_await after_heartbeat(start + interval * 9 / 10);  // a tick never runs into the next
+    }
+    if (after_tick) {
+        after_tick();
+    }
+}
+
+// A heartbeat, and what is said of it.
+async::awaitable<bool> keepalive::check_in(async::wakeup& mine) {
+    const bool acknowledged = co_await heartbeat(mine);
     if (!acknowledged && std::exchange(entry_gone_, false)) {
         ++missed_;  // said already: the server answered, and the entry is not there
     } else if (!acknowledged) {
@@ -524,16 +361,7 @@ async::awaitable<void> keepalive::tick() {
     if (acknowledged) {
         note_wanted_.notify();
     }
-    if (figures_on_ && acknowledged) {
-        co_await figures(start + std::max<duration>(interval - 1s, interval * 3 / 4));
-        log_tick(started, clock.now() - start);
-    }
-    if (acknowledged && after_heartbeat) {
-        co_await after_heartbeat(start + interval * 9 / 10);  // a tick never runs into the next
-    }
-    if (after_tick) {
-        after_tick();
-    }
+    co_return acknowledged;
 }
 
 }  // namespace pvc::node

@@ -3,6 +3,7 @@
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/node/coordinator.hpp"
 #include "pvcnoded/node/daemon.hpp"
+#include "pvcnoded/node/domain_state.hpp"
 #include "pvcnoded/node/domains.hpp"
 #include "pvcnoded/node/keepalive.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr duration step_limit = 5s;
 constexpr duration domains_limit = 15s;
+constexpr duration orders_limit = 240s;
 
 // Sets own daemonstate, whoever wrote it last. Errors: those of a broken session, not_found.
 async::awaitable<result<void>> write_state(session& s, model::daemon_state state, bool with_lease) {
@@ -75,6 +77,7 @@ async::awaitable<void> daemon::terminate(session& s, keepalive& beat, coordinato
         // A slow server, or somebody deleted the record: the role is handed over all the same.
         log_.warning("the state `shutdown` was not written: " + announced.error().text() + ", going on");
     }
+    co_await orders_->finish(s.limit(orders_limit));
     if (domains_) {
         co_await domains_->stop(s.limit(domains_limit));
     }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 
 namespace pvc::policy {
 
@@ -110,9 +111,9 @@ std::optional<host_address> parse_lock_address(std::string_view text) {
     return parse_bytes(is_ipv6 ? text.substr(1, end - 1) : text.substr(0, end), is_ipv6);
 }
 
-lock_decision decide_start_locks(const std::vector<volume_locks>& volumes,
-                                 const std::vector<std::string>& own_addresses) {
-    const owner self(own_addresses);
+namespace {
+// `is_ours`: of a lock, whether it may be broken.
+lock_decision decide(const std::vector<volume_locks>& volumes, const std::function<bool(const held_lock&)>& is_ours) {
     std::vector<lock_to_break> own;
     std::string unreadable;
     for (const auto& [volume, locks, error] : volumes) {
@@ -120,7 +121,7 @@ lock_decision decide_start_locks(const std::vector<volume_locks>& volumes,
             unreadable = fmt::format("RBD locks of {} could not be read: {}", tame(volume), tame(*error));
         }
         for (const auto& lock : locks) {
-            if (!self.holds(lock) && !is_planted(defect::foreign_lock_broken)) {
+            if (!is_ours(lock)) {
                 return {lock_verdict::foreign, {}, foreign_lock_text(volume, lock)};
             }
             own.push_back({volume, lock});
@@ -130,6 +131,21 @@ lock_decision decide_start_locks(const std::vector<volume_locks>& volumes,
         return {lock_verdict::unreadable, {}, std::move(unreadable)};
     }
     return {lock_verdict::own, std::move(own), {}};
+}
+}  // namespace
+
+lock_decision decide_start_locks(const std::vector<volume_locks>& volumes,
+                                 const std::vector<std::string>& own_addresses) {
+    const owner self(own_addresses);
+    return decide(volumes, [&self](const held_lock& lock) {
+        return self.holds(lock) || is_planted(defect::foreign_lock_broken);
+    });
+}
+
+lock_decision decide_flush_locks(const std::vector<volume_locks>& volumes,
+                                 const std::vector<std::string>& own_addresses, bool breaks_any) {
+    const owner self(own_addresses);
+    return decide(volumes, [&self, breaks_any](const held_lock& lock) { return breaks_any || self.holds(lock); });
 }
 
 std::string unbreakable_lock_text(const lock_to_break& which, std::string_view error) {

@@ -70,6 +70,14 @@ public:
     virtual async::awaitable<call_result<void>> set_maximum_downtime(uuid id, std::uint64_t milliseconds,
                                                                      time_point deadline) = 0;
 
+    // One device of a guest that runs, from its XML element as it is: in the running definition only. A detachment ends
+    // when libvirt has waited for the guest to let go, also if it did not. Guarded steps as create(). Errors also:
+    // too_late, unsupported, and others with the hypervisor's words.
+    virtual async::awaitable<call_result<void>> attach_device(uuid id, std::string xml, boot_time not_after,
+                                                              time_point deadline) = 0;
+    virtual async::awaitable<call_result<void>> detach_device(uuid id, std::string xml, boot_time not_after,
+                                                              time_point deadline) = 0;
+
     // Live migration, client-managed, with a connection of its own to each side; returns when it has ended. It ends
     // with `unavailable` when either connection breaks. Cancellation: the job is aborted and the call's end awaited,
     // for at most 10 s. Errors: unavailable, wrong_state, unsafe, unsupported, no_domain, aborted, other.

@@ -17,7 +17,7 @@ namespace pvc::model {
 // A devices/disk element.
 struct disk_view {
     std::string target;   // target dev
-    std::string source;   // source name, else source file; empty: no medium
+    std::string source;   // source name, else source file, else source dev (block devices); empty: no medium
     bool is_rbd = false;  // type network, protocol rbd: `source` is pool/[namespace/]image
 };
 // A devices/interface element.

@@ -40,12 +40,14 @@ struct interface_figures {
 };
 struct guest_figures {
     guest of;
+    bool is_partial = false;  // its job was busy: the counters are missing, not zero
     std::uint64_t maximum_memory_kib = 0;
     std::uint64_t memory_kib = 0;
     unsigned vcpus = 0;
     std::uint64_t cpu_time_ns = 0;
     // By libvirt's names of memory statistics ("actual", "swap_in", …), in its order, those that were returned.
     std::vector<std::pair<std::string, std::uint64_t>> memory;
+    std::optional<std::uint64_t> cpu_total_ns;  // where it is known apart from cpu_time_ns
     std::optional<std::uint64_t> cpu_user_ns;
     std::optional<std::uint64_t> cpu_system_ns;
     std::optional<std::uint64_t> vcpu_time_ns;

@@ -14,6 +14,7 @@
 namespace pvc::node {
 
 class coordinator;
+class domain_state_actor;
 class domains;
 class keepalive;
 class log_shipper;
@@ -85,6 +86,7 @@ private:
     std::unique_ptr<log_shipper> shipper_;
     std::unique_ptr<domains> domains_;  // with the function `hypervisor`
     keepalive* beat_ = nullptr;
+    domain_state_actor* orders_ = nullptr;  // of the session
     async::task_group* scope_ = nullptr;
     std::uint64_t attempts_ = 0;
     bool ready_sent_ = false;

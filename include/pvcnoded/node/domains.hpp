@@ -7,8 +7,11 @@
 // Specification: vm-domains.md 4 to 11; node-lifecycle.md 3.2 (S12 c), 6.4, 6.5.
 #pragma once
 
+#include "pvcnoded/base/uuid.hpp"
+#include "pvcnoded/model/domain_command.hpp"
 #include "pvcnoded/node/session.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +46,13 @@ public:
     // Orderly stop: migrations are taken back, consoles are published a last time, no new operation begins.
     async::awaitable<void> stop(time_point deadline);
 
+    // A command of a client about one machine (vm-domains.md 14). Whether it belongs to this node, as far as is known:
+    [[nodiscard]] bool owns(const uuid& id) const;
+    // Carries it out between the operations of the machine. `guard` is asked right before something is done: the moment
+    // of its proof, or empty if the command no longer counts. Errors: why it was not done, in words; timed_out.
+    using command_guard = std::function<async::awaitable<std::optional<boot_time>>()>;
+    async::awaitable<result<void>> execute(model::domain_command what, command_guard guard, time_point deadline);
+
     // In each tick: one bulk call to the hypervisor, `stats` of what runs, the figures. Empty figures: libvirt did not
     // answer.
     async::awaitable<void> survey(session& s, time_point deadline);
@@ -50,6 +60,15 @@ public:
     // The running list as it should be; empty before it is known.
     [[nodiscard]] std::optional<std::string> running_text() const;
     [[nodiscard]] std::size_t running_count() const;
+
+    // For whoever empties this node. True while every machine was looked at once in this session.
+    [[nodiscard]] async::latest<bool>& opened();
+    // The running list in its order, then what else is active here and known to the cluster, ascending.
+    [[nodiscard]] std::vector<uuid> present() const;
+    [[nodiscard]] const std::vector<uuid>& listed() const;
+    [[nodiscard]] std::vector<std::string> listed_names() const;
+    // Changes whenever the running list was written.
+    [[nodiscard]] async::latest<std::uint64_t>& list_writes();
 
 private:
     class manager;

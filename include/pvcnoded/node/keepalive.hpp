@@ -37,6 +37,10 @@ public:
     // Writes an own figure at once, beside the ticks, and never at the same time as a tick's figures. Errors: those of
     // a write.
     async::awaitable<result<void>> publish(std::string_view suffix, std::string value, time_point deadline);
+    // The same in one transaction with `more`. `value` is asked when the write is sent. An error may be of either part.
+    async::awaitable<result<zookeeper::commit_reply>> publish_with(std::string_view suffix,
+                                                                   std::function<std::string()> value,
+                                                                   time_point deadline, zookeeper::transaction more);
     // The machines of this node, if it has the function: asked in each tick.
     void set_domains(domains* machines) { domains_ = machines; }
 
@@ -54,6 +58,8 @@ public:
 private:
     async::awaitable<void> run_ticks();
     async::awaitable<void> tick();
+    async::awaitable<bool> check_in(async::wakeup& mine);
+    async::awaitable<void> object();
     // Own daemonstate: empty = missing or an unknown word.
     struct own_state {
         std::optional<model::daemon_state> state{};
@@ -63,7 +69,9 @@ private:
         zookeeper::transaction write;
         std::optional<model::daemon_state> state;  // that it writes, as its first operation
     };
-    async::awaitable<bool> heartbeat();
+    // One at a time; whoever comes second waits for `mine`.
+    async::awaitable<bool> heartbeat(async::wakeup& mine);
+    struct beating;
     async::awaitable<own_state> stored_state(time_point deadline);
     [[nodiscard]] beat make_beat(const own_state& stored) const;
     void take_acknowledgement(const beat& sent, const zookeeper::commit_reply& answer, const own_state& stored);
@@ -80,7 +88,7 @@ private:
     void log_tick(wall_time started, duration took);
 
     session& session_;
-    // At most one of the tick's figures and publish() writes own figures at a time.
+    // At most one of the tick's figures, publish() and publish_with() writes own figures at a time.
     struct writing;
     async::awaitable<bool> wait_turn(async::wakeup& mine, time_point deadline);
 
@@ -88,7 +96,13 @@ private:
     bool is_writing_ = false;
     async::wakeup figures_turn_;
     async::wakeup publish_turn_;
+    async::wakeup publish_with_turn_;
+    bool is_beating_ = false;
+    async::wakeup tick_turn_;
+    async::wakeup objection_turn_;
+    async::wakeup last_turn_;
     async::wakeup wake_;
+    async::wakeup declared_;  // own daemonstate changed
     async::wakeup note_wanted_;
     std::unique_ptr<zookeeper::watched> daemon_state_;
     policy::own_keys own_keys_;

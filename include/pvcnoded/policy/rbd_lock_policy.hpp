@@ -1,5 +1,6 @@
-// Whether the RBD locks on the volumes of a virtual machine may be broken before it is started here: all or none.
-// Specification: storage.md 6.3 and 6.4 ("VM start"), vm-domains.md 7; cases D16-D21.
+// Whether the RBD locks on the volumes of a virtual machine may be broken, before it is started here or because a
+// client wants it: all or none. Specification: storage.md 6.3 and 6.4 ("VM start", "flush_locks"), vm-domains.md 7;
+// cases D16-D21, AC108.
 #pragma once
 
 #include <array>
@@ -63,6 +64,11 @@ struct lock_decision {
 // ignored. Loopback and unspecified addresses are the same on every host and never ours.
 [[nodiscard]] lock_decision decide_start_locks(const std::vector<volume_locks>& volumes,
                                                const std::vector<std::string>& own_addresses);
+
+// The same for a client's wish to have them broken ("flush_locks"). `breaks_any`: also those of others, of a machine
+// that is off; a volume that could not be listed still leaves all of them alone.
+[[nodiscard]] lock_decision decide_flush_locks(const std::vector<volume_locks>& volumes,
+                                               const std::vector<std::string>& own_addresses, bool breaks_any);
 
 // failedreason after a lock could not be broken.
 [[nodiscard]] std::string unbreakable_lock_text(const lock_to_break& which, std::string_view error);

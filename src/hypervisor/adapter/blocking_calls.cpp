@@ -37,6 +37,19 @@ call_failure too_late() {
     return {call_error::too_late, "it could not be begun in time"};
 }
 
+// A device of the guest as it runs; its stored definition is not libvirt's business.
+call_result<void> change_device(const link& on, const uuid& id, const std::string& xml, boot_time not_after,
+                                int (*call)(virDomainPtr, const char*, unsigned)) {
+    const auto domain = find(on, id);
+    if (!domain) {
+        return domain.error();
+    }
+    if (machine_boot_now() >= not_after) {
+        return too_late();
+    }
+    return outcome(on, call(domain->get(), xml.c_str(), VIR_DOMAIN_AFFECT_LIVE));
+}
+
 }  // namespace
 
 call_result<domain_pointer> find(const link& on, const uuid& id) {
@@ -146,6 +159,14 @@ call_result<void> resume(const link& on, const uuid& id, boot_time not_after) {
         return too_late();
     }
     return outcome(on, virDomainResume(domain->get()));
+}
+
+call_result<void> attach_device(const link& on, const uuid& id, const std::string& xml, boot_time not_after) {
+    return change_device(on, id, xml, not_after, &virDomainAttachDeviceFlags);
+}
+
+call_result<void> detach_device(const link& on, const uuid& id, const std::string& xml, boot_time not_after) {
+    return change_device(on, id, xml, not_after, &virDomainDetachDeviceFlags);
 }
 
 }  // namespace pvc::hypervisor::blocking

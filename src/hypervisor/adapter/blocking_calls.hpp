@@ -21,6 +21,7 @@ call_result<void> say_version(const link& on);  // any round trip that takes no 
 
 call_result<std::vector<guest>> list(const link& on);
 call_result<std::vector<guest_figures>> survey(const link& on);
+void ask_one_by_one(_virDomain* domain, guest_figures& figures);
 call_result<model::guest_status> status(const link& on, const uuid& id);
 call_result<std::string> live_xml(const link& on, const uuid& id);
 
@@ -28,6 +29,8 @@ call_result<void> create(const link& on, const uuid& id, const std::string& xml,
 call_result<void> shutdown(const link& on, const uuid& id, shutdown_way way);
 call_result<void> destroy(const link& on, const uuid& id);
 call_result<void> resume(const link& on, const uuid& id, boot_time not_after);
+call_result<void> attach_device(const link& on, const uuid& id, const std::string& xml, boot_time not_after);
+call_result<void> detach_device(const link& on, const uuid& id, const std::string& xml, boot_time not_after);
 
 call_result<void> set_maximum_downtime(const link& on, const uuid& id, std::uint64_t milliseconds);
 call_result<void> migrate(const link& from, const link& to, const uuid& id, const std::string& data_uri);

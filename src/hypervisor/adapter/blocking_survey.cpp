@@ -56,12 +56,16 @@ call_result<std::vector<guest_figures>> survey(const link& on) {
         const auto list = neutral({record.params, static_cast<std::size_t>(record.nparams)});
         auto figures = figures_from_parameters(std::move(of), list);
         virDomainInfo info{};
-        if (figures.maximum_memory_kib == 0 && virDomainGetInfo(record.dom, &info) == 0) {
-            // A driver whose bulk call knows states only.
+        const bool is_poor = figures.maximum_memory_kib == 0;
+        if ((is_poor || figures.cpu_time_ns == 0) && virDomainGetInfo(record.dom, &info) == 0) {
+            // A driver whose bulk call knows states only, or a host without control groups, where the time is missing.
+            figures.cpu_time_ns = info.cpuTime;
+        }
+        if (is_poor) {
+            ask_one_by_one(record.dom, figures);
             figures.maximum_memory_kib = info.maxMem;
             figures.memory_kib = info.memory;
             figures.vcpus = info.nrVirtCpu;
-            figures.cpu_time_ns = info.cpuTime;
         }
         if (model::class_of(figures.of.status) != model::guest_class::absent) {
             out.push_back(std::move(figures));

@@ -150,6 +150,22 @@ async::awaitable<call_result<void>> libvirt_hypervisor::resume(uuid id, boot_tim
                                       [id, not_after](const link& on) { return blocking::resume(on, id, not_after); });
 }
 
+async::awaitable<call_result<void>> libvirt_hypervisor::attach_device(uuid id, std::string xml, boot_time not_after,
+                                                                      time_point deadline) {
+    co_return co_await state_->change("attaching a device", deadline,
+                                      [id, xml = std::move(xml), not_after](const link& on) {
+                                          return blocking::attach_device(on, id, xml, not_after);
+                                      });
+}
+
+async::awaitable<call_result<void>> libvirt_hypervisor::detach_device(uuid id, std::string xml, boot_time not_after,
+                                                                      time_point deadline) {
+    co_return co_await state_->change("detaching a device", deadline,
+                                      [id, xml = std::move(xml), not_after](const link& on) {
+                                          return blocking::detach_device(on, id, xml, not_after);
+                                      });
+}
+
 async::awaitable<call_result<void>> libvirt_hypervisor::destroy(uuid id, time_point deadline) {
     co_return co_await state_->urgent("destroying a guest", deadline,
                                       [id](const link& on) { return blocking::destroy(on, id); });

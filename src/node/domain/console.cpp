@@ -50,7 +50,7 @@ async::awaitable<void> console_watch::publish(session& s) {
         last_ = stored ? std::move(stored->data) : std::string();
         knows_last_ = stored.has_value();
     }
-    if (knows_last_ && text == last_) {
+    if ((knows_last_ && text == last_) || is_silent_) {
         co_return;
     }
     zookeeper::transaction what;
@@ -128,9 +128,12 @@ async::awaitable<void> read_live_xml(operation& op) {
     }
     auto parsed = model::parse_domain_xml(*xml);
     if (!parsed) {
-        op.warning("what libvirt says of it cannot be read: " + parsed.error().text());
+        if (!std::exchange(op.here.told_unreadable, true)) {
+            op.warning("what libvirt says of it cannot be read: " + parsed.error().text());
+        }
         co_return;
     }
+    op.here.told_unreadable = false;
     op.here.live = *std::move(parsed);
     op.here.live_is_stale = false;
 }

@@ -20,6 +20,8 @@ public:
     // Publishes until ask_end(), the last lines included: a child of the session scope.
     static async::awaitable<void> run(std::shared_ptr<console_watch> self, session& s);
     void ask_end();
+    // Nothing is published from now on: the domain is being deleted.
+    void silence() { is_silent_ = true; }
     // Suspends until run() has ended, or the deadline.
     async::awaitable<void> wait_end(async::timers& clock, time_point deadline);
     [[nodiscard]] const std::string& path() const { return path_; }
@@ -35,6 +37,7 @@ private:
     bool knows_last_ = false;  // or read from the key
     bool told_ = false;
     bool must_end_ = false;
+    bool is_silent_ = false;
     bool has_ended_ = false;
     async::wakeup changed_;
     async::wakeup ended_;

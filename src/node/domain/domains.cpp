@@ -27,6 +27,12 @@ async::awaitable<bool> domains::wait_loaded(time_point deadline) {
 async::awaitable<void> domains::stop(time_point deadline) {
     return manager_->stop(deadline);
 }
+bool domains::owns(const uuid& id) const {
+    return manager_->owns(id);
+}
+async::awaitable<result<void>> domains::execute(model::domain_command what, command_guard guard, time_point deadline) {
+    return manager_->execute(std::move(what), std::move(guard), deadline);
+}
 async::awaitable<void> domains::survey(session& s, time_point deadline) {
     return manager_->survey(s, deadline);
 }
@@ -38,6 +44,35 @@ std::optional<std::string> domains::running_text() const {
 }
 std::size_t domains::running_count() const {
     return manager_->list.all().size();
+}
+
+async::latest<bool>& domains::opened() {
+    return manager_->opened;
+}
+std::vector<uuid> domains::present() const {
+    std::vector<uuid> all = manager_->list.all();
+    for (const auto& id : manager_->observed.present()) {
+        const domain_row* row = manager_->table.find(id);
+        if (row != nullptr && row->is_present && !manager_->list.contains(id)) {
+            all.push_back(id);
+        }
+    }
+    return all;
+}
+const std::vector<uuid>& domains::listed() const {
+    return manager_->list.all();
+}
+std::vector<std::string> domains::listed_names() const {
+    std::vector<std::string> names;
+    for (const auto& id : manager_->list.all()) {
+        const domain_row* row = manager_->table.find(id);
+        const bool has_name = row != nullptr && row->here && !row->here->name.empty();
+        names.push_back(has_name ? shown(row->here->name) : to_text(id));
+    }
+    return names;
+}
+async::latest<std::uint64_t>& domains::list_writes() {
+    return manager_->list.published();
 }
 
 }  // namespace pvc::node

@@ -148,10 +148,12 @@ async::awaitable<void> hand_over_ended(operation& op) {
 
 async::awaitable<void> adopt(operation& op, bool with_state) {
     const bool is_paused = op.is_guest(guest_class::paused);
-    if (is_paused) {
+    if (is_paused && !op.here.told_pause) {
         const auto status = op.observed.status_of(op.id);
-        op.warning("it is paused (" + std::string(to_text(status ? status->cause : model::pause_cause::none)) +
-                   ") and left as it is");
+        const bool sleeps = status && status->state == model::run_state::suspended;
+        const auto why = sleeps ? "the guest sleeps" : to_text(status ? status->cause : model::pause_cause::none);
+        op.warning("it is paused (" + std::string(why) + ") and left as it is");
+        op.here.told_pause = true;
     }
     co_await op.set_listed(true);
     if (with_state) {
@@ -167,6 +169,9 @@ async::awaitable<void> adopt(operation& op, bool with_state) {
     op.here.spacing.started(op.now());
     op.here.power_down.reset();
     follow_console(op);
+    if (std::exchange(op.here.owes_reason, false)) {
+        co_await op.write_own("/failedreason", "");
+    }
     co_await publish_vnc(op);
     if (!with_state) {
         co_await op.write_own("/migrate_sync_lock", "");  // of a migration that ended with its session
@@ -182,6 +187,7 @@ async::awaitable<void> keep(operation& op) {
         co_await publish_vnc(op);
     } else {
         co_await read_live_xml(op);
+        op.here.owes_vnc = true;  // should it become ours again: console and VNC were not seen to
     }
 }
 

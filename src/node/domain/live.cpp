@@ -71,10 +71,12 @@ bool is_hopeless(call_error code) {
 async::awaitable<live_result> migrate_live(operation& op, std::string target,
                                            const zookeeper::watched& state_children) {
     live_result outcome;
+    const time_point began = op.now();
     std::optional<hypervisor::call_result<void>> ended;
     auto daemon_state =
         op.s.watches.add(model::node_path(target, "/daemonstate"), zookeeper::watch_kind::data, op.here.changed);
     std::optional<live_end> why;
+    bool was_copying = false;
     co_await async::with_task_group("live migration", [&](async::task_group& group) -> async::awaitable<void> {
         hypervisor::migration how;
         how.peer = op.address_of(target);
@@ -96,6 +98,7 @@ async::awaitable<live_result> migrate_live(operation& op, std::string target,
                 if (ended) {
                     break;
                 }
+                was_copying = was_copying || (progress && progress->running);
                 const auto left =
                     progress && progress->running ? std::optional(progress->remaining_bytes) : std::nullopt;
                 const auto verdict = watch.observe(op.now(), left, somebody_waits(op, state_children),
@@ -128,6 +131,8 @@ async::awaitable<live_result> migrate_live(operation& op, std::string target,
         outcome.ended_well = true;
         co_return outcome;
     }
+    constexpr duration answer_time = 500ms;
+    outcome.was_short = !why && !was_copying && op.now() - began <= connect_limit + answer_time;
     outcome.text = ended ? ended->error().text : "the call did not end after it was aborted";
     outcome.end = why.value_or(ended && is_hopeless(ended->error().code) ? live_end::hopeless : live_end::failed);
     co_return outcome;

@@ -19,6 +19,7 @@ struct live_result {
     live_end end = live_end::failed;
     std::string text;
     bool ended_well = false;  // the call itself said success
+    bool was_short = false;   // it ended in the time that is granted to reach the target
 };
 
 async::awaitable<live_result> migrate_live(operation& op, std::string target, const zookeeper::watched& state_children);

@@ -207,6 +207,21 @@ bool domains::manager::may_start(domain_row& row) {
     return true;
 }
 
+// A guest that stops executing while it runs here is left as it is, and said once. I/O errors and watchdogs have events
+// of their own.
+void domains::manager::tell_pause(local_domain& here, guest_class guest) const {
+    here.told_pause = here.told_pause && guest == guest_class::paused;
+    const auto status = observed.status_of(here.row.id);
+    if (guest != guest_class::paused || here.told_pause || !here.is_adopted || !status ||
+        status->cause == model::pause_cause::io_error || status->cause == model::pause_cause::watchdog) {
+        return;
+    }
+    here.told_pause = true;
+    const bool sleeps = status->state == model::run_state::suspended;
+    const std::string why(sleeps ? std::string_view("the guest sleeps") : to_text(status->cause));
+    node.log.warning("it is paused (" + why + ") and left as it is", shown(here.name));
+}
+
 // Whether what the tables say has been done for this very guest and state.
 bool domains::manager::is_done_already(domain_row& row, domain_action action) {
     local_domain& here = *row.here;
@@ -265,11 +280,17 @@ bool is_nobodys(const domain_row& row) {
 }  // namespace
 
 void domains::manager::evaluate(domain_row& row) {
+    if (row.here && row.here->console && row.is_known && row.state == vm_state::deleted) {
+        row.here->console->silence();  // nothing is written below a domain that is being deleted
+    }
     if (row.here && !row.here->operation.empty()) {
         row.here->changed.notify();
         if (row.is_known) {
             note_placement(row);
         }
+        return;
+    }
+    if (gives_turn(row)) {
         return;
     }
     if (!row.is_known || session_ == nullptr || !session_->zk.is_connected() || is_stopping_) {
@@ -311,16 +332,19 @@ void domains::manager::evaluate(domain_row& row) {
     view.state = is_nobodys(row) ? vm_state::unknown : row.state;
     view.is_owner = row.is_owner;
     view.guest = *guest;
-    // Once its live migration began, that it is not here does not say that it ended.
+    // Once its live migration began, that it is not here does not say that it ended. Nor does it while a creation is
+    // out that nobody has answered: it may yet come to run.
     view.ran_here_before =
-        here.was_going_off || (row.stable.known() && row.stable.was_owner && !here.is_sent_by_us &&
-                               (row.stable.state == vm_state::start || row.stable.state == vm_state::restart));
+        !here.lost_creation &&
+        (here.was_going_off || (row.stable.known() && row.stable.was_owner && !here.is_sent_by_us &&
+                                (row.stable.state == vm_state::start || row.stable.state == vm_state::restart)));
     view.was_sent_by_us = here.is_sent_by_us;
     if (row.state == vm_state::unknown && row.is_owner &&
         std::exchange(here.told_state, row.state_changed) != row.state_changed) {
         node.log.warning("its state is `" + ascii_only(here.word) + "`, which is none: left alone", shown(here.name));
     }
     const domain_action action = policy::decide(view);
+    tell_pause(here, *guest);
     sync_list(row, guest);
     if (*guest != guest_class::absent) {
         here.is_clean = here.is_forgotten = false;
@@ -332,7 +356,27 @@ void domains::manager::evaluate(domain_row& row) {
         }
         return;
     }
-    begin(row, action);
+    if (!is_in_vain(row, action)) {
+        begin(row, action);
+    }
+}
+
+// An operation that ends and is begun again for the same state, over and over, waits a while.
+bool domains::manager::is_in_vain(domain_row& row, domain_action action) {
+    constexpr unsigned most = 10;
+    constexpr duration window = 1s;
+    auto& last = row.here->repeated;
+    const time_point now = node.clock().now();
+    if (last.action != to_text(action) || last.state_changed != row.state_changed || now - last.since > window) {
+        last = {to_text(action), row.state_changed, now, 0};
+    }
+    if (++last.times <= most) {
+        return false;
+    }
+    row.here->pause_until = now + window;
+    paused_.insert(row.id);
+    work_.notify();
+    return true;
 }
 
 void domains::manager::begin(domain_row& row, domain_action action) {
@@ -353,21 +397,7 @@ void domains::manager::begin(domain_row& row, domain_action action) {
 
 async::awaitable<void> domains::manager::perform(uuid id, domain_action action) {
     domain_row& row = *table.find(id);  // rows with an operation are not erased
-    struct leaving {
-        manager& owner;
-        domain_row& row;
-        ~leaving() {
-            row.here->operation = {};
-            row.here->must_end = false;
-            if (row.here->pause_until) {
-                owner.paused_.insert(row.id);
-            }
-            --owner.running_operations_;
-            owner.look_at(row.id);
-            owner.idle_.notify();
-        }
-    };
-    const leaving guard{*this, row};
+    const slot_end guard{*this, row};
     operation op(parts, *session_, row);
     row.here->must_end = is_stopping_;
     switch (action) {
@@ -449,6 +479,7 @@ async::awaitable<void> domains::manager::dispatch(session& s) {
     }
     co_await begin_list(s);
     is_open_ = true;
+    opened.set(true);
     look_at_all();
     tell_strangers();
     operations_->spawn("old migration records", [this, &s] { return tidy_journals(parts, s); });
@@ -492,6 +523,8 @@ async::awaitable<void> domains::manager::run(session& s, keepalive& beat) {
     for (auto& [id, row] : table.rows()) {
         if (row.here) {
             row.here->console.reset();
+            // One that ends before this session looks at it is to be started again, and stays in the list until then.
+            row.here->is_restarting = row.here->is_restarting || row.here->is_adopted;
             row.here->is_adopted = false;
             row.here->is_clean = row.here->is_forgotten = false;
         }
@@ -503,6 +536,7 @@ async::awaitable<void> domains::manager::run(session& s, keepalive& beat) {
             owner.parts.consoles_scope = nullptr;
             owner.session_ = nullptr;
             owner.is_open_ = false;
+            owner.opened.set(false);
         }
     };
     const leaving guard{*this};

@@ -17,6 +17,9 @@ public:
     async::awaitable<bool> wait_loaded(time_point deadline);
     async::awaitable<void> stop(time_point deadline);
     async::awaitable<void> survey(session& s, time_point deadline);
+    // Commands of clients (command.cpp).
+    [[nodiscard]] bool owns(const uuid& id) const;
+    async::awaitable<result<void>> execute(model::domain_command what, command_guard guard, time_point deadline);
 
     node_context& node;
     hypervisor::hypervisor& machine;
@@ -26,11 +29,26 @@ public:
     creation_slots slots;
     domain_parts parts;
     std::optional<domain_figures> figures;
+    async::latest<bool> opened{false};  // is_open_, for whoever waits for it
 
 private:
     void look_at(const uuid& id);
     void look_at_all();
     void on_event(const hypervisor::guest_event& event);
+    // A command that waits for the operation of its machine to end.
+    struct command_turn {
+        uuid id;
+        async::wakeup ready;
+    };
+    // What the end of an operation, or of a command, leaves behind.
+    struct slot_end {
+        manager& owner;
+        domain_row& row;
+        ~slot_end();
+    };
+    [[nodiscard]] domain_row* free_row(const uuid& id);
+    // True if a command has the next turn on this machine.
+    bool gives_turn(domain_row& row);
     // Evaluates one machine now.
     void evaluate(domain_row& row);
     void evaluate_gone(domain_row& row, const std::optional<model::guest_class>& guest);
@@ -39,9 +57,11 @@ private:
     bool is_done_already(domain_row& row, policy::domain_action action);
     bool may_start(domain_row& row);
     void begin(domain_row& row, policy::domain_action action);
+    bool is_in_vain(domain_row& row, policy::domain_action action);
     async::awaitable<void> perform(uuid id, policy::domain_action action);
     void settle_lost_creation(local_domain& here, model::guest_class guest) const;
     void sync_list(domain_row& row, const std::optional<model::guest_class>& guest);
+    void tell_pause(local_domain& here, model::guest_class guest) const;
     void tell_strangers();
     async::awaitable<void> begin_list(session& s);
     async::awaitable<void> dispatch(session& s);
@@ -55,6 +75,7 @@ private:
     session* session_ = nullptr;
     async::task_group* operations_ = nullptr;
     std::set<uuid> todo_;
+    std::vector<command_turn*> turns_;
     std::set<uuid> paused_;  // those whose last operation left a pause_until
     std::set<uuid> told_strangers_;
     std::map<uuid, time_point> told_fail_;

@@ -53,7 +53,8 @@ async::awaitable<result<void>> with_migration_locks(operation& op, time_point de
 enum class resolution : std::uint8_t {
     moved,               // the target has it
     clean_failure,       // it is here, and only here
-    kept_without_proof,  // it runs here; the target does not answer, or holds a halted copy: no fallback
+    unanswered,          // it runs here, the target does not answer: no fallback
+    kept_without_proof,  // it runs here, the target holds a halted copy: no fallback
     ended,               // it is nowhere: hand over as after a shutdown
     let_go,              // nothing is known and nothing was done
     overtaken,           // this migration is no longer wanted
@@ -62,6 +63,11 @@ async::awaitable<resolution> resolve(operation& op, std::string target);
 
 // After the guest is at its target, or off: the receiver moves the state on, or we do after 10 s.
 async::awaitable<void> await_receiver(operation& op);
+
+// After the hand-over of what is off: a target that dropped the request is asked once more, after 10 s.
+async::awaitable<void> see_it_start(operation& op, std::string target);
+// Whether the daemon of that node says that it runs.
+async::awaitable<bool> target_runs(operation& op, std::string target);
 
 // RBD disks of the stored definition; empty also if it cannot be read.
 async::awaitable<result<std::vector<std::string>>> stored_volumes(operation& op);

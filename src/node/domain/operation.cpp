@@ -118,12 +118,15 @@ async::awaitable<write_result> operation::write_placement(model::vm_state state,
 
 async::awaitable<void> operation::write_own(std::string_view suffix, std::string value) {
     auto stored = co_await s.zk.get(s.limit(), key(suffix));
-    if (!stored || stored->data == value) {
-        co_return;  // a key that is gone is not made again
+    if (!stored || stored->data == value || row.state == model::vm_state::deleted) {
+        co_return;  // a key that is gone is not made again, and nothing is written once `delete` was seen
     }
     zookeeper::transaction what;
     what.overwrite(key(suffix), std::move(value));
     auto done = co_await s.zk.commit(s.limit(), std::move(what));
+    if (done && suffix == "/migrate_sync_lock") {
+        here.sync_written = done->stats[0].mzxid;
+    }
     if (!done && done.error().code() != errc::not_found) {
         warning("the key " + std::string(suffix) + " was not written: " + done.error().text());
     }

@@ -118,6 +118,9 @@ async::awaitable<release_outcome> wait_released(operation& op, release_rules rul
         std::vector<std::string> holders;
         std::vector<std::string> stopped;
         for (const auto& one : *others) {
+            if (one.name == rules.receiver) {
+                continue;
+            }
             const bool counts = one.daemon == daemon_state::run || one.daemon == daemon_state::init ||
                                 one.daemon == daemon_state::shutdown ||
                                 (rules.includes_stopped && one.daemon != daemon_state::fenced);

@@ -37,6 +37,7 @@ struct release_rules {
     bool includes_stopped = false;  // lists of nodes in `stop` and `dead` count too
     duration ask_after{};
     std::optional<duration> give_up_after;
+    std::string receiver;  // a node whose own list does not count: it is the one to start it
 };
 struct release_outcome {
     enum class kind : std::uint8_t { clear, changed, still_there } what = kind::changed;

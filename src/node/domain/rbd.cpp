@@ -1,5 +1,5 @@
-// RBD locks before a machine is created: classify all, then break all or none. Specification: vm-domains.md 7,
-// storage.md 6.3 and 6.4 ("VM start").
+// RBD locks before a machine is created, or when a client wants them gone: classify all, then break all or none.
+// Specification: vm-domains.md 7, storage.md 6.3 and 6.4 ("VM start", "flush_locks").
 #include "domain/rbd.hpp"
 
 #include "pvcnoded/policy/rbd_lock_policy.hpp"
@@ -73,38 +73,14 @@ std::vector<std::string> own_addresses(const config::node_config& config) {
     return all;
 }
 
-}  // namespace
+using verdict_function = std::function<policy::lock_decision(const std::vector<policy::volume_locks>&)>;
+using guarded_read = std::function<async::awaitable<std::optional<boot_time>>()>;
 
-async::awaitable<bool> locks_are_ours(operation& op, std::vector<std::string> volumes) {
-    const auto listed = co_await list_all(op, volumes);
-    const auto decision = policy::decide_start_locks(listed, own_addresses(*op.node.config));
-    co_return decision.verdict == policy::lock_verdict::own;
-}
-
-async::awaitable<lock_outcome> clear_locks(operation& op, std::vector<std::string> volumes,
-                                           std::function<async::awaitable<std::optional<boot_time>>()> still_ours) {
-    if (volumes.empty()) {
-        co_return lock_outcome{lock_outcome::kind::clear, {}};
-    }
-    const auto own = own_addresses(*op.node.config);
-    const time_point until = op.now() + patience;
-    policy::lock_decision decision;
-    for (;;) {
-        decision = policy::decide_start_locks(co_await list_all(op, volumes), own);
-        if (decision.verdict != policy::lock_verdict::foreign || op.now() >= until) {
-            break;
-        }
-        co_await op.wait_news(op.present(), std::min<duration>(until - op.now(), list_again),
-                              "a foreign RBD lock to go");
-        const auto ours = co_await still_ours();
-        if (!ours) {
-            co_return lock_outcome{lock_outcome::kind::changed, {}};
-        }
-    }
-    if (decision.verdict != policy::lock_verdict::own) {
-        co_return lock_outcome{lock_outcome::kind::refused, decision.reason};
-    }
-    for (const auto& one : decision.to_break) {
+// Breaks them one by one, each with a proof of its own, and looks whether they are gone.
+async::awaitable<lock_outcome> break_all(operation& op, std::vector<std::string> volumes,
+                                         std::vector<policy::lock_to_break> to_break, const verdict_function& decide,
+                                         const guarded_read& still_ours) {
+    for (const auto& one : to_break) {
         const auto ours = co_await still_ours();
         if (!ours) {
             co_return lock_outcome{lock_outcome::kind::changed, {}};
@@ -120,8 +96,8 @@ async::awaitable<lock_outcome> clear_locks(operation& op, std::vector<std::strin
         }
         op.info("broke the RBD lock \"" + one.lock.id + "\" of " + one.lock.address + " on " + one.volume);
     }
-    if (!decision.to_break.empty()) {
-        const auto left = policy::decide_start_locks(co_await list_all(op, volumes), own);
+    if (!to_break.empty()) {
+        const auto left = decide(co_await list_all(op, volumes));
         if (left.verdict != policy::lock_verdict::own) {
             co_return lock_outcome{lock_outcome::kind::refused, left.reason};
         }
@@ -131,6 +107,54 @@ async::awaitable<lock_outcome> clear_locks(operation& op, std::vector<std::strin
         }
     }
     co_return lock_outcome{lock_outcome::kind::clear, {}};
+}
+
+}  // namespace
+
+async::awaitable<bool> locks_are_ours(operation& op, std::vector<std::string> volumes) {
+    const auto listed = co_await list_all(op, volumes);
+    const auto decision = policy::decide_start_locks(listed, own_addresses(*op.node.config));
+    co_return decision.verdict == policy::lock_verdict::own;
+}
+
+async::awaitable<lock_outcome> clear_locks(operation& op, std::vector<std::string> volumes,
+                                           std::function<async::awaitable<std::optional<boot_time>>()> still_ours) {
+    if (volumes.empty()) {
+        co_return lock_outcome{lock_outcome::kind::clear, {}};
+    }
+    const verdict_function decide = [own = own_addresses(*op.node.config)](const auto& listed) {
+        return policy::decide_start_locks(listed, own);
+    };
+    const time_point until = op.now() + patience;
+    policy::lock_decision decision;
+    for (;;) {
+        decision = decide(co_await list_all(op, volumes));
+        if (decision.verdict != policy::lock_verdict::foreign || op.now() >= until) {
+            break;
+        }
+        co_await op.wait_news(op.present(), std::min<duration>(until - op.now(), list_again),
+                              "a foreign RBD lock to go");
+        const auto ours = co_await still_ours();
+        if (!ours) {
+            co_return lock_outcome{lock_outcome::kind::changed, {}};
+        }
+    }
+    if (decision.verdict != policy::lock_verdict::own) {
+        co_return lock_outcome{lock_outcome::kind::refused, decision.reason};
+    }
+    co_return co_await break_all(op, std::move(volumes), std::move(decision.to_break), decide, still_ours);
+}
+
+async::awaitable<lock_outcome> flush_locks(operation& op, std::vector<std::string> volumes, bool breaks_any,
+                                           std::function<async::awaitable<std::optional<boot_time>>()> still_ours) {
+    const verdict_function decide = [own = own_addresses(*op.node.config), breaks_any](const auto& listed) {
+        return policy::decide_flush_locks(listed, own, breaks_any);
+    };
+    auto decision = decide(co_await list_all(op, volumes));
+    if (decision.verdict != policy::lock_verdict::own) {
+        co_return lock_outcome{lock_outcome::kind::refused, decision.reason};
+    }
+    co_return co_await break_all(op, std::move(volumes), std::move(decision.to_break), decide, still_ours);
 }
 
 }  // namespace pvc::node

@@ -1,4 +1,5 @@
-// RBD locks before a machine is created. Specification: vm-domains.md 7.
+// RBD locks before a machine is created, and when a client wants them gone. Specification: vm-domains.md 7,
+// storage.md 6.
 #pragma once
 
 #include "domain/operation.hpp"
@@ -18,6 +19,11 @@ struct lock_outcome {
 };
 // `still_ours`: a guarded read; empty: the machine is no longer ours to start, else the moment of its sending.
 async::awaitable<lock_outcome> clear_locks(operation& op, std::vector<std::string> volumes,
+                                           std::function<async::awaitable<std::optional<boot_time>>()> still_ours);
+
+// For a client that wants them gone (storage.md 6.4, "flush_locks"): no patience with those of others. `breaks_any`:
+// they are broken too.
+async::awaitable<lock_outcome> flush_locks(operation& op, std::vector<std::string> volumes, bool breaks_any,
                                            std::function<async::awaitable<std::optional<boot_time>>()> still_ours);
 
 // True if no volume has a lock of another host (and all could be read).

@@ -104,14 +104,22 @@ private:
     std::string silent_;
 };
 
-// A `stop` is the hand-over of an offline migration if the sender was there; a client's is not.
+// A `stop` is the hand-over of an offline migration if its writer had the sender's locks: those are still there, or
+// were given back after the write. A client that waited for the sender's locks writes when they are gone. Asked once,
+// when the `stop` is seen first. An error says nothing, and counts as no client's.
 async::awaitable<bool> is_hand_over(operation& op, const receiver_lock& lock) {
-    if (lock.peer_seen) {
+    const std::int64_t written = op.row.state_changed;
+    // Only a sender locks `node`.
+    auto of_node = co_await op.s.zk.children(op.s.limit(), op.key("/node"));
+    if (of_node && (!of_node->names.empty() || of_node->stat.pzxid > written)) {
         co_return true;
     }
-    // Only a sender locks `node`.
-    auto children = co_await op.s.zk.children(op.s.limit(), op.key("/node"));
-    co_return children && !children->names.empty();
+    if (!lock.peer_seen) {
+        co_return false;
+    }
+    // Of a sender that locks nothing but the hand-shake. Our own child is there since before, or waits behind.
+    auto of_sync = co_await op.s.zk.children(op.s.limit(), op.key("/migrate_sync_lock"));
+    co_return !of_node || !of_sync || of_sync->names.size() > 1 || of_sync->stat.pzxid > written;
 }
 
 async::awaitable<bool> decide_after_search(operation& op, search::finding found) {
@@ -134,7 +142,17 @@ async::awaitable<bool> decide_after_search(operation& op, search::finding found)
 async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
     search others(op);
     std::optional<time_point> handed_over;
+    std::int64_t judged = 0;  // the `stop` that `is_offline` is about
+    bool is_offline = false;
     while (!op.must_end() && is_waiting_state(op)) {
+        if (op.row.state == vm_state::stop && judged != op.row.state_changed) {
+            judged = op.row.state_changed;
+            is_offline = co_await is_hand_over(op, lock);
+            continue;
+        }
+        if (op.row.state == vm_state::stop && !is_offline) {
+            co_return;  // a client's: the tables see to it
+        }
         const auto guest = op.guest();
         const bool is_being_made = op.observed.is_being_made(op.id, op.here.class_since);
         const bool is_early = guest == guest_class::incoming && is_planted(defect::arrived_too_early);
@@ -150,7 +168,6 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
                 co_return;  // the tables start it
             }
             if (op.row.state == vm_state::stop) {
-                const bool is_offline = co_await is_hand_over(op, lock);
                 // The sender is done when it has given the lock back: a reference node that still has it would drop
                 // our `start`, and with it the copy that it has not ended yet.
                 handed_over = handed_over.value_or(op.now());

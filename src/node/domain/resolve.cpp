@@ -6,6 +6,7 @@
 #include "domain/rbd.hpp"
 
 #include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/model/domain_payloads.hpp"
 
 #include <algorithm>
 
@@ -147,7 +148,7 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
                     co_return resolution::clean_failure;
                 }
                 if (remote == remote_answer::silent) {
-                    co_return resolution::kept_without_proof;
+                    co_return resolution::unanswered;
                 }
                 if (op.now() - began >= halted_patience) {
                     op.error("a copy that does not run is left on node " + shown(target) + "; this one goes on");
@@ -198,34 +199,89 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
 
 async::awaitable<void> await_receiver(operation& op) {
     constexpr duration receiver_patience = 10s;
-    const time_point until = op.now() + receiver_patience;
+    constexpr duration last_patience = 3s;  // of a daemon that stops: the receiver may be reading just now
+    const time_point begun = op.now();
+    const auto until = [&] { return begun + (op.must_end() ? last_patience : receiver_patience); };
     const operation::view handed = op.present();  // another `stop` than this one is a client's
     const auto stands = [&op, &handed] {
         return op.row.is_present && !op.row.is_owner && op.present() == handed &&
                (policy::is_migration(op.row.state) || op.row.state == vm_state::stop);
     };
-    while (stands() && op.now() < until && !op.must_end()) {
-        co_await op.wait(until, "the receiver to take over");
+    while (stands() && op.now() < until()) {
+        co_await op.wait(until(), "the receiver to take over");
     }
     if (!stands()) {
         co_return;
     }
-    op.warning("its new node did not take over within 10 s, doing it in its place");
+    op.warning("its new node did not take over within " +
+               std::to_string(std::chrono::duration_cast<std::chrono::seconds>(until() - begun).count()) +
+               " s, doing it in its place");
     const write_result done = co_await op.write_state(vm_state::start);
     if (done == write_result::written) {
         co_await clear_sync_value(op);
     }
 }
 
+// A node that is not there is no place to start it: better back than off.
+async::awaitable<bool> target_runs(operation& op, std::string target) {
+    auto daemon = co_await op.s.zk.get(op.s.limit(), model::node_path(target, "/daemonstate"));
+    co_return daemon&& model::parse_daemon_state(daemon->data) == model::daemon_state::run;
+}
+
+// A reference receiver that is still busy with the hand-over drops its own `start`, and nothing would start the
+// machine: the same state once more makes it look again (vm-domains.md 0, fact 1; hazard H02).
+async::awaitable<void> see_it_start(operation& op, std::string target) {
+    constexpr duration start_patience = 10s;
+    auto list =
+        op.s.watches.add(model::node_path(target, "/runningdomains"), zookeeper::watch_kind::data, op.here.changed);
+    const time_point until = op.now() + start_patience;
+    const auto is_pending = [&] {
+        const bool is_there = list->known() && list->present() && model::lists_domain(list->data(), op.id);
+        return !op.must_end() && op.row.is_present && op.row.state == vm_state::start && !op.row.is_owner &&
+               op.row.node != nullptr && *op.row.node == target && !is_there;
+    };
+    auto fresh = co_await op.table.read(op.row);
+    while (fresh && is_pending() && op.now() < until) {
+        co_await op.wait(until, "its new node to start it");
+    }
+    if (!fresh || !is_pending()) {
+        co_return;
+    }
+    const bool is_running = co_await target_runs(op, target);
+    if (!is_running) {
+        co_return;
+    }
+    op.info("node " + shown(target) + " has not started it yet, asking once more");
+    co_await op.write_state(vm_state::start);
+}
+
 async::awaitable<void> hand_over(operation& op) {
-    auto done = co_await with_migration_locks(op, op.now() + 30s, [&op]() -> async::awaitable<void> {
+    std::string target;
+    // A receiver of the reference starts what it is handed without a look at who else has it.
+    const operation::view began_with = op.present();
+    release_rules rules;
+    rules.ask_after = 15s;
+    rules.receiver = op.row.node != nullptr ? *op.row.node : std::string();
+    const auto elsewhere = co_await wait_released(
+        op, rules, [&] { return !op.must_end() && op.row.is_present && op.present() == began_with; });
+    if (elsewhere.what != release_outcome::kind::clear) {
+        co_return;  // changed: the tables look again
+    }
+    auto done = co_await with_migration_locks(op, op.now() + 30s, [&op, &target]() -> async::awaitable<void> {
         auto fresh = co_await op.table.read(op.row);
-        if (!fresh || op.row.is_owner || !policy::is_migration(op.row.state)) {
+        if (!fresh || op.row.is_owner || !policy::is_migration(op.row.state) || op.row.node == nullptr) {
+            co_return;
+        }
+        // A libvirt that has fallen silent has not told of what came since: its own word, now.
+        const auto here = co_await op.ask_class();
+        if (here != guest_class::absent) {
+            op.pause(1s);
             co_return;
         }
         const write_result written = co_await op.write_state(vm_state::stop);
         if (written == write_result::written) {
             op.state("it ended on its way: handed over to be started there");
+            target = *op.row.node;
             co_await await_receiver(op);
         }
     });
@@ -234,6 +290,9 @@ async::awaitable<void> hand_over(operation& op) {
         op.pause(1s);
     }
     co_await remove_journal(op);
+    if (!target.empty()) {
+        co_await see_it_start(op, target);
+    }
 }
 
 async::awaitable<void> resolve_sent(operation& op) {

@@ -50,10 +50,12 @@ struct local_domain {
     bool must_end = false;       // the running operation winds up: the daemon stops
     bool is_adopted = false;     // console, list and VNC were seen to for the guest that runs
     bool owes_vnc = false;       // the live definition could not be read when it was adopted
+    bool owes_reason = false;    // it was started, and the reason of an earlier failure is still there
     bool is_listed = false;      // in the running list
     // A create whose answer never came (libvirtd stood still): it may happen yet, so the machine counts as running.
     std::optional<time_point> lost_creation;
     bool is_sent_by_us = false;                  // we began to send it in this migration
+    std::int64_t sync_written = 0;               // mzxid of what we wrote last into `migrate_sync_lock`
     bool was_going_off = false;                  // a daemon before this one was shutting it down to move it
     bool is_restarting = false;                  // it ended by itself and is being started again
     bool is_clean = false;                       // nothing is left to tidy up for a guest that is not here
@@ -69,11 +71,19 @@ struct local_domain {
     time_point state_since{};               // when this `state` was seen first
     time_point class_since{};               // when the guest came into its present class
     std::int64_t told_state = 0;            // mzxid of the `state` that was reported already
+    bool told_pause = false;                // that the guest does not execute
+    bool told_unreadable = false;           // that what libvirt says of it cannot be read
     std::optional<model::domain_xml> live;  // what runs
     bool live_is_stale = true;
     std::int64_t stored_memory_mib = 0;     // of the stored XML
     std::int64_t stored_xml = 0;            // its mzxid
     std::optional<time_point> pause_until;  // after a failure that another attempt at once would only repeat
+    struct {
+        std::string_view action;  // what was begun last, for which state,
+        std::int64_t state_changed = 0;
+        time_point since{};  // and how often since then
+        unsigned times = 0;
+    } repeated;
     std::shared_ptr<console_watch> console;
 };
 

@@ -27,6 +27,8 @@ public:
     async::awaitable<void> publish(session& s, keepalive& beat);
     // Suspends until the list as it is now was written, or the deadline. False: not in time.
     async::awaitable<bool> settled(async::timers& clock, time_point deadline);
+    // The version that was written last.
+    [[nodiscard]] async::latest<std::uint64_t>& published() { return published_; }
 
 private:
     void changed();

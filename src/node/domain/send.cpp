@@ -20,7 +20,6 @@ constexpr duration lock_limit = 30s;
 constexpr duration pause_between_tries = 500ms;
 constexpr int live_tries_max = 3;
 constexpr duration gone_patience = 10s;
-constexpr duration start_patience = 10s;
 constexpr duration downtime_limit = 5s;
 
 // Table 8.1.
@@ -44,44 +43,52 @@ public:
         co_await async::with_task_group("send", [&](async::task_group& group) -> async::awaitable<void> {
             const time_point deadline = op_.now() + lock_limit;
             group.spawn("sync lock", [&] { return take_sync_lock(op_, sync_, deadline); });
-            auto done = co_await with_migration_locks(op_, deadline, [&] { return with_locks(); });
-            if (!done && done.error().code() == errc::timed_out) {
+            std::optional<result<void>> done;
+            group.spawn("locks", [&]() -> async::awaitable<void> {
+                auto end = co_await with_migration_locks(op_, deadline, [&] { return after_locks(); });
+                done.emplace(std::move(end));
+                step_.notify();
+                op_.here.changed.notify();
+            });
+            // Nobody waits for locks that he no longer needs. Until they are had, this is the one that hears of
+            // changes.
+            while (!done && !has_locks_ && is_on_its_way() && !op_.must_end()) {
+                co_await op_.wait(deadline + lock_limit, "the locks of the machine");
+            }
+            if (has_locks_) {
+                go_on_.notify();
+                while (!done) {
+                    co_await step_.wait(async::wait_note::work("the end of the migration"));
+                }
+            }
+            if (!done && op_.must_end()) {
+                co_await roll_back("the daemon stops");
+            } else if (done && !*done && done->error().code() == errc::timed_out) {
                 co_await roll_back("the locks of the machine were not had within 30 s");
-            } else if (!done && done.error().code() != errc::not_found) {
-                op_.warning("migrating it: " + done.error().text());
+            } else if (done && !*done && done->error().code() != errc::not_found) {
+                op_.warning("migrating it: " + done->error().text());
                 op_.pause(1s);
             }
             group.cancel();
         });
         co_await remove_journal(op_);
         if (is_handed_over_) {
-            co_await see_it_start();
+            co_await see_it_start(op_, target_);
         }
     }
 
 private:
-    // A reference receiver that is still busy with the hand-over drops its own `start`, and nothing would start the
-    // machine: the same state once more makes it look again (vm-domains.md 0, fact 1; hazard H02).
-    async::awaitable<void> see_it_start() {
-        auto list = op_.s.watches.add(model::node_path(target_, "/runningdomains"), zookeeper::watch_kind::data,
-                                      op_.here.changed);
-        const time_point until = op_.now() + start_patience;
-        const auto is_pending = [&] {
-            const bool is_there = list->known() && list->present() && model::lists_domain(list->data(), op_.id);
-            return !op_.must_end() && op_.row.is_present && op_.row.state == vm_state::start && !op_.row.is_owner &&
-                   op_.row.node != nullptr && *op_.row.node == target_ && !is_there;
-        };
-        auto fresh = co_await op_.table.read(op_.row);
-        while (fresh && is_pending() && op_.now() < until) {
-            co_await op_.wait(until, "its new node to start it");
-        }
-        if (!fresh || !is_pending() || !co_await target_runs()) {
-            co_return;
-        }
-        op_.info("node " + shown(target_) + " has not started it yet, asking once more");
-        co_await op_.write_state(vm_state::start);
+    async::awaitable<void> after_locks() {
+        has_locks_ = true;
+        op_.here.changed.notify();
+        co_await go_on_.wait_until(op_.clock(), op_.now() + lock_limit, "whoever heard of changes before");
+        co_await with_locks();
     }
 
+    [[nodiscard]] bool is_on_its_way() const {
+        return op_.row.is_present && !op_.row.is_owner && policy::is_migration(op_.row.state) &&
+               op_.row.node != nullptr && *op_.row.node == target_;
+    }
     [[nodiscard]] bool is_unchanged() const {
         return op_.row.is_present && !op_.row.is_owner && policy::is_migration(op_.row.state) &&
                op_.present() == asked_;
@@ -95,8 +102,7 @@ private:
     // S2: what was asked for is still wanted. The view that the rest rests on.
     async::awaitable<bool> look_again() {
         auto fresh = co_await op_.table.read(op_.row);
-        if (!fresh || !op_.row.is_present || op_.row.is_owner || !policy::is_migration(op_.row.state) ||
-            op_.row.node == nullptr || *op_.row.node != target_) {
+        if (!fresh || !is_on_its_way()) {
             co_return false;
         }
         asked_ = op_.present();
@@ -200,13 +206,22 @@ private:
             op_.warning(tried.text.empty() ? "the live migration ended early" : "live migration: " + tried.text);
             why = "live migration failed: " + tried.text;
             const auto found = co_await resolve(op_, target_);
+            bool may_try_again = tried.end != live_end::hopeless;
             switch (found) {
                 case resolution::moved: co_await finish_moved(); co_return;
                 case resolution::ended: co_await finish_ended(); co_return;
                 case resolution::let_go:
                 case resolution::overtaken: co_return;
-                case resolution::kept_without_proof: may_fall_back = false; break;
-                case resolution::clean_failure: break;
+                case resolution::unanswered:
+                    // What could not even begin may be tried again (8.6), what broke on its way may not (8.3).
+                    may_fall_back = false;
+                    may_try_again = may_try_again && tried.was_short;
+                    break;
+                case resolution::kept_without_proof:
+                    may_fall_back = false;
+                    may_try_again = false;
+                    break;
+                case resolution::clean_failure: may_fall_back = mode.offline && !sync_.alone; break;
             }
             if (tried.end == live_end::must_end || op_.must_end()) {
                 co_await roll_back("the daemon stops");
@@ -225,14 +240,14 @@ private:
                 why = "live migration made no progress for 300 s";
                 break;
             }
-            if (tried.end == live_end::hopeless || found == resolution::kept_without_proof) {
+            if (!may_try_again) {
                 break;
             }
             if (attempt < live_tries_max) {
                 co_await async::sleep_for(op_.clock(), pause_between_tries, "the next try of a live migration");
             }
         }
-        if (!may_fall_back || !co_await target_runs()) {
+        if (!may_fall_back || !co_await target_runs(op_, target_)) {
             co_await roll_back(why);
             co_return;
         }
@@ -240,14 +255,9 @@ private:
         co_await move_offline();
     }
 
-    // A node that is not there is no place to start it: better back than off.
-    async::awaitable<bool> target_runs() {
-        auto daemon = co_await op_.s.zk.get(op_.s.limit(), model::node_path(target_, "/daemonstate"));
-        co_return daemon&& model::parse_daemon_state(daemon->data) == model::daemon_state::run;
-    }
-
     async::awaitable<void> move_offline() {
         op_.state("moving to node " + shown(target_) + " through a shutdown");
+        op_.here.is_sent_by_us = false;  // it is here and nowhere else: when it has ended, that was its end
         co_await write_journal(op_, "sender", target_, "offline");
         const auto ended = co_await power_down(op_, [&] { return is_unchanged(); });
         if (ended == power_result::off) {
@@ -288,6 +298,10 @@ private:
 
     async::awaitable<void> roll_back(std::string why) {
         const bool is_stopping = op_.must_end();
+        if (!is_on_its_way()) {
+            co_await sync_.release(op_.clock());  // somebody has decided otherwise: nothing is taken back
+            co_return;
+        }
         op_.here.is_sent_by_us = false;
         const std::string last = previous_last_node(op_);
         const write_result done = co_await op_.write_placement(vm_state::start, op_.node.self(), last);
@@ -306,6 +320,9 @@ private:
     operation::view asked_;
     sender_lock sync_;
     bool is_handed_over_ = false;
+    bool has_locks_ = false;
+    async::wakeup go_on_;  // once the locks are had and `here.changed` is the body's
+    async::wakeup step_;
     std::unique_ptr<zookeeper::watched> state_children_;
 };
 

@@ -4,6 +4,9 @@
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/domain_xml.hpp"
+#include "pvcnoded/model/log_value.hpp"
+
+#include <algorithm>
 
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
 // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
@@ -20,8 +23,11 @@ namespace {
 constexpr duration create_limit = 120s;
 constexpr duration guard = 2s;
 constexpr duration slow_creation = 1s;
+constexpr duration query_limit = 5s;
 constexpr duration removal_patience = 15s;
 constexpr duration create_pause = 500ms;
+constexpr duration unavailable_pause = 500ms;
+constexpr duration end_crashed_limit = 60s;
 constexpr int announce_tries = 5;
 
 bool is_ours_to_start(const operation& op) {
@@ -29,21 +35,33 @@ bool is_ours_to_start(const operation& op) {
            (op.row.state == vm_state::start || op.row.state == vm_state::restart) && op.is_guest(guest_class::absent);
 }
 
+// A reason as clients show it: one line of text that they can decode.
+std::string one_line(std::string_view said) {
+    constexpr std::size_t reason_max = 2000;  // what libvirt quotes of a definition may be longer than that
+    std::size_t end = std::min(said.size(), reason_max);
+    while (end < said.size() && end > 0 && (static_cast<unsigned char>(said[end]) & 0xc0U) == 0x80U) {
+        --end;  // a whole character
+    }
+    std::string reason = model::valid_utf8(said.substr(0, end));
+    std::ranges::replace_if(reason, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    return reason;
+}
+
 // {state = fail, failedreason}, unless somebody changed it since the attempt began.
 async::awaitable<void> fail(operation& op, operation::view began_with, std::string reason) {
     if (op.present() != began_with || !op.row.is_present) {
         co_return;  // what failed is no longer wanted: the tables say what is
     }
-    constexpr std::size_t reason_max = 2000;  // what libvirt quotes of a definition may be as long as that
-    reason.resize(std::min(reason.size(), reason_max));
-    for (auto& character : reason) {
-        if (character == '\n' || character == '\r') {
-            character = ' ';
-        }
-    }
+    reason = one_line(reason);
     op.error("it was not started: " + reason);
     zookeeper::transaction more;
-    more.overwrite(op.key("/failedreason"), reason);
+    auto key = co_await op.s.zk.exists(op.s.limit(), op.key("/failedreason"));
+    if (key || key.error().code() != errc::not_found) {
+        more.overwrite(op.key("/failedreason"), reason);  // without that key the state alone says it
+    }
+    if (op.present() != began_with || !op.row.is_present) {
+        co_return;
+    }
     const write_result done = co_await op.write_state(vm_state::fail, std::move(more));
     if (done == write_result::written) {
         co_await op.write_own("/vnc", "");
@@ -149,10 +167,24 @@ async::awaitable<void> announce(operation& op, const operation::view& began_with
     if (is_written) {
         co_await op.write_own("/migrate_sync_lock", "");  // of a receiver that lost its power
     }
+    // Somebody wants something else; should he want it to run after all, adopting it writes what is missing.
+    op.here.owes_vnc = op.here.owes_vnc || !is_written;
+    op.here.owes_reason = !is_written;
     op.here.adopted_state = op.row.state_changed;
     if (!is_written && is_still_wanted(op, began_with) && op.is_guest(guest_class::alive)) {
         op.here.is_adopted = false;  // adopting it once more writes what is missing
     }
+}
+
+// A guest that crashed and was kept (`on_crash preserve`) counts as gone, but is in the way of its successor.
+async::awaitable<void> end_crashed(operation& op) {
+    auto status = co_await op.machine.status(op.id, op.now() + query_limit);
+    if (!status || status->state != model::run_state::crashed) {
+        co_return;
+    }
+    op.warning("it crashed and was kept, destroying what is left of it");
+    auto done = co_await op.machine.destroy(op.id, op.now() + end_crashed_limit);
+    ignore(done, "the next attempt to create it says whether it helped");
 }
 
 enum class create_step : std::uint8_t { created, failed, again, leave };
@@ -202,7 +234,9 @@ async::awaitable<create_step> create(operation& op, const std::string& xml, boot
     }
     switch (done.error().code) {
         case call_error::too_late: co_return create_step::again;
-        case call_error::unavailable: co_return create_step::leave;  // no failure of the machine: once libvirt is back
+        case call_error::unavailable:
+            op.pause(unavailable_pause);  // no failure of the machine: once libvirt, or a part of it, is back
+            co_return create_step::leave;
         case call_error::timed_out:
             op.error("creating it takes longer than 120 s, its outcome is not known");
             co_await op.ask_class();
@@ -212,6 +246,9 @@ async::awaitable<create_step> create(operation& op, const std::string& xml, boot
             const auto seen = co_await op.ask_class();
             if (!seen || *seen != guest_class::absent) {
                 co_return create_step::leave;  // it is there: the tables adopt it
+            }
+            if (again_until) {
+                co_await end_crashed(op);
             }
             // "Already being started": a call that was lost with its connection goes on without us.
             again_until = again_until.value_or(op.now() + create_limit);

@@ -41,7 +41,7 @@ async::awaitable<void> domains::manager::write_statistics(session& s, const std:
             continue;
         }
         const bool is_leaving = row->state == model::vm_state::deleted || !row->here->is_listed;
-        if (is_leaving) {
+        if (is_leaving || one.is_partial) {
             continue;
         }
         if (row->here->live_is_stale || !row->here->live) {

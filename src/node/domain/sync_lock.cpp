@@ -30,8 +30,9 @@ zookeeper::lock_request sync_request(operation& op, time_point deadline, std::st
     return what;
 }
 
+// Once the state has moved on, the last placement is that of this migration's own end: nothing of it is stale.
 bool is_stale(const operation& op, const zookeeper::node_stat& child) {
-    return op.row.stable.known() && child.czxid < op.row.stable.changed;
+    return policy::is_migration(op.row.state) && op.row.stable.known() && child.czxid < op.row.stable.changed;
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ async::awaitable<result<bool>> peer_contends(operation& op) {
         if (!one) {
             continue;
         }
-        if (is_stale(op, one->stat)) {
+        if (one->stat.ephemeral_owner != own_session && is_stale(op, one->stat)) {
             op.warning("removing a contender for its migration lock that an earlier migration left behind");
             auto removed = co_await op.s.zk.remove(op.s.limit(), path + "/" + child.name, zookeeper::any_version);
             ignore(removed, "if it is still there, the next look finds it");
@@ -134,7 +135,8 @@ async::awaitable<void> take_sync_lock(operation& op, sender_lock& state, time_po
         auto peer = co_await peer_contends(op);
         const bool is_there = peer && *peer;
         // A value that was written since the request is the receiver's.
-        const bool wrote = value->known() && value->present() && value->stat().mzxid > op.row.state_changed;
+        const bool wrote = value->known() && value->present() && value->stat().mzxid > op.row.state_changed &&
+                           value->stat().mzxid != op.here.sync_written;
         if (is_there) {
             break;
         }

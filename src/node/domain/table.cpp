@@ -15,6 +15,10 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr duration absent_again = 250ms;
+// A key that is missing is not watched for. Somebody who writes a domain key by key, or repairs one, is heard at once
+// for so long, and for so many; afterwards with the polls.
+constexpr duration incomplete_for = 30s;
+constexpr std::size_t incomplete_at_once = 16;
 
 }  // namespace
 
@@ -64,6 +68,7 @@ void domain_table::erase(const uuid& id) {
     dirty_.erase(id);
     urgent_.erase(id);
     absent_.erase(id);
+    incomplete_.erase(id);
     if (!found->second.is_known && unread_ > 0) {
         --unread_;
     }
@@ -153,6 +158,7 @@ async::awaitable<void> domain_table::run(session& s) {
     const async::latest<zookeeper::session_state>::observer follow(s.zk.state(), work_);
     co_await async::with_task_group("domain table", [&](async::task_group& group) -> async::awaitable<void> {
         group.spawn("polls", [this] { return poll_unwatched(); });
+        time_point next_look = node_.clock().now();
         for (;;) {
             const auto& now = s.zk.state().value();
             if (now.now == zookeeper::link::connected && now.connections != connections_) {
@@ -166,13 +172,15 @@ async::awaitable<void> domain_table::run(session& s) {
             }
             follow_list();
             if ((dirty_.empty() && urgent_.empty()) || now.now != zookeeper::link::connected) {
-                if (absent_.empty()) {
+                if (absent_.empty() && !awaits_keys()) {
                     co_await work_.wait(async::wait_note::work("changes of domains"));
                 } else {
-                    co_await work_.wait_until(node_.clock(), node_.clock().now() + absent_again,
-                                              "the list of domains, or keys that come back");
-                    for (const auto& id : std::exchange(absent_, {})) {
-                        mark(*find(id));
+                    next_look = std::min(next_look, node_.clock().now() + absent_again);
+                    const bool notified = co_await work_.wait_until(node_.clock(), next_look,
+                                                                    "the list of domains, or keys that come back");
+                    if (!notified || node_.clock().now() >= next_look) {
+                        next_look = node_.clock().now() + absent_again;
+                        read_absent_again();
                     }
                 }
                 continue;
@@ -183,6 +191,24 @@ async::awaitable<void> domain_table::run(session& s) {
             }
         }
     });
+}
+
+bool domain_table::awaits_keys() const {
+    return std::ranges::any_of(
+        incomplete_, [now = node_.clock().now()](const auto& entry) { return now - entry.second < incomplete_for; });
+}
+
+void domain_table::read_absent_again() {
+    for (const auto& id : std::exchange(absent_, {})) {
+        mark(*find(id));
+    }
+    std::size_t left = incomplete_at_once;
+    for (const auto& [id, since] : incomplete_) {
+        if (left > 0 && node_.clock().now() - since < incomplete_for) {
+            --left;
+            mark(*find(id));
+        }
+    }
 }
 
 async::awaitable<bool> domain_table::wait_loaded(time_point deadline) {

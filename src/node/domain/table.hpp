@@ -83,14 +83,18 @@ private:
     void take_watch(const uuid& id, bool domain_row::* armed, std::size_t bytes,
                     const result<zookeeper::read_reply>& answer);
     void settle(domain_row& row);
+    // Whether some lack a key that may be about to come.
+    [[nodiscard]] bool awaits_keys() const;
+    void read_absent_again();
 
     node_context& node_;
     session* session_ = nullptr;
     std::map<uuid, domain_row> rows_;
     std::set<std::string, std::less<>> node_names_;
-    std::set<uuid> urgent_;  // to be read: what was ours when it was marked,
-    std::set<uuid> dirty_;   // and the others
-    std::set<uuid> absent_;  // listed, but their keys are not there: removed, or about to come back
+    std::set<uuid> urgent_;                  // to be read: what was ours when it was marked,
+    std::set<uuid> dirty_;                   // and the others
+    std::set<uuid> absent_;                  // listed, but their keys are not there: removed, or about to come back
+    std::map<uuid, time_point> incomplete_;  // their `state` or `node` is not there: since when
     std::unique_ptr<zookeeper::watched> list_;
     std::uint64_t list_changes_ = 0;
     bool is_listed_ = false;

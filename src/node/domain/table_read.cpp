@@ -158,6 +158,11 @@ void domain_table::settle(domain_row& row) {
     } else {
         absent_.insert(row.id);
     }
+    if (row.is_present && (row.state_version < 0 || row.node_version < 0)) {
+        incomplete_.try_emplace(row.id, node_.clock().now());
+    } else {
+        incomplete_.erase(row.id);
+    }
     if (is_ours(row) && lacks_watch(row) && may_arm(row)) {
         mark(row);  // it became ours: read again, with a watch
     }

@@ -25,6 +25,7 @@ struct hypervisor_traits {
     bool obeys_shutdown = false;  // a guest that is asked ends
     bool tells_running = true;    // an event when a guest begins to run
     bool migrates = false;        // two hosts
+    bool takes_devices = false;   // attaching and detaching
 };
 
 struct environment_burden {
@@ -61,6 +62,10 @@ public:
     // twice, so that a slow migration of it does not end.
     enum class guest_kind : std::uint8_t { idle, obedient, busy };
     virtual std::string description(const uuid& id, const std::string& name, guest_kind kind) = 0;
+
+    // A disk that such a guest can get, under another name for each letter; and part of what its live XML says then.
+    virtual std::string device(char /*letter*/) { return "<disk/>"; }
+    virtual std::string device_mark(char /*letter*/) { return {}; }
 
     virtual void freeze_server() {}
     virtual void thaw_server() {}

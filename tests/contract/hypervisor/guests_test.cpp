@@ -147,6 +147,44 @@ TEST_P(hypervisor_guests, its_description_and_figures) {
     });
 }
 
+TEST_P(hypervisor_guests, devices_come_and_go) {
+    when_up([&]() -> awaitable<void> {
+        const auto attach = [&](const uuid& id, std::string xml) -> awaitable<std::string> {
+            co_return code_of(co_await host().attach_device(id, std::move(xml), any_time(), in(20s)));
+        };
+        const auto detach = [&](const uuid& id, std::string xml) -> awaitable<std::string> {
+            co_return code_of(co_await host().detach_device(id, std::move(xml), any_time(), in(20s)));
+        };
+        const std::string disk = env_->device('b');
+        EXPECT_EQ(co_await attach(guest_unknown, disk), text(call_error::no_domain));
+        EXPECT_EQ(co_await detach(guest_unknown, disk), text(call_error::no_domain));
+        EXPECT_EQ(co_await create(guest_one, "one"), "ok");
+        if (!has().takes_devices) {
+            EXPECT_EQ(co_await attach(guest_one, disk), text(call_error::unsupported));
+            EXPECT_EQ(co_await detach(guest_one, disk), text(call_error::unsupported));
+            EXPECT_EQ(co_await destroy(guest_one), "ok");
+            co_return;
+        }
+        const boot_time passed = clock().boot_now() - 1ms;
+        EXPECT_EQ(code_of(co_await host().attach_device(guest_one, disk, passed, in(20s))), text(call_error::too_late));
+        EXPECT_EQ(code_of(co_await host().detach_device(guest_one, disk, passed, in(20s))), text(call_error::too_late));
+        const auto is_there = [&]() -> awaitable<bool> {
+            const auto now = co_await host().live_xml(guest_one, in(5s));
+            co_return now && now->find(env_->device_mark('b')) != std::string::npos;
+        };
+        EXPECT_FALSE(co_await is_there());
+        EXPECT_EQ(co_await attach(guest_one, disk), "ok");
+        EXPECT_TRUE(co_await is_there());
+        const auto twice = co_await host().attach_device(guest_one, disk, any_time(), in(20s));
+        EXPECT_TRUE(twice.has_error() && twice.error().code == call_error::other && !twice.error().text.empty());
+        EXPECT_EQ(co_await attach(guest_one, "no XML"), text(call_error::other));
+        EXPECT_NE(co_await detach(guest_one, env_->device('c')), "ok");
+        EXPECT_EQ(co_await detach(guest_one, disk), "ok");
+        EXPECT_EQ(co_await state_of(guest_one), model::to_text(model::guest_class::alive));
+        EXPECT_EQ(co_await destroy(guest_one), "ok");
+    });
+}
+
 TEST_P(hypervisor_guests, several_at_once) {
     when_up([&]() -> awaitable<void> {
         co_await async::with_task_group("guests", [&](async::task_group& group) -> awaitable<void> {

@@ -54,6 +54,7 @@ public:
         has.keeps_guests = true;
         has.obeys_shutdown = true;
         has.migrates = true;
+        has.takes_devices = true;
         return has;
     }
     std::string own_name() override { return first_address; }
@@ -73,6 +74,12 @@ public:
                "'/><target dev='fda' bus='fdc'/><readonly/></disk>"
                "<controller type='usb' model='none'/></devices></domain>";
     }
+
+    std::string device(char letter) override {
+        return "<disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='" +
+               qemu_host::image("hang") + "'/><target dev='vd" + letter + "' bus='virtio'/><readonly/></disk>";
+    }
+    std::string device_mark(char letter) override { return std::string("<target dev='vd") + letter; }
 
     void freeze_server() override { first.command("freeze"); }
     void freeze_other_server() override { second.command("freeze"); }

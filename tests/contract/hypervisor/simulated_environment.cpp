@@ -26,6 +26,7 @@ public:
         has.keeps_guests = true;
         has.obeys_shutdown = true;
         has.migrates = true;
+        has.takes_devices = true;
         return has;
     }
     void run(std::function<awaitable<void>()> body) override { loop_.run(std::move(body)); }
@@ -40,8 +41,13 @@ public:
         constexpr std::array kinds{"hang", "acpi", "dirty"};
         return "<domain type='kvm'><name>" + name + "</name><uuid>" + to_text(id) +
                "</uuid><description>sim:" + kinds.at(static_cast<std::size_t>(kind)) +
-               "</description><memory unit='KiB'>65536</memory></domain>";
+               "</description><memory unit='KiB'>65536</memory><devices></devices></domain>";
     }
+
+    std::string device(char letter) override {
+        return std::string("<disk type='file' device='disk'><target dev='vd") + letter + "' bus='virtio'/></disk>";
+    }
+    std::string device_mark(char letter) override { return std::string("<target dev='vd") + letter; }
 
     void freeze_server() override { centre_.machine("hv1").stop_libvirtd(); }
     void thaw_server() override { centre_.machine("hv1").continue_libvirtd(); }

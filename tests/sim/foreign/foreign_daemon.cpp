@@ -84,6 +84,14 @@ async::awaitable<void> foreign_daemon::start_up() {
     co_await health_.load();
     run_apart("keepalive", [this] { return keepalive_.run(); });
     run_apart("health", [this] { return health_.run(); });
+    if (settings.machines != nullptr) {
+        foreign_migration_times times;
+        times.shutdown_limit = 20s;
+        machines_.emplace(session_, random_.split("machines"), *settings.machines, settings.name, times);
+        machines_->refuse_start = settings.refuse_start;
+        machines_->on_list = [this](const std::string& text) { state_.running_domains = text; };
+        run_apart("machines", [this] { return machines_->run_all(); });
+    }
     is_ready_ = true;
 }
 

@@ -1,6 +1,6 @@
-// The reference's daemon of one node, without its virtual machines: start, watches, hand-overs, jobs, stop
-// (node-lifecycle.md 3 to 8, the columns of the reference). Its defects are part of it: it acts once per change, on one
-// callback task, and forgets what it missed.
+// The reference's daemon of one node, with virtual machines if it is told where (foreign_migration): start, watches,
+// hand-overs, jobs, stop (node-lifecycle.md 3 to 8, the columns of the reference). Its defects are part of it: it acts
+// once per change, on one callback task, and forgets what it missed.
 //
 // Owned by a foreign_node. Everything it starts is a child of run().
 #pragma once
@@ -8,6 +8,7 @@
 #include "pvcnoded/async/task_group.hpp"
 #include "sim/foreign/foreign_health.hpp"
 #include "sim/foreign/foreign_keepalive.hpp"
+#include "sim/foreign/foreign_migration.hpp"
 #include "sim/foreign/foreign_state.hpp"
 
 namespace pvc::sim {
@@ -52,6 +53,7 @@ private:
     foreign_state state_;
     foreign_keepalive keepalive_;
     foreign_health_checks health_;
+    std::optional<foreign_migration> machines_;
     async::task_group* tasks_ = nullptr;
     async::wakeup stop_;
     async::wakeup job_done_;

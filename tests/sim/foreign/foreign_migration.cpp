@@ -43,31 +43,76 @@ bool foreign_migration::is_busy(const uuid& id) const {
     return std::ranges::any_of(domains_, [&](const domain& one) { return one.id == id && one.is_busy; });
 }
 
+async::awaitable<void> foreign_migration::load_list() {
+    const auto stored = co_await session_.read("/nodes/" + node_ + "/runningdomains");
+    if (stored) {
+        for (const auto word : split_blanks(stored->data)) {
+            listed_.emplace_back(word);
+        }
+    }
+}
+
+void foreign_migration::follow(const uuid& id) {
+    domain& one = domains_.emplace_back();
+    one.id = id;
+    one.root = model::domain_path(to_text(id));
+    // Each change starts a thread of its own.
+    session_.watch(one.root + "/state", [this, &one](const foreign_session::stored& now) -> async::awaitable<void> {
+        if (now) {
+            passes_->spawn("pass", [this, &one] { return pass(one); });
+        } else {
+            one.is_busy = one.has_handle = false;  // of a domain with the same name that comes later
+        }
+        co_return;
+    });
+}
+
 async::awaitable<void> foreign_migration::run(std::vector<uuid> domains) {
     co_await async::with_task_group("passes", [&](async::task_group& group) -> async::awaitable<void> {
         passes_ = &group;
-        const auto stored = co_await session_.read("/nodes/" + node_ + "/runningdomains");
-        if (stored) {
-            for (const auto word : split_blanks(stored->data)) {
-                listed_.emplace_back(word);
-            }
-        }
+        co_await load_list();
         for (const auto& id : domains) {
-            domain& one = domains_.emplace_back();
-            one.id = id;
-            one.root = model::domain_path(to_text(id));
-            // Each change starts a thread of its own.
-            session_.watch(one.root + "/state",
-                           [this, &one](const foreign_session::stored& now) -> async::awaitable<void> {
-                               if (now) {
-                                   passes_->spawn("pass", [this, &one] { return pass(one); });
-                               }
-                               co_return;
-                           });
+            follow(id);
         }
         async::wakeup never;
         co_await never.wait(async::wait_note::work("changes of domains"));
     });
+}
+
+async::awaitable<void> foreign_migration::run_all() {
+    co_await async::with_task_group("passes", [&](async::task_group& group) -> async::awaitable<void> {
+        passes_ = &group;
+        co_await load_list();
+        duration since_tick{};
+        for (;;) {
+            for (const auto& name : co_await session_.children("/domains")) {
+                const auto id = parse_uuid(name);
+                if (id && std::ranges::none_of(domains_, [&](const domain& one) { return one.id == *id; })) {
+                    follow(*id);
+                }
+            }
+            co_await wait(times.discovery);
+            since_tick += times.discovery;
+            if (since_tick >= times.tick) {
+                since_tick = {};
+                co_await nudge();
+            }
+        }
+    });
+}
+
+// What it had a handle of, and does not run any more: the same state once more makes it look.
+async::awaitable<void> foreign_migration::nudge() {
+    for (auto& one : domains_) {
+        const bool is_listed = std::ranges::count(listed_, to_text(one.id)) > 0;
+        if (!is_listed || one.is_busy || !one.has_handle || runs(one)) {
+            continue;
+        }
+        const view now = co_await look(one);
+        if (now.state == "start" && now.node == node_) {
+            co_await session_.write(one.root + "/state", "start");
+        }
+    }
 }
 
 async::awaitable<void> foreign_migration::wait(duration time) {
@@ -138,6 +183,8 @@ async::awaitable<void> foreign_migration::act(domain& one, view now) {
         } else {
             co_await list(one.id, false);
         }
+    } else if (now.node == node_ && now.state == "restart") {
+        co_await restart(one);
     } else if (is_here && is_migration(now.state)) {
         co_await send(one, std::move(now));
     } else if (is_here && now.state == "shutdown") {
@@ -169,6 +216,9 @@ async::awaitable<void> foreign_migration::list(uuid id, bool runs) {
         listed_.push_back(text);
     } else {
         std::erase(listed_, text);
+    }
+    if (on_list) {
+        on_list(join(listed_, " "));
     }
     co_await session_.write("/nodes/" + node_ + "/runningdomains", join(listed_, " "));
 }
@@ -331,6 +381,14 @@ async::awaitable<void> foreign_migration::start(domain& one) {
     if (!name || !xml) {
         co_return;
     }
+    if (const auto refused = refuse_start ? refuse_start(one.id) : std::nullopt) {
+        note("refused");
+        std::vector<model::key_value> keys;
+        keys.push_back({one.root + "/state", "fail"});
+        keys.push_back({one.root + "/failedreason", *refused});
+        co_await session_.write(std::move(keys));
+        co_return;
+    }
     note("create");
     auto done = co_await call(
         [&](sim_guest::answer answer) { guest(one).create(name->data, xml->data, times.create, std::move(answer)); });
@@ -344,6 +402,23 @@ async::awaitable<void> foreign_migration::start(domain& one) {
     }
     keys.push_back({one.root + "/failedreason", done ? std::string() : done.error().text});
     co_await session_.write(std::move(keys));
+}
+
+// By way of `stop`; what ignores the request is not restarted at all.
+async::awaitable<void> foreign_migration::restart(domain& one) {
+    if (runs(one)) {
+        const bool is_off = co_await shut_down(one, "restart");
+        if (is_off) {
+            co_await list(one.id, false);
+        }
+        co_await set_state(one, "stop");
+        co_await wait(times.restart_pause);
+        co_await set_state(one, "start");
+        if (!runs(one)) {
+            co_await start(one);
+        }
+    }
+    co_await set_state(one, "start");
 }
 
 async::awaitable<void> foreign_migration::destroy(domain& one) {

@@ -48,6 +48,9 @@ struct foreign_migration_times {
     // Both.
     duration lock_limit = ms(30'000);
     duration create = ms(250);
+    duration restart_pause = ms(1'200);
+    duration tick = ms(5'000);
+    duration discovery = ms(200);  // of domains that were defined
 };
 
 class foreign_migration {
@@ -62,6 +65,12 @@ public:
 
     // Until cancelled; nothing is followed before.
     async::awaitable<void> run(std::vector<uuid> domains);
+    // The same with every domain that there is or will be, and the nudge of each tick.
+    async::awaitable<void> run_all();
+    // The locks of its disks, removed or found to be another's: then the text of the refusal.
+    std::function<std::optional<std::string>(const uuid&)> refuse_start;
+    // Told of the running list before it is written.
+    std::function<void(const std::string&)> on_list;
 
     // May be changed at any time.
     foreign_migration_times times;
@@ -86,6 +95,10 @@ private:
         std::string method;
     };
 
+    async::awaitable<void> load_list();
+    void follow(const uuid& id);
+    async::awaitable<void> nudge();
+    async::awaitable<void> restart(domain& one);
     async::awaitable<void> pass(domain& one);
     async::awaitable<void> act(domain& one, view now);
     async::awaitable<view> look(const domain& one);

@@ -4,11 +4,16 @@
 
 #include "sim/foreign/foreign_timings.hpp"
 
+#include "pvcnoded/base/uuid.hpp"
+
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace pvc::sim {
+
+class sim_datacentre;
 
 // Whose behaviour: the limits of read locks and what a start and a stop write differ.
 enum class reference_level : std::uint8_t { v0_9_82, v1_0_3 };
@@ -76,6 +81,9 @@ struct foreign_settings {
     foreign_health health{};
     foreign_timings timings{};
     std::uint64_t seed = 1;
+    // Where it runs virtual machines, if it does, and what refuses to let one start (foreign_migration).
+    sim_datacentre* machines = nullptr;
+    std::function<std::optional<std::string>(const uuid&)> refuse_start{};
 };
 
 }  // namespace pvc::sim

@@ -23,6 +23,7 @@ constexpr guest_status running{run_state::running, pause_cause::none};
 constexpr guest_status ending{run_state::shutting_down, pause_cause::none};
 constexpr duration starts_paused = 50ms;  // the last part of a creation
 constexpr duration lock_limit = 30s;      // a call waits this long for a guest that migrates
+constexpr duration job_poll = 10ms;
 
 guest_kind kind_in(std::string_view xml) {
     constexpr std::array<std::pair<std::string_view, guest_kind>, 4> marks{{{"sim:hang", guest_kind::hang},
@@ -354,6 +355,53 @@ void sim_guest::resume_call(answer done) {
         resume();
         done({});
     }
+}
+
+// `deed`, when no migration holds the guest any more.
+void sim_guest::with_devices(answer done, std::function<hypervisor::call_result<void>()> deed, duration waited) {
+    if (!is_there_) {
+        done(not_there(id));
+    } else if (is_dead_) {
+        done(call_failure(call_error::other, "internal error: qemu unexpectedly closed the monitor"));
+    } else if (migration_ != nullptr && waited >= lock_limit) {
+        done(call_failure(call_error::other, "Timed out during operation: cannot acquire state change lock"));
+    } else if (migration_ != nullptr) {
+        machine_.later(job_poll, [this, done = std::move(done), deed = std::move(deed), waited] {
+            with_devices(done, deed, waited + job_poll);
+        });
+    } else if (is_creating_ || what() == guest_class::ending || what() == guest_class::absent) {
+        done(invalid("domain is not running"));
+    } else {
+        done(deed());
+    }
+}
+
+void sim_guest::attach_device(const std::string& xml, answer done) {
+    with_devices(std::move(done), [this, xml]() -> hypervisor::call_result<void> {
+        const auto end = xml_.rfind("</devices>");
+        if (!xml.starts_with('<') || !xml.ends_with('>') || end == std::string::npos) {
+            return call_failure(call_error::other,
+                                "XML error: (device_definition):1: Start tag expected, '<' not found");
+        }
+        if (xml_.find(xml) != std::string::npos) {
+            return call_failure(call_error::other, "operation failed: target already exists");
+        }
+        xml_.insert(end, xml);
+        change_devices();
+        return {};
+    });
+}
+
+void sim_guest::detach_device(const std::string& xml, answer done) {
+    with_devices(std::move(done), [this, xml]() -> hypervisor::call_result<void> {
+        const auto at = xml.empty() ? std::string::npos : xml_.find(xml);
+        if (at == std::string::npos) {
+            return call_failure(call_error::other, "operation failed: device not found");
+        }
+        xml_.erase(at, xml.size());
+        change_devices();
+        return {};
+    });
 }
 
 hypervisor::call_result<void> sim_guest::abort_migration() {

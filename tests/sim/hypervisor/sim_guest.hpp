@@ -90,6 +90,9 @@ public:
     void shutdown(answer done = nobody);
     void destroy(std::optional<duration> takes = {}, answer done = nobody);
     void resume_call(answer done = nobody);
+    // The element as it is becomes part of the definition that runs, once; or leaves it.
+    void attach_device(const std::string& xml, answer done = nobody);
+    void detach_device(const std::string& xml, answer done = nobody);
     hypervisor::call_result<void> abort_migration();
     [[nodiscard]] hypervisor::migration_progress migration_progress() const;
 
@@ -111,6 +114,7 @@ private:
     void end(const std::string& stopped_detail);
     void leave();
     void begin_running();
+    void with_devices(answer done, std::function<hypervisor::call_result<void>()> deed, duration waited = {});
     void resets_on();
     void libvirtd_ended();
     void libvirtd_began();

@@ -128,6 +128,34 @@ async::awaitable<pvc::hypervisor::call_result<void>> sim_hypervisor::resume(uuid
     co_return co_await call<void>("resume", id, "resume " + centre_.name_of(id), false, deadline, serve);
 }
 
+async::awaitable<pvc::hypervisor::call_result<void>> sim_hypervisor::attach_device(uuid id, std::string xml,
+                                                                                   boot_time not_after,
+                                                                                   time_point deadline) {
+    co_await async::yield();
+    if (clock_.boot_now() > not_after) {
+        co_return call_failure(call_error::too_late, "it could not start in time");
+    }
+    sim_guest& guest = machine_.guest(id);
+    const auto serve =
+        after_delay(machine_, [&guest, xml](sim_guest::answer done) { guest.attach_device(xml, std::move(done)); });
+    co_return co_await call<void>("attach_device", id, "attach_device " + centre_.name_of(id) + " " + xml, false,
+                                  deadline, serve);
+}
+
+async::awaitable<pvc::hypervisor::call_result<void>> sim_hypervisor::detach_device(uuid id, std::string xml,
+                                                                                   boot_time not_after,
+                                                                                   time_point deadline) {
+    co_await async::yield();
+    if (clock_.boot_now() > not_after) {
+        co_return call_failure(call_error::too_late, "it could not start in time");
+    }
+    sim_guest& guest = machine_.guest(id);
+    const auto serve =
+        after_delay(machine_, [&guest, xml](sim_guest::answer done) { guest.detach_device(xml, std::move(done)); });
+    co_return co_await call<void>("detach_device", id, "detach_device " + centre_.name_of(id) + " " + xml, false,
+                                  deadline, serve);
+}
+
 async::awaitable<pvc::hypervisor::call_result<void>> sim_hypervisor::set_maximum_downtime(uuid id,
                                                                                           std::uint64_t milliseconds,
                                                                                           time_point deadline) {

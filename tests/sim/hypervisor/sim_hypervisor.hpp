@@ -45,6 +45,10 @@ public:
     awaitable<call_result<void>> resume(uuid id, boot_time not_after, time_point deadline) override;
     awaitable<call_result<void>> set_maximum_downtime(uuid id, std::uint64_t milliseconds,
                                                       time_point deadline) override;
+    awaitable<call_result<void>> attach_device(uuid id, std::string xml, boot_time not_after,
+                                               time_point deadline) override;
+    awaitable<call_result<void>> detach_device(uuid id, std::string xml, boot_time not_after,
+                                               time_point deadline) override;
     awaitable<call_result<void>> migrate(uuid id, pvc::hypervisor::migration how) override;
     awaitable<call_result<void>> abort_migration(uuid id, time_point deadline) override;
     awaitable<call_result<pvc::hypervisor::migration_progress>> progress(uuid id, time_point deadline) override;

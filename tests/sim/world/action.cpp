@@ -74,6 +74,7 @@ constexpr std::array<action_info, action_kinds> table{{
     {k::set_guest, "set-guest", "iv", false, "a client sets the state of machine N, as soon as its lock is free"},
     {k::place_guest, "place-guest", "niv", false,
      "a client moves machine N there: migrate, migrate-live, move, flush (without a lock); unmigrate: back home"},
+    {k::order_node, "order-node", "nv", false, "a client wants the node empty (flush) or back (ready)"},
     {k::undefine_guest, "undefine-guest", "i", false, "a client stops machine N and removes its keys"},
     {k::method_of_guest, "method-of-guest", "iv", false,
      "a client sets how machine N migrates: none, live or shutdown"},
@@ -198,6 +199,9 @@ result<void> check_bounds(const action_info& info, const action& what) {
     }
     if (what.after_steps > steps_max) {
         return expected(info, fmt::format("at most {} steps", steps_max), std::to_string(what.after_steps));
+    }
+    if (what.what == k::order_node && what.value != "flush" && what.value != "ready") {
+        return expected(info, "flush or ready", what.value);
     }
     if (what.what == k::maintenance && what.value != "on" && what.value != "off") {
         return expected(info, "on or off", what.value);

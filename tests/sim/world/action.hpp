@@ -73,6 +73,7 @@ enum class action_kind : std::uint8_t {
     define_guest,
     set_guest,
     place_guest,
+    order_node,
     undefine_guest,
     method_of_guest,
     power_off_guest,

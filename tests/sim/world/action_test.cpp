@@ -15,7 +15,7 @@ TEST(action, every_kind_reads_back_from_its_own_text) {
                 case 'd': what.amount = 1500ms; break;
                 case 'i': what.number = -42; break;
                 case 'p': what.path = "/config/primary_node"; break;
-                default: what.value = "on"; break;
+                default: what.value = info.kind == action_kind::order_node ? "flush" : "on"; break;
             }
         }
         if (info.can_last) {

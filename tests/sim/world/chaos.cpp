@@ -43,7 +43,9 @@ chaos::chaos(cluster& world, random_source random, const std::vector<action_kind
     for (const auto& info : all_actions()) {
         if (is_of_guests(info.kind)) {
             if (!world_.guests.empty() && info.kind != k::define_guest && of_guests.below(4) != 0) {
-                const std::uint64_t favour = info.kind == k::place_guest ? 4 : 1;  // most faults are meant for them
+                // Most faults are meant for them.
+                const std::uint64_t all = world_.foreign_machines().empty() ? 4 : 16;
+                const std::uint64_t favour = info.kind == k::place_guest ? all : 1;
                 mix_.push_back({info.kind, favour * (1 + of_guests.below(8))});
                 total_weight_ += mix_.back().weight;
             }
@@ -61,6 +63,9 @@ chaos::chaos(cluster& world, random_source random, const std::vector<action_kind
     }
     const bool is_dense = random_.below(8) == 0 || always_dense;
     mean_gap_ = is_dense ? between(random_, 2s, 30s) : between(random_, 10s, 600s);
+    if (!world_.foreign_machines().empty()) {
+        mean_gap_ = is_dense ? between(random_, 2s, 20s) : between(random_, 10s, 60s);
+    }
     plan_next();
 }
 
@@ -101,6 +106,12 @@ const std::string& chaos::some_node() {
 // One of ours: the reference does not repair its record.
 const std::string& chaos::some_member() {
     return world_.members[random_.below(world_.members.size())]->name();
+}
+
+// A node that runs virtual machines.
+const std::string& chaos::some_host() {
+    const bool is_ours = world_.foreign_machines().empty() || random_.below(2) == 0;
+    return is_ours ? some_member() : world_.foreigners.front()->settings.name;
 }
 
 void chaos::perform(const action& what) {
@@ -211,7 +222,7 @@ action chaos::draw() {
         }
         case k::place_guest: {
             static constexpr std::array ways{"migrate", "migrate", "move", "migrate-live", "unmigrate", "flush"};
-            out.node = some_member();
+            out.node = some_host();
             out.number = some_guest();
             out.value = ways[random_.below(ways.size())];
             if (random_.below(2) == 0) {
@@ -222,12 +233,21 @@ action chaos::draw() {
             }
             break;
         }
+        case k::order_node: {
+            // Most are ready most of the time, so that there is somewhere to go.
+            out.node = some_member();
+            out.value = random_.below(2) == 0 ? "ready" : "flush";
+            action& back = follow_up(some_time(100ms, 120s), k::order_node);
+            back.node = out.node;
+            back.value = "ready";
+            break;
+        }
         case k::undefine_guest: {
             static constexpr std::array kinds{"acpi", "acpi", "hang", "dirty"};
             out.number = some_guest();
             action& back = follow_up(some_time(2s, 30s), k::define_guest);
             back.number = out.number;
-            back.node = some_member();
+            back.node = some_host();
             back.value = kinds[random_.below(kinds.size())];
             action& start = follow_up(some_time(31s, 60s), k::set_guest);
             start.number = out.number;
@@ -286,7 +306,7 @@ void chaos::disturb_migration(std::int64_t number) {
     const auto& info = info_of(blow.what);
     blow.number = number;
     if (info.takes.starts_with('n')) {
-        blow.node = some_member();
+        blow.node = some_host();
     }
     if (info.can_last) {
         blow.lasts = some_time(50ms, 60s);

@@ -44,6 +44,7 @@ private:
     [[nodiscard]] duration some_time(duration least, duration most);
     [[nodiscard]] const std::string& some_node();
     [[nodiscard]] const std::string& some_member();
+    [[nodiscard]] const std::string& some_host();
     [[nodiscard]] std::int64_t some_guest();
     void disturb_migration(std::int64_t number);
     void break_reply(std::int64_t number, const std::string& target);

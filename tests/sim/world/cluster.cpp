@@ -1,5 +1,7 @@
 #include "sim/world/cluster.hpp"
 
+#include "sim/world/guests.hpp"
+
 #include <algorithm>
 
 namespace pvc::sim {
@@ -55,8 +57,27 @@ cluster::cluster(cluster_settings settings) : ensemble(loop.clock()), hardware(l
         wanted.name = name;
         wanted.storage = false;
         wanted.seed = random_source(settings.seed).split(name).next();
+        if (settings.has_foreign_guests) {
+            wanted.machines = &hardware.centre;
+            wanted.refuse_start = [this, address = foreign_address(foreigners.size())](const uuid& id) {
+                return refuse_foreign_start(id, address);
+            };
+        }
         foreigners.push_back(std::make_unique<foreign_node>(loop, ensemble, std::move(wanted)));
+        if (settings.has_foreign_guests) {
+            foreigners.back()->link().number = first_foreign_number + static_cast<std::uint32_t>(foreigners.size() - 1);
+        }
     }
+}
+
+std::vector<sim_machine_guests*> cluster::foreign_machines() {
+    std::vector<sim_machine_guests*> found;
+    for (const auto& one : foreigners) {
+        if (one->settings.machines != nullptr) {
+            found.push_back(&hardware.centre.machine(one->settings.name));
+        }
+    }
+    return found;
 }
 
 cluster::~cluster() {

@@ -24,6 +24,7 @@ struct cluster_settings {
     std::uint64_t seed = 1;
     std::vector<node_settings> nodes;
     std::vector<std::string> foreign;  // coordinators that behave as the reference daemon does
+    bool has_foreign_guests = false;   // they run virtual machines too
     std::optional<int> schema = 10;    // empty: nobody has initialised the cluster
     std::uint64_t guests = 0;          // virtual machines of a random run
     // How long a live migration copies the memory of one.
@@ -75,6 +76,8 @@ public:
 
     [[nodiscard]] member* find(std::string_view name);
     [[nodiscard]] foreign_node* find_foreign(std::string_view name);
+    // The machines of reference nodes that run guests.
+    [[nodiscard]] std::vector<sim_machine_guests*> foreign_machines();
     // Nothing is being done to it or to the servers, and what was is long enough ago.
     [[nodiscard]] bool is_calm(const member& one) const;
     // Something is being done to it for `time` (empty: until undisturb), or was done just now.
@@ -106,6 +109,8 @@ public:
     std::function<void(member&)> on_exit;          // it ended by itself; last_exit says how
     bool service_manager = true;                   // restarts what failed, as the unit file says
 
+    // Of the links of reference nodes with virtual machines: who wrote what.
+    static constexpr std::uint32_t first_foreign_number = 101;
     // How long after a disturbance a node is given to be as before.
     static constexpr duration settle = std::chrono::seconds(45);
 
@@ -116,6 +121,7 @@ private:
     };
     void perform_now(const action& what, member* target);
     void perform_on_foreign(const action& what, foreign_node& target);
+    void start_foreign(foreign_node& target);
     void perform_on_process(const action& what, member& target);
     void perform_on_link(const action& what, member& target);
     void perform_on_machine(const action& what, member& target);
@@ -136,6 +142,8 @@ private:
     void heal();
     void heal_hypervisor(member& one);
     void follow_disks();
+    // What the reference's look at the locks of a machine's disks comes to.
+    std::optional<std::string> refuse_foreign_start(const uuid& id, const std::string& address);
     // Undoes it when its time has come, unless it was done again meanwhile.
     void lasting(const action& what, member* target, bool disturbs, std::function<void()> undo);
     void start(member& one);

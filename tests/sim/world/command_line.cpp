@@ -28,9 +28,9 @@ namespace pvc::sim {
 namespace {
 
 constexpr std::string_view usage =
-    R"(pvcnoded-sim run --seed N [--nodes 3] [--duration 1h] [--faults all|none|KIND,...] [--dense] [--trace FILE]
+    R"(pvcnoded-sim run --seed N [--nodes 3] [--duration 1h] [--faults all|none|KIND,...] [--dense] [--foreign] [--trace FILE]
     one random run; prints its verdict, and what was broken. --nodes any: 1 to 5, from the seed;
-    --dense: faults all the time, whatever the seed says
+    --dense: faults all the time, whatever the seed says; --foreign: with a node of the reference that runs machines
 pvcnoded-sim run --seeds A..B [--verbose] [--twice] [--reach] [the options above]
     many runs and their speed. --twice compares the hashes of two runs of each seed; --reach fails unless every kind of
     fault, result and transition was seen
@@ -135,11 +135,12 @@ std::string parse_value(command& wanted, std::string_view name, std::string_view
 }
 
 bool* flag_of(command& wanted, std::string_view name) {
-    return name == "--verbose" ? &wanted.verbose
-           : name == "--twice" ? &wanted.twice
-           : name == "--reach" ? &wanted.reach
-           : name == "--dense" ? &wanted.run.dense
-                               : nullptr;
+    return name == "--verbose"   ? &wanted.verbose
+           : name == "--twice"   ? &wanted.twice
+           : name == "--reach"   ? &wanted.reach
+           : name == "--dense"   ? &wanted.run.dense
+           : name == "--foreign" ? &wanted.run.foreign
+                                 : nullptr;
 }
 
 std::string parse(const std::vector<std::string_view>& arguments, command& wanted) {
@@ -186,6 +187,9 @@ std::string replay_command(const command& wanted, std::uint64_t seed) {
     }
     if (wanted.run.dense) {
         line += " --dense";
+    }
+    if (wanted.run.foreign) {
+        line += " --foreign";
     }
     if (!wanted.defect_name.empty()) {
         line += " --defect " + wanted.defect_name;

@@ -5,6 +5,9 @@
 
 namespace pvc::sim {
 
+// A reference node has it, or is to have it: what becomes of it is that node's doing, whose defects are known.
+[[nodiscard]] bool is_the_references(const judge& of, std::int64_t number);
+
 void nothing_runs_twice(judge& of);
 void what_is_written_is_so(judge& of, const seen_change& seen);
 void removed_machines_stay_removed(judge& of, const seen_change& seen);

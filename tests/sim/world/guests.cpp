@@ -29,6 +29,10 @@ uuid guest_id(std::int64_t number) {
     return *parse_uuid(fmt::format("{:08x}-aaaa-4bbb-8ccc-{:012x}", number, number));
 }
 
+std::string foreign_address(std::size_t index) {
+    return fmt::format("10.254.0.{}", 201 + index);
+}
+
 std::string guest_image(std::int64_t number) {
     return fmt::format("vms/vm{}", number);
 }
@@ -62,24 +66,47 @@ std::map<std::string, std::string> guest_keys(std::int64_t number, const std::st
     return keys;
 }
 
+// Removes what is its own, lock by lock, and stops at the first of another's.
+std::optional<std::string> cluster::refuse_foreign_start(const uuid& id, const std::string& address) {
+    const auto number = std::ranges::find_if(disks_, [&](std::int64_t one) { return guest_id(one) == id; });
+    if (number == disks_.end()) {
+        return std::nullopt;
+    }
+    const std::string image = guest_image(*number);
+    for (const auto& lock : hardware.rbd.locks(image)) {
+        if (!lock.address.starts_with(address + ":")) {
+            return fmt::format("RBD lock of {} on {} held by {}", image, address, lock.address);
+        }
+    }
+    hardware.rbd.unlock(image);
+    return std::nullopt;
+}
+
 // The disk of a machine is locked by whoever executes it. A clean end gives the lock back, a crash or a power failure
 // leaves it.
 void cluster::follow_disks() {
     for (const auto number : disks_) {
         const uuid id = guest_id(number);
         const std::string image = fmt::format("vms/vm{}", number);
-        const member* place = nullptr;
+        std::string address;
         bool is_here = false;
         for (const auto& one : members) {
             if (one->node.settings.hypervisor) {
                 const sim_guest& guest = one->node.guests().guest(id);
                 is_here = is_here || guest.is_there();
-                place = guest.executes() ? one.get() : place;
+                if (guest.executes()) {
+                    const std::string& host = one->node.settings.storage_address;
+                    address = host.substr(0, host.find('/')) + ":0/1";
+                }
             }
         }
-        if (place != nullptr) {
-            const std::string host = place->node.settings.storage_address;
-            const std::string address = host.substr(0, host.find('/')) + ":0/1";
+        const auto others = foreign_machines();
+        for (std::size_t i = 0; i < others.size(); ++i) {
+            const sim_guest& guest = others[i]->guest(id);
+            is_here = is_here || guest.is_there();
+            address = guest.executes() ? foreign_address(i) + ":0/1" : address;
+        }
+        if (!address.empty()) {
             const auto locks = hardware.rbd.locks(image);
             if (locks.empty() || locks.front().address != address) {
                 hardware.rbd.unlock(image);
@@ -280,6 +307,15 @@ void cluster::perform_on_guest(const action& what) {
         define_guest(what);
         return;
     }
+    if (what.what == k::order_node) {
+        // As the reference's client: not what is so already.
+        const std::string key = find(what.node)->root() + "/domainstate";
+        const bool is_flush = what.value == "flush";
+        if (ensemble.exists(find(what.node)->root()) && ensemble.get(key) != (is_flush ? "flushed" : "ready")) {
+            ensemble.put(key, is_flush ? "flush" : "unflush");
+        }
+        return;
+    }
     if (std::ranges::find(guests, number) == guests.end()) {
         return;
     }
@@ -310,11 +346,17 @@ void cluster::perform_on_guest(const action& what) {
 // What happens to the guest wherever it executes.
 void cluster::befall_guest(const action& what) {
     const uuid id = guest_id(what.number);
+    std::vector<sim_machine_guests*> machines = foreign_machines();
     for (const auto& one : members) {
-        if (!one->node.settings.hypervisor || !one->node.guests().executes(id)) {
+        if (one->node.settings.hypervisor) {
+            machines.push_back(&one->node.guests());
+        }
+    }
+    for (auto* machine : machines) {
+        if (!machine->executes(id)) {
             continue;
         }
-        sim_guest& guest = one->node.guests().guest(id);
+        sim_guest& guest = machine->guest(id);
         if (what.what == k::power_off_guest) {
             guest.power_off();
         } else if (what.what == k::crash_guest) {

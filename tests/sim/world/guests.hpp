@@ -10,6 +10,8 @@
 namespace pvc::sim {
 
 [[nodiscard]] uuid guest_id(std::int64_t number);
+// Of a reference node in the storage network, by its place among them.
+[[nodiscard]] std::string foreign_address(std::size_t index);
 [[nodiscard]] std::string guest_image(std::int64_t number);
 // All keys of a new machine in `stop`; `kind` is how its guest behaves (acpi, hang, dirty, off, reset).
 [[nodiscard]] std::map<std::string, std::string> guest_keys(std::int64_t number, const std::string& node,

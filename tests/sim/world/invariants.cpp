@@ -147,8 +147,8 @@ bool is_lock_child(std::string_view path) {
 
 // Keys of virtual machines that their node may write (vm-domains.md 1).
 bool is_guest_key(std::string_view path) {
-    static constexpr std::array allowed{"state", "node",       "lastnode", "failedreason",
-                                        "vnc",   "consolelog", "stats",    "migrate_sync_lock"};
+    static constexpr std::array allowed{"state",      "node",  "lastnode",          "failedreason",  "vnc",
+                                        "consolelog", "stats", "migrate_sync_lock", "node_autostart"};
     constexpr std::string_view prefix = "/domains/";
     if (!path.starts_with(prefix)) {
         return false;
@@ -158,8 +158,8 @@ bool is_guest_key(std::string_view path) {
 }
 
 bool is_placement(std::string_view path) {
-    return path.starts_with("/domains/") &&
-           (path.ends_with("/state") || path.ends_with("/node") || path.ends_with("/lastnode"));
+    return path.starts_with("/domains/") && (path.ends_with("/state") || path.ends_with("/node") ||
+                                             path.ends_with("/lastnode") || path.ends_with("/node_autostart"));
 }
 
 void nobody_sets_foreign_keys(judge& of, const seen_change& seen) {

@@ -108,6 +108,8 @@ public:
     };
     std::map<std::int64_t, machine_seen> machines;
     std::map<uuid, time_point> last_ran;
+    std::map<std::string, bool> start_is_ours;  // by machine's UUID: a daemon of ours wrote its last `start`
+    std::set<uuid> rash_starts;                 // a reference node started it, on a client's word, beside ours
 
 private:
     void on_change(const recorded_change& change);

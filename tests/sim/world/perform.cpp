@@ -54,21 +54,26 @@ void cluster::perform_now(const action& what, member* target) {
     }
 }
 
+void cluster::start_foreign(foreign_node& target) {
+    if (target.is_running()) {
+        return;
+    }
+    if (target.settings.machines != nullptr) {
+        sim_machine_guests& machine = hardware.centre.machine(target.settings.name);
+        if (!machine.is_powered()) {
+            machine.power_on();
+        }
+    }
+    target.start();
+}
+
 // What can befall a node that is only a script: its process and its connections.
 void cluster::perform_on_foreign(const action& what, foreign_node& target) {
     const auto restart_later = [this, &target](duration delay) {
-        later.after(delay, [&target] {
-            if (!target.is_running()) {
-                target.start();
-            }
-        });
+        later.after(delay, [this, &target] { start_foreign(target); });
     };
     switch (what.what) {
-        case k::start:
-            if (!target.is_running()) {
-                target.start();
-            }
-            break;
+        case k::start: start_foreign(target); break;
         case k::terminate:
             if (target.is_running()) {
                 target.terminate();
@@ -77,6 +82,15 @@ void cluster::perform_on_foreign(const action& what, foreign_node& target) {
         case k::kill:
         case k::power_off:
             target.kill();
+            if (what.what == k::power_off && target.settings.machines != nullptr) {
+                sim_machine_guests& machine = hardware.centre.machine(target.settings.name);
+                for (const auto number : guests) {
+                    if (machine.executes(guest_id(number))) {
+                        crashed_.insert(number);
+                    }
+                }
+                machine.lose_power();
+            }
             if (what.lasts) {
                 restart_later(*what.lasts);
             }
@@ -391,9 +405,7 @@ void cluster::heal() {
         if (one->link().is_cut()) {
             one->link().mend();
         }
-        if (!one->is_running()) {
-            one->start();
-        }
+        start_foreign(*one);
     }
     for (auto& one : members) {
         sim_node& node = one->node;

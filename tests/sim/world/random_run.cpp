@@ -15,6 +15,10 @@ namespace pvc::sim {
 namespace {
 
 constexpr duration progress_limit = 300s;
+// A node that is still emptied or refilled moves machines of its own accord, and one that does not converge is given up
+// after 300 s: so much longer, and no longer than that in all.
+constexpr duration after_order_limit = 330s;
+constexpr duration orders_limit = 900s;
 constexpr duration stop_limit = 180s;
 
 cluster_settings draw_cluster(const run_settings& wanted) {
@@ -33,7 +37,11 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     static constexpr std::array fences{6, 6, 6, 3, 0};
     const int interval = intervals[random.below(intervals.size())];
     const int fence = fences[random.below(fences.size())];
-    if (random.below(4) == 0 && out.schema == 10) {
+    const bool has_foreign = random.below(4) == 0 && out.schema == 10;
+    if (wanted.foreign) {
+        out.schema = 10;
+    }
+    if (has_foreign || wanted.foreign) {
         names.emplace_back("ref1");
         out.foreign = {"ref1"};
     }
@@ -62,6 +70,11 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     // Virtual machines, from a stream of their own.
     random_source machines = random_source(wanted.seed).split("virtual machines");
     out.guests = machines.below(2) == 0 ? machines.below(4) + 1 : 0;
+    if (wanted.foreign && out.guests == 0) {
+        out.guests = 2;
+    }
+    out.has_foreign_guests = !out.foreign.empty() && out.guests > 0 &&
+                             (wanted.foreign || random_source(wanted.seed).split("foreign machines").below(2) == 0);
     static constexpr std::array copies{300, 300, 3'000, 20'000};
     out.migration_time = std::chrono::milliseconds(copies[machines.below(copies.size())]);
     static constexpr std::array replies{10, 10, 1'000, 5'000};
@@ -79,6 +92,9 @@ void define_guests(cluster& world, const cluster_settings& settings) {
     for (std::uint64_t number = 1; number <= settings.guests; ++number) {
         static constexpr std::array kinds{"acpi", "acpi", "hang", "dirty"};
         action define(action_kind::define_guest, settings.nodes[random.below(settings.nodes.size())].name);
+        if (settings.has_foreign_guests && number % 2 == 0) {
+            define.node = settings.foreign.front();
+        }
         define.number = static_cast<std::int64_t>(number);
         define.value = kinds[random.below(kinds.size())];
         action start(action_kind::set_guest);
@@ -170,6 +186,13 @@ private:
         }
     }
 
+    [[nodiscard]] bool has_order() const {
+        return std::ranges::any_of(world_.members, [&](const auto& one) {
+            const std::string word = world_.ensemble.get(one->root() + "/domainstate").value_or("");
+            return word == "flush" || word == "unflush";
+        });
+    }
+
     // Whether all is as it should be; what is missing is said when the time is over.
     void progress_phase() {
         faults_.take_back();
@@ -177,7 +200,8 @@ private:
         ignore(healed, "it takes no node");
         faults_.take_back();
         start_guests();
-        const time_point limit = world_.now() + progress_limit;
+        time_point limit = world_.now() + progress_limit;
+        const time_point last_limit = world_.now() + orders_limit;
         time_point look_again = world_.now() + 10s;
         while (goes_on() && step()) {
             if (world_.now() < look_again) {
@@ -187,6 +211,9 @@ private:
             const auto missing = judge_.missing();
             if (missing.empty()) {
                 break;
+            }
+            if (has_order()) {
+                limit = std::max(limit, std::min(world_.now() + after_order_limit, last_limit));
             }
             if (world_.now() > limit) {
                 judge_.say("progress", "five minutes after the last fault: " + missing.front());

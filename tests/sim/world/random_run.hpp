@@ -20,6 +20,7 @@ struct run_settings {
     duration length = std::chrono::hours(1);  // of the chaos
     bool faults = true;
     bool dense = false;              // faults all the time, whatever the seed says
+    bool foreign = false;            // with a reference node that runs virtual machines, whatever the seed says
     std::vector<action_kind> kinds;  // empty: all, chosen by the seed
     std::ostream* trace = nullptr;   // everything that happens, one line each
     std::uint64_t trace_from_step = 0;

@@ -34,7 +34,12 @@ trace_text::trace_text(cluster& world, std::ostream& out, std::function<bool()> 
         if (change.what == recorded_kind::create || change.what == recorded_kind::set) {
             text += " = " + change.data.substr(0, longest_value);
         }
-        line(is_member ? world_.members[change.owner - 1]->name() : "client", text);
+        const bool is_foreign = change.owner >= cluster::first_foreign_number &&
+                                change.owner - cluster::first_foreign_number < world_.foreigners.size();
+        line(is_member    ? world_.members[change.owner - 1]->name()
+             : is_foreign ? world_.foreigners[change.owner - cluster::first_foreign_number]->settings.name
+                          : "client",
+             text);
     });
     world_.on_action = [this](const action& what) { line("*", to_text(what)); };
     world_.on_exit = [this, before = world_.on_exit](member& one) {

@@ -67,6 +67,22 @@ TEST(figures_from_parameters, a_whole_guest) {
     EXPECT_EQ(out.blocks[1].target, "sdb");
 }
 
+// What QEMU's driver gives of a guest that somebody else is working on: names, and what it knows without asking.
+TEST(figures_from_parameters, a_guest_whose_job_was_busy) {
+    const std::vector<parameter> busy{
+        {"state.state", std::int64_t{1}},  natural("cpu.time", 5),     natural("balloon.current", 65536),
+        natural("balloon.maximum", 65536), natural("vcpu.current", 1), natural("block.count", 1),
+        text("block.0.name", "sda"),       text("block.0.path", "/a"), natural("block.0.backingIndex", 1)};
+    EXPECT_TRUE(read(busy).is_partial);
+    auto with_memory = busy;
+    with_memory.push_back(natural("balloon.rss", 5));
+    EXPECT_FALSE(read(with_memory).is_partial);
+    auto with_counters = busy;
+    with_counters.push_back(natural("block.0.rd.reqs", 0));
+    EXPECT_FALSE(read(with_counters).is_partial);
+    EXPECT_FALSE(read({{"state.state", std::int64_t{1}}}).is_partial);
+}
+
 TEST(figures_from_parameters, nothing_gives_nothing) {
     const auto out = read({});
     EXPECT_EQ(out.of.status.state, model::run_state::none);

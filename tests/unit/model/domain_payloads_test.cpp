@@ -105,6 +105,18 @@ TEST(console_text, D89_bytes_that_are_no_text_are_replaced) {
     EXPECT_EQ(console_text("\x1b[31mred\x1b[0m\0\a\n"s, 9), "\x1b[31mred\x1b[0m\0\a\n"s) << "terminals know what to do";
 }
 
+// As Python's decode("utf-8", "replace") does it.
+TEST(console_text, D89_a_character_that_is_cut_off_is_replaced_once) {
+    const std::string bad = "\xef\xbf\xbd";
+    EXPECT_EQ(console_text("\xe2\x82\n", 9), bad + "\n");
+    EXPECT_EQ(console_text("\xe2\x82", 9), bad);
+    EXPECT_EQ(console_text("\xf0\x9f\x98z", 9), bad + "z");
+    EXPECT_EQ(console_text("\xf0\x80\x80", 9), bad + bad + bad);
+    EXPECT_EQ(console_text("\xed\xa0\x80", 9), bad + bad + bad);
+    EXPECT_EQ(console_text("\xe2\xe2\x82\xac", 9), bad + "\xe2\x82\xac");
+    EXPECT_EQ(console_text("\xf4\x8f\xbf\xbf \xf4\x90\x80\x80", 9), "\xf4\x8f\xbf\xbf " + bad + bad + bad + bad);
+}
+
 TEST(console_text, every_kind_of_newline_becomes_one) {
     EXPECT_EQ(console_text("a\r\nb\rc\n\r\n\rd\r", 99), "a\nb\nc\n\n\nd\n");
     EXPECT_EQ(console_text("a\r\nb\rc\r\n", 2), "b\nc\n");

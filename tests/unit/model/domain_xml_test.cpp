@@ -66,6 +66,18 @@ TEST(domain_xml, only_network_disks_of_protocol_rbd_are_rbd) {
     EXPECT_EQ(view.disks[3].source, "");
 }
 
+TEST(domain_xml, the_source_of_a_disk) {
+    const auto live = parse_domain_xml(
+        "<domain><devices><disk type='block'><source dev='/dev/sdx'/><target dev='sda'/></disk>"
+        "<disk type='file'><source file='/a.img' dev='/no'/><target dev='sdb'/></disk>"
+        "<disk type='block' device='cdrom'><target dev='sdc'/></disk></devices></domain>");
+    ASSERT_TRUE(live);
+    EXPECT_EQ(live->disks[0].source, "/dev/sdx");
+    EXPECT_FALSE(live->disks[0].is_rbd);
+    EXPECT_EQ(live->disks[1].source, "/a.img");
+    EXPECT_EQ(live->disks[2].source, "");
+}
+
 TEST(domain_xml, what_an_xml_writer_may_do) {
     const auto view = parsed(
         "\xef\xbb\xbf<?xml version='1.0' encoding=\"utf-8\"?>\r\n<!-- <domain> -->\n"

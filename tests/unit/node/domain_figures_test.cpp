@@ -98,6 +98,21 @@ TEST_F(domain_figures, D99_a_paused_guest) {
     EXPECT_GT(values_written(key("/stats")).size(), before);
 }
 
+// Counters that are not known for a moment are not shown as zero.
+TEST_F(domain_figures, a_guest_whose_job_is_busy) {
+    define_running();
+    settled_host();
+    pass(10s);
+    const auto before = values_written(key("/stats")).size();
+    guest().figures.is_partial = true;
+    pass(20s);
+    EXPECT_LE(values_written(key("/stats")).size(), before + 1);
+    EXPECT_EQ(own("domainscount"), "1");
+    guest().figures.is_partial = false;
+    pass(10s);
+    EXPECT_GT(values_written(key("/stats")).size(), before + 1);
+}
+
 TEST_F(domain_figures, no_statistics_below_a_domain_that_is_deleted) {
     define_running("delete");
     guest().fail_always("destroy", refusal(call_error::other, "busy"));
@@ -165,6 +180,25 @@ TEST_F(domain_figures, AC33_libvirt_is_away_from_the_first_tick) {
     EXPECT_EQ(stats(), "");
     EXPECT_TRUE(calls().empty());
     EXPECT_EQ(hv1().times_logged("figures are not published"), 1U);
+}
+
+// Declared dead while the figures wait for a libvirtd that stands still: the objection does not wait with them, and
+// takes no tick's place.
+TEST_F(domain_figures, AC35_declared_dead_while_libvirt_hangs) {
+    define_running();
+    settled_host();
+    machine().stop_libvirtd();
+    const auto from = loop.clock().now();
+    const auto beats = [&] { return times("/nodes/hv1/keepalive", from).size(); };
+    ASSERT_TRUE(run_until([&] { return beats() == 1; }));
+    pass(100ms);
+    ensemble.put("/nodes/hv1/daemonstate", "dead");
+    pass(100ms);
+    EXPECT_EQ(own("daemonstate"), "run");
+    EXPECT_EQ(beats(), 2U);
+    pass(30s);
+    EXPECT_EQ(beats(), 8U);
+    EXPECT_LT(beat_gaps("hv1", from).front(), 5.1);
 }
 
 TEST_F(domain_figures, AC33_the_figures_stay_while_libvirt_is_away) {

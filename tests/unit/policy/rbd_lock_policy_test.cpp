@@ -148,6 +148,28 @@ TEST(rbd_locks_at_start, a_volume_that_cannot_be_listed_forbids_breaking) {
     EXPECT_EQ(decide_start_locks(with_foreign, own_addresses).verdict, lock_verdict::foreign);
 }
 
+TEST(rbd_locks_to_flush, AC108_own_ones_or_any) {
+    const held_lock own = lock_at("10.254.0.1:0/1");
+    const held_lock other = lock_at("10.254.0.2:0/1");
+    const held_lock odd = lock_at("nonsense");
+    const std::vector<volume_locks> volumes{{"vms/a", {own}, {}}, {"vms/b", {other, odd}, {}}};
+    const auto careful = decide_flush_locks(volumes, own_addresses, false);
+    EXPECT_EQ(careful.verdict, lock_verdict::foreign);
+    EXPECT_TRUE(careful.to_break.empty());
+    const auto forced = decide_flush_locks(volumes, own_addresses, true);
+    EXPECT_EQ(forced.verdict, lock_verdict::own);
+    EXPECT_EQ(forced.to_break, (std::vector<lock_to_break>{{"vms/a", own}, {"vms/b", other}, {"vms/b", odd}}));
+    EXPECT_EQ(decide_flush_locks({{"vms/a", {own}, {}}}, own_addresses, false).to_break.size(), 1U);
+    for (const bool breaks_any : {false, true}) {
+        const auto unread =
+            decide_flush_locks({{"vms/a", {own}, {}}, {"vms/b", {}, "timed out"}}, own_addresses, breaks_any);
+        EXPECT_EQ(unread.verdict, lock_verdict::unreadable);
+        EXPECT_TRUE(unread.to_break.empty());
+        EXPECT_EQ(unread.reason, "RBD locks of vms/b could not be read: timed out");
+        EXPECT_EQ(decide_flush_locks({}, own_addresses, breaks_any).verdict, lock_verdict::own);
+    }
+}
+
 TEST(rbd_locks_at_start, reasons_are_one_short_line) {
     const held_lock odd{"a\nb\x1b", "client.1", "nonsense\r\n" + std::string(5000, 'x')};
     const auto decision = decide_start_locks({{"vms/\xc3\xa9", {odd}, {}}}, own_addresses);

@@ -56,6 +56,11 @@ public:
     async::awaitable<call_result<void>> set_maximum_downtime(uuid id, std::uint64_t milliseconds,
                                                              time_point deadline) override;
 
+    async::awaitable<call_result<void>> attach_device(uuid id, std::string xml, boot_time not_after,
+                                                      time_point deadline) override;
+    async::awaitable<call_result<void>> detach_device(uuid id, std::string xml, boot_time not_after,
+                                                      time_point deadline) override;
+
     async::awaitable<call_result<void>> migrate(uuid id, migration how) override;
     async::awaitable<call_result<void>> abort_migration(uuid id, time_point deadline) override;
     async::awaitable<call_result<migration_progress>> progress(uuid id, time_point deadline) override;

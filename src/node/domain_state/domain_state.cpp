@@ -1,0 +1,202 @@
+#include "pvcnoded/node/domain_state.hpp"
+
+#include "domain_state/job.hpp"
+#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/node/domains.hpp"
+#include "pvcnoded/node/keepalive.hpp"
+
+#include <fmt/format.h>
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr duration join_limit = 10s;
+constexpr std::size_t shown_word_max = 64;
+
+bool is_order(std::optional<model::domain_state> state) {
+    return state == model::domain_state::flush || state == model::domain_state::unflush;
+}
+
+}  // namespace
+
+domain_state_actor::domain_state_actor(session& s, keepalive& beat, domains* machines)
+    : session_(s), beat_(beat), machines_(machines) {
+    order_ = s.watches.add(s.own("/domainstate"), zookeeper::watch_kind::data, changed_);
+}
+
+void domain_state_actor::open() {
+    is_open_ = true;
+    changed_.notify();
+}
+
+std::optional<model::domain_state> domain_state_actor::stored() const {
+    return order_->known() && order_->present() ? model::parse_domain_state(order_->data()) : std::nullopt;
+}
+
+bool domain_state_actor::has_order() const {
+    return is_open_ && !is_closing_ && order_->stat().mzxid > settled_ && is_order(stored());
+}
+
+// Whatever somebody wrote there: nothing is done about it, and it is said.
+void domain_state_actor::report_unknown_word() {
+    if (!order_->known() || std::exchange(told_, order_->changes()) == order_->changes()) {
+        return;
+    }
+    if (!order_->present()) {
+        session_.node.log.warning("the key " + order_->path() + " is missing: nobody can flush this node");
+    } else if (!stored()) {
+        session_.node.log.warning("the node's domain state is `" +
+                                  ascii_only(std::string_view(order_->data()).substr(0, shown_word_max)) +
+                                  "`, which is none: nothing is done");
+    }
+}
+
+async::awaitable<void> domain_state_actor::run() {
+    for (;;) {
+        if (has_order()) {
+            co_await work_off(*stored());
+            job_ended_.notify();
+            continue;
+        }
+        report_unknown_word();
+        co_await changed_.wait(async::wait_note::work("an order to flush this node, or to make it ready"));
+    }
+}
+
+// One job, until it is done or the key says something else.
+async::awaitable<void> domain_state_actor::work_off(model::domain_state order) {
+    struct leaving {
+        domain_state_actor& actor;
+        ~leaving() { actor.job_ = nullptr; }
+    };
+    const leaving guard{*this};
+    bool is_overtaken = false;
+    co_await async::with_task_group(std::string(to_text(order)),
+                                    [&](async::task_group& group) -> async::awaitable<void> {
+                                        job_ = &group;
+                                        group.spawn("order", [&]() -> async::awaitable<void> {
+                                            while (stored() == order) {
+                                                co_await changed_.wait(async::wait_note::work("another order"));
+                                            }
+                                            is_overtaken = true;
+                                            group.cancel();
+                                        });
+                                        co_await perform(order);
+                                        group.cancel();
+                                    });
+    if (is_overtaken && order_->stat().mzxid != settled_) {
+        session_.node.log.state(fmt::format("{}: another order came, ending this one", to_text(order)));
+        changed_.notify();
+    }
+}
+
+async::awaitable<void> domain_state_actor::perform(model::domain_state order) {
+    const time_point began = session_.node.clock().now();
+    job now{session_, machines_, *order_, to_text(order)};
+    if (machines_ != nullptr) {
+        async::wakeup seen;
+        const async::latest<bool>::observer watch(machines_->opened(), seen);
+        bool told = false;
+        while (!machines_->opened().value()) {
+            if (!std::exchange(told, true)) {
+                now.log().info(fmt::format("{}: waiting until libvirt has answered once", now.what));
+            }
+            co_await seen.wait(async::wait_note::work("the first look at all machines"));
+        }
+    }
+    if (order == model::domain_state::flush) {
+        co_await flush(now);
+        co_await conclude(order, model::domain_state::flushed, began);
+    } else {
+        co_await unflush(now);
+        // Without the hypervisor function it must never look like somewhere to move a machine to.
+        co_await conclude(order, machines_ != nullptr ? model::domain_state::ready : model::domain_state::flushed,
+                          began);
+    }
+}
+
+// The last write, which tells the client that it is done: only as long as the order stands.
+async::awaitable<void> domain_state_actor::conclude(model::domain_state order, model::domain_state end,
+                                                    time_point since) {
+    job now{session_, machines_, *order_, to_text(order)};
+    const auto running = [this] {
+        return machines_ != nullptr ? machines_->running_text().value_or(std::string()) : std::string();
+    };
+    for (;;) {
+        auto stored = co_await session_.zk.get(session_.limit(), order_->path());
+        if (!stored && stored.error().code() == errc::not_found) {
+            settled_ = order_->stat().mzxid;
+            co_return;
+        }
+        if (!stored) {
+            co_await wait_better(now);
+            continue;
+        }
+        if (model::parse_domain_state(stored->data) != order) {
+            settled_ = stored->stat.mzxid - 1;  // what the watch is about to show is news, what it shows now is not
+            co_return;
+        }
+        zookeeper::transaction write;
+        write.set(order_->path(), std::string(to_text(end)), stored->stat.version);
+        std::optional<result<zookeeper::commit_reply>> done;
+        if (order == model::domain_state::flush) {
+            done = co_await beat_.publish_with("/runningdomains", running, session_.limit(), write);
+        } else {
+            done = co_await session_.zk.commit(session_.limit(), write);
+        }
+        if (*done) {
+            settled_ = (*done)->stats.front().mzxid;
+            report_end(end, since);
+            co_return;
+        }
+        if (done->error().code() != errc::version_conflict) {
+            co_await wait_better(now);
+        }
+    }
+}
+
+void domain_state_actor::report_end(model::domain_state end, time_point since) const {
+    auto& log = session_.node.log;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(session_.node.clock().now() - since).count();
+    if (machines_ == nullptr) {
+        log.ok("this node runs no virtual machines: it is `flushed`, and stays so");
+    } else if (end == model::domain_state::ready) {
+        log.ok(fmt::format("unflush: done after {} s, this node takes virtual machines again", seconds));
+    } else if (const auto names = machines_->listed_names(); !names.empty()) {
+        log.warning(fmt::format("flush: done after {} s, but still running here: {}", seconds, join(names, ", ")));
+    } else {
+        log.ok(fmt::format("flush: done after {} s, no virtual machine runs here any more", seconds));
+    }
+}
+
+async::awaitable<void> domain_state_actor::finish(time_point deadline) {
+    is_closing_ = true;
+    auto& clock = session_.node.clock();
+    if (job_ != nullptr) {
+        session_.node.log.info("stopping: waiting for the node's own order `" + order_->data() + "` to be done");
+    }
+    while (job_ != nullptr && clock.now() < deadline) {
+        co_await job_ended_.wait_until(clock, deadline, "the end of a flush");
+    }
+    if (job_ == nullptr) {
+        co_return;
+    }
+    session_.node.log.warning("stopping: the order `" + order_->data() +
+                              "` is not done yet, it goes on when this node is started again");
+    job_->cancel();
+    const time_point joined = clock.now() + join_limit;
+    while (job_ != nullptr && clock.now() < joined) {
+        co_await job_ended_.wait_until(clock, joined, "the end of a flush that was cancelled");
+    }
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -1,0 +1,156 @@
+#include "domain_state/job.hpp"
+
+#include "domain/operation.hpp"
+#include "pvcnoded/model/scalar.hpp"
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr duration lock_limit = 30s;
+constexpr duration settle_slack = 30s;
+constexpr duration trouble_pause = 500ms;
+constexpr duration reconnect_limit = 10s;
+
+std::string root_of(const uuid& id) {
+    return model::domain_path(to_text(id));
+}
+
+// The conditional write of a decision, in the order in which clients write these keys.
+zookeeper::transaction write_of(const job& of, const uuid& id, const stored_machine& seen, decision&& decided) {
+    const std::string root = root_of(id);
+    const policy::placement& wanted = *decided.write;
+    zookeeper::transaction write;
+    const auto put = [&](std::string_view suffix, const std::optional<std::string>& value, std::int32_t version) {
+        if (value) {
+            write.set(root + std::string(suffix), *value, version);
+        } else {
+            write.check(root + std::string(suffix), version);
+        }
+    };
+    const auto state = wanted.state ? std::optional(std::string(to_text(*wanted.state))) : std::optional<std::string>();
+    const auto autostart = wanted.autostart ? std::optional(std::string(model::boolean_text(*wanted.autostart)))
+                                            : std::optional<std::string>();
+    put("/state", state, seen.state_version);
+    put("/node", wanted.node, seen.node_version);
+    put("/lastnode", wanted.last_node, seen.last_node_version);
+    put("/node_autostart", autostart, seen.autostart_version);
+    for (auto& one : std::move(decided.checks).operations()) {
+        write.check(std::move(one.path), one.version);
+    }
+    // Another order came: this one is over.
+    write.check(of.order.path(), of.order.stat().version);
+    return write;
+}
+
+attempt refused(const failure& why, const std::string& root) {
+    attempt out;
+    out.why = why.text();
+    if (why.code() == errc::version_conflict) {
+        out.what = attempt::kind::conflict;
+    } else if (why.code() == errc::not_found) {
+        const bool is_lock = why.subject().starts_with(root + "/state/");
+        const bool is_machine = why.subject().starts_with(root);
+        out.what = is_machine && !is_lock ? attempt::kind::gone : attempt::kind::conflict;
+    }
+    return out;
+}
+
+}  // namespace
+
+duration job::settle_limit() const {
+    return s.node.config->vm_shutdown_timeout + settle_slack;
+}
+
+async::awaitable<void> wait_better(job& of) {
+    co_await async::sleep_for(of.s.node.clock(), trouble_pause, "another attempt to read or write keys");
+    auto connected = co_await of.s.zk.wait_connected(of.s.limit(reconnect_limit));
+    ignore(connected, "the next request tells");
+}
+
+async::awaitable<result<stored_machine>> read_machine(job& of, const uuid& id) {
+    const std::string root = root_of(id);
+    stored_machine out;
+    PVC_CO_TRY(const auto name, co_await of.s.zk.get(of.s.limit(), root));
+    PVC_CO_TRY(const auto state, co_await of.s.zk.get(of.s.limit(), root + "/state"));
+    PVC_CO_TRY(const auto node, co_await of.s.zk.get(of.s.limit(), root + "/node"));
+    PVC_CO_TRY(const auto last, co_await of.s.zk.get(of.s.limit(), root + "/lastnode"));
+    PVC_CO_TRY(const auto autostart, co_await of.s.zk.get(of.s.limit(), root + "/node_autostart"));
+    out.name = name.data.empty() ? to_text(id) : shown(name.data);
+    out.keys.state = model::vm_state_or_fallback(state.data);
+    out.keys.node = node.data;
+    out.keys.last_node = model::is_no_value(last.data) ? std::string() : last.data;
+    out.keys.autostart = model::parse_boolean(autostart.data).value_or(false);
+    out.state_version = state.stat.version;
+    out.node_version = node.stat.version;
+    out.last_node_version = last.stat.version;
+    out.autostart_version = autostart.stat.version;
+    co_return out;
+}
+
+followed_state::followed_state(job& of, const uuid& id)
+    : of_(of), key_(of.s.watches.add(root_of(id) + "/state", zookeeper::watch_kind::data, changed_)) {}
+
+async::awaitable<followed_state::outcome> followed_state::wait_while(std::function<bool(model::vm_state)> these,
+                                                                     std::int64_t since, duration limit,
+                                                                     std::string_view what) {
+    const time_point until = of_.now() + limit;
+    for (;;) {
+        if (key_->known() && !key_->present()) {
+            co_return outcome::gone;
+        }
+        const bool is_current = key_->known() && key_->stat().mzxid >= since;
+        if (is_current && !these(model::vm_state_or_fallback(key_->data()))) {
+            co_return outcome::left;
+        }
+        if (of_.now() >= until) {
+            co_return outcome::late;
+        }
+        co_await changed_.wait_until(of_.s.node.clock(), until, what);
+    }
+}
+
+async::awaitable<attempt> place_machine(job& of, const uuid& id, decide by) {
+    const std::string root = root_of(id);
+    attempt out;
+    bool had_lock = false;
+    zookeeper::lock_request lock;
+    lock.path = root + "/state";
+    lock.deadline = of.s.limit(lock_limit);
+    lock.task = std::string(of.what);
+    lock.reason = "placing " + to_text(id);
+    auto done = co_await of.s.locks.with_lock(
+        std::move(lock), [&](zookeeper::held_lock& held) -> async::awaitable<result<void>> {
+            had_lock = true;
+            PVC_CO_TRY(const auto seen, co_await read_machine(of, id));
+            PVC_CO_TRY(auto decided, co_await by(seen));
+            if (!decided.write) {
+                out.what = attempt::kind::needless;
+                co_return result<void>();
+            }
+            auto write = write_of(of, id, seen, std::move(decided));
+            held.add_check(write);
+            PVC_CO_TRY(const auto written, co_await of.s.zk.commit(of.s.limit(), std::move(write)));
+            out.what = attempt::kind::written;
+            for (const auto& stat : written.stats) {
+                out.zxid = std::max(out.zxid, stat.mzxid);
+            }
+            co_return result<void>();
+        });
+    if (done) {
+        co_return out;
+    }
+    if (!had_lock && done.error().code() == errc::timed_out) {
+        co_return attempt{attempt::kind::locked, 0, done.error().text()};
+    }
+    co_return refused(done.error(), root);
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -1,0 +1,114 @@
+#include "domain_state/one_machine.hpp"
+
+#include "pvcnoded/policy/domain_table.hpp"
+
+#include <fmt/format.h>
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using policy::machine_step;
+
+one_machine::one_machine(job& of, const uuid& id) : of_(of), id_(id), name_(to_text(id)), state_(of, id) {}
+
+std::string one_machine::line(std::string_view text) const {
+    return fmt::format("{}: {}", of_.what, text);
+}
+
+machine_step one_machine::present_step(const stored_machine& seen) const {
+    const machine_step wanted = step(seen.keys);
+    return wanted == machine_step::wait_arrived && has_awaited_ ? machine_step::place : wanted;
+}
+
+async::awaitable<one_machine::fate> one_machine::settle_and_place() {
+    std::string why;
+    for (int conflicts = 0; conflicts <= conflicts_max;) {
+        const auto seen = co_await read_machine(of_, id_);
+        if (!seen && seen.error().code() == errc::not_found) {
+            co_return fate::untouched;  // removed meanwhile
+        }
+        if (!seen) {
+            co_await wait_better(of_);
+            continue;
+        }
+        name_ = seen->name;
+        const machine_step now = present_step(*seen);
+        if (now == machine_step::skip || now == machine_step::wait_moved) {
+            co_return now == machine_step::skip ? fate::untouched : fate::leaves;
+        }
+        if (now != machine_step::place) {
+            const bool goes_on = co_await settles(now);
+            if (!goes_on) {
+                co_return fate::given_up;
+            }
+            continue;
+        }
+        attempt tried =
+            co_await place_machine(of_, id_, [this](const stored_machine& there) { return decide_again(there); });
+        switch (tried.what) {
+            case attempt::kind::written: written_ = tried.zxid; co_return fate::placed;
+            case attempt::kind::needless:
+                warning("there is nothing that could be done with it");
+                co_return fate::given_up;
+            case attempt::kind::gone: co_return fate::untouched;
+            case attempt::kind::broken: co_await wait_better(of_); break;
+            case attempt::kind::conflict:
+            case attempt::kind::locked:
+                ++conflicts;
+                why = std::move(tried.why);
+                break;
+        }
+    }
+    warning("its keys could not be written, it is left as it is: " + why);
+    co_return fate::given_up;
+}
+
+// Under the lock nothing may be as it was.
+async::awaitable<result<decision>> one_machine::decide_again(const stored_machine& now) {
+    if (present_step(now) != machine_step::place) {
+        co_return failure(errc::version_conflict, name_, "its state was changed");
+    }
+    co_return co_await decide_on(now);
+}
+
+// Suspends until it is clear what it is to be. False: it is not, after all the time that this may take.
+async::awaitable<bool> one_machine::settles(machine_step why) {
+    const bool is_arriving = why == machine_step::wait_arrived;
+    if (is_arriving) {
+        has_awaited_ = true;
+        info("it is still on its way, waiting for that");
+    } else if (!settled_by_) {
+        settled_by_ = of_.now() + of_.settle_limit();
+        info("it is being restarted or shut down, waiting for that");
+    }
+    const auto goes_on = [is_arriving](model::vm_state state) {
+        return is_arriving ? policy::is_migration(state)
+                           : state == model::vm_state::restart || state == model::vm_state::shutdown;
+    };
+    const auto end = co_await state_.wait_while(goes_on, 0, is_arriving ? move_limit : *settled_by_ - of_.now(),
+                                                "a virtual machine to settle");
+    if (end == followed_state::outcome::late && !is_arriving) {
+        const auto waited = std::chrono::duration_cast<std::chrono::seconds>(of_.settle_limit()).count();
+        warning(fmt::format("it is still being restarted or shut down after {} s, going on without it", waited));
+        co_return false;
+    }
+    co_return true;  // if it is gone, the next reading says so
+}
+
+async::awaitable<std::optional<policy::placed_machine>> one_machine::arrival(std::int64_t since) {
+    const auto end = co_await state_.wait_while(policy::is_under_way, since, move_limit, "a virtual machine to move");
+    if (end == followed_state::outcome::late) {
+        warning("it is still on its way after 120 s, going on with the next one");
+    }
+    if (end != followed_state::outcome::left) {
+        co_return std::nullopt;
+    }
+    const auto seen = co_await read_machine(of_, id_);
+    co_return seen ? std::optional(seen->keys) : std::nullopt;
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

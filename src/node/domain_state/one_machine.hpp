@@ -1,0 +1,51 @@
+// One machine in a job: looked at, waited for until it is clear what it is to be, and written under its lock.
+#pragma once
+
+#include "domain_state/job.hpp"
+
+namespace pvc::node {
+
+class one_machine {
+public:
+    one_machine(job& of, const uuid& id);
+    one_machine(const one_machine&) = delete;
+    one_machine& operator=(const one_machine&) = delete;
+    virtual ~one_machine() = default;
+
+protected:
+    enum class fate : std::uint8_t {
+        untouched,  // it needs nothing, or is gone
+        leaves,     // it is on its way elsewhere without us
+        placed,     // written, in transaction written_
+        given_up,   // said in the log
+    };
+    async::awaitable<fate> settle_and_place();
+
+    // What is to be done, of these keys alone.
+    [[nodiscard]] virtual policy::machine_step step(const policy::placed_machine& machine) const = 0;
+    // What is to be written, under the lock.
+    virtual async::awaitable<result<decision>> decide_on(const stored_machine& now) = 0;
+
+    [[nodiscard]] std::string line(std::string_view text) const;
+    void info(std::string_view text) const { of_.log().info(line(text), name_); }
+    void warning(std::string_view text) const { of_.log().warning(line(text), name_); }
+    // Suspends until it has come where it was placed, at most 120 s. Empty: not in time, which is said in the log, or
+    // it is gone.
+    async::awaitable<std::optional<policy::placed_machine>> arrival(std::int64_t since);
+
+    job& of_;
+    uuid id_;
+    std::string name_;
+    std::int64_t written_ = 0;
+
+private:
+    [[nodiscard]] policy::machine_step present_step(const stored_machine& seen) const;
+    async::awaitable<bool> settles(policy::machine_step why);
+    async::awaitable<result<decision>> decide_again(const stored_machine& now);
+
+    followed_state state_;
+    bool has_awaited_ = false;  // it did not arrive in all the time that it may take
+    std::optional<time_point> settled_by_;
+};
+
+}  // namespace pvc::node

@@ -1,0 +1,111 @@
+// The choice of a target: reads what the nodes publish and asks policy/target_selection.hpp.
+#include "domain_state/job.hpp"
+#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/model/scalar.hpp"
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+namespace {
+
+struct offer {
+    policy::node_offer node;
+    std::int32_t daemon_version = 0;
+    std::int32_t domain_version = 0;
+    std::optional<failure> trouble;
+};
+
+// A key that is not there counts as empty; other failures are noted.
+async::awaitable<zookeeper::read_reply> read_text(job& of, offer& one, std::string_view suffix) {
+    auto read = co_await of.s.zk.get(of.s.limit(), model::node_path(one.node.name, suffix));
+    if (!read && read.error().code() != errc::not_found) {
+        one.trouble = read.error();
+    }
+    co_return read ? *std::move(read) : zookeeper::read_reply{};
+}
+
+// The figures of a node that does not take machines are of no interest.
+async::awaitable<void> read_offer(job& of, offer& one) {
+    const auto daemon = co_await read_text(of, one, "/daemonstate");
+    const auto domain = co_await read_text(of, one, "/domainstate");
+    one.node.daemon = model::daemon_state_or_fallback(daemon.data);
+    one.node.domain = model::domain_state_or_fallback(domain.data);
+    one.daemon_version = daemon.stat.version;
+    one.domain_version = domain.stat.version;
+    if (!policy::takes_machines(one.node)) {
+        co_return;
+    }
+    const auto figure = [&](std::string_view suffix, std::string& into) -> async::awaitable<void> {
+        auto read = co_await read_text(of, one, suffix);
+        into = std::move(read.data);
+    };
+    co_await figure("/memfree", one.node.memfree);
+    co_await figure("/memused", one.node.memused);
+    co_await figure("/memprov", one.node.memprov);
+    co_await figure("/cpuload", one.node.cpuload);
+    co_await figure("/vcpualloc", one.node.vcpualloc);
+    co_await figure("/domainscount", one.node.domainscount);
+}
+
+// Reads a key that may be missing, and notes the version that the choice rests on.
+async::awaitable<result<std::string>> read_rule(job& of, std::string path, zookeeper::transaction& checks) {
+    auto read = co_await of.s.zk.get(of.s.limit(), path);
+    if (read) {
+        checks.check(std::move(path), read->stat.version);
+        co_return std::move(read->data);
+    }
+    if (read.error().code() == errc::not_found) {
+        co_return std::string();
+    }
+    co_return read.error();
+}
+
+}  // namespace
+
+async::awaitable<result<target>> choose_target(job& of, const uuid& id) {
+    target out;
+    const std::string root = model::domain_path(to_text(id));
+    PVC_CO_TRY(const auto limit, co_await read_rule(of, root + "/node_limit", out.checks));
+    PVC_CO_TRY(const auto selector, co_await read_rule(of, root + "/node_selector", out.checks));
+    zookeeper::transaction unchecked;  // the cluster's default may change at any time, and harms nobody
+    PVC_CO_TRY(const auto common,
+               co_await read_rule(of, std::string(model::key_path::migration_target_selector), unchecked));
+    PVC_CO_TRY(const auto names, co_await of.s.zk.children(of.s.limit(), std::string(model::key_path::nodes)));
+    std::vector<offer> all(names.names.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i].node.name = names.names[i];
+    }
+    co_await async::with_task_group("offers of nodes", [&](async::task_group& group) -> async::awaitable<void> {
+        for (auto& one : all) {
+            if (one.node.name != of.self()) {
+                group.spawn(one.node.name, [&of, &one] { return read_offer(of, one); });
+            }
+        }
+        co_return;
+    });
+    policy::target_request request;
+    request.selector = policy::effective_selector(selector, common, of.s.node.config->target_selector);
+    request.limit = model::parse_comma_list(limit);
+    request.current = of.self();
+    std::vector<policy::node_offer> offered;
+    for (const auto& one : all) {
+        if (one.trouble) {
+            co_return *one.trouble;
+        }
+        offered.push_back(one.node);
+    }
+    out.choice = policy::select_target(request, std::move(offered));
+    for (const auto& one : all) {
+        if (out.choice && one.node.name == out.choice->node) {
+            out.checks.check(model::node_path(one.node.name, "/daemonstate"), one.daemon_version);
+            out.checks.check(model::node_path(one.node.name, "/domainstate"), one.domain_version);
+        }
+    }
+    co_return out;
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

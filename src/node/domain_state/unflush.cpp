@@ -1,0 +1,133 @@
+// Unflush: what was shut down for want of a target is started, what lives elsewhere for a while comes back.
+// Specification: node-lifecycle.md 8.2.
+#include "domain_state/one_machine.hpp"
+#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+using policy::machine_step;
+using policy::unflush_way;
+
+namespace {
+
+constexpr std::size_t reads_in_flight_max = 32;
+
+class returning_machine final : public one_machine {
+public:
+    using one_machine::one_machine;
+
+    async::awaitable<void> run() {
+        const fate end = co_await settle_and_place();
+        if (end != fate::placed) {
+            co_return;
+        }
+        report();
+        if (plan_->way != unflush_way::bring_back) {
+            co_return;
+        }
+        const auto now = co_await arrival(written_);
+        if (now && now->state == model::vm_state::start && now->node != of_.self()) {
+            warning("it could not be moved, it stays on " + ascii_only(now->node));
+        }
+    }
+
+private:
+    [[nodiscard]] machine_step step(const policy::placed_machine& machine) const override {
+        return policy::unflush_step(machine, of_.self());
+    }
+
+    async::awaitable<result<decision>> decide_on(const stored_machine& now) override {
+        plan_ = policy::plan_unflush(now.keys, of_.self());
+        decision out;
+        if (plan_) {
+            out.write = plan_->write;
+        }
+        co_return out;
+    }
+
+    void report() const {
+        switch (plan_->way) {
+            case unflush_way::start: info("starting it, it was shut down as no other node could take it"); return;
+            case unflush_way::bring_back: info("bringing it back"); return;
+            case unflush_way::assign_only: info("it belongs to this node again; it is not running"); return;
+        }
+    }
+
+    std::optional<policy::unflush_plan> plan_;
+};
+
+// All domains, ascending, that have something to do with this node.
+async::awaitable<result<std::vector<uuid>>> read_candidates(job& of) {
+    PVC_CO_TRY(const auto names, co_await of.s.zk.children(of.s.limit(), std::string(model::key_path::domains)));
+    std::vector<uuid> all;
+    for (const auto& name : names.names) {
+        if (const auto id = parse_uuid(name)) {
+            all.push_back(*id);
+        }
+    }
+    std::ranges::sort(all);
+    std::vector<bool> is_wanted(all.size(), false);
+    std::size_t next = 0;
+    std::optional<failure> trouble;
+    const auto work = [&]() -> async::awaitable<void> {
+        while (next < all.size() && !trouble) {
+            const std::size_t at = next++;
+            const auto seen = co_await read_machine(of, all[at]);
+            if (seen) {
+                is_wanted[at] = policy::unflush_step(seen->keys, of.self()) != machine_step::skip;
+            } else if (seen.error().code() != errc::not_found) {
+                trouble = seen.error();
+            }
+        }
+    };
+    co_await async::with_task_group("reads of domains", [&](async::task_group& group) -> async::awaitable<void> {
+        for (std::size_t reader = std::min(all.size(), reads_in_flight_max); reader > 0; --reader) {
+            group.spawn("read", work);
+        }
+        co_return;
+    });
+    if (trouble) {
+        co_return *trouble;
+    }
+    std::vector<uuid> found;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (is_wanted[i]) {
+            found.push_back(all[i]);
+        }
+    }
+    co_return found;
+}
+
+}  // namespace
+
+async::awaitable<void> unflush(job& of) {
+    if (of.machines == nullptr) {
+        co_return;
+    }
+    for (;;) {
+        const auto found = co_await read_candidates(of);
+        if (!found) {
+            co_await wait_better(of);
+            continue;
+        }
+        of.log().state(found->empty() ? std::string("unflush: no virtual machine has to come back")
+                                      : fmt::format("unflush: {} virtual machine(s) come back", found->size()));
+        for (const auto& id : *found) {
+            returning_machine one(of, id);
+            co_await one.run();
+        }
+        co_return;
+    }
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -1,0 +1,262 @@
+// The figures of the tick and what else the node publishes of itself: one transaction, one writer at a time.
+// Specification: node-lifecycle.md 6.2 to 6.4; zookeeper-schema.md 3.2.
+#include "pvcnoded/node/domains.hpp"
+#include "pvcnoded/node/keepalive.hpp"
+
+#include "pvcnoded/model/scalar.hpp"
+#include "pvcnoded/model/system_figures.hpp"
+#include "pvcnoded/node/registration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+
+namespace pvc::node {
+
+const std::vector<model::key_value>& keepalive::wanted_figures() {
+    node_context& node = session_.node;
+    if (std::exchange(constants_of_, session_.table.version()) != session_.table.version()) {
+        wanted_ = constant_keys(session_);
+        constant_count_ = wanted_.size();
+    }
+    std::size_t at = constant_count_;
+    const auto add = [&](std::string_view suffix, std::string value) {
+        if (at == wanted_.size() || !wanted_[at].path.ends_with(suffix)) {
+            wanted_.resize(at);  // the first tick, or other figures could be read last time
+            wanted_.push_back({session_.own(suffix), {}});
+        }
+        wanted_[at].value = std::move(value);
+        ++at;
+    };
+    auto meminfo = node.port.host.meminfo();
+    const auto memory = meminfo ? model::parse_memory_info(*meminfo) : std::nullopt;
+    if (memory) {
+        const auto figures = model::figures_of(*memory, session_.table.version());
+        used_mib_ = figures.used_mib;
+        free_mib_ = figures.free_mib;
+        add("/memtotal", std::to_string(figures.total_mib));
+        add("/memused", std::to_string(figures.used_mib));
+        add("/memfree", std::to_string(figures.free_mib));
+    }
+    auto loadavg = node.port.host.loadavg();
+    const auto load = loadavg ? model::parse_load_average(*loadavg) : std::nullopt;
+    if (load) {
+        load_ = *load;
+        add("/cpuload", model::cpu_load_text(*load));
+    }
+    if (domains_ != nullptr) {
+        if (const auto running = domains_->running_text()) {
+            add("/runningdomains", *running);
+        }
+        if (const auto& guests = domains_->figures()) {
+            add("/memalloc", std::to_string(guests->allocated_mib));
+            add("/memprov", std::to_string(guests->provisioned_mib));
+            add("/vcpualloc", std::to_string(guests->vcpus));
+            add("/domainscount", std::to_string(guests->active));
+        }
+    }
+    wanted_.resize(at);
+    return wanted_;
+}
+
+async::awaitable<void> keepalive::read_repairs(time_point deadline) {
+    const auto paths = own_keys_.repairs();
+    co_await async::with_task_group("own keys", [&](async::task_group& group) -> async::awaitable<void> {
+        for (const auto& path : paths) {
+            group.spawn(path, [this, path, deadline]() -> async::awaitable<void> {
+                auto read = co_await session_.zk.get(deadline, path);
+                if (read) {
+                    own_keys_.learned(path, read->data, read->stat.version);
+                } else if (read.error().code() == errc::not_found) {
+                    own_keys_.missing(path);
+                }
+            });
+        }
+        co_return;
+    });
+}
+
+// A key that was deleted and created again by somebody may have the version that is checked, and any value: the entry's
+// count of created and deleted children tells.
+async::awaitable<void> keepalive::notice_recreated_keys(time_point deadline) {
+    auto entry = co_await session_.zk.exists(deadline, session_.own());
+    if (!entry) {
+        co_return;
+    }
+    const auto& stat = entry->stat;
+    if (stat.czxid != entry_created_ || stat.cversion != entry_children_) {
+        read_again_ = entry_created_ != 0;
+        entry_created_ = stat.czxid;
+        entry_children_ = stat.cversion;
+    }
+}
+
+void keepalive::warn_of_foreign_values(const policy::own_keys_plan& plan) {
+    const auto constants = std::span(wanted_).first(constant_count_);
+    const auto warn = [&](const std::vector<model::key_value>& keys) {
+        for (const auto& key : keys) {
+            const bool is_told = std::ranges::find(told_, key.path) != told_.end();
+            if (!is_told && std::ranges::find(constants, key.path, &model::key_value::path) != constants.end()) {
+                session_.node.log.warning(key.path + " was deleted or replaced by somebody else, restoring it");
+            }
+        }
+    };
+    warn(plan.creates);
+    warn(plan.sets);
+    told_.clear();
+}
+
+struct keepalive::writing {
+    explicit writing(keepalive& owner) : beat(owner) { beat.is_writing_ = true; }
+    writing(const writing&) = delete;
+    writing& operator=(const writing&) = delete;
+    ~writing() {
+        beat.is_writing_ = false;
+        beat.figures_turn_.notify();
+        beat.publish_turn_.notify();
+        beat.publish_with_turn_.notify();
+    }
+    keepalive& beat;
+};
+
+async::awaitable<bool> keepalive::wait_turn(async::wakeup& mine, time_point deadline) {
+    while (is_writing_) {
+        const bool notified = co_await mine.wait_until(session_.node.clock(), deadline, "another write of own figures");
+        if (!notified && is_writing_) {
+            co_return false;
+        }
+    }
+    co_return true;
+}
+
+async::awaitable<result<void>> keepalive::publish(std::string_view suffix, std::string value, time_point deadline) {
+    const bool is_free = co_await wait_turn(publish_turn_, deadline);
+    if (!is_free) {
+        co_return failure(errc::timed_out, session_.own(suffix), "a tick is still writing");
+    }
+    const writing turn(*this);
+    const std::string path = session_.own(suffix);
+    zookeeper::transaction write;
+    write.overwrite(path, value);
+    auto done = co_await session_.zk.commit(deadline, std::move(write));
+    if (!done) {
+        if (done.error().code() == errc::not_found) {
+            own_keys_.missing(path);  // the next tick makes it again
+        } else {
+            own_keys_.forget();
+        }
+        co_return done.error();
+    }
+    own_keys_.learned(path, value, done->stats.front().version);
+    co_return result<void>();
+}
+
+async::awaitable<result<zookeeper::commit_reply>> keepalive::publish_with(std::string_view suffix,
+                                                                          std::function<std::string()> value,
+                                                                          time_point deadline,
+                                                                          zookeeper::transaction more) {
+    const std::string path = session_.own(suffix);
+    const bool is_free = co_await wait_turn(publish_with_turn_, deadline);
+    if (!is_free) {
+        co_return failure(errc::timed_out, path, "a tick is still writing");
+    }
+    const writing turn(*this);
+    const std::string text = value();
+    zookeeper::transaction write;
+    write.overwrite(path, text);
+    for (auto& one : std::move(more).operations()) {
+        if (one.what == zookeeper::operation::kind::set) {
+            write.set(std::move(one.path), std::move(one.data), one.version);
+        } else {
+            write.check(std::move(one.path), one.version);
+        }
+    }
+    auto done = co_await session_.zk.commit(deadline, std::move(write));
+    if (done) {
+        own_keys_.learned(path, text, done->stats.front().version);
+    } else if (done.error().code() == errc::not_found && done.error().subject() == path) {
+        own_keys_.missing(path);
+    } else if (done.error().code() != errc::version_conflict && done.error().code() != errc::not_found) {
+        own_keys_.forget();
+    }
+    co_return done;
+}
+
+async::awaitable<void> keepalive::figures(time_point deadline) {
+    if (domains_ != nullptr) {
+        co_await domains_->survey(session_, deadline);
+    }
+    const bool is_free = co_await wait_turn(figures_turn_, deadline);
+    if (is_free) {
+        const writing turn(*this);
+        co_await write_figures(deadline);
+    }
+}
+
+async::awaitable<void> keepalive::write_figures(time_point deadline) {
+    const auto& wanted = wanted_figures();
+    co_await notice_recreated_keys(deadline);
+    if (!own_keys_.repairs().empty()) {
+        co_await read_repairs(deadline);
+    }
+    auto plan = own_keys_.plan(wanted);
+    if (!own_keys_.repairs().empty() && plan.creates.empty() && plan.sets.empty()) {
+        co_await read_repairs(deadline);  // the first tick of a session: little was known yet
+        plan = own_keys_.plan(wanted);
+    }
+    if (std::exchange(reread_, false)) {
+        warn_of_foreign_values(plan);
+    }
+    // A refused key is left out and the rest sent again: every key at most once, and never endlessly.
+    for (std::size_t attempt = 0; attempt <= wanted.size(); ++attempt) {
+        zookeeper::transaction write;
+        write.reserve(plan.creates.size() + plan.sets.size() + plan.checks.size());
+        for (const auto& key : plan.creates) {
+            write.create(key.path, key.value);
+        }
+        for (const auto& key : plan.sets) {
+            write.overwrite(key.path, key.value);
+        }
+        for (auto& key : plan.checks) {
+            write.check(std::move(key.path), key.version);
+        }
+        if (write.empty()) {
+            co_return;
+        }
+        auto done = co_await session_.zk.commit(deadline, std::move(write));
+        if (done) {
+            std::vector<std::int32_t> versions;
+            versions.reserve(plan.sets.size());
+            for (std::size_t i = 0; i < plan.sets.size(); ++i) {
+                versions.push_back(done->stats[plan.creates.size() + i].version);
+            }
+            own_keys_.committed(plan, versions);
+            reread_ = std::exchange(read_again_, false);
+            if (reread_) {
+                own_keys_.forget();  // what the checks could not see is found at the next tick
+            } else {
+                told_.clear();
+            }
+            co_return;
+        }
+        const failure& error = done.error();
+        if (error.code() == errc::version_conflict || error.code() == errc::not_found ||
+            error.code() == errc::already_exists) {
+            session_.node.log.warning(own_keys_.failed(error.subject()));
+            told_.push_back(error.subject());
+            plan = own_keys_.plan(wanted);
+            continue;
+        }
+        own_keys_.forget();
+        session_.node.log.warning("the node's figures were not written: " + error.text());
+        co_return;
+    }
+}
+
+}  // namespace pvc::node
+
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -1,0 +1,109 @@
+#include "pvcnoded/policy/flush_rules.hpp"
+
+#include "pvcnoded/policy/domain_table.hpp"
+
+namespace pvc::policy {
+
+using model::vm_state;
+
+namespace {
+
+bool is_settling(vm_state state) {
+    return state == vm_state::restart || state == vm_state::shutdown;
+}
+
+// Off because somebody wants it so, or not a machine of this cluster to be started: only a client leaves these states.
+bool is_off_by_intent(vm_state state) {
+    switch (state) {
+        case vm_state::disable:
+        case vm_state::provision:
+        case vm_state::import:
+        case vm_state::restore:
+        case vm_state::mirror: return true;
+        default: return false;
+    }
+}
+
+// Nobody knows what it is to be, or its keys are about to go: nothing is written.
+bool is_untouchable(vm_state state) {
+    return state == vm_state::unknown || state == vm_state::deleted;
+}
+
+bool runs_or_moves(vm_state state) {
+    return state == vm_state::start || is_migration(state);
+}
+
+}  // namespace
+
+bool is_under_way(vm_state state) {
+    return is_migration(state) || state == vm_state::shutdown;
+}
+
+machine_step flush_step(const placed_machine& machine, const std::string& self) {
+    if (is_settling(machine.state)) {
+        return machine_step::wait_settled;
+    }
+    if (!runs_or_moves(machine.state)) {
+        return machine_step::skip;
+    }
+    if (machine.node != self) {
+        return machine_step::wait_moved;
+    }
+    return is_migration(machine.state) ? machine_step::wait_arrived : machine_step::place;
+}
+
+std::optional<flush_plan> plan_flush(const placed_machine& machine, const std::string& self,
+                                     const std::optional<std::string>& target) {
+    if (!runs_or_moves(machine.state) || machine.node != self) {
+        return std::nullopt;
+    }
+    if (!target) {
+        if (machine.state != vm_state::start) {
+            return std::nullopt;
+        }
+        return flush_plan{flush_way::shut_down, {vm_state::shutdown, std::nullopt, std::nullopt, true}};
+    }
+    const std::string& home = machine.last_node.empty() ? machine.node : machine.last_node;
+    const bool is_return = *target == home;
+    return flush_plan{is_return ? flush_way::return_home : flush_way::move,
+                      {vm_state::migrate, target, is_return ? std::string() : home, std::nullopt}};
+}
+
+machine_step unflush_step(const placed_machine& machine, const std::string& self) {
+    if (is_untouchable(machine.state)) {
+        return machine_step::skip;
+    }
+    if (machine.autostart && machine.node == self) {
+        if (is_migration(machine.state)) {
+            return machine_step::wait_arrived;  // `start` now would end it where it still runs
+        }
+        return is_off_by_intent(machine.state) ? machine_step::skip : machine_step::place;
+    }
+    if (machine.last_node != self) {
+        return machine_step::skip;
+    }
+    // Given another node in the middle of it, a guest that restarts would be cut off where it runs.
+    if (is_settling(machine.state)) {
+        return machine_step::wait_settled;
+    }
+    return is_migration(machine.state) ? machine_step::wait_arrived : machine_step::place;
+}
+
+std::optional<unflush_plan> plan_unflush(const placed_machine& machine, const std::string& self) {
+    const machine_step step = unflush_step(machine, self);
+    if (step == machine_step::skip || step == machine_step::wait_settled) {
+        return std::nullopt;
+    }
+    if (machine.autostart && machine.node == self) {
+        if (is_migration(machine.state)) {
+            return std::nullopt;
+        }
+        return unflush_plan{unflush_way::start, {vm_state::start, self, "", false}};
+    }
+    if (runs_or_moves(machine.state) && machine.node != self) {
+        return unflush_plan{unflush_way::bring_back, {vm_state::migrate, self, "", std::nullopt}};
+    }
+    return unflush_plan{unflush_way::assign_only, {std::nullopt, self, "", std::nullopt}};
+}
+
+}  // namespace pvc::policy
