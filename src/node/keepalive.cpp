@@ -113,6 +113,14 @@ async::awaitable<void> keepalive::object() {
             co_await declared_.wait(async::wait_note::work("somebody to declare this node dead"));
             continue;
         }
+        if (!session_.zk.is_connected()) {
+            // What the key said before is no news; the ticks tell of the heartbeats that are missed.
+            auto connected = co_await session_.zk.wait_connected(session_.limit());
+            if (!connected) {
+                co_await async::sleep_for(clock, 1s, "a connection to object on");
+            }
+            continue;
+        }
         co_await check_in(objection_turn_);
         // Should the state still say so (somebody keeps writing it), not more often than that.
         co_await async::sleep_for(clock, 1s, "the next objection");
@@ -122,7 +130,7 @@ async::awaitable<void> keepalive::object() {
 async::awaitable<void> keepalive::last_tick() {
     const bool acknowledged = co_await heartbeat(last_turn_);
     if (acknowledged && figures_on_) {
-        co_await figures(session_.limit());
+        co_await figures(session_.limit(), last_figures_turn_);
     }
 }
 
@@ -333,7 +341,7 @@ async::awaitable<void> keepalive::tick() {
     }
     const bool acknowledged = co_await check_in(tick_turn_);
     if (figures_on_ && acknowledged) {
-        co_await figures(start + std::max<duration>(interval - 1s, interval * 3 / 4));
+        co_await figures(start + std::max<duration>(interval - 1s, interval * 3 / 4), figures_turn_);
         log_tick(started, clock.now() - start);
     }
     if (acknowledged && after_heartbeat) {

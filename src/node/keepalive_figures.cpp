@@ -117,6 +117,7 @@ struct keepalive::writing {
     ~writing() {
         beat.is_writing_ = false;
         beat.figures_turn_.notify();
+        beat.last_figures_turn_.notify();
         beat.publish_turn_.notify();
         beat.publish_with_turn_.notify();
     }
@@ -133,13 +134,15 @@ async::awaitable<bool> keepalive::wait_turn(async::wakeup& mine, time_point dead
     co_return true;
 }
 
-async::awaitable<result<void>> keepalive::publish(std::string_view suffix, std::string value, time_point deadline) {
+async::awaitable<result<void>> keepalive::publish(std::string_view suffix, std::function<std::string()> text,
+                                                  time_point deadline) {
     const bool is_free = co_await wait_turn(publish_turn_, deadline);
     if (!is_free) {
         co_return failure(errc::timed_out, session_.own(suffix), "a tick is still writing");
     }
     const writing turn(*this);
     const std::string path = session_.own(suffix);
+    const std::string value = text();
     zookeeper::transaction write;
     write.overwrite(path, value);
     auto done = co_await session_.zk.commit(deadline, std::move(write));
@@ -186,11 +189,11 @@ async::awaitable<result<zookeeper::commit_reply>> keepalive::publish_with(std::s
     co_return done;
 }
 
-async::awaitable<void> keepalive::figures(time_point deadline) {
+async::awaitable<void> keepalive::figures(time_point deadline, async::wakeup& mine) {
     if (domains_ != nullptr) {
         co_await domains_->survey(session_, deadline);
     }
-    const bool is_free = co_await wait_turn(figures_turn_, deadline);
+    const bool is_free = co_await wait_turn(mine, deadline);
     if (is_free) {
         const writing turn(*this);
         co_await write_figures(deadline);

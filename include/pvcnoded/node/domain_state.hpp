@@ -36,8 +36,9 @@ private:
     [[nodiscard]] std::optional<model::domain_state> stored() const;
     [[nodiscard]] bool has_order() const;
     async::awaitable<void> work_off(model::domain_state order);
-    async::awaitable<void> perform(model::domain_state order);
-    async::awaitable<void> conclude(model::domain_state order, model::domain_state end, time_point since);
+    async::awaitable<void> perform(model::domain_state order, std::int64_t given);
+    async::awaitable<void> conclude(model::domain_state order, std::int64_t given, model::domain_state end,
+                                    time_point since);
     void report_unknown_word();
     void report_end(model::domain_state end, time_point since) const;
 
@@ -48,6 +49,7 @@ private:
     async::wakeup job_ended_;  // for finish()
     std::unique_ptr<zookeeper::watched> order_;
     async::task_group* job_ = nullptr;
+    model::domain_state job_order_ = model::domain_state::ready;
     std::int64_t settled_ = 0;  // orders up to this transaction were dealt with
     std::uint64_t told_ = 0;    // changes of the key that were looked at for unknown words
     bool is_open_ = false;

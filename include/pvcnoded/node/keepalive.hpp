@@ -34,10 +34,11 @@ public:
     std::function<void()> after_tick;
     std::function<std::string()> cluster_details;  // the second log line, "" for none
 
-    // Writes an own figure at once, beside the ticks, and never at the same time as a tick's figures. Errors: those of
-    // a write.
-    async::awaitable<result<void>> publish(std::string_view suffix, std::string value, time_point deadline);
-    // The same in one transaction with `more`. `value` is asked when the write is sent. An error may be of either part.
+    // Writes an own figure at once, beside the ticks, and never at the same time as a tick's figures. `text` is asked
+    // when the write is sent. Errors: those of a write.
+    async::awaitable<result<void>> publish(std::string_view suffix, std::function<std::string()> text,
+                                           time_point deadline);
+    // The same in one transaction with `more`. An error may be of either part.
     async::awaitable<result<zookeeper::commit_reply>> publish_with(std::string_view suffix,
                                                                    std::function<std::string()> value,
                                                                    time_point deadline, zookeeper::transaction more);
@@ -77,7 +78,7 @@ private:
     void take_acknowledgement(const beat& sent, const zookeeper::commit_reply& answer, const own_state& stored);
     async::awaitable<bool> learn_from(const failure& error, time_point deadline, own_state& stored);
     async::awaitable<bool> repair_record(const failure& error, time_point deadline, bool& known_missing);
-    async::awaitable<void> figures(time_point deadline);
+    async::awaitable<void> figures(time_point deadline, async::wakeup& mine);
     async::awaitable<void> write_figures(time_point deadline);
     async::awaitable<void> read_repairs(time_point deadline);
     async::awaitable<void> notice_recreated_keys(time_point deadline);
@@ -95,6 +96,7 @@ private:
     domains* domains_ = nullptr;
     bool is_writing_ = false;
     async::wakeup figures_turn_;
+    async::wakeup last_figures_turn_;
     async::wakeup publish_turn_;
     async::wakeup publish_with_turn_;
     bool is_beating_ = false;

@@ -2,6 +2,7 @@
 // 5.2; storage.md 6.4 ("flush_locks").
 #include "domain/manager.hpp"
 #include "domain/migration.hpp"
+#include "domain/others.hpp"
 #include "domain/rbd.hpp"
 
 #include "pvcnoded/async/deadline.hpp"
@@ -71,6 +72,24 @@ async::awaitable<result<void>> change_device(operation& op, const model::domain_
         ascii_only(done.error().text.substr(0, words_max)) + (is_unknown ? "; whether it was done is not known" : ""));
 }
 
+// A node that has it in its running list; one whose daemon is dead or stopped counts only if its hypervisor says so.
+async::awaitable<result<void>> nobody_else_runs_it(operation& op) {
+    using model::daemon_state;
+    PVC_CO_TRY(const auto others, co_await read_others(op));
+    for (const auto& one : others) {
+        if (!one.lists_it || one.daemon == daemon_state::fenced) {
+            continue;
+        }
+        const remote_answer answer = co_await ask(op, one.name);
+        const bool is_silent = answer == remote_answer::refused || answer == remote_answer::silent;
+        const bool is_away = one.daemon == daemon_state::dead || one.daemon == daemon_state::stop;
+        if (answer != remote_answer::absent && !(is_silent && is_away)) {
+            co_return refusal("node " + shown(one.name) + " still has it in its running list");
+        }
+    }
+    co_return result<void>();
+}
+
 // Where it may run, its locks are what keeps its disks whole.
 async::awaitable<result<void>> flush(operation& op, const domains::command_guard& guard) {
     const auto seen = co_await op.ask_class();
@@ -83,8 +102,12 @@ async::awaitable<result<void>> flush(operation& op, const domains::command_guard
     if (op.here.lost_creation) {
         co_return refusal("a creation of it may still be carried out");
     }
-    PVC_CO_TRY(auto volumes, co_await stored_volumes(op));
     const auto began_with = op.present();
+    auto elsewhere = co_await nobody_else_runs_it(op);
+    if (!elsewhere) {
+        co_return elsewhere.error();
+    }
+    PVC_CO_TRY(auto volumes, co_await stored_volumes(op));
     const bool is_off =
         op.row.state == vm_state::stop || op.row.state == vm_state::disable || op.row.state == vm_state::fail;
     const auto still_ours = [&]() -> async::awaitable<std::optional<boot_time>> {

@@ -1,7 +1,10 @@
 #include "pvcnoded/node/domains.hpp"
 
 #include "domain/manager.hpp"
+
 #include "pvcnoded/async/task_group.hpp"
+
+#include <algorithm>
 
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
 // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
@@ -54,6 +57,14 @@ std::vector<uuid> domains::present() const {
     for (const auto& id : manager_->observed.present()) {
         const domain_row* row = manager_->table.find(id);
         if (row != nullptr && row->is_present && !manager_->list.contains(id)) {
+            all.push_back(id);
+        }
+    }
+    // Those that are about to be started here, after a loss of power for one.
+    for (const auto& [id, row] : manager_->table.rows()) {
+        const bool is_to_run = row.is_known && row.is_present && row.is_owner &&
+                               (row.state == model::vm_state::start || row.state == model::vm_state::restart);
+        if (is_to_run && std::ranges::find(all, id) == all.end()) {
             all.push_back(id);
         }
     }

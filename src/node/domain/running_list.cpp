@@ -67,8 +67,12 @@ async::awaitable<void> running_list::publish(session& s, keepalive& beat) {
             co_await work_.wait(async::wait_note::work("changes of the running list"));
             continue;
         }
-        const std::uint64_t version = version_;
-        auto done = co_await beat.publish("/runningdomains", text(), s.limit(publish_limit));
+        std::uint64_t version = 0;
+        const auto now = [this, &version] {
+            version = version_;
+            return text();
+        };
+        auto done = co_await beat.publish("/runningdomains", now, s.limit(publish_limit));
         if (done) {
             published_.set(version);
         } else {

@@ -17,17 +17,17 @@ constexpr duration query_limit = 5s;
 
 // Live XML that is not known, or another since a device was attached: it says which disk and which bridge a number is
 // of.
-static async::awaitable<void> refresh_live(hypervisor::hypervisor& machine, async::timers& clock, domain_row& row,
-                                           const uuid id, domain_table& table, time_point deadline) {
+static async::awaitable<void> refresh_live(hypervisor::hypervisor& machine, async::timers& clock, const uuid id,
+                                           domain_table& table, time_point deadline) {
     auto xml = co_await machine.live_xml(id, std::min(deadline, clock.now() + query_limit));
-    const domain_row* now = table.find(id);
+    domain_row* now = table.find(id);
     if (!xml || now == nullptr || !now->here) {
         co_return;
     }
     auto parsed = model::parse_domain_xml(*xml);
     if (parsed) {
-        row.here->live = *std::move(parsed);
-        row.here->live_is_stale = false;
+        now->here->live = *std::move(parsed);
+        now->here->live_is_stale = false;
     }
 }
 
@@ -48,7 +48,7 @@ async::awaitable<void> domains::manager::write_statistics(session& s, const std:
             if (node.clock().now() >= deadline) {
                 break;  // libvirt is slow: the others are due at the next tick, the heartbeat at its time
             }
-            co_await refresh_live(machine, node.clock(), *row, id, table, deadline);
+            co_await refresh_live(machine, node.clock(), id, table, deadline);
             row = table.find(id);
             if (row == nullptr || !row->here || !row->here->live) {
                 continue;

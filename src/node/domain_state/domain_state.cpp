@@ -77,6 +77,8 @@ async::awaitable<void> domain_state_actor::work_off(model::domain_state order) {
         ~leaving() { actor.job_ = nullptr; }
     };
     const leaving guard{*this};
+    job_order_ = order;
+    const std::int64_t given = order_->stat().mzxid;
     bool is_overtaken = false;
     co_await async::with_task_group(std::string(to_text(order)),
                                     [&](async::task_group& group) -> async::awaitable<void> {
@@ -88,7 +90,7 @@ async::awaitable<void> domain_state_actor::work_off(model::domain_state order) {
                                             is_overtaken = true;
                                             group.cancel();
                                         });
-                                        co_await perform(order);
+                                        co_await perform(order, given);
                                         group.cancel();
                                     });
     if (is_overtaken && order_->stat().mzxid != settled_) {
@@ -97,7 +99,7 @@ async::awaitable<void> domain_state_actor::work_off(model::domain_state order) {
     }
 }
 
-async::awaitable<void> domain_state_actor::perform(model::domain_state order) {
+async::awaitable<void> domain_state_actor::perform(model::domain_state order, std::int64_t given) {
     const time_point began = session_.node.clock().now();
     job now{session_, machines_, *order_, to_text(order)};
     if (machines_ != nullptr) {
@@ -113,18 +115,18 @@ async::awaitable<void> domain_state_actor::perform(model::domain_state order) {
     }
     if (order == model::domain_state::flush) {
         co_await flush(now);
-        co_await conclude(order, model::domain_state::flushed, began);
+        co_await conclude(order, given, model::domain_state::flushed, began);
     } else {
         co_await unflush(now);
         // Without the hypervisor function it must never look like somewhere to move a machine to.
-        co_await conclude(order, machines_ != nullptr ? model::domain_state::ready : model::domain_state::flushed,
-                          began);
+        co_await conclude(order, given,
+                          machines_ != nullptr ? model::domain_state::ready : model::domain_state::flushed, began);
     }
 }
 
 // The last write, which tells the client that it is done: only as long as the order stands.
-async::awaitable<void> domain_state_actor::conclude(model::domain_state order, model::domain_state end,
-                                                    time_point since) {
+async::awaitable<void> domain_state_actor::conclude(model::domain_state order, std::int64_t given,
+                                                    model::domain_state end, time_point since) {
     job now{session_, machines_, *order_, to_text(order)};
     const auto running = [this] {
         return machines_ != nullptr ? machines_->running_text().value_or(std::string()) : std::string();
@@ -139,7 +141,8 @@ async::awaitable<void> domain_state_actor::conclude(model::domain_state order, m
             co_await wait_better(now);
             continue;
         }
-        if (model::parse_domain_state(stored->data) != order) {
+        // The same word of another write may be an order of later: what has come since is to leave too.
+        if (model::parse_domain_state(stored->data) != order || stored->stat.mzxid != given) {
             settled_ = stored->stat.mzxid - 1;  // what the watch is about to show is news, what it shows now is not
             co_return;
         }
@@ -180,16 +183,18 @@ async::awaitable<void> domain_state_actor::finish(time_point deadline) {
     is_closing_ = true;
     auto& clock = session_.node.clock();
     if (job_ != nullptr) {
-        session_.node.log.info("stopping: waiting for the node's own order `" + order_->data() + "` to be done");
+        session_.node.log.info(
+            fmt::format("stopping: waiting for the node's own order `{}` to be done", to_text(job_order_)));
     }
-    while (job_ != nullptr && clock.now() < deadline) {
+    // One that waits for libvirt has not begun yet.
+    while (job_ != nullptr && clock.now() < deadline && (machines_ == nullptr || machines_->opened().value())) {
         co_await job_ended_.wait_until(clock, deadline, "the end of a flush");
     }
     if (job_ == nullptr) {
         co_return;
     }
-    session_.node.log.warning("stopping: the order `" + order_->data() +
-                              "` is not done yet, it goes on when this node is started again");
+    session_.node.log.warning(fmt::format(
+        "stopping: the order `{}` is not done yet, it goes on when this node is started again", to_text(job_order_)));
     job_->cancel();
     const time_point joined = clock.now() + join_limit;
     while (job_ != nullptr && clock.now() < joined) {

@@ -3,6 +3,9 @@
 #include "domain/operation.hpp"
 #include "pvcnoded/model/scalar.hpp"
 
+#include <algorithm>
+#include <array>
+
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
 // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
@@ -54,9 +57,11 @@ attempt refused(const failure& why, const std::string& root) {
     if (why.code() == errc::version_conflict) {
         out.what = attempt::kind::conflict;
     } else if (why.code() == errc::not_found) {
-        const bool is_lock = why.subject().starts_with(root + "/state/");
-        const bool is_machine = why.subject().starts_with(root);
-        out.what = is_machine && !is_lock ? attempt::kind::gone : attempt::kind::conflict;
+        // Its own keys: the lock, the rules of placement and the nodes may come and go.
+        constexpr std::array<std::string_view, 5> own{"", "/state", "/node", "/lastnode", "/node_autostart"};
+        const bool is_machine =
+            std::ranges::any_of(own, [&](std::string_view key) { return why.subject() == root + std::string(key); });
+        out.what = is_machine ? attempt::kind::gone : attempt::kind::conflict;
     }
     return out;
 }
@@ -86,6 +91,7 @@ async::awaitable<result<stored_machine>> read_machine(job& of, const uuid& id) {
     out.keys.node = node.data;
     out.keys.last_node = model::is_no_value(last.data) ? std::string() : last.data;
     out.keys.autostart = model::parse_boolean(autostart.data).value_or(false);
+    out.state_changed = state.stat.mzxid;
     out.state_version = state.stat.version;
     out.node_version = node.stat.version;
     out.last_node_version = last.stat.version;

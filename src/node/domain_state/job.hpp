@@ -37,6 +37,7 @@ struct job {
 struct stored_machine {
     std::string name;  // for messages
     policy::placed_machine keys;
+    std::int64_t state_changed = 0;  // transaction
     std::int32_t state_version = 0;
     std::int32_t node_version = 0;
     std::int32_t last_node_version = 0;

@@ -35,11 +35,15 @@ async::awaitable<one_machine::fate> one_machine::settle_and_place() {
         }
         name_ = seen->name;
         const machine_step now = present_step(*seen);
-        if (now == machine_step::skip || now == machine_step::wait_moved) {
-            co_return now == machine_step::skip ? fate::untouched : fate::leaves;
+        if (now == machine_step::skip) {
+            co_return fate::untouched;
+        }
+        if (now == machine_step::wait_moved) {
+            written_ = seen->state_changed;
+            co_return fate::leaves;
         }
         if (now != machine_step::place) {
-            const bool goes_on = co_await settles(now);
+            const bool goes_on = co_await settles(now, seen->state_changed);
             if (!goes_on) {
                 co_return fate::given_up;
             }
@@ -73,8 +77,9 @@ async::awaitable<result<decision>> one_machine::decide_again(const stored_machin
     co_return co_await decide_on(now);
 }
 
-// Suspends until it is clear what it is to be. False: it is not, after all the time that this may take.
-async::awaitable<bool> one_machine::settles(machine_step why) {
+// Suspends until it is clear what it is to be, from what transaction `since` wrote on. False: it is not, after all the
+// time that this may take.
+async::awaitable<bool> one_machine::settles(machine_step why, std::int64_t since) {
     const bool is_arriving = why == machine_step::wait_arrived;
     if (is_arriving) {
         has_awaited_ = true;
@@ -87,7 +92,7 @@ async::awaitable<bool> one_machine::settles(machine_step why) {
         return is_arriving ? policy::is_migration(state)
                            : state == model::vm_state::restart || state == model::vm_state::shutdown;
     };
-    const auto end = co_await state_.wait_while(goes_on, 0, is_arriving ? move_limit : *settled_by_ - of_.now(),
+    const auto end = co_await state_.wait_while(goes_on, since, is_arriving ? move_limit : *settled_by_ - of_.now(),
                                                 "a virtual machine to settle");
     if (end == followed_state::outcome::late && !is_arriving) {
         const auto waited = std::chrono::duration_cast<std::chrono::seconds>(of_.settle_limit()).count();

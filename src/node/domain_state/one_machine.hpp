@@ -40,7 +40,7 @@ protected:
 
 private:
     [[nodiscard]] policy::machine_step present_step(const stored_machine& seen) const;
-    async::awaitable<bool> settles(policy::machine_step why);
+    async::awaitable<bool> settles(policy::machine_step why, std::int64_t since);
     async::awaitable<result<decision>> decide_again(const stored_machine& now);
 
     followed_state state_;

@@ -66,6 +66,23 @@ TEST_F(flush_command, any_lock_in_the_states_that_are_off) {
     }
 }
 
+TEST_F(flush_command, no_lock_of_a_machine_that_another_node_still_has) {
+    stopped("fail");
+    put_host("hv2");
+    machine("hv2").put_running(u1, "web", xml(u1));
+    ensemble.put("/nodes/hv2/runningdomains", to_text(u1));
+    hardware.rbd.lock(sda, "10.254.0.2:0/7");
+    hardware.rbd.add_image(sdb);
+    settled_host();
+    EXPECT_EQ(ask(flush), "failure-" + flush);
+    EXPECT_EQ(breaks(), 0U);
+    EXPECT_TRUE(hv1().logged("node hv2 still has it in its running list")) << hv1().log();
+    guest("hv2").power_off();  // its daemon has not said so yet
+    ASSERT_TRUE(run_until([&] { return !guest("hv2").is_there(); }));
+    EXPECT_EQ(ask(flush), "success-" + flush) << hv1().log();
+    EXPECT_EQ(breaks(), 1U);
+}
+
 TEST_F(flush_command, no_lock_of_a_machine_that_is_active_here) {
     define("fail", "hv1", "", {{"/rbdlist", sda}});
     machine().put_running(u1, "web", xml(u1));

@@ -412,6 +412,33 @@ TEST_F(domain_state, the_same_order_again_changes_nothing) {
     EXPECT_EQ(jobs().size(), 4U) << "a new order is a new job";
 }
 
+// Ready and flush once more while a flush is under way, seen as one change: what came to the node meanwhile leaves too.
+TEST_F(domain_state, an_order_of_later_is_for_what_came_since) {
+    three_nodes_two_machines();
+    hardware.centre.times.bandwidth_bytes_per_second = 64.0 * 1024 * 1024 / 5;
+    order("flush");
+    ASSERT_TRUE(until_copying());
+    define("start", "hv1", {}, {}, u3, "late");
+    ASSERT_TRUE(run_until([&] { return machine().executes(u3); }, 5s));
+    order("ready");
+    order("flush");
+    ASSERT_TRUE(until_word("flushed")) << hv1().log();
+    EXPECT_EQ(running(), "");
+    EXPECT_EQ(place_of(u3), "start hv2 hv1");
+}
+
+// A start that does not succeed for now: nothing of this node's is left to be started here later.
+TEST_F(domain_state, what_is_about_to_be_started_leaves_too) {
+    three_nodes_two_machines();
+    define("start", "hv1", {}, {}, u3, "late");
+    machine().guest(u3).fail_always("create", {call_error::being_removed, "it is still being removed"});
+    pass(2s);
+    order("flush");
+    ASSERT_TRUE(until_word("flushed")) << hv1().log();
+    EXPECT_EQ(value(key_of(u3, "/node")), "hv2");
+    ASSERT_TRUE(run_until([&] { return machine("hv2").executes(u3); }, 60s)) << hv1().log();
+}
+
 TEST_F(domain_state, orders_in_quick_succession_end_in_the_last) {
     three_nodes_two_machines();
     for (int i = 0; i < 20; ++i) {
