@@ -67,6 +67,8 @@ public:
     [[nodiscard]] std::vector<uuid> present() const;
     [[nodiscard]] const std::vector<uuid>& listed() const;
     [[nodiscard]] std::vector<std::string> listed_names() const;
+    // What runs here and is not, or no longer, in ZooKeeper.
+    [[nodiscard]] std::vector<uuid> strangers() const;
     // Changes whenever the running list was written.
     [[nodiscard]] async::latest<std::uint64_t>& list_writes();
 

@@ -82,6 +82,14 @@ std::vector<std::string> domains::listed_names() const {
     }
     return names;
 }
+std::vector<uuid> domains::strangers() const {
+    std::vector<uuid> all = manager_->observed.present();
+    std::erase_if(all, [this](const uuid& id) {
+        const domain_row* row = manager_->table.find(id);
+        return row != nullptr && row->is_present;
+    });
+    return all;
+}
 async::latest<std::uint64_t>& domains::list_writes() {
     return manager_->list.published();
 }

@@ -43,8 +43,12 @@ std::optional<model::guest_class> guests::class_of(const uuid& id) const {
 
 bool guests::is_being_made(const uuid& id, time_point since) const {
     constexpr duration longest = 30s;
+    return is_half_made(id) && node_.clock().now() - since < longest;
+}
+
+bool guests::is_half_made(const uuid& id) const {
     const auto status = status_of(id);
-    return status && status->cause == model::pause_cause::starting_up && node_.clock().now() - since < longest;
+    return status && status->cause == model::pause_cause::starting_up;
 }
 
 std::vector<uuid> guests::present() const {

@@ -34,6 +34,8 @@ public:
     [[nodiscard]] bool known() const;
     // It is being created, or set up for a migration, and not for longer than that takes: nothing is decided about it.
     [[nodiscard]] bool is_being_made(const uuid& id, time_point since) const;
+    // The same without regard to time: libvirt began to set it up, and it has never executed.
+    [[nodiscard]] bool is_half_made(const uuid& id) const;
     [[nodiscard]] bool ever_known() const { return ever_listed_; }
     [[nodiscard]] time_point known_since() const { return known_since_; }
     // Every guest that is not absent, ascending; empty while nothing is known.

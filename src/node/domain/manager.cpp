@@ -331,7 +331,9 @@ void domains::manager::evaluate(domain_row& row) {
     policy::domain_view view;
     view.state = is_nobodys(row) ? vm_state::unknown : row.state;
     view.is_owner = row.is_owner;
-    view.guest = *guest;
+    // What has never executed has not arrived, however long it is there.
+    const bool is_to_come = row.is_owner && policy::is_migration(view.state);
+    view.guest = is_to_come && observed.is_half_made(row.id) ? guest_class::incoming : *guest;
     // Once its live migration began, that it is not here does not say that it ended. Nor does it while a creation is
     // out that nobody has answered: it may yet come to run.
     view.ran_here_before =
@@ -345,7 +347,7 @@ void domains::manager::evaluate(domain_row& row) {
     }
     const domain_action action = policy::decide(view);
     tell_pause(here, *guest);
-    sync_list(row, guest);
+    sync_list(row, view.guest);
     if (*guest != guest_class::absent) {
         here.is_clean = here.is_forgotten = false;
     }

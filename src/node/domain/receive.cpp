@@ -154,9 +154,9 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
             co_return;  // a client's: the tables see to it
         }
         const auto guest = op.guest();
-        const bool is_being_made = op.observed.is_being_made(op.id, op.here.class_since);
         const bool is_early = guest == guest_class::incoming && is_planted(defect::arrived_too_early);
-        if (guest == guest_class::alive || (guest == guest_class::paused && !is_being_made) || is_early) {
+        if (guest == guest_class::alive || (guest == guest_class::paused && !op.observed.is_half_made(op.id)) ||
+            is_early) {
             if (op.row.state == vm_state::stop) {
                 co_return;  // a client's: the tables destroy it
             }
@@ -201,6 +201,26 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
     }
 }
 
+// A copy that libvirt did not finish to set up (its daemon died meanwhile) leaves no room for another: the sender is
+// told to begin once it is gone, or has become more. False: nothing is to be received any more.
+async::awaitable<bool> wait_for_room(operation& op) {
+    constexpr duration usual = 30s;
+    const auto is_to_come = [&op] {
+        return !op.must_end() && op.row.is_present && op.row.is_owner && policy::is_migration(op.row.state);
+    };
+    time_point complain = op.here.class_since + usual;
+    while (is_to_come() && op.observed.is_half_made(op.id)) {
+        if (op.now() >= complain) {
+            complain = op.now() + complain_every;
+            op.error(
+                "it cannot come here: libvirt has a copy of it that it did not finish to set up (paused, starting "
+                "up); end that one with `virsh destroy`, and restart libvirtd if that does not help");
+        }
+        co_await op.wait(std::max(complain, op.now() + 1s), "an unfinished copy to go");
+    }
+    co_return is_to_come();
+}
+
 async::awaitable<void> leave_no_trace(operation& op) {
     const bool is_of_another = !op.row.is_owner && policy::is_migration(op.row.state);  // on its way to a third node
     if (op.row.is_present && op.row.state != vm_state::deleted && !is_of_another &&
@@ -215,6 +235,11 @@ async::awaitable<void> leave_no_trace(operation& op) {
 async::awaitable<void> receive(operation& op) {
     op.state(op.row.stable.node != nullptr ? "receiving it from node " + shown(*op.row.stable.node) : "receiving it");
     co_await write_journal(op, "receiver", op.here.last_node, "waiting");
+    const bool has_room = co_await wait_for_room(op);
+    if (!has_room) {
+        co_await remove_journal(op);
+        co_return;
+    }
     co_await op.write_own("/migrate_sync_lock", to_text(op.id));
     receiver_lock lock;
     co_await async::with_task_group("receive", [&](async::task_group& group) -> async::awaitable<void> {

@@ -170,9 +170,17 @@ void domain_state_actor::report_end(model::domain_state end, time_point since) c
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(session_.node.clock().now() - since).count();
     if (machines_ == nullptr) {
         log.ok("this node runs no virtual machines: it is `flushed`, and stays so");
-    } else if (end == model::domain_state::ready) {
+        return;
+    }
+    if (end == model::domain_state::ready) {
         log.ok(fmt::format("unflush: done after {} s, this node takes virtual machines again", seconds));
-    } else if (const auto names = machines_->listed_names(); !names.empty()) {
+        return;
+    }
+    std::vector<std::string> names = machines_->listed_names();
+    for (const auto& id : machines_->strangers()) {
+        names.push_back(to_text(id) + " (which the cluster does not know)");
+    }
+    if (!names.empty()) {
         log.warning(fmt::format("flush: done after {} s, but still running here: {}", seconds, join(names, ", ")));
     } else {
         log.ok(fmt::format("flush: done after {} s, no virtual machine runs here any more", seconds));

@@ -139,6 +139,11 @@ private:
             note_reason(found.problems);
             co_return;
         }
+        // The library goes two servers on after an attempt that failed: in a ring of an even number it would never try
+        // every other one.
+        if (found.addresses.size() % 2 == 0) {
+            found.addresses.push_back(found.addresses.front());
+        }
         std::string text;
         for (const auto& address : found.addresses) {
             text += text.empty() ? address : ',' + address;

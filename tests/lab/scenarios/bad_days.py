@@ -42,6 +42,24 @@ def two_servers_refuse(lab):
     lab.await_state(node, 'run', 25)
 
 
+@scenario('README ruling 10 with an even number of servers, one of them gone for good', limit=90)
+def one_of_two_servers_refuses(lab):
+    lab.zookeeper()
+    names = lab.names(3)
+    nodes = [lab.node(name, coordinators=names) for name in names]
+    for node in nodes:
+        node.write_hosts(dict(lab.hosts) | {names[1]: '10.255.0.250'})
+        node.up()
+    for node in nodes:
+        lab.await_state(node, 'run', 40)
+    for _ in range(2):
+        lab.ensemble.one.kill()
+        time.sleep(13)  # every session is lost
+        lab.ensemble.start()
+        for node in nodes:
+            lab.await_beats(node, 1, 20)
+
+
 @scenario('issue: a server that accepts and never answers', limit=90)
 def server_swallows(lab):
     lab.zookeeper(maxSessionTimeout=4000)

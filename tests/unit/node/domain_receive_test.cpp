@@ -191,6 +191,34 @@ TEST_F(domain_receive, D79_it_arrives_paused) {
     EXPECT_EQ(locks_left(), 0U);
 }
 
+// What libvirt left half made never executes: it has not arrived, and nothing is sent beside it, however long it stays.
+TEST_F(domain_receive, a_copy_that_was_never_finished_is_no_arrival) {
+    hv2_runs_it();
+    machine().guest(u1).appear("web", xml(u1), {model::run_state::paused, model::pause_cause::starting_up});
+    flush_places();
+    pass(100s);
+    EXPECT_EQ(state(), "migrate") << story();
+    EXPECT_FALSE(was("state=start")) << story();
+    EXPECT_FALSE(was("hv1 +sync")) << "the sender is not told to begin";
+    EXPECT_TRUE(executes("hv2"));
+    EXPECT_TRUE(hv1().logged("it did not finish to set up")) << hv1().log();
+    EXPECT_EQ(running("hv1"), "");
+    guest().vanish();
+    ASSERT_TRUE(run_until([&] { return was("hv1 +sync"); }, 10s)) << story();
+}
+
+// The same beside a sender of ours: it gives up, and its guest goes on.
+TEST_F(domain_receive, no_room_beside_a_copy_that_was_never_finished) {
+    two_of_ours();
+    machine("hv2").guest(u1).appear("web", xml(u1), {model::run_state::paused, model::pause_cause::starting_up});
+    client_places("migrate", "hv2", "hv1");
+    pass(100s);
+    EXPECT_TRUE(executes("hv1")) << story();
+    EXPECT_EQ(state(), "start");
+    EXPECT_EQ(value(key("/node")), "hv1") << story();
+    EXPECT_EQ(locks_left(), 0U);
+}
+
 TEST_F(domain_receive, D80_deleted_during_the_wait) {
     hv2_runs_it();
     flush_places();

@@ -427,6 +427,18 @@ TEST_F(domain_state, an_order_of_later_is_for_what_came_since) {
     EXPECT_EQ(place_of(u3), "start hv2 hv1");
 }
 
+// Its keys are gone, the guest is not: whoever takes the node down is told.
+TEST_F(domain_state, a_guest_that_the_cluster_does_not_know_is_named_at_the_end) {
+    three_nodes_two_machines();
+    ensemble.remove_tree(key_of(u2, ""));
+    pass(1s);
+    EXPECT_TRUE(machine().executes(u2));
+    order("flush");
+    ASSERT_TRUE(until_word("flushed")) << hv1().log();
+    EXPECT_TRUE(hv1().logged("but still running here: " + to_text(u2) + " (which the cluster does not know)"))
+        << hv1().log();
+}
+
 // A start that does not succeed for now: nothing of this node's is left to be started here later.
 TEST_F(domain_state, what_is_about_to_be_started_leaves_too) {
     three_nodes_two_machines();
