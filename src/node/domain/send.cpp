@@ -40,10 +40,11 @@ public:
     sender(operation& op, std::string target) : op_(op), target_(std::move(target)), asked_(op.present()) {}
 
     async::awaitable<void> run() {
+        // The children use these, and may end after the group's body: they are of the frame that waits for both.
+        const time_point deadline = op_.now() + lock_limit;
+        std::optional<result<void>> done;
         co_await async::with_task_group("send", [&](async::task_group& group) -> async::awaitable<void> {
-            const time_point deadline = op_.now() + lock_limit;
             group.spawn("sync lock", [&] { return take_sync_lock(op_, sync_, deadline); });
-            std::optional<result<void>> done;
             group.spawn("locks", [&]() -> async::awaitable<void> {
                 auto end = co_await with_migration_locks(op_, deadline, [&] { return after_locks(); });
                 done.emplace(std::move(end));

@@ -76,11 +76,11 @@ TEST_F(domain_state_faults, a_machine_whose_keys_change_all_the_time_is_left) {
 
 TEST_F(domain_state_faults, a_target_that_is_taken_out_meanwhile_is_chosen_again) {
     three_nodes_two_machines();
-    bool done = false;
-    ensemble.observe([&](const recorded_change& change) {
-        if (!done && change.what == recorded_kind::create && change.owner == 1 &&
+    const auto done = std::make_shared<bool>(false);
+    ensemble.observe([this, done](const recorded_change& change) {
+        if (!*done && change.what == recorded_kind::create && change.owner == 1 &&
             change.path.starts_with(key_of(u1, "/state/"))) {
-            done = true;
+            *done = true;
             hv1().connector.link().answer_delay = 50ms;
             plans.after(800ms, [this] {
                 order("flush", "hv2");
