@@ -1,6 +1,27 @@
 # One static library a folder of src/. A layer sees its own public headers and those of the layers it names, and no
 # others: each has an include folder of its own in the build tree, so an include that breaks the table of
 # docs/architecture.md does not compile.
+# What libFuzzer needs to see the ways taken costs compile time: with PVC_FUZZ the layers that only compute have it, and of
+# the others the files that a fuzz target says it covers.
+set(PVC_COMPUTING_LAYERS base config model policy)
+function(pvc_show_to_fuzzers)
+  file(GLOB targets "${CMAKE_SOURCE_DIR}/fuzz/*_fuzz.cpp")
+  set(covered "")
+  foreach(target IN LISTS targets)
+    file(STRINGS "${target}" lines REGEX "^// Covers: ")
+    string(REGEX MATCHALL "(src|tests)/[a-z0-9_/]+\\.cpp" files "${lines}")
+    list(APPEND covered ${files})
+  endforeach()
+  foreach(source IN LISTS ARGN)
+    file(RELATIVE_PATH path "${CMAKE_SOURCE_DIR}" "${source}")
+    string(REGEX REPLACE "^src/([a-z]+)/.*" "\\1" layer "${path}")
+    if(layer IN_LIST PVC_COMPUTING_LAYERS OR path IN_LIST covered)
+      set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
+      set_property(SOURCE "${source}" PROPERTY SKIP_PRECOMPILE_HEADERS ON)  # made without it
+    endif()
+  endforeach()
+endfunction()
+
 function(pvc_layer name)
   cmake_parse_arguments(ARG "" "" "USES;LINKS" ${ARGN})
   set(view "${CMAKE_BINARY_DIR}/layers/${name}")
@@ -13,6 +34,9 @@ function(pvc_layer name)
     set(sources "${view}/empty.cpp")
   endif()
   add_library(pvc_${name} STATIC ${sources})
+  if(PVC_FUZZ)
+    pvc_show_to_fuzzers(${sources})
+  endif()
   target_include_directories(pvc_${name} PUBLIC "${view}" PRIVATE "${CMAKE_SOURCE_DIR}/src/${name}")
   target_link_libraries(pvc_${name} PUBLIC ${ARG_LINKS} PRIVATE pvc_warnings)
   foreach(used IN LISTS ARG_USES)

@@ -1,4 +1,5 @@
-// Scenario files of the simulator. Covers: tests/sim/world/action.cpp tests/sim/world/scenario_parse.cpp
+// Scenario files of the simulator.
+// Covers: tests/sim/world/action.cpp tests/sim/world/scenario_parse.cpp
 #include "pvcnoded/base/assert.hpp"
 #include "sim/world/scenario.hpp"
 

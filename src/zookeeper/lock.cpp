@@ -51,6 +51,12 @@ bool held_lock::valid() const {
     return !lost_ && service_.session_.is_connected() && service_.clock_.boot_now() - proof_ <= guard_validity;
 }
 
+void held_lock::add_check(transaction& what) const {
+    if (!is_planted(defect::lock_without_check)) {
+        what.check(child_, any_version);
+    }
+}
+
 async::awaitable<result<void>> held_lock::verify(time_point deadline) {
     if (lost_) {
         co_return failure(errc::refused, child_, "the lock is gone");

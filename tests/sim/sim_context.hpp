@@ -25,15 +25,7 @@ using namespace std::chrono_literals;
 
 class sim_context : public asio::execution_context {
 public:
-    ~sim_context() {
-        // Frames that are still suspended are destroyed here, before the members they may reach.
-        while (!ready_.empty() || !held_.empty()) {
-            auto dropped = std::exchange(ready_, {});
-            auto dropped_too = std::exchange(held_, {});
-        }
-        shutdown();
-        destroy();
-    }
+    ~sim_context();
 
     struct work {
         work() = default;
@@ -238,8 +230,8 @@ private:
 // A context, its clock and a runtime on both: what a deterministic test needs.
 class sim_loop {
 public:
-    sim_loop() : runtime_(context_.get_executor(), clock_) {}
-    ~sim_loop() { runtime_.cut(); }
+    sim_loop();
+    ~sim_loop();
 
     sim_context& context() { return context_; }
     sim_timers& clock() { return clock_; }
@@ -251,29 +243,9 @@ public:
     [[nodiscard]] async::awaitable<void> sleep(duration time) { return async::sleep_for(clock_, time, "a test"); }
 
     // Runs until `done` or until nothing can happen any more. False: deadlock.
-    bool run_until(const std::function<bool()>& done) {
-        while (!done()) {
-            if (!step()) {
-                return false;
-            }
-        }
-        return true;
-    }
+    bool run_until(const std::function<bool()>& done);
     // Lets simulated time pass, running everything that falls due.
-    void run_for(duration time) {
-        const time_point end = clock_.now() + time;
-        for (;;) {
-            if (context_.run_one()) {
-                continue;
-            }
-            const auto next = next_event();
-            if (!next || *next > end) {
-                break;
-            }
-            advance(*next);
-        }
-        clock_.advance_to(end);
-    }
+    void run_for(duration time);
     // Everything that is ready now, without letting time pass.
     void run_ready() {
         while (context_.run_one()) {
@@ -303,20 +275,7 @@ public:
     }
 
     // Runs a coroutine to its end and rethrows what it threw. Fails the test harness on deadlock.
-    void run(std::function<async::awaitable<void>()> body) {
-        bool done = false;
-        std::exception_ptr error;
-        async::start_root(runtime_, "test", std::move(body), [&](std::exception_ptr e) {
-            error = std::move(e);
-            done = true;
-        });
-        const bool ended = run_until([&done] { return done; });
-        run_ready();
-        PVC_ASSERT(ended);  // deadlock: nothing ready and no deadline
-        if (error) {
-            std::rethrow_exception(error);
-        }
-    }
+    void run(std::function<async::awaitable<void>()> body);
 
 private:
     void advance(time_point to) {

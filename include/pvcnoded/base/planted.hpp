@@ -1,6 +1,7 @@
 // Planted defects: mistakes that can be switched on one at a time, to see that the simulation finds them ("the judge is
-// judged", docs/simulation.md). They exist only in builds with PVC_PLANTED_DEFECTS, never in a release: there the
-// question is the constant false and the mistake is not in the program.
+// judged", docs/simulation.md). A source that asks is_planted() is compiled a second time, with PVC_PLANTED_DEFECTS, for
+// `pvcnoded-sim-planted` alone. In every other program the question is the constant false and the mistake is not there.
+// Asked in sources, never in headers: both forms of a header would end in one program.
 #pragma once
 
 #include <cstdint>
@@ -46,10 +47,12 @@ enum class defect : std::uint8_t {
 };
 
 #ifdef PVC_PLANTED_DEFECTS
+inline namespace with_defects {
 inline defect planted_defect = defect::none;
 [[nodiscard]] inline bool is_planted(defect one) {
     return planted_defect == one;
 }
+}  // namespace with_defects
 #else
 [[nodiscard]] constexpr bool is_planted(defect /*one*/) {
     return false;

@@ -3,7 +3,6 @@
 // Specification: node-lifecycle.md 6, 3.2 (S8, S13), 4; zookeeper-schema.md 3.2.
 #pragma once
 
-#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/node/session.hpp"
 #include "pvcnoded/policy/own_keys.hpp"
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "pvcnoded/base/log_record.hpp"
-#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/random.hpp"
 #include "pvcnoded/model/lock_name.hpp"
 #include "pvcnoded/zookeeper/client.hpp"
@@ -36,11 +35,7 @@ public:
     [[nodiscard]] bool valid() const;
     // Reads our child again. Errors: refused (it is gone: the lock is lost), and those of a read.
     async::awaitable<result<void>> verify(time_point deadline);
-    void add_check(transaction& what) const {
-        if (!is_planted(defect::lock_without_check)) {
-            what.check(child_, any_version);
-        }
-    }
+    void add_check(transaction& what) const;
     [[nodiscard]] const std::string& child() const { return child_; }
 
 private:

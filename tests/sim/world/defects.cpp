@@ -122,7 +122,7 @@ int judge_the_judge(std::string_view only, std::uint64_t first, std::uint64_t la
             continue;
         }
         if (!plant(one.name)) {
-            error << "this build has no planted defects: cmake --preset judge\n";
+            error << "this program has no planted defects: build pvcnoded-sim-planted\n";
             return 2;
         }
         const bool is_found =

@@ -3,6 +3,7 @@
 
 #include "sim/sim_node.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Schema versions at the start of a node, raising, and the repair of the tree: zookeeper-schema.md 8, 9, 14.
+#include "pvcnoded/model/schema_apply.hpp"
 #include "unit/node/schema_fixture.hpp"
 
 namespace pvc::node {
