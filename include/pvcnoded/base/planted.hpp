@@ -1,7 +1,7 @@
 // Planted defects: mistakes that can be switched on one at a time, to see that the simulation finds them ("the judge is
-// judged", docs/simulation.md). A source that asks is_planted() is compiled a second time, with PVC_PLANTED_DEFECTS, for
-// `pvcnoded-sim-planted` alone. In every other program the question is the constant false and the mistake is not there.
-// Asked in sources, never in headers: both forms of a header would end in one program.
+// judged", docs/simulation.md). A source that asks is_planted() is compiled a second time, with PVC_PLANTED_DEFECTS,
+// for `pvcnoded-sim-planted` alone. In every other program the question is the constant false and the mistake is not
+// there. Asked in sources, never in headers: both forms of a header would end in one program.
 #pragma once
 
 #include <cstdint>
