@@ -183,6 +183,8 @@ async::awaitable<void> log_shipper::ship(zookeeper::client& session, session_too
         } else if (outcome) {
             outcome = co_await store(session);
         }
+        // Somebody deleted the keys above: they are made anew, if the tree is still there.
+        prepared = prepared && (outcome || outcome.error().code() != errc::not_found);
         writing_ = false;
         if (lines_.empty()) {
             drained_.notify();
