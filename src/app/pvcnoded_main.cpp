@@ -145,7 +145,10 @@ int run() {
     libvirt.remote_uri = variable("PVCD_LIBVIRT_REMOTE_URI").value_or(libvirt.remote_uri);
     hypervisor::libvirt_hypervisor hypervisor(loop.context(), loop.clock(), libvirt);
     services::sd_notifier notifier(std::getenv("NOTIFY_SOCKET"));
-    zookeeper::c_connector zookeeper(loop.clock(), pool, random.split("zookeeper"), [&loop] { loop.check_pause(); });
+    // Apart from the pool: its threads may all hang in a log disk, and then no name would be looked up.
+    async::thread_offload zookeeper_lane(loop.context(), {.threads = 8, .farewell = std::chrono::milliseconds(500)});
+    zookeeper::c_connector zookeeper(loop.clock(), zookeeper_lane, random.split("zookeeper"),
+                                     [&loop] { loop.check_pause(); });
     const async::real_loop::pause_observer pauses(loop, [&](boot_time before) { zookeeper.on_pause(before); });
 
     node::ports ports{

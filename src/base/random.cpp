@@ -35,6 +35,10 @@ random_source random_source::split(std::string_view purpose) const {
     return random_source(mixed.next());
 }
 
+random_source random_source::split(std::uint64_t number) const {
+    return split(std::to_string(number));
+}
+
 std::string make_guid(random_source& random) {
     static constexpr std::string_view digits = "0123456789abcdef";
     std::string guid(32, '0');

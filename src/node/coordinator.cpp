@@ -26,7 +26,7 @@ const std::string primary_key(model::key_path::primary_node);
 coordinator::coordinator(session& s) : session_(s), peers_(s, changed_) {
     primary_ = s.watches.add(primary_key, zookeeper::watch_kind::data, changed_);
     own_role_ = s.watches.add(s.own("/routerstate"), zookeeper::watch_kind::data, changed_);
-    primary_since_ = s.node.clock().now();
+    primary_since_ = role_since_ = s.node.clock().now();
 }
 
 bool coordinator::is_stored_role_current() const {
@@ -42,6 +42,7 @@ policy::coordinator_view coordinator::view() const {
     if (is_stored_role_current()) {
         v.stored_role = model::parse_router_state(own_role_->data());
     }
+    v.role_unchanged_for = node.clock().now() - role_since_;
     v.started = open_;
     v.terminating = node.stopping.value();
     v.session_live = session_.zk.is_connected() && primary_->known() && peers_.known();
@@ -91,8 +92,8 @@ async::awaitable<bool> coordinator::change_role(model::router_state to, std::str
     co_return false;
 }
 
-async::awaitable<void> coordinator::write_primary(std::string value, std::int32_t version, std::string_view why) {
-    zookeeper::transaction change;
+async::awaitable<void> coordinator::write_primary(std::string value, std::int32_t version, std::string_view why,
+                                                  zookeeper::transaction change) {
     if (primary_->present()) {
         change.set(primary_key, value, version);
     } else {
@@ -170,9 +171,14 @@ async::awaitable<void> coordinator::act(const policy::coordinator_decision& deci
         case coordinator_action::claim:
             co_await write_primary(session_.node.self(), v.primary.version, decision.reason);
             break;
-        case coordinator_action::clear_to_none:
-            co_await write_primary("none", v.primary.version, decision.reason);
+        case coordinator_action::clear_to_none: {
+            zookeeper::transaction change;
+            if (decision.rule == policy::rule_refusal) {
+                peers_.add_role_checks(change);
+            }
+            co_await write_primary("none", v.primary.version, decision.reason, std::move(change));
             break;
+        }
         case coordinator_action::contend: co_await contend(v.primary); break;
         case coordinator_action::demote: {
             const bool demoted = co_await change_role(model::router_state::secondary, decision.reason);
@@ -224,6 +230,10 @@ async::awaitable<void> coordinator::run() {
             if (primary_->changes() != primary_changes_) {
                 primary_changes_ = primary_->changes();
                 primary_since_ = session_.node.clock().now();
+            }
+            if (own_role_->changes() != role_changes_) {
+                role_changes_ = own_role_->changes();
+                role_since_ = session_.node.clock().now();
             }
             co_await align_stored_role();
             const auto decision = policy::decide(view());

@@ -183,6 +183,8 @@ async::awaitable<void> log_shipper::ship(zookeeper::client& session, session_too
         } else if (outcome) {
             outcome = co_await store(session);
         }
+        // Somebody deleted the keys above: they are made anew, if the tree is still there.
+        prepared = prepared && (outcome || outcome.error().code() != errc::not_found);
         writing_ = false;
         if (lines_.empty()) {
             drained_.notify();
@@ -197,7 +199,7 @@ async::awaitable<void> log_shipper::ship(zookeeper::client& session, session_too
 
 async::awaitable<void> log_shipper::session() {
     auto client = connector_.open(settings_.connection);
-    session_tools tools(*client, clock_, random_.split("locks"), settings_);
+    session_tools tools(*client, clock_, random_.split("locks").split(++sessions_), settings_);
     co_await async::with_task_group("log session", [&](async::task_group& group) -> async::awaitable<void> {
         group.spawn("zookeeper", [&]() -> async::awaitable<void> {
             co_await client->run();

@@ -41,6 +41,7 @@ void peers::follow_list() {
         added.heartbeat.connected(now);
         added.cadence.emplace(session_.node.times.keepalive);
         added.state_since = now;
+        added.role_since = now;
         added.last_run = now;
     }
 }
@@ -63,6 +64,7 @@ void peers::follow_states() {
                 peer.heartbeat.moved();
             }
             peer.router_changes = peer.router->changes();
+            peer.role_since = now;
         }
         if (model::daemon_state_or_fallback(peer.daemon->data()) == model::daemon_state::run) {
             peer.last_run = now;
@@ -127,10 +129,20 @@ std::vector<policy::coordinator_peer> peers::coordinators() const {
         view.has_beaten = peer.heartbeat.has_moved();
         const bool is_stopped = view.daemon == model::daemon_state::stop || view.daemon == model::daemon_state::fenced;
         view.stopped_for = is_stopped ? now - peer.state_since : duration::zero();
+        view.daemon_unchanged_for = now - peer.state_since;
+        view.router_unchanged_for = now - peer.role_since;
         view.not_run_for = view.daemon == model::daemon_state::run ? duration::zero() : now - peer.last_run;
         all.push_back(std::move(view));
     }
     return all;
+}
+
+void peers::add_role_checks(zookeeper::transaction& what) const {
+    for (const auto& [name, peer] : peers_) {
+        if (model::parse_daemon_mode(peer.mode->data()) == model::daemon_mode::coordinator && peer.router->present()) {
+            what.check(model::node_path(name, "/routerstate"), peer.router->stat().version);
+        }
+    }
 }
 
 std::optional<model::daemon_state> peers::daemon_state(const std::string& name) const {

@@ -12,6 +12,7 @@ using model::router_state;
 using namespace std::chrono_literals;
 
 constexpr duration shortest_absence = 120s;  // C5: a node that does not come to `run`
+constexpr duration shortest_refusal = 20s;   // C5': one that runs and does not take the role (README ruling 22)
 
 const coordinator_peer* find_peer(const coordinator_view& view, std::string_view name) {
     const auto found = std::ranges::find(view.peers, name, &coordinator_peer::name);
@@ -47,6 +48,23 @@ std::optional<std::string> vacancy(const coordinator_view& view, const std::stri
         return name + " is in state " + state + " and was not in run for " + seconds_text(peer->not_run_for);
     }
     return std::nullopt;
+}
+
+// C5': a secondary that runs, is named and does not begin, while nobody is primary or on the way there or back.
+std::optional<std::string> refusal(const coordinator_view& view, const std::string& name) {
+    const duration settled = std::max<duration>(4 * view.times.keepalive, shortest_refusal);
+    const auto* const peer = find_peer(view, name);
+    if (peer == nullptr || peer->daemon != daemon_state::run || peer->router != router_state::secondary ||
+        peer->daemon_unchanged_for < settled || view.primary.unchanged_for < settled ||
+        view.role_unchanged_for < settled) {
+        return std::nullopt;
+    }
+    const bool is_settled = std::ranges::all_of(view.peers, [settled](const coordinator_peer& one) {
+        return !holds_role(one.router) && one.router_unchanged_for >= settled;
+    });
+    return is_settled ? std::optional(name + " is named primary and has not taken the role for " +
+                                      seconds_text(view.primary.unchanged_for) + ", and nobody else has it")
+                      : std::nullopt;
 }
 
 coordinator_decision decide_as_primary(const coordinator_view& view) {
@@ -99,6 +117,9 @@ coordinator_decision decide_as_secondary(const coordinator_view& view) {
     }
     if (auto reason = vacancy(view, *named)) {
         return {coordinator_action::clear_to_none, "C5", *std::move(reason)};
+    }
+    if (auto reason = refusal(view, *named)) {
+        return {coordinator_action::clear_to_none, rule_refusal, *std::move(reason)};
     }
     return {};
 }

@@ -20,6 +20,8 @@ public:
     double unit();
     // An independent generator for the named purpose.
     [[nodiscard]] random_source split(std::string_view purpose) const;
+    // One for each time that the same is done.
+    [[nodiscard]] random_source split(std::uint64_t number) const;
 
 private:
     std::uint64_t state_;

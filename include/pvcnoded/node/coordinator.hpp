@@ -38,7 +38,9 @@ public:
 private:
     async::awaitable<void> act(const policy::coordinator_decision& decision);
     async::awaitable<void> contend(policy::primary_view decided_on);
-    async::awaitable<void> write_primary(std::string value, std::int32_t version, std::string_view why);
+    // `change` holds the checks of what the decision rests on, beside the version of the key.
+    async::awaitable<void> write_primary(std::string value, std::int32_t version, std::string_view why,
+                                         zookeeper::transaction change = {});
     // Compare-and-set of own routerstate from what was read last. True if it holds now.
     async::awaitable<bool> change_role(model::router_state to, std::string_view why);
     async::awaitable<void> align_stored_role();
@@ -55,6 +57,8 @@ private:
     std::unique_ptr<zookeeper::watched> own_role_;
     std::uint64_t primary_changes_ = 0;
     time_point primary_since_{};
+    std::uint64_t role_changes_ = 0;
+    time_point role_since_{};
     std::int64_t role_written_ = 0;  // transaction of our last write of routerstate
     bool open_ = false;
     std::string last_wait_;

@@ -59,6 +59,7 @@ private:
     bool writing_ = false;
     bool flushing_ = false;
     std::uint64_t writes_ = 0;
+    std::uint64_t sessions_ = 0;
     async::wakeup work_;
     async::wakeup drained_;
     async::wakeup hurry_;

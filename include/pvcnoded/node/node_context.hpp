@@ -37,6 +37,7 @@ struct node_context {
     // The last heartbeat that was acknowledged, by the time of its sending; kept over sessions.
     std::optional<boot_time> heartbeat_sent;
     std::int64_t heartbeat_id = 0;  // mzxid of its keepalive
+    std::uint64_t sessions_opened = 0;
 
     async::latest<int> schema_version{-1};
 

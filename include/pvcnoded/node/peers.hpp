@@ -29,6 +29,8 @@ public:
 
     // Other nodes, ascending by name.
     [[nodiscard]] std::vector<policy::coordinator_peer> coordinators() const;
+    // Lets the transaction fail if a coordinator's role is not the one that is seen here.
+    void add_role_checks(zookeeper::transaction& what) const;
     [[nodiscard]] std::size_t count() const { return peers_.size(); }
     // The daemon state of any node by name; empty if it has no entry.
     [[nodiscard]] std::optional<model::daemon_state> daemon_state(const std::string& name) const;
@@ -45,6 +47,7 @@ private:
         std::uint64_t daemon_changes = 0;
         std::uint64_t router_changes = 0;
         time_point state_since{};
+        time_point role_since{};
         time_point last_run{};
     };
     void follow_list();

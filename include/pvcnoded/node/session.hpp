@@ -20,8 +20,9 @@ struct session {
         : node(owner),
           zk(connection),
           watches(connection, owner.clock()),
-          locks(connection, watches, owner.clock(), owner.port.random.split("locks"), owner.self(), owner.machine.pid,
-                owner.log),
+          // Each session draws its own ids: what an earlier one left behind is not taken for this one's.
+          locks(connection, watches, owner.clock(), owner.port.random.split("locks").split(++owner.sessions_opened),
+                owner.self(), owner.machine.pid, owner.log),
           table(*model::schema::of(0)) {}
 
     node_context& node;

@@ -34,6 +34,8 @@ struct coordinator_peer {
     duration stopped_for{};              // in state `stop` or `fenced`, without a break; 0 in other states
     duration not_run_for{};              // since it was last seen in `run`
     bool has_beaten = true;              // its keepalive was seen to change since we are connected
+    duration daemon_unchanged_for{};
+    duration router_unchanged_for{};
 };
 
 struct coordinator_view {
@@ -41,6 +43,7 @@ struct coordinator_view {
     model::daemon_mode mode = model::daemon_mode::coordinator;
     model::router_state role = model::router_state::secondary;  // what this daemon is doing
     std::optional<model::router_state> stored_role;             // what own routerstate says, if that is known
+    duration role_unchanged_for{};                              // since own routerstate was written
     bool started = false;                                       // S12 done and `run` written
     bool terminating = false;
     bool session_live = false;
@@ -69,6 +72,9 @@ struct coordinator_decision {
     std::string_view rule;  // "C1" … ; "" if no rule applies
     std::string reason;     // one line for log and task tree; for `none`: what is waited for, or ""
 };
+
+// README ruling 22. It rests on the role of every coordinator: the write checks them all.
+inline constexpr std::string_view rule_refusal = "C5'";
 
 [[nodiscard]] coordinator_decision decide(const coordinator_view& view);
 

@@ -393,13 +393,14 @@ void domains::manager::begin(domain_row& row, domain_action action) {
     here.changed.try_consume();
     ++running_operations_;
     const std::string name = here.name.empty() ? to_text(row.id) : shown(here.name);
+    // The child may be cancelled before its first step: the slot is given back with the callable then.
+    auto slot = std::make_shared<slot_end>(*this, row);
     operations_->spawn(std::string(here.operation) + " " + name,
-                       [this, id = row.id, action] { return perform(id, action); });
+                       [this, action, slot]() mutable { return perform(action, std::move(slot)); });
 }
 
-async::awaitable<void> domains::manager::perform(uuid id, domain_action action) {
-    domain_row& row = *table.find(id);  // rows with an operation are not erased
-    const slot_end guard{*this, row};
+async::awaitable<void> domains::manager::perform(domain_action action, std::shared_ptr<slot_end> slot) {
+    domain_row& row = slot->row;  // rows with an operation are not erased
     operation op(parts, *session_, row);
     row.here->must_end = is_stopping_;
     switch (action) {

@@ -58,7 +58,7 @@ private:
     bool may_start(domain_row& row);
     void begin(domain_row& row, policy::domain_action action);
     bool is_in_vain(domain_row& row, policy::domain_action action);
-    async::awaitable<void> perform(uuid id, policy::domain_action action);
+    async::awaitable<void> perform(policy::domain_action action, std::shared_ptr<slot_end> slot);
     void settle_lost_creation(local_domain& here, model::guest_class guest) const;
     void sync_list(domain_row& row, const std::optional<model::guest_class>& guest);
     void tell_pause(local_domain& here, model::guest_class guest) const;

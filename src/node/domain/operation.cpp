@@ -107,12 +107,16 @@ async::awaitable<write_result> operation::write_state(model::vm_state state, zoo
     return commit(std::move(what), state, nullptr, nullptr);
 }
 
-async::awaitable<write_result> operation::write_placement(model::vm_state state, std::string to, std::string last) {
+async::awaitable<write_result> operation::write_placement(model::vm_state state, std::string to, std::string last,
+                                                          zookeeper::transaction checks) {
     zookeeper::transaction what;
     const bool is_blind = is_planted(defect::blind_rollback);
     what.set(key("/state"), std::string(to_text(state)), is_blind ? zookeeper::any_version : row.state_version);
     what.set(key("/node"), to, is_blind ? zookeeper::any_version : row.node_version);
     what.set(key("/lastnode"), last, here.last_node_version);
+    for (auto& one : std::move(checks).operations()) {
+        what.check(std::move(one.path), one.version);
+    }
     co_return co_await commit(std::move(what), state, &to, &last);
 }
 

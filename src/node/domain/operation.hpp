@@ -109,8 +109,9 @@ public:
     // {check `node`, set `state`} conditional on what the row shows, with whatever `more` holds. What was written is in
     // the row when this returns.
     async::awaitable<write_result> write_state(model::vm_state state, zookeeper::transaction more = {});
-    // {state, node, lastnode} likewise.
-    async::awaitable<write_result> write_placement(model::vm_state state, std::string to, std::string last);
+    // {state, node, lastnode} likewise, with further checks.
+    async::awaitable<write_result> write_placement(model::vm_state state, std::string to, std::string last,
+                                                   zookeeper::transaction checks = {});
     // A key of this machine that only its node writes; never created. Skipped if it has the value already.
     async::awaitable<void> write_own(std::string_view key, std::string value);
     [[nodiscard]] std::string key(std::string_view suffix) const { return root + std::string(suffix); }

@@ -1,6 +1,7 @@
 // The receiving side of a migration. Specification: vm-domains.md 8.4.
 #include "domain/migration.hpp"
 #include "domain/others.hpp"
+#include "domain/stranded.hpp"
 
 #include "pvcnoded/base/planted.hpp"
 
@@ -34,12 +35,13 @@ bool is_waiting_state(const operation& op) {
 // Nobody came so far: does anybody have it?
 class search {
 public:
-    explicit search(operation& op) : op_(op), next_(op.now() + question_every), complain_(op.now() + complain_every) {}
+    explicit search(operation& op)
+        : op_(op), next_(op.now() + question_every), complain_(op.now() + complain_every), stranded_(op) {}
 
     [[nodiscard]] time_point next() const { return next_; }
     [[nodiscard]] bool is_due() const { return op_.now() >= next_; }
 
-    enum class finding : std::uint8_t { nowhere, somewhere, unclear };
+    enum class finding : std::uint8_t { nowhere, somewhere, unclear, taken_back };
     async::awaitable<finding> ask_everybody() {
         next_ = op_.now() + question_every;
         auto others = co_await read_others(op_);
@@ -58,6 +60,8 @@ public:
             names.push_back(one.name);
         }
         const auto answers = co_await ask_all(op_, names);
+        std::vector<policy::holding_node> holders;
+        bool is_somewhere = false;
         for (const auto& one : *others) {
             const auto found = answers.find(one.name);
             if (found == answers.end()) {
@@ -66,7 +70,12 @@ public:
             switch (found->second) {
                 case remote_answer::alive:
                 case remote_answer::halted:
-                case remote_answer::incoming: co_return finding::somewhere;
+                case remote_answer::incoming: {
+                    const bool runs = found->second == remote_answer::alive;
+                    holders.push_back({one.name, one.daemon, runs ? policy::holding::runs : policy::holding::other});
+                    is_somewhere = true;
+                    break;
+                }
                 case remote_answer::absent: break;
                 case remote_answer::refused:
                 case remote_answer::silent: {
@@ -77,10 +86,18 @@ public:
                     if (!may_be_silent || had_it) {
                         is_unclear = true;
                         silent_ = one.name;
+                        holders.push_back({one.name, one.daemon, policy::holding::unknown});
                     }
                     break;
                 }
             }
+        }
+        const bool is_taken_back = co_await stranded_.look(std::move(holders));
+        if (is_taken_back) {
+            co_return finding::taken_back;
+        }
+        if (is_somewhere) {
+            co_return finding::somewhere;
         }
         co_return is_unclear ? finding::unclear : finding::nowhere;
     }
@@ -102,6 +119,7 @@ private:
     time_point complain_;
     std::map<std::string, time_point> fenced_since_;
     std::string silent_;
+    stranded_search stranded_;
 };
 
 // A `stop` is the hand-over of an offline migration if its writer had the sender's locks: those are still there, or
@@ -184,7 +202,7 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
             if (others.is_due()) {
                 const auto found = co_await others.ask_everybody();
                 const bool is_decided = co_await decide_after_search(op, found);
-                if (is_decided) {
+                if (is_decided || found == search::finding::taken_back) {
                     co_return;
                 }
                 if (found != search::finding::nowhere) {

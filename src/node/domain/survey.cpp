@@ -76,6 +76,7 @@ async::awaitable<void> domains::manager::write_statistics(session& s, const std:
             continue;
         }
         if (!done) {
+            node.log.warning("the statistics of virtual machines were not written: " + done.error().text());
             break;
         }
         first = end;

@@ -133,11 +133,15 @@ private:
     }
 
     async::awaitable<void> resolve_servers() {
-        auto found = co_await resolve(connector_.pool_, clock(), clock().now() + resolve_limit, options_.servers);
+        auto found = co_await connector_.names_->resolve(clock().now() + resolve_limit, options_.servers);
         resolved_at_ = clock().now();
+        use(std::move(found));
+    }
+
+    void use(resolved_servers found) {
         if (found.addresses.empty()) {
             note_reason(found.problems);
-            co_return;
+            return;
         }
         // The library goes two servers on after an attempt that failed: in a ring of an even number it would never try
         // every other one.
@@ -149,7 +153,7 @@ private:
             text += text.empty() ? address : ',' + address;
         }
         if (text == addresses_) {
-            co_return;
+            return;
         }
         addresses_ = text;
         if (handle_ != nullptr) {
@@ -169,8 +173,14 @@ private:
 
     async::awaitable<void> pump() {
         executor_ = co_await asio::this_coro::executor;
+        auto known = connector_.names_->known(options_.servers);
+        if (known.was_asked) {
+            use(std::move(known));
+        }
         while (handle_ == nullptr) {
-            co_await resolve_servers();
+            if (addresses_.empty() || failures_ != 0) {
+                co_await resolve_servers();
+            }
             if (!addresses_.empty()) {
                 open_handle();
             }
@@ -433,7 +443,7 @@ private:
         }
         // With a connection it says good-bye and waits for the answer: milliseconds, or seconds for a silent server.
         auto closed =
-            co_await connector_.pool_.run<bool>(clock(), clock().now() + close_limit, "closing the ZooKeeper session",
+            co_await connector_.lane_.run<bool>(clock(), clock().now() + close_limit, "closing the ZooKeeper session",
                                                 [handle, anchor = anchor_]() -> result<bool> {
                                                     zookeeper_close(handle);
                                                     return true;
@@ -465,9 +475,13 @@ private:
     bool proof_sent_ = false;
 };
 
-c_connector::c_connector(async::timers& clock, async::offload& pool, random_source random,
+c_connector::c_connector(async::timers& clock, async::offload& lane, random_source random,
                          std::function<void()> check_pause)
-    : clock_(clock), pool_(pool), random_(random), check_pause_(std::move(check_pause)) {}
+    : clock_(clock),
+      lane_(lane),
+      names_(std::make_unique<resolver>(lane, clock)),
+      random_(random),
+      check_pause_(std::move(check_pause)) {}
 
 c_connector::~c_connector() = default;
 

@@ -7,6 +7,10 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
 
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
 // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
@@ -19,6 +23,8 @@ bool is_numeric(const std::string& host) {
     in6_addr buffer{};
     return inet_pton(AF_INET, host.c_str(), &buffer) == 1 || inet_pton(AF_INET6, host.c_str(), &buffer) == 1;
 }
+
+}  // namespace
 
 result<std::vector<std::string>> look_up(const std::string& host) {
     addrinfo hints{};
@@ -41,43 +47,89 @@ result<std::vector<std::string>> look_up(const std::string& host) {
     return found;
 }
 
-}  // namespace
+// A look-up, as the thread that makes it and the loop share it. The call on the lane lets it go when it has ended, or
+// will never begin.
+struct resolver::inquiry {
+    std::mutex mutex;
+    std::optional<result<std::vector<std::string>>> answer;
+};
 
-async::awaitable<resolved_servers> resolve(async::offload& pool, async::timers& clock, time_point deadline,
-                                           const std::vector<server_address>& servers) {
-    std::vector<std::vector<std::string>> per_server(servers.size());
-    resolved_servers out;
+void resolver::take_answer(const std::string& name, host& of) {
+    if (!of.last) {
+        return;
+    }
+    const std::lock_guard lock(of.last->mutex);
+    auto answer = std::exchange(of.last->answer, std::nullopt);
+    if (answer && *answer && !(*answer)->empty()) {
+        of.addresses = **std::move(answer);
+        of.problem.clear();
+    } else if (answer) {
+        of.problem = *answer ? name + " has no address" : answer->error().text();
+    }
+}
+
+async::awaitable<void> resolver::ask(std::string name, time_point deadline) {
+    host& of = hosts_[name];
+    if (of.last && of.last.use_count() > 1) {
+        of.problem = "the look-up of " + name + " has not ended yet";
+        co_return;
+    }
+    take_answer(name, of);
+    of.last = std::make_shared<inquiry>();
+    std::function<result<bool>()> call = [how = how_, name, shared = of.last]() -> result<bool> {
+        auto found = how(name);
+        const std::lock_guard lock(shared->mutex);
+        shared->answer.emplace(std::move(found));
+        return true;
+    };
+    auto ended = co_await lane_.run<bool>(clock_, deadline, "look-up of " + name, std::move(call));
+    if (ended) {
+        take_answer(name, of);
+    } else {
+        of.problem = ended.error().text();
+    }
+}
+
+async::awaitable<resolved_servers> resolver::resolve(time_point deadline, std::vector<server_address> servers) {
     co_await async::with_task_group("resolve", [&](async::task_group& group) -> async::awaitable<void> {
-        for (std::size_t i = 0; i < servers.size(); ++i) {
-            if (is_numeric(servers[i].host)) {
-                per_server[i] = {servers[i].host};
-                continue;
+        std::set<std::string> names;
+        for (const auto& server : servers) {
+            if (!is_numeric(server.host) && names.insert(server.host).second) {
+                group.spawn(server.host, [this, name = server.host, deadline] { return ask(name, deadline); });
             }
-            group.spawn(servers[i].host, [&, i]() -> async::awaitable<void> {
-                auto found =
-                    co_await pool.run<std::vector<std::string>>(clock, deadline, "look-up of " + servers[i].host,
-                                                                [host = servers[i].host] { return look_up(host); });
-                if (found) {
-                    per_server[i] = *std::move(found);
-                } else {
-                    out.problems += (out.problems.empty() ? "" : "; ") + found.error().text();
-                }
-            });
         }
         co_return;
     });
-    for (std::size_t i = 0; i < servers.size(); ++i) {
-        for (const auto& address : per_server[i]) {
+    co_return known(servers);
+}
+
+resolved_servers resolver::known(const std::vector<server_address>& servers) const {
+    resolved_servers out;
+    for (const auto& server : servers) {
+        std::vector<std::string> all;
+        const auto found = hosts_.find(server.host);
+        if (is_numeric(server.host)) {
+            all = {server.host};
+        } else if (found == hosts_.end()) {
+            out.was_asked = false;
+        } else {
+            all = found->second.addresses;
+            const std::string& problem = found->second.problem;
+            if (!problem.empty() && out.problems.find(problem) == std::string::npos) {
+                out.problems += (out.problems.empty() ? "" : "; ") + problem;
+            }
+        }
+        for (const auto& address : all) {
             std::string text = address;
             text += ':';
-            text += std::to_string(servers[i].port);
+            text += std::to_string(server.port);
             if (std::ranges::find(out.addresses, text) == out.addresses.end()) {
                 out.addresses.push_back(std::move(text));
             }
         }
     }
     std::ranges::sort(out.addresses);
-    co_return out;
+    return out;
 }
 
 }  // namespace pvc::zookeeper
