@@ -78,6 +78,31 @@ domain_action decide(const domain_view& view) {
     return (view.is_owner ? owner_row(view.state) : foreign_row(view)).at(view.guest);
 }
 
+std::optional<duration> ending_limit(const domain_view& view) {
+    using namespace std::chrono_literals;
+    if (view.guest != guest_class::ending) {
+        return std::nullopt;
+    }
+    switch (view.state) {
+        case vm_state::start:
+        case vm_state::migrate:
+        case vm_state::migrate_live:
+        case vm_state::unmigrate: return 60s;
+        case vm_state::restart:
+        case vm_state::shutdown:
+        case vm_state::stop:
+        case vm_state::disable:
+        case vm_state::mirror:
+        case vm_state::deleted: return view.is_owner ? 30s : 60s;
+        case vm_state::fail:
+        case vm_state::provision:
+        case vm_state::import:
+        case vm_state::restore: return view.is_owner ? std::nullopt : std::optional<duration>(60s);
+        case vm_state::unknown: break;
+    }
+    return std::nullopt;
+}
+
 bool is_migration(vm_state state) {
     return state == vm_state::migrate || state == vm_state::migrate_live || state == vm_state::unmigrate;
 }
@@ -118,6 +143,7 @@ std::string_view to_text(domain_action action) {
         case resolve_own: return "resolve what was left between two nodes";
         case hand_over_ended: return "hand over";
         case drop_incoming: return "drop a half migration";
+        case end_hung: return "end what does not go";
         case report_fail: return "keep the copy of a failed domain";
         case report_unknown: return "leave alone";
     }

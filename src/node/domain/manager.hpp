@@ -50,6 +50,7 @@ private:
     // True if a command has the next turn on this machine.
     bool gives_turn(domain_row& row);
     // Evaluates one machine now.
+    policy::domain_action action_for(domain_row& row, const policy::domain_view& view);
     void evaluate(domain_row& row);
     void evaluate_gone(domain_row& row, const std::optional<model::guest_class>& guest);
     void note_placement(domain_row& row);
@@ -76,7 +77,8 @@ private:
     async::task_group* operations_ = nullptr;
     std::set<uuid> todo_;
     std::vector<command_turn*> turns_;
-    std::set<uuid> paused_;  // those whose last operation left a pause_until
+    std::set<uuid> paused_;                  // those whose last operation left a pause_until
+    std::map<uuid, time_point> look_later_;  // those that are not to stay as they are for ever
     std::set<uuid> told_strangers_;
     std::map<uuid, time_point> told_fail_;
     async::wakeup work_;

@@ -156,6 +156,8 @@ async::awaitable<void> drop_incoming(operation& op);             // 4.3, start /
 void follow_console(operation& op);
 async::awaitable<void> end_console(operation& op);
 async::awaitable<void> publish_vnc(operation& op);
+async::awaitable<void> end_hung(operation& op);  // class D that does not end
+
 async::awaitable<void> read_live_xml(operation& op);
 
 }  // namespace pvc::node

@@ -66,6 +66,9 @@ public:
             switch (found->second) {
                 case remote_answer::alive:
                 case remote_answer::halted:
+                case remote_answer::being_made:
+                case remote_answer::ending:
+                case remote_answer::shut_off:  // a creation in progress may show so
                 case remote_answer::incoming: co_return finding::somewhere;
                 case remote_answer::absent: break;
                 case remote_answer::refused:
