@@ -37,6 +37,7 @@ domains::manager::manager(node_context& context)
       observed(context, machine),
       table(context),
       parts{context, machine, *context.port.rbd_locks, *context.port.console_files, observed, table, list, slots} {
+    parts.holds_starts = [this] { return holds_starts_ || is_cleaning_; };
     table.on_read = [this](domain_row& row) { look_at(row.id); };
     table.on_loaded = [this] { work_.notify(); };
     table.is_local = [](const domain_row& row) { return row.here != nullptr; };
@@ -44,9 +45,9 @@ domains::manager::manager(node_context& context)
         domain_row* row = table.find(id);
         if (row != nullptr && row->here) {
             row->here->class_since = node.clock().now();
-        }
             const auto now = observed.class_of(id);
             row->here->is_stale_half = row->here->is_stale_half && (!now || now == guest_class::incoming);
+        }
         look_at(id);
     };
     observed.on_all_changed = [this] { look_at_all(); };
@@ -150,7 +151,7 @@ void domains::manager::sync_list(domain_row& row, const std::optional<guest_clas
 
 bool domains::manager::may_start(domain_row& row) {
     local_domain& here = *row.here;
-    if (holds_starts_) {
+    if (holds_starts_ || is_cleaning_) {
         return false;
     }
     if (here.adopted_state != row.state_changed) {
@@ -388,8 +389,8 @@ async::awaitable<void> domains::manager::perform(uuid id, domain_action action) 
         case domain_action::resolve_own: co_await resolve_own(op); break;
         case domain_action::hand_over_ended: co_await hand_over_ended(op); break;
         case domain_action::drop_incoming: co_await drop_incoming(op); break;
-        case domain_action::nothing:
         case domain_action::end_hung: co_await end_hung(op); break;
+        case domain_action::nothing:
         case domain_action::wait:
         case domain_action::report_unknown: break;
     }
@@ -403,10 +404,10 @@ time_point domains::manager::next_due() {
             due = std::min(due, *row->here->pause_until);
         }
     }
-    return due;
     for (const auto& [id, at] : look_later_) {
         due = std::min(due, at);
     }
+    return due;
 }
 
 // Guests that ZooKeeper does not know: left alone, said once.
@@ -467,7 +468,6 @@ async::awaitable<void> domains::manager::dispatch(session& s) {
             todo_.insert(id);
             return true;
         });
-        const auto batch = std::exchange(todo_, {});
         std::erase_if(look_later_, [&](const auto& one) {
             const bool is_due = one.second <= now;
             if (is_due) {
@@ -475,6 +475,7 @@ async::awaitable<void> domains::manager::dispatch(session& s) {
             }
             return is_due;
         });
+        const auto batch = std::exchange(todo_, {});
         for (const auto& id : batch) {
             domain_row* row = table.find(id);
             if (row != nullptr) {
