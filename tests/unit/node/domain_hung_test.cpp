@@ -23,6 +23,15 @@ protected:
             set(state);
         }
     }
+    // One whose own limit of a shutdown is far off.
+    void patient_host() {
+        sim_node& node = add_host();
+        node.settings.vm_shutdown_timeout = 180;
+        node.start();
+        ASSERT_TRUE(node.run_until_ready());
+        pass(2s);
+        machine().clear_calls();
+    }
     [[nodiscard]] double destroyed_after() {
         const auto times = machine().times("destroy U1");
         return times.empty() ? 0.0 : std::chrono::duration<double>(times.front() - since).count();
@@ -64,9 +73,7 @@ TEST_F(domain_hung, of_another_node_after_60_s) {
 
 TEST_F(domain_hung, in_the_middle_of_a_shutdown) {
     define_running();
-    add_running_host();
-    pass(2s);
-    machine().clear_calls();
+    patient_host();
     guest().going_time = 3600s;
     set("shutdown");
     ASSERT_TRUE(run_until([&] { return guest().what() == guest_class::ending; }, 10s));
@@ -83,9 +90,7 @@ TEST_F(domain_hung, nobody_says_that_it_must_go) {
 
 TEST_F(domain_hung, one_that_ends_in_time_is_not_destroyed) {
     define_running();
-    add_running_host();
-    pass(2s);
-    machine().clear_calls();
+    patient_host();
     guest().going_time = 25s;
     set("shutdown");
     ASSERT_TRUE(run_until([&] { return state() == "stop"; }, 60s));
