@@ -58,7 +58,9 @@ table_row foreign_row(const domain_view& view) {
         case vm_state::unmigrate: return {send, send, incoming, wait, view.ran_here_before ? hand_over_ended : nothing};
         case vm_state::shutdown: return {shutdown, shutdown, nothing, wait, forget};
         case vm_state::fail: return {report_fail, report_fail, nothing, wait, forget};
-        case vm_state::start: return {terminate, terminate, drop_incoming, wait, forget};
+        case vm_state::start:
+            // A half that we sent goes by what its target says (8.7), others by their age.
+            return {terminate, terminate, view.was_sent_by_us ? resolve_sent : drop_incoming, wait, forget};
         case vm_state::stop:
         case vm_state::restart:
         case vm_state::disable:

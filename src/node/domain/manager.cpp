@@ -104,7 +104,10 @@ void domains::manager::note_placement(domain_row& row) {
     if (row.here) {
         row.here->stable_last_node = row.here->last_node;
         row.here->was_going_off = false;
-        row.here->is_sent_by_us = row.here->is_sent_by_us && row.here->operation == to_text(domain_action::send);
+        // What we sent stays so as long as half of it stands here, unresolved.
+        const bool is_half = observed.class_of(row.id).value_or(guest_class::incoming) == guest_class::incoming;
+        row.here->is_sent_by_us =
+            row.here->is_sent_by_us && (row.here->operation == to_text(domain_action::send) || is_half);
         row.here->noted_last_node.reset();
     }
 }
