@@ -38,6 +38,9 @@ void keepalive::begin_run() {
     session_.node.started = true;
     own_keys_.forget();
     wake_.notify();
+    if (domains_ != nullptr) {
+        declared_.notify();  // by whoever called this node fenced while it started
+    }
 }
 
 void keepalive::stop_figures() {
@@ -98,13 +101,20 @@ async::awaitable<void> keepalive::run_ticks() {
     }
 }
 
+bool keepalive::needs_clean_up() const {
+    return domains_ != nullptr && daemon_state_->known() &&
+           model::parse_daemon_state(daemon_state_->data()) == model::daemon_state::fenced &&
+           cleaned_up_ != daemon_state_->stat().version;
+}
+
 // Declared dead (or fenced): check in at once, the fencer is counting. Beside the ticks, whose figures may wait for a
 // hypervisor that hangs.
 async::awaitable<void> keepalive::object() {
     auto& clock = session_.node.clock();
     const auto is_declared = [this] {
         const auto stored = model::parse_daemon_state(daemon_state_->data());
-        return daemon_state_->known() && session_.node.started && wrote_run_ && !held_ &&
+        // A new session's first heartbeat answers by itself, unless it may not say `run` yet.
+        return daemon_state_->known() && session_.node.started && (wrote_run_ || needs_clean_up()) && !held_ &&
                !session_.node.stopping.value() &&
                (stored == model::daemon_state::dead || stored == model::daemon_state::fenced);
     };
@@ -120,6 +130,15 @@ async::awaitable<void> keepalive::object() {
                 co_await async::sleep_for(clock, 1s, "a connection to object on");
             }
             continue;
+        }
+        if (needs_clean_up()) {
+            const std::int32_t version = daemon_state_->stat().version;
+            const auto goes_on = [&] { return is_declared() && daemon_state_->stat().version == version; };
+            co_await domains_->clean_up_after_fence(session_, goes_on);
+            if (!goes_on()) {
+                continue;
+            }
+            cleaned_up_ = version;
         }
         co_await check_in(objection_turn_);
         // Should the state still say so (somebody keeps writing it), not more often than that.
@@ -196,7 +215,8 @@ keepalive::beat keepalive::make_beat(const own_state& stored) const {
     view.stored = stored.state;
     view.started = node.started;
     view.terminating = node.stopping.value();
-    view.fence_cleanup_done = true;  // without the hypervisor function there is no domain to destroy
+    // Without the hypervisor function there is no domain to destroy.
+    view.fence_cleanup_done = domains_ == nullptr || cleaned_up_ == stored.version;
     beat out;
     out.write.reserve(3);
     out.state = policy::plan_heartbeat(view).write_state;

@@ -58,7 +58,9 @@ table_row foreign_row(const domain_view& view) {
         case vm_state::unmigrate: return {send, send, incoming, wait, view.ran_here_before ? hand_over_ended : nothing};
         case vm_state::shutdown: return {shutdown, shutdown, nothing, wait, forget};
         case vm_state::fail: return {report_fail, report_fail, nothing, wait, forget};
-        case vm_state::start: return {terminate, terminate, drop_incoming, wait, forget};
+        case vm_state::start:
+            // A half that we sent goes by what its target says (8.7), others by their age.
+            return {terminate, terminate, view.was_sent_by_us ? resolve_sent : drop_incoming, wait, forget};
         case vm_state::stop:
         case vm_state::restart:
         case vm_state::disable:
@@ -76,6 +78,31 @@ table_row foreign_row(const domain_view& view) {
 
 domain_action decide(const domain_view& view) {
     return (view.is_owner ? owner_row(view.state) : foreign_row(view)).at(view.guest);
+}
+
+std::optional<duration> ending_limit(const domain_view& view) {
+    using namespace std::chrono_literals;
+    if (view.guest != guest_class::ending) {
+        return std::nullopt;
+    }
+    switch (view.state) {
+        case vm_state::start:
+        case vm_state::migrate:
+        case vm_state::migrate_live:
+        case vm_state::unmigrate: return 60s;
+        case vm_state::restart:
+        case vm_state::shutdown:
+        case vm_state::stop:
+        case vm_state::disable:
+        case vm_state::mirror:
+        case vm_state::deleted: return view.is_owner ? 30s : 60s;
+        case vm_state::fail:
+        case vm_state::provision:
+        case vm_state::import:
+        case vm_state::restore: return view.is_owner ? std::nullopt : std::optional<duration>(60s);
+        case vm_state::unknown: break;
+    }
+    return std::nullopt;
 }
 
 bool is_migration(vm_state state) {
@@ -118,6 +145,7 @@ std::string_view to_text(domain_action action) {
         case resolve_own: return "resolve what was left between two nodes";
         case hand_over_ended: return "hand over";
         case drop_incoming: return "drop a half migration";
+        case end_hung: return "end what does not go";
         case report_fail: return "keep the copy of a failed domain";
         case report_unknown: return "leave alone";
     }

@@ -27,6 +27,11 @@ heartbeat_plan plan_heartbeat(const heartbeat_view& view) {
     return {daemon_state::run, false};
 }
 
+bool is_forfeited(const fenced_guest& guest, std::string_view self) {
+    const bool is_others = !guest.node.empty() && guest.node != self;  // without a `node` it is nobody's
+    return guest.is_known && (is_others || guest.is_recovered);
+}
+
 time_point next_tick(time_point start, duration interval, time_point now) {
     PVC_ASSERT(interval > duration::zero());
     if (now < start) {

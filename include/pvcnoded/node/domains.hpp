@@ -46,6 +46,10 @@ public:
     // Orderly stop: migrations are taken back, consoles are published a last time, no new operation begins.
     async::awaitable<void> stop(time_point deadline);
 
+    // This node was declared off, and is alive: ends every guest that others may have started by now, and nothing else.
+    // Returns when none is left, or when `goes_on` says no.
+    async::awaitable<void> clean_up_after_fence(session& s, std::function<bool()> goes_on);
+
     // A command of a client about one machine (vm-domains.md 14). Whether it belongs to this node, as far as is known:
     [[nodiscard]] bool owns(const uuid& id) const;
     // Carries it out between the operations of the machine. `guard` is asked right before something is done: the moment

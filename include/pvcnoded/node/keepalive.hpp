@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace pvc::node {
@@ -60,6 +61,7 @@ private:
     async::awaitable<void> tick();
     async::awaitable<bool> check_in(async::wakeup& mine);
     async::awaitable<void> object();
+    [[nodiscard]] bool needs_clean_up() const;
     // Own daemonstate: empty = missing or an unknown word.
     struct own_state {
         std::optional<model::daemon_state> state{};
@@ -119,6 +121,7 @@ private:
     bool begin_ = false;
     bool held_ = false;
     bool wrote_run_ = false;
+    std::optional<std::int32_t> cleaned_up_;  // version of the `fenced` after which nothing of others runs here
     bool keepalive_missing_ = false;
     bool self_reset_missing_ = false;
     bool note_failed_ = false;

@@ -2,6 +2,7 @@
 // are. Every row of the tables is here and nowhere else. Specification: vm-domains.md 4.2, 4.3.
 #pragma once
 
+#include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/model/guest_class.hpp"
 #include "pvcnoded/model/states.hpp"
 
@@ -33,6 +34,7 @@ enum class domain_action : std::uint8_t {
     resolve_own,      // it is ours and stands between two nodes: ask all others
     hand_over_ended,  // it ended just before it was to move: state = stop, the receiver starts it
     drop_incoming,    // nobody needs this half of a migration any more: destroy after a while
+    end_hung,         // the guest is off, and its process does not go: destroy
     report_fail,      // the other node failed to start it, this copy is alive: keep, tell the operator
     report_unknown,   // nobody knows what is wanted: leave it, tell the operator
 };
@@ -48,6 +50,9 @@ struct domain_view {
 };
 
 [[nodiscard]] domain_action decide(const domain_view& view);
+// How long a guest may be off while its process stays (class D; measured: 1.6 s) until it is destroyed. Empty: for
+// ever, as nobody says that it must go. README ruling 23.
+[[nodiscard]] std::optional<duration> ending_limit(const domain_view& view);
 
 // migrate, migrate-live, unmigrate.
 [[nodiscard]] bool is_migration(model::vm_state state);

@@ -5,6 +5,8 @@
 #include "pvcnoded/model/states.hpp"
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace pvc::policy {
 
@@ -25,6 +27,14 @@ struct heartbeat_plan {
 };
 
 [[nodiscard]] heartbeat_plan plan_heartbeat(const heartbeat_view& view);
+
+// A guest that runs on a node which finds itself `fenced`: whether it ends before that node says `run`.
+struct fenced_guest {
+    bool is_known = false;      // it has an entry below /domains
+    std::string node;           // empty: missing
+    bool is_recovered = false;  // own domainstate is `fence-flush`: its machines are being moved, their locks broken
+};
+[[nodiscard]] bool is_forfeited(const fenced_guest& guest, std::string_view self);
 
 // The next point of the fixed cadence start, start + interval, … that lies after `now`: missed ticks coalesce into one.
 // `interval` > 0. Before `start` it is `start`.

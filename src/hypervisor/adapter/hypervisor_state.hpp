@@ -73,11 +73,23 @@ struct libvirt_hypervisor::state {
     // A call that found nobody, or nobody in time, makes run() look at the connection.
     void heed(const call_failure& error);
     template <class T>
-    async::awaitable<call_result<T>> remote(std::string name, std::string peer, time_point deadline, work<T> what);
+    async::awaitable<call_result<T>> remote(std::string name, std::string peer, time_point deadline, work<T> what,
+                                            link_access access, std::shared_ptr<void> token = {});
+    // --- questions (remote_questions.cpp) ---
+    // All that is asked of one host while a conversation with it has not begun is asked in that one.
+    struct conversation;
+    struct peer_host {
+        std::shared_ptr<conversation> next;
+        std::weak_ptr<void> call;   // while a thread is busy with this host
+        time_point silent_until{};  // it was found silent: nobody waits for it again so soon
+        call_failure why;
+    };
+    async::awaitable<call_result<model::guest_status>> ask(std::string peer, uuid id, time_point deadline);
+    async::awaitable<void> converse(std::string peer, std::shared_ptr<conversation> talk, time_point deadline);
     // Wakes run(); from any thread, and when this has gone.
     [[nodiscard]] std::function<void()> waker() const;
     [[nodiscard]] call_failure why_unavailable() const;
-    [[nodiscard]] link_wishes wishes_for(std::string uri) const;
+    [[nodiscard]] link_wishes wishes_for(std::string uri, link_access access = link_access::full) const;
     [[nodiscard]] std::shared_ptr<lane> new_lane() const;
 
     libvirt_hypervisor& port;
@@ -98,6 +110,7 @@ struct libvirt_hypervisor::state {
 
     std::shared_ptr<link> control;
     std::map<uuid, std::weak_ptr<migration_job>> migrating;
+    std::map<std::string, peer_host, std::less<>> peers;
     std::array<std::shared_ptr<lane>, 2> change_lanes;
     std::shared_ptr<lane> urgent_lane;
     std::shared_ptr<lane> detail_lane;

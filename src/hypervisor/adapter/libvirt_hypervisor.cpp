@@ -40,7 +40,7 @@ libvirt_hypervisor::state::state(libvirt_hypervisor& owner, boost::asio::io_cont
       changes(context, pool_of(8)),
       hurry(context, pool_of(4)),
       migrations(context, pool_of(4)),
-      questions(context, pool_of(2)) {
+      questions(context, pool_of(8)) {
     open_links->tell_closed = waker();
 }
 
@@ -59,8 +59,8 @@ libvirt_hypervisor::libvirt_hypervisor(boost::asio::io_context& context, async::
 
 libvirt_hypervisor::~libvirt_hypervisor() = default;
 
-link_wishes libvirt_hypervisor::state::wishes_for(std::string uri) const {
-    return {std::move(uri), options.keepalive_seconds, options.keepalive_count, open_links};
+link_wishes libvirt_hypervisor::state::wishes_for(std::string uri, link_access access) const {
+    return {std::move(uri), options.keepalive_seconds, options.keepalive_count, open_links, access};
 }
 
 std::function<void()> libvirt_hypervisor::state::waker() const {

@@ -80,7 +80,8 @@ call_failure last_failure(const link& on) {
 call_result<std::shared_ptr<link>> link::open(const link_wishes& wishes, std::shared_ptr<link_note> note,
                                               std::shared_ptr<breaker> way_out) {
     const event_loop::capture socket(*way_out);
-    virConnectPtr connection = virConnectOpen(wishes.uri.c_str());
+    virConnectPtr connection = wishes.access == link_access::read_only ? virConnectOpenReadOnly(wishes.uri.c_str())
+                                                                       : virConnectOpen(wishes.uri.c_str());
     if (connection == nullptr) {
         way_out->release();
         return call_failure(call_error::unavailable, last_error().text);

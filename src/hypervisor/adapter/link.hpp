@@ -7,6 +7,7 @@
 #include "pvcnoded/hypervisor/types.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -41,11 +42,14 @@ struct link_count {
     std::function<void()> tell_closed;
 };
 
+enum class link_access : std::uint8_t { full, read_only };
+
 struct link_wishes {
     std::string uri;
     int keepalive_seconds = 5;
     unsigned keepalive_count = 3;
     std::shared_ptr<link_count> count;
+    link_access access = link_access::full;
 };
 
 class link {

@@ -30,6 +30,9 @@ async::awaitable<bool> domains::wait_loaded(time_point deadline) {
 async::awaitable<void> domains::stop(time_point deadline) {
     return manager_->stop(deadline);
 }
+async::awaitable<void> domains::clean_up_after_fence(session& s, std::function<bool()> goes_on) {
+    return manager_->clean_up_after_fence(s, std::move(goes_on));
+}
 bool domains::owns(const uuid& id) const {
     return manager_->owns(id);
 }

@@ -131,12 +131,19 @@ async::awaitable<void> drop_incoming(operation& op) {
     }
     if (goes_on()) {
         op.warning("half of a broken migration is left here and nobody needs it, destroying it");
+        op.here.is_stale_half = true;
         const auto ended = co_await destroy(op);
         if (ended == power_result::off) {
             guest_is_gone(op);
             co_await clean_up(op, false);
         }
     }
+}
+
+async::awaitable<void> end_hung(operation& op) {
+    const auto since = std::chrono::duration_cast<std::chrono::seconds>(op.now() - op.here.class_since).count();
+    op.warning("its guest is off, and its process has not gone for " + std::to_string(since) + " s: destroying it");
+    co_await destroy(op);  // the tables go on with a guest that is not there
 }
 
 async::awaitable<void> hand_over_ended(operation& op) {

@@ -7,20 +7,40 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr duration hold_limit = 180s;
-}
 
-// After a fence a fencer may still be moving the machines of this node: none is created until it is done
-// (node-lifecycle.md 3).
+bool is_being_recovered(const zookeeper::watched& key) {
+    return key.present() && model::parse_domain_state(key.data()) == model::domain_state::fence_flush;
+}
+}  // namespace
+
+// After a fence a fencer may still be moving the machines of this node: none is created until it is done, whenever the
+// node's domain state comes to say so (node-lifecycle.md 3).
 async::awaitable<void> domains::manager::follow_hold(session& s) {
     async::wakeup changed;
     auto key = s.watches.add(s.own("/domainstate"), zookeeper::watch_kind::data, changed);
     while (!key->known()) {
         co_await changed.wait(async::wait_note::work("the node's domain state"));
     }
-    holds_starts_ = key->present() && model::parse_domain_state(key->data()) == model::domain_state::fence_flush;
-    if (!holds_starts_) {
+    for (;;) {
+        if (is_being_recovered(*key)) {
+            co_await hold_starts(s, *key, changed);
+        }
+        holds_starts_ = false;
         look_at_all();
-        co_return;
+        while (!is_being_recovered(*key)) {
+            co_await changed.wait(async::wait_note::work("a recovery of this node's machines"));
+        }
+    }
+}
+
+// Until the recovery is over, or nothing of it was seen to move for 180 s.
+async::awaitable<void> domains::manager::hold_starts(session& s, const zookeeper::watched& key,
+                                                     async::wakeup& changed) {
+    holds_starts_ = true;
+    for (auto& [id, row] : table.rows()) {
+        if (row.here) {
+            row.here->changed.notify();  // whoever is about to create it
+        }
     }
     node.log.warning(
         "this node was fenced and its machines are still being moved: none is started here until that is done");
@@ -33,28 +53,27 @@ async::awaitable<void> domains::manager::follow_hold(session& s) {
         }
         return all;
     };
-    std::uint64_t seen = key->changes();
+    std::uint64_t seen = key.changes();
     auto before = owned();
     time_point until = node.clock().now() + hold_limit;
-    while (holds_starts_) {
+    while (is_being_recovered(key)) {
         co_await changed.wait_until(node.clock(), std::min(until, node.clock().now() + 5s), "the end of a recovery");
-        if (!key->present() || model::parse_domain_state(key->data()) != model::domain_state::fence_flush) {
-            holds_starts_ = false;
-        } else if (key->changes() != seen || owned() != before) {
-            seen = key->changes();
+        if (key.changes() != seen || owned() != before) {
+            seen = key.changes();
             before = owned();
             until = node.clock().now() + hold_limit;
-        } else if (node.clock().now() >= until) {
+        } else if (is_being_recovered(key) && node.clock().now() >= until) {
             zookeeper::transaction write;
-            write.set(key->path(), std::string(to_text(model::domain_state::flushed)), key->stat().version);
+            write.set(key.path(), std::string(to_text(model::domain_state::flushed)), key.stat().version);
             auto done = co_await s.zk.commit(s.limit(), std::move(write));
             if (done) {
                 node.log.warning("nobody moved anything for 180 s: the recovery counts as over");
                 holds_starts_ = false;
+                look_at_all();
+                until = node.clock().now() + hold_limit;  // the watch shows it in a moment
             }
         }
     }
-    look_at_all();
 }
 
 }  // namespace pvc::node

@@ -37,6 +37,7 @@ domains::manager::manager(node_context& context)
       observed(context, machine),
       table(context),
       parts{context, machine, *context.port.rbd_locks, *context.port.console_files, observed, table, list, slots} {
+    parts.holds_starts = [this] { return holds_starts_ || is_cleaning_; };
     table.on_read = [this](domain_row& row) { look_at(row.id); };
     table.on_loaded = [this] { work_.notify(); };
     table.is_local = [](const domain_row& row) { return row.here != nullptr; };
@@ -44,6 +45,8 @@ domains::manager::manager(node_context& context)
         domain_row* row = table.find(id);
         if (row != nullptr && row->here) {
             row->here->class_since = node.clock().now();
+            const auto now = observed.class_of(id);
+            row->here->is_stale_half = row->here->is_stale_half && (!now || now == guest_class::incoming);
         }
         look_at(id);
     };
@@ -101,7 +104,10 @@ void domains::manager::note_placement(domain_row& row) {
     if (row.here) {
         row.here->stable_last_node = row.here->last_node;
         row.here->was_going_off = false;
-        row.here->is_sent_by_us = row.here->is_sent_by_us && row.here->operation == to_text(domain_action::send);
+        // What we sent stays so as long as half of it stands here, unresolved.
+        const bool is_half = observed.class_of(row.id).value_or(guest_class::incoming) == guest_class::incoming;
+        row.here->is_sent_by_us =
+            row.here->is_sent_by_us && (row.here->operation == to_text(domain_action::send) || is_half);
         row.here->noted_last_node.reset();
     }
 }
@@ -146,48 +152,9 @@ void domains::manager::sync_list(domain_row& row, const std::optional<guest_clas
     list.set(row.id, here.is_listed);
 }
 
-void domains::manager::evaluate_gone(domain_row& row, const std::optional<guest_class>& guest) {
-    if (!row.is_gone) {
-        return;  // the list of domains follows, or the keys come back: the table looks again
-    }
-    const uuid id = row.id;
-    if (row.here && row.here->lost_creation) {
-        if (guest) {
-            settle_lost_creation(*row.here, *guest);
-        }
-        if (row.here->lost_creation) {
-            return;  // it may still appear; the tick looks again
-        }
-    }
-    if (row.here) {
-        const bool is_alive = guest && *guest != guest_class::absent;
-        const bool was_to_be_off = row.stable.state == vm_state::stop || row.stable.state == vm_state::disable ||
-                                   row.stable.state == vm_state::deleted;
-        if (row.here->console) {
-            row.here->console->ask_end();
-            row.here->console.reset();
-        }
-        if (!guest) {
-            return;  // once libvirt is back
-        }
-        if (is_alive && was_to_be_off) {
-            begin(row, domain_action::destroy);
-            return;
-        }
-        if (is_alive) {
-            node.log.error("its keys were removed while it runs here in state `" +
-                               std::string(to_text(row.stable.state)) + "`: it is left running",
-                           row.here->name.empty() ? to_text(id) : shown(row.here->name));
-            told_strangers_.insert(id);
-        }
-        list.set(id, false);
-    }
-    table.erase(id);
-}
-
 bool domains::manager::may_start(domain_row& row) {
     local_domain& here = *row.here;
-    if (holds_starts_) {
+    if (holds_starts_ || is_cleaning_) {
         return false;
     }
     if (here.adopted_state != row.state_changed) {
@@ -265,9 +232,6 @@ bool domains::manager::is_done_already(domain_row& row, domain_action action) {
     }
 }
 
-namespace {
-// Without a `node` nobody knows where it belongs (keys that are just being removed one by one, or were lost): that is
-// no reason to end a guest. Only a state in which it must be off everywhere counts then.
 bool is_nobodys(const domain_row& row) {
     switch (row.state) {
         case vm_state::stop:
@@ -277,7 +241,6 @@ bool is_nobodys(const domain_row& row) {
         default: return row.node == nullptr || row.node->empty();
     }
 }
-}  // namespace
 
 void domains::manager::evaluate(domain_row& row) {
     if (row.here && row.here->console && row.is_known && row.state == vm_state::deleted) {
@@ -345,7 +308,7 @@ void domains::manager::evaluate(domain_row& row) {
         std::exchange(here.told_state, row.state_changed) != row.state_changed) {
         node.log.warning("its state is `" + ascii_only(here.word) + "`, which is none: left alone", shown(here.name));
     }
-    const domain_action action = policy::decide(view);
+    const domain_action action = action_for(row, view);
     tell_pause(here, *guest);
     sync_list(row, view.guest);
     if (*guest != guest_class::absent) {
@@ -430,6 +393,7 @@ async::awaitable<void> domains::manager::perform(domain_action action, std::shar
         case domain_action::resolve_own: co_await resolve_own(op); break;
         case domain_action::hand_over_ended: co_await hand_over_ended(op); break;
         case domain_action::drop_incoming: co_await drop_incoming(op); break;
+        case domain_action::end_hung: co_await end_hung(op); break;
         case domain_action::nothing:
         case domain_action::wait:
         case domain_action::report_unknown: break;
@@ -443,6 +407,9 @@ time_point domains::manager::next_due() {
         if (row != nullptr && row->here && row->here->pause_until && row->here->operation.empty()) {
             due = std::min(due, *row->here->pause_until);
         }
+    }
+    for (const auto& [id, at] : look_later_) {
+        due = std::min(due, at);
     }
     return due;
 }
@@ -504,6 +471,13 @@ async::awaitable<void> domains::manager::dispatch(session& s) {
             row->here->pause_until.reset();
             todo_.insert(id);
             return true;
+        });
+        std::erase_if(look_later_, [&](const auto& one) {
+            const bool is_due = one.second <= now;
+            if (is_due) {
+                todo_.insert(one.first);
+            }
+            return is_due;
         });
         const auto batch = std::exchange(todo_, {});
         for (const auto& id : batch) {

@@ -17,6 +17,7 @@ public:
     async::awaitable<bool> wait_loaded(time_point deadline);
     async::awaitable<void> stop(time_point deadline);
     async::awaitable<void> survey(session& s, time_point deadline);
+    async::awaitable<void> clean_up_after_fence(session& s, std::function<bool()> goes_on);
     // Commands of clients (command.cpp).
     [[nodiscard]] bool owns(const uuid& id) const;
     async::awaitable<result<void>> execute(model::domain_command what, command_guard guard, time_point deadline);
@@ -49,6 +50,7 @@ private:
     [[nodiscard]] domain_row* free_row(const uuid& id);
     // True if a command has the next turn on this machine.
     bool gives_turn(domain_row& row);
+    policy::domain_action action_for(domain_row& row, const policy::domain_view& view);
     // Evaluates one machine now.
     void evaluate(domain_row& row);
     void evaluate_gone(domain_row& row, const std::optional<model::guest_class>& guest);
@@ -66,6 +68,9 @@ private:
     async::awaitable<void> begin_list(session& s);
     async::awaitable<void> dispatch(session& s);
     async::awaitable<void> follow_hold(session& s);
+    async::awaitable<void> hold_starts(session& s, const zookeeper::watched& key, async::wakeup& changed);
+    async::awaitable<result<std::vector<uuid>>> read_forfeited(session& s, bool& is_recovered);
+    [[nodiscard]] bool creates_forfeited(bool is_recovered) const;
     async::awaitable<void> write_statistics(session& s, const std::vector<model::guest_figures>& all,
                                             time_point deadline);
     async::awaitable<void> refresh_stored_memory(session& s, time_point deadline);
@@ -76,7 +81,8 @@ private:
     async::task_group* operations_ = nullptr;
     std::set<uuid> todo_;
     std::vector<command_turn*> turns_;
-    std::set<uuid> paused_;  // those whose last operation left a pause_until
+    std::set<uuid> paused_;                  // those whose last operation left a pause_until
+    std::map<uuid, time_point> look_later_;  // those that are not to stay as they are for ever
     std::set<uuid> told_strangers_;
     std::map<uuid, time_point> told_fail_;
     async::wakeup work_;
@@ -84,6 +90,7 @@ private:
     bool is_open_ = false;  // everything was read once: evaluation may begin
     bool is_stopping_ = false;
     bool holds_starts_ = false;  // after a fence: somebody is still moving the machines of this node
+    bool is_cleaning_ = false;   // after a fence: what others took over is being ended
     bool told_silent_ = false;
     std::size_t running_operations_ = 0;
     std::uint64_t evaluations_ = 0;

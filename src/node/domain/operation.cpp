@@ -4,6 +4,8 @@
 
 #include "pvcnoded/base/planted.hpp"
 
+#include <algorithm>
+
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -66,7 +68,8 @@ async::awaitable<write_result> operation::commit(zookeeper::transaction what, st
     if (!done) {
         table.mark(row);
         const errc code = done.error().code();
-        const bool is_overtaken = code == errc::version_conflict || code == errc::not_found;
+        const bool is_overtaken =
+            code == errc::version_conflict || code == errc::not_found || code == errc::already_exists;
         if (!is_overtaken) {
             warning("its keys were not written: " + done.error().text());
             pause(1s);
@@ -86,7 +89,7 @@ async::awaitable<write_result> operation::commit(zookeeper::transaction what, st
     }
     if (last != nullptr) {
         here.last_node = *last;
-        here.last_node_version = done->stats[2].version;
+        here.last_node_version = std::max(done->stats[2].version, 0);
     }
     table.mark(row);
     co_return write_result::written;
@@ -113,7 +116,11 @@ async::awaitable<write_result> operation::write_placement(model::vm_state state,
     const bool is_blind = is_planted(defect::blind_rollback);
     what.set(key("/state"), std::string(to_text(state)), is_blind ? zookeeper::any_version : row.state_version);
     what.set(key("/node"), to, is_blind ? zookeeper::any_version : row.node_version);
-    what.set(key("/lastnode"), last, here.last_node_version);
+    if (here.last_node_version < 0) {
+        what.create(key("/lastnode"), last);  // it is missing, which means empty (README ruling 27)
+    } else {
+        what.set(key("/lastnode"), last, here.last_node_version);
+    }
     for (auto& one : std::move(checks).operations()) {
         what.check(std::move(one.path), one.version);
     }

@@ -15,6 +15,7 @@
 #include "pvcnoded/services/console_files.hpp"
 #include "pvcnoded/storage/rbd_locks.hpp"
 
+#include <functional>
 #include <string>
 
 namespace pvc::node {
@@ -30,6 +31,7 @@ struct domain_parts {
     running_list& list;
     creation_slots& slots;
     async::task_group* consoles_scope = nullptr;  // where console watches run
+    std::function<bool()> holds_starts{};         // after a fence: nothing may be created
 };
 
 // What a client wrote, as it is shown in a message: printable, at most 64 characters.
@@ -53,6 +55,7 @@ public:
           list(parts.list),
           slots(parts.slots),
           consoles_scope(parts.consoles_scope),
+          holds_starts(parts.holds_starts),
           s(s),
           row(row),
           here(*row.here),
@@ -70,6 +73,7 @@ public:
     running_list& list;
     creation_slots& slots;
     async::task_group* consoles_scope;
+    const std::function<bool()>& holds_starts;
     session& s;
     domain_row& row;
     local_domain& here;
@@ -152,6 +156,8 @@ async::awaitable<void> resolve_own(operation& op);               // 4.2, start /
 async::awaitable<void> hand_over_ended(operation& op);           // 4.3, migrate / N
 async::awaitable<void> hand_over(operation& op);                 // the guest ended on its way: state = stop, S9
 async::awaitable<void> drop_incoming(operation& op);             // 4.3, start / I
+
+async::awaitable<void> end_hung(operation& op);  // class D that does not end
 
 // Console and VNC (console.cpp).
 void follow_console(operation& op);

@@ -60,20 +60,17 @@ async::awaitable<result<std::vector<other_node>>> read_others(operation& op) {
     co_return all;
 }
 
-async::awaitable<remote_answer> ask(operation& op, std::string node) {
+async::awaitable<remote_answer> ask(operation& op, std::string node, std::optional<time_point> until) {
     using hypervisor::call_error;
-    auto status = co_await op.machine.ask(op.address_of(node), op.id, op.now() + answer_limit);
-    if (!status) {
-        switch (status.error().code) {
-            case call_error::no_domain: co_return remote_answer::absent;
-            case call_error::refused: co_return remote_answer::refused;
-            default: co_return remote_answer::silent;
-        }
+    const time_point deadline = std::min(op.now() + answer_limit, until.value_or(time_point::max()));
+    auto status = co_await op.machine.ask(op.address_of(node), op.id, deadline);
+    if (status) {
+        co_return policy::answer_of(*status);
     }
-    switch (model::class_of(*status)) {
-        case model::guest_class::alive: co_return remote_answer::alive;
-        case model::guest_class::incoming: co_return remote_answer::incoming;
-        default: co_return remote_answer::halted;  // an instance that is being created shows as not running
+    switch (status.error().code) {
+        case call_error::no_domain: co_return remote_answer::absent;
+        case call_error::refused: co_return remote_answer::refused;
+        default: co_return remote_answer::silent;
     }
 }
 

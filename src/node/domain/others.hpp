@@ -3,8 +3,10 @@
 #pragma once
 
 #include "domain/operation.hpp"
+#include "pvcnoded/policy/resolve_rules.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,16 +21,10 @@ struct other_node {
 // All nodes but this one, as stored now. Errors: those of a session that broke.
 async::awaitable<result<std::vector<other_node>>> read_others(operation& op);
 
-// What the hypervisor of another node answered.
-enum class remote_answer : std::uint8_t {
-    absent,    // it does not have it
-    alive,     // it has it, running
-    halted,    // it has it, paused or otherwise not running (an instance being set up too)
-    incoming,  // it has it, between two nodes
-    refused,   // nothing listens there: no hypervisor
-    silent,
-};
-async::awaitable<remote_answer> ask(operation& op, std::string node);
+using policy::remote_answer;
+
+// What the hypervisor of another node says of it, by `until` or in 5 s.
+async::awaitable<remote_answer> ask(operation& op, std::string node, std::optional<time_point> until = {});
 // Several at once.
 async::awaitable<std::map<std::string, remote_answer>> ask_all(operation& op, std::vector<std::string> nodes);
 

@@ -2,6 +2,8 @@
 
 #include "pvcnoded/async/task_group.hpp"
 
+#include <algorithm>
+
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
 // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
@@ -59,6 +61,12 @@ async::awaitable<power_result> power_down(operation& op, std::function<bool()> g
     const time_point began = op.here.power_down.value_or(op.now());
     op.here.power_down = began;
     const time_point deadline = began + op.node.config->vm_shutdown_timeout;
+    // The guest is off already, and its process does not go: that is waited for by itself.
+    const auto ends_by = [&op, deadline] {
+        const auto limit = policy::ending_limit({op.row.state, op.row.is_owner, guest_class::ending});
+        const bool is_off = op.is_guest(guest_class::ending) && limit;
+        return is_off ? std::min(deadline, op.here.class_since + *limit) : deadline;
+    };
     std::optional<power_result> end;
     co_await async::with_task_group("shutdown", [&](async::task_group& group) -> async::awaitable<void> {
         if (!is_asked) {
@@ -72,10 +80,10 @@ async::awaitable<power_result> power_down(operation& op, std::function<bool()> g
                 end = power_result::off;
             } else if (op.must_end() || !goes_on()) {
                 end = power_result::changed;
-            } else if (op.now() >= deadline) {
+            } else if (op.now() >= ends_by()) {
                 break;
             } else {
-                co_await op.wait(deadline, "the guest to shut down");
+                co_await op.wait(ends_by(), "the guest to shut down");
             }
         }
         group.cancel();
@@ -86,12 +94,17 @@ async::awaitable<power_result> power_down(operation& op, std::function<bool()> g
         }
         co_return *end;
     }
+    if (op.is_guest(guest_class::ending) && op.now() < deadline) {
+        co_await end_hung(op);
+        co_return op.is_guest(guest_class::absent) ? power_result::off : power_result::unknown;
+    }
     op.warning("it did not shut down within " + std::to_string(op.node.config->vm_shutdown_timeout.count()) +
                " s, destroying it");
     co_return co_await destroy(op);
 }
 
-async::awaitable<power_result> destroy(operation& op) {
+async::awaitable<power_result> destroy(operation& op, std::optional<time_point> until) {
+    const time_point last = until.value_or(time_point::max());
     time_point complain_at = op.now();
     for (;;) {
         if (!op.guest()) {
@@ -101,7 +114,10 @@ async::awaitable<power_result> destroy(operation& op) {
             op.here.power_down.reset();
             co_return power_result::off;
         }
-        auto done = co_await op.machine.destroy(op.id, op.now() + destroy_call_limit);
+        if (op.now() >= last) {
+            co_return power_result::unknown;
+        }
+        auto done = co_await op.machine.destroy(op.id, std::min(op.now() + destroy_call_limit, last));
         if (done || done.error().code == call_error::no_domain) {
             const bool gone = co_await op.wait_absent(op.now() + gone_patience);
             if (!gone) {
@@ -113,7 +129,8 @@ async::awaitable<power_result> destroy(operation& op) {
             op.error("destroying it: " + done.error().text + "; trying again");
             complain_at = op.now() + complain_every;
         }
-        co_await async::sleep_for(op.clock(), destroy_again, "another attempt to destroy it");
+        co_await async::sleep_until(op.clock(), std::min(op.now() + destroy_again, last),
+                                    "another attempt to destroy it");
         co_await op.ask_class();
     }
 }

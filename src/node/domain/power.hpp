@@ -4,6 +4,7 @@
 #include "domain/operation.hpp"
 
 #include <functional>
+#include <optional>
 
 namespace pvc::node {
 
@@ -17,7 +18,7 @@ enum class power_result : std::uint8_t {
 // A paused guest is resumed first. `goes_on` is asked at every wake-up.
 async::awaitable<power_result> power_down(operation& op, std::function<bool()> goes_on);
 
-// Destroys it until it is gone, however often that takes.
-async::awaitable<power_result> destroy(operation& op);
+// Destroys it until it is gone, however often that takes; with `until` it is left by then, `unknown`.
+async::awaitable<power_result> destroy(operation& op, std::optional<time_point> until = {});
 
 }  // namespace pvc::node

@@ -23,11 +23,12 @@ policy::held_lock to_policy(const storage::rbd_lock& lock) {
     return {lock.id, lock.client, lock.address};
 }
 
-async::awaitable<policy::volume_locks> list_volume(operation& op, std::string volume) {
+// `until`: the whole of it ends by then.
+async::awaitable<policy::volume_locks> list_volume(operation& op, std::string volume, std::optional<time_point> until) {
     policy::volume_locks one;
     one.volume = volume;
     for (std::size_t attempt = 0;; ++attempt) {
-        auto locks = co_await op.rbd.list(volume, op.now() + call_limit);
+        auto locks = co_await op.rbd.list(volume, std::min(op.now() + call_limit, until.value_or(time_point::max())));
         if (locks) {
             for (const auto& lock : *locks) {
                 one.locks.push_back(to_policy(lock));
@@ -38,7 +39,8 @@ async::awaitable<policy::volume_locks> list_volume(operation& op, std::string vo
         if (code == errc::not_found) {
             co_return one;  // creating the machine reports a missing image
         }
-        if (code == errc::unavailable || attempt == retry_after.size()) {
+        const bool is_last = attempt == retry_after.size() || (until && op.now() + retry_after[attempt] >= *until);
+        if (code == errc::unavailable || is_last) {
             one.error = locks.error().cause().empty() ? locks.error().text() : locks.error().cause();
             co_return one;
         }
@@ -46,14 +48,15 @@ async::awaitable<policy::volume_locks> list_volume(operation& op, std::string vo
     }
 }
 
-async::awaitable<std::vector<policy::volume_locks>> list_all(operation& op, const std::vector<std::string>& volumes) {
+async::awaitable<std::vector<policy::volume_locks>> list_all(operation& op, const std::vector<std::string>& volumes,
+                                                             std::optional<time_point> until = {}) {
     std::vector<policy::volume_locks> all(volumes.size());
     constexpr std::size_t at_once = 4;
     for (std::size_t first = 0; first < volumes.size(); first += at_once) {
         co_await async::with_task_group("RBD locks", [&](async::task_group& group) -> async::awaitable<void> {
             for (std::size_t i = first; i < std::min(volumes.size(), first + at_once); ++i) {
-                group.spawn(volumes[i], [&op, &all, &volumes, i]() -> async::awaitable<void> {
-                    auto one = co_await list_volume(op, volumes[i]);
+                group.spawn(volumes[i], [&op, &all, &volumes, i, until]() -> async::awaitable<void> {
+                    auto one = co_await list_volume(op, volumes[i], until);
                     all[i] = std::move(one);
                 });
             }
@@ -111,10 +114,9 @@ async::awaitable<lock_outcome> break_all(operation& op, std::vector<std::string>
 
 }  // namespace
 
-async::awaitable<bool> locks_are_ours(operation& op, std::vector<std::string> volumes) {
-    const auto listed = co_await list_all(op, volumes);
-    const auto decision = policy::decide_start_locks(listed, own_addresses(*op.node.config));
-    co_return decision.verdict == policy::lock_verdict::own;
+async::awaitable<policy::lock_decision> judge_locks(operation& op, std::vector<std::string> volumes, time_point until) {
+    const auto listed = co_await list_all(op, volumes, until);
+    co_return policy::decide_start_locks(listed, own_addresses(*op.node.config));
 }
 
 async::awaitable<lock_outcome> clear_locks(operation& op, std::vector<std::string> volumes,

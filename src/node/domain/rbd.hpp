@@ -5,6 +5,7 @@
 #include "domain/operation.hpp"
 
 #include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/policy/rbd_lock_policy.hpp"
 
 #include <functional>
 #include <optional>
@@ -26,7 +27,7 @@ async::awaitable<lock_outcome> clear_locks(operation& op, std::vector<std::strin
 async::awaitable<lock_outcome> flush_locks(operation& op, std::vector<std::string> volumes, bool breaks_any,
                                            std::function<async::awaitable<std::optional<boot_time>>()> still_ours);
 
-// True if no volume has a lock of another host (and all could be read).
-async::awaitable<bool> locks_are_ours(operation& op, std::vector<std::string> volumes);
+// Whose the locks are that are listed by `until`: what cannot be listed is `unreadable`, and nobody's.
+async::awaitable<policy::lock_decision> judge_locks(operation& op, std::vector<std::string> volumes, time_point until);
 
 }  // namespace pvc::node

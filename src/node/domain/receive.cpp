@@ -70,6 +70,9 @@ public:
             switch (found->second) {
                 case remote_answer::alive:
                 case remote_answer::halted:
+                case remote_answer::being_made:
+                case remote_answer::ending:
+                case remote_answer::shut_off:  // a creation in progress may show so
                 case remote_answer::incoming: {
                     const bool runs = found->second == remote_answer::alive;
                     holders.push_back({one.name, one.daemon, runs ? policy::holding::runs : policy::holding::other});

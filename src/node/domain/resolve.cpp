@@ -26,10 +26,12 @@ constexpr duration halted_patience = 10s;
 constexpr duration ask_again = 5s;
 constexpr duration unknown_patience = 10s;
 constexpr duration own_patience = 60s;
+constexpr duration locks_patience = 60s;  // to list the locks of all its disks
+constexpr duration locks_held_limit = 15s;
 constexpr duration resume_limit = 30s;
 constexpr duration guard = 2s;
 
-async::awaitable<remote_answer> ask_target(operation& op, const std::string& target) {
+async::awaitable<remote_answer> ask_target(operation& op, const std::string& target, time_point until) {
     if (is_planted(defect::target_not_asked)) {
         co_return remote_answer::absent;
     }
@@ -37,7 +39,7 @@ async::awaitable<remote_answer> ask_target(operation& op, const std::string& tar
     if (daemon && model::daemon_state_or_fallback(daemon->data) == model::daemon_state::fenced) {
         co_return remote_answer::absent;
     }
-    const remote_answer answer = co_await ask(op, target);
+    const remote_answer answer = co_await ask(op, target, until);
     // A hypervisor that is not there says nothing about guests that outlive it.
     co_return answer == remote_answer::refused ? remote_answer::silent : answer;
 }
@@ -54,23 +56,51 @@ async::awaitable<std::optional<boot_time>> may_resume(operation& op, const std::
     co_return is_this_migration || is_ours ? std::optional(*read) : std::nullopt;
 }
 
-// The local half stands, the target does not have it. It may have run there and ended: then this memory is stale.
-async::awaitable<std::optional<resolution>> resume_local(operation& op, const std::string& target) {
+// Proven to be stale: that outlives this operation, whatever becomes of its keys.
+async::awaitable<power_result> destroy_half(operation& op, time_point last) {
+    op.here.is_stale_half = true;
+    co_return co_await destroy(op, last);
+}
+
+// What one look at both sides was, for whoever acts on two of them only.
+struct look {
+    policy::second_look& before;
+    policy::second_look::finding now;
+    time_point asked;
+
+    [[nodiscard]] bool is_confirmed(const operation& op) const { return before.confirms(now, asked, op.now()); }
+};
+
+// The local half stands, the target does not have it. It may have run there and ended: then this memory is stale, and
+// a lock that somebody else was seen to hold says so. Empty: not known yet. All of it ends by `last`.
+async::awaitable<std::optional<resolution>> resume_local(operation& op, const std::string& target, look at,
+                                                         time_point last) {
     auto volumes = co_await stored_volumes(op);
     if (!volumes) {
         co_return std::nullopt;
     }
-    const bool is_clean = volumes->empty() || co_await locks_are_ours(op, *volumes);
-    if (!is_clean) {
-        op.error("a disk of it is locked by another host: what is left of it here is stale, destroying it");
-        const auto gone = co_await destroy(op);
-        co_return gone == power_result::off ? std::optional(resolution::ended) : std::nullopt;
+    if (!volumes->empty()) {
+        const auto locks = co_await judge_locks(op, *volumes, std::min(op.now() + locks_patience, last));
+        if (locks.verdict == policy::lock_verdict::unreadable) {
+            at.before.forget();
+            op.warning("what is left of a broken migration can be neither resumed nor ended yet: " + locks.reason);
+            co_return std::nullopt;
+        }
+        if (locks.verdict == policy::lock_verdict::foreign && !at.is_confirmed(op)) {
+            co_return std::nullopt;
+        }
+        if (locks.verdict == policy::lock_verdict::foreign) {
+            op.error("a disk of it is locked by another host: what is left of it here is stale, destroying it");
+            const auto gone = co_await destroy_half(op, last);
+            co_return gone == power_result::off ? std::optional(resolution::ended) : std::nullopt;
+        }
     }
+    at.before.forget();
     const auto proof = co_await may_resume(op, target);
     if (!proof) {
         co_return std::nullopt;  // looked at again, with the view as it is now
     }
-    auto resumed = co_await op.machine.resume(op.id, *proof + guard, op.now() + resume_limit);
+    auto resumed = co_await op.machine.resume(op.id, *proof + guard, std::min(op.now() + resume_limit, last));
     if (!resumed) {
         op.warning("resuming it after a broken migration: " + resumed.error().text);
     }
@@ -85,9 +115,10 @@ bool is_still_wanted(const operation& op, const std::string& target) {
     return op.row.is_present && (is_this || is_done || is_ours);
 }
 
-async::awaitable<resolution> destroyed_local(operation& op, std::string why) {
+async::awaitable<resolution> destroyed_local(operation& op, std::string why, time_point last) {
     op.info(std::move(why));
-    const auto gone = co_await destroy(op);
+    const bool is_half = op.is_guest(guest_class::incoming);
+    const auto gone = is_half ? co_await destroy_half(op, last) : co_await destroy(op, last);
     co_return gone == power_result::off ? resolution::moved : resolution::let_go;
 }
 
@@ -104,96 +135,114 @@ async::awaitable<result<std::vector<std::string>>> stored_volumes(operation& op)
 }
 
 async::awaitable<resolution> resolve(operation& op, std::string target) {
+    using policy::resolve_step;
     const time_point began = op.now();
+    // Clients wait behind the locks of a sender: who cannot decide gives them back, and comes again through the table.
+    const time_point last = op.locks.empty() ? time_point::max() : began + locks_held_limit;
+    policy::second_look before;
     bool told = false;
     for (;;) {
         auto fresh = co_await op.table.read(op.row);
         const operation::view seen = op.present();
         const auto local = co_await op.ask_class();
+        if (op.now() >= last) {
+            op.warning("who has it is not clear yet: its locks are given back meanwhile");
+            co_return resolution::let_go;
+        }
         if (op.must_end() && op.now() - began > unknown_patience) {
             co_return resolution::let_go;
         }
         if (!fresh && fresh.error().code() != errc::not_found) {
-            co_await op.wait_news(seen, look_again, "ZooKeeper, to resolve a migration");
+            co_await op.wait_news(seen, std::min(look_again, last - op.now()), "ZooKeeper, to resolve a migration");
             continue;
         }
         if (!local) {
-            co_await op.wait_news(seen, look_again, "libvirt, to resolve a migration");
+            co_await op.wait_news(seen, std::min(look_again, last - op.now()), "libvirt, to resolve a migration");
             continue;
         }
-        if (!is_still_wanted(op, target)) {
-            if (*local == guest_class::incoming) {
+        // Without its keys only the other side can say that a half is stale.
+        const bool is_keyless = !op.row.is_present;
+        if (is_keyless ? *local != guest_class::incoming : !is_still_wanted(op, target)) {
+            if (*local == guest_class::incoming && !is_nobodys(op.row)) {
                 op.warning("it was recovered elsewhere meanwhile: destroying what is left of it here");
-                co_await destroy(op);
+                co_await destroy_half(op, last);
             }
             co_return resolution::overtaken;
         }
-        const remote_answer remote = co_await ask_target(op, target);
-        const bool has_it =
-            remote == remote_answer::alive || remote == remote_answer::halted || remote == remote_answer::incoming;
+        const time_point asked = op.now();
+        const remote_answer remote = co_await ask_target(op, target, last);
         const auto again = co_await op.ask_class();
         if (again != local) {
+            before.forget();
             continue;  // it moved while the target was asked
         }
-        duration pause = look_again;
-        switch (*local) {
-            case guest_class::alive:
-            case guest_class::paused:
-                if (remote == remote_answer::alive ||
-                    (*local == guest_class::paused && remote == remote_answer::halted)) {
+        const bool is_done_there = op.row.state == vm_state::start && !op.row.is_owner;
+        const resolve_step step = policy::decide_resolve(*local, remote, is_done_there);
+        const look at{before, {*local, remote}, asked};
+        const bool may_destroy = step == resolve_step::destroy_copy || step == resolve_step::destroy_half;
+        if (!may_destroy && step != resolve_step::resume) {
+            before.forget();
+        }
+        duration pause = may_destroy ? policy::second_look::apart : look_again;
+        switch (step) {
+            case resolve_step::moved: co_return resolution::moved;
+            case resolve_step::failed: co_return resolution::clean_failure;
+            case resolve_step::unanswered: co_return resolution::unanswered;
+            case resolve_step::ended: co_return resolution::ended;
+            case resolve_step::destroy_copy:
+                if (at.is_confirmed(op)) {
                     co_return co_await destroyed_local(
-                        op, "it runs on node " + shown(target) + ": destroying the copy here");
+                        op, "it runs on node " + shown(target) + ": destroying the copy here", last);
                 }
-                if (remote == remote_answer::absent) {
-                    co_return resolution::clean_failure;
+                break;
+            case resolve_step::destroy_half:
+                if (at.is_confirmed(op)) {
+                    co_return co_await destroyed_local(op,
+                                                       "it had arrived on node " + shown(target) +
+                                                           " and ended there: what is left of it here is stale",
+                                                       last);
                 }
-                if (remote == remote_answer::silent) {
-                    co_return resolution::unanswered;
+                break;
+            case resolve_step::resume: {
+                if (is_keyless) {
+                    co_return resolution::overtaken;
                 }
+                const auto end = co_await resume_local(op, target, at, last);
+                if (end) {
+                    co_return *end;
+                }
+                break;
+            }
+            case resolve_step::halted_there:
                 if (op.now() - began >= halted_patience) {
                     op.error("a copy that does not run is left on node " + shown(target) + "; this one goes on");
                     co_return resolution::kept_without_proof;
                 }
                 break;
-            case guest_class::absent:
-                if (has_it) {
-                    co_return resolution::moved;
-                }
-                if (remote == remote_answer::absent) {
-                    co_return resolution::ended;
-                }
+            case resolve_step::unknown_end:
                 if (op.now() - began >= unknown_patience) {
                     co_return resolution::let_go;
                 }
                 break;
-            case guest_class::incoming:
-                if (remote == remote_answer::alive || remote == remote_answer::halted) {
-                    co_return co_await destroyed_local(
-                        op, "it runs on node " + shown(target) + ": removing what is left here");
-                }
-                if (remote == remote_answer::absent && op.row.state == vm_state::start && !op.row.is_owner) {
-                    co_return co_await destroyed_local(op, "it had arrived on node " + shown(target) +
-                                                               " and ended there: what is left of it here is stale");
-                }
-                if (remote == remote_answer::absent) {
-                    const auto end = co_await resume_local(op, target);
-                    if (end) {
-                        co_return *end;
-                    }
-                } else if (remote == remote_answer::silent) {
-                    pause = ask_again;
-                    if (!std::exchange(told, true)) {
-                        op.error("it stands between here and node " + shown(target) +
-                                 ", which does not answer: nothing is " + "done until it does");
-                    }
-                    if (op.must_end()) {
-                        co_return resolution::let_go;
-                    }
+            case resolve_step::look_again:
+                if (const auto limit = policy::ending_limit({op.row.state, op.row.is_owner, *local});
+                    limit && op.now() >= op.here.class_since + *limit) {
+                    co_await end_hung(op);
                 }
                 break;
-            case guest_class::ending: break;
+            case resolve_step::ask_again:
+                pause = ask_again;
+                if (!std::exchange(told, true)) {
+                    op.error("it stands between here and node " + shown(target) +
+                             ", which does not answer: nothing is done until it does");
+                }
+                if (op.must_end()) {
+                    co_return resolution::let_go;
+                }
+                break;
         }
-        co_await op.wait_news(seen, pause, "another look at both sides of a migration");
+        co_await op.wait_news(seen, std::max(std::min(pause, last - op.now()), duration::zero()),
+                              "another look at both sides of a migration");
     }
 }
 
@@ -319,7 +368,47 @@ async::awaitable<void> resolve_sent(operation& op) {
     if (end != resolution::let_go) {
         co_await remove_journal(op);
     }
+    op.here.is_sent_by_us = op.here.is_sent_by_us && op.row.is_present;  // without its keys it is asked for once
 }
+
+namespace {
+
+// What all other nodes say. One that has nothing to say about it is not waited for (README ruling 29).
+struct everybody {
+    bool is_nowhere = false;  // all who must answer did, and nobody has it
+    std::string runs_on;
+};
+async::awaitable<everybody> ask_everybody(operation& op, const std::vector<other_node>& others) {
+    std::vector<std::string> names;
+    for (const auto& one : others) {
+        if (one.daemon != model::daemon_state::fenced) {
+            names.push_back(one.name);
+        }
+    }
+    const auto answers = co_await ask_all(op, names);
+    everybody out;
+    out.is_nowhere = true;
+    for (const auto& one : others) {
+        const auto found = answers.find(one.name);
+        if (found == answers.end()) {
+            continue;
+        }
+        const remote_answer answer = found->second;
+        if (answer == remote_answer::alive) {
+            out.runs_on = one.name;
+        }
+        const bool had_it = one.name == op.here.last_node ||
+                            (op.row.stable.node != nullptr && one.name == *op.row.stable.node) ||
+                            (op.row.came_from != nullptr && one.name == *op.row.came_from);
+        const bool is_absent = answer == remote_answer::absent || answer == remote_answer::shut_off;
+        const bool is_excused =
+            policy::is_no_answer(answer) && policy::may_be_silent({one.daemon, one.lists_it, had_it}, answer);
+        out.is_nowhere = out.is_nowhere && (is_absent || is_excused);
+    }
+    co_return out;
+}
+
+}  // namespace
 
 async::awaitable<void> resolve_own(operation& op) {
     const time_point until = op.here.class_since + own_patience;
@@ -331,35 +420,33 @@ async::awaitable<void> resolve_own(operation& op) {
         co_await op.wait(until, "the end of a migration that began before");
     }
     bool told = false;
+    policy::second_look before;
+    policy::second_look locks_before;
+    std::string runs_on;
     while (stands()) {
+        const time_point asked = op.now();
+        duration pause = ask_again;
         auto others = co_await read_others(op);
-        std::vector<std::string> names;
         if (others) {
-            for (const auto& one : *others) {
-                if (one.daemon != model::daemon_state::fenced) {
-                    names.push_back(one.name);
-                }
-            }
-            const auto answers = co_await ask_all(op, names);
-            const auto is = [&](remote_answer wanted) {
-                return std::ranges::any_of(answers, [&](const auto& one) { return one.second == wanted; });
-            };
-            bool is_silent = is(remote_answer::silent);
-            for (const auto& one : *others) {
-                const auto found = answers.find(one.name);
-                is_silent =
-                    is_silent || (found != answers.end() && found->second == remote_answer::refused && one.lists_it);
-            }
+            const auto seen = co_await ask_everybody(op, *others);
             if (!stands()) {
                 co_return;
             }
-            if (is(remote_answer::alive)) {
-                op.error("it stands here between two nodes and runs on another: destroying what is left here");
-                co_await destroy(op);
-                co_return;
+            if (seen.runs_on.empty() || std::exchange(runs_on, seen.runs_on) != seen.runs_on) {
+                before.forget();
             }
-            if (!is_silent && !is(remote_answer::halted) && !is(remote_answer::incoming)) {
-                const auto end = co_await resume_local(op, op.node.self());
+            if (!seen.runs_on.empty()) {
+                const look at{before, {guest_class::incoming, remote_answer::alive}, asked};
+                if (at.is_confirmed(op)) {
+                    op.error("it stands here between two nodes and runs on node " + shown(seen.runs_on) +
+                             ": destroying what is left here");
+                    co_await destroy_half(op, time_point::max());
+                    co_return;
+                }
+                pause = policy::second_look::apart;
+            } else if (seen.is_nowhere) {
+                const look at{locks_before, {guest_class::incoming, remote_answer::absent}, asked};
+                const auto end = co_await resume_local(op, op.node.self(), at, time_point::max());
                 if (end) {
                     co_return;
                 }
@@ -367,7 +454,7 @@ async::awaitable<void> resolve_own(operation& op) {
                 op.error("it stands here between two nodes, and not every other node says that it does not have it");
             }
         }
-        co_await op.wait_news(op.present(), ask_again, "another question to all other nodes");
+        co_await op.wait_news(op.present(), pause, "another question to all other nodes");
     }
 }
 

@@ -55,6 +55,7 @@ struct local_domain {
     // A create whose answer never came (libvirtd stood still): it may happen yet, so the machine counts as running.
     std::optional<time_point> lost_creation;
     bool is_sent_by_us = false;                  // we began to send it in this migration
+    bool is_stale_half = false;                  // class I here, and proven to be what a migration left behind
     std::int64_t sync_written = 0;               // mzxid of what we wrote last into `migrate_sync_lock`
     bool was_going_off = false;                  // a daemon before this one was shutting it down to move it
     bool is_restarting = false;                  // it ended by itself and is being started again
@@ -107,5 +108,9 @@ struct domain_row {
     const std::string* came_from = nullptr;
     std::unique_ptr<local_domain> here;
 };
+
+// Without a `node` nobody knows where it belongs (keys that are just being removed one by one, or were lost): that is
+// no reason to end a guest. Only a state in which it must be off everywhere counts then.
+[[nodiscard]] bool is_nobodys(const domain_row& row);
 
 }  // namespace pvc::node

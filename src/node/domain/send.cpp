@@ -72,7 +72,9 @@ public:
             }
             group.cancel();
         });
-        co_await remove_journal(op_);
+        if (!is_let_go_) {
+            co_await remove_journal(op_);
+        }
         if (is_handed_over_) {
             co_await see_it_start(op_, target_);
         }
@@ -211,7 +213,7 @@ private:
             switch (found) {
                 case resolution::moved: co_await finish_moved(); co_return;
                 case resolution::ended: co_await finish_ended(); co_return;
-                case resolution::let_go:
+                case resolution::let_go: is_let_go_ = !op_.is_guest(guest_class::absent); co_return;
                 case resolution::overtaken: co_return;
                 case resolution::unanswered:
                     // What could not even begin may be tried again (8.6), what broke on its way may not (8.3).
@@ -321,6 +323,7 @@ private:
     operation::view asked_;
     sender_lock sync_;
     bool is_handed_over_ = false;
+    bool is_let_go_ = false;  // not known who has it: the table comes back to it, or the daemon after this one
     bool has_locks_ = false;
     async::wakeup go_on_;  // once the locks are had and `here.changed` is the body's
     async::wakeup step_;

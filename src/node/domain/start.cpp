@@ -31,7 +31,7 @@ constexpr duration end_crashed_limit = 60s;
 constexpr int announce_tries = 5;
 
 bool is_ours_to_start(const operation& op) {
-    return !op.must_end() && op.row.is_present && op.row.is_owner &&
+    return !op.must_end() && !op.holds_starts() && op.row.is_present && op.row.is_owner &&
            (op.row.state == vm_state::start || op.row.state == vm_state::restart) && op.is_guest(guest_class::absent);
 }
 

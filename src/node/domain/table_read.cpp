@@ -74,8 +74,8 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
             take_watch(id, &domain_row::node_armed, node_watch_bytes, node);
         }
         auto identity = co_await s.zk.get(deadline, root);
-        const bool needs_last =
-            node && (node->data == node_.self() || (find(id) != nullptr && is_local && is_local(*find(id))));
+        const bool is_own = node && node->data == node_.self();
+        const bool needs_last = is_own || (find(id) != nullptr && is_local && is_local(*find(id)));
         std::optional<result<zookeeper::read_reply>> last;
         if (needs_last) {
             last.emplace(co_await s.zk.get(deadline, root + "/lastnode"));
@@ -85,7 +85,9 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
         if (now == nullptr) {
             co_return failure(errc::not_found, root);
         }
-        for (const result<void>& one : {outcome_of(state), outcome_of(node), outcome_of(identity), outcome_of(again)}) {
+        const result<void> of_last = last ? outcome_of(*last) : result<void>();
+        for (const result<void>& one :
+             {outcome_of(state), outcome_of(node), outcome_of(identity), outcome_of(again), of_last}) {
             if (!one && one.error().code() != errc::not_found) {
                 co_return one.error();
             }

@@ -30,9 +30,11 @@ zookeeper::transaction write_of(const job& of, const uuid& id, const stored_mach
     const policy::placement& wanted = *decided.write;
     zookeeper::transaction write;
     const auto put = [&](std::string_view suffix, const std::optional<std::string>& value, std::int32_t version) {
-        if (value) {
+        if (value && version < 0) {
+            write.create(root + std::string(suffix), *value);
+        } else if (value) {
             write.set(root + std::string(suffix), *value, version);
-        } else {
+        } else if (version >= 0) {
             write.check(root + std::string(suffix), version);
         }
     };
@@ -54,11 +56,11 @@ zookeeper::transaction write_of(const job& of, const uuid& id, const stored_mach
 attempt refused(const failure& why, const std::string& root) {
     attempt out;
     out.why = why.text();
-    if (why.code() == errc::version_conflict) {
+    if (why.code() == errc::version_conflict || why.code() == errc::already_exists) {
         out.what = attempt::kind::conflict;
     } else if (why.code() == errc::not_found) {
-        // Its own keys: the lock, the rules of placement and the nodes may come and go.
-        constexpr std::array<std::string_view, 5> own{"", "/state", "/node", "/lastnode", "/node_autostart"};
+        // What it cannot be without: the lock, the rules of placement and the nodes may come and go.
+        constexpr std::array<std::string_view, 3> own{"", "/state", "/node"};
         const bool is_machine =
             std::ranges::any_of(own, [&](std::string_view key) { return why.subject() == root + std::string(key); });
         out.what = is_machine ? attempt::kind::gone : attempt::kind::conflict;
@@ -78,14 +80,27 @@ async::awaitable<void> wait_better(job& of) {
     ignore(connected, "the next request tells");
 }
 
+namespace {
+// A key that is missing counts as empty, with version -1; a read that failed is a failure.
+async::awaitable<result<zookeeper::read_reply>> read_optional(job& of, std::string path) {
+    auto read = co_await of.s.zk.get(of.s.limit(), path);
+    if (read || read.error().code() != errc::not_found) {
+        co_return read;
+    }
+    zookeeper::read_reply none;
+    none.stat.version = -1;
+    co_return none;
+}
+}  // namespace
+
 async::awaitable<result<stored_machine>> read_machine(job& of, const uuid& id) {
     const std::string root = root_of(id);
     stored_machine out;
     PVC_CO_TRY(const auto name, co_await of.s.zk.get(of.s.limit(), root));
     PVC_CO_TRY(const auto state, co_await of.s.zk.get(of.s.limit(), root + "/state"));
     PVC_CO_TRY(const auto node, co_await of.s.zk.get(of.s.limit(), root + "/node"));
-    PVC_CO_TRY(const auto last, co_await of.s.zk.get(of.s.limit(), root + "/lastnode"));
-    PVC_CO_TRY(const auto autostart, co_await of.s.zk.get(of.s.limit(), root + "/node_autostart"));
+    PVC_CO_TRY(const auto last, co_await read_optional(of, root + "/lastnode"));
+    PVC_CO_TRY(const auto autostart, co_await read_optional(of, root + "/node_autostart"));
     out.name = name.data.empty() ? to_text(id) : shown(name.data);
     out.keys.state = model::vm_state_or_fallback(state.data);
     out.keys.node = node.data;

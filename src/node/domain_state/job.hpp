@@ -40,8 +40,8 @@ struct stored_machine {
     std::int64_t state_changed = 0;  // transaction
     std::int32_t state_version = 0;
     std::int32_t node_version = 0;
-    std::int32_t last_node_version = 0;
-    std::int32_t autostart_version = 0;
+    std::int32_t last_node_version = 0;  // -1: the key is missing, which means empty,
+    std::int32_t autostart_version = 0;  // and this one `False` (README ruling 27)
 };
 
 // Errors: not_found (the machine, or a key that it must have, is gone), and those of a session that broke.

@@ -27,7 +27,11 @@ async::awaitable<one_machine::fate> one_machine::settle_and_place() {
     for (int conflicts = 0; conflicts <= conflicts_max;) {
         const auto seen = co_await read_machine(of_, id_);
         if (!seen && seen.error().code() == errc::not_found) {
-            co_return fate::untouched;  // removed meanwhile
+            const bool is_removed = seen.error().subject() == model::domain_path(to_text(id_));
+            if (!is_removed) {
+                warning("its key " + seen.error().subject() + " is missing, it is left as it is");
+            }
+            co_return is_removed ? fate::untouched : fate::given_up;  // or removed meanwhile
         }
         if (!seen) {
             co_await wait_better(of_);

@@ -166,6 +166,65 @@ TEST_P(hypervisor_connection, a_silent_peer_takes_no_longer_than_the_deadline) {
     });
 }
 
+// A host that does not answer is asked once for all machines, and keeps nobody from asking another.
+TEST_P(hypervisor_connection, a_silent_peer_holds_up_no_question_to_another) {
+    PVC_NEEDS(has_peers);
+    PVC_NEEDS(has_server);
+    env_->run([&]() -> awaitable<void> {
+        env_->freeze_server();
+        const time_point begun = clock().now();
+        co_await async::with_task_group("questions", [&](async::task_group& group) -> awaitable<void> {
+            for (std::uint8_t i = 0; i < 6; ++i) {
+                group.spawn("silent", [&, i]() -> awaitable<void> {
+                    uuid id = guest_unknown;
+                    id.bytes[15] = i;
+                    EXPECT_EQ(code_of(co_await host().ask(env_->own_name(), id, in(3s))), text(call_error::timed_out));
+                });
+            }
+            group.spawn("other", [&]() -> awaitable<void> {
+                co_await async::sleep_for(clock(), 100ms, "the others to have asked");
+                EXPECT_EQ(code_of(co_await host().ask(env_->deaf_name(), guest_one, in(2s))),
+                          text(call_error::refused));
+                EXPECT_LT(clock().now() - begun, 1s);
+            });
+            co_return;
+        });
+        EXPECT_LT(clock().now() - begun, 4s);
+        env_->thaw_server();
+        // Its silence is remembered for some seconds, and not for long.
+        const time_point until = in(10s);
+        std::string answer;
+        while (answer != text(call_error::no_domain) && clock().now() < until) {
+            answer = code_of(co_await host().ask(env_->own_name(), guest_unknown, in(5s)));
+            co_await async::sleep_for(clock(), 500ms, "another question");
+        }
+        EXPECT_EQ(answer, text(call_error::no_domain));
+    });
+}
+
+// What is asked of one host at the same time is answered for each machine.
+TEST_P(hypervisor_connection, many_questions_to_one_peer) {
+    PVC_NEEDS(has_peers);
+    when_up([&]() -> awaitable<void> {
+        EXPECT_EQ(co_await create(guest_one, "one"), "ok");
+        EXPECT_EQ(co_await create(guest_two, "two"), "ok");
+        for (int round = 0; round < 2; ++round) {
+            co_await async::with_task_group("questions", [&](async::task_group& group) -> awaitable<void> {
+                for (const auto& [id, expected] :
+                     {std::pair{guest_one, std::string("ok")}, std::pair{guest_two, std::string("ok")},
+                      std::pair{guest_unknown, text(call_error::no_domain)}, std::pair{guest_one, std::string("ok")}}) {
+                    group.spawn("question", [&, id, expected]() -> awaitable<void> {
+                        EXPECT_EQ(code_of(co_await host().ask(env_->own_name(), id, in(5s))), expected);
+                    });
+                }
+                co_return;
+            });
+        }
+        EXPECT_EQ(co_await destroy(guest_one), "ok");
+        EXPECT_EQ(co_await destroy(guest_two), "ok");
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(, hypervisor_connection, ::testing::ValuesIn(make_environments()), world_name);
 
 }  // namespace

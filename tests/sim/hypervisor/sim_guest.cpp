@@ -328,6 +328,8 @@ void sim_guest::destroy(std::optional<duration> takes, answer done) {
     }
     if (what() == guest_class::ending) {
         when_gone_.emplace_back([done = std::move(done)] { done({}); });
+        // What does not go by itself is killed.
+        machine_.later(takes.value_or(destroy_time), in_this_life([this] { end("STOPPED(1)"); }));
         return;
     }
     when_gone_.emplace_back([done = std::move(done)] { done({}); });
