@@ -4,6 +4,7 @@
 #pragma once
 
 #include "domain/guests.hpp"
+#include "domain/migration_records.hpp"
 #include "domain/row.hpp"
 #include "domain/running_list.hpp"
 #include "domain/slots.hpp"
@@ -29,6 +30,8 @@ struct domain_parts {
     domain_table& table;
     running_list& list;
     creation_slots& slots;
+    migration_slots& moving;
+    migration_records& records;
     async::task_group* consoles_scope = nullptr;  // where console watches run
 };
 
@@ -52,6 +55,8 @@ public:
           table(parts.table),
           list(parts.list),
           slots(parts.slots),
+          moving(parts.moving),
+          records(parts.records),
           consoles_scope(parts.consoles_scope),
           s(s),
           row(row),
@@ -69,6 +74,8 @@ public:
     domain_table& table;
     running_list& list;
     creation_slots& slots;
+    migration_slots& moving;
+    migration_records& records;
     async::task_group* consoles_scope;
     session& s;
     domain_row& row;
@@ -111,8 +118,9 @@ public:
     async::awaitable<write_result> write_state(model::vm_state state, zookeeper::transaction more = {});
     // {state, node, lastnode} likewise.
     async::awaitable<write_result> write_placement(model::vm_state state, std::string to, std::string last);
-    // A key of this machine that only its node writes; never created. Skipped if it has the value already.
-    async::awaitable<void> write_own(std::string_view key, std::string value);
+    // A key of this machine that only its node writes; never created. Skipped if it has the value already. False: it
+    // was not written, or nobody knows.
+    async::awaitable<bool> write_own(std::string_view key, std::string value);
     [[nodiscard]] std::string key(std::string_view suffix) const { return root + std::string(suffix); }
 
     // Running list: set, and written before this returns (or 2 s have passed).
@@ -150,6 +158,8 @@ async::awaitable<void> resolve_sent(operation& op);              // 8.7
 async::awaitable<void> resolve_own(operation& op);               // 4.2, start / I
 async::awaitable<void> hand_over_ended(operation& op);           // 4.3, migrate / N
 async::awaitable<void> hand_over(operation& op);                 // the guest ended on its way: state = stop, S9
+async::awaitable<void> take_over(operation& op);                 // 8.6, receiver gone after S8: it is back
+async::awaitable<void> see_taken_over(operation& op);            // the same for the sender
 async::awaitable<void> drop_incoming(operation& op);             // 4.3, start / I
 
 // Console and VNC (console.cpp).
