@@ -77,6 +77,9 @@ table_row foreign_row(const domain_view& view) {
 }  // namespace
 
 domain_action decide(const domain_view& view) {
+    if (view.state == vm_state::stop && view.is_handed_over && view.guest == guest_class::absent) {
+        return view.is_owner ? take_over : see_taken_over;
+    }
     return (view.is_owner ? owner_row(view.state) : foreign_row(view)).at(view.guest);
 }
 
@@ -144,6 +147,8 @@ std::string_view to_text(domain_action action) {
         case resolve_sent: return "resolve a broken migration";
         case resolve_own: return "resolve what was left between two nodes";
         case hand_over_ended: return "hand over";
+        case take_over: return "take over after a shutdown";
+        case see_taken_over: return "see it taken over";
         case drop_incoming: return "drop a half migration";
         case end_hung: return "end what does not go";
         case report_fail: return "keep the copy of a failed domain";

@@ -33,6 +33,8 @@ enum class domain_action : std::uint8_t {
     resolve_sent,     // our side of a migration that broke: ask the target
     resolve_own,      // it is ours and stands between two nodes: ask all others
     hand_over_ended,  // it ended just before it was to move: state = stop, the receiver starts it
+    take_over,        // it was shut down to come here, and nobody has started it since
+    see_taken_over,   // we shut it down to move it, and its new node has not said that it starts it
     drop_incoming,    // nobody needs this half of a migration any more: destroy after a while
     end_hung,         // the guest is off, and its process does not go: destroy
     report_fail,      // the other node failed to start it, this copy is alive: keep, tell the operator
@@ -47,6 +49,7 @@ struct domain_view {
     // The last placement outside a migration that this daemon saw (or found in its journal).
     bool ran_here_before = false;  // it was `start` or `restart` with this node
     bool was_sent_by_us = false;   // this node began to send it in this migration
+    bool is_handed_over = false;   // its `stop` is the hand-over of a move through a shutdown
 };
 
 [[nodiscard]] domain_action decide(const domain_view& view);

@@ -1,4 +1,5 @@
 // The record of a migration on this host's disk: written, read by the daemon after this one, tidied up.
+#include "domain/manager.hpp"
 #include "domain/migration.hpp"
 
 namespace pvc::node {
@@ -27,25 +28,61 @@ std::string previous_last_node(const operation& op) {
     return op.here.last_node == op.node.self() ? std::string() : op.here.last_node;
 }
 
-async::awaitable<void> write_journal(operation& op, std::string_view role, std::string peer, std::string_view step) {
-    auto made = co_await op.node.port.host.make_directory(directory_of(op.node), directory_mode, "");
+async::awaitable<void> migration_records::carry_out(uuid id, std::optional<std::string> text) {
+    if (!text) {
+        auto removed = co_await node_.port.host.remove_file(path_of(node_, id));
+        ignore(removed, "an old record names another state and changes nothing");
+        co_return;
+    }
+    auto made = co_await node_.port.host.make_directory(directory_of(node_), directory_mode, "");
     ignore(made, "writing the file says what is wrong");
-    const policy::journal_entry entry{std::string(role),    std::move(peer),   op.row.created,
-                                      op.row.state_changed, std::string(step), previous_last_node(op)};
-    auto written = co_await op.node.port.host.replace_file(path_of(op.node, op.id), policy::to_text(entry));
+    auto written = co_await node_.port.host.replace_file(path_of(node_, id), std::move(*text));
     if (!written) {
-        op.warning("the migration's record on disk was not written: " + written.error().text());
+        node_.log.warning("the record of its migration on disk was not written: " + written.error().text(),
+                          to_text(id));
     }
 }
 
-async::awaitable<void> remove_journal(operation& op) {
-    auto removed = co_await op.node.port.host.remove_file(path_of(op.node, op.id));
-    ignore(removed, "an old record names another state and changes nothing");
+async::awaitable<void> migration_records::run() {
+    for (;;) {
+        while (pending_.empty()) {
+            co_await work_.wait(async::wait_note::work("records of migrations"));
+        }
+        const auto [id, wanted] = *pending_.begin();
+        co_await carry_out(id, wanted.text);
+        const auto found = pending_.find(id);
+        if (found != pending_.end() && found->second.number == wanted.number) {
+            pending_.erase(found);
+        }
+    }
+}
+
+void write_journal(operation& op, std::string_view role, std::string peer, std::string_view step) {
+    op.records.write(op.id, {std::string(role), std::move(peer), op.row.created, op.row.state_changed,
+                             std::string(step), previous_last_node(op)});
+}
+
+void remove_journal(operation& op) {
+    op.records.remove(op.id);
 }
 
 std::optional<policy::journal_entry> read_journal(const node_context& node, const uuid& id) {
     auto text = node.port.host.read_file(path_of(node, id));
     return text ? policy::parse_journal(*text) : std::nullopt;
+}
+
+// A daemon of this node that died in the middle of a migration left a note.
+void domains::manager::note_journal(domain_row& row) {
+    local_domain& here = *row.here;
+    if (std::exchange(here.has_read_journal, true) || !policy::is_migration(row.state) || row.stable.known()) {
+        return;
+    }
+    const auto entry = read_journal(node, row.id);
+    if (entry && entry->created == row.created && entry->state_changed == row.state_changed) {
+        here.is_sent_by_us = entry->role == "sender";
+        here.noted_last_node = entry->last_node;
+        node.log.info("its migration was under way when the daemon before this one ended", shown(here.name));
+    }
 }
 
 namespace {
@@ -57,11 +94,21 @@ bool is_in_use(domain_parts& parts, const domain_row& row) {
     return policy::is_migration(row.state) && concerns_us;
 }
 
+bool is_off_here(domain_parts& parts, const domain_row& row) {
+    return parts.observed.class_of(row.id) == model::guest_class::absent;
+}
+
 // A daemon of this node died while it shut the guest down to move it, and the guest is off by now.
 bool was_going_off(domain_parts& parts, const domain_row& row, const policy::journal_entry& entry) {
     return entry.role == "sender" && entry.step == "offline" && entry.created == row.created &&
            entry.state_changed == row.state_changed && policy::is_migration(row.state) && !row.is_owner &&
-           parts.observed.class_of(row.id) == model::guest_class::absent;
+           is_off_here(parts, row);
+}
+
+// The same when it had just handed the guest over, or its session ended then: the tables see to what became of it.
+bool may_be_handed_over(domain_parts& parts, const domain_row& row, const policy::journal_entry& entry) {
+    return entry.role == "sender" && entry.created == row.created && row.state == model::vm_state::stop &&
+           !row.is_owner && is_off_here(parts, row);
 }
 
 // The receiver's mark in ZooKeeper, unless it is in use again.
@@ -98,14 +145,23 @@ async::awaitable<void> tidy_journals(domain_parts& parts, session& s) {
             parts.table.mark(*row);
             continue;
         }
+        if (entry && row != nullptr && may_be_handed_over(parts, *row, *entry)) {
+            if (!row->here) {
+                row->here = std::make_unique<local_domain>(*row);
+            }
+            auto read = co_await parts.table.read(*row);
+            row = parts.table.find(id);
+            if (!read || (row != nullptr && row->here && row->here->is_handed_over)) {
+                continue;
+            }
+        }
         if (!entry || row == nullptr || is_in_use(parts, *row)) {
             continue;
         }
         if (entry->role == "receiver" && entry->created == row->created && !policy::is_migration(row->state)) {
             co_await tidy_sync_value(s, id);
         }
-        auto removed = co_await parts.node.port.host.remove_file(path_of(parts.node, id));
-        ignore(removed, "an old record names another state and changes nothing");
+        parts.records.remove(id);
     }
 }
 

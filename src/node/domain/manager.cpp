@@ -36,7 +36,9 @@ domains::manager::manager(node_context& context)
       machine(*context.port.hypervisor),
       observed(context, machine),
       table(context),
-      parts{context, machine, *context.port.rbd_locks, *context.port.console_files, observed, table, list, slots} {
+      records(context),
+      parts{context, machine, *context.port.rbd_locks, *context.port.console_files, observed, table, list, slots,
+            moving,  records} {
     parts.holds_starts = [this] { return holds_starts_ || is_cleaning_; };
     table.on_read = [this](domain_row& row) { look_at(row.id); };
     table.on_loaded = [this] { work_.notify(); };
@@ -109,20 +111,6 @@ void domains::manager::note_placement(domain_row& row) {
         row.here->is_sent_by_us =
             row.here->is_sent_by_us && (row.here->operation == to_text(domain_action::send) || is_half);
         row.here->noted_last_node.reset();
-    }
-}
-
-// A daemon of this node that died in the middle of a migration left a note.
-void domains::manager::note_journal(domain_row& row) {
-    local_domain& here = *row.here;
-    if (std::exchange(here.has_read_journal, true) || !policy::is_migration(row.state) || row.stable.known()) {
-        return;
-    }
-    const auto entry = read_journal(node, row.id);
-    if (entry && entry->created == row.created && entry->state_changed == row.state_changed) {
-        here.is_sent_by_us = entry->role == "sender";
-        here.noted_last_node = entry->last_node;
-        node.log.info("its migration was under way when the daemon before this one ended", shown(here.name));
     }
 }
 
@@ -304,6 +292,7 @@ void domains::manager::evaluate(domain_row& row) {
         (here.was_going_off || (row.stable.known() && row.stable.was_owner && !here.is_sent_by_us &&
                                 (row.stable.state == vm_state::start || row.stable.state == vm_state::restart)));
     view.was_sent_by_us = here.is_sent_by_us;
+    view.is_handed_over = here.is_handed_over;
     if (row.state == vm_state::unknown && row.is_owner &&
         std::exchange(here.told_state, row.state_changed) != row.state_changed) {
         node.log.warning("its state is `" + ascii_only(here.word) + "`, which is none: left alone", shown(here.name));
@@ -392,6 +381,8 @@ async::awaitable<void> domains::manager::perform(domain_action action, std::shar
         case domain_action::resolve_sent: co_await resolve_sent(op); break;
         case domain_action::resolve_own: co_await resolve_own(op); break;
         case domain_action::hand_over_ended: co_await hand_over_ended(op); break;
+        case domain_action::take_over: co_await take_over(op); break;
+        case domain_action::see_taken_over: co_await see_taken_over(op); break;
         case domain_action::drop_incoming: co_await drop_incoming(op); break;
         case domain_action::end_hung: co_await end_hung(op); break;
         case domain_action::nothing:
@@ -523,6 +514,7 @@ async::awaitable<void> domains::manager::run(session& s, keepalive& beat) {
         group.spawn("table", [&] { return table.run(s); });
         group.spawn("hold", [&] { return follow_hold(s); });
         group.spawn("running list", [&] { return list.publish(s, beat); });
+        group.spawn("migration records", [&] { return records.run(); });
         co_await dispatch(s);
     });
 }

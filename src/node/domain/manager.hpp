@@ -28,6 +28,8 @@ public:
     domain_table table;
     running_list list;
     creation_slots slots;
+    migration_slots moving;
+    migration_records records;
     domain_parts parts;
     std::optional<domain_figures> figures;
     async::latest<bool> opened{false};  // is_open_, for whoever waits for it

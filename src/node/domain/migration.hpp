@@ -3,6 +3,7 @@
 #pragma once
 
 #include "domain/operation.hpp"
+#include "pvcnoded/policy/hand_over.hpp"
 #include "pvcnoded/policy/migration_journal.hpp"
 
 #include <functional>
@@ -14,6 +15,24 @@ namespace pvc::node {
 // The contenders of others on the sync lock. One that belongs to an earlier migration (created before the last
 // non-migration state that this daemon saw) is stale and deleted on sight (8.5).
 async::awaitable<result<bool>> peer_contends(operation& op);
+
+// Whether the sender of a machine that comes here is one of the reference, which says nothing when it hands over: known
+// by the locks that one session has. To be asked at each change while the receiver waits.
+class reference_sender {
+public:
+    explicit reference_sender(operation& op);
+    async::awaitable<void> look();
+    // Whether the `stop` that the row shows was written under its locks.
+    async::awaitable<bool> wrote_stop();
+
+private:
+    operation& op_;
+    std::unique_ptr<zookeeper::watched> of_node_;
+    std::unique_ptr<zookeeper::watched> of_state_;
+    std::uint64_t seen_of_node_ = 0;
+    std::uint64_t seen_of_state_ = 0;
+    std::optional<policy::sender_locks> locks_;
+};
 
 // The receiver's side of the hand-shake: holds the lock until the sender is queued behind, again and again, until it is
 // cancelled. A child of the operation's scope.
@@ -61,8 +80,13 @@ enum class resolution : std::uint8_t {
 };
 async::awaitable<resolution> resolve(operation& op, std::string target);
 
-// After the guest is at its target, or off: the receiver moves the state on, or we do after 10 s.
-async::awaitable<void> await_receiver(operation& op);
+// {state = stop, our mark}: what is off here is handed over to its new node (README ruling 26).
+async::awaitable<write_result> write_hand_over(operation& op);
+// {state = start}, and what the migration left in `migrate_sync_lock` taken back by the same transaction.
+async::awaitable<write_result> write_taken_over(operation& op);
+// After the guest is at that target, or off: the receiver moves the state on, or we do after 10 s, but only from what
+// was `handed` over: this migration to that target, or our own `stop`. Anything else is somebody's word.
+async::awaitable<void> await_receiver(operation& op, std::string target, operation::view handed);
 
 // After the hand-over of what is off: a target that dropped the request is asked once more, after 10 s.
 async::awaitable<void> see_it_start(operation& op, std::string target);
@@ -76,9 +100,9 @@ async::awaitable<result<std::vector<std::string>>> stored_volumes(operation& op)
 // one before noted it; else what fits (8.3).
 [[nodiscard]] std::string previous_last_node(const operation& op);
 
-// <dynamic_directory>/migrations/<uuid>.
-async::awaitable<void> write_journal(operation& op, std::string_view role, std::string peer, std::string_view step);
-async::awaitable<void> remove_journal(operation& op);
+// <dynamic_directory>/migrations/<uuid>; on the disk some time later.
+void write_journal(operation& op, std::string_view role, std::string peer, std::string_view step);
+void remove_journal(operation& op);
 [[nodiscard]] std::optional<policy::journal_entry> read_journal(const node_context& node, const uuid& id);
 // Once a session, when everything was read: what a session or a daemon before this one left of migrations that are
 // over.

@@ -80,6 +80,7 @@ async::awaitable<write_result> operation::commit(zookeeper::transaction what, st
         row.state = *state;
         row.state_version = done->stats[0].version;
         row.state_changed = done->stats[0].mzxid;
+        here.is_handed_over = false;  // read anew with the key that says so
         here.state_since = now();
     }
     if (to != nullptr) {
@@ -100,10 +101,13 @@ async::awaitable<write_result> operation::write_state(model::vm_state state, zoo
     const bool is_blind = state == model::vm_state::stop && is_planted(defect::blind_stop_write);
     what.set(key("/state"), std::string(to_text(state)), is_blind ? zookeeper::any_version : row.state_version);
     for (auto& one : std::move(more).operations()) {
-        if (one.what == zookeeper::operation::kind::set) {
-            what.set(std::move(one.path), std::move(one.data), one.version);
-        } else {
-            what.check(std::move(one.path), one.version);
+        switch (one.what) {
+            case zookeeper::operation::kind::set:
+                what.set(std::move(one.path), std::move(one.data), one.version);
+                break;
+            case zookeeper::operation::kind::create: what.create(std::move(one.path), std::move(one.data)); break;
+            case zookeeper::operation::kind::remove: what.remove(std::move(one.path), one.version); break;
+            case zookeeper::operation::kind::check: what.check(std::move(one.path), one.version); break;
         }
     }
     what.check(key("/node"), row.node_version);
@@ -127,13 +131,16 @@ async::awaitable<write_result> operation::write_placement(model::vm_state state,
     co_return co_await commit(std::move(what), state, &to, &last);
 }
 
-async::awaitable<void> operation::write_own(std::string_view suffix, std::string value) {
+async::awaitable<bool> operation::write_own(std::string_view suffix, std::string value) {
     auto stored = co_await s.zk.get(s.limit(), key(suffix));
+    if (!stored && stored.error().code() != errc::not_found) {
+        co_return false;
+    }
     if (!stored || stored->data == value || row.state == model::vm_state::deleted) {
-        co_return;  // a key that is gone is not made again, and nothing is written once `delete` was seen
+        co_return true;  // a key that is gone is not made again, and nothing is written once `delete` was seen
     }
     zookeeper::transaction what;
-    what.overwrite(key(suffix), std::move(value));
+    what.set(key(suffix), std::move(value), stored->stat.version);
     auto done = co_await s.zk.commit(s.limit(), std::move(what));
     if (done && suffix == "/migrate_sync_lock") {
         here.sync_written = done->stats[0].mzxid;
@@ -141,6 +148,7 @@ async::awaitable<void> operation::write_own(std::string_view suffix, std::string
     if (!done && done.error().code() != errc::not_found) {
         warning("the key " + std::string(suffix) + " was not written: " + done.error().text());
     }
+    co_return done || done.error().code() == errc::not_found;
 }
 
 async::awaitable<void> operation::set_listed(bool runs) {

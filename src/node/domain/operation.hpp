@@ -4,6 +4,7 @@
 #pragma once
 
 #include "domain/guests.hpp"
+#include "domain/migration_records.hpp"
 #include "domain/row.hpp"
 #include "domain/running_list.hpp"
 #include "domain/slots.hpp"
@@ -30,6 +31,8 @@ struct domain_parts {
     domain_table& table;
     running_list& list;
     creation_slots& slots;
+    migration_slots& moving;
+    migration_records& records;
     async::task_group* consoles_scope = nullptr;  // where console watches run
     std::function<bool()> holds_starts{};         // after a fence: nothing may be created
 };
@@ -54,6 +57,8 @@ public:
           table(parts.table),
           list(parts.list),
           slots(parts.slots),
+          moving(parts.moving),
+          records(parts.records),
           consoles_scope(parts.consoles_scope),
           holds_starts(parts.holds_starts),
           s(s),
@@ -72,6 +77,8 @@ public:
     domain_table& table;
     running_list& list;
     creation_slots& slots;
+    migration_slots& moving;
+    migration_records& records;
     async::task_group* consoles_scope;
     const std::function<bool()>& holds_starts;
     session& s;
@@ -116,8 +123,9 @@ public:
     // {state, node, lastnode} likewise, with further checks.
     async::awaitable<write_result> write_placement(model::vm_state state, std::string to, std::string last,
                                                    zookeeper::transaction checks = {});
-    // A key of this machine that only its node writes; never created. Skipped if it has the value already.
-    async::awaitable<void> write_own(std::string_view key, std::string value);
+    // A key of this machine that only its node writes; never created. Skipped if it has the value already. False: it
+    // was not written, or nobody knows.
+    async::awaitable<bool> write_own(std::string_view key, std::string value);
     [[nodiscard]] std::string key(std::string_view suffix) const { return root + std::string(suffix); }
 
     // Running list: set, and written before this returns (or 2 s have passed).
@@ -155,6 +163,8 @@ async::awaitable<void> resolve_sent(operation& op);              // 8.7
 async::awaitable<void> resolve_own(operation& op);               // 4.2, start / I
 async::awaitable<void> hand_over_ended(operation& op);           // 4.3, migrate / N
 async::awaitable<void> hand_over(operation& op);                 // the guest ended on its way: state = stop, S9
+async::awaitable<void> take_over(operation& op);                 // 8.6, receiver gone after S8: it is back
+async::awaitable<void> see_taken_over(operation& op);            // the same for the sender
 async::awaitable<void> drop_incoming(operation& op);             // 4.3, start / I
 
 async::awaitable<void> end_hung(operation& op);  // class D that does not end

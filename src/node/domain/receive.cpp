@@ -125,24 +125,6 @@ private:
     stranded_search stranded_;
 };
 
-// A `stop` is the hand-over of an offline migration if its writer had the sender's locks: those are still there, or
-// were given back after the write. A client that waited for the sender's locks writes when they are gone. Asked once,
-// when the `stop` is seen first. An error says nothing, and counts as no client's.
-async::awaitable<bool> is_hand_over(operation& op, const receiver_lock& lock) {
-    const std::int64_t written = op.row.state_changed;
-    // Only a sender locks `node`.
-    auto of_node = co_await op.s.zk.children(op.s.limit(), op.key("/node"));
-    if (of_node && (!of_node->names.empty() || of_node->stat.pzxid > written)) {
-        co_return true;
-    }
-    if (!lock.peer_seen) {
-        co_return false;
-    }
-    // Of a sender that locks nothing but the hand-shake. Our own child is there since before, or waits behind.
-    auto of_sync = co_await op.s.zk.children(op.s.limit(), op.key("/migrate_sync_lock"));
-    co_return !of_node || !of_sync || of_sync->names.size() > 1 || of_sync->stat.pzxid > written;
-}
-
 async::awaitable<bool> decide_after_search(operation& op, search::finding found) {
     if (found != search::finding::nowhere || !policy::is_migration(op.row.state) || !op.row.is_owner ||
         !op.is_guest(guest_class::absent)) {
@@ -162,13 +144,18 @@ async::awaitable<bool> decide_after_search(operation& op, search::finding found)
 // Until the machine is here, or is no longer to come.
 async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
     search others(op);
+    reference_sender sender(op);
     std::optional<time_point> handed_over;
     std::int64_t judged = 0;  // the `stop` that `is_offline` is about
     bool is_offline = false;
     while (!op.must_end() && is_waiting_state(op)) {
+        co_await sender.look();
+        if (op.must_end() || !is_waiting_state(op)) {
+            continue;
+        }
         if (op.row.state == vm_state::stop && judged != op.row.state_changed) {
             judged = op.row.state_changed;
-            is_offline = co_await is_hand_over(op, lock);
+            is_offline = op.here.is_handed_over || co_await sender.wrote_stop();
             continue;
         }
         if (op.row.state == vm_state::stop && !is_offline) {
@@ -242,23 +229,37 @@ async::awaitable<bool> wait_for_room(operation& op) {
     co_return is_to_come();
 }
 
+// A connection that breaks just now comes back, and with it the last write is made after all. Whatever it is that the
+// machine should do meanwhile needs the connection too.
 async::awaitable<void> leave_no_trace(operation& op) {
-    const bool is_of_another = !op.row.is_owner && policy::is_migration(op.row.state);  // on its way to a third node
-    if (op.row.is_present && op.row.state != vm_state::deleted && !is_of_another &&
-        !is_planted(defect::sync_word_left)) {
-        co_await op.write_own("/migrate_sync_lock", "");
+    constexpr int tries_max = 3;
+    constexpr duration patience = 30s;
+    for (int tries = 0; tries < tries_max; ++tries) {
+        const bool is_of_another =
+            !op.row.is_owner && policy::is_migration(op.row.state);  // on its way to a third node
+        const bool is_ours_to_clear = op.row.is_present && op.row.state != vm_state::deleted && !is_of_another &&
+                                      !is_planted(defect::sync_word_left);
+        const bool is_clear = !is_ours_to_clear || co_await op.write_own("/migrate_sync_lock", "");
+        if (is_clear) {
+            remove_journal(op);
+            co_return;
+        }
+        auto is_back = co_await op.s.zk.wait_connected(op.now() + patience);
+        auto fresh = co_await op.table.read(op.row);
+        if (op.must_end() || !is_back || (!fresh && fresh.error().code() != errc::not_found)) {
+            co_return;  // the record stays: the next session sees to it
+        }
     }
-    co_await remove_journal(op);
 }
 
 }  // namespace
 
 async::awaitable<void> receive(operation& op) {
     op.state(op.row.stable.node != nullptr ? "receiving it from node " + shown(*op.row.stable.node) : "receiving it");
-    co_await write_journal(op, "receiver", op.here.last_node, "waiting");
+    write_journal(op, "receiver", op.here.last_node, "waiting");
     const bool has_room = co_await wait_for_room(op);
     if (!has_room) {
-        co_await remove_journal(op);
+        remove_journal(op);
         co_return;
     }
     co_await op.write_own("/migrate_sync_lock", to_text(op.id));
@@ -269,6 +270,16 @@ async::awaitable<void> receive(operation& op) {
         group.cancel();
     });
     co_await leave_no_trace(op);
+}
+
+async::awaitable<void> take_over(operation& op) {
+    const bool is_to_start = op.row.is_owner && op.row.state == vm_state::stop && op.here.is_handed_over &&
+                             op.is_guest(guest_class::absent) && !op.must_end();
+    if (is_to_start) {
+        op.state("it was shut down to be moved here");
+        co_await write_taken_over(op);
+    }
+    remove_journal(op);
 }
 
 async::awaitable<void> arrived(operation& op) {

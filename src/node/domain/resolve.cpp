@@ -246,14 +246,13 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
     }
 }
 
-async::awaitable<void> await_receiver(operation& op) {
+async::awaitable<void> await_receiver(operation& op, std::string target, operation::view handed) {
     constexpr duration receiver_patience = 10s;
     constexpr duration last_patience = 3s;  // of a daemon that stops: the receiver may be reading just now
     const time_point begun = op.now();
     const auto until = [&] { return begun + (op.must_end() ? last_patience : receiver_patience); };
-    const operation::view handed = op.present();  // another `stop` than this one is a client's
-    const auto stands = [&op, &handed] {
-        return op.row.is_present && !op.row.is_owner && op.present() == handed &&
+    const auto stands = [&op, &handed, &target] {
+        return op.row.is_present && op.row.node != nullptr && *op.row.node == target && op.present() == handed &&
                (policy::is_migration(op.row.state) || op.row.state == vm_state::stop);
     };
     while (stands() && op.now() < until()) {
@@ -265,10 +264,7 @@ async::awaitable<void> await_receiver(operation& op) {
     op.warning("its new node did not take over within " +
                std::to_string(std::chrono::duration_cast<std::chrono::seconds>(until() - begun).count()) +
                " s, doing it in its place");
-    const write_result done = co_await op.write_state(vm_state::start);
-    if (done == write_result::written) {
-        co_await clear_sync_value(op);
-    }
+    co_await write_taken_over(op);
 }
 
 // A node that is not there is no place to start it: better back than off.
@@ -327,18 +323,19 @@ async::awaitable<void> hand_over(operation& op) {
             op.pause(1s);
             co_return;
         }
-        const write_result written = co_await op.write_state(vm_state::stop);
+        write_journal(op, "sender", *op.row.node, "offline");
+        const write_result written = co_await write_hand_over(op);
         if (written == write_result::written) {
             op.state("it ended on its way: handed over to be started there");
             target = *op.row.node;
-            co_await await_receiver(op);
+            co_await await_receiver(op, target, op.present());
         }
     });
     if (!done && done.error().code() != errc::not_found) {
         op.warning("handing it over: " + done.error().text());
         op.pause(1s);
     }
-    co_await remove_journal(op);
+    remove_journal(op);
     if (!target.empty()) {
         co_await see_it_start(op, target);
     }
@@ -356,7 +353,9 @@ async::awaitable<void> resolve_sent(operation& op) {
             op.here.is_adopted = false;
             co_await op.set_listed(false);
             co_await end_console(op);
-            co_await await_receiver(op);
+            if (policy::is_migration(op.row.state)) {
+                co_await await_receiver(op, target, op.present());
+            }
             break;
         case resolution::ended:
             co_await op.set_listed(false);
@@ -366,7 +365,7 @@ async::awaitable<void> resolve_sent(operation& op) {
         default: break;  // the tables see what is there now
     }
     if (end != resolution::let_go) {
-        co_await remove_journal(op);
+        remove_journal(op);
     }
     op.here.is_sent_by_us = op.here.is_sent_by_us && op.row.is_present;  // without its keys it is asked for once
 }

@@ -18,6 +18,8 @@ namespace {
 
 constexpr duration lock_limit = 30s;
 constexpr duration pause_between_tries = 500ms;
+constexpr duration pause_between_reads = 500ms;
+constexpr duration look_every = 1s;
 constexpr int live_tries_max = 3;
 constexpr duration gone_patience = 10s;
 constexpr duration downtime_limit = 5s;
@@ -73,7 +75,7 @@ public:
             group.cancel();
         });
         if (!is_let_go_) {
-            co_await remove_journal(op_);
+            remove_journal(op_);
         }
         if (is_handed_over_) {
             co_await see_it_start(op_, target_);
@@ -97,9 +99,21 @@ private:
                op_.present() == asked_;
     }
 
-    async::awaitable<std::string> read_key(std::string_view suffix) {
-        auto read = co_await op_.s.zk.get(op_.s.limit(), op_.key(suffix));
-        co_return read ? read->data : std::string();
+    // A key that is missing counts as empty. None: it could not be read, although it was tried for as long as for the
+    // locks, or it does not matter any more.
+    async::awaitable<std::optional<std::string>> read_key(std::string_view suffix) {
+        const time_point until = op_.now() + lock_limit;
+        while (is_unchanged() && !op_.must_end() && op_.now() < until) {
+            auto read = co_await op_.s.zk.get(op_.s.limit(), op_.key(suffix));
+            if (read) {
+                co_return std::move(read->data);
+            }
+            if (read.error().code() == errc::not_found) {
+                co_return std::string();
+            }
+            co_await async::sleep_for(op_.clock(), pause_between_reads, "another attempt to read a key");
+        }
+        co_return std::nullopt;
     }
 
     // S2: what was asked for is still wanted. The view that the rest rests on.
@@ -143,8 +157,14 @@ private:
             co_return;
         }
         state_children_ = op_.s.watches.add(op_.key("/state"), zookeeper::watch_kind::children, op_.here.changed);
-        const auto method = model::parse_migration_method(co_await read_key("/migration_method"));
-        const auto mode = mode_of(op_.row.state, method);
+        const auto method = co_await read_key("/migration_method");
+        if (!method) {
+            if (op_.must_end() || is_unchanged()) {
+                co_await roll_back(op_.must_end() ? "the daemon stops" : "its migration method could not be read");
+            }
+            co_return;
+        }
+        const auto mode = mode_of(op_.row.state, model::parse_migration_method(*method));
         if (!mode.live && !mode.offline) {
             co_await roll_back("it must move live, and its migration method is `shutdown`");
             co_return;
@@ -180,20 +200,47 @@ private:
 
     async::awaitable<void> set_downtime() {
         const auto stored = co_await read_key("/migration_max_downtime");
-        if (op_.s.table.version() < 13 && stored.empty()) {
+        if (!stored || (op_.s.table.version() < 13 && stored->empty())) {
             co_return;
         }
-        auto set = co_await op_.machine.set_maximum_downtime(op_.id, model::maximum_downtime_ms(stored),
+        auto set = co_await op_.machine.set_maximum_downtime(op_.id, model::maximum_downtime_ms(*stored),
                                                              op_.now() + downtime_limit);
         if (!set) {
             op_.warning("its maximum downtime could not be set: " + set.error().text);
         }
     }
 
+    // S6 begins when one of the places for live calls is free. False: it is not to move any more.
+    async::awaitable<bool> take_turn() {
+        turn_.emplace(op_.moving, op_.id, op_.here.changed);
+        time_point nobody_waited = op_.now();
+        bool told = false;
+        while (is_unchanged() && !turn_->take()) {
+            if (op_.must_end()) {
+                co_await roll_back("the daemon stops");
+                co_return false;
+            }
+            nobody_waited = somebody_waits(op_, *state_children_) ? nobody_waited : op_.now();
+            if (op_.now() - nobody_waited >= policy::stall_limit_with_waiter) {
+                co_await roll_back("other machines move before it, and somebody waits for it");
+                co_return false;
+            }
+            if (!std::exchange(told, true)) {
+                op_.info("it moves when others have: as many as may migrate at once do so");
+            }
+            co_await op_.wait(op_.now() + look_every, "its turn to migrate");
+        }
+        co_return is_unchanged();
+    }
+
     async::awaitable<void> move_live(migration_mode mode) {
+        const bool has_turn = co_await take_turn();
+        if (!has_turn) {
+            co_return;
+        }
         co_await set_downtime();
         op_.here.is_sent_by_us = true;
-        co_await write_journal(op_, "sender", target_, "live");
+        write_journal(op_, "sender", target_, "live");
         bool may_fall_back = mode.offline && !sync_.alone;
         std::string why = "live migration failed";
         for (int attempt = 1; attempt <= live_tries_max; ++attempt) {
@@ -259,9 +306,10 @@ private:
     }
 
     async::awaitable<void> move_offline() {
+        turn_.reset();
         op_.state("moving to node " + shown(target_) + " through a shutdown");
         op_.here.is_sent_by_us = false;  // it is here and nowhere else: when it has ended, that was its end
-        co_await write_journal(op_, "sender", target_, "offline");
+        write_journal(op_, "sender", target_, "offline");
         const auto ended = co_await power_down(op_, [&] { return is_unchanged(); });
         if (ended == power_result::off) {
             co_await finish_ended();
@@ -278,28 +326,33 @@ private:
     }
 
     async::awaitable<void> finish_moved() {
+        turn_.reset();
         co_await leave_it();
         op_.state("moved to node " + shown(target_));
         co_await sync_.release(op_.clock());
-        co_await await_receiver(op_);
+        if (is_on_its_way()) {
+            co_await await_receiver(op_, target_, op_.present());
+        }
     }
 
     // It is off here: the receiver starts it.
     async::awaitable<void> finish_ended() {
+        turn_.reset();
         op_.here.is_adopted = false;
         op_.here.is_sent_by_us = false;  // proven to be nowhere: the tables may say so too
         co_await op_.set_listed(false);
-        const bool is_migrating = policy::is_migration(op_.row.state) && !op_.row.is_owner;
-        const write_result done = is_migrating ? co_await op_.write_state(vm_state::stop) : write_result::overtaken;
+        const write_result done = is_on_its_way() ? co_await write_hand_over(op_) : write_result::overtaken;
+        const operation::view handed = op_.present();
         co_await leave_it();
         co_await sync_.release(op_.clock());
         if (done == write_result::written) {
             is_handed_over_ = true;
-            co_await await_receiver(op_);
+            co_await await_receiver(op_, target_, handed);
         }
     }
 
     async::awaitable<void> roll_back(std::string why) {
+        turn_.reset();
         const bool is_stopping = op_.must_end();
         if (!is_on_its_way()) {
             co_await sync_.release(op_.clock());  // somebody has decided otherwise: nothing is taken back
@@ -328,6 +381,7 @@ private:
     async::wakeup go_on_;  // once the locks are had and `here.changed` is the body's
     async::wakeup step_;
     std::unique_ptr<zookeeper::watched> state_children_;
+    std::optional<migration_slots::place> turn_;
 };
 
 }  // namespace
@@ -338,6 +392,20 @@ async::awaitable<void> send(operation& op) {
     }
     sender one(op, *op.row.node);
     co_await one.run();
+}
+
+async::awaitable<void> see_taken_over(operation& op) {
+    const bool is_ours_to_see =
+        op.row.node != nullptr && !op.row.is_owner && op.row.state == vm_state::stop && op.here.is_handed_over;
+    if (!is_ours_to_see || op.must_end()) {
+        co_return;
+    }
+    const std::string target = *op.row.node;
+    const operation::view handed = op.present();
+    co_await op.set_listed(false);
+    co_await await_receiver(op, target, handed);
+    remove_journal(op);
+    co_await see_it_start(op, target);
 }
 
 }  // namespace pvc::node

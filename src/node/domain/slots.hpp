@@ -1,5 +1,5 @@
-// How many machines are created at the same time: eight, and of those that wait the one with the lowest UUID is next.
-// Specification: vm-domains.md 5.3.
+// How many machines are created or migrate at the same time; of those that wait the one with the lowest UUID is next.
+// Specification: vm-domains.md 5.3; README ruling 25.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"
@@ -9,6 +9,7 @@
 
 namespace pvc::node {
 
+// Eight creations.
 class creation_slots {
 public:
     // Held for one creation.
@@ -41,6 +42,54 @@ private:
     }
 
     static constexpr unsigned slots_max = 8;
+    unsigned used_ = 0;
+    std::map<uuid, async::wakeup*> waiting_;
+};
+
+// How many live migrations run at the same time: as many as the hypervisor has threads for them (README ruling 25). A
+// place in the queue wakes its owner when it may be its turn; whoever waits has other things to heed as well.
+class migration_slots {
+public:
+    class place {
+    public:
+        place(migration_slots& owner, uuid id, async::wakeup& wake) : owner_(owner), id_(id) {
+            owner_.waiting_[id_] = &wake;
+        }
+        place(const place&) = delete;
+        place& operator=(const place&) = delete;
+        ~place() {
+            if (std::exchange(has_turn_, false)) {
+                --owner_.used_;
+            } else {
+                owner_.waiting_.erase(id_);
+            }
+            owner_.pass_on();
+        }
+        // True from the first time that it is its turn, until it goes.
+        bool take() {
+            if (!has_turn_ && owner_.used_ < slots_max && owner_.waiting_.begin()->first == id_) {
+                has_turn_ = true;
+                ++owner_.used_;
+                owner_.waiting_.erase(id_);
+                owner_.pass_on();
+            }
+            return has_turn_;
+        }
+
+    private:
+        migration_slots& owner_;
+        uuid id_;
+        bool has_turn_ = false;
+    };
+
+private:
+    void pass_on() {
+        if (used_ < slots_max && !waiting_.empty()) {
+            waiting_.begin()->second->notify();
+        }
+    }
+
+    static constexpr unsigned slots_max = 4;
     unsigned used_ = 0;
     std::map<uuid, async::wakeup*> waiting_;
 };

@@ -183,6 +183,99 @@ async::awaitable<void> clear_sync_value(operation& op) {
     co_await op.write_own("/migrate_sync_lock", "");
 }
 
+async::awaitable<write_result> write_hand_over(operation& op) {
+    const operation::view asked = op.present();
+    auto stored = co_await op.s.zk.get(op.s.limit(), op.key("/migrate_sync_lock"));
+    if (!stored && stored.error().code() != errc::not_found) {
+        op.warning("it was not handed over: " + stored.error().text());
+        op.pause(1s);
+        co_return write_result::failed;
+    }
+    if (op.present() != asked) {
+        co_return write_result::overtaken;
+    }
+    zookeeper::transaction more;
+    if (stored) {
+        more.set(op.key("/migrate_sync_lock"), policy::hand_over_mark(op.id), stored->stat.version);
+    } else {
+        more.create(op.key("/migrate_sync_lock"), policy::hand_over_mark(op.id));
+    }
+    co_return co_await op.write_state(model::vm_state::stop, std::move(more));
+}
+
+async::awaitable<write_result> write_taken_over(operation& op) {
+    const operation::view asked = op.present();
+    auto stored = co_await op.s.zk.get(op.s.limit(), op.key("/migrate_sync_lock"));
+    if (op.present() != asked) {
+        co_return write_result::overtaken;
+    }
+    zookeeper::transaction more;
+    if (stored && !stored->data.empty()) {
+        more.set(op.key("/migrate_sync_lock"), "", stored->stat.version);
+    }
+    co_return co_await op.write_state(model::vm_state::start, std::move(more));
+}
+
+namespace {
+
+// "<node>:<pid>:…" (zookeeper-schema.md 4.1); the reference writes an identifier without such parts.
+bool is_of_ours(std::string_view data) {
+    const auto name_end = data.find(':');
+    const auto pid_end = name_end == std::string_view::npos ? name_end : data.find(':', name_end + 1);
+    return pid_end != std::string_view::npos && name_end > 0 && pid_end > name_end + 1 &&
+           data.substr(name_end + 1, pid_end - name_end - 1).find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+}  // namespace
+
+reference_sender::reference_sender(operation& op)
+    : op_(op),
+      of_node_(op.s.watches.add(op.key("/node"), zookeeper::watch_kind::children, op.here.changed)),
+      of_state_(op.s.watches.add(op.key("/state"), zookeeper::watch_kind::children, op.here.changed)) {}
+
+async::awaitable<void> reference_sender::look() {
+    if (of_node_->changes() == seen_of_node_ && of_state_->changes() == seen_of_state_) {
+        co_return;
+    }
+    seen_of_node_ = of_node_->changes();
+    seen_of_state_ = of_state_->changes();
+    const std::int32_t version = of_state_->stat().cversion;
+    const auto first = model::contenders(of_state_->names(), model::lock_tag::lock);
+    const auto holders = model::contenders(of_node_->names(), model::lock_tag::lock);
+    if (first.empty() || holders.empty()) {
+        co_return;  // what was seen before still says who had them
+    }
+    auto child = co_await op_.s.zk.get(op_.s.limit(), op_.key("/state/") + first.front().name);
+    auto other = co_await op_.s.zk.get(op_.s.limit(), op_.key("/node/") + holders.front().name);
+    const bool are_of_one = child && other && child->stat.ephemeral_owner != 0 &&
+                            child->stat.ephemeral_owner == other->stat.ephemeral_owner;
+    if (are_of_one && !is_of_ours(child->data)) {  // one of ours would have said so
+        locks_ = policy::sender_locks{first.front().name, version};
+    }
+}
+
+async::awaitable<bool> reference_sender::wrote_stop() {
+    const std::int64_t written = op_.row.state_changed;
+    if (op_.is_guest(model::guest_class::incoming)) {
+        co_return false;  // it is being copied: nobody shuts it down now
+    }
+    co_await look();
+    if (!locks_) {
+        co_return false;
+    }
+    auto now = co_await op_.s.zk.children(op_.s.limit(), op_.key("/state"));
+    if (!now) {
+        co_return false;
+    }
+    policy::state_lock lock;
+    for (auto& one : model::contenders(now->names, model::lock_tag::lock)) {
+        lock.contenders.push_back(std::move(one.name));
+    }
+    lock.children_version = now->stat.cversion;
+    lock.children_changed = now->stat.pzxid;
+    co_return policy::held_it_then(*locks_, lock, written);
+}
+
 async::awaitable<result<void>> with_migration_locks(operation& op, time_point deadline,
                                                     std::function<async::awaitable<void>()> body) {
     zookeeper::lock_request outer;

@@ -3,6 +3,7 @@
 #include "domain/table.hpp"
 
 #include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/policy/hand_over.hpp"
 
 #include <algorithm>
 
@@ -80,6 +81,17 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
         if (needs_last) {
             last.emplace(co_await s.zk.get(deadline, root + "/lastnode"));
         }
+        // Whose word a `stop` is. A key that shows the transaction of that very `state` belongs to this view.
+        const bool may_be_hand_over = needs_last && find(id) != nullptr && find(id)->here && state &&
+                                      model::vm_state_or_fallback(state->data) == model::vm_state::stop;
+        bool is_handed_over = false;
+        if (may_be_hand_over) {
+            auto sync = co_await s.zk.get(deadline, root + "/migrate_sync_lock");
+            if (!sync && sync.error().code() != errc::not_found) {
+                co_return sync.error();
+            }
+            is_handed_over = sync && policy::is_hand_over(id, state->stat.mzxid, sync->data, sync->stat.mzxid);
+        }
         auto again = co_await s.zk.exists(deadline, root + "/state");
         now = find(id);
         if (now == nullptr) {
@@ -128,6 +140,7 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
             here.name = identity->data;
             here.word = now->state == model::vm_state::unknown && state ? state->data.substr(0, 64) : std::string();
             here.is_read = here.is_read || last.has_value();
+            here.is_handed_over = is_handed_over;
             if (last && *last) {
                 here.last_node = (*last)->data;
                 here.last_node_version = (*last)->stat.version;

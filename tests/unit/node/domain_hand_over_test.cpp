@@ -45,8 +45,8 @@ TEST_F(domain_hand_over, a_stop_of_a_client_before_anybody_sent_it) {
     EXPECT_EQ(locks_left(), 0U) << story();
 }
 
-// The same with a sender of which only the hand-shake is known: its `stop` comes while it has the lock.
-TEST_F(domain_hand_over, a_stop_of_a_sender_that_locks_nothing_else) {
+// A sender has the locks of `node` and `state` too: what was written beside the hand-shake alone is a client's.
+TEST_F(domain_hand_over, a_stop_beside_the_hand_shake_alone) {
     hv2_runs_it();
     place("migrate", "hv1", "hv2");
     const auto sender = contend("/migrate_sync_lock");
@@ -56,9 +56,41 @@ TEST_F(domain_hand_over, a_stop_of_a_sender_that_locks_nothing_else) {
     ensemble.put("/nodes/hv2/runningdomains", "");
     set("stop");
     leave(sender);
-    ASSERT_TRUE(run_until([&] { return executes("hv1"); }, 20s)) << story() << hv1().log();
-    pass(3s);
-    EXPECT_TRUE(settled_on("hv1")) << story();
+    pass(20s);
+    EXPECT_EQ(state(), "stop") << story() << hv1().log();
+    EXPECT_FALSE(executes("hv1"));
+    EXPECT_EQ(value(key("/migrate_sync_lock")), "");
+}
+
+// The same with all of a sender's locks: it handed over, whether they are still there or not.
+TEST_F(domain_hand_over, a_stop_of_a_sender_that_says_nothing) {
+    for (const bool leaves_first : {false, true}) {
+        if (nodes.empty()) {
+            hv2_runs_it();
+        }
+        place("migrate", "hv1", "hv2");
+        const auto of_node = contend("/node");
+        const auto of_state = contend("/state", of_node.session);
+        const auto of_sync = contend("/migrate_sync_lock", of_node.session);
+        pass(3s);
+        guest("hv2").power_off();
+        ASSERT_TRUE(run_until([&] { return !guest("hv2").is_there(); }));
+        ensemble.put("/nodes/hv2/runningdomains", "");
+        set("stop");
+        pass(leaves_first ? 0s : 1s);
+        leave(of_node);
+        leave(of_state);
+        leave(of_sync);
+        ASSERT_TRUE(run_until([&] { return executes("hv1"); }, 20s)) << story() << hv1().log();
+        pass(3s);
+        EXPECT_TRUE(settled_on("hv1")) << story();
+        set("stop");
+        ASSERT_TRUE(run_until([&] { return !guest().is_there(); }));
+        place("start", "hv2", "");
+        machine("hv2").put_running(u1, "web", xml(u1));
+        ensemble.put("/nodes/hv2/runningdomains", to_text(u1));
+        pass(3s);
+    }
 }
 
 // The machine was recovered elsewhere while somebody kept the lock of its state: nobody waits for that lock.
