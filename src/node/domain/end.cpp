@@ -153,6 +153,23 @@ async::awaitable<void> hand_over_ended(operation& op) {
     co_await hand_over(op);
 }
 
+namespace {
+
+// What an earlier failure said is over, unless somebody has written since.
+async::awaitable<void> clear_reason(operation& op) {
+    auto stored = co_await op.s.zk.get(op.s.limit(), op.key("/failedreason"));
+    if (!stored || stored->data.empty() || op.row.state == vm_state::deleted) {
+        co_return;
+    }
+    zookeeper::transaction what;
+    what.set(op.key("/failedreason"), "", stored->stat.version);
+    what.check(op.key("/state"), op.row.state_version);
+    auto done = co_await op.s.zk.commit(op.s.limit(), std::move(what));
+    op.here.owes_reason = !done && done.error().code() == errc::version_conflict;
+}
+
+}  // namespace
+
 async::awaitable<void> adopt(operation& op, bool with_state) {
     const bool is_paused = op.is_guest(guest_class::paused);
     if (is_paused && !op.here.told_pause) {
@@ -177,7 +194,7 @@ async::awaitable<void> adopt(operation& op, bool with_state) {
     op.here.power_down.reset();
     follow_console(op);
     if (std::exchange(op.here.owes_reason, false)) {
-        co_await op.write_own("/failedreason", "");
+        co_await clear_reason(op);
     }
     co_await publish_vnc(op);
     if (!with_state) {

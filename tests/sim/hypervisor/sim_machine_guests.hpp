@@ -59,6 +59,11 @@ public:
     // The daemon is connected: it hears of events.
     [[nodiscard]] bool is_watched() const { return daemon_ != nullptr; }
 
+    // --- its way to others ---
+    bool resolves_names = true;          // else no connection to another machine comes about
+    std::size_t threads_for_others = 0;  // of its daemon: so many questions at a time, the rest wait; 0: no limit
+    std::size_t questions_under_way = 0;
+
     // --- what the daemons of this machine called ---
     // Without the calls that only read.
     [[nodiscard]] std::vector<std::string> calls() const;

@@ -48,9 +48,13 @@ async::awaitable<pvc::hypervisor::call_result<void>> sim_hypervisor::migrate(uui
             this_machine->centre().begin_migration(*this_machine, id, peer, within, process, answer);
         }
     };
-    machine_.later(duration::zero(), [this_machine = &machine_, id, begin, answer] {
+    machine_.later(duration::zero(), [this_machine = &machine_, id, begin, answer, peer = how.peer] {
         const auto fault = fault_of(*this_machine, id, "migrate");
-        if (fault && fault->failure) {
+        if (!this_machine->resolves_names) {
+            answer(call_failure(
+                pvc::hypervisor::call_error::other,
+                "unable to connect to server at '" + peer + ":16509': Temporary failure in name resolution"));
+        } else if (fault && fault->failure) {
             answer(*fault->failure);
         } else if (fault && fault->takes) {
             this_machine->later(*fault->takes, begin);

@@ -16,6 +16,16 @@ async::awaitable<pvc::hypervisor::call_result<T>> sim_hypervisor::ask_peer(
         co_return no_connection();
     }
     machine_.record(text, true);
+    while (machine_.threads_for_others > 0 && machine_.questions_under_way >= machine_.threads_for_others) {
+        if (clock_.now() >= deadline) {
+            co_return not_in_time();
+        }
+        co_await async::sleep_until(clock_, std::min(deadline, clock_.now() + std::chrono::milliseconds(50)),
+                                    "a thread for the question");
+    }
+    ++machine_.questions_under_way;
+    const auto thread_is_free = [](sim_machine_guests* machine) { --machine->questions_under_way; };
+    const std::unique_ptr<sim_machine_guests, decltype(thread_is_free)> thread(&machine_, thread_is_free);
     const auto pending = std::make_shared<async::completion<call_result<T>>>();
     const reply<T> answer = [way = std::weak_ptr(channel_), pending, &centre = centre_](call_result<T> value) {
         if (const auto open = way.lock()) {
@@ -23,7 +33,10 @@ async::awaitable<pvc::hypervisor::call_result<T>> sim_hypervisor::ask_peer(
         }
     };
     sim_machine_guests* const asked = centre_.find(peer);
-    if (asked == nullptr) {
+    if (!machine_.resolves_names) {
+        answer(call_failure(call_error::other, "unable to connect to server at '" + peer +
+                                                   ":16509': Temporary failure in name resolution"));
+    } else if (asked == nullptr) {
         answer(call_failure(call_error::other,
                             "unable to connect to server at '" + peer + ":16509': Name or service not known"));
     } else if (!centre_.is_reachable(machine_.name, asked->name)) {

@@ -43,7 +43,7 @@ std::vector<std::string> sim_rbd_store::calls() const {
 // The way to the store and back: what every call has in common.
 async::awaitable<result<void>> sim_rbd_locks::reach(std::string call, std::string image, duration time,
                                                     time_point deadline) {
-    if (is_unavailable) {
+    if (is_unavailable || store_.cut_off.contains(machine_)) {
         co_return failure(errc::unavailable, image, "Ceph cannot be asked from here");
     }
     const bool is_late = store_.hangs || clock_.now() + time > deadline;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,8 @@ public:
     }
     // Told when a lock is broken, with the machine that does so.
     std::function<void(const std::string& by, const std::string& image, const storage::rbd_lock& which)> on_break;
-    bool hangs = false;  // nothing is answered: every call ends at its deadline
+    std::set<std::string> cut_off;  // machines that cannot ask Ceph
+    bool hangs = false;             // nothing is answered: every call ends at its deadline
     duration list_time = std::chrono::milliseconds(5);
     duration break_time = std::chrono::milliseconds(750);
 

@@ -27,6 +27,8 @@ constexpr std::array<action_info, action_kinds> table{{
     {k::kill, "kill", "n", true, "SIGKILL; with `for`: it is started again then"},
     {k::power_off, "power-off", "n", true, "the power fails; what was not on the disk is lost"},
     {k::pause, "pause", "n", true, "SIGSTOP of the process"},
+    {k::pause_with_answer, "pause-with-answer", "n", true,
+     "SIGSTOP while the answer to its next request lies in the socket"},
     {k::resume, "resume", "n", false, "SIGCONT"},
     {k::upgrade, "upgrade", "ni", false, "stops in order and starts again, able to follow this schema version"},
     {k::cut, "cut", "n", true, "connections to ZooKeeper break, new ones are refused"},
@@ -57,6 +59,9 @@ constexpr std::array<action_info, action_kinds> table{{
     {k::stop_libvirtd, "stop-libvirtd", "n", true, "SIGSTOP of libvirtd: its calls hang"},
     {k::kill_libvirtd, "kill-libvirtd", "n", true, "libvirtd ends; guests go on"},
     {k::cut_hypervisor, "cut-hypervisor", "n", true, "no migration and no question passes between it and others"},
+    {k::break_storage, "break-storage", "n", true, "locks of disks can be neither listed nor broken from there"},
+    {k::break_names, "break-names", "n", true, "names of other machines cannot be resolved: no migration, no question"},
+    {k::few_threads, "few-threads", "ni", true, "so many questions to other hypervisors at a time, the rest wait"},
     {k::stop_servers, "stop-servers", "", true, "no quorum: all connections break, none is possible"},
     {k::start_servers, "start-servers", "", false, "the servers are back"},
     {k::freeze_servers, "freeze-servers", "", true, "the leader pauses: nothing is answered"},
@@ -78,6 +83,7 @@ constexpr std::array<action_info, action_kinds> table{{
     {k::undefine_guest, "undefine-guest", "i", false, "a client stops machine N and removes its keys"},
     {k::method_of_guest, "method-of-guest", "iv", false,
      "a client sets how machine N migrates: none, live or shutdown"},
+    {k::lose_key, "lose-key", "iv", false, "somebody deletes this key of machine N"},
     {k::power_off_guest, "power-off-guest", "i", false, "the guest of machine N powers off by itself"},
     {k::crash_guest, "crash-guest", "i", false, "the process of machine N is killed"},
     {k::fail_call, "fail-call", "nv", false,
@@ -185,10 +191,11 @@ result<void> check_bounds(const action_info& info, const action& what) {
         std::int64_t most;
     };
     static constexpr bounds numbers[] = {
-        {k::put_big, 0, 10'000'000}, {k::add_domains, 0, 20'000},   {k::define_guest, 1, 99},
-        {k::set_guest, 1, 99},       {k::place_guest, 1, 99},       {k::undefine_guest, 1, 99},
-        {k::method_of_guest, 1, 99}, {k::power_off_guest, 1, 99},   {k::crash_guest, 1, 99},
-        {k::fail_migration, 1, 99},  {k::drift, -500'000, 500'000}, {k::upgrade, 10, 15}};
+        {k::put_big, 0, 10'000'000},   {k::add_domains, 0, 20'000}, {k::define_guest, 1, 99},
+        {k::set_guest, 1, 99},         {k::place_guest, 1, 99},     {k::undefine_guest, 1, 99},
+        {k::method_of_guest, 1, 99},   {k::lose_key, 1, 99},        {k::few_threads, 1, 99},
+        {k::power_off_guest, 1, 99},   {k::crash_guest, 1, 99},     {k::fail_migration, 1, 99},
+        {k::drift, -500'000, 500'000}, {k::upgrade, 10, 15}};
     for (const auto& one : numbers) {
         if (one.kind == what.what && (what.number < one.least || what.number > one.most)) {
             return expected(info, fmt::format("{} to {}", one.least, one.most), std::to_string(what.number));

@@ -23,6 +23,7 @@ enum class action_kind : std::uint8_t {
     kill,
     power_off,
     pause,
+    pause_with_answer,
     resume,
     upgrade,
     // its way to ZooKeeper
@@ -55,6 +56,9 @@ enum class action_kind : std::uint8_t {
     stop_libvirtd,
     kill_libvirtd,
     cut_hypervisor,
+    break_storage,
+    break_names,
+    few_threads,
     // the servers
     stop_servers,
     start_servers,
@@ -76,6 +80,7 @@ enum class action_kind : std::uint8_t {
     order_node,
     undefine_guest,
     method_of_guest,
+    lose_key,
     power_off_guest,
     crash_guest,
     fail_call,

@@ -20,7 +20,7 @@ constexpr std::array never_drawn{k::start,           k::resume,        k::mend, 
 
 constexpr bool is_of_guests(k kind) {
     return (kind >= k::define_guest && kind <= k::fail_migration) ||
-           (kind >= k::stop_libvirtd && kind <= k::cut_hypervisor);
+           (kind >= k::stop_libvirtd && kind <= k::few_threads);
 }
 
 // Each doubling between the two is equally likely. Whole milliseconds, and whole numbers throughout: what the
@@ -47,6 +47,16 @@ chaos::chaos(cluster& world, random_source random, const std::vector<action_kind
                 const std::uint64_t all = world_.foreign_machines().empty() ? 4 : 16;
                 const std::uint64_t favour = info.kind == k::place_guest ? all : 1;
                 mix_.push_back({info.kind, favour * (1 + of_guests.below(8))});
+                total_weight_ += mix_.back().weight;
+            }
+            continue;
+        }
+        if (info.kind == k::pause_with_answer) {
+            // From a stream of its own: what came later leaves the others as they were.
+            random_source of_answers = random_.split("answers over a pause");
+            const bool is_named = std::ranges::find(kinds, info.kind) != kinds.end();
+            if (is_named || (of_answers.below(2) == 0 && kinds.empty())) {
+                mix_.push_back({info.kind, 1 + of_answers.below(4)});
                 total_weight_ += mix_.back().weight;
             }
             continue;
@@ -260,6 +270,15 @@ action chaos::draw() {
             out.value = methods[random_.below(methods.size())];
             break;
         }
+        case k::lose_key: {
+            // Those that have a default; the others say what the machine is.
+            static constexpr std::array keys{"lastnode", "node_autostart",    "migration_method", "failedreason",
+                                             "vnc",      "migrate_sync_lock", "consolelog",       "stats"};
+            out.number = some_guest();
+            out.value = keys[random_.below(keys.size())];
+            break;
+        }
+        case k::few_threads: out.number = 1 + static_cast<std::int64_t>(random_.below(3)); break;
         case k::fail_call:
         case k::hang_call:
         case k::delay_call:

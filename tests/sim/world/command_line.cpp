@@ -8,6 +8,7 @@
 #include "sim/world/random_run.hpp"
 #include "sim/world/reachability.hpp"
 #include "sim/world/scenario.hpp"
+#include "sim/world/sweep.hpp"
 
 #include <fmt/format.h>
 
@@ -36,6 +37,9 @@ pvcnoded-sim run --seeds A..B [--verbose] [--twice] [--reach] [the options above
     fault, result and transition was seen
 pvcnoded-sim scenario FILE... [--record] [--trace FILE]
     runs scripts and compares their outcome; --record writes it into the script
+pvcnoded-sim sweep [--operation NAME] [--fault TEXT] [--every N] [--pairs N] [--part I/N] [--order SEED] [--scripts N]
+    each kind of fault after each number of steps, across each operation; --every: of the moments of a fault only each
+    N-th; --pairs: so many runs with two faults besides; --part: the I-th of N shares of all runs (one process a core)
 pvcnoded-sim judge [--seeds 1..100] [--defect NAME]
     whether every planted defect is found (only in builds that have them, preset `judge`); one of them again:
     run --seed N --nodes any --duration 30min --dense --defect NAME
@@ -386,8 +390,49 @@ int list(std::ostream& out) {
     for (const auto& one : all_progress()) {
         out << fmt::format("  {:24} {}\n", one.name, one.meaning);
     }
+    list_sweep(out);
     list_scenarios(out);
     return 0;
+}
+
+// Empty: understood. Otherwise what was not.
+std::string parse_sweep(const std::vector<std::string_view>& arguments, sweep_settings& wanted) {
+    for (std::size_t i = 1; i < arguments.size(); i += 2) {
+        const auto name = arguments[i];
+        if (i + 1 == arguments.size()) {
+            return fmt::format("{} needs a value", name);
+        }
+        const auto value = arguments[i + 1];
+        if (name == "--operation" || name == "--fault") {
+            (name == "--fault" ? wanted.fault : wanted.operation) = std::string(value);
+            continue;
+        }
+        if (name == "--part") {
+            const auto slash = value.find('/');
+            const auto which = parse_count(value.substr(0, slash));
+            const auto of = slash == std::string_view::npos ? std::nullopt : parse_count(value.substr(slash + 1));
+            if (!which || !of || *which < 1 || *which > *of) {
+                return fmt::format("--part: expected I/N, got \"{}\"", value);
+            }
+            wanted.part = *which;
+            wanted.parts = *of;
+            continue;
+        }
+        std::uint64_t* const number = name == "--every"     ? &wanted.every
+                                      : name == "--pairs"   ? &wanted.pairs
+                                      : name == "--order"   ? &wanted.seed
+                                      : name == "--scripts" ? &wanted.scripts
+                                                            : nullptr;
+        if (number == nullptr) {
+            return fmt::format("unknown option {}", name);
+        }
+        const auto count = parse_count(value);
+        if (!count || (number == &wanted.every && *count == 0)) {
+            return fmt::format("{}: expected a number, got \"{}\"", name, value);
+        }
+        *number = *count;
+    }
+    return {};
 }
 
 int scenarios(const std::vector<std::string_view>& arguments, std::ostream& out, std::ostream& error) {
@@ -456,6 +501,15 @@ int run_command(const std::vector<std::string_view>& arguments, std::ostream& ou
             }
         }
         return judge_the_judge(wanted.defect_name, wanted.first, wanted.last, out, error);
+    }
+    if (arguments.front() == "sweep") {
+        sweep_settings wanted;
+        if (const auto problem = parse_sweep(arguments, wanted); !problem.empty()) {
+            error << "pvcnoded-sim sweep: " << problem << '\n' << usage;
+            return 2;
+        }
+        const int status = sweep(wanted, out, error);
+        return out.flush() ? status : 1;
     }
     if (arguments.front() == "scenario") {
         return scenarios(arguments, out, error);

@@ -173,7 +173,8 @@ void machines_come_to_run(judge& of) {
         const std::string node = of.world.ensemble.get(root + "/node").value_or("");
         auto& seen = of.machines[number];
         static constexpr std::array limited{"start", "migrate", "migrate-live", "shutdown", "restart"};
-        const bool is_limited = std::ranges::find(limited, state) != limited.end();
+        const bool is_limited =
+            std::ranges::find(limited, state) != limited.end() || against_the_wish(of, number).has_value();
         const bool is_fine = !is_limited || (state == "start" && runs_on(of, id, node));
         if (!is_calm || is_fine || is_the_references(of, number) || seen.state != state || seen.node != node ||
             of.world.find(node) == nullptr) {
@@ -182,6 +183,79 @@ void machines_come_to_run(judge& of) {
             of.say("machines_in_time",
                    fmt::format("machine {} has been `{}` on {} for {:.0f} s, and does not run there", number, state,
                                node, seconds(of.world.now() - seen.since)));
+        }
+    }
+}
+
+std::optional<bool> belongs_into_list(const judge& of, member& one, std::int64_t number) {
+    const auto id = guest_id(number);
+    const std::string root = std::string(domains) + pvc::to_text(id);
+    const auto state = of.world.ensemble.get(root + "/state");
+    if (!state || !one.node.settings.hypervisor) {
+        return std::nullopt;
+    }
+    const sim_guest& guest = one.node.guests().guest(id);
+    using model::guest_class;
+    switch (guest.what()) {
+        case guest_class::alive:
+        case guest_class::ending: return true;
+        case guest_class::paused:
+            return guest.status().cause == model::pause_cause::starting_up ? std::nullopt : std::optional(true);
+        case guest_class::incoming: return std::nullopt;  // which side it is shows in the daemon only
+        default: break;
+    }
+    // One that ended by itself stays in the list until it runs again.
+    const bool is_to_run =
+        (*state == "start" || *state == "restart") && of.world.ensemble.get(root + "/node") == one.name();
+    return is_to_run ? std::nullopt : std::optional(false);
+}
+
+namespace {
+
+bool is_listed(const judge& of, const member& one, std::int64_t number) {
+    const auto list = of.world.ensemble.get(one.root() + "/runningdomains").value_or("");
+    return list.find(pvc::to_text(guest_id(number))) != std::string::npos;
+}
+
+bool is_undisturbed(const judge& of, const member& one) {
+    return of.world.are_hypervisors_calm() && one.node.is_running() && one.node.is_ready() && of.world.is_calm(one) &&
+           !of.of(one).asked_to_stop;
+}
+
+}  // namespace
+
+// What is still there leaves the list too early: fence recovery would start it beside itself.
+void lists_keep_what_is_there(judge& of, const seen_change& seen) {
+    if (seen.suffix != "/runningdomains" || seen.writer == nullptr || seen.writer != seen.subject) {
+        return;
+    }
+    for (const auto number : of.world.guests) {
+        const std::pair key{seen.writer->number, number};
+        if (is_listed(of, *seen.writer, number)) {
+            of.listed.insert(key);
+        } else if (of.listed.erase(key) > 0 && belongs_into_list(of, *seen.writer, number) == true &&
+                   is_undisturbed(of, *seen.writer)) {
+            of.say("running_list", fmt::format("{} took machine {} off its running list, and still has it",
+                                               seen.writer->name(), number));
+        }
+    }
+}
+
+void running_lists_are_true(judge& of) {
+    constexpr duration written_within = 5s;
+    for (const auto& one : of.world.members) {
+        for (const auto number : of.world.guests) {
+            const auto belongs = belongs_into_list(of, *one, number);
+            const std::pair key{one->number, number};
+            if (!belongs || !is_undisturbed(of, *one) || *belongs == is_listed(of, *one, number)) {
+                of.unlisted_since.erase(key);
+                continue;
+            }
+            const auto since = of.unlisted_since.try_emplace(key, of.world.now()).first->second;
+            if (of.world.now() - since > written_within) {
+                of.say("running_list", fmt::format("the running list of {} {} machine {}", one->name(),
+                                                   *belongs ? "lacks" : "has", number));
+            }
         }
     }
 }

@@ -186,6 +186,18 @@ void cluster::perform_on_hypervisor(const action& what, member& target) {
                 lasting(what, &target, starts, [&node] { node.guests().start_libvirtd(); });
             }
             break;
+        case k::break_storage:
+            hardware.rbd.cut_off.insert(target.name());
+            lasting(what, &target, false, [this, &target] { hardware.rbd.cut_off.erase(target.name()); });
+            break;
+        case k::break_names:
+            node.guests().resolves_names = false;
+            lasting(what, &target, false, [&node] { node.guests().resolves_names = true; });
+            break;
+        case k::few_threads:
+            node.guests().threads_for_others = static_cast<std::size_t>(what.number);
+            lasting(what, &target, false, [&node] { node.guests().threads_for_others = 0; });
+            break;
         default:  // cut_hypervisor
             for (const auto& other : members) {
                 if (other.get() != &target) {
@@ -204,6 +216,9 @@ void cluster::heal_hypervisor(member& one) {
     sim_machine_guests& machine = one.node.guests();
     hypervisors_calm_from_ = now() + settle;
     machine.clear_faults();
+    machine.resolves_names = true;
+    machine.threads_for_others = 0;
+    hardware.rbd.cut_off.erase(one.name());
     if (hung_.erase(one.number) > 0 && machine.is_powered()) {
         machine.break_connection();  // what hangs would go on hanging to its deadline
     }
@@ -321,6 +336,7 @@ void cluster::perform_on_guest(const action& what) {
     }
     switch (what.what) {
         case k::undefine_guest: undefine_guest(number); break;
+        case k::lose_key: ensemble.remove_tree(key_of(number, "/" + what.value)); break;
         case k::method_of_guest: ensemble.put(key_of(number, "/migration_method"), what.value); break;
         case k::set_guest:
             with_guest_lock(number, [this, number, state = what.value] {

@@ -408,7 +408,12 @@ void stops_end_in_time(judge& of) {
             if (one->node.is_paused()) {
                 life.asked_to_stop = of.world.now();  // it has not heard of it yet
             }
-            if (of.world.now() - *life.asked_to_stop > 180s) {
+            // It waits for a flush or unflush for so long, then cancels it (node-lifecycle.md 5).
+            const std::string job = of.world.ensemble.get(one->root() + "/domainstate").value_or("");
+            if ((job == "flush" || job == "unflush") && of.world.now() - *life.asked_to_stop <= 240s) {
+                life.job_until = of.world.now();
+            }
+            if (of.world.now() - std::max(*life.asked_to_stop, life.job_until) > 180s) {
                 of.say("stops_in_time", one->name() + " was asked to stop three minutes ago");
             }
         }
@@ -483,7 +488,7 @@ constexpr std::array table{
               .meaning = "a node that stopped in order ends in `stop`",
               .on_exit = it_ends_as_it_should},
     invariant{.name = "stops_in_time",
-              .meaning = "an orderly stop takes at most three minutes",
+              .meaning = "an orderly stop takes at most three minutes, and the four that a flush may take",
               .on_quiet = stops_end_in_time},
     invariant{
         .name = "one_copy", .meaning = "no virtual machine executes on two nodes", .on_quiet = nothing_runs_twice},
@@ -502,6 +507,13 @@ constexpr std::array table{
     invariant{.name = "machines_in_time",
               .meaning = "what must run comes to run, and nothing stays half done",
               .on_second = machines_come_to_run},
+    invariant{.name = "running_list",
+              .meaning = "a running list has what its node has, and nothing else (vm-domains.md 11.3)",
+              .on_change = lists_keep_what_is_there,
+              .on_second = running_lists_are_true},
+    invariant{.name = "clients_word",
+              .meaning = "no daemon overwrites what a client asked for, or ends in `stop` by itself",
+              .on_change = clients_have_the_last_word},
     invariant{.name = "no_storm", .meaning = "requests are bounded", .on_second = traffic_is_bounded},
     invariant{.name = "log_is_bounded",
               .meaning = "the log copy in ZooKeeper stays within its lines",

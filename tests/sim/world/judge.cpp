@@ -47,6 +47,9 @@ void judge::say(std::string_view name, std::string what) {
 }
 
 void judge::on_change(const recorded_change& change) {
+    const bool is_members = change.owner > 0 && change.owner <= world.members.size();
+    member* const writer = is_members ? world.members[change.owner - 1].get() : nullptr;
+    transactions_rest_on_what_was_read(*this, change, writer);
     if (unchecked_zxid != 0 && change.zxid != unchecked_zxid) {
         say("lock_is_held", unchecked_write);
         unchecked_zxid = 0;
@@ -59,10 +62,7 @@ void judge::on_change(const recorded_change& change) {
         }
         return;
     }
-    seen_change seen{change};
-    if (change.owner > 0 && change.owner <= world.members.size()) {
-        seen.writer = world.members[change.owner - 1].get();
-    }
+    seen_change seen{change, writer};
     static constexpr std::string_view records = "/nodes/";
     if (change.path.starts_with(records)) {
         const std::string_view rest = std::string_view(change.path).substr(records.size());

@@ -35,6 +35,32 @@ struct invariant {
     void (*on_exit)(judge&, member&) = nullptr;  // a daemon ended by itself
 };
 
+// What clients last asked of a virtual machine (wish_rules.cpp).
+struct wish_seen {
+    bool is_known = false;         // a client has said whether it is to run, and no reference node has written since
+    bool is_on = false;            // it is to run
+    bool is_parked = false;        // a flush with nowhere to go shut it down; an unflush starts it
+    bool is_clients = false;       // the stored state is a client's word
+    std::string state;             // as stored
+    std::int64_t placed_zxid = 0;  // the last transaction that set its node
+    time_point since{};            // the state was written
+};
+
+// What one transaction of a daemon set and checked, as far as rules want to know (write_rules.cpp).
+struct own_transaction {
+    struct part {
+        recorded_kind what;
+        std::string path;
+        std::string data;
+        std::int32_t expected;
+        bool is_overtaken = false;         // the check of a lock child behind another's
+        std::vector<std::string> locks{};  // of the machine, that the writer has
+    };
+    member* writer = nullptr;  // null: none is under way
+    std::int64_t zxid = 0;
+    std::vector<part> parts{};
+};
+
 struct progress {
     std::string_view name;
     std::string_view meaning;
@@ -61,6 +87,7 @@ struct life_record {
     std::optional<time_point> isolated_since;  // it is a primary that nobody hears, and has not noticed
     std::optional<time_point> asked_to_stop;
     bool was_calm_while_stopping = false;
+    time_point job_until{};     // a flush or unflush was under way while it was to stop
     std::uint64_t changes = 0;  // it wrote in the present window
 };
 
@@ -107,6 +134,13 @@ public:
         time_point since{};  // calm, and not as it should be
     };
     std::map<std::int64_t, machine_seen> machines;
+    std::map<std::string, wish_seen> wishes;  // by "/domains/<uuid>"
+    std::string overwritten;                  // a client's word, unless the rest of the transaction says why
+    std::int64_t overwritten_zxid = 0;
+    own_transaction transaction;  // the last one
+    // When a daemon's running list began to lack, or to have, what it should not.
+    std::map<std::pair<std::uint32_t, std::int64_t>, time_point> unlisted_since;
+    std::set<std::pair<std::uint32_t, std::int64_t>> listed;  // by a member's number and a machine's
     std::map<uuid, time_point> last_ran;
     std::map<std::string, bool> start_is_ours;  // by machine's UUID: a daemon of ours wrote its last `start`
     std::set<uuid> rash_starts;                 // a reference node started it, on a client's word, beside ours

@@ -41,7 +41,7 @@ void cluster::perform_now(const action& what, member* target) {
         perform_on_link(what, *target);
     } else if (what.what <= k::break_figures) {
         perform_on_machine(what, *target);
-    } else if (what.what <= k::cut_hypervisor) {
+    } else if (what.what <= k::few_threads) {
         perform_on_hypervisor(what, *target);
     } else if (what.what <= k::thaw_servers) {
         perform_on_servers(what);
@@ -153,6 +153,20 @@ void cluster::perform_on_process(const action& what, member& target) {
             }
             node.pause();
             lasting(what, &target, true, [&node] { node.resume(); });
+            break;
+        case k::pause_with_answer:
+            node.connector.link().on_request = [this, &target, lasts = what.lasts,
+                                                done = false](const zookeeper::request&) mutable {
+                if (!std::exchange(done, true)) {
+                    // The answer is on its way, and arrives while nobody reads.
+                    later.after(500us, [this, &target, lasts] {
+                        action stop(k::pause, target.name());
+                        stop.lasts = lasts;
+                        perform_on_process(stop, target);
+                    });
+                }
+                return verdict::answer;
+            };
             break;
         case k::resume:
             ++target.applied[static_cast<std::size_t>(k::suspend)];

@@ -123,9 +123,18 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
     if (!is_on && !is_off && state != "fail") {
         return fmt::format("machine {} is still in `{}`, on {}, and runs {}", number, state, node, where);
     }
+    if (auto wrong = against_the_wish(of, number)) {
+        return wrong;
+    }
     if (state == "fail") {
-        // The last word was to start it: only a disk that another host's lock keeps from it is a reason not to.
+        // The last word was to start it: only a disk that another host's lock keeps from it is a reason not to, or a
+        // call that was told to fail.
         const std::string reason = value(of, root + "/failedreason");
+        const bool was_ceph_away = of.world.performed[static_cast<std::size_t>(action_kind::break_storage)] > 0;
+        if (reason.find("an injected failure") != std::string::npos ||
+            (was_ceph_away && reason.find("could not be re") != std::string::npos)) {  // read, or removed
+            return std::nullopt;
+        }
         if (reason.find("RBD lock") == std::string::npos || of.world.hardware.rbd.locks(guest_image(number)).empty()) {
             return fmt::format("machine {} is in `fail` on {}: \"{}\"", number, node, reason);
         }
@@ -144,7 +153,7 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
             return fmt::format("machine {} has a lock left on {}", number, suffix);
         }
     }
-    if (const auto sync = value(of, root + "/migrate_sync_lock"); !sync.empty()) {
+    if (const auto sync = of.world.ensemble.get(root + "/migrate_sync_lock").value_or(""); !sync.empty()) {
         return fmt::format("machine {} has migrate_sync_lock \"{}\"", number, sync);
     }
     for (const auto& one : of.world.members) {
@@ -155,7 +164,7 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
             return fmt::format("machine {} runs {}, and {} follows its console {} times", number, where, one->name(),
                                followers);
         }
-        if (is_listed != runs_here) {
+        if (is_listed != belongs_into_list(of, *one, number).value_or(runs_here)) {
             return fmt::format("machine {} runs {}, and the running list of {} {} it", number, where, one->name(),
                                is_listed ? "has" : "lacks");
         }

@@ -19,7 +19,7 @@ constexpr duration progress_limit = 300s;
 // after 300 s: so much longer, and no longer than that in all.
 constexpr duration after_order_limit = 330s;
 constexpr duration orders_limit = 900s;
-constexpr duration stop_limit = 180s;
+constexpr duration stop_limit = 430s;  // the rule of a stop says how long it may really take
 
 cluster_settings draw_cluster(const run_settings& wanted) {
     random_source random = random_source(wanted.seed).split("cluster");

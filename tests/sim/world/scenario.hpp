@@ -28,6 +28,7 @@ struct condition {
         guest_off,    // nowhere, not even half
         guest_there,  // on `node`, executing or not
         guest_key,    // `path` of its keys has this text
+        all_well,     // nothing is missing of what is demanded once all faults have ended (progress.cpp)
     };
     kind what = kind::runs;
     bool is_negated = false;
@@ -62,6 +63,7 @@ struct scenario_result {
     std::vector<std::string> outcome;  // what really came of it
     std::uint64_t hash = 0;
     duration simulated{};
+    std::vector<std::uint64_t> steps;  // of the simulation, that each step of the script took
 };
 [[nodiscard]] scenario_result run_scenario(const scenario& what, std::ostream* trace = nullptr);
 

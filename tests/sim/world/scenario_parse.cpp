@@ -33,7 +33,8 @@ struct parser {
                        fmt::format("expected {}, got \"{}\"", expected, ascii_only(got.substr(0, 80))));
     }
     [[nodiscard]] bool knows(std::string_view node) const {
-        return std::ranges::find(out.world.nodes, node, &node_settings::name) != out.world.nodes.end();
+        return std::ranges::find(out.world.nodes, node, &node_settings::name) != out.world.nodes.end() ||
+               std::ranges::find(out.world.foreign, node) != out.world.foreign.end();
     }
 
     result<void> nodes(std::string_view rest, bool are_coordinators) {
@@ -53,6 +54,20 @@ struct parser {
         return {};
     }
     std::vector<std::string> coordinators;
+
+    // Coordinators that behave as the reference does, and run machines as it does.
+    result<void> references(std::string_view rest) {
+        while (!rest.empty()) {
+            const std::string name(next_word(rest));
+            if (knows(name) || out.world.foreign.size() == nodes_max) {
+                return wrong(fmt::format("at most {} nodes, each once", nodes_max), name);
+            }
+            out.world.foreign.push_back(name);
+            coordinators.push_back(name);
+        }
+        out.world.has_foreign_guests = true;
+        return {};
+    }
 
     // "setting hv1 keepalive_interval 2"; "all" for every node.
     result<void> setting(std::string_view rest) {
@@ -139,8 +154,12 @@ struct parser {
         if (first == "guest") {
             return ask_guest(asked, rest);
         }
+        if (first == "all" && rest == "is well") {
+            asked.what = condition::kind::all_well;
+            return asked;
+        }
         if (!knows(first)) {
-            return wrong("a node of this scenario, `guest N`, or a path", first);
+            return wrong("a node of this scenario, `guest N`, `all is well`, or a path", first);
         }
         asked.node = std::string(first);
         const auto word = next_word(rest);
@@ -177,6 +196,9 @@ struct parser {
         const auto word = next_word(rest);
         if (word == "nodes" || word == "hypervisors") {
             return nodes(rest, word == "nodes");
+        }
+        if (word == "reference") {
+            return references(rest);
         }
         if (word == "setting") {
             return setting(rest);

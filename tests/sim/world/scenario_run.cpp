@@ -37,6 +37,7 @@ std::string to_text(const condition& asked) {
         case kind::guest_off: return text + fmt::format("guest {} off", asked.guest);
         case kind::guest_key:
             return text + fmt::format("guest {} {} = {}", asked.guest, asked.path.substr(1), asked.text);
+        case kind::all_well: return text + "all is well";
     }
     return text;
 }
@@ -63,7 +64,9 @@ public:
     scenario_result run() {
         scenario_result out;
         for (const auto& step : what_.steps) {
+            const std::uint64_t before = judge_.steps;
             out.failed = take(step);
+            out.steps.push_back(judge_.steps - before);
             if (judge_.broken()) {
                 out.failed = fmt::format("line {}: invariant {}: {}", step.line, judge_.broken()->invariant,
                                          judge_.broken()->what);
@@ -99,49 +102,75 @@ private:
     [[nodiscard]] bool is_true(const condition& asked) {
         using kind = condition::kind;
         member* node = asked.node.empty() ? nullptr : world_.find(asked.node);
+        foreign_node* other = asked.node.empty() ? nullptr : world_.find_foreign(asked.node);
         const auto key = [&](std::string_view suffix) {
-            return world_.ensemble.get(node->root() + std::string(suffix)).value_or("");
+            return world_.ensemble.get("/nodes/" + asked.node + std::string(suffix)).value_or("");
         };
+        sim_machine_guests* const machine = asked.node.empty() ? nullptr : world_.hardware.centre.find(asked.node);
         bool holds = false;
         switch (asked.what) {
             case kind::runs:
-                holds = node->node.is_running() && node->node.is_ready() && key("/daemonstate") == "run";
+                holds = (other != nullptr ? other->is_ready() : node->node.is_running() && node->node.is_ready()) &&
+                        key("/daemonstate") == "run";
                 break;
             case kind::has_role: holds = key("/routerstate") == asked.text; break;
             case kind::has_state: holds = key("/daemonstate") == asked.text; break;
             case kind::ended:
-                holds = !node->node.is_running() && node->last_exit &&
-                        (asked.text.empty() || std::to_string(*node->last_exit) == asked.text);
+                holds = other != nullptr ? !other->is_running()
+                                         : !node->node.is_running() && node->last_exit &&
+                                               (asked.text.empty() || std::to_string(*node->last_exit) == asked.text);
                 break;
-            case kind::logged: holds = node->node.logged(asked.text); break;
+            case kind::logged: holds = node != nullptr && node->node.logged(asked.text); break;
             case kind::beats: holds = node_beats_[asked.node] > beats_before_; break;
             case kind::value: holds = world_.ensemble.get(asked.path) == asked.text; break;
             case kind::exists: holds = world_.ensemble.exists(asked.path).has_value(); break;
             case kind::missing: holds = !world_.ensemble.exists(asked.path); break;
             case kind::guest_runs:
-                holds = node->node.settings.hypervisor && node->node.guests().executes(guest_id(asked.guest)) &&
+                holds = machine != nullptr && machine->executes(guest_id(asked.guest)) &&
                         world_.hardware.centre.running_copies(guest_id(asked.guest)) == 1;
                 break;
             case kind::guest_there:
-                holds = node->node.settings.hypervisor && node->node.guests().guest(guest_id(asked.guest)).is_there();
+                holds = machine != nullptr && machine->guest(guest_id(asked.guest)).is_there();
                 break;
             case kind::guest_off:
-                holds = std::ranges::none_of(world_.members, [&](const auto& one) {
-                    return one->node.settings.hypervisor && one->node.guests().guest(guest_id(asked.guest)).is_there();
-                });
+                holds = std::ranges::none_of(world_.members,
+                                             [&](const auto& one) {
+                                                 return one->node.settings.hypervisor &&
+                                                        one->node.guests().guest(guest_id(asked.guest)).is_there();
+                                             }) &&
+                        std::ranges::none_of(world_.foreign_machines(), [&](sim_machine_guests* one) {
+                            return one->guest(guest_id(asked.guest)).is_there();
+                        });
                 break;
             case kind::guest_key:
                 holds =
                     world_.ensemble.get("/domains/" + pvc::to_text(guest_id(asked.guest)) + asked.path) == asked.text;
                 break;
+            case kind::all_well: return is_well() != asked.is_negated;
         }
         return holds != asked.is_negated;
+    }
+
+    // It asks for everything, so only now and then, and when nothing is ready.
+    [[nodiscard]] bool is_well() {
+        if (look_again_ == time_point{} || (world_.is_quiet() && world_.now() >= look_again_)) {
+            const auto missing = judge_.missing();
+            missing_ = missing.empty() ? "" : missing.front();
+            look_again_ = world_.now() + 250ms;
+        }
+        return missing_.empty();
+    }
+
+    [[nodiscard]] std::string described(const condition& asked) const {
+        const bool is_missing = asked.what == condition::kind::all_well && !asked.is_negated;
+        return to_text(asked) + (is_missing ? ": " + missing_ : "");
     }
 
     // Empty: it went as the step wants.
     std::string take(const scenario_step& step) {
         const auto never = [] { return false; };
         beats_before_ = step.asked.node.empty() ? 0 : node_beats_[step.asked.node];
+        look_again_ = {};
         switch (step.what) {
             case scenario_step::kind::act: {
                 auto done = world_.perform(step.deed);
@@ -153,17 +182,17 @@ private:
                 return {};
             }
             case scenario_step::kind::expect:
-                return is_true(step.asked) ? "" : fmt::format("line {}: not so: {}", step.line, to_text(step.asked));
+                return is_true(step.asked) ? "" : fmt::format("line {}: not so: {}", step.line, described(step.asked));
             case scenario_step::kind::until:
                 return pass(world_.now() + step.time, [&] { return is_true(step.asked); })
                            ? ""
                            : fmt::format("line {}: not within {}: {}", step.line, duration_text(step.time),
-                                         to_text(step.asked));
+                                         described(step.asked));
             case scenario_step::kind::hold:
                 return pass(world_.now() + step.time, [&] { return !is_true(step.asked); })
                            ? fmt::format("line {}: no longer so at {:.3f} s: {}", step.line,
                                          std::chrono::duration<double>(world_.now() - time_point{}).count(),
-                                         to_text(step.asked))
+                                         described(step.asked))
                            : "";
         }
         return {};
@@ -176,6 +205,8 @@ private:
     std::optional<trace_text> tracer_;
     std::map<std::string, std::uint64_t> node_beats_;
     std::uint64_t beats_before_ = 0;
+    std::string missing_;  // of what `all is well` demands, at the last look
+    time_point look_again_{};
 };
 
 // All of it or nothing: the script must not be lost on a full disk.

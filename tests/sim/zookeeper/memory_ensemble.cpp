@@ -277,8 +277,9 @@ result<void> memory_ensemble::write(std::int64_t by, std::vector<tree_change>& w
         } else if (owner != nullptr && one.what == kind::remove) {
             owner->ephemerals.erase(one.path);
         }
-        // Of the many checks of a heartbeat only those of locks are of interest to an observer.
-        const bool is_dull = one.what == kind::check && !keeps_trace_ && one.path.find("lock__") == std::string::npos;
+        // Of the many checks of a heartbeat only those of locks and of machines are of interest to an observer.
+        const bool is_dull = one.what == kind::check && !keeps_trace_ && one.path.find("lock__") == std::string::npos &&
+                             !one.path.starts_with("/domains/");
         if (is_dull) {
             continue;
         }

@@ -158,6 +158,21 @@ TEST_F(domain_rbd, a_lock_that_cannot_be_removed) {
     EXPECT_TRUE(calls().empty());
 }
 
+// Whoever took it at once after the break may write: only what is seen to be gone lets the machine start.
+TEST_F(domain_rbd, a_lock_that_is_still_there_after_the_break) {
+    hardware.rbd.lock(sda, "10.254.0.1:0/1");
+    hardware.rbd.on_break = [this](const std::string& /*by*/, const std::string& image,
+                                   const storage::rbd_lock& /*which*/) { hardware.rbd.lock(image, "10.254.0.1:0/2"); };
+    stopped(sda);
+    settled_host();
+    set("start");
+    pass(30s);
+    EXPECT_EQ(state(), "fail");
+    EXPECT_NE(value(key("/failedreason")).find("it is still there"), std::string::npos) << value(key("/failedreason"));
+    EXPECT_EQ(broken(), (texts{sda}));
+    EXPECT_TRUE(calls().empty());
+}
+
 TEST_F(domain_rbd, locks_that_cannot_be_read) {
     hardware.rbd.add_image(sda);
     hardware.rbd.fail_next("list", failure(errc::io, {}, "Input/output error"), 2);

@@ -1,0 +1,163 @@
+// Rules that no daemon breaks any more are told of changes that nobody made.
+#include "sim/world/guest_rules.hpp"
+#include "sim/world/guests.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pvc::sim {
+
+namespace {
+
+class writing_rules : public ::testing::Test {
+protected:
+    writing_rules() : world(settings()), of(world) {}
+
+    static cluster_settings settings() {
+        cluster_settings wanted;
+        node_settings node;
+        node.name = "hv1";
+        node.coordinators = {"hv1"};
+        node.hypervisor = true;
+        wanted.nodes.push_back(node);
+        return wanted;
+    }
+    [[nodiscard]] member* ours() const { return world.members.front().get(); }
+
+    recorded_change change(const std::string& path, const std::string& data, std::int64_t zxid) const {
+        recorded_change one;
+        one.what = recorded_kind::set;
+        one.path = root + path;
+        one.data = data;
+        one.zxid = zxid;
+        return one;
+    }
+    void state(const std::string& word, std::int64_t zxid, member* writer = nullptr) {
+        const auto one = change("/state", word, zxid);
+        clients_have_the_last_word(of, seen_change{one, writer});
+    }
+    void key(const std::string& path, const std::string& data, std::int64_t zxid, member* writer = nullptr) {
+        const auto one = change(path, data, zxid);
+        clients_have_the_last_word(of, seen_change{one, writer});
+    }
+    // The next transaction of anybody shows that the last one had no more parts.
+    [[nodiscard]] std::string broken() {
+        recorded_change next;
+        next.zxid = 1'000;
+        clients_have_the_last_word(of, seen_change{next});
+        transactions_rest_on_what_was_read(of, next, nullptr);
+        return of.broken() ? of.broken()->invariant : "";
+    }
+
+    cluster world;
+    judge of;
+    std::string root = "/domains/" + pvc::to_text(guest_id(1));
+};
+
+}  // namespace
+
+TEST_F(writing_rules, a_daemon_does_not_start_what_a_client_stopped) {
+    state("start", 1);
+    state("migrate", 2);
+    state("stop", 3);
+    state("start", 4, ours());
+    EXPECT_EQ(broken(), "clients_word");
+}
+
+TEST_F(writing_rules, a_hand_over_may_pass_through_stop_and_not_end_there) {
+    state("start", 1);
+    state("migrate", 2);
+    state("stop", 3, ours());
+    EXPECT_NE(against_the_wish(of, 1), std::nullopt);
+    state("start", 4, ours());
+    EXPECT_EQ(against_the_wish(of, 1), std::nullopt);
+    EXPECT_EQ(broken(), "");
+}
+
+TEST_F(writing_rules, a_flush_with_nowhere_to_go_parks_it) {
+    state("start", 1);
+    state("shutdown", 2, ours());
+    state("stop", 3, ours());
+    EXPECT_EQ(against_the_wish(of, 1), std::nullopt);
+    state("start", 4, ours());
+    EXPECT_EQ(against_the_wish(of, 1), std::nullopt);
+    EXPECT_EQ(broken(), "");
+}
+
+TEST_F(writing_rules, an_unflush_starts_what_was_to_be_started) {
+    state("start", 1);
+    state("stop", 2);
+    state("start", 3, ours());
+    key("/node_autostart", "False", 3, ours());
+    EXPECT_EQ(broken(), "");
+    EXPECT_EQ(against_the_wish(of, 1), std::nullopt);
+}
+
+TEST_F(writing_rules, a_client_that_moves_what_is_off_does_not_want_it_on) {
+    state("stop", 1);
+    key("/node", "hv2", 2);
+    state("stop", 2);
+    EXPECT_EQ(against_the_wish(of, 1), std::nullopt);
+    state("start", 3);
+    state("restart", 4);
+    state("fail", 5, ours());
+    EXPECT_EQ(broken(), "");
+}
+
+TEST_F(writing_rules, a_state_rests_on_the_node) {
+    auto one = change("/state", "start", 1);
+    one.expected = 4;
+    transactions_rest_on_what_was_read(of, one, ours());
+    EXPECT_EQ(broken(), "guarded_writes");
+}
+
+TEST_F(writing_rules, a_state_that_rests_on_the_node) {
+    auto one = change("/state", "start", 1);
+    one.expected = 4;
+    auto two = change("/node", "", 1);
+    two.what = recorded_kind::check;
+    two.expected = 0;
+    transactions_rest_on_what_was_read(of, one, ours());
+    transactions_rest_on_what_was_read(of, two, ours());
+    EXPECT_EQ(broken(), "");
+}
+
+TEST_F(writing_rules, a_lock_that_the_writer_has_is_checked) {
+    world.ensemble.put(root + "/state", "migrate");
+    const auto session = world.ensemble.open_session();
+    const auto lock = world.ensemble.create(root + "/state/6f892bb59b4541c699e870a841d1568b__lock__", "",
+                                            zookeeper::create_mode::ephemeral_sequential, session);
+    ASSERT_TRUE(lock);
+    of.locks[*lock] = {ours(), session, world.now()};
+    const auto write = [&](std::int64_t zxid, bool checks) {
+        auto one = change("/state", "stop", zxid);
+        auto two = change("/node", "", zxid);
+        two.what = recorded_kind::check;
+        one.expected = two.expected = 0;
+        one.session = two.session = session;
+        transactions_rest_on_what_was_read(of, one, ours());
+        transactions_rest_on_what_was_read(of, two, ours());
+        if (checks) {
+            two.path = *lock;
+            transactions_rest_on_what_was_read(of, two, ours());
+        }
+    };
+    write(1, true);
+    EXPECT_EQ(broken(), "");
+    write(2'000, false);
+    EXPECT_EQ(broken(), "lock_is_held");
+}
+
+TEST_F(writing_rules, a_reason_rests_on_something) {
+    const auto reason = change("/failedreason", "", 1);
+    transactions_rest_on_what_was_read(of, reason, ours());
+    EXPECT_EQ(broken(), "guarded_writes");
+}
+
+TEST_F(writing_rules, the_domain_state_rests_on_what_was_read) {
+    auto order = change("", "flushed", 1);
+    order.path = "/nodes/hv1/domainstate";
+    transactions_rest_on_what_was_read(of, order, ours());
+    EXPECT_EQ(broken(), "guarded_writes");
+}
+
+}  // namespace pvc::sim

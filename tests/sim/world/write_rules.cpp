@@ -1,0 +1,131 @@
+// What a daemon writes of a virtual machine, and of its own domainstate, rests on what it has read: one transaction
+// says so with the versions, and with the locks that it holds (architecture.md, rules 4 and 5; vm-domains.md 5.2
+// and 8.3).
+#include "sim/world/guest_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pvc::sim {
+
+namespace {
+
+constexpr std::string_view domains = "/domains/";
+
+bool is_lock_child(std::string_view path) {
+    return path.find("lock__") != std::string_view::npos;
+}
+
+std::string_view sequence_of(std::string_view lock_child) {
+    return lock_child.substr(lock_child.size() - std::min<std::size_t>(lock_child.size(), 10));
+}
+
+std::string_view root_of(std::string_view path) {
+    return path.substr(0, path.find('/', domains.size()));
+}
+
+bool rests_on(const own_transaction& what, const std::string& path) {
+    return std::ranges::any_of(what.parts, [&](const auto& one) {
+        return one.path == path && (one.what == recorded_kind::check || one.expected != zookeeper::any_version);
+    });
+}
+
+bool checks(const own_transaction& what, const std::string& path) {
+    return std::ranges::any_of(what.parts,
+                               [&](const auto& one) { return one.what == recorded_kind::check && one.path == path; });
+}
+
+bool is_first(const judge& of, std::string_view child) {
+    const auto slash = child.rfind('/');
+    return std::ranges::none_of(of.world.ensemble.children(child.substr(0, slash)), [&](const auto& name) {
+        return is_lock_child(name) && sequence_of(name) < sequence_of(child);
+    });
+}
+
+// The locks of its machine that the writer has; in whose queue it still waits it writes by versions alone.
+std::vector<std::string> locks_of_writer(const judge& of, const recorded_change& change) {
+    std::vector<std::string> found;
+    const std::string root(root_of(change.path));
+    for (const std::string suffix : {"/state/", "/node/"}) {
+        const std::string prefix = root + suffix;
+        for (auto lock = of.locks.lower_bound(prefix); lock != of.locks.end() && lock->first.starts_with(prefix);
+             ++lock) {
+            if (lock->second.session == change.session && is_first(of, lock->first)) {
+                found.push_back(lock->first);
+            }
+        }
+    }
+    return found;
+}
+
+void look_at(judge& of, const own_transaction& what) {
+    for (const auto& one : what.parts) {
+        if (one.is_overtaken) {
+            of.say("lock_is_held",
+                   fmt::format("{} wrote under {}, and another is before it", what.writer->name(), one.path));
+        }
+        if (one.what != recorded_kind::set) {
+            continue;
+        }
+        if (one.path.ends_with("/domainstate") && one.expected == zookeeper::any_version) {
+            of.say("guarded_writes",
+                   fmt::format("{} wrote without a version: {} = {}", what.writer->name(), one.path, one.data));
+        }
+        if (!one.path.starts_with(domains)) {
+            continue;
+        }
+        const std::string root(root_of(one.path));
+        const auto suffix = std::string_view(one.path).substr(root.size());
+        if (suffix == "/state" && !rests_on(what, root + "/node")) {
+            of.say("guarded_writes", fmt::format("{} wrote a state, and not what it knew of `node`: {} = {}",
+                                                 what.writer->name(), one.path, one.data));
+        }
+        if ((suffix == "/node" || suffix == "/lastnode") && !rests_on(what, root + "/state")) {
+            of.say("guarded_writes", fmt::format("{} wrote a placement, and not what it knew of `state`: {} = {}",
+                                                 what.writer->name(), one.path, one.data));
+        }
+        if (suffix == "/failedreason" && !rests_on(what, one.path) && !rests_on(what, root + "/state")) {
+            of.say("guarded_writes", fmt::format("{} wrote a reason that rests on nothing: {} = {}",
+                                                 what.writer->name(), one.path, one.data));
+        }
+        for (const auto& lock : one.locks) {
+            if (!checks(what, lock)) {
+                of.say("lock_is_held", fmt::format("{} has {}, and wrote without a check of it: {} = {}",
+                                                   what.writer->name(), lock, one.path, one.data));
+            }
+        }
+    }
+}
+
+}  // namespace
+
+// The parts of one transaction are told one after the other; it is looked at when all are known.
+void transactions_rest_on_what_was_read(judge& of, const recorded_change& change, member* writer) {
+    own_transaction& now = of.transaction;
+    if (now.writer != nullptr && now.zxid != change.zxid) {
+        look_at(of, now);
+        now.writer = nullptr;
+        now.parts.clear();
+    }
+    const bool is_of_interest = change.what == recorded_kind::check || change.what == recorded_kind::set;
+    if (writer == nullptr || !is_of_interest) {
+        return;
+    }
+    const bool is_of_machine = change.path.starts_with(domains);
+    if (!is_of_machine && !change.path.ends_with("/domainstate")) {
+        return;
+    }
+    now.writer = writer;
+    now.zxid = change.zxid;
+    own_transaction::part part{change.what, change.path, change.data.substr(0, 40), change.expected, false, {}};
+    if (is_of_machine && change.what == recorded_kind::check && is_lock_child(change.path)) {
+        part.is_overtaken = !is_first(of, change.path);
+    } else if (is_of_machine && change.what == recorded_kind::set &&
+               (change.path.ends_with("/state") || change.path.ends_with("node"))) {
+        part.locks = locks_of_writer(of, change);
+    }
+    now.parts.push_back(std::move(part));
+}
+
+}  // namespace pvc::sim
