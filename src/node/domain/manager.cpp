@@ -102,7 +102,7 @@ void domains::manager::note_placement(domain_row& row) {
     } else if (row.stable.known() && ran && !row.stable.was_owner && row.is_owner) {
         row.came_from = row.stable.node;
     }
-    row.stable = {row.state, row.is_owner, row.node, row.state_changed};
+    row.stable = {row.state, row.is_owner, row.node, row.state_changed, row.state_version};
     if (row.here) {
         row.here->stable_last_node = row.here->last_node;
         row.here->was_going_off = false;

@@ -130,7 +130,9 @@ async::awaitable<bool> decide_after_search(operation& op, search::finding found)
         !op.is_guest(guest_class::absent)) {
         co_return false;
     }
-    if (op.row.stable.known() && policy::is_off_state(op.row.stable.state)) {
+    // What was seen last is what it was moved from only if nothing was written between: changes may come as one.
+    const bool is_latest = op.row.stable.known() && op.row.state_version == op.row.stable.version + 1;
+    if (is_latest && policy::is_off_state(op.row.stable.state)) {
         op.info("it was off before it was moved: it stays off");
         co_return co_await op.write_state(op.row.stable.state) == write_result::written;
     }

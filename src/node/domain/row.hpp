@@ -24,6 +24,7 @@ struct stable_placement {
     bool was_owner = false;
     const std::string* node = nullptr;
     std::int64_t changed = 0;  // mzxid of that `state`
+    std::int32_t version = 0;  // of that `state`
 
     [[nodiscard]] bool known() const { return changed != 0; }
 };

@@ -45,6 +45,7 @@ public:
         // The children use these, and may end after the group's body: they are of the frame that waits for both.
         const time_point deadline = op_.now() + lock_limit;
         std::optional<result<void>> done;
+        std::string back;  // written when no lock is held any more: nothing of it rests on one that is only half had
         co_await async::with_task_group("send", [&](async::task_group& group) -> async::awaitable<void> {
             group.spawn("sync lock", [&] { return take_sync_lock(op_, sync_, deadline); });
             group.spawn("locks", [&]() -> async::awaitable<void> {
@@ -65,15 +66,18 @@ public:
                 }
             }
             if (!done && op_.must_end()) {
-                co_await roll_back("the daemon stops");
+                back = "the daemon stops";
             } else if (done && !*done && done->error().code() == errc::timed_out) {
-                co_await roll_back("the locks of the machine were not had within 30 s");
+                back = "the locks of the machine were not had within 30 s";
             } else if (done && !*done && done->error().code() != errc::not_found) {
                 op_.warning("migrating it: " + done->error().text());
                 op_.pause(1s);
             }
             group.cancel();
         });
+        if (!back.empty()) {
+            co_await roll_back(std::move(back));
+        }
         if (!is_let_go_) {
             remove_journal(op_);
         }
