@@ -180,6 +180,7 @@ void daemon::start_shipping(async::task_group& scope) {
 async::awaitable<void> daemon::start_services() {
     enter(policy::phase::services);
     policy::node_functions functions;
+    functions.hypervisor = context_.config->functions.hypervisor;
     functions.api = context_.config->functions.api;
     functions.external_health = context_.config->health.mode == config::health_mode::external;
     const auto units = policy::services_to_start(context_.self(), context_.mode, functions);

@@ -186,8 +186,15 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
                     continue;
                 }
                 if (is_offline && op.row.state == vm_state::stop && op.row.is_owner) {
-                    op.state("it was shut down to be moved here");
-                    co_await op.write_state(vm_state::start);
+                    const write_result taken = co_await write_taken_over(op);
+                    if (taken == write_result::written) {
+                        op.state("it was shut down to be moved here");
+                    } else if (taken == write_result::overtaken) {
+                        auto fresh = co_await op.table.read(op.row);  // `node` rewritten as it was changes nothing
+                        if (fresh) {
+                            continue;
+                        }
+                    }
                 }
                 co_return;
             }
@@ -239,8 +246,10 @@ async::awaitable<void> leave_no_trace(operation& op) {
     for (int tries = 0; tries < tries_max; ++tries) {
         const bool is_of_another =
             !op.row.is_owner && policy::is_migration(op.row.state);  // on its way to a third node
+        // What the sender handed over is still to be taken.
+        const bool is_handed_over = op.row.state == vm_state::stop && op.here.is_handed_over;
         const bool is_ours_to_clear = op.row.is_present && op.row.state != vm_state::deleted && !is_of_another &&
-                                      !is_planted(defect::sync_word_left);
+                                      !is_handed_over && !is_planted(defect::sync_word_left);
         const bool is_clear = !is_ours_to_clear || co_await op.write_own("/migrate_sync_lock", "");
         if (is_clear) {
             remove_journal(op);

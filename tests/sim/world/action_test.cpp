@@ -22,7 +22,7 @@ TEST(action, every_kind_reads_back_from_its_own_text) {
             what.lasts = 10s;
         }
         if (info.kind == action_kind::upgrade || info.kind == action_kind::put_big ||
-            info.kind == action_kind::add_domains ||
+            info.kind == action_kind::add_domains || info.kind == action_kind::few_threads ||
             (info.kind >= action_kind::define_guest && info.kind <= action_kind::fail_migration)) {
             what.number = 12;
         }

@@ -110,7 +110,8 @@ private:
         is_off_ = node.settings.name;
         node.lose_power();
         plans.after(35s, [this] { ensemble.put("/nodes/" + is_off_ + "/daemonstate", "fenced"); });
-        plans.after(40s, [this, survivor] {
+        // By then who had half of it has asked twice, and removed it if it is stale.
+        plans.after(50s, [this, survivor] {
             const bool was_its_own =
                 value("/nodes/" + is_off_ + "/runningdomains") == to_text(u1) || value(key("/node")) == is_off_;
             ensemble.put("/nodes/" + is_off_ + "/runningdomains", "");

@@ -73,6 +73,21 @@ TEST_F(startup, ac03_ac12_a_hypervisor_is_a_client_and_never_claims) {
     EXPECT_TRUE(changes("/config/primary_node").empty());
 }
 
+// Which units a node starts is what its configuration enables, and nothing else.
+TEST_F(startup, ac06_a_hypervisor_that_is_no_coordinator_starts_its_own_services_only) {
+    sim::initialise(ensemble, 10);
+    sim_node& node = add({.name = "hv4", .api = true, .hypervisor = true});
+    node.start();
+    ASSERT_TRUE(node.run_until_ready());
+    std::vector<std::string> started;
+    for (const auto& call : node.services.calls()) {
+        if (call.verb == "start") {
+            started.push_back(call.unit);
+        }
+    }
+    EXPECT_EQ(started, (std::vector<std::string>{"libvirtd.service", "pvcworkerd.service"}));
+}
+
 TEST_F(startup, ac07_no_server_answers_starts_again_in_the_same_process) {
     ensemble.stop();
     auto& hv1 = add();
