@@ -174,31 +174,42 @@ class machine_clock final : public async::timers {
 public:
     explicit machine_clock(const sim_timers& world) : world_(world), world_start_(world.now()) {}
 
-    [[nodiscard]] time_point now() const override { return local(world_.now()); }
+    [[nodiscard]] time_point now() const override { return is_asleep_ ? local_start_ : local(world_.now()); }
     [[nodiscard]] boot_time boot_now() const override { return boot_time(now().time_since_epoch() + slept_); }
     [[nodiscard]] wall_time wall_now() const override {
         return wall_time(1'700'000'000s + now().time_since_epoch() + slept_ + wall_step_);
     }
     // Seconds of this clock per second of the world; 1 is exact. Timers keep their local deadlines.
     void set_rate(double rate) {
-        local_start_ = now();
-        world_start_ = world_.now();
+        if (!is_asleep_) {
+            local_start_ = now();
+            world_start_ = world_.now();
+        }
         rate_ = rate;
     }
     void step_wall(duration by) { wall_step_ += by; }
     void suspend(duration time) { slept_ += time; }
-    // The machine wakes from a sleep of this length: monotonic time stood still, boot time and the wall clock did not.
-    void wake_up(duration slept) {
-        local_start_ = now() - slept;
-        world_start_ = world_.now();
-        slept_ += slept;
+    // The machine sleeps: monotonic time stands still, so that what the world gives it meanwhile is due when it wakes.
+    void fall_asleep() {
+        if (!is_asleep_) {
+            local_start_ = now();
+            world_start_ = world_.now();
+            is_asleep_ = true;
+        }
+    }
+    // Boot time and the wall clock went on.
+    void wake_up() {
+        if (std::exchange(is_asleep_, false)) {
+            slept_ += world_.now() - world_start_;
+            world_start_ = world_.now();
+        }
     }
     // While stopped no timer fires; the clock goes on.
     void stop_timers(bool stopped) { stopped_ = stopped; }
     [[nodiscard]] bool is_stopped() const { return stopped_; }
     // When the next timer is due, by the world's clock.
     [[nodiscard]] std::optional<time_point> next_in_world() const {
-        const auto next = stopped_ ? std::nullopt : next_deadline();
+        const auto next = stopped_ || is_asleep_ ? std::nullopt : next_deadline();
         if (!next) {
             return std::nullopt;
         }
@@ -225,6 +236,7 @@ private:
     duration slept_{};
     duration wall_step_{};
     bool stopped_ = false;
+    bool is_asleep_ = false;
 };
 
 // A context, its clock and a runtime on both: what a deterministic test needs.

@@ -144,6 +144,7 @@ void sim_node::pause() {
 
 void sim_node::resume() {
     if (std::exchange(is_paused_, false)) {
+        clock.wake_up();
         loop_.context().release(tag_);
         clock.stop_timers(false);
         connector.link().resume();

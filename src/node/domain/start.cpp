@@ -56,8 +56,10 @@ async::awaitable<void> fail(operation& op, operation::view began_with, std::stri
     op.error("it was not started: " + reason);
     zookeeper::transaction more;
     auto key = co_await op.s.zk.exists(op.s.limit(), op.key("/failedreason"));
-    if (key || key.error().code() != errc::not_found) {
-        more.overwrite(op.key("/failedreason"), reason);  // without that key the state alone says it
+    if (!key && key.error().code() == errc::not_found) {
+        more.create(op.key("/failedreason"), reason);
+    } else {
+        more.overwrite(op.key("/failedreason"), reason);
     }
     if (op.present() != began_with || !op.row.is_present) {
         co_return;

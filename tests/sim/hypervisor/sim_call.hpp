@@ -14,8 +14,7 @@ struct sim_hypervisor::channel : std::enable_shared_from_this<channel> {
 
     void push(duration delay, std::function<void()> arrive) {
         if (process->is_alive) {
-            // A machine that sleeps has no time of its own until it wakes: what comes meanwhile lies in the socket.
-            const time_point due = (process->is_paused ? paused_at : clock.now()) + delay;
+            const time_point due = clock.now() + delay;
             queue.emplace_back(queue.empty() ? due : std::max(due, queue.back().first), std::move(arrive));
             flow();
         }
@@ -53,7 +52,6 @@ struct sim_hypervisor::channel : std::enable_shared_from_this<channel> {
     // Calls on the control connection that have no answer yet.
     std::map<std::uint64_t, std::function<void(pvc::hypervisor::call_failure)>> pending;
     std::uint64_t last_number = 0;
-    time_point paused_at{};
 };
 
 inline pvc::hypervisor::call_failure no_connection() {

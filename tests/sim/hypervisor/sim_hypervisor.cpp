@@ -36,7 +36,6 @@ void sim_hypervisor::cut() {
 void sim_hypervisor::pause() {
     if (!std::exchange(process_->is_paused, true)) {
         paused_since_ = centre_.clock().now();
-        channel_->paused_at = clock_.now();
         channel_->timer.disarm();
         centre_.review();
     }

@@ -275,12 +275,12 @@ void cluster::perform_on_machine(const action& what, member& target) {
         case k::suspend:
             if (node.is_running() && !node.is_paused()) {
                 node.pause();
+                node.clock.fall_asleep();
                 auto& sleeps = target.applied[static_cast<std::size_t>(k::suspend)];
-                later.after(what.amount, [&node, time = what.amount, life = target.life, &target, mine = ++sleeps] {
+                later.after(what.amount, [&node, life = target.life, &target, mine = ++sleeps] {
                     // Somebody may have woken it, and put it to sleep again.
                     const bool is_this_sleep = target.applied[static_cast<std::size_t>(k::suspend)] == mine;
                     if (is_this_sleep && node.is_paused() && target.life == life) {
-                        node.clock.wake_up(time);
                         node.resume();
                     }
                 });

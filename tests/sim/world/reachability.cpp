@@ -70,7 +70,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 28> marks{{
     {"migration tried again", "live migration: "},
     {"migration, no receiver", "did not prepare to receive it within 30 s"},
     {"migration, receiver gone", "did not take over within 10 s"},
-    {"resolved: rest here removed", "removing what is left here"},
+    {"resolved: copy here destroyed", ": destroying the copy here"},
     {"asked: silent", "which does not answer: nothing is done until it does"},
     {"refused: foreign lock", "is held by"},
     {"disk lock broken", "broke the RBD lock"},
