@@ -159,8 +159,9 @@ void daemon::start_shipping(async::task_group& scope) {
         settings.connection.servers.push_back({server.host, server.port});
     }
     settings.connection.chroot = context_.config->zookeeper_chroot;
-    shipper_ =
-        std::make_unique<log_shipper>(port_.zookeeper, port_.clock, port_.random.split("log shipping"), settings);
+    // Each attempt of this process ships by itself, and its locks must not be called as those of the one before.
+    shipper_ = std::make_unique<log_shipper>(port_.zookeeper, port_.clock,
+                                             port_.random.split("log shipping").split(attempts_), settings);
     log_.set_observer([this](const log_record& record) { shipper_->push(record); });
     scope.spawn("log shipping", [this]() -> async::awaitable<void> {
         co_await async::with_task_group("log shipping", [this](async::task_group& group) -> async::awaitable<void> {

@@ -11,6 +11,7 @@
 #include "remote_place.hpp"
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <optional>
 #include <utility>
@@ -74,7 +75,7 @@ struct libvirt_hypervisor::state {
     void heed(const call_failure& error);
     template <class T>
     async::awaitable<call_result<T>> remote(std::string name, std::string peer, time_point deadline, work<T> what,
-                                            link_access access, std::shared_ptr<void> token = {});
+                                            link_access access, std::shared_ptr<std::atomic<duration::rep>> token = {});
     // --- questions (remote_questions.cpp) ---
     // All that is asked of one host while a conversation with it has not begun is asked in that one.
     struct conversation;

@@ -40,7 +40,7 @@ libvirt_hypervisor::state::state(libvirt_hypervisor& owner, boost::asio::io_cont
       changes(context, pool_of(8)),
       hurry(context, pool_of(4)),
       migrations(context, pool_of(4)),
-      questions(context, pool_of(8)) {
+      questions(context, pool_of(32)) {
     open_links->tell_closed = waker();
 }
 

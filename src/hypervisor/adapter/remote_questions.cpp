@@ -36,16 +36,24 @@ private:
 
 }  // namespace
 
-// `token` is held as long as a thread is busy with it.
+// `token` is held as long as a thread is busy with it, and says since when one is (zero: none has been yet).
 template <class T>
 async::awaitable<call_result<T>> libvirt_hypervisor::state::remote(std::string name, std::string peer,
                                                                    time_point deadline, work<T> what,
-                                                                   link_access access, std::shared_ptr<void> token) {
+                                                                   link_access access,
+                                                                   std::shared_ptr<std::atomic<duration::rep>> token) {
+    const auto note_begin = [token] {
+        duration::rep none = 0;
+        if (token) {
+            token->compare_exchange_strong(none, machine_now().time_since_epoch().count());
+        }
+    };
     name += " " + peer;
     auto place = place_of(options.remote_uri, peer);
     if (place.tcp) {
         // The thread keeps the limit by itself and says more than a missed deadline does.
-        std::function<call_result<void>()> knock = [where = *place.tcp, deadline, token] {
+        std::function<call_result<void>()> knock = [where = *place.tcp, deadline, note_begin] {
+            note_begin();
             return reach(where, std::min(deadline, machine_now() + connect_limit));
         };
         const auto reached = co_await on_thread<void>(questions, name, deadline + thread_margin, std::move(knock));
@@ -56,7 +64,8 @@ async::awaitable<call_result<T>> libvirt_hypervisor::state::remote(std::string n
     auto way_out = std::make_shared<breaker>();
     const cut_at_end bounded(way_out);
     std::function<call_result<T>()> item = [wishes = wishes_for(std::move(place.uri), access), way_out,
-                                            what = std::move(what), token]() -> call_result<T> {
+                                            what = std::move(what), note_begin]() -> call_result<T> {
+        note_begin();
         auto opened = link::open(wishes, std::make_shared<link_note>(), way_out);
         if (!opened) {
             return opened.error();
@@ -97,8 +106,7 @@ async::awaitable<void> libvirt_hypervisor::state::converse(std::string peer, std
         }
         co_await async::sleep_for(clock, look_again, "an earlier question to another host");
     }
-    const time_point begun = clock.now();
-    const auto token = std::make_shared<int>();
+    const auto token = std::make_shared<std::atomic<duration::rep>>(0);
     peers[peer].call = token;
     peers[peer].next.reset();  // what is asked from now on is for the one after this
     using findings = conversation::findings;
@@ -114,7 +122,10 @@ async::awaitable<void> libvirt_hypervisor::state::converse(std::string peer, std
         link_access::read_only, token);
     const bool is_silence =
         !found && (found.error().code == call_error::timed_out || found.error().code == call_error::unavailable);
-    if (is_silence && (found.error().code == call_error::unavailable || clock.now() - begun >= silence_min)) {
+    const time_point begun{duration(token->load())};
+    const bool was_asked = begun != time_point{};  // not: it waited for a thread
+    if (is_silence && was_asked &&
+        (found.error().code == call_error::unavailable || clock.now() - begun >= silence_min)) {
         peers[peer].silent_until = clock.now() + silence_remembered;
         peers[peer].why = found.error();
     }
@@ -150,6 +161,10 @@ async::awaitable<call_result<model::guest_status>> libvirt_hypervisor::state::as
             continue;  // its asker has left
         }
         if (!*talk->answer) {
+            const bool was_anothers_time = !is_first && talk->answer->error().code == call_error::timed_out;
+            if (was_anothers_time && clock.now() < deadline) {
+                continue;  // whoever began it had less time; a host that was found silent is noted
+            }
             co_return talk->answer->error();
         }
         co_return (**talk->answer).at(id);

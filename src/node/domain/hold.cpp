@@ -68,8 +68,6 @@ async::awaitable<void> domains::manager::hold_starts(session& s, const zookeeper
             auto done = co_await s.zk.commit(s.limit(), std::move(write));
             if (done) {
                 node.log.warning("nobody moved anything for 180 s: the recovery counts as over");
-                holds_starts_ = false;
-                look_at_all();
                 until = node.clock().now() + hold_limit;  // the watch shows it in a moment
             }
         }

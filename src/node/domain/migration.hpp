@@ -7,6 +7,7 @@
 #include "pvcnoded/policy/migration_journal.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,9 @@ async::awaitable<result<bool>> peer_contends(operation& op);
 class reference_sender {
 public:
     explicit reference_sender(operation& op);
-    async::awaitable<void> look();
+    async::awaitable<bool> look();  // false: it could not be read
     // Whether the `stop` that the row shows was written under its locks.
-    async::awaitable<bool> wrote_stop();
+    async::awaitable<std::optional<bool>> wrote_stop();  // empty: nobody knows yet
 
 private:
     operation& op_;

@@ -1,6 +1,7 @@
 #include "domain/operation.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/policy/hand_over.hpp"
 
 #include "pvcnoded/base/planted.hpp"
 
@@ -138,6 +139,11 @@ async::awaitable<bool> operation::write_own(std::string_view suffix, std::string
     }
     if (!stored || stored->data == value || row.state == model::vm_state::deleted) {
         co_return true;  // a key that is gone is not made again, and nothing is written once `delete` was seen
+    }
+    if (suffix == "/migrate_sync_lock" && stored->data == policy::hand_over_mark(id) &&
+        stored->stat.mzxid >= row.state_changed) {
+        table.mark(row);  // the hand-over of this `stop`, or of one that is not read yet: not ours to clear
+        co_return true;
     }
     zookeeper::transaction what;
     what.set(key(suffix), std::move(value), stored->stat.version);

@@ -156,8 +156,17 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
             continue;
         }
         if (op.row.state == vm_state::stop && judged != op.row.state_changed) {
-            judged = op.row.state_changed;
-            is_offline = op.here.is_handed_over || co_await sender.wrote_stop();
+            const std::int64_t asked = op.row.state_changed;
+            std::optional<bool> is_the_senders = true;
+            if (!op.here.is_handed_over) {
+                is_the_senders = co_await sender.wrote_stop();
+            }
+            if (!is_the_senders) {
+                co_await op.wait(op.now() + 1s, "whose word a `stop` is");
+                continue;
+            }
+            judged = asked;
+            is_offline = *is_the_senders;
             continue;
         }
         if (op.row.state == vm_state::stop && !is_offline) {
@@ -192,6 +201,13 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
                     } else if (taken == write_result::overtaken) {
                         auto fresh = co_await op.table.read(op.row);  // `node` rewritten as it was changes nothing
                         if (fresh) {
+                            continue;
+                        }
+                    } else if (taken == write_result::failed) {
+                        // Whose word it was is known here only, if the sender is a reference node.
+                        auto is_back = co_await op.s.zk.wait_connected(op.now() + 30s);
+                        auto fresh = co_await op.table.read(op.row);
+                        if (is_back && fresh) {
                             continue;
                         }
                     }

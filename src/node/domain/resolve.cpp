@@ -46,8 +46,9 @@ async::awaitable<remote_answer> ask_target(operation& op, const std::string& tar
 
 // The guarded read before a copy is resumed: still this migration, or ours again.
 async::awaitable<std::optional<boot_time>> may_resume(operation& op, const std::string& target) {
+    const std::int64_t created = op.row.created;
     auto read = co_await op.table.read(op.row);
-    if (!read || !op.s.zk.is_connected()) {
+    if (!read || !op.s.zk.is_connected() || op.row.created != created) {
         co_return std::nullopt;
     }
     const bool is_this_migration =
@@ -137,6 +138,7 @@ async::awaitable<result<std::vector<std::string>>> stored_volumes(operation& op)
 async::awaitable<resolution> resolve(operation& op, std::string target) {
     using policy::resolve_step;
     const time_point began = op.now();
+    const std::int64_t created = op.row.created;
     // Clients wait behind the locks of a sender: who cannot decide gives them back, and comes again through the table.
     const time_point last = op.locks.empty() ? time_point::max() : began + locks_held_limit;
     policy::second_look before;
@@ -162,7 +164,9 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
         }
         // Without its keys only the other side can say that a half is stale.
         const bool is_keyless = !op.row.is_present;
-        if (is_keyless ? *local != guest_class::incoming : !is_still_wanted(op, target)) {
+        const bool is_another = !is_keyless && op.row.created != created;  // defined again meanwhile
+        const bool is_over = is_another || !is_still_wanted(op, target);
+        if (is_keyless ? *local != guest_class::incoming : is_over) {
             if (*local == guest_class::incoming && !is_nobodys(op.row)) {
                 op.warning("it was recovered elsewhere meanwhile: destroying what is left of it here");
                 co_await destroy_half(op, last);
@@ -176,6 +180,11 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
             before.forget();
             continue;  // it moved while the target was asked
         }
+        if (remote == remote_answer::alive) {
+            op.here.seen_there = op.row.state_changed;
+        } else if (!policy::is_no_answer(remote)) {
+            op.here.seen_there = 0;
+        }
         const bool is_done_there = op.row.state == vm_state::start && !op.row.is_owner;
         const resolve_step step = policy::decide_resolve(*local, remote, is_done_there);
         const look at{before, {*local, remote}, asked};
@@ -187,7 +196,11 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
         switch (step) {
             case resolve_step::moved: co_return resolution::moved;
             case resolve_step::failed: co_return resolution::clean_failure;
-            case resolve_step::unanswered: co_return resolution::unanswered;
+            case resolve_step::unanswered:
+                if (op.here.seen_there != op.row.state_changed) {
+                    co_return resolution::unanswered;
+                }
+                break;  // it was heard to run there: a silence takes nothing back, the limit of the locks ends this
             case resolve_step::ended: co_return resolution::ended;
             case resolve_step::destroy_copy:
                 if (at.is_confirmed(op)) {
@@ -227,7 +240,8 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
             case resolve_step::look_again:
                 if (const auto limit = policy::ending_limit({op.row.state, op.row.is_owner, *local});
                     limit && op.now() >= op.here.class_since + *limit) {
-                    co_await end_hung(op);
+                    op.warning("its guest is off, and its process does not go: destroying it");
+                    co_await destroy(op, last);
                 }
                 break;
             case resolve_step::ask_again:
@@ -335,7 +349,9 @@ async::awaitable<void> hand_over(operation& op) {
         op.warning("handing it over: " + done.error().text());
         op.pause(1s);
     }
-    remove_journal(op);
+    if (!target.empty() || !policy::is_migration(op.row.state)) {
+        remove_journal(op);
+    }
     if (!target.empty()) {
         co_await see_it_start(op, target);
     }
@@ -358,13 +374,15 @@ async::awaitable<void> resolve_sent(operation& op) {
             }
             break;
         case resolution::ended:
+            op.here.is_sent_by_us = false;  // proven to be nowhere
+            op.here.was_going_off = true;   // whatever becomes of the write, the tables hand it over
             co_await op.set_listed(false);
             co_await end_console(op);
             co_await hand_over(op);
             break;
         default: break;  // the tables see what is there now
     }
-    if (end != resolution::let_go) {
+    if (end != resolution::let_go && end != resolution::ended) {
         remove_journal(op);
     }
     op.here.is_sent_by_us = op.here.is_sent_by_us && op.row.is_present;  // without its keys it is asked for once

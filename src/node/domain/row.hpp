@@ -59,6 +59,7 @@ struct local_domain {
     bool is_stale_half = false;                  // class I here, and proven to be what a migration left behind
     std::int64_t sync_written = 0;               // mzxid of what we wrote last into `migrate_sync_lock`
     bool was_going_off = false;                  // a daemon before this one was shutting it down to move it
+    std::int64_t seen_there = 0;                 // the migration (mzxid of `state`) whose target said that it runs it
     bool is_handed_over = false;                 // its `stop` is the hand-over of a move through a shutdown
     bool is_restarting = false;                  // it ended by itself and is being started again
     bool is_clean = false;                       // nothing is left to tidy up for a guest that is not here

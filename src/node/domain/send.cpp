@@ -224,6 +224,12 @@ private:
                 co_await roll_back("the daemon stops");
                 co_return false;
             }
+            if (op_.is_guest(guest_class::absent)) {
+                if (!op_.here.is_sent_by_us) {  // nothing of it was sent yet: this was its end
+                    co_await finish_ended();
+                }
+                co_return false;
+            }
             nobody_waited = somebody_waits(op_, *state_children_) ? nobody_waited : op_.now();
             if (op_.now() - nobody_waited >= policy::stall_limit_with_waiter) {
                 co_await roll_back("other machines move before it, and somebody waits for it");
@@ -344,11 +350,14 @@ private:
         turn_.reset();
         op_.here.is_adopted = false;
         op_.here.is_sent_by_us = false;  // proven to be nowhere: the tables may say so too
+        op_.here.was_going_off = true;   // and whatever becomes of the write, they hand it over
+        write_journal(op_, "sender", target_, "offline");
         co_await op_.set_listed(false);
         const write_result done = is_on_its_way() ? co_await write_hand_over(op_) : write_result::overtaken;
         const operation::view handed = op_.present();
         co_await leave_it();
         co_await sync_.release(op_.clock());
+        is_let_go_ = done != write_result::written && is_on_its_way();
         if (done == write_result::written) {
             is_handed_over_ = true;
             co_await await_receiver(op_, target_, handed);

@@ -233,39 +233,52 @@ reference_sender::reference_sender(operation& op)
       of_node_(op.s.watches.add(op.key("/node"), zookeeper::watch_kind::children, op.here.changed)),
       of_state_(op.s.watches.add(op.key("/state"), zookeeper::watch_kind::children, op.here.changed)) {}
 
-async::awaitable<void> reference_sender::look() {
-    if (of_node_->changes() == seen_of_node_ && of_state_->changes() == seen_of_state_) {
-        co_return;
+async::awaitable<bool> reference_sender::look() {
+    const std::uint64_t of_node = of_node_->changes();
+    const std::uint64_t of_state = of_state_->changes();
+    if (of_node == seen_of_node_ && of_state == seen_of_state_) {
+        co_return true;
     }
-    seen_of_node_ = of_node_->changes();
-    seen_of_state_ = of_state_->changes();
     const std::int32_t version = of_state_->stat().cversion;
     const auto first = model::contenders(of_state_->names(), model::lock_tag::lock);
     const auto holders = model::contenders(of_node_->names(), model::lock_tag::lock);
     if (first.empty() || holders.empty()) {
-        co_return;  // what was seen before still says who had them
+        seen_of_node_ = of_node;
+        seen_of_state_ = of_state;
+        co_return true;  // what was seen before still says who had them
     }
     auto child = co_await op_.s.zk.get(op_.s.limit(), op_.key("/state/") + first.front().name);
     auto other = co_await op_.s.zk.get(op_.s.limit(), op_.key("/node/") + holders.front().name);
+    for (const auto* one : {&child, &other}) {
+        if (!*one && one->error().code() != errc::not_found) {
+            co_return false;  // asked again
+        }
+    }
+    seen_of_node_ = of_node;
+    seen_of_state_ = of_state;
     const bool are_of_one = child && other && child->stat.ephemeral_owner != 0 &&
                             child->stat.ephemeral_owner == other->stat.ephemeral_owner;
     if (are_of_one && !is_of_ours(child->data)) {  // one of ours would have said so
         locks_ = policy::sender_locks{first.front().name, version};
     }
+    co_return true;
 }
 
-async::awaitable<bool> reference_sender::wrote_stop() {
+async::awaitable<std::optional<bool>> reference_sender::wrote_stop() {
     const std::int64_t written = op_.row.state_changed;
     if (op_.is_guest(model::guest_class::incoming)) {
         co_return false;  // it is being copied: nobody shuts it down now
     }
-    co_await look();
+    const bool was_read = co_await look();
+    if (!was_read) {
+        co_return std::nullopt;
+    }
     if (!locks_) {
         co_return false;
     }
     auto now = co_await op_.s.zk.children(op_.s.limit(), op_.key("/state"));
     if (!now) {
-        co_return false;
+        co_return now.error().code() == errc::not_found ? std::optional(false) : std::nullopt;
     }
     policy::state_lock lock;
     for (auto& one : model::contenders(now->names, model::lock_tag::lock)) {

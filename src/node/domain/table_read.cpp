@@ -82,8 +82,9 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
             last.emplace(co_await s.zk.get(deadline, root + "/lastnode"));
         }
         // Whose word a `stop` is. A key that shows the transaction of that very `state` belongs to this view.
-        const bool may_be_hand_over = needs_last && find(id) != nullptr && find(id)->here && state &&
-                                      model::vm_state_or_fallback(state->data) == model::vm_state::stop;
+        const bool had_here = find(id) != nullptr && find(id)->here != nullptr;
+        const bool may_be_hand_over =
+            needs_last && had_here && state && model::vm_state_or_fallback(state->data) == model::vm_state::stop;
         bool is_handed_over = false;
         if (may_be_hand_over) {
             auto sync = co_await s.zk.get(deadline, root + "/migrate_sync_lock");
@@ -139,7 +140,7 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
             local_domain& here = *now->here;
             here.name = identity->data;
             here.word = now->state == model::vm_state::unknown && state ? state->data.substr(0, 64) : std::string();
-            here.is_read = here.is_read || last.has_value();
+            here.is_read = here.is_read || (last.has_value() && had_here);
             here.is_handed_over = is_handed_over;
             if (last && *last) {
                 here.last_node = (*last)->data;

@@ -23,6 +23,7 @@ namespace {
 constexpr duration back_off_shortest = 100ms;
 constexpr duration back_off_longest = 1s;  // start-up has 15 s for a server that comes back
 constexpr duration resolve_limit = 3s;
+constexpr duration resolve_beside = 200ms;  // with addresses to go on with: what comes later counts the next time
 constexpr duration resolve_again_after = 5s;
 constexpr duration close_limit = 2s;
 
@@ -133,7 +134,8 @@ private:
     }
 
     async::awaitable<void> resolve_servers() {
-        auto found = co_await connector_.names_->resolve(clock().now() + resolve_limit, options_.servers);
+        const duration limit = addresses_.empty() ? resolve_limit : resolve_beside;
+        auto found = co_await connector_.names_->resolve(clock().now() + limit, options_.servers);
         resolved_at_ = clock().now();
         use(std::move(found));
     }

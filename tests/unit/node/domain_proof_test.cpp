@@ -83,6 +83,20 @@ TEST_F(domain_proof, a_foreign_lock_is_seen_twice_before_anything_is_destroyed) 
     EXPECT_GE(*destroyed() - questions().front(), 1s);
 }
 
+// Between the look that decides and the resume lies the listing of locks: what was written meanwhile counts.
+TEST_F(domain_proof, what_was_recovered_elsewhere_while_locks_were_listed_is_not_resumed) {
+    hardware.rbd.lock("vms/web_sda", "10.254.0.1:0/3");
+    hardware.rbd.list_time = 2s;
+    found_after_a_kill(half, std::nullopt, {{"/rbdlist", "vms/web_sda"}});
+    const auto& calls = hardware.rbd.all_calls();
+    ASSERT_TRUE(run_until(
+        [&] { return calls.back().text == "list vms/web_sda" && calls.back().at + 100ms > hv1().clock.now(); }, 30s))
+        << story() << hv1().log();
+    place("start", "hv3", "hv2");
+    pass(30s);
+    EXPECT_FALSE(was("hv1: resume U1")) << story() << hv1().log();
+}
+
 TEST_F(domain_proof, two_answers_a_second_apart_before_the_half_here_goes) {
     found_after_a_kill(half, running_guest);
     ASSERT_TRUE(run_until([&] { return was("hv1: destroy U1"); }, 20s)) << story() << hv1().log();

@@ -76,7 +76,9 @@ TEST_F(startup, ac03_ac12_a_hypervisor_is_a_client_and_never_claims) {
 // Which units a node starts is what its configuration enables, and nothing else.
 TEST_F(startup, ac06_a_hypervisor_that_is_no_coordinator_starts_its_own_services_only) {
     sim::initialise(ensemble, 10);
-    sim_node& node = add({.name = "hv4", .api = true, .hypervisor = true});
+    sim::sim_hardware hardware(loop.clock());
+    sim_node& node = nodes.emplace_back(loop, ensemble,
+                                        sim::node_settings{.name = "hv4", .api = true, .hypervisor = true}, &hardware);
     node.start();
     ASSERT_TRUE(node.run_until_ready());
     std::vector<std::string> started;
@@ -86,6 +88,8 @@ TEST_F(startup, ac06_a_hypervisor_that_is_no_coordinator_starts_its_own_services
         }
     }
     EXPECT_EQ(started, (std::vector<std::string>{"libvirtd.service", "pvcworkerd.service"}));
+    node.stop();
+    nodes.clear();
 }
 
 TEST_F(startup, ac07_no_server_answers_starts_again_in_the_same_process) {
