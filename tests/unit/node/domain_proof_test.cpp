@@ -90,7 +90,11 @@ TEST_F(domain_proof, what_was_recovered_elsewhere_while_locks_were_listed_is_not
     found_after_a_kill(half, std::nullopt, {{"/rbdlist", "vms/web_sda"}});
     const auto& calls = hardware.rbd.all_calls();
     ASSERT_TRUE(run_until(
-        [&] { return calls.back().text == "list vms/web_sda" && calls.back().at + 100ms > hv1().clock.now(); }, 30s))
+        [&] {
+            return !calls.empty() && calls.back().text == "list vms/web_sda" &&
+                   calls.back().at + 100ms > hv1().clock.now();
+        },
+        30s))
         << story() << hv1().log();
     place("start", "hv3", "hv2");
     pass(30s);
