@@ -70,6 +70,7 @@ outcome_text::outcome_text(cluster& world)
             close(of);
             end_repetition(of);
             of.lines.push_back("  libvirt: " + call);
+            of.calls.push_back(call);
         }
     });
 }
@@ -107,7 +108,7 @@ void outcome_text::close(written& of) {
     } else {
         end_repetition(of);
         for (std::size_t i = 0; i < of.open.size(); ++i) {
-            of.lines.push_back(with_short_names((i == 0 ? "  " : "    and ") + of.open[i], world_));
+            of.lines.push_back((i == 0 ? "  " : "    and ") + of.open[i]);
         }
     }
     of.open.clear();
@@ -131,7 +132,19 @@ void outcome_text::on_change(const recorded_change& change) {
     if ((change.what == recorded_kind::create && !is_lock) || change.what == recorded_kind::set) {
         line += " = " + shown_value(change.path, change.data);
     }
+    line = with_short_names(std::move(line), world_);
+    of.operations.push_back(line);
     of.open.push_back(std::move(line));
+}
+
+std::size_t outcome_text::times_written(std::uint64_t member, std::string_view text) const {
+    return static_cast<std::size_t>(std::ranges::count_if(written_[member - 1].operations,
+                                                          [text](const auto& line) { return line.starts_with(text); }));
+}
+
+std::size_t outcome_text::times_called(std::uint64_t member, std::string_view text) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(written_[member - 1].calls, [text](const auto& call) { return call.starts_with(text); }));
 }
 
 std::vector<std::string> outcome_text::lines() {

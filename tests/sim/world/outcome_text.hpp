@@ -16,10 +16,15 @@ public:
     explicit outcome_text(cluster& world);
     // What happened until now.
     [[nodiscard]] std::vector<std::string> lines();
+    // Writes of the node with this number, or calls to its libvirtd, that begin with `text`, named as in the outcome.
+    [[nodiscard]] std::size_t times_written(std::uint64_t member, std::string_view text) const;
+    [[nodiscard]] std::size_t times_called(std::uint64_t member, std::string_view text) const;
 
 private:
     struct written {
         std::vector<std::string> lines;
+        std::vector<std::string> operations;  // each, also those that `lines` counts or leaves out
+        std::vector<std::string> calls;
         std::vector<std::string> open;  // operations of the transaction that is being recorded
         std::int64_t open_zxid = 0;
         std::string repeated;  // "tick", "ship": so many in a row are one line

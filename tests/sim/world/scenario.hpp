@@ -6,6 +6,7 @@
 #include "sim/world/cluster.hpp"
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,6 +21,8 @@ struct condition {
         has_state,
         ended,
         logged,
+        wrote,   // an operation that begins with `text`, named as in the outcome
+        called,  // a call to its libvirtd, likewise
         beats,
         value,
         exists,
@@ -35,7 +38,8 @@ struct condition {
     std::string node;
     std::string path;
     std::int64_t guest = 0;
-    std::string text;  // a role, a state, a value, a part of a log line, an exit status
+    std::string text;                  // a role, a state, a value, a part of a log line, an exit status
+    std::optional<std::size_t> times;  // logged, wrote, called: so often until now, not more and not less
 };
 
 struct scenario_step {

@@ -167,13 +167,36 @@ struct parser {
         static constexpr std::array words{
             std::pair("runs", condition::kind::runs),       std::pair("is", condition::kind::has_role),
             std::pair("state", condition::kind::has_state), std::pair("ended", condition::kind::ended),
-            std::pair("logged", condition::kind::logged),   std::pair("beats", condition::kind::beats)};
+            std::pair("logged", condition::kind::logged),   std::pair("beats", condition::kind::beats),
+            std::pair("wrote", condition::kind::wrote),     std::pair("called", condition::kind::called)};
         const auto found = std::ranges::find_if(words, [word](const auto& one) { return word == one.first; });
         if (found == words.end()) {
-            return wrong("runs, beats, is ROLE, state STATE, ended [STATUS] or logged TEXT", word);
+            return wrong("runs, beats, is ROLE, state STATE, ended [STATUS], or logged, wrote, called TEXT [N times]",
+                         word);
         }
         asked.what = found->second;
-        return asked;
+        const bool counts = asked.what == condition::kind::logged || asked.what == condition::kind::wrote ||
+                            asked.what == condition::kind::called;
+        return counts ? ask_times(asked) : result<condition>(asked);
+    }
+
+    // "hv1 logged a line 2 times"
+    result<condition> ask_times(condition asked) {
+        if (std::ranges::find(out.world.foreign, asked.node) != out.world.foreign.end()) {
+            return wrong("a node that is none of the reference: of those nothing is recorded", asked.node);
+        }
+        std::string_view text = asked.text;
+        if (text.ends_with(" times")) {
+            text = trim(text.substr(0, text.rfind(' ')));
+            const auto space = text.rfind(' ');
+            const auto number = parse_int(space == std::string_view::npos ? text : text.substr(space + 1));
+            if (!number || *number < 0) {
+                return wrong("a number before `times`", text);
+            }
+            asked.times = static_cast<std::size_t>(*number);
+            asked.text = std::string(space == std::string_view::npos ? std::string_view() : text.substr(0, space));
+        }
+        return asked.text.empty() ? wrong("a text", "") : result<condition>(asked);
     }
 
     // "CONDITION within 10s"

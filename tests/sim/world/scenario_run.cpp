@@ -21,6 +21,7 @@ namespace {
 
 std::string to_text(const condition& asked) {
     std::string text = asked.is_negated ? "not " : "";
+    const std::string times = asked.times ? fmt::format(" {} times", *asked.times) : "";
     using kind = condition::kind;
     switch (asked.what) {
         case kind::runs: return text + asked.node + " runs";
@@ -28,7 +29,9 @@ std::string to_text(const condition& asked) {
         case kind::has_role: return text + asked.node + " is " + asked.text;
         case kind::has_state: return text + asked.node + " state " + asked.text;
         case kind::ended: return text + asked.node + " ended " + asked.text;
-        case kind::logged: return text + asked.node + " logged " + asked.text;
+        case kind::logged: return text + asked.node + " logged " + asked.text + times;
+        case kind::wrote: return text + asked.node + " wrote " + asked.text + times;
+        case kind::called: return text + asked.node + " called " + asked.text + times;
         case kind::value: return text + asked.path + " = " + asked.text;
         case kind::exists: return text + asked.path + " exists";
         case kind::missing: return text + asked.path + " missing";
@@ -120,7 +123,9 @@ private:
                                          : !node->node.is_running() && node->last_exit &&
                                                (asked.text.empty() || std::to_string(*node->last_exit) == asked.text);
                 break;
-            case kind::logged: holds = node != nullptr && node->node.logged(asked.text); break;
+            case kind::logged: holds = is_often(asked, node->node.times_logged(asked.text)); break;
+            case kind::wrote: holds = is_often(asked, outcome_.times_written(node->number, asked.text)); break;
+            case kind::called: holds = is_often(asked, outcome_.times_called(node->number, asked.text)); break;
             case kind::beats: holds = node_beats_[asked.node] > beats_before_; break;
             case kind::value: holds = world_.ensemble.get(asked.path) == asked.text; break;
             case kind::exists: holds = world_.ensemble.exists(asked.path).has_value(); break;
@@ -149,6 +154,10 @@ private:
             case kind::all_well: return is_well() != asked.is_negated;
         }
         return holds != asked.is_negated;
+    }
+
+    static bool is_often(const condition& asked, std::size_t times) {
+        return asked.times ? times == *asked.times : times > 0;
     }
 
     // It asks for everything, so only now and then, and when nothing is ready.

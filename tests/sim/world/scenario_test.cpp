@@ -44,6 +44,27 @@ TEST(scenario, an_expectation_that_does_not_hold_names_its_line) {
     EXPECT_EQ(run_scenario(*parsed).failed, "line 3: not within 10ms: hv1 runs");
 }
 
+TEST(scenario, what_a_node_did_is_counted) {
+    const std::string head =
+        "nodes hv1\nsetting hv1 hypervisor on\ndefine-guest hv1 1 acpi\nstart hv1\n"
+        "until hv1 runs within 30s\nset-guest 1 start\nuntil guest 1 runs hv1 within 10s\n";
+    const auto failed = [&](const std::string& line) {
+        const auto parsed = parse_scenario(head + line + "\n");
+        return parsed ? run_scenario(*parsed).failed : parsed.error().text();
+    };
+    EXPECT_EQ(failed("expect hv1 called create U1 1 times"), "");
+    EXPECT_EQ(failed("expect not hv1 called destroy"), "");
+    EXPECT_EQ(failed("expect hv1 wrote set ~/daemonstate = run 1 times"), "");
+    EXPECT_EQ(failed("expect hv1 wrote set ~/keepalive = <time>"), "");
+    EXPECT_EQ(failed("expect not hv1 wrote ~/daemonstate"), "");  // it begins with what was done
+    EXPECT_EQ(failed("expect hv1 logged this node runs 1 times"), "");
+    EXPECT_EQ(failed("expect hv1 called create U1 2 times"), "line 8: not so: hv1 called create U1 2 times");
+    EXPECT_EQ(failed("expect not hv1 wrote set ~/daemonstate"), "line 8: not so: not hv1 wrote set ~/daemonstate");
+    EXPECT_NE(failed("expect hv1 called create U1 few times").find("a number before `times`"), std::string::npos);
+    EXPECT_NE(failed("expect hv1 wrote 2 times").find("a text"), std::string::npos);
+    EXPECT_NE(refusal("nodes hv1\nreference hv3\nexpect hv3 logged x\n").find("of the reference"), std::string::npos);
+}
+
 TEST(scenario, runs_alike_each_time) {
     const auto parsed = parse_scenario(
         "nodes hv1 hv2\nstart hv1\nstart hv2\nuntil hv1 is primary within 10s\nkill hv1 for 3s\nwait 60s\n");
