@@ -18,72 +18,50 @@ namespace pvc::sim {
 
 namespace {
 
-// How it comes to the moment before, and what is done then.
+// How it comes to the moment before, part by part, and what is done then.
 struct operation {
     std::string_view name;
-    std::string_view before;
+    std::array<std::string_view, 3> before;
     std::string_view deed;
 };
 
-constexpr std::string_view off =
+constexpr std::string_view three_nodes =
     "define-guest hv1 1 acpi\n"
     "start hv1\nstart hv2\nstart hv3\n"
     "until hv1 runs within 60s\nuntil hv2 runs within 60s\nuntil hv3 runs within 60s\n";
-constexpr std::string_view on =
-    "define-guest hv1 1 acpi\n"
-    "start hv1\nstart hv2\nstart hv3\n"
-    "until hv1 runs within 60s\nuntil hv2 runs within 60s\nuntil hv3 runs within 60s\n"
-    "set-guest 1 start\nuntil guest 1 runs hv1 within 10s\nwait 2s\n";
-constexpr std::string_view away =
-    "define-guest hv1 1 acpi\n"
-    "start hv1\nstart hv2\nstart hv3\n"
-    "until hv1 runs within 60s\nuntil hv2 runs within 60s\nuntil hv3 runs within 60s\n"
-    "set-guest 1 start\nuntil guest 1 runs hv1 within 10s\nwait 2s\n"
-    "place-guest hv2 1 migrate\nuntil guest 1 state = start within 20s\nwait 2s\n";
-constexpr std::string_view by_shutdown =
-    "define-guest hv1 1 acpi\n"
-    "start hv1\nstart hv2\nstart hv3\n"
-    "until hv1 runs within 60s\nuntil hv2 runs within 60s\nuntil hv3 runs within 60s\n"
-    "method-of-guest 1 shutdown\n"
-    "set-guest 1 start\nuntil guest 1 runs hv1 within 10s\nwait 2s\n";
-constexpr std::string_view two =
+constexpr std::string_view by_shutdown = "method-of-guest 1 shutdown\n";
+constexpr std::string_view on = "set-guest 1 start\nuntil guest 1 runs hv1 within 10s\nwait 2s\n";
+constexpr std::string_view away = "place-guest hv2 1 migrate\nuntil guest 1 state = start within 20s\nwait 2s\n";
+
+constexpr std::string_view two_ready_nodes =
     "define-guest hv1 1 acpi\ndefine-guest hv1 2 acpi\n"
     "start hv1\nstart hv2\n"
     "until hv1 runs within 60s\nuntil hv2 runs within 60s\n"
     "order-node hv1 ready\norder-node hv2 ready\n"
     "until /nodes/hv1/domainstate = ready within 10s\nuntil /nodes/hv2/domainstate = ready within 10s\n"
-    "until /nodes/hv2/memfree = 8000 within 10s\n"
+    "until /nodes/hv2/memfree = 8000 within 10s\n";
+constexpr std::string_view both_on =
     "set-guest 1 start\nset-guest 2 start\n"
     "until guest 1 runs hv1 within 10s\nuntil guest 2 runs hv1 within 10s\nwait 2s\n";
 constexpr std::string_view emptied =
-    "define-guest hv1 1 acpi\ndefine-guest hv1 2 acpi\n"
-    "start hv1\nstart hv2\n"
-    "until hv1 runs within 60s\nuntil hv2 runs within 60s\n"
-    "order-node hv1 ready\norder-node hv2 ready\n"
-    "until /nodes/hv1/domainstate = ready within 10s\nuntil /nodes/hv2/domainstate = ready within 10s\n"
-    "until /nodes/hv2/memfree = 8000 within 10s\n"
-    "set-guest 1 start\nset-guest 2 start\n"
-    "until guest 1 runs hv1 within 10s\nuntil guest 2 runs hv1 within 10s\nwait 2s\n"
     "order-node hv1 flush\nuntil /nodes/hv1/domainstate = flushed within 60s\nwait 2s\n";
-constexpr std::string_view one_missing =
-    "define-guest hv1 1 acpi\n"
-    "start hv1\nuntil hv1 runs within 60s\n"
-    "set-guest 1 start\nuntil guest 1 runs hv1 within 10s\nwait 2s\n";
+
+constexpr std::string_view one_node = "define-guest hv1 1 acpi\nstart hv1\nuntil hv1 runs within 60s\n";
 
 constexpr std::array operations{
-    operation{"start", off, "set-guest 1 start"},
-    operation{"stop", on, "set-guest 1 stop"},
-    operation{"shutdown", on, "set-guest 1 shutdown"},
-    operation{"restart", on, "set-guest 1 restart"},
-    operation{"live", on, "place-guest hv2 1 migrate"},
-    operation{"live-only", on, "place-guest hv2 1 migrate-live"},
-    operation{"offline", by_shutdown, "place-guest hv2 1 migrate"},
-    operation{"unmigrate", away, "place-guest hv1 1 unmigrate"},
-    operation{"flush", two, "order-node hv1 flush"},
-    operation{"unflush", emptied, "order-node hv1 ready"},
-    operation{"delete", on, "undefine-guest 1"},
-    operation{"hand-over", on, "make-primary hv2"},
-    operation{"registration", one_missing, "start hv2"},
+    operation{"start", {three_nodes}, "set-guest 1 start"},
+    operation{"stop", {three_nodes, on}, "set-guest 1 stop"},
+    operation{"shutdown", {three_nodes, on}, "set-guest 1 shutdown"},
+    operation{"restart", {three_nodes, on}, "set-guest 1 restart"},
+    operation{"live", {three_nodes, on}, "place-guest hv2 1 migrate"},
+    operation{"live-only", {three_nodes, on}, "place-guest hv2 1 migrate-live"},
+    operation{"offline", {three_nodes, by_shutdown, on}, "place-guest hv2 1 migrate"},
+    operation{"unmigrate", {three_nodes, on, away}, "place-guest hv1 1 unmigrate"},
+    operation{"flush", {two_ready_nodes, both_on}, "order-node hv1 flush"},
+    operation{"unflush", {two_ready_nodes, both_on, emptied}, "order-node hv1 ready"},
+    operation{"delete", {three_nodes, on}, "undefine-guest 1"},
+    operation{"hand-over", {three_nodes, on}, "make-primary hv2"},
+    operation{"registration", {one_node, on}, "start hv2"},
 };
 
 // A line of a script; `@` is each of the first two nodes in turn. `stride`: what strikes a later call whenever it was
@@ -242,13 +220,14 @@ std::string script_of(const operation& of, const std::vector<moment>& strikes, s
     for (const auto& one : strikes) {
         text += fmt::format(", {} after {} steps", replaced(one.line, machine, "/domains/1"), one.step);
     }
-    const bool has_three = of.before.find("start hv3") != std::string_view::npos;
-    text += has_three ? "\nnodes hv1 hv2 hv3\n" : "\nnodes hv1 hv2\n";
+    text += of.before.front() == three_nodes ? "\nnodes hv1 hv2 hv3\n" : "\nnodes hv1 hv2\n";
     text += "setting all hypervisor on\n";
     if (seed != 0) {
         text += fmt::format("shuffle {}\n", seed);
     }
-    text += of.before;
+    for (const auto part : of.before) {
+        text += part;
+    }
     for (const auto& one : strikes) {
         text += fmt::format("{} after {} steps\n", one.line, one.step);
     }
