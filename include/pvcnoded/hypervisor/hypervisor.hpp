@@ -16,6 +16,8 @@
 #include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/hypervisor/types.hpp"
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,9 +34,10 @@ public:
 };
 
 struct migration {
-    std::string peer;         // name of the target node, as the remote URI names it: "hv2.pvc.local"
-    std::string data_uri;     // "tcp://hv2.pvc.local"
-    time_point connect_by{};  // limit for opening the target's connection
+    std::string peer;           // name of the target node, as the remote URI names it: "hv2.pvc.local"
+    std::string data_uri;       // "tcp://hv2.pvc.local"
+    duration connect_within{};  // limit for opening the target's connection, from when the call has its thread
+    std::shared_ptr<std::optional<time_point>> begun{};  // if wanted: filled in when the call has its thread
 };
 
 class hypervisor {
@@ -79,8 +82,9 @@ public:
                                                               time_point deadline) = 0;
 
     // Live migration, client-managed, with a connection of its own to each side; returns when it has ended. It ends
-    // with `unavailable` when either connection breaks. Cancellation: the job is aborted and the call's end awaited,
-    // for at most 10 s. Errors: unavailable, wrong_state, unsafe, unsupported, no_domain, aborted, other.
+    // with `unavailable` when either connection breaks. More at once than there are threads (4) wait for one.
+    // Cancellation: the job is aborted and the call's end awaited, for at most 10 s. Errors: unavailable, wrong_state,
+    // unsafe, unsupported, no_domain, aborted, other.
     virtual async::awaitable<call_result<void>> migrate(uuid id, migration how) = 0;
     virtual async::awaitable<call_result<void>> abort_migration(uuid id, time_point deadline) = 0;
     virtual async::awaitable<call_result<migration_progress>> progress(uuid id, time_point deadline) = 0;

@@ -2,6 +2,7 @@
 // either connection, a target that does not open in time, and the caller's change of mind all end the call.
 // Specification: vm-domains.md 8.2; runtime-design.md 3.2 (cancellation of a migration).
 #include "hypervisor_state.hpp"
+#include "machine_clock.hpp"
 #include "pvcnoded/async/deadline.hpp"
 #include "pvcnoded/async/task_group.hpp"
 
@@ -32,6 +33,7 @@ struct migration_job {
     // Loop thread.
     bool ended = false;
     bool abort_asked = false;
+    std::function<void()> on_begin;  // it has its thread
     async::wakeup changed;
 };
 
@@ -60,8 +62,14 @@ std::shared_ptr<link_note> watching(const std::shared_ptr<migration_job>& job) {
 }
 
 call_result<void> drive(const std::shared_ptr<migration_job>& job) {
+    const time_point connect_by = machine_now() + job->how.connect_within;
+    teller(job, [](migration_job& of) {
+        if (of.on_begin) {
+            of.on_begin();
+        }
+    })();
     if (job->target.tcp) {
-        const auto reached = reach(*job->target.tcp, job->how.connect_by);
+        const auto reached = reach(*job->target.tcp, connect_by);
         if (!reached) {
             return call_failure(call_error::unavailable, reached.error().text);
         }
@@ -103,13 +111,26 @@ async::awaitable<call_result<void>> libvirt_hypervisor::migrate(uuid id, migrati
 
 async::awaitable<call_result<void>> libvirt_hypervisor::state::migrate(std::shared_ptr<migration_job> job) {
     async::timer connect_limit(clock);
-    connect_limit.arm(job->how.connect_by, [job] {
-        if (!job->target_open) {
-            job->unwanted = true;
-            job->target_way->cut();
-            job->source_way->cut();
+    job->on_begin = [this, &connect_limit, of = job.get()] {
+        if (of->how.begun) {
+            *of->how.begun = clock.now();
         }
-    });
+        connect_limit.arm(clock.now() + of->how.connect_within, [of] {
+            if (!of->target_open) {
+                of->unwanted = true;
+                of->target_way->cut();
+                of->source_way->cut();
+            }
+        });
+    };
+    struct leaving {
+        explicit leaving(std::shared_ptr<migration_job> of) : job(std::move(of)) {}
+        leaving(const leaving&) = delete;
+        leaving& operator=(const leaving&) = delete;
+        ~leaving() { job->on_begin = nullptr; }
+        std::shared_ptr<migration_job> job;
+    };
+    const leaving at_end(job);
     std::erase_if(migrating, [](const auto& entry) { return entry.second.expired(); });
     migrating[job->id] = job;
     call_result<void> outcome = call_failure(call_error::other, "it has not ended");

@@ -18,7 +18,6 @@ namespace {
 constexpr duration connect_limit = 5s;
 constexpr duration look_every = 1s;
 constexpr duration report_every = 30s;
-constexpr duration query_limit = 5s;
 constexpr duration abort_limit = 10s;
 constexpr double mib = 1024.0 * 1024.0;
 
@@ -71,7 +70,8 @@ bool is_hopeless(call_error code) {
 async::awaitable<live_result> migrate_live(operation& op, std::string target,
                                            const zookeeper::watched& state_children) {
     live_result outcome;
-    const time_point began = op.now();
+    // Its clocks run from when the call has its thread: one that waits for another's end is not slow.
+    const auto begun = std::make_shared<std::optional<time_point>>();
     std::optional<hypervisor::call_result<void>> ended;
     auto daemon_state =
         op.s.watches.add(model::node_path(target, "/daemonstate"), zookeeper::watch_kind::data, op.here.changed);
@@ -81,18 +81,31 @@ async::awaitable<live_result> migrate_live(operation& op, std::string target,
         hypervisor::migration how;
         how.peer = op.address_of(target);
         how.data_uri = "tcp://" + op.address_of(target);
-        how.connect_by = op.now() + connect_limit;
+        how.connect_within = connect_limit;
+        how.begun = begun;
         group.spawn("call", [&, how]() -> async::awaitable<void> {
             auto result = co_await op.machine.migrate(op.id, how);
             ended.emplace(std::move(result));
             op.here.changed.notify();
         });
         policy::migration_watch watch(op.now());
+        bool is_watched = false;
+        time_point nobody_waited = op.now();
         time_point next_look = op.now() + look_every;
         time_point next_report = op.now() + report_every;
         while (!ended) {
             why = reason_to_end(op, target, *daemon_state);
-            if (!why && op.now() >= next_look) {
+            if (*begun && !std::exchange(is_watched, true)) {
+                watch = policy::migration_watch(**begun);
+                next_report = **begun + report_every;
+            }
+            if (!why && !is_watched && op.now() >= next_look) {
+                next_look = op.now() + look_every;
+                nobody_waited = somebody_waits(op, state_children) ? nobody_waited : op.now();
+                if (op.now() - nobody_waited >= policy::stall_limit_with_waiter) {
+                    why = live_end::somebody_waits;
+                }
+            } else if (!why && op.now() >= next_look) {
                 next_look = op.now() + look_every;
                 auto progress = co_await op.machine.progress(op.id, op.now() + query_limit);
                 if (ended) {
@@ -132,6 +145,7 @@ async::awaitable<live_result> migrate_live(operation& op, std::string target,
         co_return outcome;
     }
     constexpr duration answer_time = 500ms;
+    const time_point began = begun->value_or(op.now());
     outcome.was_short = !why && !was_copying && op.now() - began <= connect_limit + answer_time;
     outcome.text = ended ? ended->error().text : "the call did not end after it was aborted";
     outcome.end = why.value_or(ended && is_hopeless(ended->error().code) ? live_end::hopeless : live_end::failed);

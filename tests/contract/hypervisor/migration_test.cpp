@@ -30,7 +30,7 @@ protected:
 
     awaitable<std::string> migrate() { return migrate_to(env_->other_name()); }
     awaitable<std::string> migrate_to(std::string name) {
-        const auto outcome = co_await host().migrate(guest_one, {name, "tcp://" + name, in(5s)});
+        const auto outcome = co_await host().migrate(guest_one, {name, "tcp://" + name, 5s, {}});
         EXPECT_TRUE(outcome || !outcome.error().text.empty()) << "an error without words";
         said_ = outcome ? "" : outcome.error().text;
         co_return code_of(outcome);
@@ -77,7 +77,7 @@ TEST_P(hypervisor_migrations, what_is_not_there_cannot_go) {
     PVC_NEEDS(migrates);
     with_guest(guest_kind::idle, [&]() -> awaitable<void> {
         const std::string name = env_->other_name();
-        const auto outcome = co_await host().migrate(guest_unknown, {name, "tcp://" + name, in(5s)});
+        const auto outcome = co_await host().migrate(guest_unknown, {name, "tcp://" + name, 5s, {}});
         EXPECT_EQ(code_of(outcome), text(call_error::no_domain));
     });
 }
@@ -96,10 +96,39 @@ TEST_P(hypervisor_migrations, a_target_that_does_not_answer_is_given_up_in_time)
         env_->freeze_other_server();
         const time_point begun = clock().now();
         const std::string name = env_->other_name();
-        const auto outcome = co_await host().migrate(guest_one, {name, "tcp://" + name, in(1s)});
+        const auto outcome = co_await host().migrate(guest_one, {name, "tcp://" + name, 1s, {}});
         EXPECT_EQ(code_of(outcome), text(call_error::unavailable));
         EXPECT_LT(clock().now() - begun, 5s);
         co_await expect_it_stayed();
+        co_await env_->stop_other_server();
+    });
+}
+
+// The limit runs from when a call has its thread: whoever waited for one is not given up for that.
+TEST_P(hypervisor_migrations, one_that_waits_for_a_thread_has_its_whole_time) {
+    PVC_NEEDS(migrates);
+    with_guest(guest_kind::idle, [&]() -> awaitable<void> {
+        env_->freeze_other_server();
+        constexpr duration within = 500ms;
+        const time_point asked = clock().now();
+        const std::string name = env_->other_name();
+        const auto begun = std::make_shared<std::optional<time_point>>();
+        co_await async::with_task_group("moving", [&](async::task_group& group) -> awaitable<void> {
+            for (int i = 0; i < 4; ++i) {
+                group.spawn("migration", [&]() -> awaitable<void> {
+                    const auto outcome = co_await host().migrate(guest_one, {name, "tcp://" + name, within, {}});
+                    EXPECT_EQ(code_of(outcome), text(call_error::unavailable));
+                });
+            }
+            group.spawn("the fifth", [&]() -> awaitable<void> {
+                const auto outcome = co_await host().migrate(guest_one, {name, "tcp://" + name, within, begun});
+                EXPECT_EQ(code_of(outcome), text(call_error::unavailable));
+            });
+        });
+        EXPECT_TRUE(begun->has_value()) << "it never had a thread";
+        const time_point had_thread = begun->value_or(asked);
+        EXPECT_GE(had_thread - asked, within - 50ms);
+        EXPECT_GE(clock().now() - had_thread, within - 50ms);
         co_await env_->stop_other_server();
     });
 }

@@ -208,7 +208,8 @@ protected:
     }
     void move() {
         daemon->start([this]() -> awaitable<void> {
-            outcome = co_await daemon->port.migrate(u1, {.peer = "hv2", .data_uri = "", .connect_by = in(5s)});
+            outcome =
+                co_await daemon->port.migrate(u1, {.peer = "hv2", .data_uri = "", .connect_within = 5s, .begun = {}});
         });
     }
 

@@ -65,7 +65,7 @@ private:
         for (;;) {
             const std::string peer = names_[random_.below(names_.size())];
             const auto moved = co_await port.migrate(
-                id_, {.peer = peer, .data_uri = "tcp://" + peer, .connect_by = loop_.clock().now() + 5s});
+                id_, {.peer = peer, .data_uri = "tcp://" + peer, .connect_within = 5s, .begun = {}});
             moves_ += moved ? 1U : 0U;
             co_await loop_.sleep(random_.below(300) * 1ms + 1ms);
         }

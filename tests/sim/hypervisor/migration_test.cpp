@@ -15,7 +15,7 @@ protected:
     migration_test() { m1.put_running(u1, "web", xml(u1, "web")); }
 
     hypervisor::migration there(duration within = 5s) {
-        return {.peer = "hv2.pvc.local", .data_uri = "tcp://hv2.pvc.local", .connect_by = in(within)};
+        return {.peer = "hv2.pvc.local", .data_uri = "tcp://hv2.pvc.local", .connect_within = within, .begun = {}};
     }
     awaitable<hypervisor::call_result<void>> move() { return hv1->migrate(u1, there()); }
     // Migrates, and does something 200 ms later, in the middle of the copying.

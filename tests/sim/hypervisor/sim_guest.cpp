@@ -1,5 +1,6 @@
 #include "sim/hypervisor/sim_guest.hpp"
 
+#include "sim/hypervisor/sim_call.hpp"
 #include "sim/hypervisor/sim_datacentre.hpp"
 #include "sim/hypervisor/sim_migration.hpp"
 
@@ -35,9 +36,6 @@ guest_kind kind_in(std::string_view xml) {
     return found == marks.end() ? guest_kind::acpi : found->second;
 }
 
-call_failure not_there(const uuid& id) {
-    return {call_error::no_domain, "Domain not found: no domain with matching uuid '" + to_text(id) + "'"};
-}
 call_failure invalid(const std::string& why) {
     return {call_error::wrong_state, "Requested operation is not valid: " + why};
 }

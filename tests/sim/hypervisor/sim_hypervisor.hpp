@@ -12,8 +12,10 @@
 #include "sim/hypervisor/sim_datacentre.hpp"
 
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
+#include <utility>
 
 namespace pvc::sim {
 
@@ -78,6 +80,22 @@ private:
     awaitable<bool> open();
     void close();
 
+    // One of the four threads that the real port has for migrations, first come, first served.
+    class migration_thread {
+    public:
+        explicit migration_thread(sim_hypervisor& of);
+        migration_thread(migration_thread&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+        migration_thread(const migration_thread&) = delete;
+        migration_thread& operator=(const migration_thread&) = delete;
+        migration_thread& operator=(migration_thread&&) = delete;
+        ~migration_thread();
+
+    private:
+        sim_hypervisor* of_;
+    };
+    awaitable<migration_thread> thread_to_migrate();
+    void pass_migration_thread_on();
+
     sim_datacentre& centre_;
     sim_machine_guests& machine_;
     async::timers& clock_;
@@ -86,6 +104,9 @@ private:
     async::wakeup machine_changed_;
     async::wakeup broken_;
     std::string break_reason_;
+    static constexpr unsigned threads_to_migrate = 4;
+    unsigned migrating_ = 0;
+    std::list<async::wakeup*> waiting_to_migrate_;
     std::uint64_t generation_ = 0;
     time_point paused_since_{};
     time_point down_since_{};

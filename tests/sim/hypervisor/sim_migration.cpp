@@ -13,7 +13,7 @@ using model::run_state;
 
 namespace {
 constexpr model::guest_status incoming{run_state::paused, pause_cause::migration};
-constexpr model::guest_status running{run_state::running, pause_cause::none};
+constexpr model::guest_status arrived_running{run_state::running, pause_cause::none};
 constexpr double never_below = 0.4;  // of the memory: what a dirty guest always has left
 
 duration seconds(double count) {
@@ -160,7 +160,7 @@ void sim_migration::kind_changed() {
 
 void sim_migration::copied() {
     // Nobody executes from here until the target begins.
-    arrives_as_ = guest_.executes() ? running : guest_.status();
+    arrives_as_ = guest_.executes() ? arrived_running : guest_.status();
     guest_.change(incoming);
     guest_.emit("SUSPENDED(1)");
     next(phase::switching, centre_.times.switch_over, &sim_migration::switched);

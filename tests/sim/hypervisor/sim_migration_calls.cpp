@@ -19,6 +19,40 @@ struct migration_outcome {
 };
 }  // namespace
 
+async::awaitable<sim_hypervisor::migration_thread> sim_hypervisor::thread_to_migrate() {
+    async::wakeup turn;
+    const auto place = waiting_to_migrate_.insert(waiting_to_migrate_.end(), &turn);
+    struct leaving {
+        sim_hypervisor& of;
+        std::list<async::wakeup*>::iterator place;
+        ~leaving() {
+            of.waiting_to_migrate_.erase(place);
+            of.pass_migration_thread_on();
+        }
+    } const left{*this, place};
+    while (migrating_ >= threads_to_migrate || waiting_to_migrate_.front() != &turn) {
+        co_await turn.wait(async::wait_note::work("a thread for a migration"));
+    }
+    co_return migration_thread(*this);
+}
+
+sim_hypervisor::migration_thread::migration_thread(sim_hypervisor& of) : of_(&of) {
+    ++of.migrating_;
+}
+
+sim_hypervisor::migration_thread::~migration_thread() {
+    if (of_ != nullptr) {
+        --of_->migrating_;
+        of_->pass_migration_thread_on();
+    }
+}
+
+void sim_hypervisor::pass_migration_thread_on() {
+    if (migrating_ < threads_to_migrate && !waiting_to_migrate_.empty()) {
+        waiting_to_migrate_.front()->notify();
+    }
+}
+
 async::awaitable<pvc::hypervisor::call_result<void>> sim_hypervisor::migrate(uuid id, pvc::hypervisor::migration how) {
     if (!process_->is_alive || !is_up_) {
         co_return no_connection();
@@ -33,8 +67,12 @@ async::awaitable<pvc::hypervisor::call_result<void>> sim_hypervisor::migrate(uui
             });
         }
     };
+    const auto thread = co_await thread_to_migrate();
     machine_.record(fmt::format("migrate {} {} {}", centre_.name_of(id), how.peer, how.data_uri), false);
-    const duration within = std::max(how.connect_by - clock_.now(), duration::zero());
+    const duration within = how.connect_within;
+    if (how.begun) {
+        *how.begun = clock_.now();
+    }
     // Until it begins it is a call like any other: it fails with the connection.
     const std::uint64_t number = ++channel_->last_number;
     channel_->pending.emplace(number, [outcome](call_failure why) {
