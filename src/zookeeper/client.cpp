@@ -196,6 +196,58 @@ async::awaitable<result<read_reply>> client::get(time_point deadline, std::strin
     co_return read_reply{std::move(answer.data), answer.stat, answer.sent};
 }
 
+async::awaitable<std::vector<result<read_reply>>> client::read_together(time_point deadline,
+                                                                        std::vector<read_wish> wishes) {
+    std::vector<result<read_reply>> answers;
+    answers.reserve(wishes.size());
+    std::vector<std::shared_ptr<exchange_record>> records(wishes.size());
+    for (;;) {
+        answers.clear();
+        if (!is_connected()) {
+            const auto connected = co_await wait_connected(deadline);
+            if (!connected) {
+                answers.assign(wishes.size(), result<read_reply>(connected.error()));
+                co_return answers;
+            }
+        }
+        for (std::size_t i = 0; i < wishes.size(); ++i) {
+            request what;
+            what.what = wishes[i].with_data ? request::kind::get : request::kind::exists;
+            what.path = wishes[i].path;
+            what.watch = wishes[i].watch;
+            records[i] = std::allocate_shared<exchange_record>(asio::recycling_allocator<exchange_record>());
+            if (auto usable = validate(what); !usable) {
+                reply refused;
+                refused.outcome = usable.error();
+                records[i]->answer.set(std::move(refused));
+                continue;
+            }
+            send(std::move(what), reply_handler(records[i]));
+        }
+        bool is_broken = false;
+        for (std::size_t i = 0; i < wishes.size(); ++i) {
+            std::shared_ptr<async::completion<reply>> done(records[i], &records[i]->answer);
+            const bool answered =
+                co_await async::completion<reply>::wait(std::move(done), clock_, deadline, "a ZooKeeper reply");
+            if (!answered) {
+                answers.emplace_back(unanswered(false, wishes[i].path));
+            } else if (reply& got = records[i]->answer.value(); got.outcome) {
+                answers.emplace_back(read_reply{std::move(got.data), got.stat, got.sent});
+            } else {
+                answers.emplace_back(got.outcome.error());
+                is_broken = is_broken || got.outcome.error().code() == errc::suspended;
+            }
+        }
+        if (!is_broken || state_.value().now == link::lost) {
+            for (const auto& one : answers) {
+                on_outcome(one ? result<void>() : result<void>(one.error()));
+            }
+            co_return answers;
+        }
+        co_await async::yield();  // the loss is published by then
+    }
+}
+
 async::awaitable<result<stat_reply>> client::exists(time_point deadline, std::string path, watching watch) {
     request what;
     what.what = request::kind::exists;

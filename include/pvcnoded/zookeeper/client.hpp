@@ -94,6 +94,9 @@ public:
 
     // Errors: not_found (a watch is then not armed).
     async::awaitable<result<read_reply>> get(time_point deadline, std::string path, watching watch = watching::no);
+    // Several reads in one round trip: sent together on one connection, answered in this order, so that none shows an
+    // older state than one before it. Again as a whole if that connection breaks. One answer a wish.
+    async::awaitable<std::vector<result<read_reply>>> read_together(time_point deadline, std::vector<read_wish> wishes);
     // Errors: not_found (a watch for its creation is armed).
     async::awaitable<result<stat_reply>> exists(time_point deadline, std::string path, watching watch = watching::no);
     // Errors: not_found (a watch is then not armed).

@@ -80,6 +80,12 @@ struct read_reply {
     node_stat stat;
     boot_time sent{};
 };
+// A read that goes out with others.
+struct read_wish {
+    std::string path;
+    watching watch = watching::no;
+    bool with_data = true;  // false: as exists(), whose answer has no data
+};
 struct stat_reply {
     node_stat stat;
     boot_time sent{};

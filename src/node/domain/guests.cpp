@@ -10,6 +10,7 @@ using namespace std::chrono_literals;
 namespace {
 constexpr duration list_limit = 5s;
 constexpr duration list_again = 1s;
+constexpr duration just_listed = 1s;
 }  // namespace
 
 guests::guests(node_context& node, hypervisor::hypervisor& machine) : node_(node), machine_(machine) {
@@ -123,6 +124,7 @@ void guests::take(const std::vector<model::guest>& all, std::uint64_t since, std
     std::erase_if(ended_, [&](const auto& entry) { return entry.second <= since; });
     listed_generation_ = generation;
     ever_listed_ = true;
+    listed_ = node_.clock().now();
     if (!was_known) {
         known_since_ = node_.clock().now();
         known_.notify();
@@ -172,6 +174,18 @@ async::awaitable<void> guests::run() {
         }
         node_.log.warning("listing the virtual machines of this host: " + all.error().text);
         co_await async::sleep_for(node_.clock(), list_again, "another attempt to list the guests");
+    }
+}
+
+async::awaitable<void> guests::list_anew(time_point deadline) {
+    if (!known() || node_.clock().now() - listed_ <= just_listed) {
+        co_return;
+    }
+    const std::uint64_t since = events_;
+    const std::uint64_t asked = generation();
+    const auto all = co_await machine_.list(deadline);
+    if (all) {
+        take(*all, since, asked);
     }
 }
 

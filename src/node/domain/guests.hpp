@@ -49,6 +49,8 @@ public:
     [[nodiscard]] std::uint64_t events() const { return events_; }
     [[nodiscard]] std::uint64_t events_of(const uuid& id) const;
     [[nodiscard]] std::uint64_t generation() const { return machine_.connection().value().generation; }
+    // Lists now if the last listing was not just now: events may have been missed without anybody's noticing.
+    async::awaitable<void> list_anew(time_point deadline);
     // Suspends until known() or the deadline.
     async::awaitable<bool> wait_known(time_point deadline);
 
@@ -68,6 +70,7 @@ private:
     std::optional<std::uint64_t> listed_generation_;
     bool ever_listed_ = false;
     time_point known_since_{};
+    time_point listed_{};
     async::wakeup changed_;
     async::wakeup known_;
 };

@@ -58,11 +58,13 @@ async::awaitable<void> migration_records::run() {
 }
 
 void write_journal(operation& op, std::string_view role, std::string peer, std::string_view step) {
+    op.here.has_record = true;
     op.records.write(op.id, {std::string(role), std::move(peer), op.row.created, op.row.state_changed,
                              std::string(step), previous_last_node(op)});
 }
 
 void remove_journal(operation& op) {
+    op.here.has_record = false;
     op.records.remove(op.id);
 }
 
@@ -142,6 +144,7 @@ async::awaitable<void> tidy_journals(domain_parts& parts, session& s) {
                 row->here = std::make_unique<local_domain>(*row);
             }
             row->here->was_going_off = true;
+            row->here->has_record = true;
             parts.table.mark(*row);
             continue;
         }
@@ -149,6 +152,7 @@ async::awaitable<void> tidy_journals(domain_parts& parts, session& s) {
             if (!row->here) {
                 row->here = std::make_unique<local_domain>(*row);
             }
+            row->here->has_record = true;
             auto read = co_await parts.table.read(*row);
             row = parts.table.find(id);
             if (!read || (row != nullptr && row->here && row->here->is_handed_over)) {

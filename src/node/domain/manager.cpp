@@ -24,6 +24,8 @@ constexpr duration loading_limit = 60s;
 constexpr duration tell_fail_every = 60s;
 constexpr duration lost_creation_limit = 30s;  // longer than a connection to a libvirtd that stands still lasts
 constexpr duration list_read_limit = 5s;
+constexpr duration fresh_listing_limit =
+    2s;  // libvirtd's answer is wanted, not needed: what is known is right but for missed events
 constexpr duration no_due = 3600s;
 
 }  // namespace
@@ -305,6 +307,10 @@ void domains::manager::evaluate(domain_row& row) {
     }
     if (is_done_already(row, action)) {
         const bool is_idle = !row.is_owner && *guest == guest_class::absent && !here.lost_creation;
+        if (is_idle && here.has_record && !policy::is_migration(row.state)) {
+            here.has_record = false;
+            parts.records.remove(row.id);  // what it was kept for was done by others
+        }
         if (is_idle && !here.console) {
             row.here.reset();  // neither belongs nor runs here any more
         }
@@ -438,6 +444,7 @@ async::awaitable<void> domains::manager::dispatch(session& s) {
     while (!table.is_loaded() || !observed.ever_known()) {
         co_await work_.wait_until(node.clock(), node.clock().now() + 1s, "the first reading of all machines");
     }
+    co_await observed.list_anew(node.clock().now() + fresh_listing_limit);
     co_await begin_list(s);
     is_open_ = true;
     opened.set(true);

@@ -5,6 +5,8 @@
 #include "domain/power.hpp"
 #include "pvcnoded/model/domain_payloads.hpp"
 
+#include <algorithm>
+
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
 // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
@@ -16,12 +18,12 @@ using model::vm_state;
 
 namespace {
 
-constexpr duration lock_limit = 30s;
+constexpr duration sender_lock_limit = 30s;
 constexpr duration pause_between_tries = 500ms;
 constexpr duration pause_between_reads = 500ms;
-constexpr duration look_every = 1s;
+constexpr duration look_for_turn_every = 1s;
 constexpr int live_tries_max = 3;
-constexpr duration gone_patience = 10s;
+constexpr duration leave_patience = 10s;
 constexpr duration downtime_limit = 5s;
 
 // Table 8.1.
@@ -43,7 +45,7 @@ public:
 
     async::awaitable<void> run() {
         // The children use these, and may end after the group's body: they are of the frame that waits for both.
-        const time_point deadline = op_.now() + lock_limit;
+        const time_point deadline = op_.now() + sender_lock_limit;
         std::optional<result<void>> done;
         std::string back;  // written when no lock is held any more: nothing of it rests on one that is only half had
         co_await async::with_task_group("send", [&](async::task_group& group) -> async::awaitable<void> {
@@ -57,7 +59,7 @@ public:
             // Nobody waits for locks that he no longer needs. Until they are had, this is the one that hears of
             // changes.
             while (!done && !has_locks_ && is_on_its_way() && !op_.must_end()) {
-                co_await op_.wait(deadline + lock_limit, "the locks of the machine");
+                co_await op_.wait(deadline + sender_lock_limit, "the locks of the machine");
             }
             if (has_locks_) {
                 go_on_.notify();
@@ -90,7 +92,7 @@ private:
     async::awaitable<void> after_locks() {
         has_locks_ = true;
         op_.here.changed.notify();
-        co_await go_on_.wait_until(op_.clock(), op_.now() + lock_limit, "whoever heard of changes before");
+        co_await go_on_.wait_until(op_.clock(), op_.now() + sender_lock_limit, "whoever heard of changes before");
         co_await with_locks();
     }
 
@@ -103,17 +105,26 @@ private:
                op_.present() == asked_;
     }
 
-    // A key that is missing counts as empty. None: it could not be read, although it was tried for as long as for the
-    // locks, or it does not matter any more.
-    async::awaitable<std::optional<std::string>> read_key(std::string_view suffix) {
-        const time_point until = op_.now() + lock_limit;
+    // What is read of a machine that is to be sent, beside its row. A key that is missing counts as empty.
+    struct wishes {
+        bool is_target_known = true;
+        std::string method;
+        std::string max_downtime;
+    };
+    // None: not all of it could be read, although it was tried for as long as for the locks, or it does not matter any
+    // more.
+    async::awaitable<std::optional<wishes>> read_wishes() {
+        const time_point until = op_.now() + sender_lock_limit;
         while (is_unchanged() && !op_.must_end() && op_.now() < until) {
-            auto read = co_await op_.s.zk.get(op_.s.limit(), op_.key(suffix));
-            if (read) {
-                co_return std::move(read->data);
-            }
-            if (read.error().code() == errc::not_found) {
-                co_return std::string();
+            const auto read =
+                co_await op_.s.zk.read_together(op_.s.limit(), {{.path = model::node_path(target_), .with_data = false},
+                                                                {.path = op_.key("/migration_method")},
+                                                                {.path = op_.key("/migration_max_downtime")}});
+            const bool is_all_known = std::ranges::all_of(read, [](const auto& one) {
+                return one || one.error().code() == errc::not_found || one.error().code() == errc::invalid;
+            });
+            if (is_all_known) {
+                co_return wishes{read[0].has_value(), read[1] ? read[1]->data : "", read[2] ? read[2]->data : ""};
             }
             co_await async::sleep_for(op_.clock(), pause_between_reads, "another attempt to read a key");
         }
@@ -148,33 +159,33 @@ private:
     }
 
     async::awaitable<void> with_locks() {
+        const bool was_granted = sync_.granted;
         const bool is_wanted = co_await look_again();
         if (!is_wanted) {
             co_return;
         }
-        auto exists = co_await op_.s.zk.exists(op_.s.limit(), model::node_path(target_));
+        state_children_ = op_.s.watches.add(op_.key("/state"), zookeeper::watch_kind::children, op_.here.changed);
         const bool is_no_name =
             target_.empty() || target_.find('/') != std::string::npos || target_ == "." || target_ == "..";
-        if (is_no_name ||
-            (!exists && (exists.error().code() == errc::not_found || exists.error().code() == errc::invalid))) {
-            co_await roll_back("there is no node " + shown(target_));
-            co_return;
-        }
-        state_children_ = op_.s.watches.add(op_.key("/state"), zookeeper::watch_kind::children, op_.here.changed);
-        const auto method = co_await read_key("/migration_method");
-        if (!method) {
+        const auto read = is_no_name ? std::optional(wishes{false, {}, {}}) : co_await read_wishes();
+        if (!read) {
             if (op_.must_end() || is_unchanged()) {
                 co_await roll_back(op_.must_end() ? "the daemon stops" : "its migration method could not be read");
             }
             co_return;
         }
-        const auto mode = mode_of(op_.row.state, model::parse_migration_method(*method));
+        if (!read->is_target_known) {
+            co_await roll_back("there is no node " + shown(target_));
+            co_return;
+        }
+        max_downtime_ = read->max_downtime;
+        const auto mode = mode_of(op_.row.state, model::parse_migration_method(read->method));
         if (!mode.live && !mode.offline) {
             co_await roll_back("it must move live, and its migration method is `shutdown`");
             co_return;
         }
         while (!sync_.granted && !sync_.failed && is_unchanged() && !op_.must_end()) {
-            co_await op_.wait(op_.now() + lock_limit, "the receiver's turn in the hand-shake");
+            co_await op_.wait(op_.now() + sender_lock_limit, "the receiver's turn in the hand-shake");
         }
         if (op_.must_end()) {
             co_await roll_back("the daemon stops");
@@ -186,9 +197,11 @@ private:
             }
             co_return;
         }
-        auto fresh = co_await op_.table.read(op_.row);
-        if (!fresh || !is_unchanged()) {
-            co_return;
+        if (!was_granted) {  // what was read while the receiver was awaited may be old
+            const auto fresh = co_await op_.table.read(op_.row);
+            if (!fresh || !is_unchanged()) {
+                co_return;
+            }
         }
         if (sync_.alone) {
             op_.info("node " + shown(target_) + " has gone on without it, migrating without its help");
@@ -203,11 +216,10 @@ private:
     }
 
     async::awaitable<void> set_downtime() {
-        const auto stored = co_await read_key("/migration_max_downtime");
-        if (!stored || (op_.s.table.version() < 13 && stored->empty())) {
+        if (op_.s.table.version() < 13 && max_downtime_.empty()) {
             co_return;
         }
-        auto set = co_await op_.machine.set_maximum_downtime(op_.id, model::maximum_downtime_ms(*stored),
+        auto set = co_await op_.machine.set_maximum_downtime(op_.id, model::maximum_downtime_ms(max_downtime_),
                                                              op_.now() + downtime_limit);
         if (!set) {
             op_.warning("its maximum downtime could not be set: " + set.error().text);
@@ -238,7 +250,7 @@ private:
             if (!std::exchange(told, true)) {
                 op_.info("it moves when others have: as many as may migrate at once do so");
             }
-            co_await op_.wait(op_.now() + look_every, "its turn to migrate");
+            co_await op_.wait(op_.now() + look_for_turn_every, "its turn to migrate");
         }
         co_return is_unchanged();
     }
@@ -259,7 +271,7 @@ private:
             }
             const auto tried = co_await migrate_live(op_, target_, *state_children_);
             if (tried.end == live_end::moved) {
-                co_await op_.wait_absent(op_.now() + gone_patience);
+                co_await op_.wait_absent(op_.now() + leave_patience);
                 co_await finish_moved();
                 co_return;
             }
@@ -387,6 +399,7 @@ private:
     operation& op_;
     std::string target_;
     operation::view asked_;
+    std::string max_downtime_;  // as it is stored
     sender_lock sync_;
     bool is_handed_over_ = false;
     bool is_let_go_ = false;  // not known who has it: the table comes back to it, or the daemon after this one

@@ -6,6 +6,8 @@
 #include "pvcnoded/policy/hand_over.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
 // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
@@ -59,46 +61,55 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
     const uuid id = row.id;
     const std::string root = model::domain_path(to_text(id));
     const time_point deadline = s.limit(read_limit);
+    // The keys that only matter if the machine is ours go along if it was so far, and else in another round.
+    bool with_own = is_ours(row);
     for (int attempt = 0; attempt < consistent_tries; ++attempt) {
         domain_row* now = find(id);
         if (now == nullptr) {
             co_return failure(errc::not_found, root);
         }
         const bool arm = may_arm(*now);
+        const bool had_here = now->here != nullptr;
         const auto watch = arm ? zookeeper::watching::yes : zookeeper::watching::no;
-        auto state = co_await s.zk.get(deadline, root + "/state", watch);
+        std::vector<zookeeper::read_wish> wishes{{root + "/state", watch}, {root + "/node", watch}, {root}};
+        if (with_own) {
+            wishes.push_back({root + "/lastnode"});
+            wishes.push_back({root + "/migrate_sync_lock"});
+        }
+        wishes.push_back({.path = root + "/state", .with_data = false});
+        const auto answers = co_await s.zk.read_together(deadline, std::move(wishes));
+        const auto& state = answers[0];
+        const auto& node = answers[1];
+        const auto& identity = answers[2];
+        const auto& again = answers.back();
         if (arm) {
             take_watch(id, &domain_row::state_armed, state_watch_bytes, state);
-        }
-        auto node = co_await s.zk.get(deadline, root + "/node", watch);
-        if (arm) {
             take_watch(id, &domain_row::node_armed, node_watch_bytes, node);
         }
-        auto identity = co_await s.zk.get(deadline, root);
-        const bool is_own = node && node->data == node_.self();
-        const bool needs_last = is_own || (find(id) != nullptr && is_local && is_local(*find(id)));
-        std::optional<result<zookeeper::read_reply>> last;
-        if (needs_last) {
-            last.emplace(co_await s.zk.get(deadline, root + "/lastnode"));
+        now = find(id);
+        if (now == nullptr) {
+            co_return failure(errc::not_found, root);
         }
+        const bool is_own = node && node->data == node_.self();
+        const bool needs_last = is_own || (is_local && is_local(*now));
+        if (needs_last && !with_own) {
+            with_own = true;
+            --attempt;
+            continue;
+        }
+        const result<zookeeper::read_reply>* last = needs_last ? &answers[3] : nullptr;
         // Whose word a `stop` is. A key that shows the transaction of that very `state` belongs to this view.
-        const bool had_here = find(id) != nullptr && find(id)->here != nullptr;
         const bool may_be_hand_over =
             needs_last && had_here && state && model::vm_state_or_fallback(state->data) == model::vm_state::stop;
         bool is_handed_over = false;
         if (may_be_hand_over) {
-            auto sync = co_await s.zk.get(deadline, root + "/migrate_sync_lock");
+            const auto& sync = answers[4];
             if (!sync && sync.error().code() != errc::not_found) {
                 co_return sync.error();
             }
             is_handed_over = sync && policy::is_hand_over(id, state->stat.mzxid, sync->data, sync->stat.mzxid);
         }
-        auto again = co_await s.zk.exists(deadline, root + "/state");
-        now = find(id);
-        if (now == nullptr) {
-            co_return failure(errc::not_found, root);
-        }
-        const result<void> of_last = last ? outcome_of(*last) : result<void>();
+        const result<void> of_last = last != nullptr ? outcome_of(*last) : result<void>();
         for (const result<void>& one :
              {outcome_of(state), outcome_of(node), outcome_of(identity), outcome_of(again), of_last}) {
             if (!one && one.error().code() != errc::not_found) {
@@ -140,9 +151,9 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
             local_domain& here = *now->here;
             here.name = identity->data;
             here.word = now->state == model::vm_state::unknown && state ? state->data.substr(0, 64) : std::string();
-            here.is_read = here.is_read || (last.has_value() && had_here);
+            here.is_read = here.is_read || (last != nullptr && had_here);
             here.is_handed_over = is_handed_over;
-            if (last && *last) {
+            if (last != nullptr && *last) {
                 here.last_node = (*last)->data;
                 here.last_node_version = (*last)->stat.version;
             } else if (needs_last) {
