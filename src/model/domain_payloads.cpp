@@ -11,7 +11,6 @@ namespace pvc::model {
 namespace {
 
 constexpr std::int64_t default_downtime_ms = 300;
-constexpr std::string_view replacement = "\xef\xbf\xbd";
 
 bool is_plain(char c) {
     return static_cast<unsigned char>(c) < 0x80 && c != '\r';
@@ -30,7 +29,7 @@ std::string clean(std::string_view raw) {
             raw.remove_prefix(raw.starts_with("\r\n") ? 2 : 1);
         } else if (!raw.empty()) {
             const auto character = decode_utf8(raw);
-            text += character.valid ? raw.substr(0, character.bytes) : replacement;
+            text += character.valid ? raw.substr(0, character.bytes) : replacement_character;
             raw.remove_prefix(character.bytes);
         }
     }

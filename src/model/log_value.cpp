@@ -10,8 +10,6 @@ namespace pvc::model {
 
 namespace {
 
-constexpr std::string_view replacement = "\xef\xbf\xbd";
-
 bool is_control(char32_t code) {
     return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0);
 }
@@ -92,7 +90,7 @@ std::string tame_text(std::string_view text) {
         if (is_control(character.code)) {
             out += '?';
         } else {
-            out += character.valid ? text.substr(0, character.bytes) : replacement;
+            out += character.valid ? text.substr(0, character.bytes) : replacement_character;
         }
         text.remove_prefix(character.bytes);
     }
@@ -104,7 +102,7 @@ std::string valid_utf8(std::string_view text) {
     out.reserve(text.size());
     while (!text.empty()) {
         const auto character = decode_utf8(text);
-        out += character.valid ? text.substr(0, character.bytes) : replacement;
+        out += character.valid ? text.substr(0, character.bytes) : replacement_character;
         text.remove_prefix(character.bytes);
     }
     return out;

@@ -6,6 +6,9 @@
 
 namespace pvc::model {
 
+// U+FFFD, for what is none.
+inline constexpr std::string_view replacement_character = "\xef\xbf\xbd";
+
 struct utf8_character {
     char32_t code = 0xfffd;
     std::size_t bytes = 1;  // of a malformed sequence as much as could have been the beginning of a character

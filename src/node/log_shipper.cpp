@@ -2,6 +2,7 @@
 
 #include "pvcnoded/model/log_value.hpp"
 #include "pvcnoded/model/schema.hpp"
+#include "pvcnoded/node/session.hpp"
 #include "pvcnoded/zookeeper/lock.hpp"
 
 #include <fmt/format.h>
@@ -18,8 +19,7 @@ namespace {
 constexpr std::size_t kept_lines_max = 10'000;
 constexpr std::size_t kept_bytes_max = 8UL * 1024 * 1024;
 constexpr duration pace = 1s;  // at most one write in this time
-constexpr duration request_limit = 5s;
-constexpr duration lock_limit = 5s;
+constexpr duration log_lock_limit = 5s;
 constexpr duration session_pause = 2s;
 constexpr int first_version_with_logs = 4;
 constexpr int first_version_shared = 11;
@@ -174,7 +174,7 @@ async::awaitable<void> log_shipper::ship(zookeeper::client& session, session_too
             zookeeper::lock_request lock;
             lock.path = key_;
             lock.kind = model::lock_kind::write;
-            lock.deadline = clock_.now() + lock_limit;
+            lock.deadline = clock_.now() + log_lock_limit;
             lock.create_ancestors = true;
             lock.task = "logs";
             lock.reason = "append";

@@ -16,8 +16,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr duration say_again = 60s;
-constexpr duration lock_limit = 60s;
-constexpr duration update_limit = 90s;
+constexpr duration update_lock_limit = 60s;
+constexpr duration apply_limit = 90s;
 
 const std::string version_key(model::key_path::schema_version);
 
@@ -42,12 +42,12 @@ async::awaitable<policy::update_part> own_part(session& s) {
 async::awaitable<result<void>> apply_or_wait(session& s) {
     const auto part = co_await own_part(s);
     if (part != policy::update_part::follow) {
-        co_return co_await repair_tree(s, lock_limit, foreign_keys::remove);
+        co_return co_await repair_tree(s, update_lock_limit, foreign_keys::remove);
     }
     zookeeper::lock_request lock;
     lock.path = version_key;
     lock.kind = model::lock_kind::read;
-    lock.deadline = s.limit(lock_limit);
+    lock.deadline = s.limit(update_lock_limit);
     lock.task = "schema";
     lock.reason = "wait for the update";
     auto waited = co_await s.locks.with_lock(
@@ -142,7 +142,7 @@ async::awaitable<result<void>> update_schema(session& s, int version) {
     s.node.status(fmt::format("schema update from version {} to {}", before, version));
     s.table = *model::schema::of(version);
     auto applied =
-        co_await async::with_deadline(s.node.clock(), s.limit(update_limit), "schema update", apply_or_wait(s));
+        co_await async::with_deadline(s.node.clock(), s.limit(apply_limit), "schema update", apply_or_wait(s));
     if (!applied && applied.error().code() == errc::session_lost) {
         co_return applied.error();
     }

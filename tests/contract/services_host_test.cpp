@@ -48,8 +48,8 @@ protected:
     Bench bench;
 };
 
-using benches = testing::Types<real_host, sim_machine>;
-TYPED_TEST_SUITE(host_contract, benches);
+using hosts = testing::Types<real_host, sim_machine>;
+TYPED_TEST_SUITE(host_contract, hosts);
 
 TYPED_TEST(host_contract, facts_are_four_tokens_and_more) {
     const auto facts = this->host().facts();

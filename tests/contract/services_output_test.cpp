@@ -42,8 +42,8 @@ class log_output_contract : public testing::Test {
 protected:
     Bench bench;
 };
-using benches = testing::Types<real_file, sim_file>;
-TYPED_TEST_SUITE(log_output_contract, benches);
+using outputs = testing::Types<real_file, sim_file>;
+TYPED_TEST_SUITE(log_output_contract, outputs);
 
 TYPED_TEST(log_output_contract, what_was_written_is_there_at_once) {
     EXPECT_TRUE(this->bench.output().write("one\n"));

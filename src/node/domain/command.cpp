@@ -21,7 +21,6 @@ using model::vm_state;
 
 namespace {
 
-constexpr duration guard_time = 2s;
 constexpr std::size_t words_max = 500;  // of what libvirt says, which may quote the whole element
 
 failure refusal(std::string why) {

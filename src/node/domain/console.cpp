@@ -15,7 +15,6 @@ namespace {
 constexpr duration between_publications = 500ms;
 constexpr duration read_limit = 5s;
 constexpr duration end_limit = 5s;
-constexpr duration query_limit = 5s;
 constexpr duration vnc_again = 1s;
 }  // namespace
 

@@ -16,10 +16,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr duration list_limit = 5s;
+constexpr duration listing_limit = 5s;
 constexpr duration destroy_limit = 60s;
-constexpr duration look_again = 500ms;
-constexpr duration complain_every = 30s;
+constexpr duration look_for_leftovers_again = 500ms;
+constexpr duration complain_of_leftovers_every = 30s;
 
 // The value of a key that may be missing.
 async::awaitable<result<std::optional<std::string>>> read_key(session& s, std::string path) {
@@ -39,7 +39,7 @@ async::awaitable<result<std::optional<std::string>>> read_key(session& s, std::s
 async::awaitable<result<std::vector<uuid>>> domains::manager::read_forfeited(session& s, bool& is_recovered) {
     PVC_CO_TRY(const auto state, co_await read_key(s, s.own("/domainstate")));
     is_recovered = state && model::parse_domain_state(*state) == model::domain_state::fence_flush;
-    const auto all = co_await machine.list(node.clock().now() + list_limit);
+    const auto all = co_await machine.list(node.clock().now() + listing_limit);
     if (!all) {
         co_return failure(errc::unavailable, "libvirt", all.error().text);
     }
@@ -81,7 +81,7 @@ async::awaitable<void> domains::manager::clean_up_after_fence(session& s, std::f
     node.log.error(
         "this node was declared fenced, and is alive: what others may have taken over ends here before it "
         "says that it runs");
-    time_point complain_at = node.clock().now() + complain_every;
+    time_point complain_at = node.clock().now() + complain_of_leftovers_every;
     while (goes_on()) {
         bool is_recovered = false;
         const auto left = co_await read_forfeited(s, is_recovered);
@@ -95,7 +95,7 @@ async::awaitable<void> domains::manager::clean_up_after_fence(session& s, std::f
             co_return;
         }
         if (node.clock().now() >= complain_at) {
-            complain_at = node.clock().now() + complain_every;
+            complain_at = node.clock().now() + complain_of_leftovers_every;
             node.log.error("this node cannot say yet that it runs: " +
                            (left ? std::to_string(left->size()) + " virtual machine(s) that others may have taken over "
                                                                   "have not ended"
@@ -114,7 +114,7 @@ async::awaitable<void> domains::manager::clean_up_after_fence(session& s, std::f
                 co_return;
             });
         }
-        co_await async::sleep_for(node.clock(), look_again, "what was taken over to be gone");
+        co_await async::sleep_for(node.clock(), look_for_leftovers_again, "what was taken over to be gone");
     }
 }
 

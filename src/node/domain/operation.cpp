@@ -13,7 +13,6 @@ using namespace std::chrono_literals;
 using model::guest_class;
 
 namespace {
-constexpr duration query_limit = 5s;
 constexpr duration list_patience = 2s;
 }  // namespace
 

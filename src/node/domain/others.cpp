@@ -15,8 +15,8 @@ namespace pvc::node {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr duration answer_limit = 5s;
-constexpr duration ask_again = 5s;
+constexpr duration peer_answer_limit = 5s;
+constexpr duration ask_peers_again = 5s;
 constexpr duration read_again = 1s;
 
 async::awaitable<void> read_other(operation& op, other_node& one, std::optional<failure>& trouble) {
@@ -62,7 +62,7 @@ async::awaitable<result<std::vector<other_node>>> read_others(operation& op) {
 
 async::awaitable<remote_answer> ask(operation& op, std::string node, std::optional<time_point> until) {
     using hypervisor::call_error;
-    const time_point deadline = std::min(op.now() + answer_limit, until.value_or(time_point::max()));
+    const time_point deadline = std::min(op.now() + peer_answer_limit, until.value_or(time_point::max()));
     auto status = co_await op.machine.ask(op.address_of(node), op.id, deadline);
     if (status) {
         co_return policy::answer_of(*status);
@@ -130,7 +130,7 @@ async::awaitable<release_outcome> wait_released(operation& op, release_rules rul
         // A node whose daemon was stopped in order may still run it. Only its own word counts, as it may as well be
         // off, unless the machine was seen to run there and has not been off since.
         if (!stopped.empty() && op.now() >= next_look_at_stopped) {
-            next_look_at_stopped = op.now() + ask_again;
+            next_look_at_stopped = op.now() + ask_peers_again;
             still_there.clear();
             const auto answers = co_await ask_all(op, stopped);
             for (const auto& [node, answer] : answers) {
@@ -153,7 +153,7 @@ async::awaitable<release_outcome> wait_released(operation& op, release_rules rul
             op.info("waiting: node " + holders.front() + " still has it in its running list");
         }
         if (op.now() >= next_question) {
-            next_question = op.now() + ask_again;
+            next_question = op.now() + ask_peers_again;
             const auto answers = co_await ask_all(op, holders);
             for (const auto& [node, answer] : answers) {
                 if (answer == remote_answer::absent) {

@@ -17,16 +17,16 @@ namespace {
 
 constexpr duration shutdown_call_limit = 60s;
 constexpr duration destroy_call_limit = 60s;
-constexpr duration ask_again = 10s;
+constexpr duration shut_down_again = 10s;
 constexpr duration destroy_again = 2s;
-constexpr duration complain_every = 30s;
-constexpr duration gone_patience = 5s;
-constexpr duration guard = 2s;
+constexpr duration complain_alive_every = 30s;
+constexpr duration destroyed_patience = 5s;
 
 // The request itself may block for long (a migration's job): it runs beside the wait. Ends when the guest was asked.
 async::awaitable<void> request_shutdown(operation& op) {
     if (op.is_guest(guest_class::paused)) {
-        auto resumed = co_await op.machine.resume(op.id, op.clock().boot_now() + guard, op.now() + shutdown_call_limit);
+        auto resumed =
+            co_await op.machine.resume(op.id, op.clock().boot_now() + guard_time, op.now() + shutdown_call_limit);
         if (!resumed) {
             op.warning("it is paused and could not be resumed for its shutdown: " + resumed.error().text);
             co_return;  // it hears nothing: the deadline ends it
@@ -48,7 +48,7 @@ async::awaitable<void> request_shutdown(operation& op) {
             co_return;
         }
         way = hypervisor::shutdown_way::acpi;
-        co_await async::sleep_for(op.clock(), ask_again, "another request to shut down");
+        co_await async::sleep_for(op.clock(), shut_down_again, "another request to shut down");
     }
 }
 
@@ -119,7 +119,7 @@ async::awaitable<power_result> destroy(operation& op, std::optional<time_point> 
         }
         auto done = co_await op.machine.destroy(op.id, std::min(op.now() + destroy_call_limit, last));
         if (done || done.error().code == call_error::no_domain) {
-            const bool gone = co_await op.wait_absent(op.now() + gone_patience);
+            const bool gone = co_await op.wait_absent(op.now() + destroyed_patience);
             if (!gone) {
                 co_await op.ask_class();
             }
@@ -127,7 +127,7 @@ async::awaitable<power_result> destroy(operation& op, std::optional<time_point> 
         }
         if (op.now() >= complain_at) {
             op.error("destroying it: " + done.error().text + "; trying again");
-            complain_at = op.now() + complain_every;
+            complain_at = op.now() + complain_alive_every;
         }
         co_await async::sleep_until(op.clock(), std::min(op.now() + destroy_again, last),
                                     "another attempt to destroy it");

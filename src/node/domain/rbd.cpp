@@ -15,9 +15,8 @@ namespace {
 
 constexpr duration call_limit = 30s;
 constexpr duration patience = 5s;  // with a foreign lock: its owner may be just closing
-constexpr duration list_again = 1s;
+constexpr duration list_locks_again = 1s;
 constexpr std::array<duration, 2> retry_after{1s, 3s};
-constexpr duration guard = 2s;
 
 policy::held_lock to_policy(const storage::rbd_lock& lock) {
     return {lock.id, lock.client, lock.address};
@@ -89,7 +88,7 @@ async::awaitable<lock_outcome> break_all(operation& op, std::vector<std::string>
             co_return lock_outcome{lock_outcome::kind::changed, {}};
         }
         auto broken = co_await op.rbd.break_lock(one.volume, {one.lock.id, one.lock.client, one.lock.address},
-                                                 *ours + guard, op.now() + call_limit);
+                                                 *ours + guard_time, op.now() + call_limit);
         if (!broken) {
             if (broken.error().code() == errc::stopped) {
                 co_return lock_outcome{lock_outcome::kind::changed, {}};
@@ -134,7 +133,7 @@ async::awaitable<lock_outcome> clear_locks(operation& op, std::vector<std::strin
         if (decision.verdict != policy::lock_verdict::foreign || op.now() >= until) {
             break;
         }
-        co_await op.wait_news(op.present(), std::min<duration>(until - op.now(), list_again),
+        co_await op.wait_news(op.present(), std::min<duration>(until - op.now(), list_locks_again),
                               "a foreign RBD lock to go");
         const auto ours = co_await still_ours();
         if (!ours) {

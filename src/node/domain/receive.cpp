@@ -21,7 +21,7 @@ namespace {
 
 constexpr duration question_every = 10s;
 constexpr duration earliest_cold_start = 60s;
-constexpr duration complain_every = 60s;
+constexpr duration complain_of_waiting_every = 60s;
 constexpr duration release_patience = 10s;
 constexpr duration fenced_settle = 60s;          // the recovery of a fenced node goes first
 constexpr duration fenced_settle_listed = 600s;  // while that recovery is being retried
@@ -36,7 +36,7 @@ bool is_waiting_state(const operation& op) {
 class search {
 public:
     explicit search(operation& op)
-        : op_(op), next_(op.now() + question_every), complain_(op.now() + complain_every), stranded_(op) {}
+        : op_(op), next_(op.now() + question_every), complain_(op.now() + complain_of_waiting_every), stranded_(op) {}
 
     [[nodiscard]] time_point next() const { return next_; }
     [[nodiscard]] bool is_due() const { return op_.now() >= next_; }
@@ -109,7 +109,7 @@ public:
         if (op_.now() < complain_) {
             return;
         }
-        complain_ = op_.now() + complain_every;
+        complain_ = op_.now() + complain_of_waiting_every;
         const std::string why = what == finding::somewhere ? "another node has it"
                                 : silent_.empty()          ? "the other nodes could not all be asked"
                                                            : "node " + silent_ + " does not say whether it runs there";
@@ -244,7 +244,7 @@ async::awaitable<bool> wait_for_room(operation& op) {
     time_point complain = op.here.class_since + usual;
     while (is_to_come() && op.observed.is_half_made(op.id)) {
         if (op.now() >= complain) {
-            complain = op.now() + complain_every;
+            complain = op.now() + complain_of_waiting_every;
             op.error(
                 "it cannot come here: libvirt has a copy of it that it did not finish to set up (paused, starting "
                 "up); end that one with `virsh destroy`, and restart libvirtd if that does not help");

@@ -21,15 +21,14 @@ using model::vm_state;
 
 namespace {
 
-constexpr duration look_again = 2s;
+constexpr duration look_at_sides_again = 2s;
 constexpr duration halted_patience = 10s;
-constexpr duration ask_again = 5s;
+constexpr duration ask_sides_again = 5s;
 constexpr duration unknown_patience = 10s;
 constexpr duration own_patience = 60s;
 constexpr duration locks_patience = 60s;  // to list the locks of all its disks
 constexpr duration locks_held_limit = 15s;
 constexpr duration resume_limit = 30s;
-constexpr duration guard = 2s;
 
 async::awaitable<remote_answer> ask_target(operation& op, const std::string& target, time_point until) {
     if (is_planted(defect::target_not_asked)) {
@@ -101,7 +100,7 @@ async::awaitable<std::optional<resolution>> resume_local(operation& op, const st
     if (!proof) {
         co_return std::nullopt;  // looked at again, with the view as it is now
     }
-    auto resumed = co_await op.machine.resume(op.id, *proof + guard, std::min(op.now() + resume_limit, last));
+    auto resumed = co_await op.machine.resume(op.id, *proof + guard_time, std::min(op.now() + resume_limit, last));
     if (!resumed) {
         op.warning("resuming it after a broken migration: " + resumed.error().text);
     }
@@ -155,11 +154,13 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
             co_return resolution::let_go;
         }
         if (!fresh && fresh.error().code() != errc::not_found) {
-            co_await op.wait_news(seen, std::min(look_again, last - op.now()), "ZooKeeper, to resolve a migration");
+            co_await op.wait_news(seen, std::min(look_at_sides_again, last - op.now()),
+                                  "ZooKeeper, to resolve a migration");
             continue;
         }
         if (!local) {
-            co_await op.wait_news(seen, std::min(look_again, last - op.now()), "libvirt, to resolve a migration");
+            co_await op.wait_news(seen, std::min(look_at_sides_again, last - op.now()),
+                                  "libvirt, to resolve a migration");
             continue;
         }
         // Without its keys only the other side can say that a half is stale.
@@ -192,7 +193,7 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
         if (!may_destroy && step != resolve_step::resume) {
             before.forget();
         }
-        duration pause = may_destroy ? policy::second_look::apart : look_again;
+        duration pause = may_destroy ? policy::second_look::apart : look_at_sides_again;
         switch (step) {
             case resolve_step::moved: co_return resolution::moved;
             case resolve_step::failed: co_return resolution::clean_failure;
@@ -245,7 +246,7 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
                 }
                 break;
             case resolve_step::ask_again:
-                pause = ask_again;
+                pause = ask_sides_again;
                 if (!std::exchange(told, true)) {
                     op.error("it stands between here and node " + shown(target) +
                              ", which does not answer: nothing is done until it does");
@@ -442,7 +443,7 @@ async::awaitable<void> resolve_own(operation& op) {
     std::string runs_on;
     while (stands()) {
         const time_point asked = op.now();
-        duration pause = ask_again;
+        duration pause = ask_sides_again;
         auto others = co_await read_others(op);
         if (others) {
             const auto seen = co_await ask_everybody(op, *others);

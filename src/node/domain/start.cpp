@@ -21,9 +21,7 @@ using model::vm_state;
 namespace {
 
 constexpr duration create_limit = 120s;
-constexpr duration guard = 2s;
 constexpr duration slow_creation = 1s;
-constexpr duration query_limit = 5s;
 constexpr duration removal_patience = 15s;
 constexpr duration create_pause = 500ms;
 constexpr duration unavailable_pause = 500ms;
@@ -342,7 +340,7 @@ async::awaitable<void> start(operation& op) {
             co_await async::yield();
             continue;
         }
-        const auto step = co_await create(op, definition->xml, *sent + guard, again_until, reason);
+        const auto step = co_await create(op, definition->xml, *sent + guard_time, again_until, reason);
         if (step == create_step::created) {
             co_await announce(op, began_with);
             co_return;

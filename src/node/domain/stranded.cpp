@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr duration lock_limit = 15s;
+constexpr duration stranded_lock_limit = 15s;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ async::awaitable<bool> stranded_search::look(std::vector<policy::holding_node> n
 async::awaitable<result<void>> stranded_search::take_back() {
     zookeeper::lock_request what;
     what.path = op_.key("/state");
-    what.deadline = op_.now() + lock_limit;
+    what.deadline = op_.now() + stranded_lock_limit;
     what.task = "migration";
     what.reason = "leaving " + op_.name() + " with node " + sender_.node;
     co_return co_await op_.s.locks.with_lock(

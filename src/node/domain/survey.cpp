@@ -12,14 +12,14 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr std::size_t transaction_bytes = 256UL * 1024;
-constexpr duration query_limit = 5s;
+constexpr duration live_xml_limit = 5s;
 }  // namespace
 
 // Live XML that is not known, or another since a device was attached: it says which disk and which bridge a number is
 // of.
 static async::awaitable<void> refresh_live(hypervisor::hypervisor& machine, async::timers& clock, const uuid id,
                                            domain_table& table, time_point deadline) {
-    auto xml = co_await machine.live_xml(id, std::min(deadline, clock.now() + query_limit));
+    auto xml = co_await machine.live_xml(id, std::min(deadline, clock.now() + live_xml_limit));
     domain_row* now = table.find(id);
     if (!xml || now == nullptr || !now->here) {
         co_return;

@@ -17,7 +17,7 @@ using policy::flush_way;
 
 namespace {
 
-constexpr duration list_patience = 10s;
+constexpr duration placement_patience = 10s;
 
 class leaving_machine final : public one_machine {
 public:
@@ -96,7 +96,7 @@ async::awaitable<void> flush(job& of) {
     // The one that went last may be reported at its target before it is off the list here.
     async::wakeup changed;
     const async::latest<std::uint64_t>::observer watch(of.machines->list_writes(), changed);
-    const time_point until = of.now() + list_patience;
+    const time_point until = of.now() + placement_patience;
     const auto is_listed = [&](const uuid& id) {
         const auto& listed = of.machines->listed();
         return std::ranges::find(listed, id) != listed.end();

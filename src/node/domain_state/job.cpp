@@ -15,9 +15,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr duration lock_limit = 30s;
+constexpr duration client_lock_limit = 30s;
 constexpr duration settle_slack = 30s;
-constexpr duration trouble_pause = 500ms;
+constexpr duration pause_between_attempts = 500ms;
 constexpr duration reconnect_limit = 10s;
 
 std::string root_of(const uuid& id) {
@@ -75,7 +75,7 @@ duration job::settle_limit() const {
 }
 
 async::awaitable<void> wait_better(job& of) {
-    co_await async::sleep_for(of.s.node.clock(), trouble_pause, "another attempt to read or write keys");
+    co_await async::sleep_for(of.s.node.clock(), pause_between_attempts, "another attempt to read or write keys");
     auto connected = co_await of.s.zk.wait_connected(of.s.limit(reconnect_limit));
     ignore(connected, "the next request tells");
 }
@@ -142,7 +142,7 @@ async::awaitable<attempt> place_machine(job& of, const uuid& id, decide by) {
     bool had_lock = false;
     zookeeper::lock_request lock;
     lock.path = root + "/state";
-    lock.deadline = of.s.limit(lock_limit);
+    lock.deadline = of.s.limit(client_lock_limit);
     lock.task = std::string(of.what);
     lock.reason = "placing " + to_text(id);
     auto done = co_await of.s.locks.with_lock(

@@ -18,7 +18,7 @@ using policy::unflush_way;
 
 namespace {
 
-constexpr std::size_t reads_in_flight_max = 32;
+constexpr std::size_t readers_max = 32;
 
 class returning_machine final : public one_machine {
 public:
@@ -89,7 +89,7 @@ async::awaitable<result<std::vector<uuid>>> read_candidates(job& of) {
         }
     };
     co_await async::with_task_group("reads of domains", [&](async::task_group& group) -> async::awaitable<void> {
-        for (std::size_t reader = std::min(all.size(), reads_in_flight_max); reader > 0; --reader) {
+        for (std::size_t reader = std::min(all.size(), readers_max); reader > 0; --reader) {
             group.spawn("read", work);
         }
         co_return;

@@ -90,7 +90,7 @@ void child_process::end(int number, double seconds) {
     }
     signal(number);
     signal(SIGCONT);
-    const auto limit = steady_clock::now() + duration<double>(seconds);
+    const auto limit = steady_clock::now() + std::chrono::duration<double>(seconds);
     while (is_alive() && steady_clock::now() < limit) {
         std::this_thread::sleep_for(milliseconds(2));
     }

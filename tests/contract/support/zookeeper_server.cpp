@@ -25,7 +25,7 @@ namespace {
 constexpr const char* library = "/usr/share/java/zookeeper.jar";
 constexpr const char* folder_stem = "pvcnoded-zookeeper-";
 
-sockaddr_in loopback(std::uint16_t port) {
+sockaddr_in server_address(std::uint16_t port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -57,7 +57,7 @@ bool has_zookeeper_server() {
 
 std::uint16_t free_port() {
     const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address = loopback(0);
+    sockaddr_in address = server_address(0);
     socklen_t length = sizeof address;
     const bool is_bound = bind(probe, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
                           getsockname(probe, reinterpret_cast<sockaddr*>(&address), &length) == 0;
@@ -120,7 +120,7 @@ std::string zookeeper_server::ask(const std::string& word, double seconds) const
     const timeval limit{whole, static_cast<suseconds_t>((seconds - static_cast<double>(whole)) * 1e6)};
     setsockopt(stream, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     setsockopt(stream, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    const sockaddr_in address = loopback(port_);
+    const sockaddr_in address = server_address(port_);
     std::string answer;
     if (connect(stream, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
         send(stream, word.data(), word.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(word.size())) {
@@ -139,7 +139,7 @@ bool zookeeper_server::is_serving(double seconds) const {
 
 void zookeeper_server::wait_serving(double seconds) {
     using namespace std::chrono;
-    const auto limit = steady_clock::now() + duration<double>(seconds);
+    const auto limit = steady_clock::now() + std::chrono::duration<double>(seconds);
     while (is_running() && steady_clock::now() < limit) {
         if (is_serving()) {
             return;

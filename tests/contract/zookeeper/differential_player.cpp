@@ -4,7 +4,7 @@ namespace pvc::contract::differential {
 
 namespace {
 
-constexpr duration in_vain = 20ms;
+constexpr duration no_answer_within = 20ms;
 
 }  // namespace
 
@@ -126,7 +126,7 @@ awaitable<void> player::lose_answers(const step& what) {
 
 awaitable<void> player::be_late(const step& what) {
     world_.hold_answers(what.client);
-    co_await say(what.client, what.requests.front(), in_vain);
+    co_await say(what.client, what.requests.front(), no_answer_within);
     world_.let_pass(what.client);
 }
 
@@ -136,7 +136,7 @@ awaitable<void> player::have_no_way(const step& what) {
     world_.refuse(what.client);
     auto away = co_await eventually([&state] { return state.value().now == link::suspended; });
     require(away, "suspension");
-    co_await say(what.client, what.requests.front(), in_vain);
+    co_await say(what.client, what.requests.front(), no_answer_within);
     const std::size_t other = 1 - what.client;
     co_await land(other, launch(other, what.others, true));
     world_.accept(what.client);

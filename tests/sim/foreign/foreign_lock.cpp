@@ -7,7 +7,7 @@ namespace pvc::sim {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr duration retry_delay = 100ms;
+constexpr duration queue_again = 100ms;
 }
 
 std::string time_uuid_text(random_source& random) {
@@ -67,7 +67,7 @@ async::awaitable<void> foreign_lock::queue() {
             }
         }
         // The outcome may be unknown: the child is looked for by its prefix.
-        co_await async::sleep_for(session_.clock(), retry_delay, "another attempt to queue for a lock");
+        co_await async::sleep_for(session_.clock(), queue_again, "another attempt to queue for a lock");
         const auto children = co_await session_.children(path_);
         const auto found =
             std::ranges::find_if(children, [this](const std::string& name) { return name.starts_with(prefix_); });

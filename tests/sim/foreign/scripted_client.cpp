@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr duration poll_interval = 1s;
+constexpr duration ask_interval = 1s;
 constexpr duration thinking = 4ms;  // of the client before each command and after each look
 constexpr duration reconnect_delay = 100ms;
 constexpr std::size_t garbage_limit = 64;
@@ -143,7 +143,7 @@ async::awaitable<void> scripted_client::change_domain_state(std::string node, st
     }
     co_await session_->write(key, request);
     for (bool is_done = !wait; !is_done;) {
-        co_await sleep(poll_interval);
+        co_await sleep(ask_interval);
         const std::string now = co_await value(key);
         is_done = now != request;
         co_await sleep(thinking);

@@ -5,6 +5,7 @@
 #include "pvcnoded_commit.hpp"
 #include "sim/world/chaos.hpp"
 #include "sim/world/defects.hpp"
+#include "sim/world/judge.hpp"
 #include "sim/world/random_run.hpp"
 #include "sim/world/reachability.hpp"
 #include "sim/world/scenario.hpp"
@@ -61,10 +62,6 @@ struct command {
     std::string duration_text = "1h";
     std::string faults_text = "all";
 };
-
-double seconds(duration time) {
-    return std::chrono::duration<double>(time).count();
-}
 
 std::optional<std::uint64_t> parse_count(std::string_view text) {
     std::uint64_t value = 0;

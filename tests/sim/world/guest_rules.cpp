@@ -11,18 +11,12 @@ namespace pvc::sim {
 
 namespace {
 
-constexpr std::string_view domains = "/domains/";
-
-double seconds(duration time) {
-    return std::chrono::duration<double>(time).count();
-}
-
 // "/domains/<uuid>/state" → the uuid, if that is the key.
 std::optional<uuid> machine_of(std::string_view path, std::string_view suffix) {
-    if (!path.starts_with(domains) || !path.ends_with(suffix)) {
+    if (!path.starts_with(domains_prefix) || !path.ends_with(suffix)) {
         return std::nullopt;
     }
-    return parse_uuid(path.substr(domains.size(), path.size() - domains.size() - suffix.size()));
+    return parse_uuid(path.substr(domains_prefix.size(), path.size() - domains_prefix.size() - suffix.size()));
 }
 
 // Nothing keeps any daemon or hypervisor from its work, and all are there.
@@ -51,7 +45,7 @@ bool runs_on(const judge& of, const uuid& id, std::string_view node) {
 
 bool is_the_references(const judge& of, std::int64_t number) {
     const auto id = guest_id(number);
-    const std::string root = std::string(domains) + pvc::to_text(id);
+    const std::string root = std::string(domains_prefix) + pvc::to_text(id);
     const std::string node = of.world.ensemble.get(root + "/node").value_or("");
     return std::ranges::any_of(of.world.foreign_machines(), [&](sim_machine_guests* machine) {
         return machine->name == node || machine->guest(id).is_there();
@@ -168,7 +162,7 @@ void machines_come_to_run(judge& of) {
     const bool is_calm = is_all_calm(of);
     for (const auto number : of.world.guests) {
         const auto id = guest_id(number);
-        const std::string root = std::string(domains) + pvc::to_text(id);
+        const std::string root = std::string(domains_prefix) + pvc::to_text(id);
         const std::string state = of.world.ensemble.get(root + "/state").value_or("");
         const std::string node = of.world.ensemble.get(root + "/node").value_or("");
         auto& seen = of.machines[number];
@@ -189,7 +183,7 @@ void machines_come_to_run(judge& of) {
 
 std::optional<bool> belongs_into_list(const judge& of, member& one, std::int64_t number) {
     const auto id = guest_id(number);
-    const std::string root = std::string(domains) + pvc::to_text(id);
+    const std::string root = std::string(domains_prefix) + pvc::to_text(id);
     const auto state = of.world.ensemble.get(root + "/state");
     if (!state || !one.node.settings.hypervisor) {
         return std::nullopt;

@@ -14,10 +14,6 @@ namespace pvc::sim {
 
 namespace {
 
-double seconds(duration time) {
-    return std::chrono::duration<double>(time).count();
-}
-
 // --- heartbeats ---
 
 // Until when the next heartbeat of a calm node must have been committed: its interval by a clock that may drift, and a
@@ -141,10 +137,6 @@ void roles_follow_the_table(judge& of, const seen_change& seen) {
 
 // --- who writes what, and how ---
 
-bool is_lock_child(std::string_view path) {
-    return path.find("lock__") != std::string_view::npos;
-}
-
 // Keys of virtual machines that their node may write (vm-domains.md 1).
 bool is_guest_key(std::string_view path) {
     static constexpr std::array allowed{"state",      "node",  "lastnode",          "failedreason",  "vnc",
@@ -219,10 +211,6 @@ void follow_locks(judge& of, const seen_change& seen) {
     } else if (seen.writer != nullptr && seen.what.what == recorded_kind::create) {
         of.locks[seen.what.path] = {seen.writer, seen.what.session, of.world.now()};
     }
-}
-
-std::string_view sequence_of(std::string_view lock_child) {
-    return lock_child.substr(lock_child.size() - std::min<std::size_t>(lock_child.size(), 10));
 }
 
 // What a daemon writes under a lock it writes with a check of that lock, while it is the first in its queue.
@@ -442,7 +430,7 @@ void log_copies_are_bounded(judge& of, const seen_change& seen) {
     }
 }
 
-constexpr std::array table{
+constexpr std::array invariants{
     invariant{"heartbeat_in_time",
               "a healthy connected node checks in at every interval, whatever its disk, clock, log "
               "and services do",
@@ -523,7 +511,7 @@ constexpr std::array table{
 }  // namespace
 
 std::span<const invariant> all_invariants() {
-    return table;
+    return invariants;
 }
 
 }  // namespace pvc::sim

@@ -5,6 +5,8 @@
 
 #include "sim/world/cluster.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,6 +26,19 @@ struct seen_change {
     member* subject = nullptr;  // whose record it is in, /nodes/<name>...
     std::string_view suffix{};  // below the record: "/keepalive"
 };
+
+// A node of a lock's queue, and its place there.
+inline bool is_lock_child(std::string_view path) {
+    return path.find("lock__") != std::string_view::npos;
+}
+inline std::string_view sequence_of(std::string_view lock_child) {
+    return lock_child.substr(lock_child.size() - std::min<std::size_t>(lock_child.size(), 10));
+}
+constexpr std::string_view domains_prefix = "/domains/";
+
+inline double seconds(duration time) {
+    return std::chrono::duration<double>(time).count();
+}
 
 struct invariant {
     std::string_view name;

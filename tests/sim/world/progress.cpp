@@ -192,7 +192,7 @@ std::optional<std::string> orders_are_done(const judge& of) {
     return std::nullopt;
 }
 
-constexpr std::array table{
+constexpr std::array rules{
     progress{"all_run", "every node runs again", everybody_runs},
     progress{"one_is_primary", "one coordinator is primary, and everybody says so", somebody_is_primary},
     progress{"schemas_equal", "all nodes use the cluster's schema version", schemas_are_equal},
@@ -205,7 +205,7 @@ constexpr std::array table{
 }  // namespace
 
 std::span<const progress> all_progress() {
-    return table;
+    return rules;
 }
 
 }  // namespace pvc::sim

@@ -10,11 +10,11 @@ namespace pvc::sim {
 
 namespace {
 
-constexpr std::size_t longest_value = 160;
+constexpr std::size_t longest_traced = 160;
 
 std::string guest_text(const sim_guest& guest) {
     const auto status = guest.status();
-    return std::string(to_text(status.state)) +
+    return std::string(sim::to_text(status.state)) +
            (guest.executes() ? "" : " (" + std::string(model::to_text(status.cause)) + ")");
 }
 
@@ -32,7 +32,7 @@ trace_text::trace_text(cluster& world, std::ostream& out, std::function<bool()> 
             text += ' ' + change.path;
         }
         if (change.what == recorded_kind::create || change.what == recorded_kind::set) {
-            text += " = " + change.data.substr(0, longest_value);
+            text += " = " + change.data.substr(0, longest_traced);
         }
         const bool is_foreign = change.owner >= cluster::first_foreign_number &&
                                 change.owner - cluster::first_foreign_number < world_.foreigners.size();

@@ -12,8 +12,6 @@ namespace pvc::sim {
 
 namespace {
 
-constexpr std::string_view domains = "/domains/";
-
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
     return std::ranges::find(words, word) != words.end();
 }
@@ -69,10 +67,10 @@ void clients_have_the_last_word(judge& of, const seen_change& seen) {
         of.say("clients_word", of.overwritten);
     }
     const std::string_view path = seen.what.path;
-    if (!path.starts_with(domains) || seen.what.what == recorded_kind::check) {
+    if (!path.starts_with(domains_prefix) || seen.what.what == recorded_kind::check) {
         return;
     }
-    const auto slash = path.find('/', domains.size());
+    const auto slash = path.find('/', domains_prefix.size());
     const std::string root(path.substr(0, slash));
     if (slash == std::string_view::npos) {
         if (seen.what.what == recorded_kind::remove) {
@@ -110,7 +108,7 @@ void clients_have_the_last_word(judge& of, const seen_change& seen) {
 }
 
 std::optional<std::string> against_the_wish(const judge& of, std::int64_t number) {
-    const auto found = of.wishes.find(std::string(domains) + pvc::to_text(guest_id(number)));
+    const auto found = of.wishes.find(std::string(domains_prefix) + pvc::to_text(guest_id(number)));
     if (found == of.wishes.end() || !found->second.is_known) {
         return std::nullopt;
     }

@@ -11,18 +11,8 @@ namespace pvc::sim {
 
 namespace {
 
-constexpr std::string_view domains = "/domains/";
-
-bool is_lock_child(std::string_view path) {
-    return path.find("lock__") != std::string_view::npos;
-}
-
-std::string_view sequence_of(std::string_view lock_child) {
-    return lock_child.substr(lock_child.size() - std::min<std::size_t>(lock_child.size(), 10));
-}
-
 std::string_view root_of(std::string_view path) {
-    return path.substr(0, path.find('/', domains.size()));
+    return path.substr(0, path.find('/', domains_prefix.size()));
 }
 
 bool rests_on(const own_transaction& what, const std::string& path) {
@@ -72,7 +62,7 @@ void look_at(judge& of, const own_transaction& what) {
             of.say("guarded_writes",
                    fmt::format("{} wrote without a version: {} = {}", what.writer->name(), one.path, one.data));
         }
-        if (!one.path.starts_with(domains)) {
+        if (!one.path.starts_with(domains_prefix)) {
             continue;
         }
         const std::string root(root_of(one.path));
@@ -117,7 +107,7 @@ void transactions_rest_on_what_was_read(judge& of, const recorded_change& change
     if (writer == nullptr || !is_of_interest) {
         return;
     }
-    const bool is_of_machine = change.path.starts_with(domains);
+    const bool is_of_machine = change.path.starts_with(domains_prefix);
     if (!is_of_machine && !change.path.ends_with("/domainstate")) {
         return;
     }

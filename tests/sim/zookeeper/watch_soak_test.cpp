@@ -20,9 +20,9 @@ using zookeeper::watched;
 constexpr std::size_t parents = 4;
 constexpr std::size_t names = 5;
 
-class soak {
+class watch_soak {
 public:
-    explicit soak(std::uint64_t seed) : faults_(random_source(seed).split("faults")), chance_(seed) {
+    explicit watch_soak(std::uint64_t seed) : faults_(random_source(seed).split("faults")), chance_(seed) {
         loop_.context().shuffle(seed);
     }
 
@@ -206,15 +206,15 @@ TEST(zookeeper_watch_soak, random_trouble) {
     const std::uint64_t count = number("PVC_SEEDS", given == 0 ? 30 : 1);
     for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
         SCOPED_TRACE("PVC_SEED=" + std::to_string(seed));
-        soak(seed).run();
+        watch_soak(seed).run();
     }
 }
 
 TEST(zookeeper_watch_soak, one_seed_is_one_story) {
-    const auto once = soak(7).run();
-    const auto again = soak(7).run();
+    const auto once = watch_soak(7).run();
+    const auto again = watch_soak(7).run();
     EXPECT_EQ(once, again);
-    const auto another = soak(8).run();
+    const auto another = watch_soak(8).run();
     EXPECT_NE(once, another);
 }
 

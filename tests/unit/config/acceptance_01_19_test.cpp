@@ -4,8 +4,6 @@
 namespace pvc::config::test {
 namespace {
 
-const std::string networking_path = "pvc.system.configuration.networking";
-
 // What B gives with `value` for the upstream address.
 loaded with_upstream_address(std::string_view value) {
     return load(base_with("          address: None\n", "          address: " + std::string(value) + "\n"));

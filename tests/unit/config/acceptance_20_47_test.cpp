@@ -7,15 +7,9 @@ namespace pvc::config::test {
 namespace {
 
 const std::string suicide_path = "pvc.system.fencing.intervals.suicide_intervals";
-const std::string networking_path = "pvc.system.configuration.networking";
 
 loaded with_keepalive_interval(std::string_view value) {
     return load(base_with("keepalive_interval: 5\n", "keepalive_interval: " + std::string(value) + "\n"));
-}
-
-std::string with_coordinators(std::string_view list) {
-    return base_with("    coordinators:\n      - pvchv1\n      - pvchv2\n      - pvchv3\n",
-                     "    coordinators: " + std::string(list) + "\n");
 }
 
 TEST(config, case_20_quoted_boolean) {

@@ -44,6 +44,15 @@ inline std::string base_with(std::string_view old_part, std::string_view new_par
     return edited(base(), old_part, new_part);
 }
 
+inline const std::string networking_path = "pvc.system.configuration.networking";
+inline const std::string networking = networking_path + ".";
+
+// B with a list of coordinators as YAML's flow style has it.
+inline std::string with_coordinators(std::string_view list) {
+    return base_with("    coordinators:\n      - pvchv1\n      - pvchv2\n      - pvchv3\n",
+                     "    coordinators: " + std::string(list) + "\n");
+}
+
 // B for another host.
 inline std::string base_for(const std::string& node) {
     return base_with("  node: pvchv1\n", "  node: " + node + "\n");

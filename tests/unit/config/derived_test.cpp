@@ -4,8 +4,6 @@
 namespace pvc::config::test {
 namespace {
 
-const std::string networking = "pvc.system.configuration.networking.";
-
 std::string with_devices(const std::string& cluster, const std::string& storage, const std::string& upstream,
                          const std::string& bridge) {
     auto text = base();

@@ -4,8 +4,6 @@
 namespace pvc::config::test {
 namespace {
 
-const std::string networking = "pvc.system.configuration.networking.";
-
 TEST(identity, names_and_numbers) {
     struct row {
         std::string hostname, node, domain;
@@ -55,11 +53,6 @@ TEST(identity, node_may_be_the_full_name) {
 TEST(identity, default_ipmi_host) {
     const auto text = edited(base_with("        host: pvchv1-lom\n", ""), "mydomain.net", "example.org");
     EXPECT_EQ(load(text, "pvchv1.example.org").config->ipmi.host, "pvchv1-lom.example.org");
-}
-
-std::string with_coordinators(const std::string& list) {
-    return base_with("    coordinators:\n      - pvchv1\n      - pvchv2\n      - pvchv3\n",
-                     "    coordinators: " + list + "\n");
 }
 
 TEST(coordinators, connect_strings_and_mode) {

@@ -4,8 +4,6 @@
 namespace pvc::config::test {
 namespace {
 
-const std::string networking = "pvc.system.configuration.networking.";
-
 // The table of 6.5: the cluster network, the host name, and the address or what the message contains.
 TEST(addresses, by_id) {
     struct row {

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::string_literals;
 
-domain_xml parsed(std::string_view text) {
+domain_xml parsed_xml(std::string_view text) {
     auto view = parse_domain_xml(text);
     EXPECT_TRUE(view);
     return view ? *std::move(view) : domain_xml{};
@@ -37,7 +37,7 @@ guest_figures sample_figures() {
 
 TEST(domain_stats, D98_AC41_one_disk_two_interfaces_and_the_order_of_keys) {
     EXPECT_EQ(
-        domain_stats_text(sample_figures(), parsed(live_domain)),
+        domain_stats_text(sample_figures(), parsed_xml(live_domain)),
         R"({"state": "RUNNING", "maxmem": 2097152, "livemem": 2097152, "cpus": 2, "cputime": 48772617035, )"
         R"("mem_stats": {"actual": 2097152, "swap_in": 0, "unused": 1048576, "last_update": 1700000000, "rss": 1048576}, )"
         R"("cpu_stats": {"cpu_time": 48772617035, "user_time": 5540000000, "system_time": 6460000000}, )"
@@ -49,7 +49,7 @@ TEST(domain_stats, D98_AC41_one_disk_two_interfaces_and_the_order_of_keys) {
 }
 
 TEST(domain_stats, what_is_not_known_is_zero) {
-    EXPECT_EQ(domain_stats_text({}, parsed(domain_with("<disk><source file='/a'/><target dev='fda'/></disk>"))),
+    EXPECT_EQ(domain_stats_text({}, parsed_xml(domain_with("<disk><source file='/a'/><target dev='fda'/></disk>"))),
               R"({"state": "RUNNING", "maxmem": 0, "livemem": 0, "cpus": 0, "cputime": 0, "mem_stats": {}, )"
               R"("cpu_stats": {"cpu_time": 0, "user_time": 0, "system_time": 0}, )"
               R"("disk_stats": [{"name": "/a", "rd_req": 0, "rd_bytes": 0, "wr_req": 0, "wr_bytes": 0, "err": -1}], )"
@@ -68,7 +68,8 @@ TEST(domain_stats, counters_use_all_their_bits_and_names_are_escaped) {
     figures.blocks = {{"sda", figures.cpu_time_ns, 0, 0, 0, std::numeric_limits<std::int64_t>::min()}};
     figures.memory = {{"odd \"name\"", 1}};
     const auto text = domain_stats_text(
-        figures, parsed(domain_with("<disk><source name='p/&quot;\\&#9;\xc3\xa9\xff'/><target dev='sda'/></disk>")));
+        figures,
+        parsed_xml(domain_with("<disk><source name='p/&quot;\\&#9;\xc3\xa9\xff'/><target dev='sda'/></disk>")));
     EXPECT_NE(text.find(R"("cputime": 18446744073709551615, )"), std::string::npos) << text;
     EXPECT_NE(text.find(R"({"odd \"name\"": 1})"), std::string::npos) << text;
     EXPECT_NE(

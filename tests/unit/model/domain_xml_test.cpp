@@ -10,22 +10,22 @@ namespace {
 
 using names = std::vector<std::string>;
 
-domain_xml parsed(std::string_view text) {
+domain_xml parsed_domain(std::string_view text) {
     auto view = parse_domain_xml(text);
     EXPECT_TRUE(view) << view.error().text();
     return view ? *std::move(view) : domain_xml{};
 }
 
 std::int64_t memory_of(std::string_view element) {
-    return parsed("<domain>" + std::string(element) + "</domain>").memory_mib;
+    return parsed_domain("<domain>" + std::string(element) + "</domain>").memory_mib;
 }
 
 std::string vnc_of(std::string_view devices) {
-    return vnc_text(parsed(domain_with(devices)));
+    return vnc_text(parsed_domain(domain_with(devices)));
 }
 
 TEST(domain_xml, a_stored_machine) {
-    const auto view = parsed(stored_domain);
+    const auto view = parsed_domain(stored_domain);
     EXPECT_EQ(view.name, "web");
     EXPECT_EQ(view.uuid, "8b5c6f2e-0d1a-4c3b-9e7f-00a1b2c3d4e5");
     EXPECT_EQ(view.memory_mib, 2048);
@@ -53,11 +53,11 @@ TEST(domain_xml, a_stored_machine) {
 
 TEST(domain_xml, only_network_disks_of_protocol_rbd_are_rbd) {
     const auto view =
-        parsed(domain_with("<disk type='network'><source protocol='iscsi' name='iqn/1'/></disk>"
-                           "<disk type='file'><source protocol='rbd' name='vms/x'/></disk>"
-                           "<disk type='network'><source protocol='rbd'/></disk>"
-                           "<disk type='network'><mirror><source protocol='rbd' name='vms/m'/></mirror>"
-                           "<backingStore><source protocol='rbd' name='vms/b'/></backingStore></disk>"));
+        parsed_domain(domain_with("<disk type='network'><source protocol='iscsi' name='iqn/1'/></disk>"
+                                  "<disk type='file'><source protocol='rbd' name='vms/x'/></disk>"
+                                  "<disk type='network'><source protocol='rbd'/></disk>"
+                                  "<disk type='network'><mirror><source protocol='rbd' name='vms/m'/></mirror>"
+                                  "<backingStore><source protocol='rbd' name='vms/b'/></backingStore></disk>"));
     ASSERT_EQ(view.disks.size(), 4U);
     for (const auto& disk : view.disks) {
         EXPECT_FALSE(disk.is_rbd) << disk.source;
@@ -79,7 +79,7 @@ TEST(domain_xml, the_source_of_a_disk) {
 }
 
 TEST(domain_xml, what_an_xml_writer_may_do) {
-    const auto view = parsed(
+    const auto view = parsed_domain(
         "\xef\xbb\xbf<?xml version='1.0' encoding=\"utf-8\"?>\r\n<!-- <domain> -->\n"
         "<domain\txmlns:qemu = 'http://libvirt.org/schemas/domain/qemu/1.0' type=\"kvm\">"
         "<name><![CDATA[w<e>b]]></name>"
@@ -116,13 +116,13 @@ TEST(domain_xml, memory_units) {
 
 TEST(domain_xml, a_count_of_processors_that_makes_no_sense_is_none) {
     for (const char* bad : {"-1", "4294967296", "two", "", "1 2"}) {
-        EXPECT_EQ(parsed("<domain><vcpu>" + std::string(bad) + "</vcpu></domain>").vcpus, 0U) << bad;
+        EXPECT_EQ(parsed_domain("<domain><vcpu>" + std::string(bad) + "</vcpu></domain>").vcpus, 0U) << bad;
     }
 }
 
 TEST(domain_xml, D97_vnc_of_the_first_graphics_element) {
-    EXPECT_EQ(vnc_text(parsed(live_domain)), "0.0.0.0:5901");
-    EXPECT_EQ(vnc_text(parsed("<domain/>")), "");
+    EXPECT_EQ(vnc_text(parsed_domain(live_domain)), "0.0.0.0:5901");
+    EXPECT_EQ(vnc_text(parsed_domain("<domain/>")), "");
     EXPECT_EQ(vnc_of(""), "");
     EXPECT_EQ(vnc_of("<graphics type='vnc' port='5900'/>"), ":5900");
     EXPECT_EQ(vnc_of("<graphics type='vnc' listen='10.0.0.1'/>"), "10.0.0.1:");
@@ -135,19 +135,19 @@ TEST(domain_xml, D97_vnc_of_the_first_graphics_element) {
 }
 
 TEST(domain_xml, D96_an_address_with_colons_is_not_published) {
-    const auto view = parsed(domain_with("<graphics type='vnc' listen='::1' port='5900'/>"));
+    const auto view = parsed_domain(domain_with("<graphics type='vnc' listen='::1' port='5900'/>"));
     EXPECT_TRUE(has_unusable_vnc_address(view));
     EXPECT_EQ(vnc_text(view), "");
-    EXPECT_FALSE(has_unusable_vnc_address(parsed(live_domain)));
-    EXPECT_FALSE(has_unusable_vnc_address(parsed("<domain/>")));
+    EXPECT_FALSE(has_unusable_vnc_address(parsed_domain(live_domain)));
+    EXPECT_FALSE(has_unusable_vnc_address(parsed_domain("<domain/>")));
 }
 
 TEST(domain_xml, D21_volumes_of_the_list_and_of_the_text) {
-    const auto view = parsed(stored_domain);
+    const auto view = parsed_domain(stored_domain);
     EXPECT_EQ(rbd_volumes("vms/old_sda, vms/web_sdb ,,vms/old_sda", view),
               (names{"vms/old_sda", "vms/web_sdb", "vms/web_sda"}));
     EXPECT_EQ(rbd_volumes("", view), (names{"vms/web_sda", "vms/web_sdb"}));
-    EXPECT_EQ(rbd_volumes(" , ", parsed("<domain/>")), names{});
+    EXPECT_EQ(rbd_volumes(" , ", parsed_domain("<domain/>")), names{});
     EXPECT_EQ(rbd_volumes("vms/one", domain_xml{}), names{"vms/one"});
 }
 

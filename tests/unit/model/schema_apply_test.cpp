@@ -7,7 +7,7 @@
 namespace pvc::model {
 namespace {
 
-schema at(int version) {
+schema schema_of_version(int version) {
     return *schema::of(version);
 }
 
@@ -27,36 +27,40 @@ using keys = std::vector<key_value>;
 
 TEST(schema_apply, containers_that_must_be_listed) {
     using paths = std::vector<std::string>;
-    EXPECT_EQ(containers_to_list(at(10), key_group::node, "/nodes/hv1"), (paths{"/nodes/hv1", "/nodes/hv1/sriov"}));
-    EXPECT_EQ(containers_to_list(at(0), key_group::node, "/nodes/hv1"), (paths{"/nodes/hv1"}));
-    EXPECT_EQ(containers_to_list(at(10), key_group::network, "/networks/100"),
+    EXPECT_EQ(containers_to_list(schema_of_version(10), key_group::node, "/nodes/hv1"),
+              (paths{"/nodes/hv1", "/nodes/hv1/sriov"}));
+    EXPECT_EQ(containers_to_list(schema_of_version(0), key_group::node, "/nodes/hv1"), (paths{"/nodes/hv1"}));
+    EXPECT_EQ(containers_to_list(schema_of_version(10), key_group::network, "/networks/100"),
               (paths{"/networks/100", "/networks/100/firewall_rules"}));
-    EXPECT_EQ(containers_to_list(at(10), key_group::osd, "/ceph/osds/3"),
+    EXPECT_EQ(containers_to_list(schema_of_version(10), key_group::osd, "/ceph/osds/3"),
               (paths{"/ceph/osds/3", "/ceph/osds/3/fsid", "/ceph/osds/3/lvm"}));
-    EXPECT_EQ(containers_to_list(at(10), key_group::volume, "/ceph/volumes/vms/web"), (paths{"/ceph/volumes/vms/web"}));
-    EXPECT_EQ(containers_to_list(at(9), key_group::base, "/"),
+    EXPECT_EQ(containers_to_list(schema_of_version(10), key_group::volume, "/ceph/volumes/vms/web"),
+              (paths{"/ceph/volumes/vms/web"}));
+    EXPECT_EQ(containers_to_list(schema_of_version(9), key_group::base, "/"),
               (paths{"/", "/schema", "/config", "/config/primary_node", "/ceph", "/cmd"}));
 }
 
 TEST(schema_apply, zk02_version_10_on_a_tree_of_version_0_adds_logs_and_health_only) {
-    const auto existing = complete(at(0), key_group::base, "/");
-    EXPECT_EQ(missing_keys(at(10), key_group::base, "/", existing), (keys{{"/logs", ""}, {"/ceph/health", ""}}));
+    const auto existing = complete(schema_of_version(0), key_group::base, "/");
+    EXPECT_EQ(missing_keys(schema_of_version(10), key_group::base, "/", existing),
+              (keys{{"/logs", ""}, {"/ceph/health", ""}}));
 }
 
 TEST(schema_apply, an_empty_ensemble_gets_the_version_that_is_applied) {
-    const auto missing = missing_keys(at(10), key_group::base, "/", {});
+    const auto missing = missing_keys(schema_of_version(10), key_group::base, "/", {});
     ASSERT_FALSE(missing.empty());
     EXPECT_EQ(missing[0], (key_value{"/schema", ""}));
     EXPECT_EQ(missing[1], (key_value{"/schema/version", "10"}));
     EXPECT_TRUE(std::ranges::none_of(missing, [](const auto& key) { return key.path.starts_with("/cmd"); }));
-    const auto at_15 = missing_keys(at(15), key_group::base, "/", complete(at(10), key_group::base, "/"));
+    const auto at_15 = missing_keys(schema_of_version(15), key_group::base, "/",
+                                    complete(schema_of_version(10), key_group::base, "/"));
     EXPECT_EQ(at_15, (keys{{"/config/fence_lock", ""}, {"/faults", ""}}));
 }
 
 TEST(schema_apply, zk25_a_network_without_reservations_and_mtu_gets_both_empty) {
-    const auto existing = complete(at(10), key_group::network, "/networks/100",
+    const auto existing = complete(schema_of_version(10), key_group::network, "/networks/100",
                                    {"/networks/100/dhcp4_reservations", "/networks/100/mtu"});
-    EXPECT_EQ(missing_keys(at(10), key_group::network, "/networks/100", existing),
+    EXPECT_EQ(missing_keys(schema_of_version(10), key_group::network, "/networks/100", existing),
               (keys{{"/networks/100/mtu", ""}, {"/networks/100/dhcp4_reservations", ""}}));
 }
 
@@ -64,16 +68,16 @@ TEST(schema_apply, zk26_nothing_is_missing_on_a_complete_tree) {
     for (int version = 0; version <= 15; ++version) {
         for (const auto& source : checked_objects()) {
             const std::string object = std::string(source.container) + "/x";
-            const auto existing = complete(at(version), source.group, object);
-            EXPECT_TRUE(missing_keys(at(version), source.group, object, existing).empty());
+            const auto existing = complete(schema_of_version(version), source.group, object);
+            EXPECT_TRUE(missing_keys(schema_of_version(version), source.group, object, existing).empty());
         }
     }
 }
 
 TEST(schema_apply, zk27_defaults_of_the_newest_keys) {
     const auto one = [](int version, key_group group, const std::string& object, const std::string& suffix) {
-        const auto existing = complete(at(version), group, object, {object + suffix});
-        return missing_keys(at(version), group, object, existing);
+        const auto existing = complete(schema_of_version(version), group, object, {object + suffix});
+        return missing_keys(schema_of_version(version), group, object, existing);
     };
     EXPECT_EQ(one(10, key_group::osd, "/ceph/osds/3", "/is_split"), (keys{{"/ceph/osds/3/is_split", "False"}}));
     EXPECT_EQ(one(10, key_group::pool, "/ceph/pools/vms", "/tier"), (keys{{"/ceph/pools/vms/tier", "default"}}));
@@ -89,18 +93,19 @@ TEST(schema_apply, zk27_defaults_of_the_newest_keys) {
 
 TEST(schema_apply, entries_get_their_path_suffixes_and_not_their_ids) {
     const std::string reservation = "/networks/100/dhcp4_reservations/m";
-    EXPECT_EQ(missing_keys(at(10), key_group::reservation, reservation, {}),
+    EXPECT_EQ(missing_keys(schema_of_version(10), key_group::reservation, reservation, {}),
               (keys{{reservation + "/ipaddr", ""}, {reservation + "/hostname", ""}}));
     const std::string rule = "/networks/100/firewall_rules/in/ssh";
-    EXPECT_EQ(missing_keys(at(10), key_group::rule, rule, {}), (keys{{rule + "/rule", ""}, {rule + "/order", ""}}));
-    EXPECT_EQ(missing_keys(at(10), key_group::volume, "/ceph/volumes/vms/web", {}),
+    EXPECT_EQ(missing_keys(schema_of_version(10), key_group::rule, rule, {}),
+              (keys{{rule + "/rule", ""}, {rule + "/order", ""}}));
+    EXPECT_EQ(missing_keys(schema_of_version(10), key_group::volume, "/ceph/volumes/vms/web", {}),
               (keys{{"/ceph/volumes/vms/web/stats", ""}}));
-    EXPECT_EQ(missing_keys(at(10), key_group::snapshot, "/ceph/snapshots/vms/web/s1", {}),
+    EXPECT_EQ(missing_keys(schema_of_version(10), key_group::snapshot, "/ceph/snapshots/vms/web/s1", {}),
               (keys{{"/ceph/snapshots/vms/web/s1/stats", ""}}));
 }
 
 TEST(schema_apply, parents_come_before_children) {
-    const auto missing = missing_keys(at(15), key_group::node, "/nodes/hv1", {});
+    const auto missing = missing_keys(schema_of_version(15), key_group::node, "/nodes/hv1", {});
     const auto index = [&missing](std::string_view path) {
         return std::ranges::find(missing, path, &key_value::path) - missing.begin();
     };

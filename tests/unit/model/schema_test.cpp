@@ -9,13 +9,13 @@
 namespace pvc::model {
 namespace {
 
-schema at(int version) {
+schema schema_at(int version) {
     return *schema::of(version);
 }
 
 std::vector<std::string> base_paths(int version) {
     std::vector<std::string> paths;
-    for (const auto* key : at(version).keys(key_group::base)) {
+    for (const auto* key : schema_at(version).keys(key_group::base)) {
         paths.emplace_back(key->suffix);
     }
     std::ranges::sort(paths);
@@ -119,12 +119,12 @@ TEST(schema, keys_that_came_and_went_with_each_version) {
         EXPECT_EQ(added, row.added) << row.version;
         EXPECT_EQ(removed, row.removed) << row.version;
     }
-    EXPECT_FALSE(at(0).has("sriov_vf.config.trust"));
-    EXPECT_TRUE(at(1).has("sriov_vf.config.trust"));
+    EXPECT_FALSE(schema_at(0).has("sriov_vf.config.trust"));
+    EXPECT_TRUE(schema_at(1).has("sriov_vf.config.trust"));
 }
 
 TEST(schema, paths_of_every_group) {
-    const auto s = at(15);
+    const auto s = schema_at(15);
     EXPECT_EQ(s.path("base.config.maintenance"), "/config/maintenance");
     EXPECT_EQ(s.path("node.name", "hv1"), "/nodes/hv1");
     EXPECT_EQ(s.path("node.state.daemon", "hv1"), "/nodes/hv1/daemonstate");
@@ -149,17 +149,17 @@ TEST(schema, paths_of_every_group) {
 }
 
 TEST(schema, a_key_outside_the_version_has_no_path) {
-    EXPECT_EQ(at(9).path("osd.is_split", "3"), std::nullopt);
-    EXPECT_EQ(at(10).path("base.cmd.ceph"), std::nullopt);
-    EXPECT_EQ(at(3).path("logs.messages", "hv1"), std::nullopt);
-    EXPECT_FALSE(at(15).has("no.such.key"));
+    EXPECT_EQ(schema_at(9).path("osd.is_split", "3"), std::nullopt);
+    EXPECT_EQ(schema_at(10).path("base.cmd.ceph"), std::nullopt);
+    EXPECT_EQ(schema_at(3).path("logs.messages", "hv1"), std::nullopt);
+    EXPECT_FALSE(schema_at(15).has("no.such.key"));
 }
 
 TEST(schema, zk46_fence_lock_and_selfreset_are_usable_at_every_version) {
     for (int version = 0; version <= 15; ++version) {
-        EXPECT_EQ(at(version).path("base.config.fence_lock"), "/config/fence_lock") << version;
-        EXPECT_EQ(at(version).path("node.selfreset", "hv1"), "/nodes/hv1/selfreset") << version;
-        for (const auto* key : at(version).keys(key_group::node)) {
+        EXPECT_EQ(schema_at(version).path("base.config.fence_lock"), "/config/fence_lock") << version;
+        EXPECT_EQ(schema_at(version).path("node.selfreset", "hv1"), "/nodes/hv1/selfreset") << version;
+        for (const auto* key : schema_at(version).keys(key_group::node)) {
             EXPECT_NE(key->id, "node.selfreset") << "apply does not create it";
         }
     }
@@ -167,11 +167,11 @@ TEST(schema, zk46_fence_lock_and_selfreset_are_usable_at_every_version) {
 
 TEST(schema, zk02_base_keys_that_a_version_lacks_are_listed_for_deletion_children_first) {
     const std::vector<std::string> at_10 = {"/cmd/ceph", "/cmd/domains", "/cmd/nodes", "/cmd", "/faults"};
-    EXPECT_EQ(at(10).foreign_base_paths(), at_10);
+    EXPECT_EQ(schema_at(10).foreign_base_paths(), at_10);
     const std::vector<std::string> at_15 = {"/cmd/ceph", "/cmd/domains", "/cmd/nodes", "/cmd"};
-    EXPECT_EQ(at(15).foreign_base_paths(), at_15);
+    EXPECT_EQ(schema_at(15).foreign_base_paths(), at_15);
     const std::vector<std::string> at_3 = {"/ceph/health", "/faults", "/logs"};
-    EXPECT_EQ(at(3).foreign_base_paths(), at_3);
+    EXPECT_EQ(schema_at(3).foreign_base_paths(), at_3);
 }
 
 TEST(schema, paths_are_joined_and_cut) {

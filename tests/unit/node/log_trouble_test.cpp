@@ -6,7 +6,7 @@
 namespace pvc::node {
 namespace {
 
-const std::string messages = "/logs/hv1/messages";
+const std::string log_key = "/logs/hv1/messages";
 
 class log_trouble : public node_test {
 protected:
@@ -18,7 +18,7 @@ protected:
     }
     static logger& log_of(sim_node& node) { return node.daemon().context().log; }
     [[nodiscard]] std::size_t shipped_with(std::string_view text) const {
-        const std::string all = value(messages);
+        const std::string all = value(log_key);
         const auto lines = split(all, '\n');
         return static_cast<std::size_t>(std::ranges::count_if(
             lines, [text](const auto line) { return line.find(text) != std::string_view::npos; }));
@@ -33,7 +33,7 @@ TEST_F(log_trouble, each_line_is_there_once_whatever_becomes_of_a_write) {
             int struck = 0;
             hv1.connector.link().on_request = [&](const zookeeper::request& request) {
                 const bool is_write = std::ranges::any_of(request.operations, [](const auto& one) {
-                    return one.path == messages && one.what == zookeeper::operation::kind::set;
+                    return one.path == log_key && one.what == zookeeper::operation::kind::set;
                 });
                 return is_write && ++struck <= 3 ? fate : sim::verdict::answer;
             };

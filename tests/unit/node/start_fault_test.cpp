@@ -76,7 +76,7 @@ TEST_P(start_with_fault, is_survived_at_every_request_while_the_version_is_raise
     EXPECT_GT(number, 30);
 }
 
-std::string name_of(const ::testing::TestParamInfo<fault>& one) {
+std::string fault_name(const ::testing::TestParamInfo<fault>& one) {
     switch (one.param) {
         case fault::expire: return "expire";
         case fault::drop_before: return "drop_before";
@@ -86,7 +86,7 @@ std::string name_of(const ::testing::TestParamInfo<fault>& one) {
 }
 
 INSTANTIATE_TEST_SUITE_P(faults, start_with_fault,
-                         ::testing::Values(fault::expire, fault::drop_before, fault::drop_after), name_of);
+                         ::testing::Values(fault::expire, fault::drop_before, fault::drop_after), fault_name);
 
 }  // namespace
 }  // namespace pvc::node

@@ -17,7 +17,7 @@ placed_machine machine(vm_state state, std::string node = "hv1", std::string las
     return {state, std::move(node), std::move(last), autostart};
 }
 
-struct line {
+struct flush_line {
     vm_state state;
     machine_step here;       // flush, `node` is this node
     machine_step elsewhere;  // flush, it is not
@@ -26,21 +26,21 @@ struct line {
 };
 
 constexpr std::array table{
-    line{vm_state::start, place, wait_moved, place, place},
-    line{vm_state::migrate, wait_arrived, wait_moved, wait_arrived, wait_arrived},
-    line{vm_state::migrate_live, wait_arrived, wait_moved, wait_arrived, wait_arrived},
-    line{vm_state::unmigrate, wait_arrived, wait_moved, wait_arrived, wait_arrived},
-    line{vm_state::restart, wait_settled, wait_settled, place, wait_settled},
-    line{vm_state::shutdown, wait_settled, wait_settled, place, wait_settled},
-    line{vm_state::stop, skip, skip, place, place},
-    line{vm_state::fail, skip, skip, place, place},
-    line{vm_state::disable, skip, skip, skip, place},
-    line{vm_state::provision, skip, skip, skip, place},
-    line{vm_state::import, skip, skip, skip, place},
-    line{vm_state::restore, skip, skip, skip, place},
-    line{vm_state::mirror, skip, skip, skip, place},
-    line{vm_state::deleted, skip, skip, skip, skip},
-    line{vm_state::unknown, skip, skip, skip, skip},
+    flush_line{vm_state::start, place, wait_moved, place, place},
+    flush_line{vm_state::migrate, wait_arrived, wait_moved, wait_arrived, wait_arrived},
+    flush_line{vm_state::migrate_live, wait_arrived, wait_moved, wait_arrived, wait_arrived},
+    flush_line{vm_state::unmigrate, wait_arrived, wait_moved, wait_arrived, wait_arrived},
+    flush_line{vm_state::restart, wait_settled, wait_settled, place, wait_settled},
+    flush_line{vm_state::shutdown, wait_settled, wait_settled, place, wait_settled},
+    flush_line{vm_state::stop, skip, skip, place, place},
+    flush_line{vm_state::fail, skip, skip, place, place},
+    flush_line{vm_state::disable, skip, skip, skip, place},
+    flush_line{vm_state::provision, skip, skip, skip, place},
+    flush_line{vm_state::import, skip, skip, skip, place},
+    flush_line{vm_state::restore, skip, skip, skip, place},
+    flush_line{vm_state::mirror, skip, skip, skip, place},
+    flush_line{vm_state::deleted, skip, skip, skip, skip},
+    flush_line{vm_state::unknown, skip, skip, skip, skip},
 };
 
 TEST(flush_rules, the_first_step_of_every_state) {

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using enum model::daemon_state;
 
-time_point at(duration time) {
+time_point moment(duration time) {
     return time_point(1000s + time);
 }
 
@@ -23,13 +23,13 @@ stranded_look idle() {
 TEST(stranded_migration, after_two_minutes_of_looks_that_agree) {
     stranded_sender sender;
     for (int i = 0; i < 12; ++i) {
-        EXPECT_FALSE(is_stranded(sender, at(10s * i)));
-        sender = follow(sender, idle(), at(10s * i));
+        EXPECT_FALSE(is_stranded(sender, moment(10s * i)));
+        sender = follow(sender, idle(), moment(10s * i));
         EXPECT_EQ(sender.node, "hv2");
     }
-    sender = follow(sender, idle(), at(119s));
-    EXPECT_FALSE(is_stranded(sender, at(120s - 1ms)));
-    EXPECT_TRUE(is_stranded(sender, at(120s)));
+    sender = follow(sender, idle(), moment(119s));
+    EXPECT_FALSE(is_stranded(sender, moment(120s - 1ms)));
+    EXPECT_TRUE(is_stranded(sender, moment(120s)));
 }
 
 TEST(stranded_migration, never_while_there_is_doubt) {
@@ -54,28 +54,28 @@ TEST(stranded_migration, never_while_there_is_doubt) {
         row.change(look);
         stranded_sender sender;
         for (int i = 0; i <= 100; ++i) {
-            sender = follow(sender, look, at(10s * i));
-            EXPECT_FALSE(is_stranded(sender, at(10s * i))) << row.what;
+            sender = follow(sender, look, moment(10s * i));
+            EXPECT_FALSE(is_stranded(sender, moment(10s * i))) << row.what;
         }
         // And a single such look begins the two minutes anew.
-        sender = follow({}, idle(), at(0s));
-        sender = follow(sender, look, at(110s));
-        sender = follow(sender, idle(), at(119s));
-        EXPECT_FALSE(is_stranded(sender, at(238s))) << row.what;
-        EXPECT_TRUE(is_stranded(sender, at(239s))) << row.what;
+        sender = follow({}, idle(), moment(0s));
+        sender = follow(sender, look, moment(110s));
+        sender = follow(sender, idle(), moment(119s));
+        EXPECT_FALSE(is_stranded(sender, moment(238s))) << row.what;
+        EXPECT_TRUE(is_stranded(sender, moment(239s))) << row.what;
     }
 }
 
 TEST(stranded_migration, any_change_begins_the_two_minutes_anew) {
     auto look = idle();
-    auto sender = follow({}, look, at(0s));
+    auto sender = follow({}, look, moment(0s));
     look.changed = 8;
-    sender = follow(sender, look, at(119s));
-    EXPECT_FALSE(is_stranded(sender, at(200s)));
-    EXPECT_TRUE(is_stranded(sender, at(239s)));
+    sender = follow(sender, look, moment(119s));
+    EXPECT_FALSE(is_stranded(sender, moment(200s)));
+    EXPECT_TRUE(is_stranded(sender, moment(239s)));
     look.nodes[0].name = "hv4";
-    sender = follow(sender, look, at(240s));
-    EXPECT_FALSE(is_stranded(sender, at(241s)));
+    sender = follow(sender, look, moment(240s));
+    EXPECT_FALSE(is_stranded(sender, moment(241s)));
 }
 
 TEST(stranded_migration, the_home_node_after_it) {
