@@ -150,6 +150,16 @@ TEST_F(domain_hand_over, the_hypervisor_of_the_target_is_restarted) {
     EXPECT_TRUE(settled_on("hv2")) << story();
 }
 
+// A sender of the reference that still has the lock would drop a `start`, and with it the copy that it has not ended
+// yet.
+TEST_F(domain_hand_over, it_is_started_when_the_sender_has_given_its_lock_back) {
+    two_of_ours({{"/migration_method", "shutdown"}});
+    hv1().connector.link().latency = 200ms;
+    flush_places();
+    ASSERT_TRUE(run_until([&] { return executes("hv2"); }, 60s)) << story() << hv1().log();
+    EXPECT_TRUE(in_order({"state=stop", "hv1 -sync", "state=start", "hv2: create U1"})) << story();
+}
+
 // The word in `migrate_sync_lock` that the last migration's receiver takes back belongs to that migration, although it
 // is younger than the request for the next one.
 TEST_F(domain_hand_over, back_at_once) {

@@ -82,6 +82,24 @@ TEST_F(domain_hung, in_the_middle_of_a_shutdown) {
     EXPECT_NEAR(destroyed_after(), 30.0, 0.5);
 }
 
+// Its process still has the disks: whoever recovers this node must know (vm-domains.md 11.3).
+TEST_F(domain_hung, it_is_in_the_running_list_until_it_is_gone) {
+    hangs_at_its_end("stop");
+    pass(10s);
+    EXPECT_EQ(running(), to_text(u1)) << nodes.front().log();
+    guest().vanish();
+    ASSERT_TRUE(run_until([&] { return running().empty(); }, 5s));
+}
+
+TEST_F(domain_hung, a_new_daemon_lists_it_too) {
+    define_running("stop");
+    guest().set_kind(sim::guest_kind::hang);
+    guest().set_status(going);
+    add_running_host();
+    pass(10s);
+    EXPECT_EQ(running(), to_text(u1)) << nodes.front().log();
+}
+
 TEST_F(domain_hung, nobody_says_that_it_must_go) {
     hangs_at_its_end("frobnicate");
     pass(300s);

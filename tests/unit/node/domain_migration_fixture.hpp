@@ -12,10 +12,16 @@ namespace pvc::node {
 
 using hypervisor::call_error;
 using hypervisor::call_failure;
+using model::guest_status;
 using sim::foreign_hypervisor;
 using sim::guest_kind;
 using sim::migration_step;
 using sim::source_copy;
+
+inline const std::string live_call = "hv1: migrate U1 hv2.pvc.local tcp://hv2.pvc.local";
+inline const call_failure lost{call_error::other, "End of file"};
+inline constexpr guest_status half{run_state::paused, pause_cause::migration};
+inline constexpr guest_status running_guest{run_state::running, pause_cause::none};
 
 class migration_fixture : public domain_test {
 protected:

@@ -53,7 +53,6 @@ TEST_F(domain_pair, the_course) {
     place("migrate", "hv2", "");
     ASSERT_TRUE(until_state("start"));
     pass(2s);
-    const std::string live_call = "hv1: migrate U1 hv2.pvc.local tcp://hv2.pvc.local";
     EXPECT_TRUE(in_order({"state=migrate", "sync=U1", "hv2 +sync", "hv1 +sync", "hv2 -sync", "hv2 +sync", live_call,
                           "hv2 list=U1", "state=start", "hv1 -sync", "hv1 -state", "hv1 -node"}))
         << story();

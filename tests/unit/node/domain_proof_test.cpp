@@ -5,12 +5,6 @@
 namespace pvc::node {
 namespace {
 
-using model::guest_status;
-
-const std::string live_call = "hv1: migrate U1 hv2.pvc.local tcp://hv2.pvc.local";
-const call_failure lost{call_error::other, "End of file"};
-constexpr guest_status half{run_state::paused, pause_cause::migration};
-constexpr guest_status running_guest{run_state::running, pause_cause::none};
 constexpr guest_status starting_up{run_state::paused, pause_cause::starting_up};
 constexpr guest_status going{run_state::shutting_down, pause_cause::none};
 constexpr guest_status shut_off{run_state::shut_off, pause_cause::none};

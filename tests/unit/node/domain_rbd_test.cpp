@@ -173,6 +173,20 @@ TEST_F(domain_rbd, a_lock_that_is_still_there_after_the_break) {
     EXPECT_TRUE(calls().empty());
 }
 
+TEST_F(domain_rbd, a_lock_that_another_host_takes_after_the_break) {
+    hardware.rbd.lock(sda, "10.254.0.1:0/1");
+    hardware.rbd.on_break = [this](const std::string& /*by*/, const std::string& image,
+                                   const storage::rbd_lock& /*which*/) { hardware.rbd.lock(image, "10.254.0.2:0/7"); };
+    stopped(sda);
+    settled_host();
+    set("start");
+    pass(30s);
+    EXPECT_EQ(state(), "fail");
+    EXPECT_NE(value(key("/failedreason")).find("is held by 10.254.0.2"), std::string::npos)
+        << value(key("/failedreason"));
+    EXPECT_TRUE(calls().empty());
+}
+
 TEST_F(domain_rbd, locks_that_cannot_be_read) {
     hardware.rbd.add_image(sda);
     hardware.rbd.fail_next("list", failure(errc::io, {}, "Input/output error"), 2);

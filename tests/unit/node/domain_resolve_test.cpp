@@ -5,12 +5,6 @@
 namespace pvc::node {
 namespace {
 
-using model::guest_status;
-
-const std::string live_call = "hv1: migrate U1 hv2.pvc.local tcp://hv2.pvc.local";
-const call_failure lost{call_error::other, "End of file"};
-constexpr guest_status half{run_state::paused, pause_cause::migration};
-constexpr guest_status running_guest{run_state::running, pause_cause::none};
 constexpr guest_status halted{run_state::paused, pause_cause::io_error};
 
 class domain_resolve : public migration_fixture {

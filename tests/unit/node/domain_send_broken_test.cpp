@@ -393,6 +393,49 @@ TEST_F(domain_send_broken, D118_the_target_loses_its_power) {
     EXPECT_TRUE(settled_on("hv1")) << story();
 }
 
+// 8.3: the job is ended at once, and nothing is tried once more or shut down for a node that is not there.
+TEST_F(domain_send_broken, the_target_is_declared_dead_or_fenced_during_the_call) {
+    for (const std::string declared : {"dead", "fenced"}) {
+        SCOPED_TRACE(declared);
+        nodes.clear();
+        peers.clear();
+        ensemble.remove_tree(key());
+        guest().vanish();
+        hv1_runs_it();
+        add_reference("hv2");
+        pass(1s);
+        guest().set_kind(guest_kind::dirty);
+        flush_places();
+        ASSERT_TRUE(until_copying());
+        pass(2s);
+        const time_point since = loop.clock().now();
+        ensemble.put("/nodes/hv2/daemonstate", declared);
+        ASSERT_TRUE(run_until([&] { return was(abort_call); }, 5s)) << story() << hv1().log();
+        EXPECT_LE(seconds_since(since), 0.1);
+        ASSERT_TRUE(until_state("start", 20s)) << story() << hv1().log();
+        EXPECT_EQ(placement(), "start hv1 ");
+        EXPECT_EQ(count(live_call), 1U);
+        EXPECT_FALSE(was("hv1: shutdown U1")) << story();
+        EXPECT_TRUE(executes("hv1"));
+    }
+}
+
+// 8.6: rollback in preference to a shutdown.
+TEST_F(domain_send_broken, three_tries_to_a_node_that_runs_no_more) {
+    hv1_runs_it();
+    add_reference("hv2");
+    pass(1s);
+    refuse(3);
+    flush_places();
+    ASSERT_TRUE(run_until([&] { return was(live_call); }, 20s)) << story();
+    ensemble.put("/nodes/hv2/daemonstate", "stop");
+    ASSERT_TRUE(until_state("start", 60s)) << story() << hv1().log();
+    EXPECT_EQ(count(live_call), 3U) << story();
+    EXPECT_FALSE(was("hv1: shutdown U1")) << story();
+    EXPECT_EQ(placement(), "start hv1 ");
+    EXPECT_TRUE(executes("hv1"));
+}
+
 TEST_F(domain_send_broken, D125_it_was_recovered_elsewhere_before_the_call_returned) {
     hv1_runs_it();
     add_reference("hv2");

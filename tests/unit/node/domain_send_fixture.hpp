@@ -5,7 +5,6 @@
 
 namespace pvc::node {
 
-inline const std::string live_call = "hv1: migrate U1 hv2.pvc.local tcp://hv2.pvc.local";
 inline const std::string abort_call = "hv1: abort_migration U1";
 inline const call_failure refused_by_target{call_error::other, "operation failed: the target refuses"};
 

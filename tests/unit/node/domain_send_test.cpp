@@ -205,6 +205,30 @@ TEST_F(domain_send, D59a_the_receiver_went_idle_and_the_live_call_fails) {
     EXPECT_TRUE(settled_on("hv1"));
 }
 
+// Seen in its first phase, and gone before the lock is had.
+TEST_F(domain_send, D59a_the_receiver_was_seen_and_does_not_queue_again) {
+    hv1_runs_it();
+    flush_places();
+    const auto peer = contend("/migrate_sync_lock");
+    ASSERT_TRUE(run_until([&] { return was("hv1 +sync"); }, 5s)) << story();
+    leave(peer);
+    ASSERT_TRUE(run_until([&] { return executes("hv2"); }, 10s)) << hv1().log();
+    ASSERT_TRUE(until_state("start", 15s)) << hv1().log();
+    EXPECT_EQ(placement(), "start hv2 hv1");
+    pass(1s);
+    EXPECT_EQ(locks_left(), 0U);
+}
+
+TEST_F(domain_send, D59a_the_receiver_went_idle_and_it_must_not_move_live) {
+    hv1_runs_it({{"/migration_method", "shutdown"}});
+    flush_places();
+    ensemble.put(key("/migrate_sync_lock"), to_text(u1));
+    ensemble.put(key("/migrate_sync_lock"), "");
+    ASSERT_TRUE(until_state("start")) << hv1().log();
+    EXPECT_EQ(placement(), "start hv1 ");
+    EXPECT_FALSE(was("hv1: shutdown U1")) << story();
+}
+
 TEST_F(domain_send, D60_off_and_the_receiver_is_dead) {
     hv1_runs_it({{"/migration_method", "shutdown"}});
     auto& peer = add_reference("hv2");

@@ -55,6 +55,17 @@ TEST_F(domain_shutdown, D24_the_guest_ignores_it) {
     EXPECT_GE(moment("state = stop"), moment("gone U1"));
 }
 
+// The guest's own time runs from the first request, whatever it is to become meanwhile (6.2).
+TEST_F(domain_shutdown, D24_the_deadline_does_not_begin_again) {
+    running_guest("hang");
+    set_now("shutdown");
+    set_at(2s, "disable");
+    set_at(4s, "restart");
+    pass(5s);
+    EXPECT_NEAR(moment("destroy U1"), 5.0, 0.1) << pvc::join(effects(), "; ");
+    EXPECT_EQ(count("shutdown U1"), 1U);
+}
+
 TEST_F(domain_shutdown, D25_start_while_it_shuts_down) {
     running_guest();
     guest().shutdown_time = 3s;
