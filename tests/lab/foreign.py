@@ -1,7 +1,8 @@
 """A scripted node that behaves as the reference of version 0.9.82 does: its record, its heartbeat, its flush and unflush.
 
 It runs in the sandbox of a node of the lab, beside that node's libvirtd and in the place of our daemon. What it does with
-guests is in foreign_guest.py. Written from node-lifecycle 8 and 9 (columns REF82) and the recorded traces.
+guests is in foreign_guest.py, what it does with the primary role (when told to take part) in foreign_role.py. Written from
+node-lifecycle 8 and 9 (columns REF82) and the recorded traces.
 """
 import argparse
 import os
@@ -14,6 +15,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 from .foreign_guest import Guest
+from .foreign_role import Role
 
 KEEPALIVE = 5.0
 POLL, POLLS = 0.2, 600
@@ -42,6 +44,8 @@ class Foreign:
         self._running = self._read('runningdomains').split()
         self._guard = threading.RLock()
         self._guests = {}
+        self._role = Role(self) if options.role else None
+        self.beat = threading.Event()
         self._job = None
         self._stop_job = False
 
@@ -90,12 +94,16 @@ class Foreign:
 
     def run(self):
         self._record(daemonstate='init')
+        if self._role is not None:
+            self._role.register()
+            self._role.watch()
         self.zk.ChildrenWatch('/domains', self._guests_changed)
         self.zk.DataWatch(f'/nodes/{self.name}/domainstate', self._domainstate_changed)
         self._record(daemonstate='run')
         while True:
             self._tick()
-            time.sleep(KEEPALIVE)
+            self.beat.wait(KEEPALIVE)
+            self.beat.clear()
 
     def _guests_changed(self, names):
         for gone in set(self._guests) - set(names):
@@ -105,6 +113,8 @@ class Foreign:
                 self._guests[uuid] = Guest(self, uuid)
 
     def _tick(self):
+        if self._role is not None:
+            self._role.tick()
         for uuid in list(self._running):
             guest = self._guests.get(uuid)
             if guest is not None and guest.should_be_nudged():
@@ -125,10 +135,10 @@ class Foreign:
         while self._job is not None and self._job.is_alive():
             time.sleep(0.1)
         self._stop_job = False
-        self._job = threading.Thread(target=self._safely, args=(work,), daemon=True)
+        self._job = threading.Thread(target=self.safely, args=(work,), daemon=True)
         self._job.start()
 
-    def _safely(self, work):
+    def safely(self, work):
         try:
             work()
         except Exception:
@@ -196,6 +206,14 @@ def main():
     parser.add_argument('--late', type=float, default=0, help='seconds before it notices that it shall receive')
     parser.add_argument('--destroy-after', type=float, default=0, help='seconds before it ends a guest that belongs elsewhere')
     parser.add_argument('--linger', type=float, default=0, help='seconds it stays in a hand-over after it wrote the state')
+    parser.add_argument('--dawdle', type=float, default=0,
+                        help='seconds from the locks of a migration to the one between the nodes')
+    parser.add_argument('--role', type=int, default=0, help='1: it takes part in the primary role')
+    parser.add_argument('--beat-in-hand-over', type=float, default=0,
+                        help='its next heartbeat falls due so many seconds after it is told to give the role up, once')
+    parser.add_argument('--reaction', type=float, default=0, help='seconds from its name in the key to `takeover`')
+    parser.add_argument('--takeover', type=float, default=0, help='seconds that a takeover takes longer')
+    parser.add_argument('--relinquish', type=float, default=0, help='seconds that giving the role up takes longer')
     Foreign(parser.parse_args()).run()
 
 

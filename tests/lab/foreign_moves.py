@@ -31,7 +31,7 @@ class Moves:
         if target in (self.node.name, last):
             leave()
             return
-        time.sleep(PAUSE)
+        time.sleep(max(PAUSE, self.node.options.dawdle))
         sync = self._lock('migrate_sync_lock')
         try:
             sync.acquire(timeout=PEER)

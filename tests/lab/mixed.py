@@ -25,11 +25,11 @@ class Mixed(Herd):
 
     def run_on(self, node, number=1, name='web', kind='hang', **values):
         uuid = self.define(number, name, kind, node, **values)
-        self.run(uuid, node)
+        self.run(uuid, node, 30)  # the first of a node waits for libvirt to get to know QEMU
         return uuid
 
-    def watch(self, uuid):
-        return Sampler(self.nodes, uuid)
+    def watch(self, uuid, every=0.02):
+        return Sampler(self.nodes, uuid, every)
 
     def locks(self, uuid):
         """Children of its keys that are contenders: key, name, and what they say of themselves."""
@@ -54,11 +54,11 @@ class Mixed(Herd):
         self.no_locks_left(uuid)
         self.settled(uuid, target, last)
 
-    def move(self, uuid, target, act, last='', through=('migrate', 'start'), gap=1.5):
+    def move(self, uuid, target, act, last='', through=('migrate', 'start'), gap=1.5, timeout=20.0):
         """One migration from the command to its end, and what was to be seen of it."""
         source, sampler, mark, begun = self.peer(target), self.watch(uuid), self.mark(), time.monotonic()
         act()
-        self.await_moved(uuid, target, last)
+        self.await_moved(uuid, target, last, timeout)
         samples, worst = sampler.judge(gap)
         print(f"{source.label} to {target.label}: {time.monotonic() - begun:.1f} s, no copy executed for {worst:.2f} s "
               f"in {samples} samples")
@@ -75,14 +75,14 @@ class Mixed(Herd):
         source.hypervisor.domain(uuid).migrateSetMaxSpeed(SLOW)
         sampler = self.watch(uuid)
         self.client.migrate(uuid, target.short)
-        self.await_class(target, uuid, 'I', 10)
+        self.await_class(target, uuid, 'I', 40)
 
         def sent():
             try:
                 return source.hypervisor.domain(uuid).jobInfo()[4] > 0
             except libvirt.libvirtError:
                 return False
-        self.lab.wait(sent, 10, 'some of its memory is sent')
+        self.lab.wait(sent, 40, 'some of its memory is sent')
         return uuid, sampler
 
     def let_it_end(self, source, uuid):
