@@ -38,8 +38,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # A precompiled header that ccache restores has another time stamp than the one it was built from.
   target_compile_options(pvc_warnings INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
 endif()
-# Presets with sanitizers compile eight files as one: most of a file's time is its headers. Such a file sees the constants
-# of its neighbours; that one of its own names hides one of theirs is no mistake. The other presets look for those.
+# The presets that run tests compile eight files as one: most of a file's time is its headers. Such a file sees the names
+# of its neighbours; that one of its own hides one of theirs is no mistake. The preset release looks for those, and
+# compiles every file alone.
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 if(CMAKE_UNITY_BUILD)
   target_compile_options(pvc_warnings INTERFACE -Wno-shadow)

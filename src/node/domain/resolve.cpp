@@ -43,9 +43,9 @@ async::awaitable<remote_answer> ask_target(operation& op, const std::string& tar
     co_return answer == remote_answer::refused ? remote_answer::silent : answer;
 }
 
-// The guarded read before a copy is resumed: still this migration, or ours again.
-async::awaitable<std::optional<boot_time>> may_resume(operation& op, const std::string& target) {
-    const std::int64_t created = op.row.created;
+// The guarded read before a copy is resumed: still this migration of the machine that both sides were asked about, or
+// ours again.
+async::awaitable<std::optional<boot_time>> may_resume(operation& op, const std::string& target, std::int64_t created) {
     auto read = co_await op.table.read(op.row);
     if (!read || !op.s.zk.is_connected() || op.row.created != created) {
         co_return std::nullopt;
@@ -67,6 +67,7 @@ struct look {
     policy::second_look& before;
     policy::second_look::finding now;
     time_point asked;
+    std::int64_t created;  // the incarnation of the machine that was asked about
 
     [[nodiscard]] bool is_confirmed(const operation& op) const { return before.confirms(now, asked, op.now()); }
 };
@@ -96,7 +97,7 @@ async::awaitable<std::optional<resolution>> resume_local(operation& op, const st
         }
     }
     at.before.forget();
-    const auto proof = co_await may_resume(op, target);
+    const auto proof = co_await may_resume(op, target, at.created);
     if (!proof) {
         co_return std::nullopt;  // looked at again, with the view as it is now
     }
@@ -188,7 +189,7 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
         }
         const bool is_done_there = op.row.state == vm_state::start && !op.row.is_owner;
         const resolve_step step = policy::decide_resolve(*local, remote, is_done_there);
-        const look at{before, {*local, remote}, asked};
+        const look at{before, {*local, remote}, asked, created};
         const bool may_destroy = step == resolve_step::destroy_copy || step == resolve_step::destroy_half;
         if (!may_destroy && step != resolve_step::resume) {
             before.forget();
@@ -443,6 +444,7 @@ async::awaitable<void> resolve_own(operation& op) {
     std::string runs_on;
     while (stands()) {
         const time_point asked = op.now();
+        const std::int64_t created = op.row.created;
         duration pause = ask_sides_again;
         auto others = co_await read_others(op);
         if (others) {
@@ -454,7 +456,7 @@ async::awaitable<void> resolve_own(operation& op) {
                 before.forget();
             }
             if (!seen.runs_on.empty()) {
-                const look at{before, {guest_class::incoming, remote_answer::alive}, asked};
+                const look at{before, {guest_class::incoming, remote_answer::alive}, asked, created};
                 if (at.is_confirmed(op)) {
                     op.error("it stands here between two nodes and runs on node " + shown(seen.runs_on) +
                              ": destroying what is left here");
@@ -463,7 +465,7 @@ async::awaitable<void> resolve_own(operation& op) {
                 }
                 pause = policy::second_look::apart;
             } else if (seen.is_nowhere) {
-                const look at{locks_before, {guest_class::incoming, remote_answer::absent}, asked};
+                const look at{locks_before, {guest_class::incoming, remote_answer::absent}, asked, created};
                 const auto end = co_await resume_local(op, op.node.self(), at, time_point::max());
                 if (end) {
                     co_return;

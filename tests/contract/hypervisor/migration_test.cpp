@@ -124,6 +124,7 @@ TEST_P(hypervisor_migrations, one_that_waits_for_a_thread_has_its_whole_time) {
                 const auto outcome = co_await host().migrate(guest_one, {name, "tcp://" + name, within, begun});
                 EXPECT_EQ(code_of(outcome), text(call_error::unavailable));
             });
+            co_return;  // the group waits for all
         });
         EXPECT_TRUE(begun->has_value()) << "it never had a thread";
         const time_point had_thread = begun->value_or(asked);

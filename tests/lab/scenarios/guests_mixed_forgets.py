@@ -43,7 +43,7 @@ def taken_back(herd, uuid, since):
     equal(herd.values(uuid, 'node'), [foreign.short, ours.short, foreign.short], 'values of node')
 
 
-@scenario('README ruling 30 (8.4 R6): the other is restarted while it copies one guest and is about to send another', limit=420)
+@scenario('README ruling 30 (8.4 R6): the other is restarted while it copies one guest and is about to send another', limit=420, long=True)
 def mixed_sender_forgets(lab):
     herd = Mixed(lab, dawdle=6)
     ours, foreign, client = herd.ours, herd.foreign, herd.client

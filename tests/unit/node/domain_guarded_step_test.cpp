@@ -8,8 +8,8 @@ namespace {
 
 class guarded_step : public migration_fixture {
 protected:
-    // A view is five answers, one after another: the first was asked for 2.5 s before the last is here.
-    void answers_are_late() { hv1().connector.link().answer_delay = 500ms; }
+    // A view is one round trip.
+    void answers_are_late() { hv1().connector.link().answer_delay = 2500ms; }
     void answers_are_quick() { hv1().connector.link().answer_delay = {}; }
     void stopped_on_hv1(const std::string& volumes = {}) {
         put_hosts({"hv2"});
@@ -56,7 +56,7 @@ TEST_F(guarded_step, nothing_is_created_on_a_view_that_took_too_long) {
 
 TEST_F(guarded_step, a_view_that_took_less_is_good_enough) {
     stopped_on_hv1();
-    hv1().connector.link().answer_delay = 300ms;
+    hv1().connector.link().answer_delay = 1500ms;
     set("start");
     EXPECT_TRUE(run_until([&] { return executes("hv1"); }, 20s)) << hv1().log();
 }
