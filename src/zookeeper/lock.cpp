@@ -284,11 +284,17 @@ async::awaitable<result<void>> lock_service::hold(claim& mine,
 }
 
 async::awaitable<void> lock_service::release(claim& mine) {
-    if (!mine.may_exist || mine.child.empty() || !session_.is_connected()) {
+    if (!mine.may_exist || !session_.is_connected()) {
         if (session_.state().value().now == link::lost) {
             mine.may_exist = false;  // ephemeral: it ends with the session
         }
         co_return;  // what may be left goes to the reaper with the claim
+    }
+    if (mine.child.empty()) {
+        // Called off while the answer to its creation was out: whoever goes on has no lock that he does not know of.
+        const bool is_gone = co_await reap({mine.what.path, mine.guid});
+        mine.may_exist = !is_gone;
+        co_return;
     }
     const time_point deadline = clock_.now() + release_limit;
     if (mine.what.drain != nullptr) {
