@@ -150,18 +150,29 @@ TEST(offload_threads, what_waits_in_the_queue_is_dropped_with_the_pool) {
         limits.threads = 1;
         limits.farewell = 10ms;
         thread_offload pool(world.loop().context(), limits);
+        const auto began = std::make_shared<std::atomic<bool>>(false);
+        const std::function<result<int>()> work = [gate, ran, began]() -> result<int> {
+            *began = true;
+            gate.wait();
+            ran->fetch_add(1);
+            return 1;
+        };
         world.run([&]() -> awaitable<void> {
-            for (int i = 0; i < 3; ++i) {
-                std::function<result<int>()> work = [gate, ran]() -> result<int> {
-                    gate.wait();
-                    ran->fetch_add(1);
-                    return 1;
-                };
-                auto value = co_await pool.run<int>(world.clock(), world.clock().now() + 5ms, "call", std::move(work));
-                EXPECT_FALSE(value);
-            }
-            EXPECT_EQ(pool.threads(), 1U);
-            EXPECT_EQ(pool.waiting(), 2U);
+            co_await async::with_task_group("calls", [&](async::task_group& group) -> awaitable<void> {
+                group.spawn("the first", [&]() -> awaitable<void> {
+                    const time_point much_later = world.clock().now() + 60s;
+                    ignore(co_await pool.run<int>(world.clock(), much_later, "call", work), "it is called off");
+                });
+                const bool has_begun = co_await becomes(world.clock(), [&] { return began->load(); });
+                EXPECT_TRUE(has_begun);
+                for (int i = 0; i < 2; ++i) {
+                    auto value = co_await pool.run<int>(world.clock(), world.clock().now() + 5ms, "call", work);
+                    EXPECT_FALSE(value);
+                }
+                EXPECT_EQ(pool.threads(), 1U);
+                EXPECT_EQ(pool.waiting(), 2U);
+                group.cancel();
+            });
         });
     }
     opener.set_value();

@@ -62,6 +62,47 @@ TEST_P(zookeeper_requests, an_empty_value_is_a_value_and_bytes_are_kept) {
     });
 }
 
+TEST_P(zookeeper_requests, reads_that_go_together_are_answered_each_and_in_order) {
+    with_client([&](client& zk) -> awaitable<void> {
+        co_await other().put("/a", "value");
+        const auto got = co_await zk.read_together(soon(), {{.path = "/a"},
+                                                            {.path = "/missing"},
+                                                            {.path = "/a", .with_data = false},
+                                                            {.path = "no path"},
+                                                            {.path = "/a"}});
+        EXPECT_EQ(got.size(), 5U);
+        EXPECT_EQ(got[0]->data, "value");
+        EXPECT_EQ(got[1].error().code(), errc::not_found);
+        EXPECT_EQ(got[1].error().subject(), "/missing");
+        EXPECT_EQ(got[2]->data, "");
+        EXPECT_EQ(got[2]->stat.mzxid, got[0]->stat.mzxid);
+        EXPECT_EQ(got[3].error().code(), errc::invalid);
+        EXPECT_EQ(got[4]->data, "value");
+        EXPECT_LE(got[0]->sent, got[4]->sent);
+        const auto none = co_await zk.read_together(soon(), {});
+        EXPECT_TRUE(none.empty());
+    });
+}
+
+// While somebody writes the same keys one after another, later answers are never older than earlier ones.
+TEST_P(zookeeper_requests, reads_that_go_together_show_one_course_of_events) {
+    with_client([&](client& zk) -> awaitable<void> {
+        co_await other().put("/a", "0");
+        co_await with_task_group("both", [&](task_group& group) -> awaitable<void> {
+            group.spawn("writer", [&]() -> awaitable<void> {
+                for (int i = 1; i <= 50; ++i) {
+                    co_await other().put("/a", std::to_string(i));
+                }
+            });
+            for (int round = 0; round < 50; ++round) {
+                const auto got = co_await zk.read_together(soon(), {{.path = "/a"}, {.path = "/a"}, {.path = "/a"}});
+                EXPECT_LE(got[0]->stat.mzxid, got[1]->stat.mzxid);
+                EXPECT_LE(got[1]->stat.mzxid, got[2]->stat.mzxid);
+            }
+        });
+    });
+}
+
 TEST_P(zookeeper_requests, children_come_sorted_with_the_parents_stat) {
     with_client([&](client& zk) -> awaitable<void> {
         co_await other().put("/a/zeta", "");
