@@ -8,6 +8,7 @@
 #include "pvcnoded/node/log_shipper.hpp"
 #include "pvcnoded/node/watchdog.hpp"
 #include "pvcnoded/policy/keepalive_rules.hpp"
+#include "pvcnoded/policy/outage.hpp"
 
 #include <fmt/format.h>
 #include <boost/asio/this_coro.hpp>
@@ -127,13 +128,7 @@ async::awaitable<daemon::verdict> daemon::attempt() {
             co_return;
         }
         enter(policy::phase::logger);
-        auto opened = co_await open_logs(group);
-        if (!opened) {
-            port_.complain(opened.error().text());
-            end = {next_step::leave, exit_status::environment, opened.error().text()};
-            group.cancel();
-            co_return;
-        }
+        co_await open_logs(group);
         const bool stopped = co_await unless_stopped("start-up", [this] { return start_services(); });
         if (stopped) {
             end = {};
@@ -164,7 +159,7 @@ async::awaitable<daemon::verdict> daemon::run_sessions() {
             context_.registered = context_.started = false;
             co_return end;
         }
-        log_.warning("ZooKeeper session lost (" + end.reason + "), building a new one");
+        log_.error("ZooKeeper session lost (" + end.reason + "), building a new one");
         context_.status("ZooKeeper session lost: " + end.reason);
     }
 }
@@ -198,6 +193,7 @@ async::awaitable<daemon::verdict> daemon::run_session() {
                 }
                 group.cancel();
             });
+            group.spawn("outage", [&] { return tell_outage(*client); });
             group.spawn("watches", [&] { return s.watches.run(); });
             group.spawn("locks", [&] { return s.locks.run(); });
             const bool stopped = co_await unless_stopped(
@@ -222,6 +218,39 @@ async::awaitable<daemon::verdict> daemon::run_session() {
         end = {};
     }
     co_return end;
+}
+
+// Between two sessions the outage goes on. Before the first start is complete, each attempt says why it failed.
+async::awaitable<void> daemon::tell_outage(zookeeper::client& client) {
+    async::wakeup changed;
+    const async::latest<zookeeper::session_state>::observer watch(client.state(), changed);
+    for (;;) {
+        const zookeeper::session_state& now = client.state().value();
+        if (now.now == zookeeper::link::connected || !context_.started) {
+            const bool is_worth_a_line = outage_ && outage_->told > duration::zero();
+            if (is_worth_a_line && now.now == zookeeper::link::connected) {
+                log_.ok(policy::outage_end_text(port_.clock.now() - outage_->since, context_.times.keepalive));
+            }
+            outage_.reset();
+            co_await changed.wait(async::wait_note::work("a change of the connection to ZooKeeper"));
+            continue;
+        }
+        if (!outage_) {
+            outage_.emplace(outage_seen{port_.clock.now(), {}});
+        }
+        const time_point due = outage_->since + policy::next_outage_line(outage_->told);
+        if (port_.clock.now() < due) {
+            co_await changed.wait_until(port_.clock, due, "the end of an outage");
+            continue;
+        }
+        outage_->told = port_.clock.now() - outage_->since;
+        policy::outage seen{outage_->told, now.reason, {}};
+        if (context_.heartbeat_sent) {
+            seen.until_fenced = context_.times.dead_after() - context_.heartbeat_age();
+        }
+        log_.warning(policy::outage_text(seen));
+        context_.status(policy::outage_text(seen));
+    }
 }
 
 // An isolated primary: nobody hears its heartbeats, and a fencer may soon hand the role over. It gives the role up by

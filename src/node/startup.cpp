@@ -22,12 +22,14 @@ constexpr duration open_limit = 5s;
 std::optional<daemon::verdict> daemon::load_configuration() {
     config::loaded loaded = port_.load_configuration();
     if (!loaded.config) {
+        std::vector<std::string> problems;
         for (const auto& problem : loaded.diagnostics) {
-            port_.complain(problem.message());
+            problems.push_back(problem.message());
         }
-        return verdict{next_step::leave,
-                       loaded.missing_variable ? exit_status::environment : exit_status::configuration,
-                       "the configuration is not valid"};
+        return refuse(
+            std::move(problems),
+            {next_step::leave, loaded.missing_variable ? exit_status::environment : exit_status::configuration,
+             "the configuration is not valid"});
     }
     const auto& functions = loaded.config->functions;
     policy::node_functions wanted;
@@ -35,12 +37,13 @@ std::optional<daemon::verdict> daemon::load_configuration() {
     wanted.networking = functions.networking;
     wanted.storage = functions.storage;
     wanted.api = functions.api;
-    const auto not_built = policy::missing_functions(wanted);
+    auto not_built = policy::missing_functions(wanted);
     if (!not_built.empty()) {
-        for (const auto& line : not_built) {
-            port_.complain(loaded.config->file + ": " + line);
+        for (auto& line : not_built) {
+            line.insert(0, loaded.config->file + ": ");
         }
-        return verdict{next_step::leave, exit_status::configuration, "enabled functions are not built"};
+        return refuse(std::move(not_built),
+                      {next_step::leave, exit_status::configuration, "enabled functions are not built"});
     }
     auto limit = policy::parse_schema_limit(port_.schema_limit ? std::optional<std::string_view>(*port_.schema_limit)
                                                                : std::nullopt);
@@ -49,13 +52,30 @@ std::optional<daemon::verdict> daemon::load_configuration() {
         return verdict{next_step::leave, exit_status::configuration, "PVCD_SCHEMA_LIMIT is not valid"};
     }
     context_.schema_limit = *limit;
-    adopt_configuration(std::move(loaded));
+    context_.config = std::make_shared<const config::node_config>(*std::move(loaded.config));
+    remarks_ = std::move(loaded.diagnostics);
+    adopt_configuration();
     return std::nullopt;
 }
 
-void daemon::adopt_configuration(config::loaded loaded) {
-    context_.config = std::make_shared<const config::node_config>(*std::move(loaded.config));
-    remarks_ = std::move(loaded.diagnostics);
+// Only the first reading of a process ends it. A later one may meet a file that is half written, on a node that waits
+// for its cluster: it goes on with what it had.
+std::optional<daemon::verdict> daemon::refuse(std::vector<std::string> problems, verdict end) {
+    for (const auto& problem : problems) {
+        port_.complain(problem);
+    }
+    if (!context_.config) {
+        return end;
+    }
+    troubles_.push_back(end.reason + ", going on with the last one that was" +
+                        (problems.empty() ? "" : ": " + problems.front()) +
+                        (problems.size() > 1 ? fmt::format(" (and {} more)", problems.size() - 1) : ""));
+    remarks_.clear();
+    adopt_configuration();
+    return std::nullopt;
+}
+
+void daemon::adopt_configuration() {
     context_.machine = port_.host.facts();
     context_.mode = context_.config->mode == config::node_mode::coordinator ? model::daemon_mode::coordinator
                                                                             : model::daemon_mode::hypervisor;
@@ -73,12 +93,19 @@ async::awaitable<result<void>> daemon::make_directories() {
     const auto plan =
         policy::directories_to_create(context_.config->directories.dynamic, context_.config->directories.log);
     result<void> outcome;
+    bool is_told = false;
     // In the order of the plan: parents first.
     for (const auto& directory : plan) {
         auto made = co_await port_.host.make_directory(directory.path, directory.mode, directory.owner);
-        const bool hangs = !made && made.error().code() == errc::timed_out;
-        if (!made && outcome) {
-            outcome = std::move(made).error().during("creating directories");
+        if (made) {
+            continue;
+        }
+        const bool hangs = made.error().code() == errc::timed_out;
+        const failure problem = std::move(made).error().during("creating directories");
+        if (!directory.is_needed && !std::exchange(is_told, true)) {
+            troubles_.push_back(problem.text() + ", going on without it");
+        } else if (directory.is_needed && outcome) {
+            outcome = problem;
         }
         if (hangs) {
             break;  // each of the others would take as long
@@ -95,7 +122,10 @@ result<void> daemon::take_lock_file() {
     auto taken = port_.host.lock(path);
     if (!taken) {
         if (taken.error().code() == errc::refused) {
-            return failure(errc::refused, path, "pvcnoded is already running as process " + taken.error().cause());
+            const bool is_daemon = taken.error().cause().find_first_not_of("0123456789") == std::string::npos;
+            return failure(errc::refused, path,
+                           (is_daemon ? "pvcnoded is already running as process " : "it is locked by process ") +
+                               taken.error().cause());
         }
         return taken.error();
     }
@@ -103,7 +133,7 @@ result<void> daemon::take_lock_file() {
     return {};
 }
 
-async::awaitable<result<void>> daemon::open_logs(async::task_group& scope) {
+async::awaitable<void> daemon::open_logs(async::task_group& scope) {
     const auto& logging = context_.config->logging;
     log_hub::outputs wanted;
     wanted.debug = context_.config->debug;
@@ -121,7 +151,11 @@ async::awaitable<result<void>> daemon::open_logs(async::task_group& scope) {
                                                         return done ? result<bool>(true) : result<bool>(done.error());
                                                     });
         if (!opened) {
-            co_return std::move(opened).error().during("opening the log file");
+            // The sink tries again with what is to be written.
+            troubles_.push_back(std::move(opened).error().during("opening the log file").text() + ", trying again");
+            if (!logging.stdout_) {
+                wanted.errors = port_.standard_error;
+            }
         }
     }
     if (!logging.stdout_ && !logging.file && !logging.zookeeper) {
@@ -133,16 +167,21 @@ async::awaitable<result<void>> daemon::open_logs(async::task_group& scope) {
                            config::mode_text(context_.config->mode), context_.machine.kernel_release,
                            context_.machine.cpus));
     for (const auto& remark : remarks_) {
+        if (!told_remarks_.insert(remark.located()).second) {
+            continue;  // in a pass before this one
+        }
         if (remark.level == config::severity::error) {
             log_.error(remark.located());
         } else {
             log_.warning(remark.located());
         }
     }
+    for (auto& trouble : std::exchange(troubles_, {})) {
+        log_.warning(std::move(trouble));
+    }
     if (context_.times.suicide > 0) {
         log_.error("suicide_intervals is set, but this build has no self-reset: selfreset stays off");
     }
-    co_return result<void>();
 }
 
 void daemon::start_shipping(async::task_group& scope) {

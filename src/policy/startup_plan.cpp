@@ -10,7 +10,7 @@ namespace {
 constexpr std::array phases = {
     phase_info{phase::configuration, 0, "configuration", failure_policy::exit_configuration},
     phase_info{phase::directories, 1, "directories", failure_policy::exit_environment},
-    phase_info{phase::logger, 2, "logger", failure_policy::exit_environment},
+    phase_info{phase::logger, 2, "logger", failure_policy::log_and_continue},
     phase_info{phase::host_networking, 3, "host networking", failure_policy::log_and_continue},
     phase_info{phase::sysctl, 4, "kernel settings", failure_policy::log_and_continue},
     phase_info{phase::services, 5, "system services", failure_policy::log_and_continue},
@@ -108,10 +108,10 @@ std::vector<directory_plan> directories_to_create(std::string_view dynamic_direc
         {nft, 0755, {}},
         {path_of(nft, "networks"), 0755, {}},
         {path_of(nft, "static"), 0755, {}},
-        {std::string(log_directory), 0755, {}},
-        {path_of(log_directory, "dnsmasq"), 0755, {}},
-        {path_of(log_directory, "pdns"), 0755, {}},
-        {path_of(log_directory, "nft"), 0755, {}},
+        {std::string(log_directory), 0755, {}, false},
+        {path_of(log_directory, "dnsmasq"), 0755, {}, false},
+        {path_of(log_directory, "pdns"), 0755, {}, false},
+        {path_of(log_directory, "nft"), 0755, {}, false},
     };
 }
 

@@ -4,6 +4,15 @@
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/services/adapter/linux_host.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <fstream>
+#include <functional>
+#include <iterator>
+
 namespace pvc::contract {
 namespace {
 
@@ -128,6 +137,18 @@ protected:
     real_host bench;
 };
 
+// Of a child process that is nobody.
+bool nobody_can(const std::function<bool()>& deed) {
+    constexpr uid_t nobody = 65534;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const bool is_nobody = ::geteuid() != 0 || ::setresuid(nobody, nobody, nobody) == 0;
+        ::_exit(is_nobody && deed() ? 0 : 1);
+    }
+    int status = 0;
+    return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 mode_t mode_of(const std::string& path) {
     struct stat found{};
     return ::stat(path.c_str(), &found) == 0 ? found.st_mode & 07777 : 0;
@@ -143,6 +164,49 @@ TEST_F(linux_host, the_mode_is_exact_whatever_the_umask_is) {
     ::umask(before);
     EXPECT_EQ(mode_of(bench.path("x/y")), 01775U);
     EXPECT_EQ(mode_of(bench.path("x/file")), 0644U);
+}
+
+// It may be a shared one, or its administrator closed it.
+TEST_F(linux_host, a_directory_that_exists_keeps_its_mode) {
+    std::filesystem::create_directory(bench.path("mine"));
+    ASSERT_EQ(::chmod(bench.path("mine").c_str(), 01770), 0);
+    bench.run([&]() -> awaitable<void> {
+        auto made = co_await bench.host().make_directory(bench.path("mine"), 0755, "");
+        EXPECT_TRUE(made);
+    });
+    EXPECT_EQ(mode_of(bench.path("mine")), 01770U);
+}
+
+// flock() needs no right to write: whoever can open the file can keep the daemon from starting.
+TEST_F(linux_host, the_lock_file_is_closed_to_others) {
+    const std::string path = bench.path("lock");
+    bench.make_file("lock", "1\n");
+    ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+    ASSERT_EQ(::chmod(bench.folder().path().c_str(), 0755), 0);
+    auto held = bench.host().lock(path);
+    ASSERT_TRUE(held);
+    EXPECT_EQ(mode_of(path), 0600U);
+    if (::geteuid() == 0) {
+        EXPECT_TRUE(nobody_can([&] { return ::access(bench.folder().path().c_str(), X_OK) == 0; }));
+        EXPECT_FALSE(nobody_can([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC) >= 0; }));
+    }
+}
+
+TEST_F(linux_host, a_holder_that_is_not_the_recorded_daemon_is_named_as_such) {
+    const std::string path = bench.path("lock");
+    bench.make_file("lock", "4711\n");
+    const int held = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_EQ(::flock(held, LOCK_EX | LOCK_NB), 0);
+    std::ifstream locks("/proc/locks");
+    bench.make_file("proc/locks", std::string(std::istreambuf_iterator<char>(locks), {}));
+    const auto refused = bench.host().lock(path);
+    ::close(held);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), errc::refused);
+    const std::string own = std::to_string(::getpid());
+    EXPECT_TRUE(refused.error().cause().starts_with(own)) << refused.error().cause();
+    EXPECT_TRUE(refused.error().cause().ends_with("is not the daemon that the file records (4711)"))
+        << refused.error().cause();
 }
 
 TEST_F(linux_host, a_replaced_file_keeps_its_mode_and_leaves_nothing_beside_it) {

@@ -67,13 +67,15 @@ TEST(file_log_output, appends_and_goes_on_in_a_new_file_after_rotation) {
     EXPECT_EQ(folder.read("pvc.log"), "three\n");
 }
 
-TEST(file_log_output, a_missing_folder_is_an_io_failure_until_it_is_there) {
+TEST(file_log_output, a_folder_that_cannot_be_made_is_an_io_failure_until_it_can) {
     const scratch_folder folder;
+    folder.write("logs", "in the way");
     file_log_output output(folder / "logs/pvc.log");
     const auto failed = output.write("lost\n");
     EXPECT_TRUE(!failed && failed.error().code() == errc::io);
-    std::filesystem::create_directory(folder / "logs");
+    std::filesystem::remove(folder / "logs");
     EXPECT_TRUE(output.write("kept\n"));
+    EXPECT_EQ(std::filesystem::status(folder / "logs/pvc.log").permissions(), std::filesystem::perms(0640));
     EXPECT_EQ(folder.read("logs/pvc.log"), "kept\n");
 }
 
@@ -83,6 +85,7 @@ TEST(file_log_output, a_failed_reopen_keeps_the_old_file) {
     file_log_output output(folder / "logs/pvc.log");
     EXPECT_TRUE(output.write("one\n"));
     std::filesystem::rename(folder / "logs", folder / "moved");
+    folder.write("logs", "in the way");
     EXPECT_FALSE(output.reopen());
     EXPECT_TRUE(output.write("two\n"));
     EXPECT_EQ(folder.read("moved/pvc.log"), "one\ntwo\n");

@@ -72,7 +72,7 @@ public:
         for (auto end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
             directories.try_emplace(path.substr(0, end));
         }
-        directories[path] = {mode, std::move(owner)};
+        directories.try_emplace(path, directory{mode, std::move(owner)});
         co_return result<void>();
     }
     async::awaitable<result<void>> replace_file(std::string path, std::string text) override {

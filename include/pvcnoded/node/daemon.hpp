@@ -9,7 +9,9 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace pvc::node {
 
@@ -56,10 +58,11 @@ private:
     async::awaitable<verdict> attempt();
     // S0. Empty: go on.
     std::optional<verdict> load_configuration();
-    void adopt_configuration(config::loaded loaded);
+    void adopt_configuration();
+    std::optional<verdict> refuse(std::vector<std::string> problems, verdict end);
     async::awaitable<result<void>> make_directories();
     result<void> take_lock_file();
-    async::awaitable<result<void>> open_logs(async::task_group& scope);
+    async::awaitable<void> open_logs(async::task_group& scope);
     void start_shipping(async::task_group& scope);
     async::awaitable<void> start_services();
     async::awaitable<verdict> run_sessions();
@@ -72,6 +75,7 @@ private:
     async::awaitable<void> objects_and_run(session& s, keepalive& beat, coordinator& roles);
     async::awaitable<void> follow_maintenance(session& s);
     async::awaitable<void> terminate(session& s, keepalive& beat, coordinator& roles);
+    async::awaitable<void> tell_outage(zookeeper::client& client);
     async::awaitable<void> watch_isolation();
     // Runs `body`, cancelled when a stop is requested. True if it was.
     async::awaitable<bool> unless_stopped(std::string name, std::function<async::awaitable<void>()> body);
@@ -82,6 +86,13 @@ private:
     log_hub log_;
     node_context context_;
     std::vector<config::diagnostic> remarks_;  // of the configuration, until the logger is there
+    std::set<std::string> told_remarks_;
+    struct outage_seen {
+        time_point since;
+        duration told;  // how long it had lasted at the last line; zero: none yet
+    };
+    std::optional<outage_seen> outage_;  // of ZooKeeper, over sessions
+    std::vector<std::string> troubles_;  // that do not prevent a start, until the logger is there
     std::unique_ptr<services::file_lock> lock_file_;
     std::unique_ptr<log_shipper> shipper_;
     std::unique_ptr<domains> domains_;  // with the function `hypervisor`

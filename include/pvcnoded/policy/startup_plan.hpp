@@ -90,7 +90,8 @@ struct core_devices {
 struct directory_plan {
     std::string path;
     unsigned mode = 0755;
-    std::string owner;  // user name; empty: root
+    std::string owner;      // user name; empty: root
+    bool is_needed = true;  // false: only logs go there, and the start goes on without it
 
     friend bool operator==(const directory_plan&, const directory_plan&) = default;
 };

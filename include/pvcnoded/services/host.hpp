@@ -41,9 +41,9 @@ public:
     [[nodiscard]] virtual result<std::string> meminfo() = 0;  // the text of /proc/meminfo
     [[nodiscard]] virtual result<std::string> loadavg() = 0;  // the text of /proc/loadavg
 
-    // Creates the directory and its parents if missing and sets mode (and owner by name, if given and known) of the
-    // last one. Errors: io; timed_out after 5 s (the disk hangs: it may still happen); unavailable (too much hangs
-    // already).
+    // Creates the directory and its parents if missing; if the last one was, sets its mode, and its owner by name if
+    // given and known. One that exists stays as it is. Errors: io; timed_out after 5 s (the disk hangs: it may still
+    // happen); unavailable (too much hangs already).
     virtual async::awaitable<result<void>> make_directory(std::string path, std::uint32_t mode, std::string owner) = 0;
     // Writes through a temporary file and rename: readers see the old text or the new one, also after a crash. Small
     // files; the directory must exist. A file that is replaced keeps its mode, a new one has 0644. Errors as above.
@@ -58,8 +58,8 @@ public:
     // ("net/ipv4/conf/bond0.100/rp_filter": a device name may hold dots). Errors: not_found (this kernel has no such
     // key), io, invalid (leaves /proc/sys).
     virtual result<void> set_sysctl(std::string key, std::string value) = 0;
-    // Takes an exclusive lock on the file (created if missing) and writes our pid into it.
-    // Errors: refused (held; the cause is the pid of the holder), io.
+    // Takes an exclusive lock on the file (created if missing, mode 0600) and writes our pid into it.
+    // Errors: refused (held; the cause is the pid of the holder, and says more if that is not who wrote its pid), io.
     virtual result<std::unique_ptr<file_lock>> lock(std::string path) = 0;
     // True if a kernel watchdog device exists.
     [[nodiscard]] virtual bool has_watchdog() const = 0;

@@ -3,12 +3,34 @@
 #include "adapter/host_files.hpp"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <array>
 #include <cerrno>
 
 namespace pvc::services {
 
 namespace {
+
+// Below zero: errno says why. A new file is for root, and for those who may read logs.
+int open_for_appending(const std::string& path) {
+    constexpr mode_t log_mode = 0640;
+    constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
+    const int fresh = ::open(path.c_str(), flags | O_CREAT | O_EXCL, log_mode);
+    if (fresh < 0) {
+        return errno == EEXIST ? ::open(path.c_str(), flags) : fresh;
+    }
+    group entry{};
+    group* found = nullptr;
+    std::array<char, 4096> texts{};
+    const bool is_known = ::getgrnam_r("adm", &entry, texts.data(), texts.size(), &found) == 0 && found != nullptr;
+    if (::fchmod(fresh, log_mode) != 0 || (is_known && ::fchown(fresh, static_cast<uid_t>(-1), entry.gr_gid) != 0)) {
+        return fresh;  // less than wanted may read it: no reason to have no log
+    }
+    return fresh;
+}
 
 // Zero when there is room again, else an error number. Waits at most `patience`.
 int wait_for_room(int descriptor, std::chrono::milliseconds patience) {
@@ -58,7 +80,12 @@ result<void> file_log_output::write(std::string_view bytes) {
 }
 
 result<void> file_log_output::reopen() {
-    const int fresh = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644);
+    int fresh = open_for_appending(path_);
+    if (fresh < 0 && errno == ENOENT) {
+        // Its folder could not be made when the daemon started, or somebody removed it.
+        ::mkdir(path_.substr(0, path_.rfind('/')).c_str(), 0755);
+        fresh = open_for_appending(path_);
+    }
     if (fresh < 0) {
         return io_failure(path_, errno);
     }

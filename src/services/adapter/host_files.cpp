@@ -20,8 +20,9 @@ namespace {
 
 constexpr mode_t parent_mode = 0755;
 
-int make_one_directory(const std::string& path, mode_t mode) {
-    if (::mkdir(path.c_str(), mode) == 0) {
+int make_one_directory(const std::string& path, mode_t mode, bool& is_new) {
+    is_new = ::mkdir(path.c_str(), mode) == 0;
+    if (is_new) {
         return 0;
     }
     if (errno != EEXIST) {
@@ -101,15 +102,19 @@ int write_all(int descriptor, std::string_view bytes) {
 
 result<void> make_directory_blocking(const std::string& path, std::uint32_t mode, const std::string& owner) {
     auto refused = [&path](int error) { return io_failure(path, error).during("making a directory"); };
+    bool is_new = false;
     for (auto end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
-        const int error = make_one_directory(path.substr(0, end), parent_mode);
+        const int error = make_one_directory(path.substr(0, end), parent_mode, is_new);
         if (error != 0) {
             return refused(error);
         }
     }
-    const int error = make_one_directory(path, parent_mode);
+    const int error = make_one_directory(path, parent_mode, is_new);
     if (error != 0) {
         return refused(error);
+    }
+    if (!is_new) {
+        return {};  // it is as its administrator wants it
     }
     const file_descriptor opened(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!opened.is_open()) {

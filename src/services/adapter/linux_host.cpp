@@ -23,6 +23,38 @@ constexpr std::size_t proc_limit = 1024 * 1024;
 // What `uname -o` prints; uname(2) does not say it.
 constexpr std::string_view operating_system = "GNU/Linux";
 
+constexpr mode_t lock_mode = 0600;
+
+// Who holds a flock, as the kernel lists it. Empty: not known (a process of another PID namespace has no number here).
+std::string flock_holder(int descriptor, const std::string& proc) {
+    struct stat found{};
+    const auto locks = read_small_file(proc + "/locks", proc_limit);
+    if (!locks || ::fstat(descriptor, &found) != 0) {
+        return {};
+    }
+    const std::string inode = ':' + std::to_string(found.st_ino);
+    for (const auto line : split(*locks, '\n')) {
+        // "3: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF"; one that waits has "->" behind its number.
+        const auto words = split_blanks(line);
+        if (words.size() > 5 && words[1] == "FLOCK" && words[5].ends_with(inode) && words[4] != "0") {
+            return std::string(words[4]);
+        }
+    }
+    return {};
+}
+
+// The number of the daemon that holds it, or who else does.
+std::string holder_text(int descriptor, const std::string& proc, const std::string& recorded) {
+    const std::string holder = flock_holder(descriptor, proc);
+    if (holder.empty() || holder == recorded) {
+        return recorded;
+    }
+    const auto name = read_small_file(proc + '/' + holder + "/comm", file_limit);
+    return holder + (name ? " (" + ascii_only(trim(*name)) + ")" : "") +
+           ", which is not the daemon that the file records" +
+           (recorded.empty() ? "" : " (" + ascii_only(recorded) + ")");
+}
+
 class flock_lock final : public file_lock {
 public:
     explicit flock_lock(file_descriptor file) : file_(std::move(file)) {}
@@ -116,16 +148,19 @@ result<void> linux_host::set_sysctl(std::string key, std::string value) {
 }
 
 result<std::unique_ptr<file_lock>> linux_host::lock(std::string path) {
-    file_descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644));
-    if (!file.is_open()) {
+    // Whoever can open it can lock it, and the daemon would not start again: nobody else can. One that an older version
+    // made is closed to others, too.
+    file_descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, lock_mode));
+    if (!file.is_open() || ::fchmod(file.get(), lock_mode) != 0) {
         return io_failure(path, errno);
     }
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) {
             return io_failure(path, errno);
         }
-        const auto holder = read_small_file(path, file_limit);
-        return failure(errc::refused, path, holder ? std::string(trim(*holder)) : std::string());
+        const auto recorded = read_small_file(path, file_limit);
+        return failure(errc::refused, path,
+                       holder_text(file.get(), paths_.proc, recorded ? std::string(trim(*recorded)) : std::string()));
     }
     int error = ::ftruncate(file.get(), 0) == 0 ? 0 : errno;
     error = error != 0 ? error : write_all(file.get(), std::to_string(::getpid()) + '\n');

@@ -54,6 +54,47 @@ TEST_F(supervisor, a_directory_that_cannot_be_made_ends_the_start) {
     EXPECT_NE(hv1.complaints.front().find("Read-only file system"), std::string::npos);
 }
 
+// What only a log needs keeps no node out of its cluster.
+TEST_F(supervisor, a_full_log_disk_is_a_warning) {
+    auto& hv1 = add();
+    const failure full(errc::io, "/var/log/pvc/pvc.log", "No space left on device");
+    hv1.host.broken.emplace("/var/log/pvc/nft", failure(errc::io, "/var/log/pvc/nft", "No space left on device"));
+    hv1.log_file->fails = full;
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    EXPECT_TRUE(hv1.complaints.empty());
+    EXPECT_EQ(
+        hv1.times_logged(
+            "opening the log file: /var/log/pvc/pvc.log: input/output error: No space left on device, trying again"),
+        1U)
+        << hv1.log();
+    EXPECT_EQ(hv1.times_logged("/var/log/pvc/nft: input/output error: No space left on device, going on without it"),
+              1U)
+        << hv1.log();
+    hv1.log_file->fails.reset();
+    loop.run_for(10s);
+    EXPECT_NE(hv1.log_file->text().find("keepalive"), std::string::npos);
+}
+
+// Somebody writes it just when a node that waits for its cluster reads it anew.
+TEST_F(supervisor, a_later_reading_of_a_broken_configuration_keeps_the_last_one) {
+    ensemble.stop();
+    auto& hv1 = add();
+    hv1.start();
+    loop.run_for(10s);
+    const std::string whole = configuration_text(hv1.settings);
+    hv1.configuration = whole.substr(0, whole.size() / 2);
+    loop.run_for(60s);
+    EXPECT_FALSE(hv1.exit_status);
+    EXPECT_GE(hv1.configuration_reads, 4);
+    EXPECT_EQ(hv1.times_logged("the configuration is not valid, going on with the last one that was: "),
+              static_cast<std::size_t>(hv1.configuration_reads - 1))
+        << hv1.log();
+    hv1.configuration = whole;
+    ensemble.start();
+    EXPECT_TRUE(hv1.run_until_ready());
+}
+
 TEST_F(supervisor, config35_ready_after_the_phases_and_a_status_for_each) {
     auto& hv1 = add_running();
     const auto phases = texts(hv1, "STATUS=S");

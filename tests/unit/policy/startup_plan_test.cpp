@@ -67,10 +67,16 @@ TEST(startup_plan, sysctls_of_a_collapsed_network_are_not_repeated) {
 TEST(startup_plan, cfg33_directories) {
     const auto directories = directories_to_create("/run/pvc", "/var/log/pvc");
     const std::vector<directory_plan> expected = {
-        {"/run/pvc", 0755, {}},         {"/run/pvc/dnsmasq", 0755, {}},      {"/run/pvc/pdns", 0700, "pdns"},
-        {"/run/pvc/nft", 0755, {}},     {"/run/pvc/nft/networks", 0755, {}}, {"/run/pvc/nft/static", 0755, {}},
-        {"/var/log/pvc", 0755, {}},     {"/var/log/pvc/dnsmasq", 0755, {}},  {"/var/log/pvc/pdns", 0755, {}},
-        {"/var/log/pvc/nft", 0755, {}},
+        {"/run/pvc", 0755, {}},
+        {"/run/pvc/dnsmasq", 0755, {}},
+        {"/run/pvc/pdns", 0700, "pdns"},
+        {"/run/pvc/nft", 0755, {}},
+        {"/run/pvc/nft/networks", 0755, {}},
+        {"/run/pvc/nft/static", 0755, {}},
+        {"/var/log/pvc", 0755, {}, false},
+        {"/var/log/pvc/dnsmasq", 0755, {}, false},
+        {"/var/log/pvc/pdns", 0755, {}, false},
+        {"/var/log/pvc/nft", 0755, {}, false},
     };
     EXPECT_EQ(directories, expected);
 }

@@ -9,8 +9,8 @@
 
 namespace pvc::services {
 
-// Appends; made with mode 0644 if missing. Opened by the first write, so that it is a pool thread that waits for the
-// disk.
+// Appends; made with mode 0640, group adm, if missing, and its folder too. Opened by the first write, so that it is a
+// pool thread that waits for the disk.
 class file_log_output final : public log_output {
 public:
     explicit file_log_output(std::string path) : path_(std::move(path)) {}
