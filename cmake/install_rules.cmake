@@ -4,6 +4,7 @@ if(PVC_SIM)
   install(DIRECTORY tests/sim/scenarios/ DESTINATION "${CMAKE_INSTALL_DOCDIR}/scenarios" FILES_MATCHING PATTERN "*.scenario")
 endif()
 install(FILES conf/pvcnoded.sample.yaml DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES conf/pvcnoded.logrotate DESTINATION "${CMAKE_INSTALL_SYSCONFDIR}/logrotate.d" RENAME pvcnoded)
 install(FILES README.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs" FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY unit-files/ DESTINATION "lib/systemd/system"

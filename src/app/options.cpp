@@ -16,6 +16,8 @@ options parse_options(const std::vector<std::string>& arguments) {
     for (const auto& argument : arguments) {
         if (argument == "--check-config") {
             out.what = mode::check_configuration;
+        } else if (argument == "--strict") {
+            out.strict = true;
         } else if (argument == "--version" || argument == "-V") {
             out.what = mode::version;
             return out;
@@ -27,6 +29,9 @@ options parse_options(const std::vector<std::string>& arguments) {
             return out;
         }
     }
+    if (out.strict && out.what != mode::check_configuration) {
+        out.problem = "--strict goes with --check-config; see pvcnoded --help";
+    }
     return out;
 }
 
@@ -37,11 +42,12 @@ std::string version_text() {
 }
 
 std::string help_text() {
-    return "Usage: pvcnoded [--check-config | --version | --help]\n"
+    return "Usage: pvcnoded [--check-config [--strict] | --version | --help]\n"
            "\n"
            "The node daemon of a PVC cluster. Reads the file named by PVCD_CONFIG_FILE.\n"
            "\n"
            "  --check-config  validate the file, print the effective settings, touch nothing else\n"
+           "  --strict        with it: warnings are errors\n"
            "  --version       print the version\n"
            "  --help          print this text\n"
            "\n"

@@ -1,4 +1,4 @@
-// The command line: --check-config, --version, --help. Everything else comes from the configuration file.
+// The command line: --check-config [--strict], --version, --help. Everything else comes from the configuration file.
 #pragma once
 
 #include <optional>
@@ -11,6 +11,7 @@ enum class mode : std::uint8_t { run, check_configuration, version, help };
 
 struct options {
     mode what = mode::run;
+    bool strict = false;  // of a check: warnings count as errors
     std::string problem;  // not empty: a usage error
 };
 

@@ -24,6 +24,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
 // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
@@ -61,11 +62,11 @@ bool has_watchdog_device() {
     return stat("/dev/watchdog", &unused) == 0 || stat("/dev/watchdog0", &unused) == 0;
 }
 
-config::loaded load_configuration() {
+config::loaded load_configuration(bool is_told) {
     config::environment from;
     from.config_file = variable("PVCD_CONFIG_FILE");
     from.hostname = host_name();
-    if (from.config_file) {
+    if (from.config_file && is_told) {
         app::say(STDOUT_FILENO, "Loading configuration from file \"" + *from.config_file + "\"");
     }
     config::host_facts facts;
@@ -73,8 +74,8 @@ config::loaded load_configuration() {
     return config::load_file(from, facts);
 }
 
-int check_configuration() {
-    const config::loaded loaded = load_configuration();
+int check_configuration(bool is_strict) {
+    const config::loaded loaded = load_configuration(false);
     std::string remarks;
     for (const auto& one : loaded.diagnostics) {
         remarks += one.message() + '\n';
@@ -97,7 +98,7 @@ int check_configuration() {
         remarks += parsed.error().text() + '\n';
     }
     app::print(STDERR_FILENO, remarks);
-    if (!parsed) {
+    if (!parsed || (is_strict && !remarks.empty())) {
         return node::exit_status::configuration;
     }
     std::string settings;
@@ -159,7 +160,8 @@ int run() {
         .host = host,
         .notifier = notifier,
         .random = random.split("daemon"),
-        .load_configuration = load_configuration,
+        .load_configuration = [is_first =
+                                   true]() mutable { return load_configuration(std::exchange(is_first, false)); },
         .announce = [](const std::string& line) { app::say(STDOUT_FILENO, line); },
         .complain = [](const std::string& line) { app::say(STDERR_FILENO, line); },
         .open_log_file = [](const std::string& path) { return std::make_shared<services::file_log_output>(path); },
@@ -196,7 +198,7 @@ int main(int argc, char** argv) {
     switch (options.what) {
         case app::mode::help: app::print(STDOUT_FILENO, app::help_text()); return 0;
         case app::mode::version: app::print(STDOUT_FILENO, app::version_text()); return 0;
-        case app::mode::check_configuration: return check_configuration();
+        case app::mode::check_configuration: return check_configuration(options.strict);
         case app::mode::run: break;
     }
     if (!variable("PVCD_CONFIG_FILE")) {

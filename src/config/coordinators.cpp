@@ -66,6 +66,15 @@ std::optional<item> parse_item(std::string_view text) {
     return is_host ? std::optional(out) : std::nullopt;
 }
 
+// "hv1:99999": its mistake is no mistake of the host.
+bool is_only_port_wrong(std::string_view text) {
+    const auto colon = text.rfind(':');
+    const std::string_view port = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
+    const bool is_number = !port.empty() && port.find_first_not_of("0123456789") == std::string_view::npos &&
+                           (port == "0" || port.front() != '0');
+    return is_number && parse_item(text.substr(0, colon)).has_value();
+}
+
 // ZooKeeper's rules for a path that it prepends: parts without "." and ".."; "/" is no chroot at all.
 std::optional<std::string> parse_chroot(std::string_view text) {
     if (text == "/") {
@@ -92,6 +101,10 @@ public:
             return;
         }
         const auto parsed = parse_item(text.value);
+        if (!parsed && is_only_port_wrong(text.value)) {
+            complain(severity::fatal, text, "a port out of range", "a port of 1 to 65535");
+            return;
+        }
         if (!parsed) {
             complain(severity::fatal, text, item_rule.what, item_rule.expectation);
             return;

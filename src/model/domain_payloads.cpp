@@ -52,6 +52,28 @@ std::string_view end_at_character(std::string_view text, std::size_t max_bytes) 
 
 }  // namespace
 
+std::string_view console_name_problem(std::string_view name) {
+    constexpr std::size_t longest =
+        200;  // with its suffix, and that of a temporary file, it is below the 255 of file systems
+    if (name.empty()) {
+        return "is empty";
+    }
+    if (name.size() > longest) {
+        return "has more than 200 bytes";
+    }
+    if (name.find('/') != std::string_view::npos) {
+        return "holds a `/`";
+    }
+    if (name == "." || name == "..") {
+        return "is that of a folder";
+    }
+    const auto is_control = [](char one) {
+        const auto code = static_cast<unsigned char>(one);
+        return code < 0x20 || code == 0x7f;
+    };
+    return std::ranges::any_of(name, is_control) ? "holds a control character" : "";
+}
+
 std::string console_text(std::string_view raw, std::size_t lines, std::size_t max_bytes) {
     // More cannot count: see console_read_bytes.
     const auto text = clean(raw.substr(raw.size() - std::min(raw.size(), 2 * max_bytes + 2)));

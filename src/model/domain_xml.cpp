@@ -6,6 +6,7 @@
 
 #include <pugixml.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <unordered_set>
 
@@ -52,17 +53,21 @@ std::string trimmed_text_of(pugi::xml_node element) {
     return std::string(trim(text_of(element)));
 }
 
+// A client can write any number. No more than this is taken from it, so that the sum of a million machines is still a
+// number, and one that makes the node look full.
+constexpr std::int64_t memory_mib_max = std::int64_t{1} << 40U;
+
 std::int64_t mib_of(pugi::xml_node memory) {
     const auto value = parse_integer(trimmed_text_of(memory)).value_or(0);
     const std::string_view unit = memory.attribute("unit").value();
     constexpr std::int64_t gib = 1024;
-    if (value < 0 || (unit == "GiB" && value > std::numeric_limits<std::int64_t>::max() / gib)) {
+    if (value < 0) {
         return 0;
     }
     if (unit == "KiB") {
-        return value / 1024;
+        return std::min(value / 1024, memory_mib_max);
     }
-    return unit == "GiB" ? value * gib : value;
+    return std::min(unit == "GiB" ? std::min(value, memory_mib_max) * gib : value, memory_mib_max);
 }
 
 unsigned count_of(pugi::xml_node vcpus) {

@@ -95,9 +95,14 @@ void follow_console(operation& op) {
     if (config.logging.console_log_lines <= 0 || op.consoles_scope == nullptr || op.here.name.empty()) {
         return;
     }
-    const bool is_plain = op.here.name.find('/') == std::string::npos && op.here.name != "." && op.here.name != "..";
     const std::string path = config.directories.console_log + "/" + op.here.name + ".log";
-    if (!is_plain || (op.here.console && op.here.console->path() == path)) {
+    if (op.here.console && op.here.console->path() == path) {
+        return;
+    }
+    if (const auto problem = model::console_name_problem(op.here.name); !problem.empty()) {
+        if (std::exchange(op.here.told_console_name, op.here.name) != op.here.name) {
+            op.warning("its console is not logged: the name " + std::string(problem));
+        }
         return;
     }
     if (op.here.console) {

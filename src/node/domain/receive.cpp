@@ -110,9 +110,12 @@ public:
             return;
         }
         complain_ = op_.now() + complain_of_waiting_every;
-        const std::string why = what == finding::somewhere ? "another node has it"
-                                : silent_.empty()          ? "the other nodes could not all be asked"
-                                                           : "node " + silent_ + " does not say whether it runs there";
+        if (what == finding::somewhere) {
+            op_.warning("it should come here, and has not come yet: another node still has it");
+            return;
+        }
+        const std::string why = silent_.empty() ? "the other nodes could not all be asked"
+                                                : "node " + silent_ + " does not say whether it runs there";
         op_.error("it should come here, but nobody sends it: " + why);
     }
 

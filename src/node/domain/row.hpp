@@ -61,6 +61,7 @@ struct local_domain {
     bool was_going_off = false;                  // a daemon before this one was shutting it down to move it
     std::int64_t seen_there = 0;                 // the migration (mzxid of `state`) whose target said that it runs it
     bool is_handed_over = false;                 // its `stop` is the hand-over of a move through a shutdown
+    std::string told_console_name{};             // one that cannot be the name of a file
     bool has_record = false;                     // of a migration, on the disk of this host
     bool is_restarting = false;                  // it ended by itself and is being started again
     bool is_clean = false;                       // nothing is left to tidy up for a guest that is not here

@@ -102,14 +102,22 @@ TEST(coordinators, warnings) {
 }
 
 TEST(coordinators, refused_items) {
-    for (const auto* item : {"''", "'hv1:'", "'hv1:0'", "'hv1:65536'", "'hv1:x'", "'hv 1'", "'fe80::1'", "'[fe80::1'",
-                             "'[hv1]'", "'[::1]2181'", "10.0.0.300", "a..b", "'hv1,hv2'", "'hv1/pvc'", "'hv1:02181'"}) {
+    for (const auto* item : {"''", "'hv1:'", "'hv1:x'", "'hv 1'", "'fe80::1'", "'[fe80::1'", "'[hv1]'", "'[::1]2181'",
+                             "10.0.0.300", "a..b", "'hv1,hv2'", "'hv1/pvc'", "'hv1:02181'"}) {
         const auto got = load(with_coordinators("[pvchv1, " + std::string(item) + "]"));
         EXPECT_FALSE(got.config) << item;
         ASSERT_FALSE(got.diagnostics.empty()) << item;
         EXPECT_TRUE(
             messages(got)[0].starts_with("f:10: pvc.cluster.coordinators[1]: not a server; expected a host name, "
                                          "an IPv4 address or [IPv6], each optionally with :port, got "))
+            << messages(got)[0];
+    }
+    for (const auto* item : {"'hv1:0'", "'hv1:65536'", "'10.0.0.1:99999'", "'[::1]:99999999999999999999'"}) {
+        const auto got = load(with_coordinators("[pvchv1, " + std::string(item) + "]"));
+        EXPECT_FALSE(got.config) << item;
+        EXPECT_TRUE(
+            messages(got)[0].starts_with("f:10: pvc.cluster.coordinators[1]: a port out of range; expected a port "
+                                         "of 1 to 65535, got "))
             << messages(got)[0];
     }
     EXPECT_EQ(

@@ -79,6 +79,18 @@ TEST(domain_stats, counters_use_all_their_bits_and_names_are_escaped) {
         << text;
 }
 
+TEST(console_text, a_name_that_is_no_file_name_has_no_console) {
+    using namespace std::string_view_literals;
+    for (const auto name : {""sv, "a/b"sv, "."sv, ".."sv, "key\0zz"sv, "two\nlines"sv, "\x1b[31m"sv, "\x7f"sv}) {
+        EXPECT_NE(console_name_problem(name), "") << name;
+    }
+    EXPECT_NE(console_name_problem(std::string(201, 'a')), "");
+    for (const auto name : {"web"sv, "..."sv, "a b"sv, "caf\xc3\xa9"sv}) {
+        EXPECT_EQ(console_name_problem(name), "") << name;
+    }
+    EXPECT_EQ(console_name_problem(std::string(200, 'a')), "");
+}
+
 TEST(console_text, D87_the_last_lines_with_their_newlines) {
     std::string raw;
     for (int line = 1; line <= 1200; ++line) {

@@ -162,7 +162,7 @@ TEST_F(domain_receive, D78_the_sender_is_late) {
     pass(100s);
     EXPECT_EQ(state(), "migrate");
     EXPECT_TRUE(calls().empty());
-    EXPECT_TRUE(hv1().logged("nobody sends it: another node has it"));
+    EXPECT_TRUE(hv1().logged("has not come yet: another node still has it"));
     stop_beating("hv2");
     add_our_host("hv2");
     ASSERT_TRUE(until_state("start")) << story();
