@@ -30,6 +30,15 @@ zookeeper::lock_request sync_request(operation& op, time_point deadline, std::st
     return what;
 }
 
+// A missing key counts as empty and is made (README ruling 27), unless the machine goes. False: it does.
+async::awaitable<bool> make_sync_key(operation& op) {
+    if (!op.row.is_present || !policy::is_migration(op.row.state)) {
+        co_return false;
+    }
+    const auto made = co_await op.s.zk.create(op.s.limit(), op.key("/migrate_sync_lock"), "");
+    co_return made || made.error().code() != errc::not_found;
+}
+
 // Once the state has moved on, the last placement is that of this migration's own end: nothing of it is stale.
 bool is_stale(const operation& op, const zookeeper::node_stat& child) {
     return policy::is_migration(op.row.state) && op.row.stable.known() && child.czxid < op.row.stable.changed;
@@ -100,7 +109,11 @@ async::awaitable<void> offer_sync_lock(operation& op, receiver_lock& state) {
             co_await op.s.locks.with_lock(sync_request(op, op.now() + queue_limit, "receiving " + op.name()),
                                           [&](zookeeper::held_lock&) { return hold_until_sender(op, state, changed); });
         if (!done) {
+            bool is_there = true;
             if (done.error().code() == errc::not_found) {
+                is_there = co_await make_sync_key(op);
+            }
+            if (!is_there) {
                 co_return;  // the domain is gone; the operation sees it too
             }
             co_await async::sleep_for(op.clock(), trouble_pause, "another attempt to queue for a migration lock");
@@ -145,8 +158,12 @@ async::awaitable<void> take_sync_lock(operation& op, sender_lock& state, time_po
             state.alone = true;  // it came, passed its phases and went
             break;
         }
-        if (state.must_release || op.now() >= deadline ||
-            (peer.has_error() && peer.error().code() == errc::not_found)) {
+        bool is_gone = false;
+        if (peer.has_error() && peer.error().code() == errc::not_found) {
+            const bool is_made = co_await make_sync_key(op);
+            is_gone = !is_made;
+        }
+        if (state.must_release || op.now() >= deadline || is_gone) {
             end();
             co_return;
         }

@@ -30,6 +30,16 @@ TEST_F(domain_missing_keys, a_rollback_creates_lastnode) {
     EXPECT_EQ(locks_left(), 0U);
 }
 
+TEST_F(domain_missing_keys, a_migration_makes_the_key_of_its_hand_shake) {
+    two_of_ours();
+    drop("/migrate_sync_lock");
+    place("migrate", "hv2", "hv1");
+    ASSERT_TRUE(run_until([&] { return executes("hv2") && state() == "start"; }, 60s)) << story() << hv1().log();
+    pass(5s);
+    EXPECT_TRUE(ensemble.exists(key("/migrate_sync_lock")));
+    EXPECT_EQ(locks_left(), 0U);
+}
+
 TEST_F(domain_missing_keys, it_goes_at_any_moment_of_the_move) {
     cannot_move();
     for (const auto late : {100ms, 2000ms, 6000ms, 11000ms, 15000ms, 16000ms}) {
