@@ -26,9 +26,9 @@ int open_for_appending(const std::string& path) {
     group* found = nullptr;
     std::array<char, 4096> texts{};
     const bool is_known = ::getgrnam_r("adm", &entry, texts.data(), texts.size(), &found) == 0 && found != nullptr;
-    if (::fchmod(fresh, log_mode) != 0 || (is_known && ::fchown(fresh, static_cast<uid_t>(-1), entry.gr_gid) != 0)) {
-        return fresh;  // less than wanted may read it: no reason to have no log
-    }
+    const bool is_given = is_known && ::fchown(fresh, static_cast<uid_t>(-1), entry.gr_gid) == 0;
+    const bool is_readable = ::fchmod(fresh, log_mode) == 0;
+    ignore(is_given && is_readable, "that fewer may read it is no reason to have no log");
     return fresh;
 }
 
