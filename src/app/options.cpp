@@ -1,5 +1,7 @@
 #include "options.hpp"
 
+#include "build_id.hpp"
+
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/schema.hpp"
 
@@ -18,6 +20,8 @@ options parse_options(const std::vector<std::string>& arguments) {
             out.what = mode::check_configuration;
         } else if (argument == "--strict") {
             out.strict = true;
+        } else if (argument == "--trust-config") {
+            out.trusted = true;
         } else if (argument == "--version" || argument == "-V") {
             out.what = mode::version;
             return out;
@@ -36,18 +40,18 @@ options parse_options(const std::vector<std::string>& arguments) {
 }
 
 std::string version_text() {
-    return fmt::format(
-        "pvcnoded {} (schema versions 0 to {}; seen by peers as PVC 0.9.82, from schema 11 on as 1.0.3)\n", PVC_VERSION,
-        model::highest_schema);
+    return fmt::format("{} (schema versions 0 to {}; seen by peers as PVC 0.9.82, from schema 11 on as 1.0.3)\n",
+                       implementation_text(), model::highest_schema);
 }
 
 std::string help_text() {
-    return "Usage: pvcnoded [--check-config [--strict] | --version | --help]\n"
+    return "Usage: pvcnoded [--check-config [--strict]] [--trust-config] | --version | --help\n"
            "\n"
            "The node daemon of a PVC cluster. Reads the file named by PVCD_CONFIG_FILE.\n"
            "\n"
            "  --check-config  validate the file, print the effective settings, touch nothing else\n"
            "  --strict        with it: warnings are errors\n"
+           "  --trust-config  take the file although others could change it (tests)\n"
            "  --version       print the version\n"
            "  --help          print this text\n"
            "\n"

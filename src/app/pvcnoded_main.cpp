@@ -1,4 +1,5 @@
 // pvcnoded: wires the real adapters to the daemon and runs it on one thread.
+#include "build_id.hpp"
 #include "options.hpp"
 #include "pvcnoded/async/adapter/posix_process.hpp"
 #include "pvcnoded/async/adapter/real_loop.hpp"
@@ -62,7 +63,7 @@ bool has_watchdog_device() {
     return stat("/dev/watchdog", &unused) == 0 || stat("/dev/watchdog0", &unused) == 0;
 }
 
-config::loaded load_configuration(bool is_told) {
+config::loaded load_configuration(bool is_told, config::changeable_file others_can_change) {
     config::environment from;
     from.config_file = variable("PVCD_CONFIG_FILE");
     from.hostname = host_name();
@@ -71,11 +72,14 @@ config::loaded load_configuration(bool is_told) {
     }
     config::host_facts facts;
     facts.watchdog_device = has_watchdog_device();
+    facts.others_can_change = others_can_change;
     return config::load_file(from, facts);
 }
 
-int check_configuration(bool is_strict) {
-    const config::loaded loaded = load_configuration(false);
+int check_configuration(const app::options& options) {
+    // It may still lie where it is written: only a daemon refuses it.
+    const config::loaded loaded =
+        load_configuration(false, options.trusted ? config::changeable_file::accepted : config::changeable_file::told);
     std::string remarks;
     for (const auto& one : loaded.diagnostics) {
         remarks += one.message() + '\n';
@@ -98,7 +102,7 @@ int check_configuration(bool is_strict) {
         remarks += parsed.error().text() + '\n';
     }
     app::print(STDERR_FILENO, remarks);
-    if (!parsed || (is_strict && !remarks.empty())) {
+    if (!parsed || (options.strict && !remarks.empty())) {
         return node::exit_status::configuration;
     }
     std::string settings;
@@ -129,7 +133,7 @@ void bound_heap() {
     mallopt(M_ARENA_MAX, 2);
 }
 
-int run() {
+int run(config::changeable_file others_can_change) {
     random_source random(seed());
     async::real_loop loop;
     // A log disk or a pipe that hangs must not make the exit hang: half a second, then its thread is left behind.
@@ -160,8 +164,10 @@ int run() {
         .host = host,
         .notifier = notifier,
         .random = random.split("daemon"),
-        .load_configuration = [is_first =
-                                   true]() mutable { return load_configuration(std::exchange(is_first, false)); },
+        .load_configuration =
+            [is_first = true, others_can_change]() mutable {
+                return load_configuration(std::exchange(is_first, false), others_can_change);
+            },
         .announce = [](const std::string& line) { app::say(STDOUT_FILENO, line); },
         .complain = [](const std::string& line) { app::say(STDERR_FILENO, line); },
         .open_log_file = [](const std::string& path) { return std::make_shared<services::file_log_output>(path); },
@@ -172,7 +178,8 @@ int run() {
         .rbd_locks = &rbd_locks,
         .console_files = &consoles,
         .loop_turns = [&loop] { return loop.turns(); },
-        .schema_limit = variable("PVCD_SCHEMA_LIMIT")};
+        .schema_limit = variable("PVCD_SCHEMA_LIMIT"),
+        .implementation = app::implementation_text()};
     node::daemon daemon(ports);
     int status = node::exit_status::environment;
     loop.run("main", [&]() -> async::awaitable<void> {
@@ -198,7 +205,7 @@ int main(int argc, char** argv) {
     switch (options.what) {
         case app::mode::help: app::print(STDOUT_FILENO, app::help_text()); return 0;
         case app::mode::version: app::print(STDOUT_FILENO, app::version_text()); return 0;
-        case app::mode::check_configuration: return check_configuration(options.strict);
+        case app::mode::check_configuration: return check_configuration(options);
         case app::mode::run: break;
     }
     if (!variable("PVCD_CONFIG_FILE")) {
@@ -207,7 +214,7 @@ int main(int argc, char** argv) {
     }
     bound_heap();
     try {
-        return run();
+        return run(options.trusted ? config::changeable_file::accepted : config::changeable_file::refused);
     } catch (const std::exception& error) {
         // Before the loop turns, or a broken invariant of a library: say why, and let the supervisor start us again.
         app::print(STDERR_FILENO, std::string("pvcnoded cannot go on: ") + error.what() + '\n');

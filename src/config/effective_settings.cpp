@@ -86,6 +86,14 @@ void add_system(const node_config& config, listing& out) {
     out.add("ceph_admin_keyring", config.storage.ceph_admin_keyring);
 }
 
+void add_hypervisor(const node_config& config, listing& out) {
+    out.add("max_migrations", config.hypervisor.max_migrations);
+    out.add("max_creations", config.hypervisor.max_creations);
+    out.add("stall_limit", config.hypervisor.stall_limit);
+    out.add("migration_bandwidth", config.hypervisor.migration_bandwidth);
+    out.add("console_writes", config.hypervisor.console_writes);
+}
+
 void add_logging(const node_config& config, listing& out) {
     out.add("file_logging", config.logging.file);
     out.add("stdout_logging", config.logging.stdout_);
@@ -171,6 +179,7 @@ settings effective_settings(const node_config& config) {
     listing out;
     add_identity(config, out);
     add_system(config, out);
+    add_hypervisor(config, out);
     add_logging(config, out);
     add_health(config, out);
     if (config.functions.networking) {

@@ -44,6 +44,13 @@ const yaml_entry* pvc_of(const yaml_node& root, diagnostics& problems) {
 }
 
 void check_mode(const host_facts& facts, diagnostics& problems) {
+    if (!facts.who_can_change.empty() && facts.others_can_change != changeable_file::accepted) {
+        const bool is_refused = facts.others_can_change == changeable_file::refused;
+        problems.add(is_refused ? severity::fatal : severity::warning, 0,
+                     fmt::format("others could change it{}; expected file and folder to belong to root or to the "
+                                 "running user and to be writable by nobody else, got {}",
+                                 is_refused ? "" : ", a daemon would refuse it", facts.who_can_change));
+    }
     constexpr unsigned readable_by_group_or_others = 0044;
     if (facts.file_mode && (*facts.file_mode & readable_by_group_or_others) != 0) {
         problems.add(severity::warning, 0,
@@ -61,6 +68,7 @@ void read_all(section& pvc, const host_facts& facts, node_config& config) {
     auto networking = configuration.child("networking", only_if(config.functions.networking, presence::required));
     auto directories = configuration.child("directories");
     auto logging = configuration.child("logging");
+    auto hypervisor = configuration.child("hypervisor");
     auto storage = configuration.child("storage");
     auto health = configuration.child("health");
 
@@ -71,6 +79,7 @@ void read_all(section& pvc, const host_facts& facts, node_config& config) {
     read_system(system, facts, config);
     read_directories(directories, facts, config);
     read_logging(logging, config);
+    read_hypervisor(hypervisor, config);
     read_storage(storage, facts, config);
     read_health(health, facts, config);
     configuration.finish();

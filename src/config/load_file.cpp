@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 namespace pvc::config {
@@ -34,11 +35,44 @@ private:
 struct contents {
     std::string text;
     ::mode_t mode = 0;
+    std::string who_can_change;
     std::string error;  // the system's words; empty = read
 };
 
 std::string error_text(int number) {
     return std::generic_category().message(number);
+}
+
+// In words; empty: nobody but root and the running user. In a folder with the sticky bit nobody replaces a file of
+// somebody else.
+std::string who_can_change(const std::string& what, const struct stat& status) {
+    if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
+        return fmt::format("{} of user {}", what, status.st_uid);
+    }
+    if (S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0) {
+        return {};
+    }
+    if ((status.st_mode & S_IWOTH) != 0) {
+        return what + " that everybody can write";
+    }
+    if ((status.st_mode & S_IWGRP) != 0 && status.st_gid != 0 && status.st_gid != ::getegid()) {
+        return fmt::format("{} that group {} can write", what, status.st_gid);
+    }
+    return {};
+}
+
+// The file as it is open, the folder that it was named in, and the one that it lies in.
+std::string who_can_change_file(const std::string& path, const struct stat& file) {
+    std::string found = who_can_change("a file", file);
+    std::error_code ignored;
+    for (const auto& name : {std::filesystem::path(path), std::filesystem::canonical(path, ignored)}) {
+        const auto folder = name.has_parent_path() ? name.parent_path() : std::filesystem::path(".");
+        struct stat status{};
+        if (found.empty() && ::stat(folder.c_str(), &status) == 0) {
+            found = who_can_change("a folder (" + folder.string() + ")", status);
+        }
+    }
+    return found;
 }
 
 // One byte beyond the limit is enough to know that there is too much.
@@ -55,6 +89,7 @@ contents read_bounded(const std::string& path) {
         return out;
     }
     out.mode = status.st_mode & 07777;
+    out.who_can_change = who_can_change_file(path, status);
     out.text.resize(max_file_bytes + 1);
     std::size_t used = 0;
     while (used < out.text.size()) {
@@ -110,6 +145,7 @@ loaded load_file(const environment& from, host_facts facts) {
         facts.file_readable = file_readable;
     }
     facts.file_mode = file.mode;
+    facts.who_can_change = file.who_can_change;
     return load_text(file.text, path, from.hostname, facts);
 }
 

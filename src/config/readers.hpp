@@ -26,6 +26,8 @@ void read_directories(section& directories, const host_facts& facts, node_config
 void read_logging(section& logging, node_config& config);
 // 5.7, storage. Needs the functions.
 void read_storage(section& storage, const host_facts& facts, node_config& config);
+// 5.8a.
+void read_hypervisor(section& hypervisor, node_config& config);
 // 5.8.
 void read_health(section& health, const host_facts& facts, node_config& config);
 

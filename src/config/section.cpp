@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace pvc::config {
 
 section::section(reading& shared, const yaml_node* map, std::string path, int line)
@@ -173,8 +175,21 @@ void section::finish() const {
         if (asked_.contains(entry.key)) {
             continue;
         }
-        report(severity::warning, entry.line, fmt::format("{}.{}", path_, printable(entry.key)),
-               fmt::format("unknown key, ignored; expected a known key, the nearest is {}", nearest_to(entry.key)));
+        const auto nearest = nearest_to(entry.key);
+        const std::string path = fmt::format("{}.{}", path_, printable(entry.key));
+        // A slip in the name of a section takes everything in it away: a BMC without its password, for one.
+        constexpr std::size_t slip = 3;
+        const bool is_section = entry.value->kind == yaml_kind::mapping && !entry.value->entries.empty();
+        const bool is_missing = std::ranges::none_of(map_->entries, [&](const auto& e) { return e.key == nearest; });
+        if (is_section && is_missing && entry.key.size() < 64 && edit_distance(entry.key, nearest) <= slip) {
+            report(severity::error, entry.line, path,
+                   fmt::format("unknown section, all of it is ignored; expected {}, which is missing: each of its "
+                               "settings has its default",
+                               nearest));
+            continue;
+        }
+        report(severity::warning, entry.line, path,
+               fmt::format("unknown key, ignored; expected a known key, the nearest is {}", nearest));
     }
 }
 

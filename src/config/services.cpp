@@ -1,10 +1,11 @@
-// Directories, logging, databases, storage and health checks (config.md 5.3, 5.6, 5.7, 5.8).
+// Directories, logging, databases, storage, limits of the hypervisor and health checks (config.md 5.3, 5.6 to 5.8a).
 #include "readers.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 namespace pvc::config {
 
@@ -29,6 +30,22 @@ database read_database(section parent, bool networking) {
     in.finish();
     parent.finish();
     return out;
+}
+
+// One in which the daemon creates files and folders: not where others do.
+std::string own_directory(section& in, std::string_view key, std::string_view example) {
+    constexpr std::array<std::string_view, 26> shared{
+        "/",    "/bin",     "/boot",      "/dev",     "/dev/shm", "/etc",     "/home",     "/lib",     "/mnt",
+        "/opt", "/proc",    "/root",      "/run",     "/sbin",    "/srv",     "/sys",      "/tmp",     "/usr",
+        "/var", "/var/lib", "/var/cache", "/var/log", "/var/run", "/var/tmp", "/run/lock", "/var/lock"};
+    const auto path = in.text(key, presence::required, path_rule);
+    const std::string plain = std::filesystem::path(path.value).lexically_normal().string();
+    if (path.given && std::ranges::find(shared, plain) != shared.end()) {
+        in.report(severity::fatal, path.line, path.path,
+                  fmt::format("a directory of the system; expected one of the daemon's own, such as {}, got \"{}\"",
+                              example, path.value));
+    }
+    return path.value;
 }
 
 std::vector<std::string> values(const setting<std::vector<setting<std::string>>>& list) {
@@ -72,8 +89,8 @@ void read_directories(section& directories, const host_facts& facts, node_config
     check_directory(directories, facts, console_log);
     config.directories.plugin = plugin.value;
     config.directories.console_log = console_log.value;
-    config.directories.dynamic = directories.text("dynamic_directory", presence::required, path_rule).value;
-    config.directories.log = directories.text("log_directory", presence::required, path_rule).value;
+    config.directories.dynamic = own_directory(directories, "dynamic_directory", "/run/pvc");
+    config.directories.log = own_directory(directories, "log_directory", "/var/log/pvc");
     directories.finish();
 }
 
@@ -102,6 +119,16 @@ void read_logging(section& logging, node_config& config) {
     out.console_log_lines = logging.integer("console_log_lines", presence::defaulted, lines, 1000).value;
     out.node_log_lines = logging.integer("node_log_lines", presence::optional, lines, 2000).value;
     logging.finish();
+}
+
+void read_hypervisor(section& hypervisor, node_config& config) {
+    auto& out = config.hypervisor;
+    out.max_migrations = hypervisor.integer("max_migrations", presence::optional, {1, 16}, 4).value;
+    out.max_creations = hypervisor.integer("max_creations", presence::optional, {1, 32}, 8).value;
+    out.stall_limit = seconds(hypervisor.integer("stall_limit", presence::optional, {30, 3600}, 300).value);
+    out.migration_bandwidth = hypervisor.integer("migration_bandwidth", presence::optional, {0, 100'000}, 0).value;
+    out.console_writes = hypervisor.integer("console_writes", presence::optional, {1, 1000}, 20).value;
+    hypervisor.finish();
 }
 
 void read_storage(section& storage, const host_facts& facts, node_config& config) {

@@ -3,6 +3,7 @@
 #include <yaml.h>
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace pvc::config {
 
@@ -64,6 +65,10 @@ struct yaml_events::state {
     std::string_view input;
     bool ready = false;
     bool failed = false;
+    // The last quoted text of more than one line: what is missing at its first line is found behind its last.
+    std::size_t quoted_from = 0;
+    std::size_t quoted_to = 0;
+    std::vector<std::size_t> open;  // lines where the collections began that are not closed; 0: without brackets
 };
 
 yaml_events::yaml_events(std::string_view text) : state_(std::make_unique<state>()) {
@@ -86,7 +91,31 @@ yaml_events::~yaml_events() {
 bool yaml_events::next() {
     yaml_event_delete(&state_->event);  // leaves an event of type YAML_NO_EVENT
     state_->failed = !state_->ready || state_->failed || yaml_parser_parse(&state_->parser, &state_->event) == 0;
-    return !state_->failed;
+    const auto& event = state_->event;
+    if (state_->failed) {
+        return false;
+    }
+    note_collection();
+    if (event.type == YAML_SCALAR_EVENT && event.end_mark.line > event.start_mark.line &&
+        (event.data.scalar.style == YAML_SINGLE_QUOTED_SCALAR_STYLE ||
+         event.data.scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE)) {
+        state_->quoted_from = event.start_mark.line + 1;
+        state_->quoted_to = event.end_mark.line + 1;
+    }
+    return true;
+}
+
+void yaml_events::note_collection() {
+    const auto& event = state_->event;
+    const bool is_sequence = event.type == YAML_SEQUENCE_START_EVENT;
+    if (is_sequence || event.type == YAML_MAPPING_START_EVENT) {
+        const bool is_flow = is_sequence ? event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE
+                                         : event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
+        state_->open.push_back(is_flow ? event.start_mark.line + 1 : 0);
+    } else if ((event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT) &&
+               !state_->open.empty()) {
+        state_->open.pop_back();
+    }
 }
 
 int yaml_events::line() const {
@@ -97,11 +126,35 @@ int yaml_events::line() const {
         const auto before = state_->input.substr(0, state_->parser.problem_offset);
         return static_cast<int>(std::ranges::count(before, '\n')) + 1;
     }
-    return static_cast<int>(state_->parser.problem_mark.line) + 1;
+    return static_cast<int>(began_at().value_or(state_->parser.problem_mark.line + 1));
+}
+
+std::optional<std::size_t> yaml_events::began_at() const {
+    const auto& parser = state_->parser;
+    const std::size_t found = parser.problem_mark.line + 1;
+    const std::string_view what = parser.context != nullptr ? parser.context : "";
+    // Of a mapping or a sequence without brackets its beginning says little: it may be the first line of the file.
+    const bool is_scalar = what.find("quoted scalar") != std::string_view::npos;
+    if (is_scalar && parser.context_mark.line + 1 < found) {
+        return parser.context_mark.line + 1;
+    }
+    if (!state_->open.empty() && state_->open.back() != 0 && state_->open.back() < found) {
+        return state_->open.back();
+    }
+    if (state_->quoted_to != 0 && (state_->quoted_to == found || state_->quoted_to + 1 == found)) {
+        return state_->quoted_from;
+    }
+    return std::nullopt;
 }
 
 std::string yaml_events::problem() const {
-    return state_->parser.problem == nullptr ? "out of memory" : state_->parser.problem;
+    if (state_->parser.problem == nullptr) {
+        return "out of memory";
+    }
+    const bool has_mark = state_->parser.error != YAML_READER_ERROR && began_at().has_value();
+    return has_mark ? std::string("what begins here does not end as it should: ") + state_->parser.problem +
+                          " at line " + std::to_string(state_->parser.problem_mark.line + 1)
+                    : std::string(state_->parser.problem);
 }
 
 yaml_event_kind yaml_events::type() const {

@@ -38,7 +38,8 @@ public:
     // Moves on to the next event; false at the first problem, which stays.
     [[nodiscard]] bool next();
 
-    [[nodiscard]] int line() const;             // from 1, of the event's start or of the problem
+    // From 1, of the event's start; of a problem where the construct began that it is in, if that says more.
+    [[nodiscard]] int line() const;
     [[nodiscard]] std::string problem() const;  // libyaml's words; they never quote the text
 
     [[nodiscard]] yaml_event_kind type() const;
@@ -48,6 +49,9 @@ public:
     [[nodiscard]] bool is_plain() const;       // a scalar that is neither quoted nor a block
 
 private:
+    // The line of the quote or bracket that the problem is about; empty: the problem's own line says it.
+    [[nodiscard]] std::optional<std::size_t> began_at() const;
+    void note_collection();
     struct state;
     std::unique_ptr<state> state_;
 };

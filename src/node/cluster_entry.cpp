@@ -57,24 +57,24 @@ async::awaitable<std::optional<daemon::verdict>> daemon::enter_cluster(session& 
         const std::string why =
             fmt::format("no ZooKeeper server of {} answered within 15 s (attempt {}{}{})", servers, attempts_,
                         connected.error().cause().empty() ? "" : ", ", connected.error().cause());
-        log_.error(why + ", starting again");
+        log_.error(message::start_connect, why + ", starting again");
         co_return verdict{next_step::start_again, exit_status::orderly, why};
     }
     log_.ok("connected to ZooKeeper");
     auto adopted = co_await adopt_schema(s);
     if (!adopted) {
-        log_.error(adopted.error().text());
+        log_.error(message::start_schema, adopted.error().text());
         co_return failed(policy::phase::zookeeper, adopted.error());
     }
     auto repaired = co_await repair_tree(s, schema_lock_limit, foreign_keys::keep);
     if (!repaired) {
-        log_.error("validating the tree: " + repaired.error().text());
+        log_.error(message::start_tree, "validating the tree: " + repaired.error().text());
         co_return failed(policy::phase::zookeeper, repaired.error());
     }
     enter(policy::phase::node_entry);
     auto registered = co_await register_node(s);
     if (!registered) {
-        log_.error(registered.error().text());
+        log_.error(message::start_registration, registered.error().text());
         co_return failed(policy::phase::node_entry, registered.error());
     }
     context_.registered = true;
@@ -82,18 +82,18 @@ async::awaitable<std::optional<daemon::verdict>> daemon::enter_cluster(session& 
     session_scope.spawn("keepalive", [&beat] { return beat.run(); });
     auto claimed = co_await claim_vacant_primary(s);
     if (!claimed) {
-        log_.warning("claiming the primary role: " + claimed.error().text());
+        log_.warning(message::start_role_claim, "claiming the primary role: " + claimed.error().text());
     }
     auto raised = co_await raise_schema(s);
     if (!raised && raised.error().code() == errc::outcome_unknown) {
         raised = co_await raise_schema(s);  // reads before it writes
     }
     if (!raised) {
-        log_.warning("raising the schema version: " + raised.error().text());
+        log_.warning(message::start_schema_raise, "raising the schema version: " + raised.error().text());
     }
     auto probed = co_await probe_hypervisor();
     if (!probed) {
-        log_.error(probed.error().text() + ", stopping");
+        log_.error(message::start_libvirt, probed.error().text() + ", stopping");
         co_return verdict{next_step::leave, exit_status::environment, probed.error().text()};
     }
     co_return std::nullopt;
@@ -133,12 +133,14 @@ async::awaitable<void> daemon::objects_and_run(session& s, keepalive& beat, coor
     enter(policy::phase::objects);
     auto settled = co_await s.watches.settle(s.limit(settle_limit));
     if (!settled) {
-        log_.warning("reading the cluster's state: " + settled.error().text() + ", going on");
+        log_.warning(message::start_state_unread,
+                     "reading the cluster's state: " + settled.error().text() + ", going on");
     }
     if (domains_) {
         const bool is_loaded = co_await domains_->wait_loaded(s.limit(settle_limit));
         if (!is_loaded) {
-            log_.warning("the virtual machines could not all be looked at within 15 s, going on");
+            log_.warning(message::start_domains_slow,
+                         "the virtual machines could not all be looked at within 15 s, going on");
         }
     }
     if (!context_.started) {
@@ -183,7 +185,7 @@ async::awaitable<std::optional<daemon::verdict>> daemon::serve(session& s, keepa
     beat.after_heartbeat = nullptr;
     beat.after_tick = nullptr;
     if (!change) {
-        log_.error(change.error().text());
+        log_.error(message::schema_change, change.error().text());
         co_return failed(policy::phase::zookeeper, change.error());
     }
     beat.stop_figures();
@@ -196,7 +198,7 @@ async::awaitable<std::optional<daemon::verdict>> daemon::serve(session& s, keepa
     const duration left = std::clamp<duration>(update_ends - s.node.clock().now(), 1s, schema_lock_limit);
     auto repaired = co_await repair_tree(s, left, foreign_keys::keep);
     if (!repaired) {
-        log_.warning("validating the tree: " + repaired.error().text());
+        log_.warning(message::tree_check, "validating the tree: " + repaired.error().text());
     }
     beat.resume_figures();
     co_return std::nullopt;

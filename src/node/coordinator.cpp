@@ -56,13 +56,20 @@ policy::coordinator_view coordinator::view() const {
     return v;
 }
 
+// Each attempt fails alike for as long as the cause stays: said once.
+void coordinator::tell_unwritten(model::router_state to, const failure& why) {
+    auto text = fmt::format("cannot change the role to {}: {}", model::to_text(to), why.text());
+    if (text != std::exchange(told_unwritten_, text)) {
+        session_.node.log.warning(message::role_unwritten, told_unwritten_);
+    }
+}
+
 async::awaitable<bool> coordinator::change_role(model::router_state to, std::string_view why) {
     node_context& node = session_.node;
     for (int attempt = 0; attempt < 5; ++attempt) {
         auto stored = co_await session_.zk.get(session_.limit(), session_.own("/routerstate"));
         if (!stored) {
-            node.log.warning(
-                fmt::format("cannot change the role to {}: {}", model::to_text(to), stored.error().text()));
+            tell_unwritten(to, stored.error());
             co_return false;
         }
         if (model::parse_router_state(stored->data) == to) {
@@ -70,6 +77,7 @@ async::awaitable<bool> coordinator::change_role(model::router_state to, std::str
                 node.log.state(fmt::format("this node is now {}: {}", model::to_text(to), why));
             }
             node.set_role(to);
+            told_unwritten_.clear();
             // The watch may still show an older value (the outcome of our write was unknown until now).
             role_written_ = std::max(role_written_, stored->stat.mzxid);
             co_return true;
@@ -80,12 +88,13 @@ async::awaitable<bool> coordinator::change_role(model::router_state to, std::str
         auto done = co_await session_.zk.commit(session_.limit(), std::move(change));
         if (done) {
             node.set_role(to);
+            told_unwritten_.clear();
             role_written_ = done->stats.front().mzxid;
             node.log.state(fmt::format("this node is now {}: {}", model::to_text(to), why));
             co_return true;
         }
         if (done.error().code() != errc::version_conflict && done.error().code() != errc::outcome_unknown) {
-            node.log.warning(fmt::format("cannot change the role to {}: {}", model::to_text(to), done.error().text()));
+            tell_unwritten(to, done.error());
             co_return false;
         }
     }
@@ -103,7 +112,8 @@ async::awaitable<void> coordinator::write_primary(std::string value, std::int32_
     if (done) {
         session_.node.log.info(fmt::format("wrote {} into {}: {}", value, primary_key, why));
     } else if (done.error().code() != errc::version_conflict && done.error().code() != errc::already_exists) {
-        session_.node.log.warning("writing " + primary_key + " failed: " + done.error().text());
+        session_.node.log.warning(message::role_key_unwritten,
+                                  "writing " + primary_key + " failed: " + done.error().text());
     }
     // Whatever came of it: decide again on what is stored, not on what was.
     session_.watches.refresh(*primary_);
@@ -184,7 +194,7 @@ async::awaitable<void> coordinator::act(const policy::coordinator_decision& deci
             const bool demoted = co_await change_role(model::router_state::secondary, decision.reason);
             if (!demoted) {
                 session_.node.set_role(model::router_state::secondary);
-                session_.node.log.error("gave up the primary role: " + decision.reason);
+                session_.node.log.error(message::role_given_up, "gave up the primary role: " + decision.reason);
             }
             break;
         }
@@ -198,7 +208,8 @@ async::awaitable<void> coordinator::align_stored_role() {
         auto created = co_await session_.zk.create(session_.limit(), session_.own("/routerstate"),
                                                    std::string(model::to_text(session_.node.role)));
         if (created) {
-            session_.node.log.warning("recreated " + session_.own("/routerstate") + ", which somebody had deleted");
+            session_.node.log.warning(message::role_recreated,
+                                      "recreated " + session_.own("/routerstate") + ", which somebody had deleted");
         }
         session_.watches.refresh(*own_role_);
         co_return;
@@ -217,7 +228,8 @@ async::awaitable<void> coordinator::align_stored_role() {
     auto done = co_await session_.zk.commit(session_.limit(), std::move(repair));
     if (done) {
         role_written_ = done->stats.front().mzxid;
-        session_.node.log.warning(fmt::format("{} said \"{}\", restored to {}", session_.own("/routerstate"),
+        session_.node.log.warning(message::role_restored,
+                                  fmt::format("{} said \"{}\", restored to {}", session_.own("/routerstate"),
                                               own_role_->data(), model::to_text(role)));
     }
     session_.watches.refresh(*own_role_);
@@ -282,7 +294,7 @@ async::awaitable<void> coordinator::vacate_primary() {
     vacate.set(primary_key, "none", stored->stat.version);
     auto done = co_await session_.zk.commit(session_.limit(), std::move(vacate));
     if (!done) {
-        session_.node.log.warning("giving up the primary role: " + done.error().text());
+        session_.node.log.warning(message::role_release, "giving up the primary role: " + done.error().text());
     }
 }
 
@@ -301,6 +313,7 @@ async::awaitable<void> coordinator::wait_for_successor() {
         }
         if (clock.now() >= limit) {
             session_.node.log.warning(
+                message::role_nobody,
                 "no other coordinator took the primary role within 60 s, giving it up all the same");
             co_return;
         }

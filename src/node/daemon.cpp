@@ -140,8 +140,8 @@ async::awaitable<daemon::verdict> daemon::attempt() {
             end = co_await run_sessions();
         }
         if (shipper_) {
-            co_await shipper_->flush(port_.clock.now() +
-                                     (end.next == next_step::leave ? last_shipped_lines : duration(0)));
+            const bool may_wait = end.next == next_step::leave && !is_cut_off_;
+            co_await shipper_->flush(port_.clock.now() + (may_wait ? last_shipped_lines : duration(0)));
         }
         log_.set_observer(nullptr);
         co_await log_.flush(port_.clock.now() + last_log_lines);
@@ -159,7 +159,7 @@ async::awaitable<daemon::verdict> daemon::run_sessions() {
             context_.registered = context_.started = false;
             co_return end;
         }
-        log_.error("ZooKeeper session lost (" + end.reason + "), building a new one");
+        log_.error(message::session_lost, "ZooKeeper session lost (" + end.reason + "), building a new one");
         context_.status("ZooKeeper session lost: " + end.reason);
     }
 }
@@ -248,7 +248,7 @@ async::awaitable<void> daemon::tell_outage(zookeeper::client& client) {
         if (context_.heartbeat_sent) {
             seen.until_fenced = context_.times.dead_after() - context_.heartbeat_age();
         }
-        log_.warning(policy::outage_text(seen));
+        log_.warning(message::zookeeper_away, policy::outage_text(seen));
         context_.status(policy::outage_text(seen));
     }
 }
@@ -268,7 +268,8 @@ async::awaitable<void> daemon::watch_isolation() {
         const auto limit = policy::isolation_limit(context_.times);
         if (limit && context_.heartbeat_sent && context_.heartbeat_age() > *limit) {
             context_.role = model::router_state::secondary;
-            log_.error(fmt::format("no heartbeat was acknowledged for {} s: gave up the primary role",
+            log_.error(message::role_isolated,
+                       fmt::format("no heartbeat was acknowledged for {} s: gave up the primary role",
                                    std::chrono::duration_cast<std::chrono::seconds>(*limit).count()));
         }
     }

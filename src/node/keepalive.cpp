@@ -171,7 +171,8 @@ async::awaitable<void> keepalive::note_heartbeats() {
         note.role = std::string(model::to_text(session_.node.role));
         auto written = co_await session_.node.port.host.replace_file(heartbeat_note_path(session_.node), to_text(note));
         if (!written && !note_failed_) {
-            session_.node.log.warning("cannot note the heartbeat, going on without: " + written.error().text());
+            session_.node.log.warning(message::heartbeat_note,
+                                      "cannot note the heartbeat, going on without: " + written.error().text());
         }
         note_failed_ = !written;
     }
@@ -187,8 +188,9 @@ async::awaitable<bool> keepalive::repair_record(const failure& error, time_point
             // (node-lifecycle.md 4). It is created anew at the next start only.
             acknowledged(asked);
             entry_gone_ = true;
-            session_.node.log.error("the entry of this node, " + session_.own() +
-                                    ", was deleted: it is created again when the daemon is restarted");
+            session_.node.log.error(message::node_entry_deleted,
+                                    "the entry of this node, " + session_.own() +
+                                        ", was deleted: it is created again when the daemon is restarted");
         }
         co_return false;
     }
@@ -242,8 +244,8 @@ void keepalive::take_acknowledgement(const beat& sent, const zookeeper::commit_r
         expected_version_ = 1;
     } else {
         if (expected_version_ >= 0 && stat.version != expected_version_) {
-            node.log.error("somebody else writes " + session_.own("/keepalive") +
-                           ": is a daemon with this name running on another host?");
+            node.log.error(message::node_twin, "somebody else writes " + session_.own("/keepalive") +
+                                                   ": is a daemon with this name running on another host?");
         }
         expected_version_ = stat.version + 1;
         node.heartbeat_id = stat.mzxid;
@@ -282,7 +284,8 @@ async::awaitable<bool> keepalive::learn_from(const failure& error, time_point de
     }
     auto again = co_await session_.zk.create(deadline, session_.own("/daemonstate"), "");
     if (again) {
-        session_.node.log.warning("recreated " + session_.own("/daemonstate") + ", which somebody had deleted");
+        session_.node.log.warning(message::node_state_recreated,
+                                  "recreated " + session_.own("/daemonstate") + ", which somebody had deleted");
         stored = {};
         co_return true;
     }
@@ -380,6 +383,7 @@ async::awaitable<bool> keepalive::check_in(async::wakeup& mine) {
     } else if (!acknowledged) {
         ++missed_;
         session_.node.log.warning(
+            message::heartbeat_missed,
             fmt::format("heartbeat missed ({} in a row): {}", missed_,
                         session_.zk.is_connected() ? "not acknowledged within 2 s" : "no connection to ZooKeeper"));
     } else if (missed_ != 0) {

@@ -101,7 +101,8 @@ void keepalive::warn_of_foreign_values(const policy::own_keys_plan& plan) {
         for (const auto& key : keys) {
             const bool is_told = std::ranges::find(told_, key.path) != told_.end();
             if (!is_told && std::ranges::find(constants, key.path, &model::key_value::path) != constants.end()) {
-                session_.node.log.warning(key.path + " was deleted or replaced by somebody else, restoring it");
+                session_.node.log.warning(message::figures_key_restored,
+                                          key.path + " was deleted or replaced by somebody else, restoring it");
             }
         }
     };
@@ -191,7 +192,10 @@ async::awaitable<result<zookeeper::commit_reply>> keepalive::publish_with(std::s
 
 async::awaitable<void> keepalive::figures(time_point deadline, async::wakeup& mine) {
     if (domains_ != nullptr) {
-        co_await domains_->survey(session_, deadline);
+        // Whatever becomes of it, the figures are written in this tick.
+        const duration for_writing =
+            std::min<duration>(std::chrono::seconds(1), (deadline - session_.node.clock().now()) / 4);
+        co_await domains_->survey(session_, deadline - for_writing);
     }
     const bool is_free = co_await wait_turn(mine, deadline);
     if (is_free) {
@@ -249,13 +253,13 @@ async::awaitable<void> keepalive::write_figures(time_point deadline) {
         const failure& error = done.error();
         if (error.code() == errc::version_conflict || error.code() == errc::not_found ||
             error.code() == errc::already_exists) {
-            session_.node.log.warning(own_keys_.failed(error.subject()));
+            session_.node.log.warning(message::figures_key_refused, own_keys_.failed(error.subject()));
             told_.push_back(error.subject());
             plan = own_keys_.plan(wanted);
             continue;
         }
         own_keys_.forget();
-        session_.node.log.warning("the node's figures were not written: " + error.text());
+        session_.node.log.warning(message::figures_unwritten, "the node's figures were not written: " + error.text());
         co_return;
     }
 }

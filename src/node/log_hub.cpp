@@ -41,8 +41,8 @@ void log_sink::reopen() {
 std::string log_sink::take_batch() {
     std::string batch;
     if (dropped_ != 0) {
-        batch = fmt::format("warning: {} log lines were lost{}{}\n", dropped_, last_problem_.empty() ? "" : ": ",
-                            last_problem_);
+        batch = fmt::format("warning: {} log lines were lost{}{} [{}]\n", dropped_, last_problem_.empty() ? "" : ": ",
+                            last_problem_, to_text(message::log_lines_lost));
         dropped_ = 0;
         last_problem_.clear();
     }

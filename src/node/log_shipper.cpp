@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t kept_lines_max = 10'000;
 constexpr std::size_t kept_bytes_max = 8UL * 1024 * 1024;
+// Each write replaces the whole key, and servers keep every one of them in their logs.
+constexpr duration company = 30s;
 constexpr duration pace = 1s;  // at most one write in this time
 constexpr duration log_lock_limit = 5s;
 constexpr duration session_pause = 2s;
@@ -69,6 +71,7 @@ void log_shipper::push(const log_record& record) {
         kept_bytes_ += line.size();
         lines_.push_back(std::move(line));
     }
+    due_ = std::min(due_, clock_.now() + (record.level == log_level::tick ? company : duration::zero()));
     work_.notify();
 }
 
@@ -85,7 +88,8 @@ void log_shipper::set_schema_version(int version) {
 std::vector<std::string> log_shipper::pending_lines() const {
     std::vector<std::string> all;
     if (dropped_ != 0) {
-        all.push_back(fmt::format("warning: {} log lines were lost while ZooKeeper was away", dropped_));
+        all.push_back(fmt::format("warning: {} log lines were lost while ZooKeeper was away [{}]", dropped_,
+                                  to_text(message::log_lines_lost)));
     }
     all.insert(all.end(), lines_.begin(), lines_.end());
     return all;
@@ -158,12 +162,22 @@ async::awaitable<result<void>> log_shipper::store(zookeeper::client& session) {
 
 async::awaitable<void> log_shipper::ship(zookeeper::client& session, session_tools& tools) {
     bool prepared = false;
+    if (!lines_.empty()) {
+        due_ = std::min(due_, clock_.now());  // of a session that was lost
+    }
     for (;;) {
         if (lines_.empty() || schema_version_ < first_version_with_logs) {
             drained_.notify();
             co_await work_.wait(async::wait_note::work("log lines to ship"));
             continue;
         }
+        if (!flushing_ && clock_.now() < due_) {
+            drained_.notify();
+            const bool is_company = co_await work_.wait_until(clock_, due_, "company for a tick's line");
+            ignore(result<bool>(is_company), "either way it is time to look again");
+            continue;
+        }
+        const time_point was_due = std::exchange(due_, time_point::max());
         result<void> outcome;
         writing_ = true;
         if (!prepared) {
@@ -186,6 +200,9 @@ async::awaitable<void> log_shipper::ship(zookeeper::client& session, session_too
         // Somebody deleted the keys above: they are made anew, if the tree is still there.
         prepared = prepared && (outcome || outcome.error().code() != errc::not_found);
         writing_ = false;
+        if (!outcome) {
+            due_ = std::min(due_, was_due);
+        }
         if (lines_.empty()) {
             drained_.notify();
         }

@@ -106,7 +106,8 @@ async::awaitable<void> peers::read_heartbeats(time_point until) {
                 }
                 const auto mean = seen.cadence->observe(stat->stat.version, clock.now());
                 if (mean) {
-                    session_.node.log.warning(policy::cadence_warning(name, *mean, session_.node.times.keepalive));
+                    session_.node.log.warning(message::peer_cadence,
+                                              policy::cadence_warning(name, *mean, session_.node.times.keepalive));
                 }
             });
         }

@@ -57,6 +57,7 @@ async::awaitable<result<void>> apply_or_wait(session& s) {
     }
     if (!waited) {
         s.node.log.warning(
+            message::schema_primary_late,
             "the schema update of the primary is not over after 60 s (" + waited.error().text() + "), going on",
             "schema");
     }
@@ -67,12 +68,13 @@ async::awaitable<void> restart_workers(session& s) {
     if (s.node.config->functions.api) {
         auto worker = co_await s.node.port.services.restart("pvcworkerd.service");
         if (!worker) {
-            s.node.log.warning("restart of pvcworkerd.service: " + worker.error().text());
+            s.node.log.warning(message::schema_worker_restart,
+                               "restart of pvcworkerd.service: " + worker.error().text());
         }
         if (s.node.role == model::router_state::primary) {
             auto api = co_await s.node.port.services.restart("pvcapid.service");
             if (!api) {
-                s.node.log.warning("restart of pvcapid.service: " + api.error().text());
+                s.node.log.warning(message::schema_api_restart, "restart of pvcapid.service: " + api.error().text());
             }
         }
     }
@@ -100,7 +102,7 @@ async::awaitable<result<void>> adopt_schema(session& s) {
                 co_return result<void>();
             }
             if (s.node.clock().now() >= say) {
-                s.node.log.warning(decision.reason);
+                s.node.log.warning(message::schema_waits, decision.reason);
                 s.node.status("waiting for the cluster to be initialised");
                 say = s.node.clock().now() + say_again;
             }
@@ -128,7 +130,7 @@ async::awaitable<result<int>> schema_watch::wait_for_change() {
             if (decision.message != warned_) {
                 warned_ = decision.message;
                 if (!warned_.empty()) {
-                    session_.node.log.warning(warned_, "schema");
+                    session_.node.log.warning(message::schema_unreadable, warned_, "schema");
                 }
             }
         }
@@ -147,7 +149,8 @@ async::awaitable<result<void>> update_schema(session& s, int version) {
         co_return applied.error();
     }
     if (!applied) {
-        s.node.log.warning("schema update: " + applied.error().text() + ", going on", "schema");
+        s.node.log.warning(message::schema_unapplied, "schema update: " + applied.error().text() + ", going on",
+                           "schema");
     }
     zookeeper::transaction write;
     write.overwrite(s.own("/activeschema"), std::to_string(version));
@@ -157,7 +160,8 @@ async::awaitable<result<void>> update_schema(session& s, int version) {
     }
     auto written = co_await s.zk.commit(s.limit(), std::move(write));
     if (!written) {
-        s.node.log.warning("activeschema was not written: " + written.error().text(), "schema");
+        s.node.log.warning(message::schema_unpublished, "activeschema was not written: " + written.error().text(),
+                           "schema");
         if (written.error().code() == errc::session_lost) {
             co_return written.error();
         }

@@ -133,6 +133,15 @@ result<void> daemon::take_lock_file() {
     return {};
 }
 
+// What `pvcversion` does not tell, as it names the release that clients shall take this node for.
+async::awaitable<void> daemon::note_implementation() {
+    auto noted = co_await port_.host.replace_file(context_.config->directories.dynamic + "/implementation",
+                                                  port_.implementation + "\n");
+    if (!noted) {
+        log_.info("the file `implementation` was not written: " + noted.error().text());
+    }
+}
+
 async::awaitable<void> daemon::open_logs(async::task_group& scope) {
     const auto& logging = context_.config->logging;
     log_hub::outputs wanted;
@@ -163,24 +172,26 @@ async::awaitable<void> daemon::open_logs(async::task_group& scope) {
     }
     log_.configure(std::move(wanted), scope);
     start_shipping(scope);  // from the first line on
-    log_.state(fmt::format("pvcnoded starts on {} ({}, {}, kernel {}, {} CPUs)", context_.self(), context_.config->fqdn,
-                           config::mode_text(context_.config->mode), context_.machine.kernel_release,
-                           context_.machine.cpus));
+    log_.state(fmt::format("pvcnoded starts on {} ({}, {}, kernel {}, {} CPUs), as {}", context_.self(),
+                           context_.config->fqdn, config::mode_text(context_.config->mode),
+                           context_.machine.kernel_release, context_.machine.cpus, port_.implementation));
+    scope.spawn("implementation note", [this] { return note_implementation(); });
     for (const auto& remark : remarks_) {
         if (!told_remarks_.insert(remark.located()).second) {
             continue;  // in a pass before this one
         }
         if (remark.level == config::severity::error) {
-            log_.error(remark.located());
+            log_.error(message::config_error, remark.located());
         } else {
-            log_.warning(remark.located());
+            log_.warning(message::config_warning, remark.located());
         }
     }
     for (auto& trouble : std::exchange(troubles_, {})) {
-        log_.warning(std::move(trouble));
+        log_.warning(message::start_degraded, std::move(trouble));
     }
     if (context_.times.suicide > 0) {
-        log_.error("suicide_intervals is set, but this build has no self-reset: selfreset stays off");
+        log_.error(message::config_selfreset,
+                   "suicide_intervals is set, but this build has no self-reset: selfreset stays off");
     }
 }
 
@@ -229,7 +240,7 @@ async::awaitable<void> daemon::start_services() {
         if (unit.active) {
             log_.ok(unit.text());
         } else {
-            log_.warning(unit.text() + ", going on");
+            log_.warning(message::service_failed, unit.text() + ", going on");
         }
     }
 }

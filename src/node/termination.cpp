@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr duration step_limit = 5s;
+constexpr duration good_bye_patience = 1500ms;
 constexpr duration domains_limit = 15s;
 constexpr duration orders_limit = 240s;
 
@@ -60,7 +61,7 @@ async::awaitable<void> write_last_values(session& s) {
     }
     auto done = co_await s.zk.commit(s.limit(step_limit), std::move(write));
     if (!done) {
-        s.node.log.warning("the last figures were not written: " + done.error().text());
+        s.node.log.warning(message::stop_figures, "the last figures were not written: " + done.error().text());
     }
 }
 
@@ -68,14 +69,25 @@ async::awaitable<void> write_last_values(session& s) {
 
 async::awaitable<void> daemon::terminate(session& s, keepalive& beat, coordinator& roles) {
     context_.status("stopping: leaving the cluster");
+    if (!s.zk.is_connected()) {
+        // One that breaks just now may be back at once; nobody waits longer for a daemon that cannot say good-bye.
+        auto back = co_await s.zk.wait_connected(s.limit(good_bye_patience));
+        if (!back) {
+            log_.warning(message::stop_without_zookeeper, "stopping without ZooKeeper: " + back.error().text());
+            is_cut_off_ = true;
+            co_return;
+        }
+    }
     auto announced = co_await write_state(s, model::daemon_state::shutdown, false);
     if (!announced && !s.zk.is_connected()) {
-        log_.warning("stopping without ZooKeeper: " + announced.error().text());
+        log_.warning(message::stop_without_zookeeper, "stopping without ZooKeeper: " + announced.error().text());
+        is_cut_off_ = true;
         co_return;
     }
     if (!announced) {
         // A slow server, or somebody deleted the record: the role is handed over all the same.
-        log_.warning("the state `shutdown` was not written: " + announced.error().text() + ", going on");
+        log_.warning(message::stop_shutdown_unwritten,
+                     "the state `shutdown` was not written: " + announced.error().text() + ", going on");
     }
     co_await orders_->finish(s.limit(orders_limit));
     if (domains_) {
@@ -97,7 +109,7 @@ async::awaitable<void> daemon::terminate(session& s, keepalive& beat, coordinato
     }
     auto stopped = co_await write_state(s, model::daemon_state::stop, true);
     if (!stopped) {
-        log_.warning("the state `stop` was not written: " + stopped.error().text());
+        log_.warning(message::stop_unwritten, "the state `stop` was not written: " + stopped.error().text());
     } else {
         log_.ok("left the cluster");
     }

@@ -77,7 +77,8 @@ async::awaitable<result<void>> repair_object(session& s, checked_object object) 
     }
     auto created = co_await create_keys(s, missing);
     if (created) {
-        s.node.log.warning(model::missing_keys_text(object.group, object.path, missing.size()), "schema");
+        s.node.log.warning(message::keys_missing, model::missing_keys_text(object.group, object.path, missing.size()),
+                           "schema");
     }
     co_return created;
 }
@@ -229,6 +230,7 @@ async::awaitable<result<void>> repair_tree(session& s, duration lock_limit, fore
         co_return outcome;
     }
     s.node.log.warning(
+        message::schema_lock,
         "the lock on /schema/version is not to be had (" + outcome.error().text() + "), validating without it",
         "schema");
     co_return co_await repair(s, foreign);

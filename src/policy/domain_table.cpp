@@ -56,7 +56,8 @@ table_row foreign_row(const domain_view& view) {
         case vm_state::migrate:
         case vm_state::migrate_live:
         case vm_state::unmigrate: return {send, send, incoming, wait, view.ran_here_before ? hand_over_ended : nothing};
-        case vm_state::shutdown: return {shutdown, shutdown, nothing, wait, forget};
+        // As long as a half is left here, the node that shuts it down counts it as running.
+        case vm_state::shutdown: return {shutdown, shutdown, drop_incoming, wait, forget};
         case vm_state::fail: return {report_fail, report_fail, nothing, wait, forget};
         case vm_state::start:
             // A half that we sent goes by what its target says (8.7), others by their age.
@@ -68,7 +69,7 @@ table_row foreign_row(const domain_view& view) {
         case vm_state::deleted:
         case vm_state::provision:
         case vm_state::restore:
-        case vm_state::import: return {terminate, terminate, nothing, wait, forget};
+        case vm_state::import: return {terminate, terminate, drop_incoming, wait, forget};
         case vm_state::unknown: return {report_unknown, report_unknown, nothing, wait, forget};
     }
     return {nothing, nothing, nothing, nothing, nothing};

@@ -40,7 +40,7 @@ migration_watch::verdict migration_watch::observe(time_point now, std::optional<
     if (somebody_waits && stalled >= stall_limit_with_waiter) {
         return verdict::somebody_waits;
     }
-    return stalled >= stall_limit ? verdict::no_progress : verdict::go_on;
+    return stalled >= stall_limit_ ? verdict::no_progress : verdict::go_on;
 }
 
 bool migration_watch::must_warn(time_point now) {

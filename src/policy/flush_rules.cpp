@@ -33,6 +33,11 @@ bool runs_or_moves(vm_state state) {
     return state == vm_state::start || is_migration(state);
 }
 
+// A client who asked for a live move gets one, or none: where it goes is another matter.
+vm_state move_of(vm_state state) {
+    return state == vm_state::migrate_live ? state : vm_state::migrate;
+}
+
 }  // namespace
 
 bool is_under_way(vm_state state) {
@@ -66,7 +71,7 @@ std::optional<flush_plan> plan_flush(const placed_machine& machine, const std::s
     const std::string& home = machine.last_node.empty() ? machine.node : machine.last_node;
     const bool is_return = *target == home;
     return flush_plan{is_return ? flush_way::return_home : flush_way::move,
-                      {vm_state::migrate, target, is_return ? std::string() : home, std::nullopt}};
+                      {move_of(machine.state), target, is_return ? std::string() : home, std::nullopt}};
 }
 
 machine_step unflush_step(const placed_machine& machine, const std::string& self) {
@@ -101,7 +106,7 @@ std::optional<unflush_plan> plan_unflush(const placed_machine& machine, const st
         return unflush_plan{unflush_way::start, {vm_state::start, self, "", false}};
     }
     if (runs_or_moves(machine.state) && machine.node != self) {
-        return unflush_plan{unflush_way::bring_back, {vm_state::migrate, self, "", std::nullopt}};
+        return unflush_plan{unflush_way::bring_back, {move_of(machine.state), self, "", std::nullopt}};
     }
     return unflush_plan{unflush_way::assign_only, {std::nullopt, self, "", std::nullopt}};
 }

@@ -170,8 +170,8 @@ async::awaitable<result<bool>> lock_service::wait_for_predecessor(claim& mine, c
             co_return true;
         }
         if (key->known() && key->stat().ephemeral_owner == 0) {
-            log_.warning("lock on " + what.path + ": contender " + predecessor.name +
-                         " belongs to no session (restored from a backup?), ignoring it");
+            log_.warning(message::lock_orphan, "lock on " + what.path + ": contender " + predecessor.name +
+                                                   " belongs to no session (restored from a backup?), ignoring it");
             co_return false;
         }
         const bool notified = co_await changed.wait_until(clock_, patience, "the lock's predecessor");

@@ -45,6 +45,38 @@ TEST(offload_threads, work_runs_elsewhere_with_all_signals_blocked) {
     });
 }
 
+TEST(offload_threads, as_many_as_are_allowed_from_now_on) {
+    real_world world;
+    offload_limits limits;
+    limits.threads = 1;
+    thread_offload pool(world.loop().context(), limits);
+    world.run([&]() -> awaitable<void> {
+        std::atomic<int> together = 0;
+        std::atomic<bool> go_on = false;
+        co_await async::with_task_group("callers", [&](async::task_group& group) -> awaitable<void> {
+            for (int i = 0; i < 3; ++i) {
+                group.spawn("caller", [&]() -> awaitable<void> {
+                    std::function<result<int>()> work = [&] {
+                        ++together;
+                        while (!go_on) {
+                            std::this_thread::sleep_for(1ms);
+                        }
+                        return result<int>(1);
+                    };
+                    auto done = co_await pool.run<int>(world.clock(), world.clock().now() + 30s, "work", work);
+                    EXPECT_TRUE(done);
+                });
+            }
+            EXPECT_TRUE(co_await becomes(world.clock(), [&] { return together == 1 && pool.waiting() == 2; }));
+            pool.allow_threads(3);
+            EXPECT_TRUE(co_await becomes(world.clock(), [&] { return together == 3; })) << "those that waited have one";
+            pool.allow_threads(1);
+            go_on = true;
+        });
+        EXPECT_TRUE(co_await becomes(world.clock(), [&] { return pool.threads() == 1; })) << "no more than that stay";
+    });
+}
+
 TEST(offload_threads, made_on_demand_never_too_many_and_ended_when_idle) {
     real_world world;
     offload_limits limits;

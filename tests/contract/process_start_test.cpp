@@ -37,6 +37,17 @@ TEST_F(children, the_environment_is_ours_plus_what_the_command_names) {
     EXPECT_EQ(outcome->output, "kept,new,a b1\n");
 }
 
+// The unit of the daemon keeps it from being ended for want of memory; that is not for its children.
+TEST_F(children, they_are_ended_for_want_of_memory_as_any_process) {
+    const auto set = [](const std::string& score) { std::ofstream("/proc/self/oom_score_adj") << score; };
+    set("300");  // upward needs no right
+    const auto outcome =
+        run(shell("for i in $(seq 500); do [ $(cat /proc/$$/oom_score_adj) = 0 ] && exit 0; sleep 0.01; done; exit 1"));
+    set("0");
+    ASSERT_TRUE(outcome);
+    EXPECT_TRUE(outcome->succeeded());
+}
+
 TEST_F(children, a_large_input_goes_through) {
     command what{{"cat"}};
     what.input = std::string(1'000'000, 'i');

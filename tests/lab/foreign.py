@@ -15,6 +15,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 from .foreign_guest import Guest
+from .foreign_moves import HOLD
 from .foreign_role import Role
 
 KEEPALIVE = 5.0
@@ -208,6 +209,7 @@ def main():
     parser.add_argument('--linger', type=float, default=0, help='seconds it stays in a hand-over after it wrote the state')
     parser.add_argument('--dawdle', type=float, default=0,
                         help='seconds from the locks of a migration to the one between the nodes')
+    parser.add_argument('--hold', type=float, default=HOLD, help='seconds for which a receiver keeps the first phase')
     parser.add_argument('--role', type=int, default=0, help='1: it takes part in the primary role')
     parser.add_argument('--beat-in-hand-over', type=float, default=0,
                         help='its next heartbeat falls due so many seconds after it is told to give the role up, once')

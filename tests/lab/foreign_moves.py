@@ -90,7 +90,7 @@ class Moves:
             sync.acquire(timeout=PEER)
         except LockTimeout:
             return STUCK  # (H05)
-        time.sleep(HOLD)
+        time.sleep(self.node.options.hold)
         sync.release()
         sync.acquire()
         node, _last, state = (self._read(key) for key in ('node', 'lastnode', 'state'))

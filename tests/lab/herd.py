@@ -8,7 +8,7 @@ import libvirt_qemu
 
 from . import guests
 from . import hypervisor as hypervisors
-from .lab import check, equal
+from .lab import check, equal, within
 
 SHUTDOWN_TIMEOUT = 5
 Event = collections.namedtuple('Event', 'time uuid event detail')
@@ -219,9 +219,10 @@ class Sampler:
         return self.passes
 
     def judge(self, longest_gap):
-        """Never two that execute, and without one only for a moment."""
+        """Never two that execute, and without one only for a moment. How many samples a migration gives is the machine's
+        affair: a quick one leaves few. What they have to show is the guest, and that the last of them saw it somewhere."""
         passes = self.end()
-        check(len(passes) > 20, f'only {len(passes)} samples')
+        check(any(hypervisors.ALIVE in seen for _, seen in passes), f'{len(passes)} samples, none with the guest')
         without = None
         worst = 0.0
         for at, (*seen, again) in passes:
@@ -232,5 +233,5 @@ class Sampler:
                 continue
             without = at if without is None else without
             worst = max(worst, at - without)
-        check(worst <= longest_gap, f'nobody executed for {worst:.2f} s')
+        within(worst, longest_gap, f'nobody executed for {worst:.2f} s')
         return len(passes), worst

@@ -10,6 +10,7 @@ import time
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
+from . import lateness
 from . import node as nodes
 from . import space
 from . import zookeeper as servers
@@ -40,6 +41,18 @@ def scenario(cases='', limit=60, long=False):
 def check(condition, text):
     if not condition:
         raise Failed(text)
+
+
+def within(spent, limit, text):
+    """A limit on real time, in seconds; what this machine was late in all this scenario is granted."""
+    late = lateness.so_far()
+    check(spent < limit + late, f'{text} (limit {limit:g} s; this machine was {late:.1f} s late)')
+
+
+def between(least, spent, limit, text):
+    """Like within(), for what may not come too early either: there nothing is granted."""
+    check(spent >= least, f'{text} (expected {least:g} s at the least)')
+    within(spent, limit, text)
 
 
 def equal(found, expected, what):
@@ -211,12 +224,12 @@ class Lab:
 
     def wait(self, condition, timeout, text):
         """Waits until condition() is true (its value is the result) and says what was missing otherwise."""
-        deadline = time.monotonic() + timeout
+        deadline, late = time.monotonic() + timeout, lateness.so_far()
         while True:
             value = condition()
             if value:
                 return value
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline + lateness.so_far() - late:
                 raise Failed(f'not within {timeout:g} s: {text() if callable(text) else text}')
             time.sleep(0.02)
 
@@ -339,4 +352,6 @@ class Lab:
 
 def enter():
     """A lab in namespaces of its own; the calling process goes on inside them."""
-    return Lab(space.enter())
+    folder = space.enter()
+    lateness.so_far()
+    return Lab(folder)

@@ -16,6 +16,10 @@ std::string configuration_text(const node_settings& s) {
         coordinators += "      - " + s.chroot + "\n";
     }
     const auto word = [](bool value) { return value ? "True" : "False"; };
+    std::string limits = s.limits.empty() ? "" : "      hypervisor:\n";
+    for (const auto& [name, value] : s.limits) {
+        limits += fmt::format("        {}: {}\n", name, value);
+    }
     return fmt::format(
         "pvc:\n  node: {}\n  debug: {}\n"
         "  functions:\n    enable_hypervisor: {}\n    enable_networking: False\n    enable_storage: False\n"
@@ -36,11 +40,12 @@ std::string configuration_text(const node_settings& s) {
         "        log_colours: {}\n        log_dates: {}\n        log_keepalives: {}\n"
         "        log_keepalive_cluster_details: {}\n        log_keepalive_plugin_details: False\n"
         "        console_log_lines: {}\n        node_log_lines: {}\n"
-        "      networking:\n        storage:\n          address: {}\n",
+        "      networking:\n        storage:\n          address: {}\n{}",
         s.name, word(s.debug), word(s.hypervisor), word(s.api), coordinators, s.cluster_domain, s.keepalive_interval,
         s.fence_intervals, s.suicide_intervals, s.vm_shutdown_timeout, s.name, word(s.file_logging),
         word(s.stdout_logging), word(s.zookeeper_logging), word(s.log_colours), word(s.log_dates),
-        word(s.log_keepalives), word(s.cluster_details), s.console_log_lines, s.node_log_lines, s.storage_address);
+        word(s.log_keepalives), word(s.cluster_details), s.console_log_lines, s.node_log_lines, s.storage_address,
+        limits);
 }
 
 void initialise(memory_ensemble& ensemble, int version) {
@@ -199,7 +204,8 @@ void sim_node::start() {
                     .rbd_locks = rbd ? &*rbd : nullptr,
                     .console_files = &consoles,
                     .loop_turns = [this] { return loop_turns ? loop_turns() : loop_.context().steps(); },
-                    .schema_limit = settings.schema_limit});
+                    .schema_limit = settings.schema_limit,
+                    .implementation = "pvcnoded 0, build simulated"});
     daemon_.emplace(*ports_);
     async::start_root(
         *runtime_, settings.name, [this]() -> async::awaitable<void> { exit_status = co_await daemon_->run(); },

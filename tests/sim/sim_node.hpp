@@ -44,6 +44,7 @@ struct node_settings {
     std::string cluster_domain = "pvc.local";
     std::string storage_address = "10.254.0.1/24";
     int console_log_lines = 1000;
+    std::map<std::string, int> limits{};  // below `configuration.hypervisor`
 };
 
 // What the machines of a world share for their guests.

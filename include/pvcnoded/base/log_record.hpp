@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pvcnoded/base/clock.hpp"
+#include "pvcnoded/base/message.hpp"
 
 #include <cstdint>
 #include <string>
@@ -37,11 +38,11 @@ public:
     virtual void write(log_level level, std::string text, std::string prefix = {}) = 0;
 
     void ok(std::string text, std::string prefix = {}) { write(log_level::ok, std::move(text), std::move(prefix)); }
-    void error(std::string text, std::string prefix = {}) {
-        write(log_level::error, std::move(text), std::move(prefix));
+    void error(message id, const std::string& text, std::string prefix = {}) {
+        write(log_level::error, with_identifier(text, id), std::move(prefix));
     }
-    void warning(std::string text, std::string prefix = {}) {
-        write(log_level::warning, std::move(text), std::move(prefix));
+    void warning(message id, const std::string& text, std::string prefix = {}) {
+        write(log_level::warning, with_identifier(text, id), std::move(prefix));
     }
     void info(std::string text, std::string prefix = {}) { write(log_level::info, std::move(text), std::move(prefix)); }
     void state(std::string text, std::string prefix = {}) {
@@ -50,6 +51,9 @@ public:
     void debug(std::string text, std::string prefix = {}) {
         write(log_level::debug, std::move(text), std::move(prefix));
     }
+
+private:
+    static std::string with_identifier(const std::string& text, message id) { return text + " [" + to_text(id) + "]"; }
 };
 
 }  // namespace pvc

@@ -21,10 +21,16 @@ struct environment {
     std::string hostname;                    // PVCD_HOSTNAME, else gethostname()
 };
 
+// What becomes of a file that somebody else than root and the running user can change, itself or by its folder: who can
+// change it can have commands run as root.
+enum class changeable_file : std::uint8_t { accepted, told, refused };
+
 // What the file alone cannot tell. An empty function counts as "everything is there".
 struct host_facts {
     bool watchdog_device = false;       // a kernel watchdog device exists (opening it would arm it)
     std::optional<unsigned> file_mode;  // permission bits of the file
+    changeable_file others_can_change = changeable_file::accepted;
+    std::string who_can_change;  // words about it; empty: nobody
     std::function<bool(const std::string&)> directory_exists;
     std::function<bool(const std::string&)> file_readable;
 };

@@ -175,6 +175,15 @@ struct node_config {
         std::string ceph_admin_keyring;
     } storage;
 
+    // 5.8a
+    struct hypervisor {
+        int max_migrations = 4;  // live migrations from here at once
+        int max_creations = 8;   // likewise guests being created
+        std::chrono::seconds stall_limit{300};
+        int migration_bandwidth = 0;  // MiB/s; 0 = unlimited
+        int console_writes = 20;      // publications of console logs a second
+    } hypervisor;
+
     // 5.8
     struct health {
         health_mode mode = health_mode::automatic;

@@ -38,6 +38,13 @@ struct migration {
     std::string data_uri;       // "tcp://hv2.pvc.local"
     duration connect_within{};  // limit for opening the target's connection, from when the call has its thread
     std::shared_ptr<std::optional<time_point>> begun{};  // if wanted: filled in when the call has its thread
+    int mib_per_second = 0;                              // what is copied at most; 0: as much as goes
+};
+
+// How many calls of a kind the caller wants to have at once; the rest wait for a thread.
+struct call_limits {
+    unsigned creations = 8;
+    unsigned migrations = 4;
 };
 
 class hypervisor {
@@ -47,6 +54,8 @@ public:
     hypervisor& operator=(const hypervisor&) = delete;
     virtual ~hypervisor() = default;
 
+    // From now on. What is under way beyond that ends as it would.
+    virtual void allow(call_limits limits) = 0;
     // Drives the connection until cancelled.
     virtual async::awaitable<void> run() = 0;
     // Up: events flow, and whoever sees a new generation lists all guests, as events missed meanwhile are not repeated.
@@ -82,7 +91,7 @@ public:
                                                               time_point deadline) = 0;
 
     // Live migration, client-managed, with a connection of its own to each side; returns when it has ended. It ends
-    // with `unavailable` when either connection breaks. More at once than there are threads (4) wait for one.
+    // with `unavailable` when either connection breaks. More at once than are allowed wait for a thread.
     // Cancellation: the job is aborted and the call's end awaited, for at most 10 s. Errors: unavailable, wrong_state,
     // unsafe, unsupported, no_domain, aborted, other.
     virtual async::awaitable<call_result<void>> migrate(uuid id, migration how) = 0;

@@ -43,6 +43,7 @@ private:
                                          zookeeper::transaction change = {});
     // Compare-and-set of own routerstate from what was read last. True if it holds now.
     async::awaitable<bool> change_role(model::router_state to, std::string_view why);
+    void tell_unwritten(model::router_state to, const failure& why);
     async::awaitable<void> align_stored_role();
     async::awaitable<bool> holds_role();
     async::awaitable<void> vacate_primary();
@@ -60,6 +61,7 @@ private:
     std::uint64_t role_changes_ = 0;
     time_point role_since_{};
     std::int64_t role_written_ = 0;  // transaction of our last write of routerstate
+    std::string told_unwritten_;     // the last warning about it
     bool open_ = false;
     std::string last_wait_;
 };

@@ -63,6 +63,7 @@ private:
     async::awaitable<result<void>> make_directories();
     result<void> take_lock_file();
     async::awaitable<void> open_logs(async::task_group& scope);
+    async::awaitable<void> note_implementation();
     void start_shipping(async::task_group& scope);
     async::awaitable<void> start_services();
     async::awaitable<verdict> run_sessions();
@@ -98,6 +99,7 @@ private:
     std::unique_ptr<domains> domains_;  // with the function `hypervisor`
     keepalive* beat_ = nullptr;
     domain_state_actor* orders_ = nullptr;  // of the session
+    bool is_cut_off_ = false;               // it left without having been able to say so
     async::task_group* scope_ = nullptr;
     std::uint64_t attempts_ = 0;
     bool ready_sent_ = false;

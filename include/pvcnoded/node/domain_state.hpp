@@ -2,8 +2,9 @@
 // other, and ends in `flushed`; `unflush` brings back what belongs here and ends in `ready`.
 //
 // At most one job. Another value of the key cancels the running one, whose last write is then not made; what it did to
-// a machine finishes on its own. A stored order is resumed at the next start or in the next session.
-// Specification: node-lifecycle.md 8, 5.2 (step 2); README ruling 13.
+// a machine finishes on its own. A stored order is resumed at the next start or in the next session. What comes to a
+// node that was emptied, by a move that began before, is moved on by a short job.
+// Specification: node-lifecycle.md 8, 5.2 (step 2); README rulings 13, 21.
 #pragma once
 
 #include "pvcnoded/node/session.hpp"
@@ -35,6 +36,7 @@ private:
     // What the key says; empty: nothing, or no known word.
     [[nodiscard]] std::optional<model::domain_state> stored() const;
     [[nodiscard]] bool has_order() const;
+    [[nodiscard]] bool has_arrivals() const;
     async::awaitable<void> work_off(model::domain_state order);
     async::awaitable<void> perform(model::domain_state order, std::int64_t given);
     async::awaitable<void> conclude(model::domain_state order, std::int64_t given, model::domain_state end,

@@ -20,6 +20,7 @@
 namespace pvc::node {
 
 class keepalive;
+class arrivals;  // domain/arrivals.hpp
 
 // Figures of the tick (node-lifecycle.md 6.4).
 struct domain_figures {
@@ -75,6 +76,8 @@ public:
     [[nodiscard]] std::vector<uuid> strangers() const;
     // Changes whenever the running list was written.
     [[nodiscard]] async::latest<std::uint64_t>& list_writes();
+    // What came here by a move, in the order of arrival.
+    [[nodiscard]] arrivals& arrived_here();
 
 private:
     class manager;

@@ -54,6 +54,7 @@ private:
     std::deque<log_record> early_;  // before the schema version is known
     std::deque<std::string> lines_;
     std::size_t kept_bytes_ = 0;
+    time_point due_ = time_point::max();  // when they are to be shipped: lines of ticks alone wait for others
     std::uint64_t dropped_ = 0;
     int schema_version_ = -1;
     bool writing_ = false;

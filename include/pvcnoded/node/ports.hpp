@@ -47,6 +47,7 @@ struct ports {
     services::console_files* console_files = nullptr;
     std::function<std::uint64_t()> loop_turns;  // the watchdog's proof that the loop turns
     std::optional<std::string> schema_limit;    // PVCD_SCHEMA_LIMIT
+    std::string implementation;                 // program, version and build, for log and file
 };
 
 }  // namespace pvc::node

@@ -27,7 +27,9 @@ private:
 // Watches how much a migration has left to copy.
 class migration_watch {
 public:
-    explicit migration_watch(time_point now) : minimum_since_(now), began_(now) {}
+    // `stall_limit`: without progress for so long it is ended, whoever waits.
+    explicit migration_watch(time_point now, duration stall_limit = std::chrono::seconds(300))
+        : minimum_since_(now), began_(now), stall_limit_(stall_limit) {}
 
     // The remaining data, and whether somebody waits for the lock of `state` behind us. Returns why the job must end.
     // Less by what is copied in two seconds counts as a new minimum: between two looks a guest that writes fast shows
@@ -43,11 +45,11 @@ public:
 private:
     time_point minimum_since_;
     time_point began_;
+    duration stall_limit_;
     std::optional<std::uint64_t> minimum_;
     bool warned_ = false;
 };
 
-inline constexpr duration stall_limit = std::chrono::seconds(300);
 inline constexpr duration stall_limit_with_waiter = std::chrono::seconds(30);
 inline constexpr duration stall_warning = std::chrono::seconds(20);
 

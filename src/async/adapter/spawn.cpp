@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -167,6 +168,15 @@ loop_descriptor adopt(const loop_executor& executor, descriptor& end) {
     return adopted;
 }
 
+// The daemon is the last that the kernel should end for want of memory (OOMScoreAdjust of its unit); what it starts is
+// a process like any other. Nobody is told if that fails: it is a preference.
+void reset_oom_score(pid_t pid) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/oom_score_adj";
+    const descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    const ssize_t written = file.get() >= 0 ? ::write(file.get(), "0", 1) : -1;
+    static_cast<void>(written);
+}
+
 void kill_and_reap(pid_t leader) {
     ::kill(-leader, SIGKILL);
     ::waitpid(leader, nullptr, 0);
@@ -196,6 +206,7 @@ result<spawned_process> spawn(const loop_executor& executor, const command& what
     if (error != 0) {
         return os_failure(what, error);
     }
+    reset_oom_score(pid);
     // pidfd_open sets close-on-exec by itself; glibc 2.36 does not wrap it.
     descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     descriptor ended(handle.get() < 0 ? -1 : ::fcntl(handle.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));

@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 
 #include <pthread.h>
+#include <algorithm>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
@@ -19,7 +20,7 @@ struct thread_offload::pool {
 
     pool(boost::asio::io_context& context, offload_limits given) : limits(given), loop(context.get_executor()) {}
 
-    const offload_limits limits;
+    offload_limits limits;
     const boost::asio::io_context::executor_type loop;
     std::mutex mutex;
     std::condition_variable changed;  // an item for an idle thread; an ended thread for the destructor
@@ -79,8 +80,9 @@ void thread_offload::pool::serve() {
 bool thread_offload::pool::take(item& next) {
     std::unique_lock lock(mutex);
     const auto give_up = std::chrono::steady_clock::now() + limits.idle;
-    const bool woken = changed.wait_until(lock, give_up, [this] { return closed || !queue.empty(); });
-    if (!woken || closed) {
+    const bool woken =
+        changed.wait_until(lock, give_up, [this] { return closed || !queue.empty() || threads > limits.threads; });
+    if (!woken || closed || threads > limits.threads) {
         --threads;
         changed.notify_all();
         return false;
@@ -112,6 +114,19 @@ thread_offload::~thread_offload() {
     dropped.swap(pool_->queue);
     pool_->changed.notify_all();
     pool_->changed.wait_for(lock, pool_->limits.farewell, [this] { return pool_->threads == 0; });
+}
+
+void thread_offload::allow_threads(std::size_t most) {
+    const std::lock_guard lock(pool_->mutex);
+    pool_->limits.threads = std::max<std::size_t>(most, 1);
+    const std::size_t free_threads = pool_->threads - pool_->busy;
+    for (std::size_t wanted = pool_->queue.size(); wanted > free_threads && pool_->threads < pool_->limits.threads;
+         --wanted) {
+        if (!pool::start_thread(pool_)) {
+            break;
+        }
+    }
+    pool_->changed.notify_all();
 }
 
 std::size_t thread_offload::threads() const {

@@ -4,6 +4,7 @@
 
 #include "link.hpp"
 #include "pvcnoded/base/clock.hpp"
+#include "pvcnoded/hypervisor/hypervisor.hpp"
 
 #include <memory>
 #include <string>
@@ -33,7 +34,7 @@ call_result<void> attach_device(const link& on, const uuid& id, const std::strin
 call_result<void> detach_device(const link& on, const uuid& id, const std::string& xml, boot_time not_after);
 
 call_result<void> set_maximum_downtime(const link& on, const uuid& id, std::uint64_t milliseconds);
-call_result<void> migrate(const link& from, const link& to, const uuid& id, const std::string& data_uri);
+call_result<void> migrate(const link& from, const link& to, const uuid& id, const migration& how);
 call_result<void> abort_migration(const link& on, const uuid& id);
 call_result<migration_progress> progress(const link& on, const uuid& id);
 

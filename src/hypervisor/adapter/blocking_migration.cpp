@@ -37,14 +37,19 @@ call_result<void> set_maximum_downtime(const link& on, const uuid& id, std::uint
     return {};
 }
 
-call_result<void> migrate(const link& from, const link& to, const uuid& id, const std::string& data_uri) {
+call_result<void> migrate(const link& from, const link& to, const uuid& id, const migration& how) {
     const auto domain = find(from, id);
     if (!domain) {
         return domain.error();
     }
     parameters wanted;
     if (virTypedParamsAddString(&wanted.list, &wanted.count, &wanted.capacity, VIR_MIGRATE_PARAM_URI,
-                                data_uri.c_str()) < 0) {
+                                how.data_uri.c_str()) < 0) {
+        return last_failure(from);
+    }
+    if (how.mib_per_second > 0 &&
+        virTypedParamsAddULLong(&wanted.list, &wanted.count, &wanted.capacity, VIR_MIGRATE_PARAM_BANDWIDTH,
+                                static_cast<unsigned long long>(how.mib_per_second)) < 0) {
         return last_failure(from);
     }
     const domain_pointer moved(

@@ -63,11 +63,11 @@ struct libvirt_hypervisor::state {
     async::awaitable<call_result<T>> query(std::string name, time_point deadline, work<T> what);
     // On a lane, as a guest whose job is busy holds up what concerns it.
     template <class T>
-    async::awaitable<call_result<T>> on_lane(async::offload& pool, std::shared_ptr<lane> way, std::string name,
+    async::awaitable<call_result<T>> on_lane(async::offload& pool, std::shared_ptr<lanes> ways, std::string name,
                                              time_point deadline, work<T> what);
     template <class T>
     async::awaitable<call_result<T>> detail(std::string name, time_point deadline, work<T> what) {
-        return on_lane<T>(details, detail_lane, std::move(name), deadline, std::move(what));
+        return on_lane<T>(details, detail_lanes, std::move(name), deadline, std::move(what));
     }
     async::awaitable<call_result<void>> change(std::string name, time_point deadline, work<void> what);
     async::awaitable<call_result<void>> urgent(std::string name, time_point deadline, work<void> what);
@@ -91,7 +91,7 @@ struct libvirt_hypervisor::state {
     [[nodiscard]] std::function<void()> waker() const;
     [[nodiscard]] call_failure why_unavailable() const;
     [[nodiscard]] link_wishes wishes_for(std::string uri, link_access access = link_access::full) const;
-    [[nodiscard]] std::shared_ptr<lane> new_lane() const;
+    [[nodiscard]] std::shared_ptr<lanes> new_lanes() const;
 
     libvirt_hypervisor& port;
     async::timers& clock;
@@ -112,14 +112,14 @@ struct libvirt_hypervisor::state {
     std::shared_ptr<link> control;
     std::map<uuid, std::weak_ptr<migration_job>> migrating;
     std::map<std::string, peer_host, std::less<>> peers;
-    std::array<std::shared_ptr<lane>, 2> change_lanes;
-    std::shared_ptr<lane> urgent_lane;
-    std::shared_ptr<lane> detail_lane;
+    std::shared_ptr<lanes> change_lanes;
+    std::shared_ptr<lanes> urgent_lanes;
+    std::shared_ptr<lanes> detail_lanes;
 
     async::thread_offload links;       // opening, looking, closing
     async::thread_offload queries;     // all guests: on the control connection
     async::thread_offload details;     // one guest: state, description, progress
-    async::thread_offload changes;     // create, shutdown, resume: four to a lane
+    async::thread_offload changes;     // create, shutdown, resume
     async::thread_offload hurry;       // destroy and abort get through whatever else hangs
     async::thread_offload migrations;  // with connections of their own
     async::thread_offload questions;   // to other nodes
@@ -156,15 +156,15 @@ async::awaitable<call_result<T>> libvirt_hypervisor::state::query(std::string na
 }
 
 template <class T>
-async::awaitable<call_result<T>> libvirt_hypervisor::state::on_lane(async::offload& pool, std::shared_ptr<lane> way,
+async::awaitable<call_result<T>> libvirt_hypervisor::state::on_lane(async::offload& pool, std::shared_ptr<lanes> ways,
                                                                     std::string name, time_point deadline,
                                                                     work<T> what) {
     if (!control) {
         co_return why_unavailable();
     }
-    auto ticket = std::make_shared<lane::ticket>(std::move(way));
-    std::function<call_result<T>()> item = [ticket = std::move(ticket), what = std::move(what)]() -> call_result<T> {
-        const auto on = ticket->on().get();
+    std::function<call_result<T>()> item = [ways = std::move(ways), what = std::move(what)]() -> call_result<T> {
+        const lanes::place here(*ways);
+        const auto on = here.on().get();
         if (!on) {
             return on.error();
         }

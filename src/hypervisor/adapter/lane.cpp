@@ -1,5 +1,7 @@
 #include "lane.hpp"
 
+#include <algorithm>
+
 namespace pvc::hypervisor {
 
 call_result<std::shared_ptr<link>> lane::get() {
@@ -51,6 +53,59 @@ void lane::close() {
         const std::lock_guard lock(mutex_);
         given_up_ = true;
         last.swap(link_);
+    }
+}
+
+std::shared_ptr<lane> lanes::enter() {
+    const std::lock_guard lock(mutex_);
+    const auto first = std::ranges::min_element(lanes_, {}, &used_lane::calls);
+    if (first != lanes_.end() && first->calls < calls_of_lane) {
+        ++first->calls;
+        return first->way;
+    }
+    lanes_.push_back({std::make_shared<lane>(wishes_), 1});
+    if (given_up_) {
+        lanes_.back().way->give_up();
+    }
+    return lanes_.back().way;
+}
+
+void lanes::leave(const std::shared_ptr<lane>& way) {
+    const std::lock_guard lock(mutex_);
+    --std::ranges::find(lanes_, way, &used_lane::way)->calls;
+}
+
+std::size_t lanes::size() const {
+    const std::lock_guard lock(mutex_);
+    return lanes_.size();
+}
+
+// And no other from now on.
+std::vector<std::shared_ptr<lane>> lanes::give_up_all() {
+    const std::lock_guard lock(mutex_);
+    given_up_ = true;
+    std::vector<std::shared_ptr<lane>> out;
+    for (const auto& one : lanes_) {
+        out.push_back(one.way);
+    }
+    return out;
+}
+
+void lanes::give_up() {
+    for (const auto& one : give_up_all()) {
+        one->give_up();
+    }
+}
+
+void lanes::cut() {
+    for (const auto& one : give_up_all()) {
+        one->cut();
+    }
+}
+
+void lanes::close() {
+    for (const auto& one : give_up_all()) {
+        one->close();
     }
 }
 

@@ -81,9 +81,9 @@ void libvirt_hypervisor::state::went_up(std::shared_ptr<link> opened) {
             hub->owner->port.tell(event);
         }
     };
-    change_lanes = {new_lane(), new_lane()};
-    urgent_lane = new_lane();
-    detail_lane = new_lane();
+    change_lanes = new_lanes();
+    urgent_lanes = new_lanes();
+    detail_lanes = new_lanes();
     doubted = false;
     port.connection().set({true, ++generation, {}});
 }
@@ -131,23 +131,23 @@ async::awaitable<void> libvirt_hypervisor::state::retire(farewell how) {
     }
     struct belongings {
         std::shared_ptr<link> control;
-        std::vector<std::shared_ptr<lane>> lanes;
+        std::vector<std::shared_ptr<lanes>> ways;
     };
     auto all = std::make_shared<belongings>();
     all->control = std::exchange(control, nullptr);
-    all->lanes = {std::exchange(change_lanes[0], nullptr), std::exchange(change_lanes[1], nullptr),
-                  std::exchange(urgent_lane, nullptr), std::exchange(detail_lane, nullptr)};
+    all->ways = {std::exchange(change_lanes, nullptr), std::exchange(urgent_lanes, nullptr),
+                 std::exchange(detail_lanes, nullptr)};
     const auto way_out = all->control->way_out();
-    const auto lanes = all->lanes;
+    const auto ways = all->ways;
     if (how == farewell::cut) {
         way_out->cut();
     }
-    for (const auto& one : lanes) {
+    for (const auto& one : ways) {
         one->give_up();
     }
     std::function<call_result<void>()> item = [all = std::move(all)]() -> call_result<void> {
         all->control.reset();
-        for (const auto& one : all->lanes) {
+        for (const auto& one : all->ways) {
             one->close();
         }
         return {};
@@ -157,7 +157,7 @@ async::awaitable<void> libvirt_hypervisor::state::retire(farewell how) {
     if (!done || how == farewell::proper) {
         // What still hangs in a call is not waited for; a connection that has closed does not mind.
         way_out->cut();
-        for (const auto& one : lanes) {
+        for (const auto& one : ways) {
             one->cut();
         }
     }

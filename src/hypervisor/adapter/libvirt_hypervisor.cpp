@@ -37,9 +37,9 @@ libvirt_hypervisor::state::state(libvirt_hypervisor& owner, boost::asio::io_cont
       links(context, pool_of(2)),
       queries(context, pool_of(2)),
       details(context, pool_of(4)),
-      changes(context, pool_of(8)),
+      changes(context, pool_of(call_limits().creations)),
       hurry(context, pool_of(4)),
-      migrations(context, pool_of(4)),
+      migrations(context, pool_of(call_limits().migrations)),
       questions(context, pool_of(32)) {
     open_links->tell_closed = waker();
 }
@@ -59,6 +59,11 @@ libvirt_hypervisor::libvirt_hypervisor(boost::asio::io_context& context, async::
 
 libvirt_hypervisor::~libvirt_hypervisor() = default;
 
+void libvirt_hypervisor::allow(call_limits limits) {
+    state_->changes.allow_threads(std::max(limits.creations, calls_of_lane));
+    state_->migrations.allow_threads(limits.migrations);
+}
+
 link_wishes libvirt_hypervisor::state::wishes_for(std::string uri, link_access access) const {
     return {std::move(uri), options.keepalive_seconds, options.keepalive_count, open_links, access};
 }
@@ -73,8 +78,8 @@ std::function<void()> libvirt_hypervisor::state::waker() const {
     };
 }
 
-std::shared_ptr<lane> libvirt_hypervisor::state::new_lane() const {
-    return std::make_shared<lane>(wishes_for(options.local_uri));
+std::shared_ptr<lanes> libvirt_hypervisor::state::new_lanes() const {
+    return std::make_shared<lanes>(wishes_for(options.local_uri));
 }
 
 call_failure libvirt_hypervisor::state::why_unavailable() const {
@@ -90,14 +95,12 @@ void libvirt_hypervisor::state::heed(const call_failure& error) {
 
 async::awaitable<call_result<void>> libvirt_hypervisor::state::change(std::string name, time_point deadline,
                                                                       work<void> what) {
-    const auto& [one, other] = change_lanes;
-    auto way = one && other && other->load() < one->load() ? other : one;
-    co_return co_await on_lane<void>(changes, std::move(way), std::move(name), deadline, std::move(what));
+    co_return co_await on_lane<void>(changes, change_lanes, std::move(name), deadline, std::move(what));
 }
 
 async::awaitable<call_result<void>> libvirt_hypervisor::state::urgent(std::string name, time_point deadline,
                                                                       work<void> what) {
-    co_return co_await on_lane<void>(hurry, urgent_lane, std::move(name), deadline, std::move(what));
+    co_return co_await on_lane<void>(hurry, urgent_lanes, std::move(name), deadline, std::move(what));
 }
 
 // ---- the port's calls

@@ -88,7 +88,7 @@ call_result<void> drive(const std::shared_ptr<migration_job>& job) {
     if (job->unwanted) {
         return call_failure(call_error::unavailable, "it was called off before it began");
     }
-    auto ended = blocking::migrate(**from, **to, job->id, job->how.data_uri);
+    auto ended = blocking::migrate(**from, **to, job->id, job->how);
     if (!ended && job->broken && ended.error().code != call_error::no_domain) {
         return call_failure(call_error::unavailable, ended.error().text);
     }

@@ -68,7 +68,8 @@ async::awaitable<void> command_pipe::serve(request what, pipe_command command) {
     auto served = co_await session_.locks.with_lock(
         std::move(lock), [&](zookeeper::held_lock& held) { return carry_out(what, command, held); });
     if (!served) {
-        session_.node.log.warning("`" + command.name + "` was not answered: " + served.error().text(),
+        session_.node.log.warning(message::command_unanswered,
+                                  "`" + command.name + "` was not answered: " + served.error().text(),
                                   std::string(subject));
     }
 }
@@ -93,7 +94,8 @@ async::awaitable<result<void>> command_pipe::carry_out(const request& what, cons
     if (done) {
         session_.node.log.info("`" + command.name + "`: done", std::string(subject));
     } else {
-        session_.node.log.warning("`" + command.name + "` failed: " + done.error().text(), std::string(subject));
+        session_.node.log.warning(message::command_failed, "`" + command.name + "` failed: " + done.error().text(),
+                                  std::string(subject));
     }
     auto answered = co_await answer(what, model::command_answer(done.has_value(), what.text), lock);
     if (!answered) {

@@ -148,8 +148,8 @@ bool domains::manager::owns(const uuid& id) const {
 // The row of a machine of ours that nothing is being done about.
 domain_row* domains::manager::free_row(const uuid& id) {
     domain_row* row = table.find(id);
-    const bool is_free =
-        owns(id) && is_open_ && row->here != nullptr && row->here->is_read && row->here->operation.empty();
+    const bool is_free = owns(id) && is_open_ && row->here != nullptr && row->here->is_read &&
+                         row->here->operation.empty() && !calls.has(id);
     return is_free ? row : nullptr;
 }
 

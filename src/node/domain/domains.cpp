@@ -17,6 +17,7 @@ domains::~domains() = default;
 async::awaitable<void> domains::run_hypervisor() {
     co_await async::with_task_group("hypervisor", [this](async::task_group& group) -> async::awaitable<void> {
         group.spawn("connection", [this] { return manager_->machine.run(); });
+        group.spawn("migrations", [this] { return manager_->calls.run(); });
         co_await manager_->observed.run();
     });
 }
@@ -95,6 +96,9 @@ std::vector<uuid> domains::strangers() const {
 }
 async::latest<std::uint64_t>& domains::list_writes() {
     return manager_->list.published();
+}
+arrivals& domains::arrived_here() {
+    return manager_->arrived_here;
 }
 
 }  // namespace pvc::node

@@ -16,6 +16,7 @@ using model::vm_state;
 namespace {
 
 constexpr duration settle_question = 10s;
+constexpr duration look_for_its_node_every = 30s;
 
 void guest_is_gone(operation& op) {
     op.here.is_adopted = false;
@@ -67,7 +68,53 @@ async::awaitable<void> stop(operation& op) {
     }
 }
 
+namespace {
+
+// Whether the cluster has the node that `node` names. Empty: that could not be read.
+async::awaitable<std::optional<bool>> has_a_node(operation& op) {
+    const std::string name = op.row.node != nullptr ? *op.row.node : std::string();
+    if (!may_be_a_node(name)) {
+        co_return false;
+    }
+    auto found = co_await op.s.zk.exists(op.s.limit(), model::node_path(name));
+    if (!found && found.error().code() != errc::not_found && found.error().code() != errc::invalid) {
+        co_return std::nullopt;
+    }
+    co_return found.has_value();
+}
+
+// What is to run must have somewhere to run: a slip of the pen in `node` ends no guest.
+async::awaitable<bool> may_terminate(operation& op) {
+    if (!is_to_run(op.row.state)) {
+        co_return true;
+    }
+    const operation::view seen = op.present();
+    const auto found = co_await has_a_node(op);
+    if (op.present() != seen) {
+        co_return false;  // the tables look again
+    }
+    if (!found) {
+        op.pause(1s);
+        co_return false;
+    }
+    if (!*found) {
+        if (std::exchange(op.here.nowhere, op.row.node_changed) != op.row.node_changed) {
+            op.error(message::domain_node_unknown, "it belongs to node `" +
+                                                       shown(op.row.node != nullptr ? *op.row.node : std::string()) +
+                                                       "`, which the cluster does not have: it is left running here");
+        }
+        op.here.nowhere_until = op.now() + look_for_its_node_every;
+    }
+    co_return *found;
+}
+
+}  // namespace
+
 async::awaitable<void> remove_local(operation& op) {
+    const bool may_end = co_await may_terminate(op);
+    if (!may_end) {
+        co_return;
+    }
     op.state(op.row.state == vm_state::deleted ? "destroying: it is being deleted"
              : op.row.node != nullptr          ? "terminating: it belongs to node " + shown(*op.row.node)
                                                : std::string("terminating"));
@@ -123,14 +170,17 @@ async::awaitable<void> settle_shutdown(operation& op) {
 async::awaitable<void> drop_incoming(operation& op) {
     const time_point until = op.here.class_since + 10s;
     const auto goes_on = [&op] {
-        return !op.must_end() && op.row.is_present && !op.row.is_owner && op.row.state == vm_state::start &&
+        const bool is_asked_for = policy::decide({op.row.state, op.row.is_owner, guest_class::incoming}) ==
+                                  policy::domain_action::drop_incoming;
+        return !op.must_end() && op.row.is_present && !is_nobodys(op.row) && is_asked_for &&
                op.is_guest(guest_class::incoming);
     };
     while (goes_on() && op.now() < until) {
         co_await op.wait(until, "the end of a migration that nobody needs");
     }
     if (goes_on()) {
-        op.warning("half of a broken migration is left here and nobody needs it, destroying it");
+        op.warning(message::domain_half_left,
+                   "half of a broken migration is left here and nobody needs it, destroying it");
         op.here.is_stale_half = true;
         const auto ended = co_await destroy(op);
         if (ended == power_result::off) {
@@ -142,7 +192,8 @@ async::awaitable<void> drop_incoming(operation& op) {
 
 async::awaitable<void> end_hung(operation& op) {
     const auto since = std::chrono::duration_cast<std::chrono::seconds>(op.now() - op.here.class_since).count();
-    op.warning("its guest is off, and its process has not gone for " + std::to_string(since) + " s: destroying it");
+    op.warning(message::domain_process_stays,
+               "its guest is off, and its process has not gone for " + std::to_string(since) + " s: destroying it");
     co_await destroy(op);  // the tables go on with a guest that is not there
 }
 
@@ -176,7 +227,7 @@ async::awaitable<void> adopt(operation& op, bool with_state) {
         const auto status = op.observed.status_of(op.id);
         const bool sleeps = status && status->state == model::run_state::suspended;
         const auto why = sleeps ? "the guest sleeps" : to_text(status ? status->cause : model::pause_cause::none);
-        op.warning("it is paused (" + std::string(why) + ") and left as it is");
+        op.warning(message::domain_paused, "it is paused (" + std::string(why) + ") and left as it is");
         op.here.told_pause = true;
     }
     co_await op.set_listed(true);

@@ -78,9 +78,9 @@ async::awaitable<void> domains::manager::clean_up_after_fence(session& s, std::f
         manager& owner;
     };
     const cleaning now(*this);
-    node.log.error(
-        "this node was declared fenced, and is alive: what others may have taken over ends here before it "
-        "says that it runs");
+    node.log.error(message::fenced_alive,
+                   "this node was declared fenced, and is alive: what others may have taken over ends here before it "
+                   "says that it runs");
     time_point complain_at = node.clock().now() + complain_of_leftovers_every;
     while (goes_on()) {
         bool is_recovered = false;
@@ -96,15 +96,17 @@ async::awaitable<void> domains::manager::clean_up_after_fence(session& s, std::f
         }
         if (node.clock().now() >= complain_at) {
             complain_at = node.clock().now() + complain_of_leftovers_every;
-            node.log.error("this node cannot say yet that it runs: " +
-                           (left ? std::to_string(left->size()) + " virtual machine(s) that others may have taken over "
+            node.log.error(message::fenced_waits, "this node cannot say yet that it runs: " +
+                                                      (left ? std::to_string(left->size()) +
+                                                                  " virtual machine(s) that others may have taken over "
                                                                   "have not ended"
-                                 : left.error().text()));
+                                                            : left.error().text()));
         }
         if (left && !left->empty()) {
             co_await async::with_task_group("fence clean-up", [&](async::task_group& group) -> async::awaitable<void> {
                 for (const auto& id : *left) {
-                    node.log.warning("destroying it: this node was fenced, and it is no longer this node's",
+                    node.log.warning(message::fenced_destroys,
+                                     "destroying it: this node was fenced, and it is no longer this node's",
                                      to_text(id));
                     group.spawn(to_text(id), [this, id]() -> async::awaitable<void> {
                         auto done = co_await machine.destroy(id, node.clock().now() + destroy_limit);

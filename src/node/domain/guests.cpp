@@ -143,21 +143,24 @@ void guests::take_one(const uuid& id, const model::guest_status& status, std::ui
 async::awaitable<void> guests::run() {
     const async::latest<hypervisor::connection_state>::observer follow(machine_.connection(), changed_);
     bool was_up = false;
-    bool told = false;
+    bool was_ever_up = false;
+    std::string told_reason = machine_.connection().value().reason;  // "not connected yet", or the like
+    std::string told_listing;
     for (;;) {
         const hypervisor::connection_state now = machine_.connection().value();
         if (now.up != was_up || (now.up && listed_generation_ != now.generation)) {
             if (!now.up && was_up) {
-                node_.log.error("libvirt is away: " + now.reason +
-                                "; virtual machines are left as they are until it is back");
-                told = true;
-            } else if (!now.up && !told && !now.reason.empty()) {
-                told = true;
+                node_.log.error(message::libvirt_away, "libvirt is away: " + now.reason +
+                                                           "; virtual machines are left as they are until it is back");
             }
             if (was_up && !now.up && on_all_changed) {
                 on_all_changed();
             }
             was_up = now.up;
+            was_ever_up = was_ever_up || now.up;
+        }
+        if (!now.up && !was_ever_up && now.reason != std::exchange(told_reason, now.reason)) {
+            node_.log.error(message::libvirt_away, "libvirt cannot be reached: " + now.reason);
         }
         if (!now.up || listed_generation_ == now.generation) {
             co_await changed_.wait(async::wait_note::work("the connection to libvirt"));
@@ -170,9 +173,13 @@ async::awaitable<void> guests::run() {
                 node_.log.ok("libvirt is back");
             }
             take(*all, since, now.generation);
+            told_listing.clear();
             continue;
         }
-        node_.log.warning("listing the virtual machines of this host: " + all.error().text);
+        if (all.error().text != std::exchange(told_listing, all.error().text)) {
+            node_.log.warning(message::libvirt_listing,
+                              "listing the virtual machines of this host: " + told_listing + ", trying again");
+        }
         co_await async::sleep_for(node_.clock(), list_again, "another attempt to list the guests");
     }
 }

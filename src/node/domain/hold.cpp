@@ -43,6 +43,7 @@ async::awaitable<void> domains::manager::hold_starts(session& s, const zookeeper
         }
     }
     node.log.warning(
+        message::fenced_holds,
         "this node was fenced and its machines are still being moved: none is started here until that is done");
     const auto owned = [this] {
         std::set<uuid> all;
@@ -67,7 +68,8 @@ async::awaitable<void> domains::manager::hold_starts(session& s, const zookeeper
             write.set(key.path(), std::string(to_text(model::domain_state::flushed)), key.stat().version);
             auto done = co_await s.zk.commit(s.limit(), std::move(write));
             if (done) {
-                node.log.warning("nobody moved anything for 180 s: the recovery counts as over");
+                node.log.warning(message::fenced_recovery_over,
+                                 "nobody moved anything for 180 s: the recovery counts as over");
                 until = node.clock().now() + hold_limit;  // the watch shows it in a moment
             }
         }

@@ -38,7 +38,8 @@ async::awaitable<void> migration_records::carry_out(uuid id, std::optional<std::
     ignore(made, "writing the file says what is wrong");
     auto written = co_await node_.port.host.replace_file(path_of(node_, id), std::move(*text));
     if (!written) {
-        node_.log.warning("the record of its migration on disk was not written: " + written.error().text(),
+        node_.log.warning(message::migration_record,
+                          "the record of its migration on disk was not written: " + written.error().text(),
                           to_text(id));
     }
 }

@@ -44,7 +44,8 @@ void domains::manager::evaluate_gone(domain_row& row, const std::optional<guest_
             return;
         }
         if (is_alive) {
-            node.log.error("its keys were removed while it runs here in state `" +
+            node.log.error(message::domain_keys_removed,
+                           "its keys were removed while it runs here in state `" +
                                std::string(to_text(row.stable.state)) + "`: it is left running",
                            row.here->name.empty() ? to_text(id) : shown(row.here->name));
             told_strangers_.insert(id);

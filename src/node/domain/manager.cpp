@@ -1,6 +1,7 @@
 #include "domain/manager.hpp"
 
 #include "domain/console.hpp"
+#include "domain/flush_mark.hpp"
 #include "domain/migration.hpp"
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/base/planted.hpp"
@@ -22,7 +23,6 @@ namespace {
 
 constexpr duration loading_limit = 60s;
 constexpr duration tell_fail_every = 60s;
-constexpr duration lost_creation_limit = 30s;  // longer than a connection to a libvirtd that stands still lasts
 constexpr duration list_read_limit = 5s;
 constexpr duration fresh_listing_limit =
     2s;  // libvirtd's answer is wanted, not needed: what is known is right but for missed events
@@ -38,10 +38,23 @@ domains::manager::manager(node_context& context)
       machine(*context.port.hypervisor),
       observed(context, machine),
       table(context),
+      calls(machine),
       records(context),
-      parts{context, machine, *context.port.rbd_locks, *context.port.console_files, observed, table, list, slots,
-            moving,  records} {
+      parts{context,
+            machine,
+            *context.port.rbd_locks,
+            *context.port.console_files,
+            observed,
+            table,
+            list,
+            slots,
+            moving,
+            calls,
+            records,
+            arrived_here,
+            pace} {
     parts.holds_starts = [this] { return holds_starts_ || is_cleaning_; };
+    calls.on_end = [this](const uuid& id) { look_at(id); };
     table.on_read = [this](domain_row& row) { look_at(row.id); };
     table.on_loaded = [this] { work_.notify(); };
     table.is_local = [](const domain_row& row) { return row.here != nullptr; };
@@ -84,8 +97,12 @@ void domains::manager::on_event(const hypervisor::guest_event& event) {
     const std::string name = here.name.empty() ? to_text(event.id) : shown(here.name);
     switch (event.what) {
         case hypervisor::event_kind::rebooted: node.log.info("the guest rebooted", name); break;
-        case hypervisor::event_kind::io_error: node.log.warning("I/O error of a disk: " + event.detail, name); break;
-        case hypervisor::event_kind::watchdog: node.log.warning("its watchdog fired: " + event.detail, name); break;
+        case hypervisor::event_kind::io_error:
+            node.log.warning(message::domain_io_error, "I/O error of a disk: " + event.detail, name);
+            break;
+        case hypervisor::event_kind::watchdog:
+            node.log.warning(message::domain_watchdog, "its watchdog fired: " + event.detail, name);
+            break;
         case hypervisor::event_kind::devices_changed: here.live_is_stale = true; break;
         case hypervisor::event_kind::job_ended: here.changed.notify(); break;
         case hypervisor::event_kind::status: break;
@@ -116,32 +133,6 @@ void domains::manager::note_placement(domain_row& row) {
     }
 }
 
-// A creation that nobody answered is forgotten when its machine is here, or long enough after libvirt is back.
-void domains::manager::settle_lost_creation(local_domain& here, guest_class guest) const {
-    const time_point known_since = std::max(here.lost_creation.value_or(time_point{}), observed.known_since());
-    const bool is_here = guest != guest_class::absent;
-    if (is_here || node.clock().now() - known_since >= lost_creation_limit) {
-        here.lost_creation.reset();
-    }
-}
-
-// Membership of the running list, where no operation sees to it (11.3).
-void domains::manager::sync_list(domain_row& row, const std::optional<guest_class>& guest) {
-    local_domain& here = *row.here;
-    if (!guest) {
-        return;
-    }
-    const bool is_receiving = row.is_owner && policy::is_migration(row.state);
-    const bool runs = *guest == guest_class::alive || *guest == guest_class::paused || *guest == guest_class::ending ||
-                      (*guest == guest_class::incoming && !is_receiving);
-    const bool is_wanted = row.is_owner && row.state == vm_state::start;
-    here.is_restarting = here.is_restarting && is_wanted && *guest == guest_class::absent;
-    const bool will_restart = here.is_listed && is_wanted && (here.is_adopted || here.is_restarting);
-    settle_lost_creation(here, *guest);
-    here.is_listed = runs || will_restart || here.lost_creation;
-    list.set(row.id, here.is_listed);
-}
-
 bool domains::manager::may_start(domain_row& row) {
     local_domain& here = *row.here;
     if (holds_starts_ || is_cleaning_) {
@@ -159,7 +150,7 @@ bool domains::manager::may_start(domain_row& row) {
         here.is_adopted = false;
         here.is_restarting = true;
         here.not_before = here.spacing.ended(node.clock().now());
-        node.log.warning("it ended by itself, starting it again", shown(here.name));
+        node.log.warning(message::domain_ended, "it ended by itself, starting it again", shown(here.name));
     }
     return true;
 }
@@ -176,7 +167,7 @@ void domains::manager::tell_pause(local_domain& here, guest_class guest) const {
     here.told_pause = true;
     const bool sleeps = status->state == model::run_state::suspended;
     const std::string why(sleeps ? std::string_view("the guest sleeps") : to_text(status->cause));
-    node.log.warning("it is paused (" + why + ") and left as it is", shown(here.name));
+    node.log.warning(message::domain_paused, "it is paused (" + why + ") and left as it is", shown(here.name));
 }
 
 // Whether what the tables say has been done for this very guest and state.
@@ -198,7 +189,8 @@ bool domains::manager::is_done_already(domain_row& row, domain_action action) {
             time_point& told = told_fail_[row.id];
             if (told == time_point{} || node.clock().now() - told >= tell_fail_every) {
                 told = node.clock().now();
-                node.log.error("node " + (row.node != nullptr ? *row.node : std::string("?")) +
+                node.log.error(message::domain_failed_elsewhere,
+                               "node " + (row.node != nullptr ? *row.node : std::string("?")) +
                                    " failed to start it, and it runs here: it is left running",
                                shown(here.name));
             }
@@ -207,7 +199,8 @@ bool domains::manager::is_done_already(domain_row& row, domain_action action) {
         case domain_action::report_unknown:
             if (std::exchange(here.told_state, row.state_changed) != row.state_changed) {
                 const bool has_node = row.node != nullptr && !row.node->empty();
-                node.log.error(has_node
+                node.log.error(message::domain_word_running,
+                               has_node
                                    ? "its state is `" + ascii_only(here.word) +
                                          "`, which is none, and it runs here although it belongs to another " +
                                          "node: left alone"
@@ -218,6 +211,13 @@ bool domains::manager::is_done_already(domain_row& row, domain_action action) {
         case domain_action::clean_up: return here.is_clean;
         case domain_action::forget: return here.is_clean || here.is_forgotten;
         case domain_action::start: return !may_start(row);
+        case domain_action::terminate:
+            // It has nowhere to go, and was not asked again since: what else becomes of it is looked at meanwhile.
+            if (is_to_run(row.state) && here.nowhere == row.node_changed && node.clock().now() < here.nowhere_until) {
+                look_later_[row.id] = here.nowhere_until;
+                return true;
+            }
+            return false;
         default: return false;
     }
 }
@@ -241,9 +241,14 @@ void domains::manager::evaluate(domain_row& row) {
         if (row.is_known) {
             note_placement(row);
         }
+        unlist_gone(row);
         return;
     }
     if (gives_turn(row)) {
+        return;
+    }
+    if (calls.has(row.id)) {  // of the session before; its end looks at it again
+        unlist_gone(row);
         return;
     }
     if (!row.is_known || session_ == nullptr || !session_->zk.is_connected() || is_stopping_) {
@@ -271,6 +276,7 @@ void domains::manager::evaluate(domain_row& row) {
     }
     note_placement(row);
     note_journal(row);
+    end_mark(row, guest);
     if (!guest) {
         return;
     }
@@ -297,7 +303,10 @@ void domains::manager::evaluate(domain_row& row) {
     view.is_handed_over = here.is_handed_over;
     if (row.state == vm_state::unknown && row.is_owner &&
         std::exchange(here.told_state, row.state_changed) != row.state_changed) {
-        node.log.warning("its state is `" + ascii_only(here.word) + "`, which is none: left alone", shown(here.name));
+        node.log.warning(message::domain_word,
+                         here.word.empty() ? std::string("its key `state` is missing or empty: left alone")
+                                           : "its state is `" + ascii_only(here.word) + "`, which is none: left alone",
+                         shown(here.name));
     }
     const domain_action action = action_for(row, view);
     tell_pause(here, *guest);
@@ -319,6 +328,18 @@ void domains::manager::evaluate(domain_row& row) {
     if (!is_in_vain(row, action)) {
         begin(row, action);
     }
+}
+
+// A `start` of what does not run may answer the mark of a flush. It is seen to beside the start, once for each word.
+void domains::manager::end_mark(const domain_row& row, std::optional<guest_class> guest) {
+    const bool runs = guest == guest_class::alive || guest == guest_class::paused;
+    if (!row.is_owner || !is_to_run(row.state) || runs || operations_ == nullptr || operations_->cancelled() ||
+        std::exchange(row.here->mark_ended_for, row.state_changed) == row.state_changed) {
+        return;
+    }
+    operations_->spawn("mark of " + shown(row.here->name), [&s = *session_, id = row.id, since = row.state_changed] {
+        return end_flush_mark(s, id, since);
+    });
 }
 
 // An operation that ends and is begun again for the same state, over and over, waits a while.
@@ -415,8 +436,8 @@ time_point domains::manager::next_due() {
 void domains::manager::tell_strangers() {
     for (const auto& id : observed.present()) {
         if (table.find(id) == nullptr && told_strangers_.insert(id).second) {
-            node.log.warning("a virtual machine " + to_text(id) +
-                             " runs here that the cluster does not know: left alone");
+            node.log.warning(message::domain_stranger, "a virtual machine " + to_text(id) +
+                                                           " runs here that the cluster does not know: left alone");
         }
     }
 }
@@ -494,6 +515,7 @@ async::awaitable<void> domains::manager::dispatch(session& s) {
 async::awaitable<void> domains::manager::run(session& s, keepalive& beat) {
     session_ = &s;
     is_open_ = false;
+    obey_settings();
     holds_starts_ = true;  // until the node's own domain state was read
     for (auto& [id, row] : table.rows()) {
         if (row.here) {

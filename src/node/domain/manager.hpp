@@ -29,12 +29,16 @@ public:
     running_list list;
     creation_slots slots;
     migration_slots moving;
+    migration_calls calls;
     migration_records records;
+    arrivals arrived_here;
+    policy::console_pace pace;
     domain_parts parts;
     std::optional<domain_figures> figures;
     async::latest<bool> opened{false};  // is_open_, for whoever waits for it
 
 private:
+    void obey_settings();
     void look_at(const uuid& id);
     void look_at_all();
     void on_event(const hypervisor::guest_event& event);
@@ -57,6 +61,7 @@ private:
     void evaluate(domain_row& row);
     void evaluate_gone(domain_row& row, const std::optional<model::guest_class>& guest);
     void note_placement(domain_row& row);
+    void end_mark(const domain_row& row, std::optional<model::guest_class> guest);
     void note_journal(domain_row& row);
     bool is_done_already(domain_row& row, policy::domain_action action);
     bool may_start(domain_row& row);
@@ -66,6 +71,7 @@ private:
     void settle_lost_creation(local_domain& here, model::guest_class guest) const;
     void sync_list(domain_row& row, const std::optional<model::guest_class>& guest);
     void tell_pause(local_domain& here, model::guest_class guest) const;
+    void unlist_gone(domain_row& row);
     void tell_strangers();
     async::awaitable<void> begin_list(session& s);
     async::awaitable<void> dispatch(session& s);

@@ -34,7 +34,9 @@ async::awaitable<void> operation::wait_news(view seen, duration time, std::strin
     const time_point until = now() + time;
     const auto before = guest();
     const bool was_to_end = must_end();
-    while (now() < until && row.is_present && present() == seen && guest() == before && must_end() == was_to_end) {
+    const bool was_present = row.is_present;  // without its keys there is news, too: nothing is asked without a pause
+    while (now() < until && row.is_present == was_present && present() == seen && guest() == before &&
+           must_end() == was_to_end) {
         co_await wait(until, what);
     }
 }
@@ -71,7 +73,7 @@ async::awaitable<write_result> operation::commit(zookeeper::transaction what, st
         const bool is_overtaken =
             code == errc::version_conflict || code == errc::not_found || code == errc::already_exists;
         if (!is_overtaken) {
-            warning("its keys were not written: " + done.error().text());
+            warning(message::domain_unwritten, "its keys were not written: " + done.error().text());
             pause(1s);
         }
         co_return is_overtaken ? write_result::overtaken : write_result::failed;
@@ -151,7 +153,8 @@ async::awaitable<bool> operation::write_own(std::string_view suffix, std::string
         here.sync_written = done->stats[0].mzxid;
     }
     if (!done && done.error().code() != errc::not_found) {
-        warning("the key " + std::string(suffix) + " was not written: " + done.error().text());
+        warning(message::domain_key_unwritten,
+                "the key " + std::string(suffix) + " was not written: " + done.error().text());
     }
     co_return done || done.error().code() == errc::not_found;
 }
@@ -161,7 +164,7 @@ async::awaitable<void> operation::set_listed(bool runs) {
     list.set(id, here.is_listed);
     const bool written = co_await list.settled(clock(), now() + list_patience);
     if (!written && s.zk.is_connected()) {
-        warning("the running list was not written in time, going on");
+        warning(message::running_list_late, "the running list was not written in time, going on");
     }
 }
 

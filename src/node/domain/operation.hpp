@@ -3,7 +3,9 @@
 // way out of it has released what it held. Specification: vm-domains.md 5.2.
 #pragma once
 
+#include "domain/arrivals.hpp"
 #include "domain/guests.hpp"
+#include "domain/migration_calls.hpp"
 #include "domain/migration_records.hpp"
 #include "domain/row.hpp"
 #include "domain/running_list.hpp"
@@ -12,6 +14,7 @@
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/hypervisor/hypervisor.hpp"
 #include "pvcnoded/node/session.hpp"
+#include "pvcnoded/policy/console_pace.hpp"
 #include "pvcnoded/policy/domain_table.hpp"
 #include "pvcnoded/services/console_files.hpp"
 #include "pvcnoded/storage/rbd_locks.hpp"
@@ -32,7 +35,10 @@ struct domain_parts {
     running_list& list;
     creation_slots& slots;
     migration_slots& moving;
+    migration_calls& calls;
     migration_records& records;
+    arrivals& arrived_here;
+    policy::console_pace& pace;                   // of all consoles
     async::task_group* consoles_scope = nullptr;  // where console watches run
     std::function<bool()> holds_starts{};         // after a fence: nothing may be created
 };
@@ -64,7 +70,10 @@ public:
           list(parts.list),
           slots(parts.slots),
           moving(parts.moving),
+          calls(parts.calls),
           records(parts.records),
+          arrived_here(parts.arrived_here),
+          pace(parts.pace),
           consoles_scope(parts.consoles_scope),
           holds_starts(parts.holds_starts),
           s(s),
@@ -84,7 +93,10 @@ public:
     running_list& list;
     creation_slots& slots;
     migration_slots& moving;
+    migration_calls& calls;
     migration_records& records;
+    arrivals& arrived_here;
+    policy::console_pace& pace;
     async::task_group* consoles_scope;
     const std::function<bool()>& holds_starts;
     session& s;
@@ -140,8 +152,8 @@ public:
     std::vector<const zookeeper::held_lock*> locks;
 
     void info(std::string text) const { node.log.info(std::move(text), name()); }
-    void warning(std::string text) const { node.log.warning(std::move(text), name()); }
-    void error(std::string text) const { node.log.error(std::move(text), name()); }
+    void warning(message what, const std::string& text) const { node.log.warning(what, text, name()); }
+    void error(message what, const std::string& text) const { node.log.error(what, text, name()); }
     void state(std::string text) const { node.log.state(std::move(text), name()); }
     // After a failure that another attempt at once would only repeat.
     void pause(duration time) const { here.pause_until = now() + time; }

@@ -36,6 +36,10 @@ async::awaitable<void> read_other(operation& op, other_node& one, std::optional<
 
 }  // namespace
 
+bool may_be_a_node(std::string_view name) {
+    return !name.empty() && name.find('/') == std::string_view::npos && name != "." && name != "..";
+}
+
 async::awaitable<result<std::vector<other_node>>> read_others(operation& op) {
     auto names = co_await op.s.zk.children(op.s.limit(), std::string(model::key_path::nodes));
     if (!names) {

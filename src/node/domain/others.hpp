@@ -18,6 +18,9 @@ struct other_node {
     bool lists_it = false;  // in its `runningdomains`
 };
 
+// Whether a node can have this name; what clients write into `node` may be anything.
+[[nodiscard]] bool may_be_a_node(std::string_view name);
+
 // All nodes but this one, as stored now. Errors: those of a session that broke.
 async::awaitable<result<std::vector<other_node>>> read_others(operation& op);
 

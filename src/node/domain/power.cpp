@@ -28,7 +28,8 @@ async::awaitable<void> request_shutdown(operation& op) {
         auto resumed =
             co_await op.machine.resume(op.id, op.clock().boot_now() + guard_time, op.now() + shutdown_call_limit);
         if (!resumed) {
-            op.warning("it is paused and could not be resumed for its shutdown: " + resumed.error().text);
+            op.warning(message::domain_resume_refused,
+                       "it is paused and could not be resumed for its shutdown: " + resumed.error().text);
             co_return;  // it hears nothing: the deadline ends it
         }
     }
@@ -42,7 +43,9 @@ async::awaitable<void> request_shutdown(operation& op) {
         switch (asked.error().code) {
             case call_error::no_domain:
             case call_error::wrong_state: co_await op.ask_class(); break;
-            default: op.warning("asking it to shut down: " + asked.error().text); break;
+            default:
+                op.warning(message::domain_shutdown_refused, "asking it to shut down: " + asked.error().text);
+                break;
         }
         if (op.is_guest(guest_class::absent)) {
             co_return;
@@ -98,8 +101,9 @@ async::awaitable<power_result> power_down(operation& op, std::function<bool()> g
         co_await end_hung(op);
         co_return op.is_guest(guest_class::absent) ? power_result::off : power_result::unknown;
     }
-    op.warning("it did not shut down within " + std::to_string(op.node.config->vm_shutdown_timeout.count()) +
-               " s, destroying it");
+    op.warning(message::domain_shutdown_late, "it did not shut down within " +
+                                                  std::to_string(op.node.config->vm_shutdown_timeout.count()) +
+                                                  " s, destroying it");
     co_return co_await destroy(op);
 }
 
@@ -126,7 +130,7 @@ async::awaitable<power_result> destroy(operation& op, std::optional<time_point> 
             continue;
         }
         if (op.now() >= complain_at) {
-            op.error("destroying it: " + done.error().text + "; trying again");
+            op.error(message::domain_destroy_refused, "destroying it: " + done.error().text + "; trying again");
             complain_at = op.now() + complain_alive_every;
         }
         co_await async::sleep_until(op.clock(), std::min(op.now() + destroy_again, last),

@@ -111,12 +111,13 @@ public:
         }
         complain_ = op_.now() + complain_of_waiting_every;
         if (what == finding::somewhere) {
-            op_.warning("it should come here, and has not come yet: another node still has it");
+            op_.warning(message::migration_awaited,
+                        "it should come here, and has not come yet: another node still has it");
             return;
         }
         const std::string why = silent_.empty() ? "the other nodes could not all be asked"
                                                 : "node " + silent_ + " does not say whether it runs there";
-        op_.error("it should come here, but nobody sends it: " + why);
+        op_.error(message::migration_no_sender, "it should come here, but nobody sends it: " + why);
     }
 
 private:
@@ -142,8 +143,15 @@ async::awaitable<bool> decide_after_search(operation& op, search::finding found)
     if (op.now() - op.here.state_since < earliest_cold_start) {
         co_return false;
     }
-    op.warning("it runs nowhere and nobody sends it: starting it here");
+    op.warning(message::migration_started_here, "it runs nowhere and nobody sends it: starting it here");
     co_return co_await op.write_state(vm_state::start) == write_result::written;
+}
+
+// Whoever empties this node wants to know.
+void note_arrival(operation& op) {
+    if (op.here.is_adopted) {
+        op.arrived_here.add(op.id);
+    }
 }
 
 // Until the machine is here, or is no longer to come.
@@ -183,6 +191,7 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
                 co_return;  // a client's: the tables destroy it
             }
             co_await adopt(op, policy::is_migration(op.row.state));
+            note_arrival(op);
             co_return;
         }
         if (guest == guest_class::absent) {
@@ -201,6 +210,7 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
                     const write_result taken = co_await write_taken_over(op);
                     if (taken == write_result::written) {
                         op.state("it was shut down to be moved here");
+                        op.arrived_here.add(op.id);
                     } else if (taken == write_result::overtaken) {
                         auto fresh = co_await op.table.read(op.row);  // `node` rewritten as it was changes nothing
                         if (fresh) {
@@ -248,9 +258,9 @@ async::awaitable<bool> wait_for_room(operation& op) {
     while (is_to_come() && op.observed.is_half_made(op.id)) {
         if (op.now() >= complain) {
             complain = op.now() + complain_of_waiting_every;
-            op.error(
-                "it cannot come here: libvirt has a copy of it that it did not finish to set up (paused, starting "
-                "up); end that one with `virsh destroy`, and restart libvirtd if that does not help");
+            op.error(message::migration_no_room,
+                     "it cannot come here: libvirt has a copy of it that it did not finish to set up (paused, starting "
+                     "up); end that one with `virsh destroy`, and restart libvirtd if that does not help");
         }
         co_await op.wait(std::max(complain, op.now() + 1s), "an unfinished copy to go");
     }
@@ -307,13 +317,17 @@ async::awaitable<void> take_over(operation& op) {
                              op.is_guest(guest_class::absent) && !op.must_end();
     if (is_to_start) {
         op.state("it was shut down to be moved here");
-        co_await write_taken_over(op);
+        const write_result taken = co_await write_taken_over(op);
+        if (taken == write_result::written) {
+            op.arrived_here.add(op.id);
+        }
     }
     remove_journal(op);
 }
 
 async::awaitable<void> arrived(operation& op) {
     co_await adopt(op, true);
+    note_arrival(op);
     co_await leave_no_trace(op);
 }
 

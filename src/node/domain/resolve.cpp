@@ -84,14 +84,16 @@ async::awaitable<std::optional<resolution>> resume_local(operation& op, const st
         const auto locks = co_await judge_locks(op, *volumes, std::min(op.now() + locks_patience, last));
         if (locks.verdict == policy::lock_verdict::unreadable) {
             at.before.forget();
-            op.warning("what is left of a broken migration can be neither resumed nor ended yet: " + locks.reason);
+            op.warning(message::migration_locks_unread,
+                       "what is left of a broken migration can be neither resumed nor ended yet: " + locks.reason);
             co_return std::nullopt;
         }
         if (locks.verdict == policy::lock_verdict::foreign && !at.is_confirmed(op)) {
             co_return std::nullopt;
         }
         if (locks.verdict == policy::lock_verdict::foreign) {
-            op.error("a disk of it is locked by another host: what is left of it here is stale, destroying it");
+            op.error(message::migration_lock_foreign,
+                     "a disk of it is locked by another host: what is left of it here is stale, destroying it");
             const auto gone = co_await destroy_half(op, last);
             co_return gone == power_result::off ? std::optional(resolution::ended) : std::nullopt;
         }
@@ -103,7 +105,7 @@ async::awaitable<std::optional<resolution>> resume_local(operation& op, const st
     }
     auto resumed = co_await op.machine.resume(op.id, *proof + guard_time, std::min(op.now() + resume_limit, last));
     if (!resumed) {
-        op.warning("resuming it after a broken migration: " + resumed.error().text);
+        op.warning(message::migration_resume, "resuming it after a broken migration: " + resumed.error().text);
     }
     const auto local = co_await op.ask_class();
     co_return resumed&& local == guest_class::alive ? std::optional(resolution::clean_failure) : std::nullopt;
@@ -148,7 +150,7 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
         const operation::view seen = op.present();
         const auto local = co_await op.ask_class();
         if (op.now() >= last) {
-            op.warning("who has it is not clear yet: its locks are given back meanwhile");
+            op.warning(message::migration_unclear, "who has it is not clear yet: its locks are given back meanwhile");
             co_return resolution::let_go;
         }
         if (op.must_end() && op.now() - began > unknown_patience) {
@@ -170,7 +172,8 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
         const bool is_over = is_another || !is_still_wanted(op, target);
         if (is_keyless ? *local != guest_class::incoming : is_over) {
             if (*local == guest_class::incoming && !is_nobodys(op.row)) {
-                op.warning("it was recovered elsewhere meanwhile: destroying what is left of it here");
+                op.warning(message::migration_recovered,
+                           "it was recovered elsewhere meanwhile: destroying what is left of it here");
                 co_await destroy_half(op, last);
             }
             co_return resolution::overtaken;
@@ -230,7 +233,8 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
             }
             case resolve_step::halted_there:
                 if (op.now() - began >= halted_patience) {
-                    op.error("a copy that does not run is left on node " + shown(target) + "; this one goes on");
+                    op.error(message::migration_remains,
+                             "a copy that does not run is left on node " + shown(target) + "; this one goes on");
                     co_return resolution::kept_without_proof;
                 }
                 break;
@@ -242,15 +246,16 @@ async::awaitable<resolution> resolve(operation& op, std::string target) {
             case resolve_step::look_again:
                 if (const auto limit = policy::ending_limit({op.row.state, op.row.is_owner, *local});
                     limit && op.now() >= op.here.class_since + *limit) {
-                    op.warning("its guest is off, and its process does not go: destroying it");
+                    op.warning(message::migration_process_stays,
+                               "its guest is off, and its process does not go: destroying it");
                     co_await destroy(op, last);
                 }
                 break;
             case resolve_step::ask_again:
                 pause = ask_sides_again;
                 if (!std::exchange(told, true)) {
-                    op.error("it stands between here and node " + shown(target) +
-                             ", which does not answer: nothing is done until it does");
+                    op.error(message::migration_between, "it stands between here and node " + shown(target) +
+                                                             ", which does not answer: nothing is done until it does");
                 }
                 if (op.must_end()) {
                     co_return resolution::let_go;
@@ -277,9 +282,10 @@ async::awaitable<void> await_receiver(operation& op, std::string target, operati
     if (!stands()) {
         co_return;
     }
-    op.warning("its new node did not take over within " +
-               std::to_string(std::chrono::duration_cast<std::chrono::seconds>(until() - begun).count()) +
-               " s, doing it in its place");
+    op.warning(message::migration_taken_for,
+               "its new node did not take over within " +
+                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(until() - begun).count()) +
+                   " s, doing it in its place");
     co_await write_taken_over(op);
 }
 
@@ -348,7 +354,7 @@ async::awaitable<void> hand_over(operation& op) {
         }
     });
     if (!done && done.error().code() != errc::not_found) {
-        op.warning("handing it over: " + done.error().text());
+        op.warning(message::migration_hand_over, "handing it over: " + done.error().text());
         op.pause(1s);
     }
     if (!target.empty() || !policy::is_migration(op.row.state)) {
@@ -364,7 +370,7 @@ async::awaitable<void> resolve_sent(operation& op) {
         co_return;
     }
     const std::string target = *op.row.node;
-    op.warning("a migration to node " + shown(target) + " broke, looking who has it");
+    op.warning(message::migration_broke, "a migration to node " + shown(target) + " broke, looking who has it");
     const resolution end = co_await resolve(op, target);
     switch (end) {
         case resolution::moved:
@@ -458,8 +464,8 @@ async::awaitable<void> resolve_own(operation& op) {
             if (!seen.runs_on.empty()) {
                 const look at{before, {guest_class::incoming, remote_answer::alive}, asked, created};
                 if (at.is_confirmed(op)) {
-                    op.error("it stands here between two nodes and runs on node " + shown(seen.runs_on) +
-                             ": destroying what is left here");
+                    op.error(message::migration_half_here, "it stands here between two nodes and runs on node " +
+                                                               shown(seen.runs_on) + ": destroying what is left here");
                     co_await destroy_half(op, time_point::max());
                     co_return;
                 }
@@ -471,7 +477,8 @@ async::awaitable<void> resolve_own(operation& op) {
                     co_return;
                 }
             } else if (!std::exchange(told, true)) {
-                op.error("it stands here between two nodes, and not every other node says that it does not have it");
+                op.error(message::migration_half_waits,
+                         "it stands here between two nodes, and not every other node says that it does not have it");
             }
         }
         co_await op.wait_news(op.present(), pause, "another question to all other nodes");

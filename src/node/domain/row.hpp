@@ -76,7 +76,10 @@ struct local_domain {
     bool was_asked = false;                 // in this shutdown the guest got the request
     time_point state_since{};               // when this `state` was seen first
     time_point class_since{};               // when the guest came into its present class
-    std::int64_t told_state = 0;            // mzxid of the `state` that was reported already
+    std::int64_t told_state = -1;           // mzxid of the `state` that was reported already (0: it was missing)
+    std::int64_t nowhere = -1;              // mzxid of the `node` that was reported to name no node
+    time_point nowhere_until{};             // the nodes are asked for it again
+    std::int64_t mark_ended_for = 0;        // mzxid of the `state` that ended the mark of a flush
     bool told_pause = false;                // that the guest does not execute
     bool told_unreadable = false;           // that what libvirt says of it cannot be read
     std::optional<model::domain_xml> live;  // what runs
@@ -113,6 +116,11 @@ struct domain_row {
     const std::string* came_from = nullptr;
     std::unique_ptr<local_domain> here;
 };
+
+// A state in which it runs on its node, or is about to.
+[[nodiscard]] constexpr bool is_to_run(model::vm_state state) {
+    return state == model::vm_state::start || state == model::vm_state::restart;
+}
 
 // Without a `node` nobody knows where it belongs (keys that are just being removed one by one, or were lost): that is
 // no reason to end a guest. Only a state in which it must be off everywhere counts then.

@@ -2,6 +2,7 @@
 // Specification: vm-domains.md 8.1 to 8.3, 8.6.
 #include "domain/live.hpp"
 #include "domain/migration.hpp"
+#include "domain/others.hpp"
 #include "domain/power.hpp"
 #include "pvcnoded/model/domain_payloads.hpp"
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr duration sender_lock_limit = 30s;
 constexpr duration pause_between_tries = 500ms;
+constexpr duration busy_patience = 30s;
 constexpr duration pause_between_reads = 500ms;
 constexpr duration look_for_turn_every = 1s;
 constexpr int live_tries_max = 3;
@@ -41,7 +43,7 @@ migration_mode mode_of(vm_state state, model::migration_method method) {
 
 class sender {
 public:
-    sender(operation& op, std::string target) : op_(op), target_(std::move(target)), asked_(op.present()) {}
+    sender(operation& op, std::string target) : op_(op), target_(std::move(target)), created_(op.row.created) {}
 
     async::awaitable<void> run() {
         // The children use these, and may end after the group's body: they are of the frame that waits for both.
@@ -72,7 +74,7 @@ public:
             } else if (done && !*done && done->error().code() == errc::timed_out) {
                 back = "the locks of the machine were not had within 30 s";
             } else if (done && !*done && done->error().code() != errc::not_found) {
-                op_.warning("migrating it: " + done->error().text());
+                op_.warning(message::migration_locks, "migrating it: " + done->error().text());
                 op_.pause(1s);
             }
             group.cancel();
@@ -86,6 +88,8 @@ public:
         if (is_handed_over_) {
             co_await see_it_start(op_, target_);
         }
+        // It stays here, by whoever's word: who adopts it once more clears what its receiver left.
+        op_.here.is_adopted = op_.here.is_adopted && !(op_.row.is_present && op_.row.is_owner);
     }
 
 private:
@@ -100,10 +104,10 @@ private:
         return op_.row.is_present && !op_.row.is_owner && policy::is_migration(op_.row.state) &&
                op_.row.node != nullptr && *op_.row.node == target_;
     }
-    [[nodiscard]] bool is_unchanged() const {
-        return op_.row.is_present && !op_.row.is_owner && policy::is_migration(op_.row.state) &&
-               op_.present() == asked_;
-    }
+    // The same placement once more is no other wish: nothing begins anew for it. Whether it must move live is asked
+    // when that is to be decided.
+    [[nodiscard]] bool is_unchanged() const { return is_on_its_way() && op_.row.created == created_; }
+    [[nodiscard]] migration_mode mode() const { return mode_of(op_.row.state, method_); }
 
     // What is read of a machine that is to be sent, beside its row. A key that is missing counts as empty.
     struct wishes {
@@ -137,7 +141,7 @@ private:
         if (!fresh || !is_on_its_way()) {
             co_return false;
         }
-        asked_ = op_.present();
+        created_ = op_.row.created;
         if (op_.here.last_node == target_) {
             // Moved home although it counts as being there: from here on it is at home.
             zookeeper::transaction what;
@@ -165,9 +169,7 @@ private:
             co_return;
         }
         state_children_ = op_.s.watches.add(op_.key("/state"), zookeeper::watch_kind::children, op_.here.changed);
-        const bool is_no_name =
-            target_.empty() || target_.find('/') != std::string::npos || target_ == "." || target_ == "..";
-        const auto read = is_no_name ? std::optional(wishes{false, {}, {}}) : co_await read_wishes();
+        const auto read = may_be_a_node(target_) ? co_await read_wishes() : std::optional(wishes{false, {}, {}});
         if (!read) {
             if (op_.must_end() || is_unchanged()) {
                 co_await roll_back(op_.must_end() ? "the daemon stops" : "its migration method could not be read");
@@ -179,12 +181,16 @@ private:
             co_return;
         }
         max_downtime_ = read->max_downtime;
-        const auto mode = mode_of(op_.row.state, model::parse_migration_method(read->method));
-        if (!mode.live && !mode.offline) {
+        method_ = model::parse_migration_method(read->method);
+        if (!mode().live && !mode().offline) {
             co_await roll_back("it must move live, and its migration method is `shutdown`");
             co_return;
         }
         while (!sync_.granted && !sync_.failed && is_unchanged() && !op_.must_end()) {
+            if (op_.is_guest(guest_class::absent)) {
+                co_await finish_ended();  // nothing of it was sent yet: this was its end
+                co_return;
+            }
             co_await op_.wait(op_.now() + sender_lock_limit, "the receiver's turn in the hand-shake");
         }
         if (op_.must_end()) {
@@ -206,8 +212,8 @@ private:
         if (sync_.alone) {
             op_.info("node " + shown(target_) + " has gone on without it, migrating without its help");
         }
-        if (mode.live) {
-            co_await move_live(mode);
+        if (mode().live) {
+            co_await move_live();
         } else if (sync_.alone) {
             co_await roll_back("node " + shown(target_) + " has gone on without it");
         } else {
@@ -222,7 +228,7 @@ private:
         auto set = co_await op_.machine.set_maximum_downtime(op_.id, model::maximum_downtime_ms(max_downtime_),
                                                              op_.now() + downtime_limit);
         if (!set) {
-            op_.warning("its maximum downtime could not be set: " + set.error().text);
+            op_.warning(message::migration_downtime, "its maximum downtime could not be set: " + set.error().text);
         }
     }
 
@@ -255,7 +261,7 @@ private:
         co_return is_unchanged();
     }
 
-    async::awaitable<void> move_live(migration_mode mode) {
+    async::awaitable<void> move_live() {
         const bool has_turn = co_await take_turn();
         if (!has_turn) {
             co_return;
@@ -263,8 +269,9 @@ private:
         co_await set_downtime();
         op_.here.is_sent_by_us = true;
         write_journal(op_, "sender", target_, "live");
-        bool may_fall_back = mode.offline && !sync_.alone;
+        bool may_fall_back = !sync_.alone;
         std::string why = "live migration failed";
+        std::optional<time_point> busy_until;
         for (int attempt = 1; attempt <= live_tries_max; ++attempt) {
             if (attempt == 1) {
                 op_.state("migrating to node " + shown(target_));
@@ -275,7 +282,8 @@ private:
                 co_await finish_moved();
                 co_return;
             }
-            op_.warning(tried.text.empty() ? "the live migration ended early" : "live migration: " + tried.text);
+            op_.warning(message::migration_attempt,
+                        tried.text.empty() ? "the live migration ended early" : "live migration: " + tried.text);
             why = "live migration failed: " + tried.text;
             const auto found = co_await resolve(op_, target_);
             bool may_try_again = tried.end != live_end::hopeless;
@@ -293,7 +301,7 @@ private:
                     may_fall_back = false;
                     may_try_again = false;
                     break;
-                case resolution::clean_failure: may_fall_back = mode.offline && !sync_.alone; break;
+                case resolution::clean_failure: may_fall_back = !sync_.alone; break;
             }
             if (tried.end == live_end::must_end || op_.must_end()) {
                 co_await roll_back("the daemon stops");
@@ -309,8 +317,16 @@ private:
                 break;
             }
             if (tried.end == live_end::no_progress) {
-                why = "live migration made no progress for 300 s";
+                why = "live migration made no progress for " +
+                      std::to_string(op_.node.config->hypervisor.stall_limit.count()) + " s";
                 break;
+            }
+            // The job of an earlier session, or somebody else's, takes a moment to go.
+            busy_until = tried.was_busy ? busy_until.value_or(op_.now() + busy_patience) : busy_until;
+            if (tried.was_busy && found == resolution::clean_failure && op_.now() < *busy_until) {
+                --attempt;
+                co_await async::sleep_for(op_.clock(), pause_between_tries, "an earlier job of libvirt to end");
+                continue;
             }
             if (!may_try_again) {
                 break;
@@ -319,11 +335,11 @@ private:
                 co_await async::sleep_for(op_.clock(), pause_between_tries, "the next try of a live migration");
             }
         }
-        if (!may_fall_back || !co_await target_runs(op_, target_)) {
+        if (!may_fall_back || !mode().offline || !co_await target_runs(op_, target_)) {
             co_await roll_back(why);
             co_return;
         }
-        op_.warning(why + ": moving it through a shutdown");
+        op_.warning(message::migration_offline, why + ": moving it through a shutdown");
         co_await move_offline();
     }
 
@@ -332,7 +348,7 @@ private:
         op_.state("moving to node " + shown(target_) + " through a shutdown");
         op_.here.is_sent_by_us = false;  // it is here and nowhere else: when it has ended, that was its end
         write_journal(op_, "sender", target_, "offline");
-        const auto ended = co_await power_down(op_, [&] { return is_unchanged(); });
+        const auto ended = co_await power_down(op_, [&] { return is_unchanged() && mode().offline; });
         if (ended == power_result::off) {
             co_await finish_ended();
         } else if (op_.must_end() && is_unchanged()) {
@@ -388,17 +404,19 @@ private:
         const write_result done = co_await op_.write_placement(vm_state::start, op_.node.self(), last);
         if (done == write_result::written) {
             op_.here.is_adopted = op_.here.is_adopted || is_stopping;
-            op_.error("it was not moved to node " + shown(target_) + " and stays here: " + why);
+            op_.error(message::migration_rolled_back,
+                      "it was not moved to node " + shown(target_) + " and stays here: " + why);
             co_await clear_sync_value(op_);
         } else {
-            op_.warning("it was not moved to node " + shown(target_) + ": " + why);
+            op_.warning(message::migration_ended, "it was not moved to node " + shown(target_) + ": " + why);
         }
         co_await sync_.release(op_.clock());
     }
 
     operation& op_;
     std::string target_;
-    operation::view asked_;
+    std::int64_t created_;  // the incarnation that was asked to move
+    model::migration_method method_ = model::migration_method::none;
     std::string max_downtime_;  // as it is stored
     sender_lock sync_;
     bool is_handed_over_ = false;

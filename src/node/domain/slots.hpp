@@ -9,9 +9,14 @@
 
 namespace pvc::node {
 
-// Eight creations.
 class creation_slots {
 public:
+    explicit creation_slots(unsigned most = 8) : most_(most) {}
+    // More than are allowed from now on go on.
+    void allow(unsigned most) {
+        most_ = most;
+        pass_on();
+    }
     // Held for one creation.
     class slot {
     public:
@@ -36,12 +41,12 @@ public:
 
 private:
     void pass_on() {
-        if (used_ < slots_max && !waiting_.empty()) {
+        if (used_ < most_ && !waiting_.empty()) {
             waiting_.begin()->second->notify();
         }
     }
 
-    static constexpr unsigned slots_max = 8;
+    unsigned most_;
     unsigned used_ = 0;
     std::map<uuid, async::wakeup*> waiting_;
 };
@@ -50,6 +55,11 @@ private:
 // place in the queue wakes its owner when it may be its turn; whoever waits has other things to heed as well.
 class migration_slots {
 public:
+    explicit migration_slots(unsigned most = 4) : most_(most) {}
+    void allow(unsigned most) {
+        most_ = most;
+        pass_on();
+    }
     class place {
     public:
         place(migration_slots& owner, uuid id, async::wakeup& wake) : owner_(owner), id_(id) {
@@ -67,7 +77,7 @@ public:
         }
         // True from the first time that it is its turn, until it goes.
         bool take() {
-            if (!has_turn_ && owner_.used_ < slots_max && owner_.waiting_.begin()->first == id_) {
+            if (!has_turn_ && owner_.used_ < owner_.most_ && owner_.waiting_.begin()->first == id_) {
                 has_turn_ = true;
                 ++owner_.used_;
                 owner_.waiting_.erase(id_);
@@ -84,12 +94,12 @@ public:
 
 private:
     void pass_on() {
-        if (used_ < slots_max && !waiting_.empty()) {
+        if (used_ < most_ && !waiting_.empty()) {
             waiting_.begin()->second->notify();
         }
     }
 
-    static constexpr unsigned slots_max = 4;
+    unsigned most_;
     unsigned used_ = 0;
     std::map<uuid, async::wakeup*> waiting_;
 };
@@ -106,7 +116,7 @@ inline async::awaitable<creation_slots::slot> creation_slots::take(uuid id) {
     };
     waiting_[id] = &mine;
     const place here{*this, id};
-    while (used_ >= slots_max || waiting_.begin()->first != id) {
+    while (used_ >= most_ || waiting_.begin()->first != id) {
         co_await mine.wait(async::wait_note::work("its turn to be created"));
     }
     co_return slot(*this);

@@ -51,7 +51,7 @@ async::awaitable<void> fail(operation& op, operation::view began_with, std::stri
         co_return;  // what failed is no longer wanted: the tables say what is
     }
     reason = one_line(reason);
-    op.error("it was not started: " + reason);
+    op.error(message::domain_start_failed, "it was not started: " + reason);
     zookeeper::transaction more;
     auto key = co_await op.s.zk.exists(op.s.limit(), op.key("/failedreason"));
     if (!key && key.error().code() == errc::not_found) {
@@ -83,9 +83,11 @@ struct stored_definition {
 // Everything of the domain that a start needs. The text of the error is a failedreason.
 async::awaitable<result<stored_definition>> read_definition(operation& op) {
     stored_definition all;
-    PVC_CO_TRY(auto xml, co_await op.s.zk.get(op.s.limit(), op.key("/xml")));
+    auto answers =
+        co_await op.s.zk.read_together(op.s.limit(), {{.path = op.key("/xml")}, {.path = op.key("/rbdlist")}});
+    PVC_CO_TRY(auto xml, std::move(answers[0]));
     all.xml = std::move(xml.data);
-    auto rbdlist = co_await op.s.zk.get(op.s.limit(), op.key("/rbdlist"));
+    const auto& rbdlist = answers[1];
     if (!rbdlist && rbdlist.error().code() != errc::not_found) {
         co_return rbdlist.error();
     }
@@ -116,13 +118,14 @@ bool is_still_wanted(const operation& op, const operation::view& began_with) {
 async::awaitable<bool> write_started(operation& op, const operation::view& began_with) {
     const operation::view seen = op.present();
     zookeeper::transaction more;
-    auto reason = co_await op.s.zk.get(op.s.limit(), op.key("/failedreason"));
-    if (reason && !reason->data.empty()) {
+    const auto answers =
+        co_await op.s.zk.read_together(op.s.limit(), {{.path = op.key("/failedreason")}, {.path = op.key("/vnc")}});
+    if (const auto& reason = answers[0]; reason && !reason->data.empty()) {
         more.set(op.key("/failedreason"), "", reason->stat.version);
     }
     op.here.owes_vnc = op.here.live_is_stale;
     const std::string vnc = op.here.live ? model::vnc_text(*op.here.live) : std::string();
-    auto stored = co_await op.s.zk.get(op.s.limit(), op.key("/vnc"));
+    const auto& stored = answers[1];
     if (stored && stored->data != vnc && !op.here.owes_vnc) {
         more.overwrite(op.key("/vnc"), vnc);
     }
@@ -158,7 +161,7 @@ async::awaitable<void> announce(operation& op, const operation::view& began_with
     co_await op.set_listed(true);
     co_await read_live_xml(op);
     if (op.here.live && model::has_unusable_vnc_address(*op.here.live)) {
-        op.warning("its VNC address is one that clients cannot read; the key vnc stays empty");
+        op.warning(message::domain_vnc, "its VNC address is one that clients cannot read; the key vnc stays empty");
     }
     bool is_written = false;
     for (int attempt = 0; attempt < announce_tries && !is_written && is_still_wanted(op, began_with); ++attempt) {
@@ -182,7 +185,7 @@ async::awaitable<void> end_crashed(operation& op) {
     if (!status || status->state != model::run_state::crashed) {
         co_return;
     }
-    op.warning("it crashed and was kept, destroying what is left of it");
+    op.warning(message::domain_crash_kept, "it crashed and was kept, destroying what is left of it");
     auto done = co_await op.machine.destroy(op.id, op.now() + end_crashed_limit);
     ignore(done, "the next attempt to create it says whether it helped");
 }
@@ -238,7 +241,8 @@ async::awaitable<create_step> create(operation& op, const std::string& xml, boot
             op.pause(unavailable_pause);  // no failure of the machine: once libvirt, or a part of it, is back
             co_return create_step::leave;
         case call_error::timed_out:
-            op.error("creating it takes longer than 120 s, its outcome is not known");
+            op.error(message::domain_creation_late,
+                     "libvirt has not answered for 120 s since it was told to create it: whether it did is not known");
             co_await op.ask_class();
             op.pause(5s);
             co_return create_step::leave;

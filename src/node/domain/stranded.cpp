@@ -55,8 +55,9 @@ async::awaitable<bool> stranded_search::look(std::vector<policy::holding_node> n
     }
     auto done = co_await take_back();
     if (!done) {
-        op_.warning("node " + sender_.node +
-                    " does not send it, and it could not be left there: " + done.error().text());
+        op_.warning(
+            message::migration_stranded_unwritten,
+            "node " + sender_.node + " does not send it, and it could not be left there: " + done.error().text());
     }
     co_return is_taken_back_;
 }
@@ -98,9 +99,11 @@ async::awaitable<result<void>> stranded_search::take_back() {
                 co_await op_.write_placement(model::vm_state::start, sender_.node, last, std::move(more));
             is_taken_back_ = done == write_result::written;
             if (is_taken_back_) {
-                op_.error("node " + sender_.node +
-                          " runs it and has not begun to send it for 120 s: it stays there (was its daemon restarted "
-                          "meanwhile?)");
+                op_.error(
+                    message::migration_stranded,
+                    "node " + sender_.node +
+                        " runs it and has not begun to send it for 120 s: it stays there (was its daemon restarted "
+                        "meanwhile?)");
             }
             co_return result<void>();
         });

@@ -76,7 +76,8 @@ async::awaitable<void> domains::manager::write_statistics(session& s, const std:
             continue;
         }
         if (!done) {
-            node.log.warning("the statistics of virtual machines were not written: " + done.error().text());
+            node.log.warning(message::statistics_unwritten,
+                             "the statistics of virtual machines were not written: " + done.error().text());
             break;
         }
         first = end;
@@ -154,7 +155,8 @@ async::awaitable<void> domains::manager::survey(session& s, time_point deadline)
     figures.reset();
     if (!machine.connection().value().up) {
         if (!std::exchange(told_silent_, true)) {
-            node.log.warning("the virtual machines' figures are not published: libvirt cannot be reached");
+            node.log.warning(message::figures_libvirt_away,
+                             "the virtual machines' figures are not published: libvirt cannot be reached");
         }
         co_return;
     }
@@ -164,7 +166,8 @@ async::awaitable<void> domains::manager::survey(session& s, time_point deadline)
     auto all = co_await machine.survey(deadline - rest);
     if (!all) {
         if (!std::exchange(told_silent_, true)) {
-            node.log.warning("the virtual machines' figures are not published: " + all.error().text);
+            node.log.warning(message::figures_libvirt,
+                             "the virtual machines' figures are not published: " + all.error().text);
         }
         co_return;
     }

@@ -61,7 +61,8 @@ async::awaitable<result<bool>> peer_contends(operation& op) {
             continue;
         }
         if (one->stat.ephemeral_owner != own_session && is_stale(op, one->stat)) {
-            op.warning("removing a contender for its migration lock that an earlier migration left behind");
+            op.warning(message::migration_lock_left,
+                       "removing a contender for its migration lock that an earlier migration left behind");
             auto removed = co_await op.s.zk.remove(op.s.limit(), path + "/" + child.name, zookeeper::any_version);
             ignore(removed, "if it is still there, the next look finds it");
             continue;
@@ -204,7 +205,7 @@ async::awaitable<write_result> write_hand_over(operation& op) {
     const operation::view asked = op.present();
     auto stored = co_await op.s.zk.get(op.s.limit(), op.key("/migrate_sync_lock"));
     if (!stored && stored.error().code() != errc::not_found) {
-        op.warning("it was not handed over: " + stored.error().text());
+        op.warning(message::migration_not_handed_over, "it was not handed over: " + stored.error().text());
         op.pause(1s);
         co_return write_result::failed;
     }

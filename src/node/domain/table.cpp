@@ -119,8 +119,9 @@ void domain_table::follow_list() {
         const auto id = parse_uuid(name);
         if (!id) {
             if (told_names_.size() < 100 && told_names_.insert(name).second) {
-                node_.log.warning("/domains/" + ascii_only(name) +
-                                  ": expected a UUID in lower case as the name, the domain is ignored");
+                node_.log.warning(message::domain_name,
+                                  "/domains/" + ascii_only(name) +
+                                      ": expected a UUID in lower case as the name, the domain is ignored");
             }
             continue;
         }

@@ -87,9 +87,9 @@ async::awaitable<void> domain_table::poll_unwatched() {
         }
         if (!told_budget_ && trusts_watches && spare < state_watch_bytes + node_watch_bytes && !todo.empty()) {
             told_budget_ = true;
-            node_.log.warning(std::to_string(todo.size()) +
-                              " domains are beyond the watch budget: they are looked at " +
-                              "once in each keepalive interval");
+            node_.log.warning(message::watch_budget, std::to_string(todo.size()) +
+                                                         " domains are beyond the watch budget: they are looked at " +
+                                                         "once in each keepalive interval");
         }
         const std::size_t each = std::max(todo.size() / poll_slices + 1, polls_in_flight_max);
         for (std::size_t first = 0; first < todo.size(); first += each) {

@@ -1,5 +1,6 @@
 #include "pvcnoded/node/domain_state.hpp"
 
+#include "domain/arrivals.hpp"
 #include "domain_state/job.hpp"
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/base/text.hpp"
@@ -41,7 +42,13 @@ std::optional<model::domain_state> domain_state_actor::stored() const {
 }
 
 bool domain_state_actor::has_order() const {
-    return is_open_ && !is_closing_ && order_->stat().mzxid > settled_ && is_order(stored());
+    const bool may_begin = is_open_ && !is_closing_;
+    return may_begin && ((order_->stat().mzxid > settled_ && is_order(stored())) || has_arrivals());
+}
+
+// Something came to this node after it was emptied.
+bool domain_state_actor::has_arrivals() const {
+    return stored() == model::domain_state::flushed && machines_ != nullptr && machines_->arrived_here().any();
 }
 
 // Whatever somebody wrote there: nothing is done about it, and it is said.
@@ -50,15 +57,21 @@ void domain_state_actor::report_unknown_word() {
         return;
     }
     if (!order_->present()) {
-        session_.node.log.warning("the key " + order_->path() + " is missing: nobody can flush this node");
+        session_.node.log.warning(message::flush_key_missing,
+                                  "the key " + order_->path() + " is missing: nobody can flush this node");
     } else if (!stored()) {
-        session_.node.log.warning("the node's domain state is `" +
-                                  ascii_only(std::string_view(order_->data()).substr(0, shown_word_max)) +
-                                  "`, which is none: nothing is done");
+        session_.node.log.warning(message::flush_word,
+                                  "the node's domain state is `" +
+                                      ascii_only(std::string_view(order_->data()).substr(0, shown_word_max)) +
+                                      "`, which is none: nothing is done");
     }
 }
 
 async::awaitable<void> domain_state_actor::run() {
+    std::optional<async::latest<std::uint64_t>::observer> arrivals;
+    if (machines_ != nullptr) {
+        arrivals.emplace(machines_->arrived_here().changes(), changed_);
+    }
     for (;;) {
         if (has_order()) {
             co_await work_off(*stored());
@@ -66,6 +79,9 @@ async::awaitable<void> domain_state_actor::run() {
             continue;
         }
         report_unknown_word();
+        if (machines_ != nullptr && order_->known() && stored() != model::domain_state::flushed) {
+            machines_->arrived_here().drop_all();  // they may stay
+        }
         co_await changed_.wait(async::wait_note::work("an order to flush this node, or to make it ready"));
     }
 }
@@ -77,7 +93,7 @@ async::awaitable<void> domain_state_actor::work_off(model::domain_state order) {
         ~leaving() { actor.job_ = nullptr; }
     };
     const leaving guard{*this};
-    job_order_ = order;
+    job_order_ = order == model::domain_state::flushed ? model::domain_state::flush : order;
     const std::int64_t given = order_->stat().mzxid;
     bool is_overtaken = false;
     co_await async::with_task_group(std::string(to_text(order)),
@@ -94,7 +110,9 @@ async::awaitable<void> domain_state_actor::work_off(model::domain_state order) {
                                         group.cancel();
                                     });
     if (is_overtaken && order_->stat().mzxid != settled_) {
-        session_.node.log.state(fmt::format("{}: another order came, ending this one", to_text(order)));
+        if (is_order(order)) {
+            session_.node.log.state(fmt::format("{}: another order came, ending this one", to_text(order)));
+        }
         changed_.notify();
     }
 }
@@ -102,6 +120,11 @@ async::awaitable<void> domain_state_actor::work_off(model::domain_state order) {
 async::awaitable<void> domain_state_actor::perform(model::domain_state order, std::int64_t given) {
     const time_point began = session_.node.clock().now();
     job now{session_, machines_, *order_, to_text(order)};
+    if (order == model::domain_state::flushed) {
+        now.what = to_text(model::domain_state::flush);
+        co_await move_on(now);
+        co_return;
+    }
     if (machines_ != nullptr) {
         async::wakeup seen;
         const async::latest<bool>::observer watch(machines_->opened(), seen);
@@ -181,7 +204,8 @@ void domain_state_actor::report_end(model::domain_state end, time_point since) c
         names.push_back(to_text(id) + " (which the cluster does not know)");
     }
     if (!names.empty()) {
-        log.warning(fmt::format("flush: done after {} s, but still running here: {}", seconds, join(names, ", ")));
+        log.warning(message::flush_leftovers,
+                    fmt::format("flush: done after {} s, but still running here: {}", seconds, join(names, ", ")));
     } else {
         log.ok(fmt::format("flush: done after {} s, no virtual machine runs here any more", seconds));
     }
@@ -201,8 +225,10 @@ async::awaitable<void> domain_state_actor::finish(time_point deadline) {
     if (job_ == nullptr) {
         co_return;
     }
-    session_.node.log.warning(fmt::format(
-        "stopping: the order `{}` is not done yet, it goes on when this node is started again", to_text(job_order_)));
+    session_.node.log.warning(
+        message::flush_interrupted,
+        fmt::format("stopping: the order `{}` is not done yet, it goes on when this node is started again",
+                    to_text(job_order_)));
     job_->cancel();
     const time_point joined = clock.now() + join_limit;
     while (job_ != nullptr && clock.now() < joined) {

@@ -1,7 +1,9 @@
 // Flush: every machine of this node is moved away, or shut down where nobody can take it; one after the other, so that
-// each choice of a target sees the effect of the one before. Specification: node-lifecycle.md 8.1.
+// each choice of a target sees the effect of the one before. Specification: node-lifecycle.md 8.1; README ruling 21.
+#include "domain/arrivals.hpp"
 #include "domain_state/one_machine.hpp"
 #include "pvcnoded/node/domains.hpp"
+#include "pvcnoded/policy/failing_targets.hpp"
 
 #include <fmt/format.h>
 
@@ -19,26 +21,34 @@ namespace {
 
 constexpr duration placement_patience = 10s;
 
+enum class leaving : std::uint8_t {
+    gone,      // it has left, or is off
+    returned,  // it was to move, and is back
+    unclear,   // it stays, or nobody knows; said in the log
+};
+
 class leaving_machine final : public one_machine {
 public:
-    using one_machine::one_machine;
+    leaving_machine(job& of, const uuid& id, const policy::failing_targets& failing)
+        : one_machine(of, id), failing_(failing) {}
 
-    // True: it has left, or is off. False: it stays, or nobody knows.
-    async::awaitable<bool> run() {
+    async::awaitable<leaving> run() {
         const fate end = co_await settle_and_place();
         if (end == fate::placed) {
             report();
         }
         if (end != fate::placed && end != fate::leaves) {
-            co_return false;
+            co_return leaving::unclear;
         }
         const auto now = co_await arrival(written_);
         if (now && now->state == model::vm_state::start && now->node == of_.self()) {
-            warning("it could not be moved, it stays here");
-            co_return false;
+            co_return leaving::returned;
         }
-        co_return now.has_value();
+        co_return now ? leaving::gone : leaving::unclear;
     }
+    // Where it was moved to; empty: nowhere, or by somebody else.
+    [[nodiscard]] std::optional<std::string> target() const { return plan_ ? plan_->write.node : std::nullopt; }
+    void warn(message what, std::string_view text) const { warning(what, text); }
 
 private:
     [[nodiscard]] policy::machine_step step(const policy::placed_machine& machine) const override {
@@ -46,7 +56,20 @@ private:
     }
 
     async::awaitable<result<decision>> decide_on(const stored_machine& now) override {
-        PVC_CO_TRY(auto where, co_await choose_target(of_, id_));
+        const auto left_out = failing_.left_out(of_.now());
+        auto but = failing_.tried_by(id_);
+        but.insert(left_out.begin(), left_out.end());
+        PVC_CO_TRY(auto where, co_await choose_target(of_, id_, but));
+        if (!where.choice && but.size() > left_out.size()) {
+            // Others may go where this one failed: that is no reason to shut it down.
+            PVC_CO_TRY(const auto without_it, co_await choose_target(of_, id_, left_out));
+            if (without_it.choice) {
+                plan_.reset();
+                needless_id_ = message::flush_stays;
+                needless_ = "it could not be moved, it stays here";
+                co_return decision();
+            }
+        }
         const auto node = where.choice ? std::optional(where.choice->node) : std::nullopt;
         plan_ = policy::plan_flush(now.keys, of_.self(), node);
         reason_ = where.choice ? where.choice->reason : std::string();
@@ -67,14 +90,98 @@ private:
                 info(fmt::format("moving it back to {}, where it belongs ({})", *plan_->write.node, reason_));
                 return;
             case flush_way::shut_down:
-                warning("no node can take it, shutting it down; it is started again when this node is made ready");
+                warning(message::flush_nowhere,
+                        "no node can take it, shutting it down; it is started again when this node is made ready");
                 return;
         }
     }
 
+    const policy::failing_targets& failing_;
     std::optional<policy::flush_plan> plan_;
     std::string reason_;
 };
+
+// Empties the node, and remembers where its machines could not go.
+class emptying {
+public:
+    explicit emptying(job& of) : of_(of) {}
+
+    // One after the other; what came back is tried with another node after the rest.
+    async::awaitable<void> run(std::vector<uuid> machines) {
+        for (int round = 0; round < rounds_max && !machines.empty(); ++round) {
+            std::vector<uuid> again;
+            for (const auto& id : machines) {
+                handled_.insert(id);
+                co_await move(id, round + 1 == rounds_max, again);
+            }
+            machines = std::move(again);
+        }
+    }
+    [[nodiscard]] bool has_handled(const uuid& id) const { return handled_.contains(id); }
+    // What has gone, or is off.
+    [[nodiscard]] const std::vector<uuid>& left() const { return left_; }
+
+private:
+    static constexpr int rounds_max = 4;
+
+    async::awaitable<void> move(uuid id, bool is_last, std::vector<uuid>& again) {
+        leaving_machine one(of_, id, failing_);
+        const leaving end = co_await one.run();
+        if (end == leaving::gone) {
+            left_.push_back(id);
+        }
+        if (end != leaving::returned) {
+            co_return;
+        }
+        const auto target = one.target();
+        if (is_last) {
+            one.warn(message::flush_stays, "it could not be moved, it stays here");
+        } else {
+            one.warn(message::flush_again,
+                     target ? "it could not be moved to " + *target + ", looking for another node after the others"
+                            : "it came back, it is moved after the others");
+            again.push_back(id);
+        }
+        const bool is_left_out = target && failing_.failed(id, *target, of_.now());
+        if (is_left_out) {
+            of_.log().warning(message::flush_target_left_out,
+                              fmt::format("{}: moves to node {} failed twice, it is left out for {} min", of_.what,
+                                          *target, failing_.left_out_for / 1min));
+        }
+    }
+
+    job& of_;
+    policy::failing_targets failing_;
+    std::set<uuid> handled_;
+    std::vector<uuid> left_;
+};
+
+// Whether it came here by a move that is older than the order.
+async::awaitable<bool> is_late(job& of, uuid id) {
+    auto seen = co_await read_machine(of, id);
+    while (!seen && seen.error().code() != errc::not_found) {
+        co_await wait_better(of);
+        seen = co_await read_machine(of, id);
+    }
+    const bool is_it = seen && seen->keys.node == of.self() && seen->node_changed < of.order.stat().mzxid;
+    if (is_it) {
+        of.log().info(fmt::format("{}: it came by a move that began before, it goes on", of.what), seen->name);
+    }
+    co_return is_it;
+}
+
+// Each is noted until it was dealt with: a job that ends with its session is begun again in the next.
+async::awaitable<void> move_arrivals(job& of, emptying& all) {
+    arrivals& late = of.machines->arrived_here();
+    while (late.any()) {
+        const uuid id = late.first();
+        const bool is_to_go = !all.has_handled(id) && co_await is_late(of, id);
+        if (is_to_go) {
+            co_await all.run({id});
+        }
+        late.drop(id);
+    }
+}
 
 }  // namespace
 
@@ -82,17 +189,12 @@ async::awaitable<void> flush(job& of) {
     if (of.machines == nullptr) {
         co_return;
     }
+    of.machines->arrived_here().drop_all();  // they are among those present
     const std::vector<uuid> all = of.machines->present();
     of.log().state(all.empty() ? std::string("flush: no virtual machine runs here")
                                : fmt::format("flush: {} virtual machine(s) are to leave this node", all.size()));
-    std::vector<uuid> left;
-    for (const auto& id : all) {
-        leaving_machine one(of, id);
-        const bool has_left = co_await one.run();
-        if (has_left) {
-            left.push_back(id);
-        }
-    }
+    emptying now(of);
+    co_await now.run(all);
     // The one that went last may be reported at its target before it is off the list here.
     async::wakeup changed;
     const async::latest<std::uint64_t>::observer watch(of.machines->list_writes(), changed);
@@ -101,9 +203,15 @@ async::awaitable<void> flush(job& of) {
         const auto& listed = of.machines->listed();
         return std::ranges::find(listed, id) != listed.end();
     };
-    while (std::ranges::any_of(left, is_listed) && of.now() < until) {
+    co_await move_arrivals(of, now);
+    while (std::ranges::any_of(now.left(), is_listed) && of.now() < until) {
         co_await changed.wait_until(of.s.node.clock(), until, "what was moved to be off the running list");
     }
+}
+
+async::awaitable<void> move_on(job& of) {
+    emptying now(of);
+    co_await move_arrivals(of, now);
 }
 
 }  // namespace pvc::node

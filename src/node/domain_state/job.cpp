@@ -107,6 +107,7 @@ async::awaitable<result<stored_machine>> read_machine(job& of, const uuid& id) {
     out.keys.last_node = model::is_no_value(last.data) ? std::string() : last.data;
     out.keys.autostart = model::parse_boolean(autostart.data).value_or(false);
     out.state_changed = state.stat.mzxid;
+    out.node_changed = node.stat.mzxid;
     out.state_version = state.stat.version;
     out.node_version = node.stat.version;
     out.last_node_version = last.stat.version;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct stored_machine {
     std::string name;  // for messages
     policy::placed_machine keys;
     std::int64_t state_changed = 0;  // transaction
+    std::int64_t node_changed = 0;
     std::int32_t state_version = 0;
     std::int32_t node_version = 0;
     std::int32_t last_node_version = 0;  // -1: the key is missing, which means empty,
@@ -91,12 +93,15 @@ struct target {
     std::optional<policy::target_choice> choice;
     zookeeper::transaction checks;  // what the choice rests on: the machine's rules, and that the node takes machines
 };
-async::awaitable<result<target>> choose_target(job& of, const uuid& id);
+// `but`: names of nodes that are no choice.
+async::awaitable<result<target>> choose_target(job& of, const uuid& id, const std::set<std::string>& but);
 
 // After trouble with the session: until there is a connection again, or a while has passed.
 async::awaitable<void> wait_better(job& of);
 
 async::awaitable<void> flush(job& of);
+// What came to a node that was emptied, by a move that began before: it goes on.
+async::awaitable<void> move_on(job& of);
 async::awaitable<void> unflush(job& of);
 
 }  // namespace pvc::node

@@ -29,7 +29,8 @@ async::awaitable<one_machine::fate> one_machine::settle_and_place() {
         if (!seen && seen.error().code() == errc::not_found) {
             const bool is_removed = seen.error().subject() == model::domain_path(to_text(id_));
             if (!is_removed) {
-                warning("its key " + seen.error().subject() + " is missing, it is left as it is");
+                warning(message::flush_keys_missing,
+                        "its key " + seen.error().subject() + " is missing, it is left as it is");
             }
             co_return is_removed ? fate::untouched : fate::given_up;  // or removed meanwhile
         }
@@ -57,9 +58,7 @@ async::awaitable<one_machine::fate> one_machine::settle_and_place() {
             co_await place_machine(of_, id_, [this](const stored_machine& there) { return decide_again(there); });
         switch (tried.what) {
             case attempt::kind::written: written_ = tried.zxid; co_return fate::placed;
-            case attempt::kind::needless:
-                warning("there is nothing that could be done with it");
-                co_return fate::given_up;
+            case attempt::kind::needless: warning(needless_id_, needless_); co_return fate::given_up;
             case attempt::kind::gone: co_return fate::untouched;
             case attempt::kind::broken: co_await wait_better(of_); break;
             case attempt::kind::conflict:
@@ -69,7 +68,7 @@ async::awaitable<one_machine::fate> one_machine::settle_and_place() {
                 break;
         }
     }
-    warning("its keys could not be written, it is left as it is: " + why);
+    warning(message::flush_unwritten, "its keys could not be written, it is left as it is: " + why);
     co_return fate::given_up;
 }
 
@@ -100,7 +99,8 @@ async::awaitable<bool> one_machine::settles(machine_step why, std::int64_t since
                                                 "a virtual machine to settle");
     if (end == followed_state::outcome::late && !is_arriving) {
         const auto waited = std::chrono::duration_cast<std::chrono::seconds>(of_.settle_limit()).count();
-        warning(fmt::format("it is still being restarted or shut down after {} s, going on without it", waited));
+        warning(message::flush_settling,
+                fmt::format("it is still being restarted or shut down after {} s, going on without it", waited));
         co_return false;
     }
     co_return true;  // if it is gone, the next reading says so
@@ -109,7 +109,7 @@ async::awaitable<bool> one_machine::settles(machine_step why, std::int64_t since
 async::awaitable<std::optional<policy::placed_machine>> one_machine::arrival(std::int64_t since) {
     const auto end = co_await state_.wait_while(policy::is_under_way, since, move_limit, "a virtual machine to move");
     if (end == followed_state::outcome::late) {
-        warning("it is still on its way after 120 s, going on with the next one");
+        warning(message::flush_late, "it is still on its way after 120 s, going on with the next one");
     }
     if (end != followed_state::outcome::left) {
         co_return std::nullopt;

@@ -28,7 +28,7 @@ protected:
 
     [[nodiscard]] std::string line(std::string_view text) const;
     void info(std::string_view text) const { of_.log().info(line(text), name_); }
-    void warning(std::string_view text) const { of_.log().warning(line(text), name_); }
+    void warning(message what, std::string_view text) const { of_.log().warning(what, line(text), name_); }
     // Suspends until it has come where it was placed, at most 120 s. Empty: not in time, which is said in the log, or
     // it is gone.
     async::awaitable<std::optional<policy::placed_machine>> arrival(std::int64_t since);
@@ -37,6 +37,9 @@ protected:
     uuid id_;
     std::string name_;
     std::int64_t written_ = 0;
+    // Said if there is nothing to write.
+    message needless_id_ = message::flush_needless;
+    std::string needless_ = "there is nothing that could be done with it";
 
 private:
     [[nodiscard]] policy::machine_step present_step(const stored_machine& seen) const;

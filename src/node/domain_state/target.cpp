@@ -64,7 +64,7 @@ async::awaitable<result<std::string>> read_rule(job& of, std::string path, zooke
 
 }  // namespace
 
-async::awaitable<result<target>> choose_target(job& of, const uuid& id) {
+async::awaitable<result<target>> choose_target(job& of, const uuid& id, const std::set<std::string>& but) {
     target out;
     const std::string root = model::domain_path(to_text(id));
     PVC_CO_TRY(const auto limit, co_await read_rule(of, root + "/node_limit", out.checks));
@@ -79,7 +79,7 @@ async::awaitable<result<target>> choose_target(job& of, const uuid& id) {
     }
     co_await async::with_task_group("offers of nodes", [&](async::task_group& group) -> async::awaitable<void> {
         for (auto& one : all) {
-            if (one.node.name != of.self()) {
+            if (one.node.name != of.self() && !but.contains(one.node.name)) {
                 group.spawn(one.node.name, [&of, &one] { return read_offer(of, one); });
             }
         }

@@ -35,7 +35,7 @@ public:
         }
         const auto now = co_await arrival(written_);
         if (now && now->state == model::vm_state::start && now->node != of_.self()) {
-            warning("it could not be moved, it stays on " + ascii_only(now->node));
+            warning(message::unflush_stays, "it could not be moved, it stays on " + ascii_only(now->node));
         }
     }
 

@@ -50,6 +50,8 @@ public:
     // Runs a coroutine as the root task to its end.
     virtual void run(std::function<awaitable<void>()> body) = 0;
     virtual async::timers& clock() = 0;
+    // What a limit on time has to grant a busy machine.
+    [[nodiscard]] virtual duration slack() const { return std::chrono::seconds(10); }
     // The port under test. Its run() is the case's business.
     virtual hypervisor::hypervisor& host() = 0;
     // Where live migrations go (`migrates`).

@@ -31,6 +31,7 @@ public:
     }
     void run(std::function<awaitable<void>()> body) override { loop_.run(std::move(body)); }
     async::timers& clock() override { return loop_.clock(); }
+    [[nodiscard]] duration slack() const override { return {}; }
     hypervisor::hypervisor& host() override { return host_; }
     hypervisor::hypervisor& other_host() override { return other_; }
     std::string own_name() override { return "hv1.pvc.local"; }

@@ -190,11 +190,12 @@ TEST_P(zookeeper_session, deadlines_of_requests_under_way) {
         EXPECT_EQ(write.error().code(), errc::outcome_unknown);
         EXPECT_TRUE(zk.is_connected());
         co_await sleep(200ms);
+        const auto passed = env().clock().boot_now();
         env().let_pass();
         auto late = co_await eventually([&] { return acknowledged; });
         EXPECT_TRUE(late);
         EXPECT_GE(sent_seen, sent);
-        EXPECT_LT(sent_seen - sent, 90ms);  // of the sending, not of the answer
+        EXPECT_LT(sent_seen, passed - 100ms);  // of the sending, not of the answer
     });
 }
 
@@ -355,7 +356,7 @@ TEST_P(zookeeper_session, what_arrived_while_the_process_stood_still_proves_noth
             co_await async::yield();
             co_await env().stand_still(3s);
         });
-        EXPECT_LT(sent - before, 1s);
+        EXPECT_LT(sent - before, env().is_simulated() ? 1s : 2900ms);
         EXPECT_EQ(seen, link::suspended);
         auto back = co_await reaches(zk, link::connected);
         EXPECT_TRUE(back);

@@ -1,7 +1,7 @@
 """SIGTERM in every phase: an orderly end within two seconds, and a record that tells the truth."""
 import time
 
-from ..lab import check, equal, scenario
+from ..lab import check, equal, scenario, within
 
 
 def end_now(lab, node, limit=2.0, status=0):
@@ -9,7 +9,7 @@ def end_now(lab, node, limit=2.0, status=0):
     node.daemon.stop()
     lab.expect_end(node, status, 8)
     spent = time.monotonic() - begun
-    check(spent < limit, f'SIGTERM to exit took {spent:.2f} s')
+    within(spent, limit, f'SIGTERM to exit took {spent:.2f} s')
 
 
 def truthful(lab, node, registered=None):
@@ -111,7 +111,7 @@ def term_at_any_moment(lab):
         spent = time.monotonic() - begun
         said = len(node.output()) > seen
         check(status == 0 or (status == -15 and not said), f'TERM after {moment * 1000:.0f} ms: exit status {status}')
-        check(spent < 3.0, f'TERM after {moment * 1000:.0f} ms: exit took {spent:.2f} s')
+        within(spent, 3.0, f'TERM after {moment * 1000:.0f} ms: exit took {spent:.2f} s')
         truthful(lab, node)
         # The only node: a claim stays its own, as nobody else could take the role.
         equal(lab.get('/config/primary_node') in ('', 'none', node.name), True, f'TERM after {moment * 1000:.0f} ms: '
@@ -134,7 +134,7 @@ def term_during_an_outage(lab):
         node.daemon.stop()
         lab.expect_end(node, 0, 30)
         spent = time.monotonic() - begun
-        check(spent < 12, f'{mode}: SIGTERM to exit took {spent:.1f} s')
+        within(spent, 12, f'{mode}: SIGTERM to exit took {spent:.1f} s')
 
 
 @scenario('issue: SIGTERM during a hot update', limit=60)

@@ -4,7 +4,7 @@ import time
 
 from .. import guests
 from ..herd import Herd
-from ..lab import check, equal, scenario
+from ..lab import check, equal, scenario, within
 
 PIPE = '/cmd/domains'
 SLOW, FAST = 2, 10000  # MiB/s of a live migration
@@ -85,9 +85,11 @@ def guest_gets_a_device(lab):
     check('more-b.img' in devices_of(node, web), 'the disk is not there')
     written = [(c.time, (c.value or b'').decode()) for c in herd.changes(PIPE, mark)]
     equal([text for _, text in written], [attach, 'success-' + attach, ''], 'values of the key')
-    check(written[1][0] - written[0][0] < LOOK, f'answered after {written[1][0] - written[0][0]:.2f} s')
+    within(written[1][0] - written[0][0], LOOK, f'answered after {written[1][0] - written[0][0]:.2f} s')
     removed = [c.time for c in lab.history(operations=('delete',)) if c.path.startswith(PIPE + '/') and '__lock__' in c.path]
-    check(0.9 < removed[0] - written[1][0] < 1.5, f'the lock was held for {removed[0] - written[1][0]:.2f} s behind the answer')
+    held = removed[0] - written[1][0]
+    check(held > 0.9, f'the lock was held for {held:.2f} s behind the answer')
+    within(held, 1.5, f'the lock was held for {held:.2f} s behind the answer')
     equal(sender.ask(attach), 'failure-' + attach, 'answer to the same attachment again')
     spaced = f'attach_device {web}  <rng  model="virtio">\n\n  <backend model="random">/dev/urandom</backend>\n</rng> '
     equal(sender.ask(spaced), 'success-' + spaced, 'answer to an element with runs of blanks')
@@ -164,11 +166,11 @@ def libvirt_hangs_during_a_command(lab):
     begun = time.time()
     node.hypervisor.freeze()
     equal(sender.ask(attach), 'failure-' + attach, 'answer')
-    check(sender.waited < 22.5, f'answered after {sender.waited:.1f} s')
+    within(sender.waited, 22.5, f'answered after {sender.waited:.1f} s')
     print(f'answered after {sender.waited:.1f} s')
     node.hypervisor.thaw()
     gap = lab.longest_gap(node, since=begun)
-    check(gap < 2.5, f'{gap:.1f} s between two heartbeats')
+    within(gap, 2.5, f'{gap:.1f} s between two heartbeats')
     more = f'attach_device {web} {disk(lab, "c")}'
 
     def served():

@@ -4,7 +4,7 @@ import time
 import libvirt
 
 from ..herd import Herd, Sampler
-from ..lab import check, equal, scenario
+from ..lab import check, equal, scenario, within
 
 SLOW, FAST = 2, 10000
 
@@ -26,7 +26,7 @@ def guest_moves(lab):
         herd.no_locks_left(web)
         samples, gap = sampler.judge(1.0)
         print(f'{source.label} to {target.label}: {spent:.2f} s, nobody executed for {gap:.2f} s in {samples} samples')
-        check(spent < 5, f'the migration took {spent:.1f} s')
+        within(spent, 5, f'the migration took {spent:.1f} s')
         herd.settled(web, target, last)
         herd.await_key(web, 'migrate_sync_lock', '', 5)
         equal(herd.values(web, 'state', mark), ['migrate', 'start'], 'values of state')

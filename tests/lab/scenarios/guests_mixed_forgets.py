@@ -5,7 +5,7 @@ import os
 import time
 
 from ..foreign import launch
-from ..lab import check, equal, scenario
+from ..lab import between, check, equal, scenario
 from ..mixed import Mixed
 
 PATIENCE = 120.0   # how long nothing may have changed before the receiver takes the migration back
@@ -32,8 +32,8 @@ def taken_back(herd, uuid, since):
     equal(together, {'state': 'start', 'node': foreign.short, 'lastnode': ''}, 'what was written at once')
     waited = last.time - since
     print(f'{uuid[:8]}: taken back after {waited:.1f} s')
-    check(PATIENCE - 0.1 <= waited <= PATIENCE + 2 * LOOKS + 5,
-          f'it was taken back {waited:.1f} s after the last contender had gone')
+    between(PATIENCE - 0.1, waited, PATIENCE + 2 * LOOKS + 5,
+            f'it was taken back {waited:.1f} s after the last contender had gone')
     own = [change for change in changes if change.path.startswith(root + 'state/') and change.session == session]
     held = [change.path for change in own if change.operation == 'create' and change.zxid < last.zxid]
     check(held, 'it was taken back without the lock of the state')

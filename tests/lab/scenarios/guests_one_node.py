@@ -3,7 +3,7 @@ import json
 import time
 
 from ..herd import SHUTDOWN_TIMEOUT, STARTED, STOPPED, Herd
-from ..lab import check, equal, scenario
+from ..lab import between, check, equal, scenario, within
 
 
 @scenario('B.9 D101 (D01 D03 D05 D28 D32 D41 D45 D49)', limit=60)
@@ -37,7 +37,7 @@ def guests_of_the_test_driver(lab):
     mark = herd.mark()
     herd.run(web, node)
     created = events.of(web, STARTED)[-1].time - herd.changes(f'/domains/{web}/state', mark)[0].time
-    check(created < 0.5, f'created {created:.2f} s after `start` was written')
+    within(created, 0.5, f'created {created:.2f} s after `start` was written')
     herd.await_key(web, 'vnc', '127.0.0.1:-1')
     herd.order(mark, (rd, web), (f'/domains/{web}/vnc', '127.0.0.1:-1'))
 
@@ -62,7 +62,7 @@ def guests_of_the_test_driver(lab):
     equal((status, output), (0, ''), 'virsh destroy')
     lab.wait(lambda: len(events.of(web, STARTED)) > count, 5, 'it is created again')
     again = events.of(web, STARTED)[-1].time - events.of(web, STOPPED)[-1].time
-    check(again < 1, f'created again after {again:.2f} s')
+    within(again, 1, f'created again after {again:.2f} s')
     herd.await_running(node, web)
     equal(herd.version_of(web, 'state'), version, 'version of state')
     for change in herd.changes(rd, mark):
@@ -93,7 +93,7 @@ def guest_obeys_its_button(lab):
     herd.client.restart(web)
     herd.await_key(web, 'state', 'start')
     spent = time.monotonic() - begun
-    check(spent < SHUTDOWN_TIMEOUT, f'the restart took {spent:.1f} s')
+    within(spent, SHUTDOWN_TIMEOUT, f'the restart took {spent:.1f} s')
     equal(herd.values(web, 'state', mark), ['restart', 'start'], 'values of state over a restart')
     equal((len(events.of(web, STOPPED)), len(events.of(web, STARTED))), (1, 1), 'ends and creations')
     herd.await_running(node, web)
@@ -102,7 +102,7 @@ def guest_obeys_its_button(lab):
     herd.client.shutdown(web)
     herd.await_key(web, 'state', 'stop')
     spent = time.monotonic() - begun
-    check(spent < SHUTDOWN_TIMEOUT, f'the shutdown took {spent:.1f} s')
+    within(spent, SHUTDOWN_TIMEOUT, f'the shutdown took {spent:.1f} s')
     equal(node.hypervisor.pid_of(web), None, 'QEMU of a guest in `stop`')
     herd.await_key(web, 'vnc', '')
     herd.order(mark, (f'/nodes/{node.short}/runningdomains', ''), (f'/domains/{web}/state', 'stop'), (f'/domains/{web}/vnc', ''))
@@ -129,7 +129,7 @@ def guest_ignores_its_button(lab):
         destroyed = events.of(uuid, STOPPED)
         equal([event.detail for event in destroyed], [1], f'ends of a guest in `{word}` (1: destroyed)')
         patience = destroyed[0].time - asked
-        check(SHUTDOWN_TIMEOUT - 0.1 < patience < SHUTDOWN_TIMEOUT + 3, f'destroyed {patience:.1f} s after `{word}`')
+        between(SHUTDOWN_TIMEOUT - 0.1, patience, SHUTDOWN_TIMEOUT + 3, f'destroyed {patience:.1f} s after `{word}`')
     equal(herd.values(first, 'state', mark), ['shutdown', 'stop'], 'values of state over a shutdown')
     equal(herd.values(second, 'state', mark), ['restart', 'start'], 'values of state over a restart')
     equal(herd.look(node, first), 'N', 'class of the guest in `stop`')
@@ -148,7 +148,7 @@ def guest_that_ends_at_once(lab):
     lab.wait(lambda: len(events.of(web, STARTED)) >= 4, 30, lambda: f'four creations, seen: {events.of(web)}')
     starts = [event.time for event in events.of(web, STARTED)]
     ends = [event.time for event in events.of(web, STOPPED)]
-    check(starts[1] - ends[0] < 1.5, f'first restart {starts[1] - ends[0]:.1f} s after the end')
+    within(starts[1] - ends[0], 1.5, f'first restart {starts[1] - ends[0]:.1f} s after the end')
     for index, least in ((2, 2), (3, 4)):
         gap = starts[index] - starts[index - 1]
         check(gap > least - 0.1, f'creations {index} and {index + 1} are {gap:.1f} s apart')
@@ -219,7 +219,7 @@ def libvirt_stands_still(lab):
         lab.expect_alive(node)
         time.sleep(0.5)
     gap = lab.longest_gap(node, since=begun)
-    check(gap < 2.5, f'{gap:.1f} s between two heartbeats while libvirtd stood still')
+    within(gap, 2.5, f'{gap:.1f} s between two heartbeats while libvirtd stood still')
     equal((herd.key(one, 'state'), herd.key(three, 'state')), ('stop', 'start'), 'states meanwhile')
     node.hypervisor.thaw()
     herd.await_class(node, one, 'N', 15)

@@ -4,7 +4,7 @@ import time
 
 from .. import guests
 from .. import zookeeper as servers
-from ..lab import check, equal, scenario
+from ..lab import check, equal, scenario, within
 
 ALL, KEPT, INTERVAL = 10000, 500, 5
 PACKET = 512 * 1024
@@ -86,7 +86,7 @@ class Watched:
         time.sleep(max(0.0, until - time.monotonic()))
         equal(self.lab.session_of(self.node), session, 'session after the server was started again')
         gap = self.lab.longest_gap(self.node, since=back - 0.5)
-        check(gap < INTERVAL + 1, f'{gap:.1f} s between two heartbeats after the server was back (away: {back - since:.1f} s)')
+        within(gap, INTERVAL + 1, f'{gap:.1f} s between two heartbeats after the server was back (away: {back - since:.1f} s)')
         equal(len(packet()), 1, 'packets with watches')
         return packet()[0].bytes
 

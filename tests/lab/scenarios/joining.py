@@ -4,7 +4,7 @@ import re
 import signal
 import time
 
-from ..lab import check, equal, scenario
+from ..lab import check, equal, scenario, within
 from ..zookeeper import node_record
 
 
@@ -109,7 +109,7 @@ def term_leaves_orderly(lab):
     idle.daemon.stop()
     lab.expect_end(idle, 0, 4)
     spent = time.monotonic() - begun
-    check(spent < 2.0, f'SIGTERM to exit took {spent:.2f} s')
+    within(spent, 2.0, f'SIGTERM to exit took {spent:.2f} s')
     states = lab.values(f'/nodes/{idle.short}/daemonstate')
     equal(states, ['init', 'run', 'shutdown', 'stop'], 'daemonstate over time')
     check(session not in lab.open_sessions(), 'the session is still open')
@@ -118,8 +118,8 @@ def term_leaves_orderly(lab):
     final = [c for c in lab.history(f'/nodes/{idle.short}/keepalive') if shutdown < c.zxid <= stop]
     check(final, 'no final heartbeat between shutdown and stop')
     closed = [c for c in lab.ensemble.history() if c.operation == 'close' and c.session == session]
-    check(closed and closed[0].time - [c for c in lab.history(f'/nodes/{idle.short}/daemonstate')][-1].time < 1.0,
-          'the session was not closed by the daemon')
+    check(closed, 'the session was not closed by the daemon')
+    within(closed[0].time - lab.history(f'/nodes/{idle.short}/daemonstate')[-1].time, 1.0, 'the session was not closed by the daemon')
 
 
 @scenario('5.1: INT and QUIT as TERM, a second signal is ignored', limit=40)

@@ -2,7 +2,7 @@
 import re
 import time
 
-from ..lab import check, equal, scenario
+from ..lab import check, equal, scenario, within
 
 
 @scenario('B.3 AC30 AC31 (as seen), 6.2', limit=40)
@@ -32,9 +32,10 @@ def cadence(lab):
     lab.await_beats(node, 10, 15)
     beats = lab.beats(node)[-10:]
     gaps = [b - a for a, b in zip(beats, beats[1:])]
-    check(0.8 < min(gaps) and max(gaps) < 1.3, f'gaps between heartbeats at 1 s: {[round(gap, 2) for gap in gaps]}')
-    mean = (beats[-1] - beats[0]) / (len(beats) - 1)
-    check(0.97 < mean < 1.03, f'mean interval {mean:.3f} s')
+    shown = f'gaps between heartbeats at 1 s: {[round(gap, 2) for gap in gaps]}'
+    within(max(gaps), 1.3, shown)
+    # How late the first of them was is missing from the sum.
+    within(abs(sum(gaps) - len(gaps)), 0.03 * len(gaps), shown)
 
 
 @scenario('B.3 AC35 AC36', limit=40)
@@ -45,7 +46,7 @@ def marked_dead_runs_again(lab):
     begun = time.monotonic()
     lab.set('/nodes/pvchv1/daemonstate', 'dead')
     lab.await_value('/nodes/pvchv1/daemonstate', 'run', 3)
-    check(time.monotonic() - begun <= 1.2, f'`run` {time.monotonic() - begun:.1f} s after `dead`')
+    within(time.monotonic() - begun, 1.2, f'`run` {time.monotonic() - begun:.1f} s after `dead`')
     run = [c for c in lab.history('/nodes/pvchv1/daemonstate') if c.value == b'run'][-1]
     check(any(c.zxid == run.zxid for c in lab.history('/nodes/pvchv1/keepalive')), '`run` came without a heartbeat')
     lab.expect_alive(node)

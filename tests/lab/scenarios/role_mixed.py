@@ -3,7 +3,7 @@
 Ours has no addresses here, so its own takeover takes no time; the other one walks through all phases.
 """
 from ..foreign import launch
-from ..lab import check, equal, scenario
+from ..lab import between, check, equal, scenario, within
 from .role import KEY, never_two, one_primary, primaries
 
 SETTLED = 20.0  # how long nothing may have changed before ours calls it a refusal
@@ -70,7 +70,7 @@ def refusal(lab, ours, foreign, since, wanted):
     equal([value for _, value, _ in writes[:3]], [wanted.short, foreign.short, 'none'], 'values of primary_node')
     equal(writes[1][0], lab.session_of(foreign), 'session that wrote the name of the other back')
     late = writes[1][2] - writes[0][2]
-    check(late < 0.5, f'it wrote its name back {late:.2f} s later: too late to matter')
+    within(late, 0.5, f'it wrote its name back {late:.2f} s later: too late to matter')
     check(writes[2][0] in [lab.session_of(node) for node in ours], f'session {writes[2][0]:#x} wrote `none`, none of ours')
     equal([value for _, value, _ in writes].count('none'), 1, 'times the key was cleared')
     cleared = writes[2][2]
@@ -78,7 +78,7 @@ def refusal(lab, ours, foreign, since, wanted):
              (change.path == KEY or change.path.endswith(('/routerstate', '/daemonstate')))]
     waited = cleared - max(moved)
     print(f'cleared {waited:.1f} s after the last change; then {[value for _, value, _ in writes[3:]]}')
-    check(SETTLED - 0.1 <= waited <= SETTLED + 6, f'the key was cleared {waited:.1f} s after the last change')
+    between(SETTLED - 0.1, waited, SETTLED + 6, f'the key was cleared {waited:.1f} s after the last change')
     for node in ours:
         early = [change for change in lab.history(role_of(node)) if writes[0][2] < change.time < cleared]
         equal(early, [], f'changes of the role of {node.label} before that')
@@ -104,16 +104,16 @@ def foreign_role_is_faithful(lab):
         return [at for at, _ in steps(lab, session, since)][-len(expected):]
 
     times = seen(0, TAKEN_OVER, 'taking over')
-    check(4.0 <= times[-1] - times[0] <= 9.0, f'a takeover of {times[-1] - times[0]:.1f} s')
+    between(4.0, times[-1] - times[0], 9.0, f'a takeover of {times[-1] - times[0]:.1f} s')
     since = mark(lab)
     lab.set(KEY, 'pvchv1')
     lab.await_value(role_of(foreign), 'relinquish', 5)
     lab.await_value(role_of(foreign), 'secondary', 10)
     times = seen(since, RELINQUISHED, 'giving it up')
     named = written(lab, since)[0][2]
-    check(times[0] - named < 0.45, f'it named itself {times[0] - named:.2f} s after the client')
-    check(0.45 <= times[1] - named < 1.2, f'`relinquish` came {times[1] - named:.2f} s after the client')
-    check(2.6 <= times[-1] - times[1] <= 5.0, f'`secondary` came {times[-1] - times[1]:.1f} s after `relinquish`')
+    within(times[0] - named, 0.45, f'it named itself {times[0] - named:.2f} s after the client')
+    between(0.45, times[1] - named, 1.2, f'`relinquish` came {times[1] - named:.2f} s after the client')
+    between(2.6, times[-1] - times[1], 5.0, f'`secondary` came {times[-1] - times[1]:.1f} s after `relinquish`')
     lab.await_beats(foreign, 1)
     equal((lab.get(KEY), lab.get(role_of(foreign))), ('pvchv2', 'secondary'), 'the key and the role, and so it stays')
 

@@ -119,7 +119,7 @@ async::awaitable<pvc::hypervisor::call_result<T>> sim_hypervisor::call(std::stri
         }
     };
     machine_.record(text, is_reading);
-    machine_.later(duration::zero(), [this_machine = &machine_, name, id, answer, serve = std::move(serve)] {
+    machine_.later(duration::zero(), [this_machine = &machine_, name, text, id, answer, serve = std::move(serve)] {
         const auto fault = fault_of(*this_machine, id, name);
         if (!fault) {
             serve(std::nullopt, answer);
@@ -130,7 +130,9 @@ async::awaitable<pvc::hypervisor::call_result<T>> sim_hypervisor::call(std::stri
         } else if (fault->failure) {
             this_machine->later(fault->takes.value_or(duration::zero()),
                                 [answer, why = *fault->failure] { answer(why); });
-        } else if (!fault->hangs) {
+        } else if (fault->hangs) {
+            this_machine->note_hanging(text);
+        } else {
             serve(fault->takes, answer);
         }
     });

@@ -101,7 +101,8 @@ void sim_datacentre::review() {
 std::shared_ptr<driver_process> sim_datacentre::migrate(const uuid& id, const std::string& from, const std::string& to,
                                                         sim_guest::answer done) {
     auto driver = std::make_shared<driver_process>();
-    std::ignore = begin_migration(machine(from), id, to, std::chrono::seconds(5), driver, std::move(done));
+    const hypervisor::migration how{.peer = to, .data_uri = {}, .connect_within = std::chrono::seconds(5)};
+    std::ignore = begin_migration(machine(from), id, how, driver, std::move(done));
     return driver;
 }
 
@@ -110,12 +111,12 @@ void sim_datacentre::kill(driver_process& driver) {
     review();
 }
 
-sim_migration& sim_datacentre::begin_migration(sim_machine_guests& source, const uuid& id, const std::string& peer,
-                                               duration connect_within, std::shared_ptr<driver_process> driver,
+sim_migration& sim_datacentre::begin_migration(sim_machine_guests& source, const uuid& id,
+                                               const hypervisor::migration& how, std::shared_ptr<driver_process> driver,
                                                sim_guest::answer done) {
     std::erase_if(migrations_, [](const auto& one) { return one->has_ended(); });
-    auto& one = *migrations_.emplace_back(std::make_unique<sim_migration>(
-        *this, source, source.guest(id), peer, connect_within, std::move(driver), std::move(done)));
+    auto& one = *migrations_.emplace_back(
+        std::make_unique<sim_migration>(*this, source, source.guest(id), how, std::move(driver), std::move(done)));
     one.begin();
     return one;
 }

@@ -10,6 +10,7 @@
 //   dc.machine("hv1").calls() == {"create U1"}
 #pragma once
 
+#include "pvcnoded/hypervisor/hypervisor.hpp"
 #include "sim/hypervisor/sim_machine_guests.hpp"
 
 #include <memory>
@@ -102,9 +103,8 @@ public:
     // Something between machines or daemons is otherwise: migrations look again.
     void review();
     [[nodiscard]] bool is_reachable(const std::string& from, const std::string& to);
-    sim_migration& begin_migration(sim_machine_guests& source, const uuid& id, const std::string& peer,
-                                   duration connect_within, std::shared_ptr<driver_process> driver,
-                                   sim_guest::answer done);
+    sim_migration& begin_migration(sim_machine_guests& source, const uuid& id, const hypervisor::migration& how,
+                                   std::shared_ptr<driver_process> driver, sim_guest::answer done);
 
 private:
     async::timers& clock_;

@@ -36,6 +36,10 @@ public:
     void pause();
     void resume();
 
+    void allow(pvc::hypervisor::call_limits limits) override {
+        limits_ = limits;
+        pass_migration_thread_on();
+    }
     awaitable<void> run() override;
     awaitable<call_result<std::vector<pvc::hypervisor::guest>>> list(time_point deadline) override;
     awaitable<call_result<std::vector<pvc::hypervisor::guest_figures>>> survey(time_point deadline) override;
@@ -80,7 +84,7 @@ private:
     awaitable<bool> open();
     void close();
 
-    // One of the four threads that the real port has for migrations, first come, first served.
+    // One of the threads that the real port has for migrations, first come, first served.
     class migration_thread {
     public:
         explicit migration_thread(sim_hypervisor& of);
@@ -104,7 +108,7 @@ private:
     async::wakeup machine_changed_;
     async::wakeup broken_;
     std::string break_reason_;
-    static constexpr unsigned threads_to_migrate = 4;
+    pvc::hypervisor::call_limits limits_;
     unsigned migrating_ = 0;
     std::list<async::wakeup*> waiting_to_migrate_;
     std::uint64_t generation_ = 0;

@@ -179,6 +179,15 @@ void sim_machine_guests::changed() {
 
 // --- the record ---
 
+void sim_machine_guests::note_hanging(const std::string& text) {
+    hanging_[text] = centre_.clock().now();
+}
+
+std::optional<time_point> sim_machine_guests::hangs_since(const std::string& text) const {
+    const auto found = hanging_.find(text);
+    return found != hanging_.end() ? std::optional(found->second) : std::nullopt;
+}
+
 void sim_machine_guests::record(const std::string& text, bool is_reading) {
     calls_.push_back({centre_.clock().now(), text, is_reading});
     if (centre_.on_call) {

@@ -71,12 +71,15 @@ public:
     [[nodiscard]] std::size_t count(std::string_view text) const;              // calls with exactly this text
     [[nodiscard]] std::vector<time_point> times(std::string_view text) const;  // when they were made
     void clear_calls() { calls_.clear(); }
+    // When the last call with this text was made that was told never to answer.
+    [[nodiscard]] std::optional<time_point> hangs_since(const std::string& text) const;
     // How many creations ran at the same time, at most.
     [[nodiscard]] std::size_t most_creations() const { return most_creations_; }
 
     // --- for the parts of the simulation ---
     [[nodiscard]] sim_datacentre& centre() { return centre_; }
     void record(const std::string& text, bool is_reading);
+    void note_hanging(const std::string& text);
     // libvirtd does this after a time; later if it is stopped, never if it is killed before.
     void later(duration time, std::function<void()> deed);
     void emit(const hypervisor::guest_event& event);
@@ -105,6 +108,7 @@ private:
     sim_hypervisor* daemon_ = nullptr;
     std::vector<sim_hypervisor*> attached_;
     std::vector<call> calls_;
+    std::map<std::string, time_point> hanging_;
     std::size_t creations_ = 0;
     std::size_t most_creations_ = 0;
 };

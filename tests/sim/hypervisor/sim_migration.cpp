@@ -27,13 +27,15 @@ call_failure failed(const std::string& why) {
 }
 }  // namespace
 
-sim_migration::sim_migration(sim_datacentre& centre, sim_machine_guests& source, sim_guest& guest, std::string peer,
-                             duration connect_within, std::shared_ptr<driver_process> driver, sim_guest::answer done)
+sim_migration::sim_migration(sim_datacentre& centre, sim_machine_guests& source, sim_guest& guest,
+                             const hypervisor::migration& how, std::shared_ptr<driver_process> driver,
+                             sim_guest::answer done)
     : centre_(centre),
       source_(source),
       guest_(guest),
-      peer_(std::move(peer)),
-      connect_within_(connect_within),
+      peer_(how.peer),
+      connect_within_(how.connect_within),
+      mib_per_second_(how.mib_per_second),
       driver_(std::move(driver)),
       done_(std::move(done)),
       step_(centre.clock()),
@@ -58,7 +60,8 @@ void sim_migration::begin() {
         return;
     }
     if (guest_.is_migrating()) {
-        end(call_failure(call_error::other, "Timed out during operation: cannot acquire state change lock"));
+        end(call_failure(call_error::wrong_state,
+                         "Requested operation is not valid: another migration job is already running for domain"));
         return;
     }
     if (guest_.is_dead_ || guest_.is_creating_ ||
@@ -75,6 +78,9 @@ void sim_migration::begin() {
     source_life_ = guest_.life_;
     total_ = guest_.memory_bytes;
     bandwidth_ = centre_.times.bandwidth_bytes_per_second;
+    if (mib_per_second_ > 0) {
+        bandwidth_ = std::min(bandwidth_, mib_per_second_ * 1024.0 * 1024.0);
+    }
     if (!guest_.migration_faults_.empty()) {
         fault_ = std::move(guest_.migration_faults_.front());
         guest_.migration_faults_.pop_front();

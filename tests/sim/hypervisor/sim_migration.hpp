@@ -9,8 +9,8 @@ namespace pvc::sim {
 
 class sim_migration {
 public:
-    sim_migration(sim_datacentre& centre, sim_machine_guests& source, sim_guest& guest, std::string peer,
-                  duration connect_within, std::shared_ptr<driver_process> driver, sim_guest::answer done);
+    sim_migration(sim_datacentre& centre, sim_machine_guests& source, sim_guest& guest,
+                  const hypervisor::migration& how, std::shared_ptr<driver_process> driver, sim_guest::answer done);
     sim_migration(const sim_migration&) = delete;
     sim_migration& operator=(const sim_migration&) = delete;
     ~sim_migration() = default;
@@ -61,6 +61,7 @@ private:
     sim_guest* target_ = nullptr;
     std::string peer_;
     duration connect_within_;
+    int mib_per_second_;  // 0: as much as goes
     std::shared_ptr<driver_process> driver_;
     sim_guest::answer done_;
     phase phase_ = phase::connecting;

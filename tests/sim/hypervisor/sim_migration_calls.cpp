@@ -30,7 +30,7 @@ async::awaitable<sim_hypervisor::migration_thread> sim_hypervisor::thread_to_mig
             of.pass_migration_thread_on();
         }
     } const left{*this, place};
-    while (migrating_ >= threads_to_migrate || waiting_to_migrate_.front() != &turn) {
+    while (migrating_ >= limits_.migrations || waiting_to_migrate_.front() != &turn) {
         co_await turn.wait(async::wait_note::work("a thread for a migration"));
     }
     co_return migration_thread(*this);
@@ -48,7 +48,7 @@ sim_hypervisor::migration_thread::~migration_thread() {
 }
 
 void sim_hypervisor::pass_migration_thread_on() {
-    if (migrating_ < threads_to_migrate && !waiting_to_migrate_.empty()) {
+    if (migrating_ < limits_.migrations && !waiting_to_migrate_.empty()) {
         waiting_to_migrate_.front()->notify();
     }
 }
@@ -69,7 +69,6 @@ async::awaitable<pvc::hypervisor::call_result<void>> sim_hypervisor::migrate(uui
     };
     const auto thread = co_await thread_to_migrate();
     machine_.record(fmt::format("migrate {} {} {}", centre_.name_of(id), how.peer, how.data_uri), false);
-    const duration within = how.connect_within;
     if (how.begun) {
         *how.begun = clock_.now();
     }
@@ -79,11 +78,11 @@ async::awaitable<pvc::hypervisor::call_result<void>> sim_hypervisor::migrate(uui
         outcome->value = std::move(why);
         outcome->changed.notify();
     });
-    const auto begin = [this_machine = &machine_, process = process_, way = std::weak_ptr(channel_), number, id,
-                        peer = how.peer, within, answer] {
+    const auto begin = [this_machine = &machine_, process = process_, way = std::weak_ptr(channel_), number, id, how,
+                        answer] {
         const auto open = way.lock();
         if (process->is_alive && open && open->pending.erase(number) > 0) {
-            this_machine->centre().begin_migration(*this_machine, id, peer, within, process, answer);
+            this_machine->centre().begin_migration(*this_machine, id, how, process, answer);
         }
     };
     machine_.later(duration::zero(), [this_machine = &machine_, id, begin, answer, peer = how.peer] {

@@ -198,6 +198,12 @@ std::optional<bool> belongs_into_list(const judge& of, member& one, std::int64_t
         case guest_class::incoming: return std::nullopt;  // which side it is shows in the daemon only
         default: break;
     }
+    // A creation that was never answered may be carried out yet.
+    constexpr duration longest_creation = 160s;
+    const auto asked = one.node.guests().hangs_since("create " + of.world.hardware.centre.name_of(id));
+    if (asked && of.world.now() - *asked <= longest_creation) {
+        return std::nullopt;
+    }
     // One that ended by itself stays in the list until it runs again.
     const bool is_to_run =
         (*state == "start" || *state == "restart") && of.world.ensemble.get(root + "/node") == one.name();
@@ -211,12 +217,12 @@ bool is_listed(const judge& of, const member& one, std::int64_t number) {
     return list.find(pvc::to_text(guest_id(number))) != std::string::npos;
 }
 
+}  // namespace
+
 bool is_undisturbed(const judge& of, const member& one) {
     return of.world.are_hypervisors_calm() && one.node.is_running() && one.node.is_ready() && of.world.is_calm(one) &&
            !of.of(one).asked_to_stop;
 }
-
-}  // namespace
 
 // What is still there leaves the list too early: fence recovery would start it beside itself.
 void lists_keep_what_is_there(judge& of, const seen_change& seen) {

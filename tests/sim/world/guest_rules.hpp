@@ -8,6 +8,9 @@ namespace pvc::sim {
 // A reference node has it, or is to have it: what becomes of it is that node's doing, whose defects are known.
 [[nodiscard]] bool is_the_references(const judge& of, std::int64_t number);
 
+// Nothing keeps this node's daemon from its work, or has done so of late.
+[[nodiscard]] bool is_undisturbed(const judge& of, const member& one);
+
 void nothing_runs_twice(judge& of);
 void what_is_written_is_so(judge& of, const seen_change& seen);
 void removed_machines_stay_removed(judge& of, const seen_change& seen);

@@ -55,6 +55,7 @@ struct wish_seen {
     bool is_known = false;         // a client has said whether it is to run, and no reference node has written since
     bool is_on = false;            // it is to run
     bool is_parked = false;        // a flush with nowhere to go shut it down; an unflush starts it
+    bool is_mark_over = false;     // it was started and ran since a flush marked it: an unflush has no say any more
     bool is_clients = false;       // the stored state is a client's word
     std::string state;             // as stored
     std::int64_t placed_zxid = 0;  // the last transaction that set its node

@@ -22,6 +22,9 @@ std::optional<std::string> everybody_runs(const judge& of) {
         if (!one->node.is_running()) {
             return one->name() + " is not there";
         }
+        if (one->node.is_paused()) {
+            return one->name() + " stands still";
+        }
         const std::string state = value(of, one->root() + "/daemonstate");
         if (state != "run") {
             return fmt::format("{} is in \"{}\"", one->name(), state);

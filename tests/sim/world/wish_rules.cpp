@@ -45,6 +45,18 @@ bool may_answer(std::string_view word, std::string_view answer) {
     return is_migration(word) ? answer == "start" || answer == "fail" || wants_off(answer) : !wants_off(word);
 }
 
+// A client's `start` was answered in peace: a node of ours runs it since then.
+bool has_been_started(const judge& of, const wish_seen& wish, std::string_view root) {
+    constexpr duration least = 2s;
+    constexpr duration most = 40s;  // before that there may have been trouble
+    const duration age = of.world.now() - wish.since;
+    const auto id = parse_uuid(root.substr(domains_prefix.size()));
+    return id && wish.is_clients && wish.state == "start" && age >= least && age <= most &&
+           std::ranges::any_of(of.world.members, [&](const auto& one) {
+               return one->node.settings.hypervisor && is_undisturbed(of, *one) && one->node.guests().executes(*id);
+           });
+}
+
 void client_writes(wish_seen& wish, const recorded_change& change) {
     // A client that moves a machine writes its state again as it found it, and `migrate` of what is to run on. Neither
     // is a word on whether it shall run.
@@ -81,9 +93,13 @@ void clients_have_the_last_word(judge& of, const seen_change& seen) {
     const auto suffix = path.substr(slash);
     if (suffix == "/node") {
         of.wishes[root].placed_zxid = seen.what.zxid;
-    } else if (suffix == "/node_autostart" && seen.writer != nullptr && seen.what.data == "False") {
-        of.overwritten.clear();  // an unflush that starts what a flush had shut down
-        of.wishes[root].is_on = true;
+    } else if (suffix == "/node_autostart" && seen.writer != nullptr && seen.what.data == "True") {
+        of.wishes[root].is_mark_over = false;
+    } else if (suffix == "/node_autostart" && seen.writer != nullptr && !of.wishes[root].is_mark_over) {
+        // An unflush that starts what a flush had shut down, or a start that needs no other.
+        if (!std::exchange(of.overwritten, {}).empty()) {
+            of.wishes[root].is_on = true;
+        }
     }
     if (suffix != "/state" || seen.what.what == recorded_kind::remove) {
         return;
@@ -101,6 +117,7 @@ void clients_have_the_last_word(judge& of, const seen_change& seen) {
         wish.is_clients = false;
         wish.is_known = false;  // the reference overwrites what it likes
     } else {
+        wish.is_mark_over = wish.is_mark_over || has_been_started(of, wish, root);
         client_writes(wish, seen.what);
     }
     wish.state = seen.what.data;

@@ -92,6 +92,18 @@ TEST_F(writing_rules, an_unflush_starts_what_was_to_be_started) {
     EXPECT_EQ(against_the_wish(of, 1), std::nullopt);
 }
 
+TEST_F(writing_rules, an_unflush_does_not_start_what_a_client_started_and_stopped_since) {
+    state("start", 1);
+    state("shutdown", 2, ours());
+    key("/node_autostart", "True", 2, ours());
+    state("start", 3);
+    of.wishes[root].is_mark_over = true;  // it ran
+    state("stop", 4);
+    state("start", 5, ours());
+    key("/node_autostart", "False", 5, ours());
+    EXPECT_EQ(broken(), "clients_word");
+}
+
 TEST_F(writing_rules, a_client_that_moves_what_is_off_does_not_want_it_on) {
     state("stop", 1);
     key("/node", "hv2", 2);

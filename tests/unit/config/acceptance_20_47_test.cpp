@@ -73,6 +73,17 @@ TEST(config, case_25_unknown_key) {
     EXPECT_EQ(settings(got)["keepalive_interval"], "5");
 }
 
+// It takes the user and the password of the BMC away: more than a key that nobody knows.
+TEST(config, a_slip_in_the_name_of_a_section_is_an_error) {
+    const auto got = load(base_with("    fencing:\n", "    fenncing:\n"));
+    EXPECT_TRUE(got.config);
+    ASSERT_FALSE(got.diagnostics.empty());
+    EXPECT_EQ(got.diagnostics.back().level, severity::error);
+    EXPECT_EQ(messages(got).back(),
+              "warning: f:44: pvc.system.fenncing: unknown section, all of it is ignored; expected "
+              "fencing, which is missing: each of its settings has its default");
+}
+
 TEST(config, case_26_failed_fence) {
     const auto load_with = [](std::string_view suicide_intervals) {
         return load(edited(base_with("failed_fence: None", "failed_fence: migrate"), "suicide_intervals: 0",

@@ -64,6 +64,69 @@ TEST(load_file, mode) {
         lines{path + ":1: unknown alias; expected an anchor further up, or quotes around a text that begins with *"});
 }
 
+// What others can write is no configuration for root; a check only says so.
+TEST(load_file, what_others_can_change) {
+    const scratch there;
+    host_facts strict = nothing_missing();
+    strict.others_can_change = changeable_file::refused;
+    host_facts mild = nothing_missing();
+    mild.others_can_change = changeable_file::told;
+    const auto said = [](const std::string& path, const std::string& who) {
+        return path +
+               ": others could change it; expected file and folder to belong to root or to the running user and to be "
+               "writable by nobody else, got " +
+               who;
+    };
+    const auto path = there.file("f", base(), 0602);
+    const auto refused = load_file({path, "pvchv1"}, strict);
+    EXPECT_EQ(messages(refused), lines{said(path, "a file that everybody can write")});
+    EXPECT_FALSE(refused.config);
+    const auto told = load_file({path, "pvchv1"}, mild);
+    EXPECT_TRUE(told.config);
+    ASSERT_EQ(messages(told).size(), 1U);
+    EXPECT_NE(messages(told)[0].find("warning: " + path + ": others could change it, a daemon would refuse it"),
+              std::string::npos);
+    EXPECT_EQ(messages(load_file({path, "pvchv1"}, nothing_missing())), lines{});
+
+    ::chmod(path.c_str(), 0600);
+    EXPECT_TRUE(load_file({path, "pvchv1"}, strict).config);
+    ::chmod(there.path().c_str(), 0707);
+    EXPECT_EQ(messages(load_file({path, "pvchv1"}, strict)),
+              lines{said(path, "a folder (" + there.path() + ") that everybody can write")});
+    ::chmod(there.path().c_str(), 01777);
+    EXPECT_TRUE(load_file({path, "pvchv1"}, strict).config) << "as /tmp: nobody replaces what is not theirs";
+
+    // Through a link the folder of the file counts, too.
+    const scratch other;
+    ::chmod(there.path().c_str(), 0707);
+    const std::string link = other.path() + "/link";
+    ASSERT_EQ(::symlink(path.c_str(), link.c_str()), 0);
+    EXPECT_EQ(messages(load_file({link, "pvchv1"}, strict)),
+              lines{said(link, "a folder (" + there.path() + ") that everybody can write")});
+    ::chmod(there.path().c_str(), 0700);
+    EXPECT_TRUE(load_file({link, "pvchv1"}, strict).config);
+}
+
+TEST(load_file, what_belongs_to_somebody_else) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "only root gives files away";
+    }
+    const scratch there;
+    host_facts strict = nothing_missing();
+    strict.others_can_change = changeable_file::refused;
+    const auto path = there.file("f", base());
+    ASSERT_EQ(::chown(path.c_str(), 4711, 0), 0);
+    const auto of_another = messages(load_file({path, "pvchv1"}, strict));
+    ASSERT_EQ(of_another.size(), 1U);
+    EXPECT_NE(of_another[0].find("got a file of user 4711"), std::string::npos) << of_another[0];
+    ASSERT_EQ(::chown(path.c_str(), 0, 4711), 0);
+    EXPECT_TRUE(load_file({path, "pvchv1"}, strict).config);
+    ::chmod(path.c_str(), 0620);
+    const auto of_a_group = messages(load_file({path, "pvchv1"}, strict));
+    ASSERT_EQ(of_a_group.size(), 1U);
+    EXPECT_NE(of_a_group[0].find("got a file that group 4711 can write"), std::string::npos) << of_a_group[0];
+}
+
 TEST(load_file, what_cannot_be_read) {
     const scratch there;
     const std::string fifo = there.path() + "/fifo";

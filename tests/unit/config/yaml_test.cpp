@@ -104,7 +104,18 @@ TEST(yaml, refused) {
         {"# only a comment\n", "f:1: no document; expected a mapping with the key pvc, got an empty file"},
         {"a: 1\n---\nb: 2\n", "f:2: a second document; expected exactly one YAML document"},
         {"a: 1\n...\n---\nb: 2\n", "f:3: a second document; expected exactly one YAML document"},
-        {"a: 1\nb: [\n", "f:3: not valid YAML: did not find expected node content; expected a YAML document"},
+        {"a: 1\nb: [\n",
+         "f:2: not valid YAML: what begins here does not end as it should: did not find expected node content at line "
+         "3; "
+         "expected a YAML document"},
+        {"a: 1\nb: 'x\nc: 2\nd: 3\n",
+         "f:2: not valid YAML: what begins here does not end as it should: found unexpected end of stream at line 5; "
+         "expected a YAML document"},
+        {"a: 1\nb: \"x\nc: 2\nd: \"y\"\ne: 3\n",
+         "f:2: not valid YAML: what begins here does not end as it should: did not find expected key at line 4; "
+         "expected a YAML document"},
+        {"a: 1\nb: 2\n  c: 3\n",
+         "f:3: not valid YAML: mapping values are not allowed in this context; expected a YAML document"},
         {"a: 1\nb: \x01\n", "f:2: not valid YAML: control characters are not allowed; expected a YAML document"},
         {std::string("a: 1\nb: \0\n", 10),
          "f:2: not valid YAML: control characters are not allowed; expected a YAML document"},

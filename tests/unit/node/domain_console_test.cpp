@@ -39,6 +39,25 @@ TEST_F(domain_console, D87_the_last_thousand_lines) {
     EXPECT_EQ(publications(), 2U);  // the client's "" and this one
 }
 
+// 3 MB/s of output: every server keeps every publication in its log.
+TEST_F(domain_console, a_guest_that_writes_without_end_is_published_slowly) {
+    running_guest();
+    const std::string much = lines(1, 1000) + std::string(200'000, 'x') + "\n";
+    const auto from = loop.clock().now();
+    for (int i = 0; i < 600; ++i) {
+        files().append(file, much + std::to_string(i) + "\n");
+        pass(100ms);
+    }
+    std::size_t bytes = 0;
+    for (const auto& one : values_written(key("/consolelog"))) {
+        bytes += one.size();
+    }
+    const double seconds = std::chrono::duration<double>(loop.clock().now() - from).count();
+    EXPECT_LE(static_cast<double>(bytes), 100'000.0 * seconds);
+    EXPECT_GE(publications(), 5U);
+    EXPECT_LT(beat_gaps("hv1", from).front(), 5.1);
+}
+
 TEST_F(domain_console, D88_few_publications) {
     running_guest();
     const auto before = publications();

@@ -47,6 +47,40 @@ protected:
     [[nodiscard]] std::string own(const std::string& suffix) const { return value("/nodes/hv1/" + suffix); }
 };
 
+TEST_F(domain_figures, what_is_read_of_machines_leaves_time_for_the_figures_of_the_node) {
+    auto& node = add_running_host();
+    pass(11s);
+    for (int i = 0; i < 40; ++i) {
+        const std::string name = "m" + std::to_string(i);
+        put(*parse_uuid(fmt::format("000000{:02}-aaaa-4bbb-8ccc-000000000009", i)), name, 64, 1, false);
+    }
+    node.connector.link().latency = 200ms;
+    node.host.meminfo_text = "MemTotal: 16384000 kB\nMemFree: 4096000 kB\nMemAvailable: 4096000 kB\n";
+    pass(8s);
+    EXPECT_EQ(own("memfree"), "4000");
+    EXPECT_FALSE(node.logged("figures-unwritten")) << node.log();
+    pass(60s);
+    EXPECT_EQ(own("memprov"), std::to_string(40 * 64)) << "the rest of them was read in later ticks";
+}
+
+// What fails alike again and again is said once, and why libvirt cannot be reached from the beginning on.
+TEST_F(domain_figures, trouble_with_libvirt_is_said_once) {
+    machine().kill_libvirtd();
+    auto& node = add_host();
+    node.start();
+    pass(4s);
+    EXPECT_EQ(node.times_logged("libvirt cannot be reached: "), 1U) << node.log();
+    machine().fail_always("list", {call_error::other, "too many files are open"});
+    machine().start_libvirtd();
+    ASSERT_FALSE(node.is_running()) << "a node that peers cannot use does not run";
+    node.start();
+    pass(12s);
+    EXPECT_EQ(node.times_logged("listing the virtual machines of this host: too many files are open, trying again"), 1U)
+        << node.log();
+    machine().clear_faults();
+    ASSERT_TRUE(node.run_until_ready()) << node.log();
+}
+
 TEST_F(domain_figures, D98_AC41_statistics) {
     define("start", "hv1");
     machine().put_running(u1, "web", xml(u1, "web", devices()));

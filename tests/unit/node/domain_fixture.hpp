@@ -26,10 +26,12 @@ protected:
     }
 
     // --- nodes ---
+    std::map<std::string, int> limits;  // of those added from now on (config.md 5.8a)
     sim_node& add_host(std::string name = "hv1") {
         sim::node_settings settings;
         settings.name = std::move(name);
         settings.hypervisor = true;
+        settings.limits = limits;
         settings.storage_address = "10.254.0." + settings.name.substr(2) + "/24";
         return nodes.emplace_back(loop, ensemble, std::move(settings), &hardware);
     }

@@ -19,14 +19,7 @@ protected:
     }
     // A live call whose end nobody heard of: half of it is left here, and nothing on hv2.
     void half_is_left() {
-        hv1_runs_it();
-        add_reference("hv2");
-        pass(1s);
-        guest().fail_migration(migration_step::reply, lost, source_copy::incoming);
-        hardware.centre.times.reply = 300ms;
-        forget();
-        place("migrate", "hv2", "hv1");
-        ASSERT_TRUE(run_until([&] { return executes("hv2"); })) << story();
+        is_left_between();
         peers.front().kill();
         guest("hv2").vanish();
     }

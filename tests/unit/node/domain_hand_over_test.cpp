@@ -93,6 +93,27 @@ TEST_F(domain_hand_over, a_stop_of_a_sender_that_says_nothing) {
     }
 }
 
+// A sender that never gives the lock of the hand-shake back has had its time after 10 s.
+TEST_F(domain_hand_over, a_lock_that_is_never_given_back_is_waited_for_10_s) {
+    hv2_runs_it();
+    place("migrate", "hv1", "hv2");
+    const auto of_node = contend("/node");
+    const auto of_state = contend("/state", of_node.session);
+    const auto of_sync = contend("/migrate_sync_lock", of_node.session);
+    pass(3s);
+    guest("hv2").power_off();
+    ASSERT_TRUE(run_until([&] { return !guest("hv2").is_there(); }));
+    ensemble.put("/nodes/hv2/runningdomains", "");
+    const time_point handed_over = loop.clock().now();
+    set("stop");
+    ASSERT_TRUE(run_until([&] { return state() == "start"; }, 60s)) << story() << hv1().log();
+    EXPECT_NEAR(seconds_since(handed_over), 10.0, 1.5);
+    for (const auto& one : {of_sync, of_state, of_node}) {
+        leave(one);
+    }
+    ASSERT_TRUE(run_until([&] { return executes("hv1"); }, 20s)) << story();
+}
+
 // The machine was recovered elsewhere while somebody kept the lock of its state: nobody waits for that lock.
 TEST_F(domain_hand_over, decided_otherwise_before_the_locks_are_had) {
     hv1_runs_it();

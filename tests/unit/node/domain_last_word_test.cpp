@@ -219,6 +219,27 @@ TEST_F(domain_last_word, the_connection_breaks_at_the_last_write) {
     EXPECT_TRUE(settled_on("hv2")) << story() << hv2().log();
 }
 
+// What the receiver left is cleared by the rollback, or by whoever sees to the guest after it.
+TEST_F(domain_last_word, the_connection_breaks_when_a_sender_clears_up) {
+    hv1_runs_it({{"/migration_method", "live"}});
+    hardware.centre.cut("hv1", "hv2");
+    auto& link = hv1().connector.link();
+    bool is_first = true;
+    link.on_request = [&](const zookeeper::request& what) {
+        const bool is_clearing = sets(what, key("/migrate_sync_lock"), "");
+        return is_clearing && std::exchange(is_first, false) ? verdict::drop_before : verdict::answer;
+    };
+    flush_places();
+    pass(1s);
+    ensemble.put(key("/migrate_sync_lock"), to_text(u1));  // of a receiver that loses its power then
+    ASSERT_TRUE(until_state("start", 120s)) << story() << hv1().log();
+    pass(10s);
+    link.on_request = {};
+    EXPECT_FALSE(is_first);
+    EXPECT_EQ(value(key("/migrate_sync_lock")), "");
+    EXPECT_TRUE(settled_on("hv1")) << story();
+}
+
 // Neither side waits for its disk while somebody could want something of the machine.
 TEST_F(domain_last_word, disks_that_hang) {
     two_of_ours();

@@ -99,6 +99,17 @@ protected:
         happened_.clear();
         return node;
     }
+    // A live call whose end nobody heard of: half here, and whatever becomes of it on hv2, which is the reference.
+    void is_left_between(const std::map<std::string, std::string>& keys = {}) {
+        hv1_runs_it(keys);
+        add_reference("hv2");
+        pass(1s);
+        guest().fail_migration(migration_step::reply, lost, source_copy::incoming);
+        hardware.centre.times.reply = 300ms;
+        forget();
+        place("migrate", "hv2", "hv1");
+        ASSERT_TRUE(run_until([&] { return executes("hv2"); })) << story();
+    }
     [[nodiscard]] sim_node& hv1() { return nodes.front(); }
     // The two running daemons of ours and hv3, a record. It runs on hv1.
     void two_of_ours(const std::map<std::string, std::string>& keys = {}) {

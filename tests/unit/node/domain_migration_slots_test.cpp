@@ -65,6 +65,42 @@ TEST_F(domain_migration_slots, what_waits_is_not_called_slow) {
     EXPECT_FALSE(was("hv1: shutdown vm5") || was("hv1: shutdown vm6")) << story();
 }
 
+TEST_F(domain_migration_slots, as_many_as_the_operator_allows) {
+    limits = {{"max_migrations", 6}};
+    six_move(true);
+    ASSERT_TRUE(run_until([&] { return migrating() == 4 && machine("hv2").executes(all[5]); }, 20s)) << story();
+}
+
+TEST_F(domain_migration_slots, one_at_a_time_if_the_operator_wants_it) {
+    limits = {{"max_migrations", 1}};
+    hardware.centre.times.bandwidth_bytes_per_second = 64.0 * 1024 * 1024 / 5;
+    six_move(false);
+    std::size_t most = 0;
+    ASSERT_TRUE(run_until([&] {
+        most = std::max(most, migrating());
+        return machine("hv2").executes(all[1]);
+    }));
+    EXPECT_EQ(most, 1U);
+}
+
+TEST_F(domain_migration_slots, a_shorter_patience_with_what_does_not_converge) {
+    limits = {{"stall_limit", 60}};
+    six_move(true);
+    pass(58s);
+    EXPECT_EQ(migrating(), 4U);
+    EXPECT_TRUE(hv1().logged("without progress it is ended after 60 s (30 s if somebody waits")) << hv1().log();
+    EXPECT_TRUE(run_until([&] { return was("hv1: shutdown U1"); }, 10s)) << story();
+}
+
+// 64 MiB at 4 MiB/s.
+TEST_F(domain_migration_slots, no_more_bandwidth_than_the_operator_allows) {
+    limits = {{"migration_bandwidth", 4}};
+    six_move(false);
+    pass(14s);
+    EXPECT_EQ(migrating(), 4U);
+    EXPECT_TRUE(run_until([&] { return machine("hv2").executes(all[0]); }, 5s));
+}
+
 // A client who wants something of it waits no longer than behind one that does not converge.
 TEST_F(domain_migration_slots, somebody_waits_for_what_waits) {
     six_move(true);

@@ -109,6 +109,17 @@ TEST_F(domain_missing_keys, a_guest_without_node_is_looked_at_from_the_beginning
     ASSERT_TRUE(run_until([&] { return !guest().is_there(); }, 10s)) << "it must be off everywhere";
 }
 
+TEST_F(domain_missing_keys, a_running_guest_without_state_is_left_alone_and_said) {
+    define("start", "hv1");
+    machine().put_running(u1, "web", xml(u1));
+    sim_node& node = add_running_host();
+    pass(5s);
+    drop("/state");
+    pass(5s);
+    EXPECT_TRUE(node.logged("its key `state` is missing or empty: left alone")) << node.log();
+    EXPECT_TRUE(executes("hv1"));
+}
+
 TEST_F(domain_missing_keys, and_is_adopted_when_the_key_comes_back) {
     define("start", "hv1");
     drop("/node");

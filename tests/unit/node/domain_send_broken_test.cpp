@@ -6,6 +6,38 @@ namespace {
 
 using domain_send_broken = send_fixture;
 
+// What libvirt says while it still clears an earlier job away is no reason to shut the guest down.
+TEST_F(domain_send_broken, a_job_that_is_still_going_is_waited_for) {
+    two_of_ours();
+    for (int i = 0; i < 8; ++i) {
+        guest().fail_migration(migration_step::prepare,
+                               {call_error::wrong_state, "another migration job is already running for domain 'web'"});
+    }
+    place("migrate", "hv2", "hv1");
+    ASSERT_TRUE(run_until([&] { return value(key("/state")) == "start" && executes("hv2"); }, 60s)) << hv1().log();
+    EXPECT_FALSE(was("hv1: shutdown U1")) << story();
+    EXPECT_EQ(count("hv1: migrate U1 hv2.pvc.local tcp://hv2.pvc.local"), 9U);
+}
+
+// The abort of the old session's call takes as long as libvirt hangs; the heartbeat does not.
+TEST_F(domain_send_broken, a_new_session_does_not_wait_for_an_abort) {
+    two_of_ours();
+    hardware.centre.times.bandwidth_bytes_per_second = 64.0 * 1024 * 1024 / 60;
+    place("migrate", "hv2", "hv1");
+    ASSERT_TRUE(until_copying()) << story();
+    machine("hv1").stop_libvirtd();
+    const auto beat = value("/nodes/hv1/keepalive");
+    hv1().connector.link().expire_sessions();
+    EXPECT_TRUE(run_until([&] { return value("/nodes/hv1/keepalive") != beat; }, 3s)) << hv1().log();
+    pass(3s);
+    machine("hv1").continue_libvirtd();
+    ASSERT_TRUE(run_until(
+        [&] { return value(key("/state")) == "start" && running().size() + running("hv2").size() > 0; }, 120s))
+        << hv1().log();
+    pass(30s);
+    EXPECT_EQ(hardware.centre.machine("hv1").executes(u1) + hardware.centre.machine("hv2").executes(u1), 1);
+}
+
 TEST_F(domain_send_broken, D61_somebody_decides_otherwise_during_the_call) {
     hv1_runs_it();
     add_reference("hv2");
@@ -131,12 +163,7 @@ TEST_F(domain_send_broken, D65_the_session_expires_during_the_call) {
 }
 
 TEST_F(domain_send_broken, D66_the_daemon_is_told_to_stop_during_the_call) {
-    hv1_runs_it();
-    add_reference("hv2");
-    pass(1s);
-    guest().set_kind(guest_kind::dirty);
-    flush_places();
-    ASSERT_TRUE(until_copying());
+    a_busy_guest_is_copied();
     forget();
     const time_point told = loop.clock().now();
     hv1().terminate();
@@ -255,12 +282,7 @@ TEST_F(domain_send_broken, D70_found_in_the_middle_by_a_new_daemon) {
 }
 
 TEST_F(domain_send_broken, D115_no_progress) {
-    hv1_runs_it();
-    add_reference("hv2");
-    pass(1s);
-    guest().set_kind(guest_kind::dirty);
-    flush_places();
-    ASSERT_TRUE(until_copying());
+    a_busy_guest_is_copied();
     pass(1s);
     const time_point stalled = loop.clock().now();
     ASSERT_TRUE(run_until([&] { return was(abort_call); }, 400s)) << hv1().log();
@@ -274,15 +296,23 @@ TEST_F(domain_send_broken, D115_no_progress) {
 }
 
 TEST_F(domain_send_broken, D115_no_progress_and_only_live) {
-    hv1_runs_it({{"/migration_method", "live"}});
-    add_reference("hv2");
-    pass(1s);
-    guest().set_kind(guest_kind::dirty);
-    flush_places();
+    a_busy_guest_is_copied({{"/migration_method", "live"}});
     ASSERT_TRUE(until_state("start", 400s));
     pass(3s);
     EXPECT_EQ(count(live_call), 1U);
     EXPECT_FALSE(was("hv1: shutdown U1"));
+    EXPECT_TRUE(settled_on("hv1")) << story();
+}
+
+TEST_F(domain_send_broken, the_same_word_once_more_gives_no_other_300_s) {
+    a_busy_guest_is_copied({{"/migration_method", "live"}});
+    pass(200s);
+    place("migrate", "hv2", "hv1");
+    const time_point said_again = loop.clock().now();
+    ASSERT_TRUE(until_state("start", 400s)) << story();
+    EXPECT_LT(seconds_since(said_again), 130.0);
+    pass(3s);
+    EXPECT_EQ(count(live_call), 1U);
     EXPECT_TRUE(settled_on("hv1")) << story();
 }
 
@@ -375,12 +405,7 @@ TEST_F(domain_send_broken, D117_the_target_was_fenced_and_the_disks_are_ours) {
 
 TEST_F(domain_send_broken, D118_the_target_loses_its_power) {
     ensemble.put("/config/maintenance", "true");
-    hv1_runs_it();
-    add_reference("hv2");
-    pass(1s);
-    guest().set_kind(guest_kind::dirty);
-    flush_places();
-    ASSERT_TRUE(until_copying());
+    a_busy_guest_is_copied();
     peers.front().kill();
     stop_beating("hv2");
     machine("hv2").lose_power();

@@ -16,6 +16,15 @@ protected:
         began = loop.clock().now();
         place(state, "hv2", last);
     }
+    // hv1 sends to the reference on hv2 what writes faster than it can be copied.
+    void a_busy_guest_is_copied(const std::map<std::string, std::string>& keys = {}) {
+        hv1_runs_it(keys);
+        add_reference("hv2");
+        pass(1s);
+        guest().set_kind(guest_kind::dirty);
+        flush_places();
+        ASSERT_TRUE(until_copying()) << story();
+    }
     void refuse(int times, migration_step at = migration_step::copy) {
         for (int i = 0; i < times; ++i) {
             guest().fail_migration(at, refused_by_target);

@@ -35,6 +35,18 @@ TEST_F(heartbeat_age, it_counts_from_the_sending_and_not_from_the_answer) {
     EXPECT_NE(note_of(hv1).find(" " + std::to_string(sent) + " "), std::string::npos) << note_of(hv1);
 }
 
+// Somebody deleted the key: what made it again was sent when it was sent.
+TEST_F(heartbeat_age, it_counts_from_the_sending_of_what_makes_its_key_again) {
+    auto& hv1 = add_primary();
+    loop.run_for(12s);
+    hv1.connector.link().write_answer_delay = 1200ms;
+    next_acknowledgement(hv1);
+    ensemble.remove_tree("/nodes/hv1/keepalive");
+    next_acknowledgement(hv1);
+    EXPECT_TRUE(ensemble.exists("/nodes/hv1/keepalive"));
+    EXPECT_NEAR(seconds(hv1.daemon().context().heartbeat_age()), 1.2, 0.1);
+}
+
 TEST_F(heartbeat_age, ac26_an_isolated_primary_gives_up_by_the_time_of_the_sending) {
     auto& hv1 = add_primary();
     put_peer("hv2", "coordinator", "run", "secondary");

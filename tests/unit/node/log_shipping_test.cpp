@@ -47,6 +47,21 @@ TEST_F(log_shipping_test, zk28_a_flood_is_coalesced_and_capped) {
     EXPECT_TRUE(lines.front().ends_with("info: line 4900")) << lines.front();
 }
 
+// Each write replaces the key, of half a megabyte at most, in every server's log.
+TEST_F(log_shipping_test, lines_of_ticks_wait_for_company_and_others_do_not) {
+    auto& hv1 = add_running({.zookeeper_logging = true, .node_log_lines = 1000});
+    loop.run_for(60s);
+    const auto from = loop.clock().now();
+    loop.run_for(5min);
+    EXPECT_LE(times(messages, from).size(), 10U);
+    EXPECT_GE(shipped_with("keepalive"), 60U);
+    const std::size_t ticks = hv1.times_logged("keepalive");
+    log_of(hv1).error(message::start_degraded, "something broke");
+    loop.run_for(1s + 100ms);
+    EXPECT_EQ(shipped_with("something broke"), 1U);
+    EXPECT_GE(shipped_with("keepalive"), ticks) << "what waited goes along";
+}
+
 TEST_F(log_shipping_test, zk29_long_lines_stay_below_the_limit_and_never_cost_a_session) {
     auto& hv1 = add_running({.zookeeper_logging = true, .node_log_lines = 1000});
     loop.run_for(2s);

@@ -50,15 +50,15 @@ TEST_F(logging_test, each_sink_has_its_own_form) {
     auto& hv1 = add_running({.log_dates = true, .journal = true});
     auto& hv2 = add_running({.name = "hv2", .stdout_logging = false, .log_colours = true});
     loop.run_for(1s);
-    log_of(hv1).warning("marker", "subject");
-    log_of(hv2).warning("marker", "subject");
+    log_of(hv1).warning(message::start_degraded, "marker", "subject");
+    log_of(hv2).warning(message::start_degraded, "marker", "subject");
     loop.run_for(1s);
     EXPECT_NE(hv1.log().find("<4>warning: 20"), std::string::npos);
-    EXPECT_NE(hv1.log().find(" subject - marker\n"), std::string::npos);
+    EXPECT_NE(hv1.log().find(" subject - marker [start-degraded]\n"), std::string::npos);
     EXPECT_NE(hv1.log_file->text().find("\nwarning: 20"), std::string::npos);
     EXPECT_EQ(hv1.log_file->text().find("<4>"), std::string::npos);
     EXPECT_TRUE(hv2.log().empty());
-    EXPECT_NE(hv2.log_file->text().find("\033[93m>>> \033[0msubject - marker\n"), std::string::npos);
+    EXPECT_NE(hv2.log_file->text().find("\033[93m>>> \033[0msubject - marker [start-degraded]\n"), std::string::npos);
     EXPECT_TRUE(hv1.standard_error->text().empty());
 }
 
@@ -72,13 +72,13 @@ TEST_F(logging_test, debug_lines_only_with_debug) {
 
 TEST_F(logging_test, without_any_sink_errors_and_warnings_go_to_standard_error) {
     auto& hv1 = add_running({.file_logging = false, .stdout_logging = false});
-    log_of(hv1).warning("a warning");
-    log_of(hv1).error("an error");
+    log_of(hv1).warning(message::start_degraded, "a warning");
+    log_of(hv1).error(message::start_degraded, "an error");
     log_of(hv1).info("an info");
     loop.run_for(6s);
     EXPECT_TRUE(hv1.log().empty());
     EXPECT_TRUE(hv1.log_file->text().empty());
-    EXPECT_EQ(hv1.standard_error->text(), "warning: a warning\nfailed: an error\n");
+    EXPECT_EQ(hv1.standard_error->text(), "warning: a warning [start-degraded]\nfailed: an error [start-degraded]\n");
 }
 
 TEST_F(logging_test, a_sink_that_fails_loses_lines_by_count_and_nobody_else_notices) {

@@ -114,6 +114,18 @@ TEST(flush_rules, a_marked_machine_that_is_arriving_is_not_cut_off_where_it_runs
     EXPECT_FALSE(plan_unflush(machine(vm_state::migrate, "hv1", "", true), hv1));
 }
 
+TEST(flush_rules, who_asked_for_a_live_move_is_not_given_a_shutdown) {
+    const auto leaves = plan_flush(machine(vm_state::migrate_live), hv1, "hv2");
+    ASSERT_TRUE(leaves);
+    EXPECT_EQ(leaves->write.state, vm_state::migrate_live);
+    const auto returns = plan_unflush(machine(vm_state::migrate_live, "hv2", "hv1"), hv1);
+    ASSERT_TRUE(returns);
+    EXPECT_EQ(returns->write.state, vm_state::migrate_live);
+    const auto other = plan_unflush(machine(vm_state::unmigrate, "hv2", "hv1"), hv1);
+    ASSERT_TRUE(other);
+    EXPECT_EQ(other->write.state, vm_state::migrate);
+}
+
 TEST(flush_rules, a_disabled_machine_stays_off) {
     EXPECT_FALSE(plan_unflush(machine(vm_state::disable, "hv1", "", true), hv1));
     EXPECT_FALSE(plan_unflush(machine(vm_state::mirror, "hv1", "", true), hv1));

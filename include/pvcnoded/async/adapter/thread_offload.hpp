@@ -29,6 +29,8 @@ public:
     explicit thread_offload(boost::asio::io_context& context, offload_limits limits = {});
     ~thread_offload() override;
 
+    // From now on so many threads; those beyond it finish what they do. At least one.
+    void allow_threads(std::size_t most);
     // Threads that exist, and items that wait for one.
     [[nodiscard]] std::size_t threads() const;
     [[nodiscard]] std::size_t waiting() const;

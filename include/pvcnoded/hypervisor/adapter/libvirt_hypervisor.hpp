@@ -41,6 +41,7 @@ public:
     libvirt_hypervisor(boost::asio::io_context& context, async::timers& clock, libvirt_options options = {});
     ~libvirt_hypervisor() override;
 
+    void allow(call_limits limits) override;
     async::awaitable<void> run() override;
 
     async::awaitable<call_result<std::vector<guest>>> list(time_point deadline) override;

@@ -1,0 +1,17 @@
+// The limits that the configuration sets, in each session: it may have been read anew. Specification: config.md 5.8a.
+#include "domain/manager.hpp"
+
+namespace pvc::node {
+
+// As many as the operator wants at once; what is under way beyond that ends as it would.
+void domains::manager::obey_settings() {
+    const auto& wanted = node.config->hypervisor;
+    const auto creations = static_cast<unsigned>(wanted.max_creations);
+    const auto migrations = static_cast<unsigned>(wanted.max_migrations);
+    slots.allow(creations);
+    moving.allow(migrations);
+    machine.allow({creations, migrations});
+    pace.allow(static_cast<std::size_t>(wanted.console_writes));
+}
+
+}  // namespace pvc::node
