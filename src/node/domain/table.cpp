@@ -30,7 +30,8 @@ void domain_table::attach(session& s) {
     session_ = &s;
     is_listed_ = false;
     list_changes_ = 0;
-    armed_bytes_ = 0;
+    armed_bytes_ = armed_nodes_ = 0;
+    to_compare_.clear();
     connections_ = s.zk.state().value().connections;
     for (auto& [id, row] : rows_) {
         row.is_known = row.state_armed = row.node_armed = false;
@@ -63,8 +64,8 @@ void domain_table::erase(const uuid& id) {
     if (found == rows_.end()) {
         return;
     }
-    set_armed(found->second.state_armed, false, state_watch_bytes);
-    set_armed(found->second.node_armed, false, node_watch_bytes);
+    set_state_armed(found->second, false);
+    set_node_armed(found->second, false);
     dirty_.erase(id);
     urgent_.erase(id);
     absent_.erase(id);
@@ -81,9 +82,16 @@ void domain_table::mark(domain_row& row) {
     work_.notify();
 }
 
-void domain_table::set_armed(bool& armed, bool now, std::size_t bytes) {
-    if (std::exchange(armed, now) != now) {
-        armed_bytes_ = now ? armed_bytes_ + bytes : armed_bytes_ - bytes;
+void domain_table::set_state_armed(domain_row& row, bool now) {
+    if (std::exchange(row.state_armed, now) != now) {
+        armed_bytes_ = now ? armed_bytes_ + state_watch_bytes : armed_bytes_ - state_watch_bytes;
+    }
+}
+
+void domain_table::set_node_armed(domain_row& row, bool now) {
+    if (std::exchange(row.node_armed, now) != now) {
+        armed_bytes_ = now ? armed_bytes_ + node_watch_bytes : armed_bytes_ - node_watch_bytes;
+        armed_nodes_ = now ? armed_nodes_ + 1 : armed_nodes_ - 1;
     }
 }
 
@@ -99,9 +107,9 @@ void domain_table::on_event(const zookeeper::watch_event& event) {
     }
     const std::string_view key = path.substr(domains_prefix.size() + uuid_size);
     if (key == "/state") {
-        set_armed(row->state_armed, false, state_watch_bytes);
+        set_state_armed(*row, false);
     } else if (key == "/node") {
-        set_armed(row->node_armed, false, node_watch_bytes);
+        set_node_armed(*row, false);
     } else {
         return;
     }
@@ -164,8 +172,9 @@ async::awaitable<void> domain_table::run(session& s) {
             const auto& now = s.zk.state().value();
             if (now.now == zookeeper::link::connected && now.connections != connections_) {
                 connections_ = now.connections;
-                compares_all_ = true;
+                to_compare_.clear();
                 for (auto& [id, row] : rows_) {
+                    to_compare_.push_back(id);
                     if (!row.is_known || is_ours(row)) {
                         mark(row);
                     }

@@ -1,8 +1,9 @@
 // The rows of all domains, kept in step with ZooKeeper: children of /domains, and for each the consistent view of
 // `state`, `node` and, where it matters, `lastnode`.
 //
-// `state` and `node` are watched as long as the watch budget lasts; of what exceeds it, and is not ours, the keys are
-// looked at once in each keepalive interval. Rows outlive a session: what was seen before stays known, but nothing is
+// `state` and `node` are watched as long as the watch budget lasts. Of a domain of another node `node` alone says that
+// it begins to concern this one: its `state` gives way first. What is not watched is looked at in rounds, see
+// table_poll.cpp. Rows outlive a session: what was seen before stays known, but nothing is
 // decided on it until it was read again. Specification: vm-domains.md 5.2, 5.3; runtime-design.md 2.5 (watch budget).
 #pragma once
 
@@ -59,9 +60,10 @@ private:
     static constexpr std::size_t uuid_size = 36;
     // Watches of domains may take this much of the packet in which a reconnect re-sends all (runtime-design.md 2.3):
     // those of others, and all of them. Ours are watched before others, but not even they may make the packet too
-    // large.
-    static constexpr std::size_t budget_bytes = 448UL * 1024;
+    // large. A watch cannot be taken back: those on the `state` of others leave room for so many times the domains.
+    static constexpr std::size_t budget_bytes = 480UL * 1024;
     static constexpr std::size_t limit_bytes = 496UL * 1024;
+    static constexpr std::size_t room_to_grow = 2;
     static constexpr std::size_t state_watch_bytes = domains_prefix.size() + uuid_size + 6 + 4;
     static constexpr std::size_t node_watch_bytes = domains_prefix.size() + uuid_size + 5 + 4;
 
@@ -73,15 +75,28 @@ private:
     async::awaitable<bool> read_dirty();
     async::awaitable<bool> read_one(uuid id);
     async::awaitable<void> poll_unwatched();
-    async::awaitable<void> poll_slice(std::span<const uuid> ids, bool trusts_watches);
-    async::awaitable<void> poll_one(uuid id, bool trusts_watches);
+    struct look {
+        uuid id;
+        bool at_state = false;
+        bool at_node = false;
+    };
+    [[nodiscard]] std::vector<look> next_looks(std::size_t limit);
+    void add_looks(std::vector<look>& to, const std::vector<look>& from, uuid& last, std::size_t limit) const;
+    void add_comparisons(std::vector<look>& to, std::size_t limit);
+    [[nodiscard]] bool take_room(const domain_row& row, std::size_t& room, std::size_t& reserve) const;
+    void tell_budget(std::size_t unwatched, std::size_t limit);
+    async::awaitable<void> poll_slice(std::span<const look> looks);
+    async::awaitable<void> poll_one(look one);
     [[nodiscard]] bool is_ours(const domain_row& row) const;
-    [[nodiscard]] bool may_arm(const domain_row& row) const;
+    [[nodiscard]] bool may_arm_node(const domain_row& row) const;
+    [[nodiscard]] bool may_arm_state(const domain_row& row) const;
+    // Bytes that are kept free for watches on `node` of domains that have none, or are yet to be defined.
+    [[nodiscard]] std::size_t reserve() const;
     // Whether a key of it is there and not watched.
-    [[nodiscard]] static bool lacks_watch(const domain_row& row);
-    void set_armed(bool& armed, bool now, std::size_t bytes);
-    void take_watch(const uuid& id, bool domain_row::* armed, std::size_t bytes,
-                    const result<zookeeper::read_reply>& answer);
+    [[nodiscard]] static bool lacks_node_watch(const domain_row& row);
+    [[nodiscard]] static bool lacks_state_watch(const domain_row& row);
+    void set_state_armed(domain_row& row, bool now);
+    void set_node_armed(domain_row& row, bool now);
     void settle(domain_row& row);
     // Whether some lack a key that may be about to come.
     [[nodiscard]] bool awaits_keys() const;
@@ -99,10 +114,13 @@ private:
     std::uint64_t list_changes_ = 0;
     bool is_listed_ = false;
     bool told_budget_ = false;
-    bool compares_all_ = false;
+    std::vector<uuid> to_compare_;  // with what is stored, after a reconnection
+    uuid last_node_look_{};         // where the rounds stand
+    uuid last_state_look_{};
     std::set<std::string> told_names_;
     std::size_t unread_ = 0;
     std::size_t armed_bytes_ = 0;
+    std::size_t armed_nodes_ = 0;
     std::uint64_t connections_ = 0;
     async::wakeup work_;
     async::wakeup loaded_;

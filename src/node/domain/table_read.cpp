@@ -22,6 +22,12 @@ constexpr std::size_t reads_in_flight_max = 32;
 constexpr std::size_t reads_in_a_row_max = 512;  // then the list of domains and the connection are looked at again
 constexpr int consistent_tries = 5;
 
+// Whether the answer to a read says what became of the watch that it was to set. That of a key that is not there has
+// set none, and what was set before went with the key.
+bool says_watch(const result<zookeeper::read_reply>& answer) {
+    return answer || answer.error().code() == errc::not_found;
+}
+
 template <class Reply>
 result<void> outcome_of(const result<Reply>& read) {
     return read ? result<void>() : result<void>(read.error());
@@ -33,24 +39,29 @@ bool domain_table::is_ours(const domain_row& row) const {
     return row.is_owner || (is_local && is_local(row));
 }
 
-bool domain_table::may_arm(const domain_row& row) const {
-    const std::size_t more = (row.state_armed ? 0 : state_watch_bytes) + (row.node_armed ? 0 : node_watch_bytes);
+std::size_t domain_table::reserve() const {
+    return (room_to_grow * rows_.size() - std::min(armed_nodes_, rows_.size())) * node_watch_bytes;
+}
+
+bool domain_table::may_arm_node(const domain_row& row) const {
+    const std::size_t more = row.node_armed ? 0 : node_watch_bytes;
     return armed_bytes_ + more <= (is_ours(row) ? limit_bytes : budget_bytes);
 }
 
-bool domain_table::lacks_watch(const domain_row& row) {
-    return row.is_present &&
-           ((!row.state_armed && row.state_version >= 0) || (!row.node_armed && row.node_version >= 0));
+bool domain_table::may_arm_state(const domain_row& row) const {
+    const std::size_t more = row.state_armed ? 0 : state_watch_bytes;
+    if (is_ours(row)) {
+        return armed_bytes_ + more + (row.node_armed ? 0 : node_watch_bytes) <= limit_bytes;
+    }
+    return armed_bytes_ + more + reserve() <= budget_bytes;
 }
 
-// What the answer to a read says of the watch that it was to set. That of a key that is not there has set none, and
-// what was set before went with the key.
-void domain_table::take_watch(const uuid& id, bool domain_row::* armed, std::size_t bytes,
-                              const result<zookeeper::read_reply>& answer) {
-    domain_row* row = find(id);
-    if (row != nullptr && (answer || answer.error().code() == errc::not_found)) {
-        set_armed(row->*armed, answer.has_value(), bytes);
-    }
+bool domain_table::lacks_node_watch(const domain_row& row) {
+    return row.is_present && !row.node_armed && row.node_version >= 0;
+}
+
+bool domain_table::lacks_state_watch(const domain_row& row) {
+    return row.is_present && !row.state_armed && row.state_version >= 0;
 }
 
 async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
@@ -68,10 +79,12 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
         if (now == nullptr) {
             co_return failure(errc::not_found, root);
         }
-        const bool arm = may_arm(*now);
+        const bool arms_state = may_arm_state(*now);
+        const bool arms_node = may_arm_node(*now);
         const bool had_here = now->here != nullptr;
-        const auto watch = arm ? zookeeper::watching::yes : zookeeper::watching::no;
-        std::vector<zookeeper::read_wish> wishes{{root + "/state", watch}, {root + "/node", watch}, {root}};
+        const auto watch = [](bool arms) { return arms ? zookeeper::watching::yes : zookeeper::watching::no; };
+        std::vector<zookeeper::read_wish> wishes{
+            {root + "/state", watch(arms_state)}, {root + "/node", watch(arms_node)}, {root}};
         if (with_own) {
             wishes.push_back({root + "/lastnode"});
             wishes.push_back({root + "/migrate_sync_lock"});
@@ -82,13 +95,15 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
         const auto& node = answers[1];
         const auto& identity = answers[2];
         const auto& again = answers.back();
-        if (arm) {
-            take_watch(id, &domain_row::state_armed, state_watch_bytes, state);
-            take_watch(id, &domain_row::node_armed, node_watch_bytes, node);
-        }
         now = find(id);
         if (now == nullptr) {
             co_return failure(errc::not_found, root);
+        }
+        if (arms_state && says_watch(state)) {
+            set_state_armed(*now, state.has_value());
+        }
+        if (arms_node && says_watch(node)) {
+            set_node_armed(*now, node.has_value());
         }
         const bool is_own = node && node->data == node_.self();
         const bool needs_last = is_own || (is_local && is_local(*now));
@@ -190,7 +205,9 @@ void domain_table::settle(domain_row& row) {
     } else {
         incomplete_.erase(row.id);
     }
-    if (is_ours(row) && lacks_watch(row) && may_arm(row)) {
+    const bool has_room =
+        (lacks_node_watch(row) && may_arm_node(row)) || (lacks_state_watch(row) && may_arm_state(row));
+    if (is_ours(row) && has_room) {
         mark(row);  // it became ours: read again, with a watch
     }
     if (on_read) {
