@@ -9,10 +9,6 @@ namespace pvc::async::detail {
 
 namespace {
 
-awaitable<void> run_task(std::shared_ptr<task> self, awaitable<void> op) {
-    co_await run_spawned(std::move(self), [&op] { return std::move(op); });
-}
-
 struct child_state {
     std::exception_ptr error;
     bool done = false;
@@ -28,9 +24,10 @@ awaitable<bool> run_bounded(timers& clock, time_point deadline, std::string what
     PVC_ASSERT(own != nullptr);
     auto child = std::make_shared<task>(own->owner()->owner(), std::move(what), own->owner());
     child_state state;
-    asio::co_spawn(asio::any_io_executor(task_executor(child)), run_task(child, std::move(op)),
-                   spawn_handler(child->cancellation_slot(), [&state](std::exception_ptr e) {
-                       state.error = std::move(e);
+    asio::co_spawn(asio::any_io_executor(task_executor(child)),
+                   run_spawned(child, [op = std::move(op)]() mutable { return std::move(op); }),
+                   spawn_handler(child, [&state](const task_end& how) {
+                       state.error = how.error;
                        state.done = true;
                        state.changed.notify();
                    }));

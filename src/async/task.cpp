@@ -70,7 +70,8 @@ bool task::begin() {
     return !is_cancelled_;
 }
 
-void task::finish() {
+void task::finish(task_end how) {
+    end_ = std::move(how);
     --owner_.begun_;
 }
 

@@ -29,15 +29,6 @@ std::string exception_text(const std::exception_ptr& error) {
     }
 }
 
-namespace {
-
-// Keeps the callable alive: its captures live in it.
-awaitable<void> run_task(std::shared_ptr<task> self, std::function<awaitable<void>()> body) {
-    co_await run_spawned(std::move(self), [&body] { return body(); });
-}
-
-}  // namespace
-
 task_group::task_group(std::shared_ptr<task> self) : self_(std::move(self)), limit_(self_->owner().clock()) {}
 
 task_group::~task_group() {
@@ -47,9 +38,8 @@ task_group::~task_group() {
 void task_group::spawn(std::string name, std::function<awaitable<void>()> body) {
     auto child = std::make_shared<task>(self_->owner(), std::move(name), self_);
     children_.push_back(child);
-    asio::co_spawn(asio::any_io_executor(task_executor(child)), run_task(child, std::move(body)),
-                   spawn_handler(child->cancellation_slot(),
-                                 [this, child](std::exception_ptr error) { finished(child, std::move(error)); }));
+    asio::co_spawn(asio::any_io_executor(task_executor(child)), run_spawned(child, std::move(body)),
+                   spawn_handler(child, [this, child](const task_end& how) { finished(child, how); }));
     if (cancelled_) {
         child->cancel();
     }
@@ -71,14 +61,14 @@ void task_group::cancel_at(time_point deadline) {
     limit_.arm(deadline, [this] { cancel(); });
 }
 
-void task_group::finished(const std::shared_ptr<task>& child, std::exception_ptr error) {
+void task_group::finished(const std::shared_ptr<task>& child, const task_end& how) {
     std::erase(children_, child);
-    if (error && !(cancelled_ && is_cancellation(error))) {
+    if (how.error && !(cancelled_ && how.is_cancellation)) {
         if (!first_) {
-            first_ = error;
+            first_ = how.error;
             cancel();
         } else if (observer_) {
-            observer_(child->path(), error);
+            observer_(child->path(), how.error);
         }
     }
     changed_.notify();
@@ -124,9 +114,8 @@ awaitable<void> with_task_group(std::string name, std::function<awaitable<void>(
 void start_root(runtime& owner, std::string name, std::function<awaitable<void>()> body,
                 std::function<void(std::exception_ptr)> done) {
     auto child = std::make_shared<task>(owner, std::move(name), owner.root());
-    asio::co_spawn(asio::any_io_executor(task_executor(child)), run_task(child, std::move(body)),
-                   spawn_handler(child->cancellation_slot(),
-                                 [child, done = std::move(done)](const std::exception_ptr& error) { done(error); }));
+    asio::co_spawn(asio::any_io_executor(task_executor(child)), run_spawned(child, std::move(body)),
+                   spawn_handler(child, [child, done = std::move(done)](const task_end& how) { done(how.error); }));
 }
 
 }  // namespace pvc::async

@@ -65,19 +65,19 @@ const std::vector<model::key_value>& keepalive::wanted_figures() {
 
 async::awaitable<void> keepalive::read_repairs(time_point deadline) {
     const auto paths = own_keys_.repairs();
-    co_await async::with_task_group("own keys", [&](async::task_group& group) -> async::awaitable<void> {
-        for (const auto& path : paths) {
-            group.spawn(path, [this, path, deadline]() -> async::awaitable<void> {
-                auto read = co_await session_.zk.get(deadline, path);
-                if (read) {
-                    own_keys_.learned(path, read->data, read->stat.version);
-                } else if (read.error().code() == errc::not_found) {
-                    own_keys_.missing(path);
-                }
-            });
+    std::vector<zookeeper::read_wish> wishes;
+    wishes.reserve(paths.size());
+    for (const auto& path : paths) {
+        wishes.push_back({path});
+    }
+    const auto all = co_await session_.zk.read_together(deadline, std::move(wishes));
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        if (all[i]) {
+            own_keys_.learned(paths[i], all[i]->data, all[i]->stat.version);
+        } else if (all[i].error().code() == errc::not_found) {
+            own_keys_.missing(paths[i]);
         }
-        co_return;
-    });
+    }
 }
 
 // A key that was deleted and created again by somebody may have the version that is checked, and any value: the entry's

@@ -1,11 +1,6 @@
 #include "pvcnoded/node/peers.hpp"
 
-#include "pvcnoded/async/task_group.hpp"
-
 #include <algorithm>
-
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 namespace pvc::node {
 
@@ -83,36 +78,45 @@ async::awaitable<void> peers::run() {
 
 async::awaitable<void> peers::read_heartbeats(time_point until) {
     follow_states();
-    co_await async::with_task_group("heartbeats", [&](async::task_group& group) -> async::awaitable<void> {
-        for (const auto& entry : peers_) {
-            const std::string name = entry.first;
-            group.spawn(name, [this, name, until]() -> async::awaitable<void> {
-                auto& clock = session_.node.clock();
-                const time_point sent = clock.now();
-                auto stat = co_await session_.zk.exists(std::min(sent + policy::peer_read_limit, until),
-                                                        model::node_path(name, "/keepalive"));
-                const auto found = peers_.find(name);
-                if (found == peers_.end() || (!stat && stat.error().code() != errc::not_found)) {
-                    co_return;
-                }
-                peer& seen = found->second;
-                const auto id = stat ? std::optional(stat->stat.mzxid) : std::nullopt;
-                if (!seen.heartbeat.observe(id, sent, clock.now()) || !stat) {
-                    co_return;
-                }
-                if (model::daemon_state_or_fallback(seen.daemon->data()) != model::daemon_state::run) {
-                    seen.cadence->restart();
-                    co_return;
-                }
-                const auto mean = seen.cadence->observe(stat->stat.version, clock.now());
-                if (mean) {
-                    session_.node.log.warning(message::peer_cadence,
-                                              policy::cadence_warning(name, *mean, session_.node.times.keepalive));
-                }
-            });
-        }
+    auto& clock = session_.node.clock();
+    std::vector<std::string> names;
+    std::vector<zookeeper::read_wish> wishes;
+    for (const auto& [name, peer] : peers_) {
+        names.push_back(name);
+        wishes.push_back({.path = model::node_path(name, "/keepalive"), .with_data = false});
+    }
+    if (names.empty()) {
         co_return;
-    });
+    }
+    const time_point sent = clock.now();
+    const auto stats =
+        co_await session_.zk.read_together(std::min(sent + policy::peer_read_limit, until), std::move(wishes));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto found = peers_.find(names[i]);
+        if (found != peers_.end()) {
+            observe(names[i], found->second, stats[i], sent);
+        }
+    }
+}
+
+void peers::observe(const std::string& name, peer& seen, const result<zookeeper::read_reply>& stat, time_point sent) {
+    if (!stat && stat.error().code() != errc::not_found) {
+        return;
+    }
+    auto& clock = session_.node.clock();
+    const auto id = stat ? std::optional(stat->stat.mzxid) : std::nullopt;
+    if (!seen.heartbeat.observe(id, sent, clock.now()) || !stat) {
+        return;
+    }
+    if (model::daemon_state_or_fallback(seen.daemon->data()) != model::daemon_state::run) {
+        seen.cadence->restart();
+        return;
+    }
+    const auto mean = seen.cadence->observe(stat->stat.version, clock.now());
+    if (mean) {
+        session_.node.log.warning(message::peer_cadence,
+                                  policy::cadence_warning(name, *mean, session_.node.times.keepalive));
+    }
 }
 
 std::vector<policy::coordinator_peer> peers::coordinators() const {
@@ -161,5 +165,3 @@ bool peers::known() const {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

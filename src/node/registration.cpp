@@ -1,6 +1,5 @@
 #include "pvcnoded/node/registration.hpp"
 
-#include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/model/scalar.hpp"
@@ -26,22 +25,18 @@ constexpr duration twin_wait_max = 60s;
 // Reads many keys at once. Missing ones are left out.
 async::awaitable<result<model::stored_values>> read_all(session& s, std::vector<std::string> paths) {
     model::stored_values values;
-    result<void> outcome;
-    co_await async::with_task_group("reads", [&](async::task_group& group) -> async::awaitable<void> {
-        for (const auto& path : paths) {
-            group.spawn(path, [&, path]() -> async::awaitable<void> {
-                auto got = co_await s.zk.get(s.limit(), path);
-                if (got) {
-                    values[path] = {got->data, got->stat.version};
-                } else if (got.error().code() != errc::not_found) {
-                    outcome = got.error();
-                }
-            });
+    std::vector<zookeeper::read_wish> wishes;
+    wishes.reserve(paths.size());
+    for (const auto& path : paths) {
+        wishes.push_back({path});
+    }
+    auto all = co_await s.zk.read_together(s.limit(), std::move(wishes));
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        if (all[i]) {
+            values[paths[i]] = {std::move(all[i]->data), all[i]->stat.version};
+        } else if (all[i].error().code() != errc::not_found) {
+            co_return all[i].error();
         }
-        co_return;
-    });
-    if (!outcome) {
-        co_return outcome.error();
     }
     co_return values;
 }

@@ -18,22 +18,28 @@ namespace {
 constexpr std::size_t operation_overhead_bytes = 96;
 
 // Every operation of every transaction comes here: searches that the C library does many bytes at a time.
+bool is_valid_part(std::string_view name) {
+    return !name.empty() && name != "." && name != "..";
+}
+
 bool is_valid_path(std::string_view path) {
-    if (!path.starts_with('/') || path.find('\0') != std::string_view::npos) {
+    if (!path.starts_with('/')) {
         return false;
     }
-    if (path.size() == 1) {
-        return true;
-    }
-    for (std::size_t part = 1; part <= path.size();) {
-        const std::size_t end = std::min(path.find('/', part), path.size());
-        const std::string_view name = path.substr(part, end - part);
-        if (name.empty() || name == "." || name == "..") {
+    // In one pass: a tick's transaction has some twenty of them.
+    std::size_t part = 1;
+    for (std::size_t at = 1; at < path.size(); ++at) {
+        if (path[at] == '\0') {
             return false;
         }
-        part = end + 1;
+        if (path[at] == '/') {
+            if (!is_valid_part(path.substr(part, at - part))) {
+                return false;
+            }
+            part = at + 1;
+        }
     }
-    return true;
+    return path.size() == 1 || is_valid_part(path.substr(part));
 }
 
 result<void> validate(const request& what) {

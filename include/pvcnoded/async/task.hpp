@@ -88,6 +88,12 @@ private:
     bool cut_ = false;
 };
 
+// How a task ended.
+struct task_end {
+    std::exception_ptr error{};  // empty: its body returned
+    bool is_cancellation = false;
+};
+
 class task : public std::enable_shared_from_this<task> {
 public:
     task(runtime& owner, std::string name, std::shared_ptr<task> parent);
@@ -113,8 +119,9 @@ public:
     void cancel();
     // Called at the task's first step. False: it was cancelled before, and must end at once.
     [[nodiscard]] bool begin();
-    // Called when its coroutine is about to end.
-    void finish();
+    // Called when its coroutine is about to end, and how it did.
+    void finish(task_end how);
+    [[nodiscard]] const task_end& end() const { return end_; }
     [[nodiscard]] const std::list<task*>& children() const { return children_; }
 
     // The tree below this task, one line a task.
@@ -133,6 +140,7 @@ private:
     std::optional<wait_note> wait_;
     time_point wait_since_{};
     std::vector<std::string> locks_;
+    task_end end_;
 };
 
 // The executor of a task: the runtime's executor plus the task. Everything submitted is queued, never run inside the

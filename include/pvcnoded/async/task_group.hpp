@@ -41,7 +41,7 @@ private:
     friend awaitable<void> with_task_group(std::string name, std::function<awaitable<void>(task_group&)> body);
     explicit task_group(std::shared_ptr<task> self);
 
-    void finished(const std::shared_ptr<task>& child, std::exception_ptr error);
+    void finished(const std::shared_ptr<task>& child, const task_end& how);
     awaitable<void> join();
 
     std::shared_ptr<task> self_;

@@ -50,8 +50,10 @@ private:
         time_point role_since{};
         time_point last_run{};
     };
+
     void follow_list();
     void follow_states();
+    void observe(const std::string& name, peer& seen, const result<zookeeper::read_reply>& stat, time_point sent);
 
     session& session_;
     async::wakeup& changed_;

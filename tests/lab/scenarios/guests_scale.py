@@ -1,5 +1,6 @@
 """Ten thousand definitions and a real server: what a reconnect re-sends, and that no change is missed."""
 import os
+import threading
 import time
 
 from .. import guests
@@ -45,6 +46,7 @@ class Watched:
         self.lab = lab
         self.stage = lab.proxy()
         self.node = lab.node('pvchv1', interval=INTERVAL, settings={'functions.enable_hypervisor': True})
+        os.makedirs(os.path.join(self.node.folder, 'log', 'libvirt'), exist_ok=True)
         self.node.up(environment=IN_PROCESS)
         lab.await_state(self.node, 'run', 120)
 
@@ -137,3 +139,52 @@ def guests_by_the_thousand(lab):
     gap = lab.longest_gap(watched.node)
     print(f'longest gap between heartbeats {gap:.1f} s, in {time.time() - before:.0f} s')
     lab.expect_alive(watched.node)
+
+
+class Flood:
+    """Writers of console logs, as fast as they may: together MEGABYTES a second."""
+
+    MEGABYTES = 5
+
+    def __init__(self, node, names):
+        self._files = [open(os.path.join(node.folder, 'log', 'libvirt', f'{name}.log'), 'ab', buffering=0) for name in names]
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        pause = 0.1
+        text = b'all work and no play makes a guest dull\n' * (int(self.MEGABYTES * 1e6 * pause / len(self._files)) // 40)
+        while not self._ended.wait(pause):
+            for file in self._files:
+                file.write(text)
+
+    def end(self):
+        self._ended.set()
+        self._thread.join(10)
+        return sum(file.tell() for file in self._files)
+
+
+@scenario('fifty guests that flood their consoles delay no heartbeat, and load ZooKeeper with little', limit=120)
+def consoles_flood(lab):
+    lab.zookeeper()
+    numbers = range(1, 51)
+    lab.put([pair for number in numbers for pair in record(number, node='pvchv1', state='start')], batch=2000)
+    watched = Watched(lab)
+    node = watched.node
+    lab.wait(lambda: len(watched.running()) == len(numbers), 60, 'all of them run')
+    lab.await_beats(node, 1, 10)
+    begun, seconds = time.time(), 4 * INTERVAL
+    flood = Flood(node, [f'vm{number}' for number in numbers])
+    time.sleep(seconds)
+    amount = flood.end()
+    gap = lab.longest_gap(node, since=begun - 0.1)
+    written = [change for change in lab.history(operations=('set',))
+               if change.path.endswith('/consolelog') and begun < change.time < begun + seconds]
+    size = sum(len(change.value) for change in written)
+    print(f'{amount / seconds / 1e6:.1f} MB/s of output; {len(written)} publications, {size / seconds / 1000:.0f} kB/s; '
+          f'longest pause between heartbeats {gap:.2f} s')
+    check(len(written) >= 10, f'{len(written)} publications in {seconds} s')
+    check(size / seconds < 160 * 1024, f'{size / seconds:.0f} bytes a second go to ZooKeeper')
+    within(gap, INTERVAL + 0.1, 'a heartbeat was late')
+    lab.expect_alive(node)

@@ -45,7 +45,7 @@ bool runs_on(const judge& of, const uuid& id, std::string_view node) {
 
 bool is_the_references(const judge& of, std::int64_t number) {
     const auto id = guest_id(number);
-    const std::string root = std::string(domains_prefix) + pvc::to_text(id);
+    const std::string& root = guest_root(number);
     const std::string node = of.world.ensemble.get(root + "/node").value_or("");
     return std::ranges::any_of(of.world.foreign_machines(), [&](sim_machine_guests* machine) {
         return machine->name == node || machine->guest(id).is_there();
@@ -162,7 +162,7 @@ void machines_come_to_run(judge& of) {
     const bool is_calm = is_all_calm(of);
     for (const auto number : of.world.guests) {
         const auto id = guest_id(number);
-        const std::string root = std::string(domains_prefix) + pvc::to_text(id);
+        const std::string& root = guest_root(number);
         const std::string state = of.world.ensemble.get(root + "/state").value_or("");
         const std::string node = of.world.ensemble.get(root + "/node").value_or("");
         auto& seen = of.machines[number];
@@ -183,7 +183,7 @@ void machines_come_to_run(judge& of) {
 
 std::optional<bool> belongs_into_list(const judge& of, member& one, std::int64_t number) {
     const auto id = guest_id(number);
-    const std::string root = std::string(domains_prefix) + pvc::to_text(id);
+    const std::string& root = guest_root(number);
     const auto state = of.world.ensemble.get(root + "/state");
     if (!state || !one.node.settings.hypervisor) {
         return std::nullopt;
@@ -212,9 +212,12 @@ std::optional<bool> belongs_into_list(const judge& of, member& one, std::int64_t
 
 namespace {
 
-bool is_listed(const judge& of, const member& one, std::int64_t number) {
-    const auto list = of.world.ensemble.get(one.root() + "/runningdomains").value_or("");
-    return list.find(pvc::to_text(guest_id(number))) != std::string::npos;
+std::string running_list(const judge& of, const member& one) {
+    return of.world.ensemble.get(one.root() + "/runningdomains").value_or("");
+}
+
+bool is_listed(std::string_view list, std::int64_t number) {
+    return list.find(std::string_view(guest_root(number)).substr(domains_prefix.size())) != std::string::npos;
 }
 
 }  // namespace
@@ -229,9 +232,10 @@ void lists_keep_what_is_there(judge& of, const seen_change& seen) {
     if (seen.suffix != "/runningdomains" || seen.writer == nullptr || seen.writer != seen.subject) {
         return;
     }
+    const std::string list = running_list(of, *seen.writer);
     for (const auto number : of.world.guests) {
         const std::pair key{seen.writer->number, number};
-        if (is_listed(of, *seen.writer, number)) {
+        if (is_listed(list, number)) {
             of.listed.insert(key);
         } else if (of.listed.erase(key) > 0 && belongs_into_list(of, *seen.writer, number) == true &&
                    is_undisturbed(of, *seen.writer)) {
@@ -244,10 +248,12 @@ void lists_keep_what_is_there(judge& of, const seen_change& seen) {
 void running_lists_are_true(judge& of) {
     constexpr duration written_within = 5s;
     for (const auto& one : of.world.members) {
+        const bool counts = is_undisturbed(of, *one);
+        const std::string list = counts ? running_list(of, *one) : std::string();
         for (const auto number : of.world.guests) {
-            const auto belongs = belongs_into_list(of, *one, number);
+            const auto belongs = counts ? belongs_into_list(of, *one, number) : std::nullopt;
             const std::pair key{one->number, number};
-            if (!belongs || !is_undisturbed(of, *one) || *belongs == is_listed(of, *one, number)) {
+            if (!belongs || *belongs == is_listed(list, number)) {
                 of.unlisted_since.erase(key);
                 continue;
             }

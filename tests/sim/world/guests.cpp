@@ -20,13 +20,28 @@ constexpr duration lock_held = std::chrono::milliseconds(500);
 constexpr std::size_t sequence_digits = 10;
 
 std::string key_of(std::int64_t number, std::string_view suffix) {
-    return "/domains/" + pvc::to_text(guest_id(number)) + std::string(suffix);
+    return guest_root(number) + std::string(suffix);
 }
 
 }  // namespace
 
+// The rules ask at every step.
 uuid guest_id(std::int64_t number) {
-    return *parse_uuid(fmt::format("{:08x}-aaaa-4bbb-8ccc-{:012x}", number, number));
+    static std::map<std::int64_t, uuid> known;
+    const auto [at, is_new] = known.try_emplace(number);
+    if (is_new) {
+        at->second = *parse_uuid(fmt::format("{:08x}-aaaa-4bbb-8ccc-{:012x}", number, number));
+    }
+    return at->second;
+}
+
+const std::string& guest_root(std::int64_t number) {
+    static std::map<std::int64_t, std::string> known;
+    auto& root = known[number];
+    if (root.empty()) {
+        root = "/domains/" + pvc::to_text(guest_id(number));
+    }
+    return root;
 }
 
 std::string foreign_address(std::size_t index) {

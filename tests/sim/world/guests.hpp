@@ -10,6 +10,8 @@
 namespace pvc::sim {
 
 [[nodiscard]] uuid guest_id(std::int64_t number);
+// Its key in ZooKeeper.
+[[nodiscard]] const std::string& guest_root(std::int64_t number);
 // Of a reference node in the storage network, by its place among them.
 [[nodiscard]] std::string foreign_address(std::size_t index);
 [[nodiscard]] std::string guest_image(std::int64_t number);

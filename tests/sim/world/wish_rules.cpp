@@ -125,7 +125,7 @@ void clients_have_the_last_word(judge& of, const seen_change& seen) {
 }
 
 std::optional<std::string> against_the_wish(const judge& of, std::int64_t number) {
-    const auto found = of.wishes.find(std::string(domains_prefix) + pvc::to_text(guest_id(number)));
+    const auto found = of.wishes.find(guest_root(number));
     if (found == of.wishes.end() || !found->second.is_known) {
         return std::nullopt;
     }

@@ -201,6 +201,31 @@ TEST_F(domain_console, D95_the_last_words) {
     EXPECT_EQ(files().followers(file), 0U);
 }
 
+// It was moved away, which this node has not heard of yet.
+TEST_F(domain_console, what_the_new_owner_wrote_stays) {
+    running_guest();
+    files().append(file, "ours\n");
+    pass(2s);
+    ASSERT_EQ(shown(), "ours\n");
+    hv1().connector.link().watch_delay = 3s;
+    ensemble.put({{key("/state"), "start"}, {key("/node"), "hv2"}, {key("/consolelog"), "theirs\n"}});
+    files().append(file, "too late\n");
+    pass(2s);
+    EXPECT_EQ(shown(), "theirs\n");
+    pass(10s);
+    EXPECT_EQ(shown(), "theirs\n");
+}
+
+// A state that changed without the machine leaving costs one more attempt.
+TEST_F(domain_console, a_state_written_anew_delays_nothing) {
+    running_guest();
+    hv1().connector.link().watch_delay = 300ms;
+    ensemble.put(key("/state"), "start");
+    files().append(file, "ours\n");
+    pass(1s);
+    EXPECT_EQ(shown(), "ours\n");
+}
+
 TEST_F(domain_console, the_daemon_ends) {
     running_guest();
     files().append(file, "one\n");
