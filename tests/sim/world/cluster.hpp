@@ -69,6 +69,8 @@ public:
     [[nodiscard]] time_point now() const { return loop.clock().now(); }
     // Does it now, or after as many steps as it says. Errors: not_found (no such node).
     result<void> perform(const action& what);
+    // Whether some are still to come: those `after N steps`.
+    [[nodiscard]] bool has_delayed() const { return !delayed_.empty(); }
     // One step of the simulation. False: nothing can happen any more.
     bool step();
     // Nothing is ready: the next step lets time pass.

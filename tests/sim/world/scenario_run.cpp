@@ -165,6 +165,9 @@ private:
         if (look_again_ == time_point{} || (world_.is_quiet() && world_.now() >= look_again_)) {
             const auto missing = judge_.missing();
             missing_ = missing.empty() ? "" : missing.front();
+            if (world_.has_delayed()) {
+                missing_ = "an action of this script is still to come";
+            }
             look_again_ = world_.now() + 250ms;
         }
         return missing_.empty();
