@@ -140,16 +140,16 @@ async::awaitable<void> keepalive::object() {
             }
             cleaned_up_ = version;
         }
-        co_await check_in(objection_turn_);
+        co_await check_in();
         // Should the state still say so (somebody keeps writing it), not more often than that.
         co_await async::sleep_for(clock, 1s, "the next objection");
     }
 }
 
 async::awaitable<void> keepalive::last_tick() {
-    const bool acknowledged = co_await heartbeat(last_turn_);
+    const bool acknowledged = co_await heartbeat();
     if (acknowledged && figures_on_) {
-        co_await figures(session_.limit(), last_figures_turn_);
+        co_await figures(session_.limit());
     }
 }
 
@@ -294,24 +294,8 @@ async::awaitable<bool> keepalive::learn_from(const failure& error, time_point de
     co_return false;
 }
 
-struct keepalive::beating {
-    explicit beating(keepalive& of) : beat(of) { beat.is_beating_ = true; }
-    beating(const beating&) = delete;
-    beating& operator=(const beating&) = delete;
-    ~beating() {
-        beat.is_beating_ = false;
-        beat.tick_turn_.notify();
-        beat.objection_turn_.notify();
-        beat.last_turn_.notify();
-    }
-    keepalive& beat;
-};
-
-async::awaitable<bool> keepalive::heartbeat(async::wakeup& mine) {
-    while (is_beating_) {
-        co_await mine.wait_until(session_.node.clock(), session_.limit(heartbeat_limit), "another heartbeat's answer");
-    }
-    const beating turn(*this);
+async::awaitable<bool> keepalive::heartbeat() {
+    const auto turn = co_await beating_.lock("another heartbeat's answer");
     const time_point deadline = session_.limit(heartbeat_limit);
     own_state stored = co_await stored_state(deadline);
     while (session_.node.clock().now() < deadline) {
@@ -362,9 +346,9 @@ async::awaitable<void> keepalive::tick() {
         auto noted = co_await session_.node.port.host.replace_file(heartbeat_note_path(session_.node), "");
         ignore(noted, "a planted defect");
     }
-    const bool acknowledged = co_await check_in(tick_turn_);
+    const bool acknowledged = co_await check_in();
     if (figures_on_ && acknowledged) {
-        co_await figures(start + std::max<duration>(interval - 1s, interval * 3 / 4), figures_turn_);
+        co_await figures(start + std::max<duration>(interval - 1s, interval * 3 / 4));
         log_tick(started, clock.now() - start);
     }
     if (acknowledged && after_heartbeat) {
@@ -376,8 +360,8 @@ async::awaitable<void> keepalive::tick() {
 }
 
 // A heartbeat, and what is said of it.
-async::awaitable<bool> keepalive::check_in(async::wakeup& mine) {
-    const bool acknowledged = co_await heartbeat(mine);
+async::awaitable<bool> keepalive::check_in() {
+    const bool acknowledged = co_await heartbeat();
     if (!acknowledged && std::exchange(entry_gone_, false)) {
         ++missed_;  // said already: the server answered, and the entry is not there
     } else if (!acknowledged) {

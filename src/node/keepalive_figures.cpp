@@ -17,6 +17,10 @@
 
 namespace pvc::node {
 
+namespace {
+constexpr std::string_view another_write = "another write of own figures";
+}
+
 const std::vector<model::key_value>& keepalive::wanted_figures() {
     node_context& node = session_.node;
     if (std::exchange(constants_of_, session_.table.version()) != session_.table.version()) {
@@ -111,37 +115,12 @@ void keepalive::warn_of_foreign_values(const policy::own_keys_plan& plan) {
     told_.clear();
 }
 
-struct keepalive::writing {
-    explicit writing(keepalive& owner) : beat(owner) { beat.is_writing_ = true; }
-    writing(const writing&) = delete;
-    writing& operator=(const writing&) = delete;
-    ~writing() {
-        beat.is_writing_ = false;
-        beat.figures_turn_.notify();
-        beat.last_figures_turn_.notify();
-        beat.publish_turn_.notify();
-        beat.publish_with_turn_.notify();
-    }
-    keepalive& beat;
-};
-
-async::awaitable<bool> keepalive::wait_turn(async::wakeup& mine, time_point deadline) {
-    while (is_writing_) {
-        const bool notified = co_await mine.wait_until(session_.node.clock(), deadline, "another write of own figures");
-        if (!notified && is_writing_) {
-            co_return false;
-        }
-    }
-    co_return true;
-}
-
 async::awaitable<result<void>> keepalive::publish(std::string_view suffix, std::function<std::string()> text,
                                                   time_point deadline) {
-    const bool is_free = co_await wait_turn(publish_turn_, deadline);
-    if (!is_free) {
+    const auto turn = co_await writing_.lock_until(session_.node.clock(), deadline, another_write);
+    if (!turn) {
         co_return failure(errc::timed_out, session_.own(suffix), "a tick is still writing");
     }
-    const writing turn(*this);
     const std::string path = session_.own(suffix);
     const std::string value = text();
     zookeeper::transaction write;
@@ -164,11 +143,10 @@ async::awaitable<result<zookeeper::commit_reply>> keepalive::publish_with(std::s
                                                                           time_point deadline,
                                                                           zookeeper::transaction more) {
     const std::string path = session_.own(suffix);
-    const bool is_free = co_await wait_turn(publish_with_turn_, deadline);
-    if (!is_free) {
+    const auto turn = co_await writing_.lock_until(session_.node.clock(), deadline, another_write);
+    if (!turn) {
         co_return failure(errc::timed_out, path, "a tick is still writing");
     }
-    const writing turn(*this);
     const std::string text = value();
     zookeeper::transaction write;
     write.overwrite(path, text);
@@ -190,16 +168,15 @@ async::awaitable<result<zookeeper::commit_reply>> keepalive::publish_with(std::s
     co_return done;
 }
 
-async::awaitable<void> keepalive::figures(time_point deadline, async::wakeup& mine) {
+async::awaitable<void> keepalive::figures(time_point deadline) {
     if (domains_ != nullptr) {
         // Whatever becomes of it, the figures are written in this tick.
         const duration for_writing =
             std::min<duration>(std::chrono::seconds(1), (deadline - session_.node.clock().now()) / 4);
         co_await domains_->survey(session_, deadline - for_writing);
     }
-    const bool is_free = co_await wait_turn(mine, deadline);
-    if (is_free) {
-        const writing turn(*this);
+    const auto turn = co_await writing_.lock_until(session_.node.clock(), deadline, another_write);
+    if (turn) {
         co_await write_figures(deadline);
     }
 }

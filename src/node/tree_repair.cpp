@@ -1,6 +1,6 @@
 #include "pvcnoded/node/tree_repair.hpp"
 
-#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/async/for_each.hpp"
 #include "pvcnoded/model/schema_apply.hpp"
 
 #include <deque>
@@ -89,21 +89,13 @@ async::awaitable<result<void>> repair_all(session& s, std::deque<checked_object>
     if (todo.empty()) {
         co_return outcome;
     }
-    co_await async::with_task_group("objects", [&](async::task_group& group) -> async::awaitable<void> {
-        const std::size_t count = std::min(workers, todo.size());
-        for (std::size_t i = 0; i < count; ++i) {
-            group.spawn("worker", [&]() -> async::awaitable<void> {
-                while (!todo.empty() && outcome) {
-                    checked_object next = std::move(todo.front());
-                    todo.pop_front();
-                    auto done = co_await repair_object(s, std::move(next));
-                    if (!done && outcome) {
-                        outcome = done;
-                    }
-                }
-            });
+    co_await async::for_each_bounded("objects", workers, todo, [&](checked_object& one) -> async::awaitable<void> {
+        if (outcome) {
+            auto done = co_await repair_object(s, std::move(one));
+            if (!done && outcome) {
+                outcome = done;
+            }
         }
-        co_return;
     });
     co_return outcome;
 }

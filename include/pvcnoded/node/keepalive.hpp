@@ -3,6 +3,7 @@
 // Specification: node-lifecycle.md 6, 3.2 (S8, S13), 4; zookeeper-schema.md 3.2.
 #pragma once
 
+#include "pvcnoded/async/semaphore.hpp"
 #include "pvcnoded/node/session.hpp"
 #include "pvcnoded/policy/own_keys.hpp"
 
@@ -59,7 +60,7 @@ public:
 private:
     async::awaitable<void> run_ticks();
     async::awaitable<void> tick();
-    async::awaitable<bool> check_in(async::wakeup& mine);
+    async::awaitable<bool> check_in();
     async::awaitable<void> object();
     [[nodiscard]] bool needs_clean_up() const;
     // Own daemonstate: empty = missing or an unknown word.
@@ -72,14 +73,13 @@ private:
         std::optional<model::daemon_state> state;  // that it writes, as its first operation
     };
     // One at a time; whoever comes second waits for `mine`.
-    async::awaitable<bool> heartbeat(async::wakeup& mine);
-    struct beating;
+    async::awaitable<bool> heartbeat();
     async::awaitable<own_state> stored_state(time_point deadline);
     [[nodiscard]] beat make_beat(const own_state& stored) const;
     void take_acknowledgement(const beat& sent, const zookeeper::commit_reply& answer, const own_state& stored);
     async::awaitable<bool> learn_from(const failure& error, time_point deadline, own_state& stored);
     async::awaitable<bool> repair_record(const failure& error, time_point deadline, bool& known_missing);
-    async::awaitable<void> figures(time_point deadline, async::wakeup& mine);
+    async::awaitable<void> figures(time_point deadline);
     async::awaitable<void> write_figures(time_point deadline);
     async::awaitable<void> read_repairs(time_point deadline);
     async::awaitable<void> notice_recreated_keys(time_point deadline);
@@ -90,20 +90,9 @@ private:
     void log_tick(wall_time started, duration took);
 
     session& session_;
-    // At most one of the tick's figures, publish() and publish_with() writes own figures at a time.
-    struct writing;
-    async::awaitable<bool> wait_turn(async::wakeup& mine, time_point deadline);
-
     domains* domains_ = nullptr;
-    bool is_writing_ = false;
-    async::wakeup figures_turn_;
-    async::wakeup last_figures_turn_;
-    async::wakeup publish_turn_;
-    async::wakeup publish_with_turn_;
-    bool is_beating_ = false;
-    async::wakeup tick_turn_;
-    async::wakeup objection_turn_;
-    async::wakeup last_turn_;
+    async::mutex writing_;  // own figures: those of the tick, publish() and publish_with()
+    async::mutex beating_;  // of the tick, of an objection, the last one
     async::wakeup wake_;
     async::wakeup declared_;  // own daemonstate changed
     async::wakeup note_wanted_;

@@ -2,7 +2,7 @@
 // Specification: node-lifecycle.md 4 (last row), case AC28.
 #include "domain/manager.hpp"
 
-#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/async/for_each.hpp"
 #include "pvcnoded/policy/keepalive_rules.hpp"
 
 #include <algorithm>
@@ -103,18 +103,14 @@ async::awaitable<void> domains::manager::clean_up_after_fence(session& s, std::f
                                                             : left.error().text()));
         }
         if (left && !left->empty()) {
-            co_await async::with_task_group("fence clean-up", [&](async::task_group& group) -> async::awaitable<void> {
-                for (const auto& id : *left) {
+            co_await async::for_each_bounded(
+                "fence clean-up", left->size(), *left, [this](const uuid& id) -> async::awaitable<void> {
                     node.log.warning(message::fenced_destroys,
                                      "destroying it: this node was fenced, and it is no longer this node's",
                                      to_text(id));
-                    group.spawn(to_text(id), [this, id]() -> async::awaitable<void> {
-                        auto done = co_await machine.destroy(id, node.clock().now() + destroy_limit);
-                        ignore(done, "the next listing says whether it is gone");
-                    });
-                }
-                co_return;
-            });
+                    auto done = co_await machine.destroy(id, node.clock().now() + destroy_limit);
+                    ignore(done, "the next listing says whether it is gone");
+                });
         }
         co_await async::sleep_for(node.clock(), look_for_leftovers_again, "what was taken over to be gone");
     }

@@ -27,8 +27,8 @@ public:
     guests observed;
     domain_table table;
     running_list list;
-    creation_slots slots;
-    migration_slots moving;
+    turns creations{8};   // vm-domains.md 5.3
+    turns migrations{4};  // README ruling 25
     migration_calls calls;
     migration_records records;
     arrivals arrived_here;

@@ -1,5 +1,7 @@
 #include "domain/migration_calls.hpp"
 
+#include "pvcnoded/async/child.hpp"
+
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
 // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
@@ -48,17 +50,17 @@ void migration_calls::ended(const uuid& id, call::record& of) {
 }
 
 async::awaitable<void> migration_calls::make(uuid id, hypervisor::migration how, std::shared_ptr<call::record> of) {
+    std::optional<async::child<hypervisor::call_result<void>>> made;
     co_await async::with_task_group("migration call", [&](async::task_group& group) -> async::awaitable<void> {
-        group.spawn("call", [&]() -> async::awaitable<void> {
-            auto outcome = co_await machine_.migrate(id, how);
-            of->outcome.emplace(std::move(outcome));
-            of->changed.notify();
-        });
-        while (!of->outcome && !of->is_unwanted) {
+        made.emplace(group, "call", [&] { return machine_.migrate(id, how); }, of->changed);
+        while (!made->has_ended() && !of->is_unwanted) {
             co_await of->changed.wait(async::wait_note::work("the end of a live call"));
         }
         group.cancel();  // which aborts it, and waits for its end
     });
+    if (made->has_ended()) {
+        of->outcome = std::move(made->value());
+    }
 }
 
 async::awaitable<void> migration_calls::run() {

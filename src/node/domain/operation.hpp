@@ -9,8 +9,8 @@
 #include "domain/migration_records.hpp"
 #include "domain/row.hpp"
 #include "domain/running_list.hpp"
-#include "domain/slots.hpp"
 #include "domain/table.hpp"
+#include "pvcnoded/async/semaphore.hpp"
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/hypervisor/hypervisor.hpp"
 #include "pvcnoded/node/session.hpp"
@@ -25,6 +25,10 @@
 namespace pvc::node {
 
 // The parts that operations work with. All references outlive every operation.
+// How many are created, or migrate, at the same time; of those that wait the one with the lowest UUID is next.
+// Specification: vm-domains.md 5.3; README ruling 25.
+using turns = async::ordered_semaphore<uuid>;
+
 struct domain_parts {
     node_context& node;
     hypervisor::hypervisor& machine;
@@ -33,8 +37,8 @@ struct domain_parts {
     guests& observed;
     domain_table& table;
     running_list& list;
-    creation_slots& slots;
-    migration_slots& moving;
+    turns& creations;
+    turns& migrations;
     migration_calls& calls;
     migration_records& records;
     arrivals& arrived_here;
@@ -68,8 +72,8 @@ public:
           observed(parts.observed),
           table(parts.table),
           list(parts.list),
-          slots(parts.slots),
-          moving(parts.moving),
+          creations(parts.creations),
+          migrations(parts.migrations),
           calls(parts.calls),
           records(parts.records),
           arrived_here(parts.arrived_here),
@@ -91,8 +95,8 @@ public:
     guests& observed;
     domain_table& table;
     running_list& list;
-    creation_slots& slots;
-    migration_slots& moving;
+    turns& creations;
+    turns& migrations;
     migration_calls& calls;
     migration_records& records;
     arrivals& arrived_here;

@@ -2,6 +2,7 @@
 // Specification: vm-domains.md 7, storage.md 6.3 and 6.4 ("VM start", "flush_locks").
 #include "domain/rbd.hpp"
 
+#include "pvcnoded/async/for_each.hpp"
 #include "pvcnoded/policy/rbd_lock_policy.hpp"
 
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
@@ -51,17 +52,11 @@ async::awaitable<std::vector<policy::volume_locks>> list_all(operation& op, cons
                                                              std::optional<time_point> until = {}) {
     std::vector<policy::volume_locks> all(volumes.size());
     constexpr std::size_t at_once = 4;
-    for (std::size_t first = 0; first < volumes.size(); first += at_once) {
-        co_await async::with_task_group("RBD locks", [&](async::task_group& group) -> async::awaitable<void> {
-            for (std::size_t i = first; i < std::min(volumes.size(), first + at_once); ++i) {
-                group.spawn(volumes[i], [&op, &all, &volumes, i, until]() -> async::awaitable<void> {
-                    auto one = co_await list_volume(op, volumes[i], until);
-                    all[i] = std::move(one);
-                });
-            }
-            co_return;
+    co_await async::for_each_bounded(
+        "RBD locks", at_once, all, [&](policy::volume_locks& one) -> async::awaitable<void> {
+            auto found = co_await list_volume(op, volumes[static_cast<std::size_t>(&one - all.data())], until);
+            one = std::move(found);
         });
-    }
     co_return all;
 }
 

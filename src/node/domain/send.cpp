@@ -234,7 +234,7 @@ private:
 
     // S6 begins when one of the places for live calls is free. False: it is not to move any more.
     async::awaitable<bool> take_turn() {
-        turn_.emplace(op_.moving, op_.id, op_.here.changed);
+        turn_.emplace(op_.migrations, op_.id, op_.here.changed);
         time_point nobody_waited = op_.now();
         bool told = false;
         while (is_unchanged() && !turn_->take()) {
@@ -425,7 +425,7 @@ private:
     async::wakeup go_on_;  // once the locks are had and `here.changed` is the body's
     async::wakeup step_;
     std::unique_ptr<zookeeper::watched> state_children_;
-    std::optional<migration_slots::place> turn_;
+    std::optional<turns::place> turn_;
 };
 
 }  // namespace

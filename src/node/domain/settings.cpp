@@ -6,11 +6,11 @@ namespace pvc::node {
 // As many as the operator wants at once; what is under way beyond that ends as it would.
 void domains::manager::obey_settings() {
     const auto& wanted = node.config->hypervisor;
-    const auto creations = static_cast<unsigned>(wanted.max_creations);
-    const auto migrations = static_cast<unsigned>(wanted.max_migrations);
-    slots.allow(creations);
-    moving.allow(migrations);
-    machine.allow({creations, migrations});
+    const auto most_creations = static_cast<unsigned>(wanted.max_creations);
+    const auto most_migrations = static_cast<unsigned>(wanted.max_migrations);
+    creations.allow(most_creations);
+    migrations.allow(most_migrations);
+    machine.allow({most_creations, most_migrations});
     pace.allow(static_cast<std::size_t>(wanted.console_writes));
 }
 

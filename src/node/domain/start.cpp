@@ -1,6 +1,7 @@
 // Start: placement, RBD locks, a last guarded look, create. Specification: vm-domains.md 6.1.
 #include "domain/others.hpp"
 #include "domain/rbd.hpp"
+#include "pvcnoded/async/child.hpp"
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/domain_xml.hpp"
@@ -210,23 +211,21 @@ async::awaitable<create_step> create(operation& op, const std::string& xml, boot
     unanswered call{op};
     std::optional<hypervisor::call_result<void>> answer;
     co_await async::with_task_group("creation", [&](async::task_group& group) -> async::awaitable<void> {
-        group.spawn("call", [&]() -> async::awaitable<void> {
-            auto end = co_await op.machine.create(op.id, xml, not_after, op.now() + create_limit);
-            answer.emplace(std::move(end));
-            op.here.changed.notify();
-        });
+        async::child<hypervisor::call_result<void>> made(
+            group, "call", [&] { return op.machine.create(op.id, xml, not_after, op.now() + create_limit); },
+            op.here.changed);
         // One that takes long, or that nobody wants any more, counts as running already: a libvirtd that stands still
         // carries it out whenever it goes on, and whoever starts the machine elsewhere must know.
         const operation::view began_with = op.present();
         const time_point slow = op.now() + slow_creation;
-        while (!answer) {
+        while (!made.has_ended()) {
             if (op.now() >= slow || op.present() != began_with || !op.row.is_present) {
                 op.here.is_listed = true;
                 op.list.set(op.id, true);
             }
             co_await op.wait(std::max(slow, op.now() + slow_creation), "its creation");
         }
-        group.cancel();
+        answer = std::move(made.value());
     });
     auto done = *std::move(answer);
     call.is_answered =
@@ -334,7 +333,7 @@ async::awaitable<void> start(operation& op) {
             co_await fail(op, began_with, locks.reason);
             co_return;
         }
-        const auto slot = co_await op.slots.take(op.id);
+        const auto slot = co_await op.creations.take(op.id, "its turn to be created");
         const auto sent = co_await still_ours();
         if (!sent) {
             if (!op.s.zk.is_connected()) {

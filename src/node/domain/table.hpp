@@ -61,7 +61,7 @@ private:
     // Watches of domains may take this much of the packet in which a reconnect re-sends all (runtime-design.md 2.3):
     // those of others, and all of them. Ours are watched before others, but not even they may make the packet too
     // large. A watch cannot be taken back: those on the `state` of others leave room for so many times the domains.
-    static constexpr std::size_t budget_bytes = 480UL * 1024;
+    static constexpr std::size_t budget_bytes = 488UL * 1024;
     static constexpr std::size_t limit_bytes = 496UL * 1024;
     static constexpr std::size_t room_to_grow = 2;
     static constexpr std::size_t state_watch_bytes = domains_prefix.size() + uuid_size + 6 + 4;

@@ -8,7 +8,7 @@
 // second of each node are what an ensemble of a large cluster does not notice.
 #include "domain/table.hpp"
 
-#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/async/for_each.hpp"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t polls_in_flight_max = 8;
 constexpr int poll_slices = 20;           // of an interval, so that hundreds of them are no burst
 constexpr double looks_per_second = 90;   // of others
-constexpr double states_per_second = 25;  // of these
+constexpr double states_per_second = 15;  // of these
 
 std::size_t in_interval(duration interval, double per_second) {
     return std::max<std::size_t>(static_cast<std::size_t>(std::chrono::duration<double>(interval).count() * per_second),
@@ -56,19 +56,12 @@ async::awaitable<void> domain_table::poll_one(look one) {
 }
 
 async::awaitable<void> domain_table::poll_slice(std::span<const look> looks) {
-    std::size_t at = 0;
-    const auto work = [&]() -> async::awaitable<void> {
-        while (at < looks.size() && session_->zk.is_connected()) {
-            const look one = looks[at++];
-            co_await poll_one(one);
-        }
-    };
-    co_await async::with_task_group("polls of domains", [&](async::task_group& group) -> async::awaitable<void> {
-        for (std::size_t poller = std::min(looks.size(), polls_in_flight_max); poller > 0; --poller) {
-            group.spawn("poll", work);
-        }
-        co_return;
-    });
+    co_await async::for_each_bounded("polls of domains", polls_in_flight_max, looks,
+                                     [&](const look& one) -> async::awaitable<void> {
+                                         if (session_->zk.is_connected()) {
+                                             co_await poll_one(one);
+                                         }
+                                     });
 }
 
 // The next of a round, after the one that was looked at last.

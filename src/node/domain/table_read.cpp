@@ -2,7 +2,7 @@
 // Specification: vm-domains.md 5.2 (2); runtime-design.md 2.5.
 #include "domain/table.hpp"
 
-#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/async/for_each.hpp"
 #include "pvcnoded/policy/hand_over.hpp"
 
 #include <algorithm>
@@ -249,23 +249,18 @@ async::awaitable<bool> domain_table::read_dirty() {
     }
     std::size_t left = reads_in_a_row_max;
     bool is_good = true;
-    const auto work = [&]() -> async::awaitable<void> {
-        while (left > 0 && is_good) {
-            const auto id = take_dirty();
-            if (!id) {
-                co_return;
-            }
-            --left;
-            const bool is_read = co_await read_one(*id);
-            is_good = is_good && is_read;
+    const auto next = [&]() -> std::optional<uuid> {
+        if (left == 0 || !is_good) {
+            return std::nullopt;
         }
+        --left;
+        return take_dirty();
     };
-    co_await async::with_task_group("reads of domains", [&](async::task_group& group) -> async::awaitable<void> {
-        for (std::size_t reader = std::min(number, reads_in_flight_max); reader > 0; --reader) {
-            group.spawn("read", work);
-        }
-        co_return;
-    });
+    co_await async::drain_bounded("reads of domains", reads_in_flight_max, number, next,
+                                  [&](uuid id) -> async::awaitable<void> {
+                                      const bool is_read = co_await read_one(id);
+                                      is_good = is_good && is_read;
+                                  });
     co_return is_good;
 }
 

@@ -1,12 +1,12 @@
 // Unflush: what was shut down for want of a target is started, what lives elsewhere for a while comes back.
 // Specification: node-lifecycle.md 8.2.
 #include "domain_state/one_machine.hpp"
-#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/async/for_each.hpp"
 #include "pvcnoded/base/text.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <set>
 
 // Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
 // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
@@ -73,37 +73,24 @@ async::awaitable<result<std::vector<uuid>>> read_candidates(job& of) {
             all.push_back(*id);
         }
     }
-    std::ranges::sort(all);
-    std::vector<bool> is_wanted(all.size(), false);
-    std::size_t next = 0;
+    std::set<uuid> wanted;
     std::optional<failure> trouble;
-    const auto work = [&]() -> async::awaitable<void> {
-        while (next < all.size() && !trouble) {
-            const std::size_t at = next++;
-            const auto seen = co_await read_machine(of, all[at]);
-            if (seen) {
-                is_wanted[at] = policy::unflush_step(seen->keys, of.self()) != machine_step::skip;
-            } else if (seen.error().code() != errc::not_found) {
+    co_await async::for_each_bounded(
+        "reads of domains", readers_max, all, [&](const uuid& id) -> async::awaitable<void> {
+            if (trouble) {
+                co_return;
+            }
+            const auto seen = co_await read_machine(of, id);
+            if (seen && policy::unflush_step(seen->keys, of.self()) != machine_step::skip) {
+                wanted.insert(id);
+            } else if (!seen && seen.error().code() != errc::not_found) {
                 trouble = seen.error();
             }
-        }
-    };
-    co_await async::with_task_group("reads of domains", [&](async::task_group& group) -> async::awaitable<void> {
-        for (std::size_t reader = std::min(all.size(), readers_max); reader > 0; --reader) {
-            group.spawn("read", work);
-        }
-        co_return;
-    });
+        });
     if (trouble) {
         co_return *trouble;
     }
-    std::vector<uuid> found;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        if (is_wanted[i]) {
-            found.push_back(all[i]);
-        }
-    }
-    co_return found;
+    co_return std::vector<uuid>(wanted.begin(), wanted.end());
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ TEST_F(domain_scale, the_state_of_a_domain_that_was_off_elsewhere_becomes_known_
     const int last = last_without_watch();
     ensemble.put(path(last, "/state"), "mirror");
     const int unwatched = all - watched(0, all);
-    pass(std::chrono::seconds(unwatched / 25 + 11));
+    pass(std::chrono::seconds(unwatched / 15 + 11));
     // It was off before it was moved: that was read since.
     ensemble.put({{path(last, "/node"), "hv1"}, {path(last, "/lastnode"), "hv2"}, {path(last, "/state"), "migrate"}});
     EXPECT_TRUE(run_until([&] { return ensemble.get(path(last, "/state")) == "mirror"; }, 60s));
