@@ -53,8 +53,8 @@ class Watched:
     def running(self):
         return set(self.lab.key(self.node, 'runningdomains', '').split())
 
-    def see(self, numbers):
-        """Each of them comes to run here, by its `node` alone or with its `state`; all are seen within an interval."""
+    def see(self, numbers, limit=2 * INTERVAL + 3):
+        """Each of them comes to run here, by its `node` alone or with its `state`; all are seen within two intervals."""
         begun = time.monotonic()
         for number in numbers:
             root = f'/domains/{uuid_of(number)}'
@@ -64,7 +64,7 @@ class Watched:
                 write.set_data(f'{root}/state', b'start')
             write.commit()
         wanted = {uuid_of(number) for number in numbers}
-        self.lab.wait(lambda: wanted <= self.running(), 2 * INTERVAL + 3,
+        self.lab.wait(lambda: wanted <= self.running(), limit,
                       lambda: f'{len(wanted - self.running())} of {len(wanted)} run here')
         return time.monotonic() - begun
 
@@ -118,7 +118,7 @@ def guests_by_the_thousand(lab):
     size = watched.restart_server()
     check(100000 < size < PACKET, f'the packet with all watches has {size} bytes')
     rate = watched.reads(2 * INTERVAL)
-    check(rate < 2.2 * ALL / INTERVAL, f'{rate:.0f} reads a second while nothing happens')
+    check(rate <= 100, f'{rate:.0f} reads a second while nothing happens')
     print(f'watches {size} bytes; {rate:.0f} reads a second')
     watched.end(spread)
     print(f'seen after {watched.see([number + 1 for number in spread]):.1f} s')
@@ -135,7 +135,10 @@ def guests_by_the_thousand(lab):
     again = watched.restart_server()
     check(again < PACKET and abs(again - size) < size / 10, f'watches take {again} bytes, before {size}')
     print(f'watches {smaller} bytes with {KEPT}, {again} with all again; {len(kept)} were touched')
-    print(f'seen after {watched.see([number + 2 for number in spread]):.1f} s')
+    # Watches on `state` that were set when there was room for them cannot be taken back: more are beyond the budget now.
+    print(f'seen after {watched.see([number + 2 for number in spread], 90):.1f} s')
+    rate = watched.reads(2 * INTERVAL)
+    check(rate <= 100, f'{rate:.0f} reads a second while nothing happens')
     gap = lab.longest_gap(watched.node)
     print(f'longest gap between heartbeats {gap:.1f} s, in {time.time() - before:.0f} s')
     lab.expect_alive(watched.node)
