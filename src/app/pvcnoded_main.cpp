@@ -27,9 +27,6 @@
 #include <cstdlib>
 #include <utility>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace {
 
 using namespace pvc;
@@ -221,5 +218,3 @@ int main(int argc, char** argv) {
         return node::exit_status::environment;
     }
 }
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

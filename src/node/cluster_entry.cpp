@@ -12,9 +12,6 @@
 
 #include <fmt/format.h>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -234,5 +231,3 @@ async::awaitable<daemon::verdict> daemon::work(session& s, keepalive& beat, coor
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -6,9 +6,6 @@
 
 #include <fmt/format.h>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -89,7 +86,7 @@ async::awaitable<bool> coordinator::change_role(model::router_state to, std::str
         if (done) {
             node.set_role(to);
             told_unwritten_.clear();
-            role_written_ = done->stats.front().mzxid;
+            role_written_ = done->zxid();
             node.log.state(fmt::format("this node is now {}: {}", model::to_text(to), why));
             co_return true;
         }
@@ -227,7 +224,7 @@ async::awaitable<void> coordinator::align_stored_role() {
     repair.set(session_.own("/routerstate"), std::string(model::to_text(role)), own_role_->stat().version);
     auto done = co_await session_.zk.commit(session_.limit(), std::move(repair));
     if (done) {
-        role_written_ = done->stats.front().mzxid;
+        role_written_ = done->zxid();
         session_.node.log.warning(message::role_restored,
                                   fmt::format("{} said \"{}\", restored to {}", session_.own("/routerstate"),
                                               own_role_->data(), model::to_text(role)));
@@ -349,5 +346,3 @@ async::awaitable<void> coordinator::hand_over() {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

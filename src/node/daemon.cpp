@@ -13,9 +13,6 @@
 #include <fmt/format.h>
 #include <boost/asio/this_coro.hpp>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -276,5 +273,3 @@ async::awaitable<void> daemon::watch_isolation() {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

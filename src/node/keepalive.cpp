@@ -14,9 +14,6 @@
 #include <algorithm>
 #include <span>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -225,24 +222,25 @@ keepalive::beat keepalive::make_beat(const own_state& stored) const {
     if (out.state) {
         out.write.set(session_.own("/daemonstate"), std::string(model::to_text(*out.state)), stored.version);
     }
-    const auto put = [&out](std::string path, std::string value, bool missing) {
+    const auto put = [&out](std::string path, std::string value, bool missing) -> std::optional<zookeeper::set_handle> {
         if (missing) {
             out.write.create(std::move(path), std::move(value));
-        } else {
-            out.write.overwrite(std::move(path), std::move(value));
+            return std::nullopt;
         }
+        return out.write.overwrite(std::move(path), std::move(value));
     };
-    put(session_.own("/keepalive"), std::to_string(unix_seconds(node.clock().wall_now())), keepalive_missing_);
+    out.heartbeat =
+        put(session_.own("/keepalive"), std::to_string(unix_seconds(node.clock().wall_now())), keepalive_missing_);
     put(session_.own("/selfreset"), model::self_reset_text(std::nullopt), self_reset_missing_);
     return out;
 }
 
 void keepalive::take_acknowledgement(const beat& sent, const zookeeper::commit_reply& answer, const own_state& stored) {
     node_context& node = session_.node;
-    const auto& stat = answer.stats[sent.state ? 1 : 0];
-    if (keepalive_missing_) {
+    if (!sent.heartbeat) {
         expected_version_ = 1;
     } else {
+        const auto& stat = answer.of(*sent.heartbeat);
         if (expected_version_ >= 0 && stat.version != expected_version_) {
             node.log.error(message::node_twin, "somebody else writes " + session_.own("/keepalive") +
                                                    ": is a daemon with this name running on another host?");
@@ -381,5 +379,3 @@ async::awaitable<bool> keepalive::check_in() {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -12,9 +12,6 @@
 #include <algorithm>
 #include <span>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 namespace {
@@ -124,7 +121,7 @@ async::awaitable<result<void>> keepalive::publish(std::string_view suffix, std::
     const std::string path = session_.own(suffix);
     const std::string value = text();
     zookeeper::transaction write;
-    write.overwrite(path, value);
+    const auto of_value = write.overwrite(path, value);
     auto done = co_await session_.zk.commit(deadline, std::move(write));
     if (!done) {
         if (done.error().code() == errc::not_found) {
@@ -134,7 +131,7 @@ async::awaitable<result<void>> keepalive::publish(std::string_view suffix, std::
         }
         co_return done.error();
     }
-    own_keys_.learned(path, value, done->stats.front().version);
+    own_keys_.learned(path, value, done->of(of_value).version);
     co_return result<void>();
 }
 
@@ -149,17 +146,11 @@ async::awaitable<result<zookeeper::commit_reply>> keepalive::publish_with(std::s
     }
     const std::string text = value();
     zookeeper::transaction write;
-    write.overwrite(path, text);
-    for (auto& one : std::move(more).operations()) {
-        if (one.what == zookeeper::operation::kind::set) {
-            write.set(std::move(one.path), std::move(one.data), one.version);
-        } else {
-            write.check(std::move(one.path), one.version);
-        }
-    }
+    const auto of_text = write.overwrite(path, text);
+    write.append(std::move(more));
     auto done = co_await session_.zk.commit(deadline, std::move(write));
     if (done) {
-        own_keys_.learned(path, text, done->stats.front().version);
+        own_keys_.learned(path, text, done->of(of_text).version);
     } else if (done.error().code() == errc::not_found && done.error().subject() == path) {
         own_keys_.missing(path);
     } else if (done.error().code() != errc::version_conflict && done.error().code() != errc::not_found) {
@@ -202,8 +193,9 @@ async::awaitable<void> keepalive::write_figures(time_point deadline) {
         for (const auto& key : plan.creates) {
             write.create(key.path, key.value);
         }
+        sets_.clear();
         for (const auto& key : plan.sets) {
-            write.overwrite(key.path, key.value);
+            sets_.push_back(write.overwrite(key.path, key.value));
         }
         for (auto& key : plan.checks) {
             write.check(std::move(key.path), key.version);
@@ -215,8 +207,8 @@ async::awaitable<void> keepalive::write_figures(time_point deadline) {
         if (done) {
             std::vector<std::int32_t> versions;
             versions.reserve(plan.sets.size());
-            for (std::size_t i = 0; i < plan.sets.size(); ++i) {
-                versions.push_back(done->stats[plan.creates.size() + i].version);
+            for (const auto& one : sets_) {
+                versions.push_back(done->of(one).version);
             }
             own_keys_.committed(plan, versions);
             reread_ = std::exchange(read_again_, false);
@@ -242,5 +234,3 @@ async::awaitable<void> keepalive::write_figures(time_point deadline) {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

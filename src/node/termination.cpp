@@ -7,9 +7,6 @@
 #include "pvcnoded/node/domains.hpp"
 #include "pvcnoded/node/keepalive.hpp"
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -117,5 +114,3 @@ async::awaitable<void> daemon::terminate(session& s, keepalive& beat, coordinato
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -7,9 +7,6 @@
 
 #include <algorithm>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::zookeeper {
 
 using namespace std::chrono_literals;
@@ -363,5 +360,3 @@ async::awaitable<void> lock_service::run() {
 }
 
 }  // namespace pvc::zookeeper
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -5,9 +5,6 @@
 
 #include <algorithm>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::zookeeper {
 
 using namespace std::chrono_literals;
@@ -241,5 +238,3 @@ async::awaitable<result<void>> watch_set::settle(time_point deadline) {
 }
 
 }  // namespace pvc::zookeeper
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

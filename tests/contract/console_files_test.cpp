@@ -4,8 +4,6 @@
 namespace pvc::contract {
 namespace {
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines): run() keeps the body until it has ended.
-
 template <class Bench>
 class console_contract : public console_suite<Bench> {};
 using benches = testing::Types<real_console, sim_console>;
@@ -170,8 +168,6 @@ TYPED_TEST(console_contract, ensure_makes_an_empty_file_once) {
         co_await this->expect_told_of("web.log", "kept\n", changed);
     });
 }
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 }  // namespace
 }  // namespace pvc::contract

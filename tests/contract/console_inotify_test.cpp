@@ -6,8 +6,6 @@
 namespace pvc::contract {
 namespace {
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines): run() keeps the body until it has ended.
-
 class inotify_console : public console_suite<real_console> {
 protected:
     awaitable<void> expect_not_read(std::string name) {
@@ -223,8 +221,6 @@ TEST_F(inotify_console, a_deadline_that_has_passed) {
         EXPECT_TRUE(!text && text.error().code() == errc::timed_out);
     });
 }
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 }  // namespace
 }  // namespace pvc::contract

@@ -22,7 +22,6 @@ class child {
 public:
     // Begins with the next turn of the loop. `changed` is notified when the value is there; it must outlive the group.
     child(task_group& group, std::string name, std::function<awaitable<T>()> body, wakeup& changed) {
-        // NOLINTNEXTLINE(cppcoreguidelines-avoid-capturing-lambda-coroutines): the group keeps it until its end
         group.spawn(std::move(name), [into = value_, body = std::move(body), &changed]() -> awaitable<void> {
             T value = co_await body();
             into->emplace(std::move(value));

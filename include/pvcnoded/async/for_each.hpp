@@ -16,7 +16,6 @@ namespace pvc::async {
 // `next` gives the next thing to do, as an optional; empty: there is none (for this worker; another may still be at
 // work). `work` is called with each and awaited. Both live until the end. `count`: as many as there are to do at the
 // most, so that no more workers are made.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines): the group keeps the callables until its end
 template <class Next, class Work>
 awaitable<void> drain_bounded(std::string name, std::size_t at_once, std::size_t count, Next next, Work work) {
     const auto worker = [&]() -> awaitable<void> {
@@ -31,7 +30,6 @@ awaitable<void> drain_bounded(std::string name, std::size_t at_once, std::size_t
         co_return;
     });
 }
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 // The same for each of `items`, in their order, by reference. They must not move meanwhile.
 template <class Items, class Work>

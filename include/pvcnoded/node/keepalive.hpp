@@ -70,9 +70,10 @@ private:
     };
     struct beat {
         zookeeper::transaction write;
-        std::optional<model::daemon_state> state;  // that it writes, as its first operation
+        std::optional<model::daemon_state> state;        // that it writes
+        std::optional<zookeeper::set_handle> heartbeat;  // empty: the key was missing and is created
     };
-    // One at a time; whoever comes second waits for `mine`.
+    // One at a time.
     async::awaitable<bool> heartbeat();
     async::awaitable<own_state> stored_state(time_point deadline);
     [[nodiscard]] beat make_beat(const own_state& stored) const;
@@ -91,8 +92,9 @@ private:
 
     session& session_;
     domains* domains_ = nullptr;
-    async::mutex writing_;  // own figures: those of the tick, publish() and publish_with()
-    async::mutex beating_;  // of the tick, of an objection, the last one
+    std::vector<zookeeper::set_handle> sets_;  // of the transaction of the figures; kept for its memory
+    async::mutex writing_;                     // own figures: those of the tick, publish() and publish_with()
+    async::mutex beating_;                     // of the tick, of an objection, the last one
     async::wakeup wake_;
     async::wakeup declared_;  // own daemonstate changed
     async::wakeup note_wanted_;

@@ -5,8 +5,11 @@
 #include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/base/result.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -41,23 +44,38 @@ struct operation {
 };
 
 // A multi-operation, all or nothing. Every created node is open to the world (zookeeper-schema.md 2).
+// A value that a transaction sets: for what the answer says of it.
+class set_handle {
+private:
+    friend class transaction;
+    friend struct commit_reply;
+    explicit set_handle(std::size_t at) : at_(at) {}
+    std::size_t at_;
+};
+
 class transaction {
 public:
-    transaction& create(std::string path, std::string data) {
-        return add({operation::kind::create, std::move(path), std::move(data), any_version});
+    void create(std::string path, std::string data) {
+        add({operation::kind::create, std::move(path), std::move(data), any_version});
     }
-    transaction& set(std::string path, std::string data, std::int32_t expected_version) {
+    set_handle set(std::string path, std::string data, std::int32_t expected_version) {
         return add({operation::kind::set, std::move(path), std::move(data), expected_version});
     }
     // A set without an expected version: only for keys that nobody but this node writes.
-    transaction& overwrite(std::string path, std::string data) {
+    set_handle overwrite(std::string path, std::string data) {
         return add({operation::kind::set, std::move(path), std::move(data), any_version});
     }
-    transaction& remove(std::string path, std::int32_t expected_version) {
-        return add({operation::kind::remove, std::move(path), {}, expected_version});
+    void remove(std::string path, std::int32_t expected_version) {
+        add({operation::kind::remove, std::move(path), {}, expected_version});
     }
-    transaction& check(std::string path, std::int32_t expected_version) {
-        return add({operation::kind::check, std::move(path), {}, expected_version});
+    void check(std::string path, std::int32_t expected_version) {
+        add({operation::kind::check, std::move(path), {}, expected_version});
+    }
+    // All of `more`, as it stands there, behind what is here: creations, sets, removals and checks. The handles of
+    // `more` are no handles of this one.
+    void append(transaction more) {
+        operations_.insert(operations_.end(), std::make_move_iterator(more.operations_.begin()),
+                           std::make_move_iterator(more.operations_.end()));
     }
     void reserve(std::size_t operations) { operations_.reserve(operations); }
     [[nodiscard]] const std::vector<operation>& operations() const& { return operations_; }
@@ -66,9 +84,9 @@ public:
     [[nodiscard]] std::size_t size_bytes() const;
 
 private:
-    transaction& add(operation&& one) {
+    set_handle add(operation&& one) {
         operations_.push_back(std::move(one));
-        return *this;
+        return set_handle(operations_.size() - 1);
     }
     std::vector<operation> operations_;
 };
@@ -102,6 +120,17 @@ struct create_reply {
 struct commit_reply {
     std::vector<node_stat> stats;  // one an operation; filled for `set` only
     boot_time sent{};
+
+    // Of a value that this transaction set.
+    [[nodiscard]] const node_stat& of(set_handle one) const { return stats[one.at_]; }
+    // The transaction's id in the order of all writes; 0 if it set nothing.
+    [[nodiscard]] std::int64_t zxid() const {
+        std::int64_t last = 0;
+        for (const auto& stat : stats) {
+            last = std::max(last, stat.mzxid);
+        }
+        return last;
+    }
 };
 
 enum class link : std::uint8_t {

@@ -4,7 +4,6 @@
 #include "hypervisor_state.hpp"
 
 // Scopes, pools and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 namespace pvc::hypervisor {
 
@@ -181,5 +180,3 @@ async::awaitable<call_result<void>> libvirt_hypervisor::abort_migration(uuid id,
 }
 
 }  // namespace pvc::hypervisor
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

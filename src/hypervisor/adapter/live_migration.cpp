@@ -12,7 +12,6 @@
 #include <atomic>
 
 // Scopes, pools and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 namespace pvc::hypervisor {
 
@@ -201,5 +200,3 @@ async::awaitable<void> libvirt_hypervisor::state::call_off(std::shared_ptr<migra
 }
 
 }  // namespace pvc::hypervisor
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -2,9 +2,6 @@
 
 #include "pvcnoded/model/domain_command.hpp"
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -134,5 +131,3 @@ async::awaitable<result<void>> command_pipe::answer(const request& what, std::st
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -3,9 +3,6 @@
 #include "command/command_pipe.hpp"
 #include "pvcnoded/model/domain_command.hpp"
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 namespace {
@@ -39,5 +36,3 @@ async::awaitable<void> follow_domain_commands(session& s, domains& machines) {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

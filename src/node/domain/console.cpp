@@ -4,9 +4,6 @@
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/model/domain_payloads.hpp"
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -217,5 +214,3 @@ async::awaitable<void> publish_vnc(operation& op) {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

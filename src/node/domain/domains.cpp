@@ -6,9 +6,6 @@
 
 #include <algorithm>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 domains::domains(node_context& node) : manager_(std::make_unique<manager>(node)) {}
@@ -102,5 +99,3 @@ arrivals& domains::arrived_here() {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

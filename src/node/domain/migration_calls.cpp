@@ -2,9 +2,6 @@
 
 #include "pvcnoded/async/child.hpp"
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 migration_calls::call::call(migration_calls& owner, uuid id, hypervisor::migration how, async::wakeup& waiter)
@@ -77,5 +74,3 @@ async::awaitable<void> migration_calls::run() {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

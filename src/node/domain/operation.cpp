@@ -61,8 +61,7 @@ async::awaitable<bool> operation::wait_absent(time_point deadline) {
     co_return is_guest(guest_class::absent);
 }
 
-async::awaitable<write_result> operation::commit(zookeeper::transaction what, std::optional<model::vm_state> state,
-                                                 const std::string* to, const std::string* last) {
+async::awaitable<write_result> operation::commit(zookeeper::transaction what, written_keys sets) {
     for (const auto* lock : locks) {
         lock->add_check(what);
     }
@@ -78,21 +77,24 @@ async::awaitable<write_result> operation::commit(zookeeper::transaction what, st
         }
         co_return is_overtaken ? write_result::overtaken : write_result::failed;
     }
-    if (state) {
-        row.state = *state;
-        row.state_version = done->stats[0].version;
-        row.state_changed = done->stats[0].mzxid;
+    if (sets.state) {
+        const auto& [state, handle] = *sets.state;
+        row.state = state;
+        row.state_version = done->of(handle).version;
+        row.state_changed = done->of(handle).mzxid;
         here.is_handed_over = false;  // read anew with the key that says so
         here.state_since = now();
     }
-    if (to != nullptr) {
-        row.node_version = done->stats[1].version;
-        row.node_changed = done->stats[1].mzxid;
-        row.is_owner = *to == node.self();
+    if (sets.node) {
+        const auto& [to, handle] = *sets.node;
+        row.node_version = done->of(handle).version;
+        row.node_changed = done->of(handle).mzxid;
+        row.is_owner = to == node.self();
     }
-    if (last != nullptr) {
-        here.last_node = *last;
-        here.last_node_version = std::max(done->stats[2].version, 0);
+    if (sets.last_node) {
+        const auto& [last, handle] = *sets.last_node;
+        here.last_node = last;
+        here.last_node_version = handle ? done->of(*handle).version : 0;
     }
     table.mark(row);
     co_return write_result::written;
@@ -101,36 +103,30 @@ async::awaitable<write_result> operation::commit(zookeeper::transaction what, st
 async::awaitable<write_result> operation::write_state(model::vm_state state, zookeeper::transaction more) {
     zookeeper::transaction what;
     const bool is_blind = state == model::vm_state::stop && is_planted(defect::blind_stop_write);
-    what.set(key("/state"), std::string(to_text(state)), is_blind ? zookeeper::any_version : row.state_version);
-    for (auto& one : std::move(more).operations()) {
-        switch (one.what) {
-            case zookeeper::operation::kind::set:
-                what.set(std::move(one.path), std::move(one.data), one.version);
-                break;
-            case zookeeper::operation::kind::create: what.create(std::move(one.path), std::move(one.data)); break;
-            case zookeeper::operation::kind::remove: what.remove(std::move(one.path), one.version); break;
-            case zookeeper::operation::kind::check: what.check(std::move(one.path), one.version); break;
-        }
-    }
+    const auto of_state =
+        what.set(key("/state"), std::string(to_text(state)), is_blind ? zookeeper::any_version : row.state_version);
+    what.append(std::move(more));
     what.check(key("/node"), row.node_version);
-    return commit(std::move(what), state, nullptr, nullptr);
+    return commit(std::move(what), {.state = {{state, of_state}}});
 }
 
 async::awaitable<write_result> operation::write_placement(model::vm_state state, std::string to, std::string last,
                                                           zookeeper::transaction checks) {
     zookeeper::transaction what;
     const bool is_blind = is_planted(defect::blind_rollback);
-    what.set(key("/state"), std::string(to_text(state)), is_blind ? zookeeper::any_version : row.state_version);
-    what.set(key("/node"), to, is_blind ? zookeeper::any_version : row.node_version);
+    written_keys sets;
+    sets.state = {state, what.set(key("/state"), std::string(to_text(state)),
+                                  is_blind ? zookeeper::any_version : row.state_version)};
+    sets.node = {to, what.set(key("/node"), to, is_blind ? zookeeper::any_version : row.node_version)};
     if (here.last_node_version < 0) {
         what.create(key("/lastnode"), last);  // it is missing, which means empty (README ruling 27)
+        sets.last_node = {std::move(last), std::nullopt};
     } else {
-        what.set(key("/lastnode"), last, here.last_node_version);
+        const auto of_last = what.set(key("/lastnode"), last, here.last_node_version);
+        sets.last_node = {std::move(last), of_last};
     }
-    for (auto& one : std::move(checks).operations()) {
-        what.check(std::move(one.path), one.version);
-    }
-    co_return co_await commit(std::move(what), state, &to, &last);
+    what.append(std::move(checks));
+    co_return co_await commit(std::move(what), std::move(sets));
 }
 
 async::awaitable<bool> operation::write_own(std::string_view suffix, std::string value) {
@@ -147,10 +143,10 @@ async::awaitable<bool> operation::write_own(std::string_view suffix, std::string
         co_return true;
     }
     zookeeper::transaction what;
-    what.set(key(suffix), std::move(value), stored->stat.version);
+    const auto of_key = what.set(key(suffix), std::move(value), stored->stat.version);
     auto done = co_await s.zk.commit(s.limit(), std::move(what));
     if (done && suffix == "/migrate_sync_lock") {
-        here.sync_written = done->stats[0].mzxid;
+        here.sync_written = done->of(of_key).mzxid;
     }
     if (!done && done.error().code() != errc::not_found) {
         warning(message::domain_key_unwritten,

@@ -163,8 +163,13 @@ public:
     void pause(duration time) const { here.pause_until = now() + time; }
 
 private:
-    async::awaitable<write_result> commit(zookeeper::transaction what, std::optional<model::vm_state> state,
-                                          const std::string* to, const std::string* last);
+    // What a transaction sets of the keys that the row mirrors.
+    struct written_keys {
+        std::optional<std::pair<model::vm_state, zookeeper::set_handle>> state{};
+        std::optional<std::pair<std::string, zookeeper::set_handle>> node{};
+        std::optional<std::pair<std::string, std::optional<zookeeper::set_handle>>> last_node{};  // or created
+    };
+    async::awaitable<write_result> commit(zookeeper::transaction what, written_keys sets);
 };
 
 // The operations. Each returns when it is done, or when something changed that it has no answer to.

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -140,5 +137,3 @@ async::awaitable<power_result> destroy(operation& op, std::optional<time_point> 
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -5,9 +5,6 @@
 #include "pvcnoded/async/for_each.hpp"
 #include "pvcnoded/policy/rbd_lock_policy.hpp"
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -154,5 +151,3 @@ async::awaitable<lock_outcome> flush_locks(operation& op, std::vector<std::strin
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -8,9 +8,6 @@
 
 #include <algorithm>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -145,7 +142,7 @@ private:
         if (op_.here.last_node == target_) {
             // Moved home although it counts as being there: from here on it is at home.
             zookeeper::transaction what;
-            what.set(op_.key("/lastnode"), "", op_.here.last_node_version);
+            const auto of_last = what.set(op_.key("/lastnode"), "", op_.here.last_node_version);
             what.check(op_.key("/state"), op_.row.state_version);
             what.check(op_.key("/node"), op_.row.node_version);
             for (const auto* lock : op_.locks) {
@@ -157,7 +154,7 @@ private:
                 co_return false;
             }
             op_.here.last_node.clear();
-            op_.here.last_node_version = done->stats[0].version;
+            op_.here.last_node_version = done->of(of_last).version;
         }
         co_return true;
     }
@@ -453,5 +450,3 @@ async::awaitable<void> see_taken_over(operation& op) {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

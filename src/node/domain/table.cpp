@@ -5,9 +5,6 @@
 
 #include <algorithm>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -237,5 +234,3 @@ std::size_t domain_table::unwatched() const {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -12,9 +12,6 @@
 
 #include <algorithm>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 namespace {
@@ -160,5 +157,3 @@ async::awaitable<void> domain_table::poll_unwatched() {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -9,9 +9,6 @@
 
 #include <fmt/format.h>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -178,7 +175,7 @@ async::awaitable<void> domain_state_actor::conclude(model::domain_state order, s
             done = co_await session_.zk.commit(session_.limit(), write);
         }
         if (*done) {
-            settled_ = (*done)->stats.front().mzxid;
+            settled_ = (*done)->zxid();
             report_end(end, since);
             co_return;
         }
@@ -237,5 +234,3 @@ async::awaitable<void> domain_state_actor::finish(time_point deadline) {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -9,9 +9,6 @@
 
 #include <algorithm>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -215,5 +212,3 @@ async::awaitable<void> move_on(job& of) {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

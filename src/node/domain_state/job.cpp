@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <array>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -45,9 +42,7 @@ zookeeper::transaction write_of(const job& of, const uuid& id, const stored_mach
     put("/node", wanted.node, seen.node_version);
     put("/lastnode", wanted.last_node, seen.last_node_version);
     put("/node_autostart", autostart, seen.autostart_version);
-    for (auto& one : std::move(decided.checks).operations()) {
-        write.check(std::move(one.path), one.version);
-    }
+    write.append(std::move(decided.checks));
     // Another order came: this one is over.
     write.check(of.order.path(), of.order.stat().version);
     return write;
@@ -159,9 +154,7 @@ async::awaitable<attempt> place_machine(job& of, const uuid& id, decide by) {
             held.add_check(write);
             PVC_CO_TRY(const auto written, co_await of.s.zk.commit(of.s.limit(), std::move(write)));
             out.what = attempt::kind::written;
-            for (const auto& stat : written.stats) {
-                out.zxid = std::max(out.zxid, stat.mzxid);
-            }
+            out.zxid = written.zxid();
             co_return result<void>();
         });
     if (done) {
@@ -174,5 +167,3 @@ async::awaitable<attempt> place_machine(job& of, const uuid& id, decide by) {
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

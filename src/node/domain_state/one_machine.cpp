@@ -4,9 +4,6 @@
 
 #include <fmt/format.h>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 using policy::machine_step;
@@ -119,5 +116,3 @@ async::awaitable<std::optional<policy::placed_machine>> one_machine::arrival(std
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -3,9 +3,6 @@
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/model/scalar.hpp"
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::node {
 
 namespace {
@@ -107,5 +104,3 @@ async::awaitable<result<target>> choose_target(job& of, const uuid& id, const st
 }
 
 }  // namespace pvc::node
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -12,9 +12,6 @@
 #include <set>
 #include <utility>
 
-// Scopes, locks and deadlines keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::zookeeper {
 
 namespace {
@@ -133,5 +130,3 @@ resolved_servers resolver::known(const std::vector<server_address>& servers) con
 }
 
 }  // namespace pvc::zookeeper
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

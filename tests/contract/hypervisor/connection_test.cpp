@@ -2,7 +2,6 @@
 #include "contract/hypervisor/bench.hpp"
 
 // Scopes keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 namespace pvc::contract {
 namespace {
@@ -229,5 +228,3 @@ INSTANTIATE_TEST_SUITE_P(, hypervisor_connection, ::testing::ValuesIn(make_envir
 
 }  // namespace
 }  // namespace pvc::contract
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

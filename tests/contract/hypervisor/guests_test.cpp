@@ -2,7 +2,6 @@
 #include "contract/hypervisor/bench.hpp"
 
 // Scopes keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 namespace pvc::contract {
 namespace {
@@ -206,5 +205,3 @@ INSTANTIATE_TEST_SUITE_P(, hypervisor_guests, ::testing::ValuesIn(make_environme
 
 }  // namespace
 }  // namespace pvc::contract
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

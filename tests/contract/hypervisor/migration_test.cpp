@@ -3,7 +3,6 @@
 #include "pvcnoded/base/result.hpp"
 
 // Scopes keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 namespace pvc::contract {
 namespace {
@@ -235,5 +234,3 @@ INSTANTIATE_TEST_SUITE_P(, hypervisor_migrations, ::testing::ValuesIn(make_envir
 
 }  // namespace
 }  // namespace pvc::contract
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

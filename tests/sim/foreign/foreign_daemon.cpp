@@ -5,7 +5,6 @@
 #include "sim/foreign/foreign_lock.hpp"
 
 // Scopes keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 namespace pvc::sim {
 
@@ -281,5 +280,3 @@ async::awaitable<void> foreign_daemon::give_up_role() {
 }
 
 }  // namespace pvc::sim
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

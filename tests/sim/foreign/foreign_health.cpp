@@ -3,7 +3,6 @@
 #include "pvcnoded/async/task_group.hpp"
 
 // Scopes keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 namespace pvc::sim {
 
@@ -69,5 +68,3 @@ async::awaitable<void> foreign_health_checks::report(foreign_plugin plugin, std:
 }
 
 }  // namespace pvc::sim
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -9,7 +9,6 @@
 #include <algorithm>
 
 // Scopes keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 namespace pvc::sim {
 
@@ -479,5 +478,3 @@ void foreign_hypervisor::kill() {
 }
 
 }  // namespace pvc::sim
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 // Scopes keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 namespace pvc::sim {
 
@@ -256,5 +255,3 @@ async::awaitable<void> foreign_session::look_again(data_watch& one) {
 }
 
 }  // namespace pvc::sim
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -5,7 +5,6 @@
 #include "sim/foreign/foreign_lock.hpp"
 
 // Scopes keep the callable they are given until its coroutine has ended.
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 
 namespace pvc::sim {
 
@@ -175,5 +174,3 @@ async::awaitable<void> scripted_client::write_garbage(std::string path) {
 }
 
 }  // namespace pvc::sim
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

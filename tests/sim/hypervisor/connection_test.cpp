@@ -1,7 +1,6 @@
 // The daemon's connection, libvirtd's faults, questions to other machines, and daemons that are killed or stopped.
 #include "sim/hypervisor/hypervisor_fixture.hpp"
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 namespace pvc::sim {
 namespace {
 
@@ -325,4 +324,3 @@ TEST_F(process_test, a_killed_daemon_s_calls_go_on_without_it) {
 
 }  // namespace
 }  // namespace pvc::sim
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

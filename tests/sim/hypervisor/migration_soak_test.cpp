@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 namespace pvc::sim {
 namespace {
 
@@ -126,4 +125,3 @@ TEST(migration_soak, never_two_that_run) {
 
 }  // namespace
 }  // namespace pvc::sim
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -1,7 +1,6 @@
 // Live migrations between two machines: their course, and what is left when something goes wrong.
 #include "sim/hypervisor/hypervisor_fixture.hpp"
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 namespace pvc::sim {
 namespace {
 
@@ -297,4 +296,3 @@ TEST_F(migration_test, destroying_the_source_works_at_once) {
 
 }  // namespace
 }  // namespace pvc::sim
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
 namespace pvc::sim {
 namespace {
 
@@ -115,4 +114,3 @@ TEST_F(console_files_test, followers_are_told) {
 
 }  // namespace
 }  // namespace pvc::sim
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

@@ -9,8 +9,6 @@
 
 #include <gtest/gtest.h>
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
-
 namespace pvc::sim {
 namespace {
 
@@ -99,5 +97,3 @@ TEST_F(guard_age, a_verification_counts_from_its_sending) {
 
 }  // namespace
 }  // namespace pvc::sim
-
-// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)

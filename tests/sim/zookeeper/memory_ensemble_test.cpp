@@ -55,7 +55,9 @@ TEST_F(memory_ensemble_test, latency_and_the_record_of_writes) {
         hv1.link().latency = 10ms;
         const auto before = loop.clock().now();
         zookeeper::transaction what;
-        what.create("/a/b", "x").set("/a", "2", 0).check("/a", 1);
+        what.create("/a/b", "x");
+        what.set("/a", "2", 0);
+        what.check("/a", 1);
         auto done = co_await client.commit(in(1s), what);
         EXPECT_TRUE(done);
         EXPECT_EQ(loop.clock().now() - before, 10ms);

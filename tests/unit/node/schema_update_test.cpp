@@ -124,9 +124,10 @@ TEST_F(schema_update_test, when_nobody_is_primary_whoever_gets_the_lock_leads) {
         auto& hv1 = add_running();
         auto& hv2 = add_running({.name = "hv2"});
         loop.run_for(6s);
-        ensemble
-            .commit(zookeeper::transaction().overwrite("/config/primary_node", primary).overwrite(version_key, "10"))
-            .value();
+        zookeeper::transaction update;
+        update.overwrite("/config/primary_node", primary);
+        update.overwrite(version_key, "10");
+        ensemble.commit(update).value();
         ASSERT_TRUE(run_until_active(10)) << primary;
         loop.run_for(2s);
         EXPECT_FALSE(ensemble.exists("/faults")) << primary;

@@ -158,7 +158,8 @@ TEST_F(zookeeper_client, without_an_answer_a_read_is_late_and_a_write_unknown) {
         EXPECT_EQ(removal.error().subject(), "/b");
         EXPECT_EQ(zk.sent[1].version, 3);
         transaction what;
-        what.check("/c", 1).overwrite("/d", "");
+        what.check("/c", 1);
+        what.overwrite("/d", "");
         std::vector<boot_time> acknowledged;
         auto write = co_await zk.commit(in(1s), what, [&](boot_time sent) { acknowledged.push_back(sent); });
         EXPECT_EQ(write.error().code(), errc::outcome_unknown);
