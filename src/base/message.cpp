@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 134> names{
+constexpr std::array<std::string_view, 135> names{
     "command-failed",
     "command-unanswered",
     "config-error",
@@ -102,6 +102,7 @@ constexpr std::array<std::string_view, 134> names{
     "migration-taken-for",
     "migration-unclear",
     "node-entry-deleted",
+    "node-state-contested",
     "node-state-recreated",
     "node-twin",
     "peer-cadence",

@@ -71,7 +71,20 @@ std::string_view console_name_problem(std::string_view name) {
         const auto code = static_cast<unsigned char>(one);
         return code < 0x20 || code == 0x7f;
     };
-    return std::ranges::any_of(name, is_control) ? "holds a control character" : "";
+    // Those of Latin-1 (U+0080 to U+009F, which terminals may obey), and what turns the direction of a line around.
+    const auto has = [name](std::string_view lead, unsigned char from, unsigned char to) {
+        for (auto at = name.find(lead); at != std::string_view::npos; at = name.find(lead, at + 1)) {
+            const auto next = at + lead.size();
+            const auto code = next < name.size() ? static_cast<unsigned char>(name[next]) : 0U;
+            if (code >= from && code <= to) {
+                return true;
+            }
+        }
+        return false;
+    };
+    const bool is_hidden = has("\xc2", 0x80, 0x9f) || has("\xe2\x80", 0x8e, 0x8f) || has("\xe2\x80", 0xaa, 0xae) ||
+                           has("\xe2\x81", 0xa6, 0xa9);
+    return is_hidden || std::ranges::any_of(name, is_control) ? "holds a control character" : "";
 }
 
 std::string console_text(std::string_view raw, std::size_t lines, std::size_t max_bytes) {

@@ -208,7 +208,7 @@ async::awaitable<keepalive::own_state> keepalive::stored_state(time_point deadli
     co_return now;
 }
 
-keepalive::beat keepalive::make_beat(const own_state& stored) const {
+keepalive::beat keepalive::make_beat(const own_state& stored, bool with_state) const {
     const node_context& node = session_.node;
     policy::heartbeat_view view;
     view.stored = stored.state;
@@ -218,7 +218,7 @@ keepalive::beat keepalive::make_beat(const own_state& stored) const {
     view.fence_cleanup_done = domains_ == nullptr || cleaned_up_ == stored.version;
     beat out;
     out.write.reserve(3);
-    out.state = policy::plan_heartbeat(view).write_state;
+    out.state = with_state ? policy::plan_heartbeat(view).write_state : std::nullopt;
     if (out.state) {
         out.write.set(session_.own("/daemonstate"), std::string(model::to_text(*out.state)), stored.version);
     }
@@ -292,18 +292,38 @@ async::awaitable<bool> keepalive::learn_from(const failure& error, time_point de
     co_return false;
 }
 
+void keepalive::tell_contest(bool is_contested) {
+    if (std::exchange(is_contested_, is_contested) != is_contested && is_contested) {
+        session_.node.log.warning(message::node_state_contested,
+                                  "somebody keeps writing " + session_.own("/daemonstate") +
+                                      ": the heartbeat goes on without it, the state is written when that ends");
+    }
+}
+
+std::optional<std::int32_t> keepalive::state_version() const {
+    return daemon_state_->known() && daemon_state_->present() ? std::optional(daemon_state_->stat().version)
+                                                              : std::nullopt;
+}
+
 async::awaitable<bool> keepalive::heartbeat() {
     const auto turn = co_await beating_.lock("another heartbeat's answer");
     const time_point deadline = session_.limit(heartbeat_limit);
     own_state stored = co_await stored_state(deadline);
+    // Whoever keeps writing the state must not keep the heartbeat away: it then leaves the state as it is.
+    constexpr duration contest_limit = 500ms;
+    const time_point contested_until = session_.node.clock().now() + contest_limit;
+    bool is_contested = false;
     while (session_.node.clock().now() < deadline) {
-        beat next = make_beat(stored);
+        is_contested = is_contested && session_.node.clock().now() >= contested_until;
+        beat next = make_beat(stored, !is_contested);
         auto done = co_await session_.zk.commit(deadline, std::move(next.write),
                                                 [this](boot_time sent) { acknowledged(sent); });
         if (done) {
             take_acknowledgement(next, *done, stored);
+            tell_contest(is_contested);
             co_return true;
         }
+        is_contested = done.error().subject() == session_.own("/daemonstate");
         const bool again = co_await learn_from(done.error(), deadline, stored);
         if (!again) {
             break;

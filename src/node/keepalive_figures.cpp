@@ -205,6 +205,7 @@ async::awaitable<void> keepalive::write_figures(time_point deadline) {
         }
         auto done = co_await session_.zk.commit(deadline, std::move(write));
         if (done) {
+            told_unwritten_.clear();
             std::vector<std::int32_t> versions;
             versions.reserve(plan.sets.size());
             for (const auto& one : sets_) {
@@ -228,7 +229,10 @@ async::awaitable<void> keepalive::write_figures(time_point deadline) {
             continue;
         }
         own_keys_.forget();
-        session_.node.log.warning(message::figures_unwritten, "the node's figures were not written: " + error.text());
+        if (std::exchange(told_unwritten_, error.text()) != error.text()) {
+            session_.node.log.warning(message::figures_unwritten,
+                                      "the node's figures were not written: " + error.text());
+        }
         co_return;
     }
 }

@@ -7,6 +7,9 @@
 #include "pvcnoded/node/domains.hpp"
 #include "pvcnoded/node/keepalive.hpp"
 
+#include <optional>
+#include <utility>
+
 namespace pvc::node {
 
 using namespace std::chrono_literals;
@@ -14,21 +17,27 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr duration step_limit = 5s;
-constexpr duration good_bye_patience = 1500ms;
+constexpr duration good_bye_patience = 1500ms;  // also with a server that accepts and answers nothing
 constexpr duration domains_limit = 15s;
 constexpr duration orders_limit = 240s;
 
-// Sets own daemonstate, whoever wrote it last. Errors: those of a broken session, not_found.
-async::awaitable<result<void>> write_state(session& s, model::daemon_state state, bool with_lease) {
-    const time_point deadline = s.limit(step_limit);
+// Sets own daemonstate, whoever wrote it last. With a version that is known the first request is the write already: a
+// server that stands still carries it out when it goes on, and nobody takes this node for dead. Errors: those of a
+// broken session, not_found.
+async::awaitable<result<void>> write_state(session& s, model::daemon_state state, bool with_lease, time_point deadline,
+                                           std::optional<std::int32_t> known = {}) {
     const std::string key = s.own("/daemonstate");
     for (int attempt = 0; attempt < 5; ++attempt) {
-        auto stored = co_await s.zk.get(deadline, key);
-        if (!stored) {
-            co_return stored.error();
+        std::optional<std::int32_t> version = std::exchange(known, std::nullopt);
+        if (!version) {
+            auto stored = co_await s.zk.get(deadline, key);
+            if (!stored) {
+                co_return stored.error();
+            }
+            version = stored->stat.version;
         }
         zookeeper::transaction write;
-        write.set(key, std::string(model::to_text(state)), stored->stat.version);
+        write.set(key, std::string(model::to_text(state)), *version);
         if (with_lease) {
             write.overwrite(s.own("/selfreset"), model::self_reset_text(std::nullopt));
         }
@@ -75,14 +84,16 @@ async::awaitable<void> daemon::terminate(session& s, keepalive& beat, coordinato
             co_return;
         }
     }
-    auto announced = co_await write_state(s, model::daemon_state::shutdown, false);
-    if (!announced && !s.zk.is_connected()) {
+    const auto until = s.limit(good_bye_patience);
+    auto announced = co_await write_state(s, model::daemon_state::shutdown, false, until, beat.state_version());
+    const bool is_silent = !announced && context_.clock().now() >= until;
+    if (!announced && (is_silent || !s.zk.is_connected())) {
         log_.warning(message::stop_without_zookeeper, "stopping without ZooKeeper: " + announced.error().text());
         is_cut_off_ = true;
         co_return;
     }
     if (!announced) {
-        // A slow server, or somebody deleted the record: the role is handed over all the same.
+        // Somebody deleted the record, or keeps writing the key: the role is handed over all the same.
         log_.warning(message::stop_shutdown_unwritten,
                      "the state `shutdown` was not written: " + announced.error().text() + ", going on");
     }
@@ -104,7 +115,7 @@ async::awaitable<void> daemon::terminate(session& s, keepalive& beat, coordinato
     if (is_planted(defect::stop_not_written)) {
         co_return;
     }
-    auto stopped = co_await write_state(s, model::daemon_state::stop, true);
+    auto stopped = co_await write_state(s, model::daemon_state::stop, true, s.limit(step_limit));
     if (!stopped) {
         log_.warning(message::stop_unwritten, "the state `stop` was not written: " + stopped.error().text());
     } else {

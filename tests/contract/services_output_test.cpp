@@ -79,6 +79,28 @@ TEST(file_log_output, a_folder_that_cannot_be_made_is_an_io_failure_until_it_can
     EXPECT_EQ(folder.read("logs/pvc.log"), "kept\n");
 }
 
+// In a directory that others may write it could lead anywhere.
+TEST(file_log_output, a_link_is_not_followed) {
+    const scratch_folder folder;
+    folder.write("victim", "mine\n");
+    std::filesystem::create_symlink(folder / "victim", folder / "pvc.log");
+    file_log_output output(folder / "pvc.log");
+    const auto failed = output.write("lost\n");
+    EXPECT_TRUE(!failed && failed.error().code() == errc::io);
+    EXPECT_EQ(folder.read("victim"), "mine\n");
+    std::filesystem::remove(folder / "pvc.log");
+    EXPECT_TRUE(output.write("kept\n"));
+}
+
+TEST(file_log_output, what_another_daemon_left_open_to_all_is_closed_to_them) {
+    const scratch_folder folder;
+    folder.write("pvc.log", "before\n");
+    std::filesystem::permissions(folder / "pvc.log", std::filesystem::perms(0646));
+    file_log_output output(folder / "pvc.log");
+    EXPECT_TRUE(output.write("after\n"));
+    EXPECT_EQ(std::filesystem::status(folder / "pvc.log").permissions(), std::filesystem::perms(0640));
+}
+
 TEST(file_log_output, a_failed_reopen_keeps_the_old_file) {
     const scratch_folder folder;
     std::filesystem::create_directory(folder / "logs");

@@ -100,6 +100,7 @@ enum class message : std::uint8_t {
     migration_taken_for,
     migration_unclear,
     node_entry_deleted,
+    node_state_contested,
     node_state_recreated,
     node_twin,
     peer_cadence,

@@ -27,6 +27,8 @@ public:
     // S13: from now on heartbeats write `run` and figures are published; the first tick is due at once.
     void begin_run();
     // Figures stop and go on (hot schema update); the heartbeat is not touched.
+    // Of own `daemonstate`, as it was seen last; empty: not known.
+    [[nodiscard]] std::optional<std::int32_t> state_version() const;
     void stop_figures();
     void resume_figures();
     // Called in each tick after its heartbeat was acknowledged (to be over when the next tick is due), and after each
@@ -75,8 +77,9 @@ private:
     };
     // One at a time.
     async::awaitable<bool> heartbeat();
+    void tell_contest(bool is_contested);
     async::awaitable<own_state> stored_state(time_point deadline);
-    [[nodiscard]] beat make_beat(const own_state& stored) const;
+    [[nodiscard]] beat make_beat(const own_state& stored, bool with_state) const;
     void take_acknowledgement(const beat& sent, const zookeeper::commit_reply& answer, const own_state& stored);
     async::awaitable<bool> learn_from(const failure& error, time_point deadline, own_state& stored);
     async::awaitable<bool> repair_record(const failure& error, time_point deadline, bool& known_missing);
@@ -93,8 +96,10 @@ private:
     session& session_;
     domains* domains_ = nullptr;
     std::vector<zookeeper::set_handle> sets_;  // of the transaction of the figures; kept for its memory
-    async::mutex writing_;                     // own figures: those of the tick, publish() and publish_with()
-    async::mutex beating_;                     // of the tick, of an objection, the last one
+    bool is_contested_ = false;
+    std::string told_unwritten_;  // of the figures, at the last tick
+    async::mutex writing_;        // own figures: those of the tick, publish() and publish_with()
+    async::mutex beating_;        // of the tick, of an objection, the last one
     async::wakeup wake_;
     async::wakeup declared_;  // own daemonstate changed
     async::wakeup note_wanted_;

@@ -16,9 +16,10 @@ namespace pvc::node {
 
 namespace {
 constexpr std::size_t polls_in_flight_max = 8;
-constexpr int poll_slices = 20;           // of an interval, so that hundreds of them are no burst
-constexpr double looks_per_second = 90;   // of others
-constexpr double states_per_second = 15;  // of these
+constexpr int poll_slices = 20;             // of an interval, so that hundreds of them are no burst
+constexpr double looks_per_second = 90;     // of others
+constexpr double states_per_second = 15;    // of these
+constexpr double compared_per_second = 10;  // of these, as long as there is something to compare
 
 std::size_t in_interval(duration interval, double per_second) {
     return std::max<std::size_t>(static_cast<std::size_t>(std::chrono::duration<double>(interval).count() * per_second),
@@ -126,7 +127,8 @@ std::vector<domain_table::look> domain_table::next_looks(std::size_t limit) {
         }
     }
     const std::size_t for_states = std::min(states.size(), in_interval(node_.times.keepalive, states_per_second));
-    const std::size_t for_nodes = std::min(nodes.size(), limit - std::min(limit, for_states));
+    const std::size_t for_comparing = to_compare_.empty() ? 0 : in_interval(node_.times.keepalive, compared_per_second);
+    const std::size_t for_nodes = std::min(nodes.size(), limit - std::min(limit, for_states + for_comparing));
     tell_budget(nodes.size(), limit - std::min(limit - 1, for_states));
     add_looks(out, nodes, last_node_look_, for_nodes);
     add_looks(out, states, last_state_look_, for_states);

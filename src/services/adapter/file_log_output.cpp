@@ -14,13 +14,26 @@ namespace pvc::services {
 
 namespace {
 
+// What a daemon before this one left readable by everybody.
+void close_to_others(int file) {
+    constexpr mode_t of_others = 07;
+    struct stat now{};
+    if (file >= 0 && ::fstat(file, &now) == 0 && S_ISREG(now.st_mode) && (now.st_mode & of_others) != 0) {
+        const bool is_closed = ::fchmod(file, now.st_mode & 07777 & ~of_others) == 0;
+        ignore(is_closed, "that others may read it is no reason to have no log");
+    }
+}
+
 // Below zero: errno says why. A new file is for root, and for those who may read logs.
 int open_for_appending(const std::string& path) {
     constexpr mode_t log_mode = 0640;
-    constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
+    // Not through a link: in a directory that others may write it could lead anywhere.
+    constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW;
     const int fresh = ::open(path.c_str(), flags | O_CREAT | O_EXCL, log_mode);
     if (fresh < 0) {
-        return errno == EEXIST ? ::open(path.c_str(), flags) : fresh;
+        const int present = errno == EEXIST ? ::open(path.c_str(), flags) : fresh;
+        close_to_others(present);
+        return present;
     }
     group entry{};
     group* found = nullptr;

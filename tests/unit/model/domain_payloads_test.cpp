@@ -85,10 +85,21 @@ TEST(console_text, a_name_that_is_no_file_name_has_no_console) {
         EXPECT_NE(console_name_problem(name), "") << name;
     }
     EXPECT_NE(console_name_problem(std::string(201, 'a')), "");
+    // What a terminal may obey although it is no control character of ASCII, and what turns a line around.
+    for (const auto* name : {"a\xc2\x9b"
+                             "31m",
+                             "\xc2\x85",
+                             "a\xe2\x80\xae"
+                             "b",
+                             "\xe2\x81\xa6"
+                             "a"}) {
+        EXPECT_NE(console_name_problem(name), "") << name;
+    }
     for (const auto name : {"web"sv, "..."sv, "a b"sv, "caf\xc3\xa9"sv}) {
         EXPECT_EQ(console_name_problem(name), "") << name;
     }
     EXPECT_EQ(console_name_problem(std::string(200, 'a')), "");
+    EXPECT_EQ(console_name_problem("r\xc3\xa9seau \xe2\x80\x93 \xc2\xb5"), "");
 }
 
 TEST(console_text, D87_the_last_lines_with_their_newlines) {

@@ -241,5 +241,22 @@ TEST_F(keepalive_test, answers_of_almost_two_seconds_do_not_stretch_the_cadence)
     }
 }
 
+// Each attempt to say `run` finds another version: that must not keep the heartbeat away.
+TEST_F(keepalive_test, somebody_keeps_writing_the_state) {
+    auto& hv1 = add_running();
+    loop.run_for(7s);
+    hv1.connector.link().answer_delay = hv1.connector.link().write_answer_delay = 300ms;
+    const auto beats = changes("/nodes/hv1/keepalive").size();
+    for (int i = 0; i < 100; ++i) {
+        ensemble.put("/nodes/hv1/daemonstate", "dead");
+        loop.run_for(300ms);
+    }
+    EXPECT_GE(changes("/nodes/hv1/keepalive").size() - beats, 6U);
+    EXPECT_FALSE(hv1.logged("missed"));
+    EXPECT_EQ(hv1.times_logged("node-state-contested"), 1U);
+    loop.run_for(6s);
+    EXPECT_EQ(value("/nodes/hv1/daemonstate"), "run");
+}
+
 }  // namespace
 }  // namespace pvc::node

@@ -169,6 +169,21 @@ TEST_F(termination, a_second_request_is_ignored) {
     EXPECT_EQ(hv1.exit_status, 0);
 }
 
+// It accepts what is sent and answers nothing: as good as away. When it goes on, it finds that this node was leaving.
+TEST_F(termination, a_server_that_falls_silent_is_not_waited_for) {
+    put_peer("hv2", "coordinator", "stop", "secondary");
+    auto& hv1 = add_primary();
+    loop.run_for(7s);
+    ensemble.freeze();
+    loop.run_for(300ms);
+    EXPECT_LT(stop_time(hv1), 2.0);
+    EXPECT_EQ(hv1.exit_status, 0);
+    EXPECT_TRUE(hv1.logged("stopping without ZooKeeper"));
+    ensemble.thaw();
+    loop.run_for(2s);
+    EXPECT_EQ(value("/nodes/hv1/daemonstate"), "shutdown");
+}
+
 TEST_F(termination, a_deleted_record_does_not_keep_the_role) {
     put_peer("hv2", "coordinator", "stop", "secondary");
     auto& hv1 = add_primary();
