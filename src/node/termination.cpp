@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr duration step_limit = 5s;
-constexpr duration good_bye_patience = 1500ms;  // also with a server that accepts and answers nothing
+constexpr duration good_bye_patience = 1500ms;
 constexpr duration domains_limit = 15s;
 constexpr duration orders_limit = 240s;
 
@@ -84,7 +84,8 @@ async::awaitable<void> daemon::terminate(session& s, keepalive& beat, coordinato
             co_return;
         }
     }
-    const auto until = s.limit(good_bye_patience);
+    // A server that answers nothing for so long is as good as away; a slow one is not left without a good-bye.
+    const auto until = s.limit(step_limit);
     auto announced = co_await write_state(s, model::daemon_state::shutdown, false, until, beat.state_version());
     const bool is_silent = !announced && context_.clock().now() >= until;
     if (!announced && (is_silent || !s.zk.is_connected())) {

@@ -50,7 +50,7 @@ constexpr std::array names{
     planted_name{defect::blind_stop_write, "blind_stop_write"},
     planted_name{defect::arrived_too_early, "arrived_too_early"},
     planted_name{defect::end_not_listed, "end_not_listed"},
-    planted_name{defect::sync_word_left, "sync_word_left"},
+    planted_name{defect::sync_word_left, "sync_word_left", "guest-sender-dies-and-the-receiver-clears-the-word"},
     planted_name{defect::console_left, "console_left"},
     planted_name{defect::stale_listing, "stale_listing", "guest-listing-is-older-than-an-event"},
     planted_name{defect::unexpected_end_ignored, "unexpected_end_ignored", "guest-powers-off-by-itself"},

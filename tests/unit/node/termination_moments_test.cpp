@@ -154,22 +154,11 @@ TEST_F(termination_moments, every_request_without_an_answer_is_bounded) {
     put_peer("hv2", "coordinator", "run", "secondary");
     auto& hv1 = add_primary();
     run_with_beats(12s, {"hv2"});
-    hv1.connector.link().answer_delay = 1300ms;
+    hv1.connector.link().answer_delay = 4s;
     hv1.terminate();
     run_with_beats(115s, {"hv2"});
     EXPECT_EQ(hv1.exit_status, 0);
     EXPECT_EQ(state_of(hv1), "stop");
-}
-
-// Nothing is heard of it for longer than a good-bye may take: as good as away, and told what it can be told.
-TEST_F(termination_moments, answers_that_take_too_long_are_not_waited_for) {
-    put_peer("hv2", "coordinator", "run", "secondary");
-    auto& hv1 = add_primary();
-    run_with_beats(12s, {"hv2"});
-    hv1.connector.link().answer_delay = 4s;
-    EXPECT_LT(stop_time(hv1), 2.0);
-    EXPECT_EQ(hv1.exit_status, 0);
-    EXPECT_EQ(state_of(hv1), "shutdown");
 }
 
 TEST_F(termination_moments, right_after_a_new_session_the_role_is_handed_over_too) {
