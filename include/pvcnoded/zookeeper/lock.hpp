@@ -20,7 +20,8 @@ namespace pvc::zookeeper {
 
 class lock_service;
 
-// How long the answer that showed our child counts, from the sending of its request.
+// How long the answer that showed our child counts, from the sending of its request; and, for any effect outside
+// ZooKeeper, the read that justifies it.
 inline constexpr duration guard_validity = std::chrono::seconds(2);
 
 // A lock that is held. A protected step outside ZooKeeper starts only while valid(); a write puts add_check() into its

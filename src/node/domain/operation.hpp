@@ -50,9 +50,6 @@ struct domain_parts {
 // Of one question to libvirt about one guest.
 inline constexpr duration query_limit = std::chrono::seconds(5);
 
-// How long after the sending of the read that justifies it an effect on a guest may still begin.
-inline constexpr duration guard_time = std::chrono::seconds(2);
-
 // What a client wrote, as it is shown in a message: printable, at most 64 characters.
 [[nodiscard]] std::string shown(std::string_view text);
 

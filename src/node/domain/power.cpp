@@ -22,8 +22,8 @@ constexpr duration destroyed_patience = 5s;
 // The request itself may block for long (a migration's job): it runs beside the wait. Ends when the guest was asked.
 async::awaitable<void> request_shutdown(operation& op) {
     if (op.is_guest(guest_class::paused)) {
-        auto resumed =
-            co_await op.machine.resume(op.id, op.clock().boot_now() + guard_time, op.now() + shutdown_call_limit);
+        auto resumed = co_await op.machine.resume(op.id, op.clock().boot_now() + zookeeper::guard_validity,
+                                                  op.now() + shutdown_call_limit);
         if (!resumed) {
             op.warning(message::domain_resume_refused,
                        "it is paused and could not be resumed for its shutdown: " + resumed.error().text);

@@ -80,7 +80,7 @@ async::awaitable<lock_outcome> break_all(operation& op, std::vector<std::string>
             co_return lock_outcome{lock_outcome::kind::changed, {}};
         }
         auto broken = co_await op.rbd.break_lock(one.volume, {one.lock.id, one.lock.client, one.lock.address},
-                                                 *ours + guard_time, op.now() + call_limit);
+                                                 *ours + zookeeper::guard_validity, op.now() + call_limit);
         if (!broken) {
             if (broken.error().code() == errc::stopped) {
                 co_return lock_outcome{lock_outcome::kind::changed, {}};

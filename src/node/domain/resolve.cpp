@@ -100,7 +100,8 @@ async::awaitable<std::optional<resolution>> resume_local(operation& op, const st
     if (!proof) {
         co_return std::nullopt;  // looked at again, with the view as it is now
     }
-    auto resumed = co_await op.machine.resume(op.id, *proof + guard_time, std::min(op.now() + resume_limit, last));
+    auto resumed =
+        co_await op.machine.resume(op.id, *proof + zookeeper::guard_validity, std::min(op.now() + resume_limit, last));
     if (!resumed) {
         op.warning(message::migration_resume, "resuming it after a broken migration: " + resumed.error().text);
     }

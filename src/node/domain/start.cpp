@@ -340,7 +340,7 @@ async::awaitable<void> start(operation& op) {
             co_await async::yield();
             continue;
         }
-        const auto step = co_await create(op, definition->xml, *sent + guard_time, again_until, reason);
+        const auto step = co_await create(op, definition->xml, *sent + zookeeper::guard_validity, again_until, reason);
         if (step == create_step::created) {
             co_await announce(op, began_with);
             co_return;
