@@ -150,3 +150,24 @@ def term_during_a_hot_update(lab):
     truthful(lab, node, registered=True)
     left = [name for name in lab.client.get_children('/schema/version') if '__lock__' in name]
     equal(len(left), 1, 'children of /schema/version, the peer\'s own among them')
+
+
+@scenario('issue: a stop beside a server that has just fallen silent, or is slow', limit=60)
+def term_beside_a_silent_server(lab):
+    lab.zookeeper()
+    stage = lab.proxy()
+    node = lab.running_node()
+    lab.await_beats(node, 2)
+    # Slow: not left without a good-bye.
+    stage.answer_delay = 0.7
+    node.daemon.stop()
+    lab.expect_end(node, 0, 15)
+    stage.answer_delay = 0.0
+    equal(lab.key(node, 'daemonstate'), 'stop', 'what a slow server was told')
+    node.start()
+    lab.await_state(node, 'run', 10)
+    lab.await_beats(node, 2)
+    stage.set('swallow')
+    time.sleep(0.5)
+    end_now(lab, node, 5.6)
+    check(any('[stop-without-zookeeper]' in line for line in node.log().splitlines()), 'the log does not say why')

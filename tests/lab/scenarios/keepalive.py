@@ -115,3 +115,21 @@ def nothing_grows(lab):
           f'{node.daemon.memory()["Private_Dirty"] - memory} KiB over ten sessions')
     check(node.daemon.descriptors() <= descriptors + 1, f'descriptors: {descriptors}, then {node.daemon.descriptors()}')
     check(node.daemon.threads() <= threads + 1, f'threads: {threads}, then {node.daemon.threads()}')
+
+
+@scenario('issue: somebody keeps writing the state, and answers are slow', limit=60)
+def heartbeats_beside_a_contested_state(lab):
+    lab.zookeeper()
+    stage = lab.proxy()
+    node = lab.running_node(interval=2)
+    lab.await_beats(node, 2)
+    stage.answer_delay = 0.3
+    begun = time.time()
+    while time.time() < begun + 15:
+        lab.set('/nodes/pvchv1/daemonstate', 'dead')
+        time.sleep(0.3)
+    within(lab.longest_gap(node, since=begun - 2.2), 3.4, 'a heartbeat was late')
+    equal(len([line for line in node.log().splitlines() if '[node-state-contested]' in line]), 1, 'lines that say so')
+    stage.answer_delay = 0.0
+    lab.await_state(node, 'run', 5)
+    lab.expect_alive(node)
