@@ -1,22 +1,33 @@
 """Which files differ from what was found clean: tests/long/clean/PART lists the content of each then, as git names it. A
 commit does as well; contents survive a history that was rewritten."""
+import hashlib
 import os
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-KINDS = ['*.cpp', '*.hpp', '.clang-tidy']
+KINDS = ('.cpp', '.hpp', '.clang-tidy')
 
 
-def git(root, *arguments, text=None):
-    return subprocess.run(['git', '-C', str(root), *arguments], input=text, capture_output=True, text=True, check=True).stdout
+def git(root, *arguments):
+    return subprocess.run(['git', '-C', str(root), *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def content(path):
+    with open(path, 'rb') as file:
+        text = file.read()
+    return hashlib.sha1(b'blob %d\0' % len(text) + text).hexdigest()
 
 
 def contents(root):
-    """Path -> name of its content, of all tracked and new files that a compiler reads."""
-    listed = git(root, 'ls-files', '--cached', '--others', '--exclude-standard', '--', *KINDS).splitlines()
-    paths = sorted({path for path in listed if os.path.isfile(os.path.join(root, path))})
-    names = git(root, 'hash-object', '--stdin-paths', text='\n'.join(os.path.join(root, path) for path in paths)).split()
-    return dict(zip(paths, names))
+    """Path -> name of its content, of all that a compiler reads. Without git: an exported tree is checked as well."""
+    found = {}
+    for folder, names, files in os.walk(str(root)):
+        names[:] = sorted(name for name in names if not name.startswith('.') and name != 'build')
+        for name in sorted(files):
+            if name.endswith(KINDS):
+                path = os.path.join(folder, name)
+                found[os.path.relpath(path, str(root))] = content(path)
+    return found
 
 
 def note(root, part):
