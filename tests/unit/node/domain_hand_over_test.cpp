@@ -2,10 +2,26 @@
 // other at once, a hypervisor that is away for a while (vm-domains.md 8.3 to 8.6).
 #include "domain_send_fixture.hpp"
 
+#include <array>
+
 namespace pvc::node {
 namespace {
 
-class domain_hand_over : public send_fixture {};
+class domain_hand_over : public send_fixture {
+protected:
+    // hv2 moves it through a shutdown, up to the moment before its `stop`. All of a sender's locks, as they were taken.
+    auto move_up_to_the_stop() {
+        place("migrate", "hv1", "hv2");
+        const auto of_node = contend("/node");
+        const auto of_state = contend("/state", of_node.session);
+        const auto of_sync = contend("/migrate_sync_lock", of_node.session);
+        pass(3s);
+        guest("hv2").power_off();
+        EXPECT_TRUE(run_until([&] { return !guest("hv2").is_there(); }));
+        ensemble.put("/nodes/hv2/runningdomains", "");
+        return std::array{of_node, of_state, of_sync};
+    }
+};
 
 // The sender's locks go with its session, and the client that waited for one of them writes: that `stop` is no
 // hand-over.
@@ -68,19 +84,12 @@ TEST_F(domain_hand_over, a_stop_of_a_sender_that_says_nothing) {
         if (nodes.empty()) {
             hv2_runs_it();
         }
-        place("migrate", "hv1", "hv2");
-        const auto of_node = contend("/node");
-        const auto of_state = contend("/state", of_node.session);
-        const auto of_sync = contend("/migrate_sync_lock", of_node.session);
-        pass(3s);
-        guest("hv2").power_off();
-        ASSERT_TRUE(run_until([&] { return !guest("hv2").is_there(); }));
-        ensemble.put("/nodes/hv2/runningdomains", "");
+        const auto locks = move_up_to_the_stop();
         set("stop");
         pass(leaves_first ? 0s : 1s);
-        leave(of_node);
-        leave(of_state);
-        leave(of_sync);
+        for (const auto& one : locks) {
+            leave(one);
+        }
         ASSERT_TRUE(run_until([&] { return executes("hv1"); }, 20s)) << story() << hv1().log();
         pass(3s);
         EXPECT_TRUE(settled_on("hv1")) << story();
@@ -96,20 +105,13 @@ TEST_F(domain_hand_over, a_stop_of_a_sender_that_says_nothing) {
 // A sender that never gives the lock of the hand-shake back has had its time after 10 s.
 TEST_F(domain_hand_over, a_lock_that_is_never_given_back_is_waited_for_10_s) {
     hv2_runs_it();
-    place("migrate", "hv1", "hv2");
-    const auto of_node = contend("/node");
-    const auto of_state = contend("/state", of_node.session);
-    const auto of_sync = contend("/migrate_sync_lock", of_node.session);
-    pass(3s);
-    guest("hv2").power_off();
-    ASSERT_TRUE(run_until([&] { return !guest("hv2").is_there(); }));
-    ensemble.put("/nodes/hv2/runningdomains", "");
+    const auto locks = move_up_to_the_stop();
     const time_point handed_over = loop.clock().now();
     set("stop");
     ASSERT_TRUE(run_until([&] { return state() == "start"; }, 60s)) << story() << hv1().log();
     EXPECT_NEAR(seconds_since(handed_over), 10.0, 1.5);
-    for (const auto& one : {of_sync, of_state, of_node}) {
-        leave(one);
+    for (auto one = locks.rbegin(); one != locks.rend(); ++one) {
+        leave(*one);
     }
     ASSERT_TRUE(run_until([&] { return executes("hv1"); }, 20s)) << story();
 }
