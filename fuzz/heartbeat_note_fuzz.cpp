@@ -1,9 +1,9 @@
 // The note of the last heartbeat, a file that a crash or anybody may have left in any state.
-// Covers: src/node/registration.cpp(parse_heartbeat_note)
+// Covers: src/membership/registration.cpp(parse_heartbeat_note)
 #include "fuzz_support.hpp"
-#include "pvcnoded/node/registration.hpp"
+#include "pvcnoded/membership/registration.hpp"
 
-using namespace pvc::node;
+using namespace pvc::membership;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (const auto note = parse_heartbeat_note(pvc::fuzz::text_of(data, size))) {

@@ -1,13 +1,13 @@
 // A log record of hostile bytes: every line of the result carries the whole front, nothing in it drives a terminal, and
 // it does not grow beyond the limits. Input: style, level, schema version (a byte each), prefix, newline, text.
-// Covers: src/node/log_format.cpp src/model/log_value.cpp src/model/utf8.cpp
+// Covers: src/core/log_format.cpp src/model/log_value.cpp src/model/utf8.cpp
 #include "fuzz_support.hpp"
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/core/log_format.hpp"
 #include "pvcnoded/model/log_value.hpp"
-#include "pvcnoded/node/log_format.hpp"
 
 using namespace pvc;
-using namespace pvc::node;
+using namespace pvc::core;
 
 static bool is_tame(std::string_view text) {
     return model::tame_text(text) == text;

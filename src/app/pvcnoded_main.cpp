@@ -153,31 +153,29 @@ int run(config::changeable_file others_can_change) {
                                      [&loop] { loop.check_pause(); });
     const async::real_loop::pause_observer pauses(loop, [&](boot_time before) { zookeeper.on_pause(before); });
 
-    node::ports ports{
-        .clock = loop.clock(),
-        .pool = pool,
-        .zookeeper = zookeeper,
-        .services = manager,
-        .host = host,
-        .notifier = notifier,
-        .random = random.split("daemon"),
+    core::platform platform{.clock = loop.clock(),
+                            .pool = pool,
+                            .zookeeper = zookeeper,
+                            .services = manager,
+                            .host = host,
+                            .notifier = notifier,
+                            .random = random.split("daemon")};
+    node::process process{
         .load_configuration =
             [is_first = true, others_can_change]() mutable {
                 return load_configuration(std::exchange(is_first, false), others_can_change);
             },
-        .announce = [](const std::string& line) { app::say(STDOUT_FILENO, line); },
         .complain = [](const std::string& line) { app::say(STDERR_FILENO, line); },
         .open_log_file = [](const std::string& path) { return std::make_shared<services::file_log_output>(path); },
         .standard_output = std::make_shared<services::stdout_log_output>(STDOUT_FILENO),
         .standard_error = std::make_shared<services::stdout_log_output>(STDERR_FILENO),
         .standard_output_is_journal = app::is_journal(STDOUT_FILENO, std::getenv("JOURNAL_STREAM")),
-        .hypervisor = &hypervisor,
-        .rbd_locks = &rbd_locks,
-        .console_files = &consoles,
         .loop_turns = [&loop] { return loop.turns(); },
         .schema_limit = variable("PVCD_SCHEMA_LIMIT"),
         .implementation = app::implementation_text()};
-    node::daemon daemon(ports);
+    node::subject_ports outside;
+    outside.domains.emplace(domains::domain_ports{hypervisor, rbd_locks, consoles});
+    node::daemon daemon(platform, std::move(process), node::all_subjects(outside));
     int status = node::exit_status::environment;
     loop.run("main", [&]() -> async::awaitable<void> {
         co_await async::with_task_group("main", [&](async::task_group& group) -> async::awaitable<void> {

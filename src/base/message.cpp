@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 135> names{
+constexpr std::array<std::string_view, 136> names{
     "command-failed",
     "command-unanswered",
     "config-error",
@@ -114,6 +114,7 @@ constexpr std::array<std::string_view, 135> names{
     "role-release",
     "role-restored",
     "role-unwritten",
+    "role-withdrawn",
     "running-list-late",
     "schema-api-restart",
     "schema-change",

@@ -102,6 +102,11 @@ std::string ascii_only(std::string_view text) {
     return out;
 }
 
+std::string shown(std::string_view text) {
+    constexpr std::size_t most = 64;
+    return ascii_only(text.substr(0, most)) + (text.size() > most ? "…" : "");
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});

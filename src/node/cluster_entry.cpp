@@ -1,20 +1,17 @@
 // Start-up phases S6 to S13 and what follows them: the part that lives in a ZooKeeper session.
-#include "command/domain_commands.hpp"
+#include "pvcnoded/membership/registration.hpp"
+#include "pvcnoded/membership/schema_update.hpp"
+#include "pvcnoded/membership/tree_repair.hpp"
 #include "pvcnoded/model/scalar.hpp"
-#include "pvcnoded/node/coordinator.hpp"
-#include "pvcnoded/node/daemon.hpp"
-#include "pvcnoded/node/domain_state.hpp"
-#include "pvcnoded/node/domains.hpp"
-#include "pvcnoded/node/keepalive.hpp"
-#include "pvcnoded/node/registration.hpp"
-#include "pvcnoded/node/schema_update.hpp"
-#include "pvcnoded/node/tree_repair.hpp"
+#include "session_state.hpp"
 
 #include <fmt/format.h>
 
 namespace pvc::node {
 
 using namespace std::chrono_literals;
+using membership::foreign_keys;
+using policy::phase;
 
 namespace {
 
@@ -22,95 +19,79 @@ constexpr duration connect_budget = 15s;
 constexpr duration schema_lock_limit = 60s;
 constexpr duration update_limit = 90s;  // of a whole hot update (zookeeper-schema.md 8.4)
 constexpr duration settle_limit = 15s;
-constexpr duration probe_limit = 10s;
+
+std::string servers_of(const config::node_config& config) {
+    std::vector<zookeeper::server_address> all;
+    for (const auto& server : config.zookeeper_servers) {
+        all.push_back({server.host, server.port});
+    }
+    return zookeeper::servers_text(all);
+}
 
 }  // namespace
 
-daemon::verdict daemon::failed(policy::phase which, const failure& why) const {
-    const auto& info = policy::info_of(which);
-    verdict end;
-    end.reason = fmt::format("S{} {}: {}", info.number, info.name, why.text());
-    end.next = next_step::start_again;
-    if (why.code() == errc::refused) {
-        end.next = next_step::leave;
-        end.status = exit_status::environment;
-    }
-    return end;
-}
-
-// S6 to S8 of the first session: connect, adopt the schema, validate, register. Empty: go on.
-async::awaitable<std::optional<daemon::verdict>> daemon::enter_cluster(session& s, keepalive& beat,
-                                                                       async::task_group& session_scope) {
-    enter(policy::phase::zookeeper);
-    const std::string servers = zookeeper::servers_text([this] {
-        std::vector<zookeeper::server_address> all;
-        for (const auto& server : context_.config->zookeeper_servers) {
-            all.push_back({server.host, server.port});
-        }
-        return all;
-    }());
+// S6: connect, adopt the schema, validate the tree.
+async::awaitable<result<void>> daemon::join(session_state& now) {
+    core::session& s = now.s;
     auto connected = co_await s.zk.wait_connected(s.limit(connect_budget));
     if (!connected) {
         const std::string why =
-            fmt::format("no ZooKeeper server of {} answered within 15 s (attempt {}{}{})", servers, attempts_,
-                        connected.error().cause().empty() ? "" : ", ", connected.error().cause());
+            fmt::format("no ZooKeeper server of {} answered within 15 s (attempt {}{}{})", servers_of(*context_.config),
+                        attempts_, connected.error().cause().empty() ? "" : ", ", connected.error().cause());
         log_.error(message::start_connect, why + ", starting again");
-        co_return verdict{next_step::start_again, exit_status::orderly, why};
+        co_return failure(errc::unavailable, {}, why);
     }
     log_.ok("connected to ZooKeeper");
-    auto adopted = co_await adopt_schema(s);
+    auto adopted = co_await membership::adopt_schema(s);
     if (!adopted) {
         log_.error(message::start_schema, adopted.error().text());
-        co_return failed(policy::phase::zookeeper, adopted.error());
+        co_return adopted;
     }
-    auto repaired = co_await repair_tree(s, schema_lock_limit, foreign_keys::keep);
+    auto repaired = co_await membership::repair_tree(s, schema_lock_limit, foreign_keys::keep);
     if (!repaired) {
         log_.error(message::start_tree, "validating the tree: " + repaired.error().text());
-        co_return failed(policy::phase::zookeeper, repaired.error());
     }
-    enter(policy::phase::node_entry);
-    auto registered = co_await register_node(s);
+    co_return repaired;
+}
+
+// S8: the own record, and the heartbeat from then on.
+async::awaitable<result<void>> daemon::take_entry(session_state& now) {
+    auto registered = co_await membership::register_node(now.s);
     if (!registered) {
         log_.error(message::start_registration, registered.error().text());
-        co_return failed(policy::phase::node_entry, registered.error());
+        co_return registered;
     }
     context_.registered = true;
     log_.ok(fmt::format("registered as {}", model::to_text(context_.mode)));
-    session_scope.spawn("keepalive", [&beat] { return beat.run(); });
-    auto claimed = co_await claim_vacant_primary(s);
-    if (!claimed) {
-        log_.warning(message::start_role_claim, "claiming the primary role: " + claimed.error().text());
+    now.scope->spawn("keepalive", [&now] { return now.beat.run(); });
+    co_return result<void>();
+}
+
+// S6 to S11 of the first session. Empty: go on.
+async::awaitable<std::optional<daemon::verdict>> daemon::enter_cluster(session_state& now) {
+    core::session& s = now.s;
+    if (auto end = co_await pass(phase::zookeeper, [&] { return join(now); }, &s)) {
+        co_return end;
     }
-    auto raised = co_await raise_schema(s);
+    if (auto end = co_await pass(phase::node_entry, [&] { return take_entry(now); }, &s)) {
+        co_return end;
+    }
+    auto raised = co_await membership::raise_schema(s);
     if (!raised && raised.error().code() == errc::outcome_unknown) {
-        raised = co_await raise_schema(s);  // reads before it writes
+        raised = co_await membership::raise_schema(s);  // reads before it writes
     }
     if (!raised) {
         log_.warning(message::start_schema_raise, "raising the schema version: " + raised.error().text());
     }
-    auto probed = co_await probe_hypervisor();
-    if (!probed) {
-        log_.error(message::start_libvirt, probed.error().text() + ", stopping");
-        co_return verdict{next_step::leave, exit_status::environment, probed.error().text()};
+    for (const auto which : {phase::hypervisor, phase::firewall, phase::dns_service_off}) {
+        if (auto end = co_await pass(which, {}, &s)) {
+            co_return end;
+        }
     }
     co_return std::nullopt;
 }
 
-// S9: a hypervisor node whose libvirt nobody can reach is of no use to its peers.
-async::awaitable<result<void>> daemon::probe_hypervisor() {
-    if (!domains_) {
-        co_return result<void>();
-    }
-    enter(policy::phase::hypervisor);
-    auto answered = co_await port_.hypervisor->probe(context_.self(), port_.clock.now() + probe_limit);
-    if (!answered) {
-        co_return failure(errc::unavailable, "libvirt of this node", answered.error().text);
-    }
-    log_.ok("libvirt answers");
-    co_return result<void>();
-}
-
-async::awaitable<void> daemon::follow_maintenance(session& s) {
+async::awaitable<void> daemon::follow_maintenance(core::session& s) {
     async::wakeup changed;
     auto key = s.watches.add(std::string(model::key_path::maintenance), zookeeper::watch_kind::data, changed);
     for (;;) {
@@ -126,29 +107,27 @@ async::awaitable<void> daemon::follow_maintenance(session& s) {
 }
 
 // S12 and S13; on later rounds (hot update, new session) what exists is adopted and `run` stays.
-async::awaitable<void> daemon::objects_and_run(session& s, keepalive& beat, coordinator& roles) {
-    enter(policy::phase::objects);
+async::awaitable<void> daemon::objects_and_run(session_state& now) {
+    core::session& s = now.s;
+    enter(phase::objects);
     auto settled = co_await s.watches.settle(s.limit(settle_limit));
     if (!settled) {
         log_.warning(message::start_state_unread,
                      "reading the cluster's state: " + settled.error().text() + ", going on");
     }
-    if (domains_) {
-        const bool is_loaded = co_await domains_->wait_loaded(s.limit(settle_limit));
-        if (!is_loaded) {
-            log_.warning(message::start_domains_slow,
-                         "the virtual machines could not all be looked at within 15 s, going on");
-        }
+    for (auto& one : now.parts) {
+        co_await one.part->wait_loaded(s.limit(settle_limit));
     }
     if (!context_.started) {
-        enter(policy::phase::keepalive);
-        beat.begin_run();
+        enter(phase::keepalive);
+        now.beat.begin_run();
     }
-    while (!beat.is_running()) {
-        co_await beat.ran.wait(async::wait_note::work("the first acknowledged heartbeat"));
+    while (!now.beat.is_running()) {
+        co_await now.beat.ran.wait(async::wait_note::work("the first acknowledged heartbeat"));
     }
-    roles.open();
-    orders_->open();
+    for (auto& one : now.parts) {
+        one.part->open();
+    }
     if (!ready_sent_) {
         ready_sent_ = true;
         log_.ok("start-up complete: this node runs");
@@ -159,55 +138,60 @@ async::awaitable<void> daemon::objects_and_run(session& s, keepalive& beat, coor
 }
 
 // The actors of a running node until the schema version changes, and the update to it. Empty: serve again.
-async::awaitable<std::optional<daemon::verdict>> daemon::serve(session& s, keepalive& beat, coordinator& roles) {
-    schema_watch schema(s);
+async::awaitable<std::optional<daemon::verdict>> daemon::serve(session_state& now) {
+    core::session& s = now.s;
+    membership::schema_watch schema(s);
     result<int> change = 0;
-    beat.after_heartbeat = [this, &roles](time_point until) -> async::awaitable<void> {
-        if (context_.mode == model::daemon_mode::coordinator) {
-            co_await roles.others().read_heartbeats(until);
-        }
-    };
-    beat.after_tick = [&roles] { roles.tick(); };
     co_await async::with_task_group("actors", [&](async::task_group& group) -> async::awaitable<void> {
-        group.spawn("roles", [&] { return roles.run(); });
         group.spawn("maintenance", [&] { return follow_maintenance(s); });
-        if (domains_) {
-            group.spawn("commands", [&] { return follow_domain_commands(s, *domains_); });
+        for (auto& one : now.parts) {
+            if (one.part->is_of_one_schema()) {
+                group.spawn(one.name, [&one] { return one.part->run(); });
+            }
         }
-        co_await objects_and_run(s, beat, roles);
+        co_await objects_and_run(now);
         change = co_await schema.wait_for_change();
         group.cancel();
     });
-    roles.close();
-    beat.after_heartbeat = nullptr;
-    beat.after_tick = nullptr;
+    for (auto& one : now.parts) {
+        one.part->close();
+    }
     if (!change) {
         log_.error(message::schema_change, change.error().text());
-        co_return failed(policy::phase::zookeeper, change.error());
+        co_return answer_to(phase::zookeeper, change.error());
     }
-    beat.stop_figures();
-    const time_point update_ends = s.limit(update_limit);
-    auto updated = co_await update_schema(s, *change);
-    if (!updated) {
-        co_return verdict{next_step::new_session, exit_status::orderly, updated.error().text()};
+    auto followed = co_await follow_schema(now, *change);
+    if (!followed) {
+        co_return verdict{next_step::new_session, exit_status::orderly, followed.error().text()};
     }
-    enter(policy::phase::zookeeper);
-    const duration left = std::clamp<duration>(update_ends - s.node.clock().now(), 1s, schema_lock_limit);
-    auto repaired = co_await repair_tree(s, left, foreign_keys::keep);
-    if (!repaired) {
-        log_.warning(message::tree_check, "validating the tree: " + repaired.error().text());
-    }
-    beat.resume_figures();
     co_return std::nullopt;
 }
 
+// A hot update, and the tree as the new version wants it, while the heartbeat goes on.
+async::awaitable<result<void>> daemon::follow_schema(session_state& now, int version) {
+    core::session& s = now.s;
+    now.beat.stop_figures();
+    const time_point update_ends = s.limit(update_limit);
+    auto updated = co_await membership::update_schema(s, version);
+    if (!updated) {
+        co_return updated;
+    }
+    enter(phase::zookeeper);
+    const duration left = std::clamp<duration>(update_ends - s.node.clock().now(), 1s, schema_lock_limit);
+    auto repaired = co_await membership::repair_tree(s, left, foreign_keys::keep);
+    if (!repaired) {
+        log_.warning(message::tree_check, "validating the tree: " + repaired.error().text());
+    }
+    now.beat.resume_figures();
+    co_return result<void>();
+}
+
 // All that a session is for. Ends with a verdict, or by cancellation (stop request, session lost).
-async::awaitable<daemon::verdict> daemon::work(session& s, keepalive& beat, coordinator& roles,
-                                               async::task_group& session_scope) {
+async::awaitable<daemon::verdict> daemon::work(session_state& now) {
+    core::session& s = now.s;
     if (!context_.started) {
-        auto refused = co_await enter_cluster(s, beat, session_scope);
-        if (refused) {
-            co_return *refused;
+        if (auto end = co_await enter_cluster(now)) {
+            co_return *end;
         }
     } else {
         async::wakeup changed;
@@ -216,14 +200,16 @@ async::awaitable<daemon::verdict> daemon::work(session& s, keepalive& beat, coor
             co_await changed.wait(async::wait_note::work("a ZooKeeper server"));
         }
         log_.ok("connected to ZooKeeper again, in a new session");
-        session_scope.spawn("keepalive", [&beat] { return beat.run(); });
+        now.scope->spawn("keepalive", [&now] { return now.beat.run(); });
     }
-    if (domains_) {
-        session_scope.spawn("machines", [this, &s, &beat] { return domains_->run(s, beat); });
+    now.scope->spawn("peers", [&s] { return s.others.run(); });
+    for (auto& one : now.parts) {
+        if (!one.part->is_of_one_schema()) {
+            now.scope->spawn(one.name, [&one] { return one.part->run(); });
+        }
     }
-    session_scope.spawn("domain state", [this] { return orders_->run(); });
     for (;;) {
-        auto end = co_await serve(s, beat, roles);
+        auto end = co_await serve(now);
         if (end) {
             co_return *end;
         }

@@ -1,14 +1,9 @@
 #include "pvcnoded/node/daemon.hpp"
-#include "pvcnoded/base/planted.hpp"
 
-#include "pvcnoded/node/coordinator.hpp"
-#include "pvcnoded/node/domain_state.hpp"
-#include "pvcnoded/node/domains.hpp"
-#include "pvcnoded/node/keepalive.hpp"
-#include "pvcnoded/node/log_shipper.hpp"
+#include "pvcnoded/core/log_shipper.hpp"
 #include "pvcnoded/node/watchdog.hpp"
-#include "pvcnoded/policy/keepalive_rules.hpp"
 #include "pvcnoded/policy/outage.hpp"
+#include "session_state.hpp"
 
 #include <fmt/format.h>
 #include <boost/asio/this_coro.hpp>
@@ -22,11 +17,15 @@ namespace {
 constexpr duration start_again_after = 2s;
 constexpr duration last_log_lines = 1s;
 constexpr duration last_shipped_lines = 5s;
-constexpr duration isolation_check = 1s;
 
 }  // namespace
 
-daemon::daemon(ports& outside) : port_(outside), log_(outside.clock, outside.pool), context_(outside, log_) {}
+daemon::daemon(core::platform& outside, process around, assembly of)
+    : port_(outside),
+      process_(std::move(around)),
+      assembly_(std::move(of)),
+      log_(outside.clock, outside.pool),
+      context_(outside, log_) {}
 
 daemon::~daemon() = default;
 
@@ -51,6 +50,9 @@ void daemon::log_tasks() {
     }
     std::vector<std::string> lines;
     root_->owner().root()->describe(lines);
+    for (const auto* one : core::all_that_are<core::reporter>(subjects_)) {
+        one->report(lines);
+    }
     for (const auto& line : lines) {
         log_.info(line, "tasks");
     }
@@ -85,9 +87,9 @@ async::awaitable<int> daemon::run() {
     root_ = executor.target<async::task_executor>()->owner();
     int status = exit_status::orderly;
     co_await async::with_task_group("daemon", [&](async::task_group& group) -> async::awaitable<void> {
-        group.spawn("watchdog",
-                    [this] { return feed_watchdog(port_, [this] { return beat_ != nullptr && beat_->is_stuck(); }); });
-        group.spawn("isolation", [this] { return watch_isolation(); });
+        group.spawn("watchdog", [this] {
+            return feed_watchdog(port_, process_.loop_turns, [this] { return beat_ != nullptr && beat_->is_stuck(); });
+        });
         for (;;) {
             const verdict end = co_await attempt();
             status = end.status;
@@ -104,6 +106,55 @@ async::awaitable<int> daemon::run() {
     co_return status;
 }
 
+std::vector<core::subject*> daemon::who_takes_part(policy::phase which) const {
+    std::vector<core::subject*> all;
+    for (const auto& row : assembly_.phases) {
+        for (const auto& one : subjects_) {
+            if (row.in == which && one->name() == row.subject) {
+                all.push_back(one.get());
+            }
+        }
+    }
+    return all;
+}
+
+std::optional<daemon::verdict> daemon::answer_to(policy::phase which, const failure& why) const {
+    const auto& info = policy::info_of(which);
+    verdict end;
+    end.reason = fmt::format("S{} {}: {}", info.number, info.name, why.text());
+    switch (policy::answer_to_failure(which, why.code())) {
+        case policy::startup_answer::go_on: return std::nullopt;
+        case policy::startup_answer::start_again: end.next = next_step::start_again; break;
+        case policy::startup_answer::leave: end.status = exit_status::environment; break;
+        case policy::startup_answer::leave_unconfigured: end.status = exit_status::configuration; break;
+    }
+    return end;
+}
+
+async::awaitable<std::optional<daemon::verdict>> daemon::pass(policy::phase which, own_step own,
+                                                              core::session* in_session) {
+    const auto subjects = who_takes_part(which);
+    if (!own && subjects.empty()) {
+        co_return std::nullopt;
+    }
+    enter(which);
+    if (own) {
+        const auto done = co_await own();
+        if (auto end = done ? std::nullopt : answer_to(which, done.error())) {
+            co_return end;
+        }
+    }
+    for (auto* one : subjects) {
+        auto* prepared = dynamic_cast<core::prepared_subject*>(one);
+        PVC_ASSERT(prepared != nullptr);  // the table names who has nothing to prepare
+        const auto done = co_await prepared->prepare({which, *scope_, in_session});
+        if (auto end = done ? std::nullopt : answer_to(which, done.error())) {
+            co_return end;
+        }
+    }
+    co_return std::nullopt;
+}
+
 // One pass from S0 to the end. Everything that was opened since S1 is closed when it returns, but for the lock file.
 async::awaitable<daemon::verdict> daemon::attempt() {
     ++attempts_;
@@ -113,28 +164,32 @@ async::awaitable<daemon::verdict> daemon::attempt() {
     }
     verdict end;
     co_await async::with_task_group("attempt", [&](async::task_group& group) -> async::awaitable<void> {
-        enter(policy::phase::directories);
-        auto made = co_await make_directories();
-        if (made) {
-            made = take_lock_file();
-        }
-        if (!made) {
-            port_.complain(made.error().text());
-            end = {next_step::leave, exit_status::environment, made.error().text()};
+        scope_ = &group;
+        auto refused = co_await pass(
+            policy::phase::directories,
+            [this]() -> async::awaitable<result<void>> {
+                auto made = co_await make_directories();
+                made = made ? take_lock_file() : made;
+                if (!made) {
+                    process_.complain(made.error().text());
+                }
+                co_return made;
+            },
+            nullptr);
+        if (refused) {
+            end = *std::move(refused);
             group.cancel();
             co_return;
         }
         enter(policy::phase::logger);
         co_await open_logs(group);
-        const bool stopped = co_await unless_stopped("start-up", [this] { return start_services(); });
+        subjects_ = assembly_.make(context_);
+        const bool stopped = co_await unless_stopped(
+            "start-up", [&]() -> async::awaitable<void> { refused = co_await before_zookeeper(); });
         if (stopped) {
             end = {};
         } else {
-            if (context_.config->functions.hypervisor) {
-                domains_ = std::make_unique<domains>(context_);
-                group.spawn("hypervisor", [this] { return domains_->run_hypervisor(); });
-            }
-            end = co_await run_sessions();
+            end = refused ? *std::move(refused) : co_await run_sessions();
         }
         if (shipper_) {
             const bool may_wait = end.next == next_step::leave && !is_cut_off_;
@@ -144,7 +199,8 @@ async::awaitable<daemon::verdict> daemon::attempt() {
         co_await log_.flush(port_.clock.now() + last_log_lines);
         group.cancel();
     });
-    domains_.reset();
+    scope_ = nullptr;
+    subjects_.clear();
     shipper_.reset();
     co_return end;
 }
@@ -168,53 +224,47 @@ async::awaitable<daemon::verdict> daemon::run_session() {
     }
     options.chroot = context_.config->zookeeper_chroot;
     auto client = port_.zookeeper.open(options);
-    session s(context_, *client);
+    session_state now(context_, *client, subjects_);
     if (context_.started) {
-        s.table = *model::schema::of(context_.schema_version.value());
+        now.s.table = *model::schema::of(context_.schema_version.value());
     }
-    keepalive beat(s);
-    beat.set_domains(domains_.get());
-    coordinator roles(s);
-    domain_state_actor orders(s, beat, domains_.get());
-    beat_ = &beat;
-    orders_ = &orders;
+    struct leaving {
+        membership::keepalive*& beat;
+        ~leaving() { beat = nullptr; }
+    };
+    beat_ = &now.beat;
+    const leaving guard{beat_};
     verdict end{next_step::start_again, exit_status::orderly, "session lost"};
-    std::exception_ptr error;
-    try {
-        co_await async::with_task_group("session", [&](async::task_group& group) -> async::awaitable<void> {
-            group.spawn("zookeeper", [&]() -> async::awaitable<void> {
-                co_await client->run();
-                end.reason = client->state().value().reason;
-                if (context_.started) {
-                    end.next = next_step::new_session;
-                }
-                group.cancel();
-            });
-            group.spawn("outage", [&] { return tell_outage(*client); });
-            group.spawn("watches", [&] { return s.watches.run(); });
-            group.spawn("locks", [&] { return s.locks.run(); });
-            const bool stopped = co_await unless_stopped(
-                "work", [&]() -> async::awaitable<void> { end = co_await work(s, beat, roles, group); });
-            if (stopped) {
-                end = {};
-            }
-            if (context_.registered && end.next == next_step::leave) {
-                co_await terminate(s, beat, roles);
-            }
-            group.cancel();
-        });
-    } catch (...) {
-        error = std::current_exception();
-    }
-    beat_ = nullptr;
-    orders_ = nullptr;
-    if (error) {
-        std::rethrow_exception(error);
-    }
+    co_await async::with_task_group("session",
+                                    [&](async::task_group& scope) { return run_session_scope(now, scope, end); });
     if (context_.stopping.value()) {
         end = {};
     }
     co_return end;
+}
+
+async::awaitable<void> daemon::run_session_scope(session_state& now, async::task_group& scope, verdict& end) {
+    core::session& s = now.s;
+    now.scope = &scope;
+    scope.spawn("zookeeper", [&]() -> async::awaitable<void> {
+        co_await s.zk.run();
+        end.reason = s.zk.state().value().reason;
+        if (context_.started) {
+            end.next = next_step::new_session;
+        }
+        scope.cancel();
+    });
+    scope.spawn("outage", [&] { return tell_outage(s.zk); });
+    scope.spawn("watches", [&] { return s.watches.run(); });
+    scope.spawn("locks", [&] { return s.locks.run(); });
+    const bool stopped = co_await unless_stopped("work", [&]() -> async::awaitable<void> { end = co_await work(now); });
+    if (stopped) {
+        end = {};
+    }
+    if (context_.registered && end.next == next_step::leave) {
+        co_await terminate(now);
+    }
+    scope.cancel();
 }
 
 // Between two sessions the outage goes on. Before the first start is complete, each attempt says why it failed.
@@ -247,28 +297,6 @@ async::awaitable<void> daemon::tell_outage(zookeeper::client& client) {
         }
         log_.warning(message::zookeeper_away, policy::outage_text(seen));
         context_.status(policy::outage_text(seen));
-    }
-}
-
-// An isolated primary: nobody hears its heartbeats, and a fencer may soon hand the role over. It gives the role up by
-// itself, whatever the session is doing (node-lifecycle.md 4, "Isolated primary").
-async::awaitable<void> daemon::watch_isolation() {
-    for (;;) {
-        if (context_.role != model::router_state::primary) {
-            co_await context_.became_primary.wait(async::wait_note::work("the primary role"));
-        }
-        co_await async::sleep_for(port_.clock, isolation_check, "the next look at the heartbeat's age");
-        if (!context_.config || context_.role != model::router_state::primary ||
-            is_planted(defect::isolation_unnoticed)) {
-            continue;
-        }
-        const auto limit = policy::isolation_limit(context_.times);
-        if (limit && context_.heartbeat_sent && context_.heartbeat_age() > *limit) {
-            context_.role = model::router_state::secondary;
-            log_.error(message::role_isolated,
-                       fmt::format("no heartbeat was acknowledged for {} s: gave up the primary role",
-                                   std::chrono::duration_cast<std::chrono::seconds>(*limit).count()));
-        }
     }
 }
 

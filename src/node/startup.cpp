@@ -1,7 +1,7 @@
 // Start-up phases S0 to S5: everything before ZooKeeper.
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/core/log_shipper.hpp"
 #include "pvcnoded/node/daemon.hpp"
-#include "pvcnoded/node/log_shipper.hpp"
 #include "pvcnoded/node/watchdog.hpp"
 #include "pvcnoded/policy/schema_rules.hpp"
 #include "pvcnoded/services/unit_readiness.hpp"
@@ -17,7 +17,7 @@ constexpr duration open_limit = 5s;
 }
 
 std::optional<daemon::verdict> daemon::load_configuration() {
-    config::loaded loaded = port_.load_configuration();
+    config::loaded loaded = process_.load_configuration();
     if (!loaded.config) {
         std::vector<std::string> problems;
         for (const auto& problem : loaded.diagnostics) {
@@ -42,10 +42,10 @@ std::optional<daemon::verdict> daemon::load_configuration() {
         return refuse(std::move(not_built),
                       {next_step::leave, exit_status::configuration, "enabled functions are not built"});
     }
-    auto limit = policy::parse_schema_limit(port_.schema_limit ? std::optional<std::string_view>(*port_.schema_limit)
-                                                               : std::nullopt);
+    auto limit = policy::parse_schema_limit(
+        process_.schema_limit ? std::optional<std::string_view>(*process_.schema_limit) : std::nullopt);
     if (!limit) {
-        port_.complain(limit.error().text());
+        process_.complain(limit.error().text());
         return verdict{next_step::leave, exit_status::configuration, "PVCD_SCHEMA_LIMIT is not valid"};
     }
     context_.schema_limit = *limit;
@@ -59,7 +59,7 @@ std::optional<daemon::verdict> daemon::load_configuration() {
 // for its cluster: it goes on with what it had.
 std::optional<daemon::verdict> daemon::refuse(std::vector<std::string> problems, verdict end) {
     for (const auto& problem : problems) {
-        port_.complain(problem);
+        process_.complain(problem);
     }
     if (!context_.config) {
         return end;
@@ -79,8 +79,6 @@ void daemon::adopt_configuration() {
     context_.times.keepalive = context_.config->keepalive_interval;
     context_.times.fence = context_.config->fence_intervals;
     context_.times.suicide = context_.config->suicide_intervals;
-    context_.role =
-        context_.mode == model::daemon_mode::coordinator ? model::router_state::secondary : model::router_state::client;
     port_.notifier.send(
         fmt::format("WATCHDOG_USEC={}",
                     std::chrono::duration_cast<std::chrono::microseconds>(watchdog_limit(context_.times)).count()));
@@ -133,46 +131,60 @@ result<void> daemon::take_lock_file() {
 // What `pvcversion` does not tell, as it names the release that clients shall take this node for.
 async::awaitable<void> daemon::note_implementation() {
     auto noted = co_await port_.host.replace_file(context_.config->directories.dynamic + "/implementation",
-                                                  port_.implementation + "\n");
+                                                  process_.implementation + "\n");
     if (!noted) {
         log_.info("the file `implementation` was not written: " + noted.error().text());
     }
 }
 
-async::awaitable<void> daemon::open_logs(async::task_group& scope) {
+core::log_hub::outputs daemon::wanted_logs() {
     const auto& logging = context_.config->logging;
-    log_hub::outputs wanted;
+    core::log_hub::outputs wanted;
     wanted.debug = context_.config->debug;
-    wanted.standard_style = {logging.colours, logging.dates, port_.standard_output_is_journal};
+    wanted.standard_style = {logging.colours, logging.dates, process_.standard_output_is_journal};
     wanted.file_style = {logging.colours, logging.dates, false};
     if (logging.stdout_) {
-        wanted.standard = port_.standard_output;
-    }
-    if (logging.file) {
-        const std::string path = context_.config->directories.log + "/pvc.log";
-        wanted.file = port_.open_log_file(path);
-        auto opened = co_await port_.pool.run<bool>(port_.clock, port_.clock.now() + open_limit, path,
-                                                    [file = wanted.file]() -> result<bool> {
-                                                        auto done = file->reopen();
-                                                        return done ? result<bool>(true) : result<bool>(done.error());
-                                                    });
-        if (!opened) {
-            // The sink tries again with what is to be written.
-            troubles_.push_back(std::move(opened).error().during("opening the log file").text() + ", trying again");
-            if (!logging.stdout_) {
-                wanted.errors = port_.standard_error;
-            }
-        }
+        wanted.standard = process_.standard_output;
     }
     if (!logging.stdout_ && !logging.file && !logging.zookeeper) {
-        wanted.errors = port_.standard_error;
+        wanted.errors = process_.standard_error;
+    }
+    return wanted;
+}
+
+async::awaitable<void> daemon::open_log_file(core::log_hub::outputs& wanted) {
+    const std::string path = context_.config->directories.log + "/pvc.log";
+    wanted.file = process_.open_log_file(path);
+    auto opened = co_await port_.pool.run<bool>(port_.clock, port_.clock.now() + open_limit, path,
+                                                [file = wanted.file]() -> result<bool> {
+                                                    auto done = file->reopen();
+                                                    return done ? result<bool>(true) : result<bool>(done.error());
+                                                });
+    if (!opened) {
+        // The sink tries again with what is to be written.
+        troubles_.push_back(std::move(opened).error().during("opening the log file").text() + ", trying again");
+        if (!context_.config->logging.stdout_) {
+            wanted.errors = process_.standard_error;
+        }
+    }
+}
+
+async::awaitable<void> daemon::open_logs(async::task_group& scope) {
+    core::log_hub::outputs wanted = wanted_logs();
+    if (context_.config->logging.file) {
+        co_await open_log_file(wanted);
     }
     log_.configure(std::move(wanted), scope);
     start_shipping(scope);  // from the first line on
     log_.state(fmt::format("pvcnoded starts on {} ({}, {}, kernel {}, {} CPUs), as {}", context_.self(),
                            context_.config->fqdn, config::mode_text(context_.config->mode),
-                           context_.machine.kernel_release, context_.machine.cpus, port_.implementation));
+                           context_.machine.kernel_release, context_.machine.cpus, process_.implementation));
     scope.spawn("implementation note", [this] { return note_implementation(); });
+    tell_remarks();
+}
+
+// What was found before there was a log.
+void daemon::tell_remarks() {
     for (const auto& remark : remarks_) {
         if (!told_remarks_.insert(remark.located()).second) {
             continue;  // in a pass before this one
@@ -197,7 +209,7 @@ void daemon::start_shipping(async::task_group& scope) {
     if (!logging.zookeeper) {
         return;
     }
-    shipping_settings settings;
+    core::shipping_settings settings;
     settings.node = context_.self();
     settings.pid = context_.machine.pid;
     settings.style = {logging.colours, logging.dates, false};
@@ -207,8 +219,8 @@ void daemon::start_shipping(async::task_group& scope) {
     }
     settings.connection.chroot = context_.config->zookeeper_chroot;
     // Each attempt of this process ships by itself, and its locks must not be called as those of the one before.
-    shipper_ = std::make_unique<log_shipper>(port_.zookeeper, port_.clock,
-                                             port_.random.split("log shipping").split(attempts_), settings);
+    shipper_ = std::make_unique<core::log_shipper>(port_.zookeeper, port_.clock,
+                                                   port_.random.split("log shipping").split(attempts_), settings);
     log_.set_observer([this](const log_record& record) { shipper_->push(record); });
     scope.spawn("log shipping", [this]() -> async::awaitable<void> {
         co_await async::with_task_group("log shipping", [this](async::task_group& group) -> async::awaitable<void> {
@@ -225,8 +237,21 @@ void daemon::start_shipping(async::task_group& scope) {
     });
 }
 
-async::awaitable<void> daemon::start_services() {
-    enter(policy::phase::services);
+// S3 to S5.
+async::awaitable<std::optional<daemon::verdict>> daemon::before_zookeeper() {
+    for (const auto which : {policy::phase::host_networking, policy::phase::sysctl, policy::phase::services}) {
+        own_step own;
+        if (which == policy::phase::services) {
+            own = [this] { return start_services(); };
+        }
+        if (auto end = co_await pass(which, own, nullptr)) {
+            co_return end;
+        }
+    }
+    co_return std::nullopt;
+}
+
+async::awaitable<result<void>> daemon::start_services() {
     policy::node_functions functions;
     functions.hypervisor = context_.config->functions.hypervisor;
     functions.api = context_.config->functions.api;
@@ -240,6 +265,7 @@ async::awaitable<void> daemon::start_services() {
             log_.warning(message::service_failed, unit.text() + ", going on");
         }
     }
+    co_return result<void>();
 }
 
 }  // namespace pvc::node

@@ -1,11 +1,7 @@
 // The orderly stop (node-lifecycle.md 5.2). Steps for parts that do not exist yet are absent, not empty.
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
-#include "pvcnoded/node/coordinator.hpp"
-#include "pvcnoded/node/daemon.hpp"
-#include "pvcnoded/node/domain_state.hpp"
-#include "pvcnoded/node/domains.hpp"
-#include "pvcnoded/node/keepalive.hpp"
+#include "session_state.hpp"
 
 #include <optional>
 #include <utility>
@@ -18,14 +14,12 @@ namespace {
 
 constexpr duration step_limit = 5s;
 constexpr duration good_bye_patience = 1500ms;
-constexpr duration domains_limit = 15s;
-constexpr duration orders_limit = 240s;
 
 // Sets own daemonstate, whoever wrote it last. With a version that is known the first request is the write already: a
 // server that stands still carries it out when it goes on, and nobody takes this node for dead. Errors: those of a
 // broken session, not_found.
-async::awaitable<result<void>> write_state(session& s, model::daemon_state state, bool with_lease, time_point deadline,
-                                           std::optional<std::int32_t> known = {}) {
+async::awaitable<result<void>> write_state(core::session& s, model::daemon_state state, bool with_lease,
+                                           time_point deadline, std::optional<std::int32_t> known = {}) {
     const std::string key = s.own("/daemonstate");
     for (int attempt = 0; attempt < 5; ++attempt) {
         std::optional<std::int32_t> version = std::exchange(known, std::nullopt);
@@ -57,7 +51,7 @@ async::awaitable<result<void>> write_state(session& s, model::daemon_state state
     co_return failure(errc::version_conflict, key, "somebody keeps writing it");
 }
 
-async::awaitable<void> write_last_values(session& s) {
+async::awaitable<void> write_last_values(core::session& s) {
     zookeeper::transaction write;
     if (auto health = s.table.path("node.monitoring.health", s.node.self())) {
         write.overwrite(*health, "None");
@@ -73,44 +67,60 @@ async::awaitable<void> write_last_values(session& s) {
 
 }  // namespace
 
-async::awaitable<void> daemon::terminate(session& s, keepalive& beat, coordinator& roles) {
-    context_.status("stopping: leaving the cluster");
+// False: nobody can be told, and nobody is waited for.
+async::awaitable<bool> daemon::announce_stop(session_state& now) {
+    core::session& s = now.s;
+    const auto cut_off = [this](const failure& why) {
+        log_.warning(message::stop_without_zookeeper, "stopping without ZooKeeper: " + why.text());
+        is_cut_off_ = true;
+    };
     if (!s.zk.is_connected()) {
         // One that breaks just now may be back at once; nobody waits longer for a daemon that cannot say good-bye.
         auto back = co_await s.zk.wait_connected(s.limit(good_bye_patience));
         if (!back) {
-            log_.warning(message::stop_without_zookeeper, "stopping without ZooKeeper: " + back.error().text());
-            is_cut_off_ = true;
-            co_return;
+            cut_off(back.error());
+            co_return false;
         }
     }
     // A server that answers nothing for so long is as good as away; a slow one is not left without a good-bye.
     const auto until = s.limit(step_limit);
-    auto announced = co_await write_state(s, model::daemon_state::shutdown, false, until, beat.state_version());
+    auto announced = co_await write_state(s, model::daemon_state::shutdown, false, until, now.beat.state_version());
     const bool is_silent = !announced && context_.clock().now() >= until;
     if (!announced && (is_silent || !s.zk.is_connected())) {
-        log_.warning(message::stop_without_zookeeper, "stopping without ZooKeeper: " + announced.error().text());
-        is_cut_off_ = true;
-        co_return;
+        cut_off(announced.error());
+        co_return false;
     }
     if (!announced) {
         // Somebody deleted the record, or keeps writing the key: the role is handed over all the same.
         log_.warning(message::stop_shutdown_unwritten,
                      "the state `shutdown` was not written: " + announced.error().text() + ", going on");
     }
-    co_await orders_->finish(s.limit(orders_limit));
-    if (domains_) {
-        co_await domains_->stop(s.limit(domains_limit));
+    co_return true;
+}
+
+async::awaitable<void> daemon::terminate(session_state& now) {
+    core::session& s = now.s;
+    context_.status("stopping: leaving the cluster");
+    const bool is_heard = co_await announce_stop(now);
+    if (!is_heard) {
+        co_return;
     }
-    // The coordinator actor has ended with the other actors; its view of the peers is renewed for the hand-over.
-    co_await async::with_task_group("hand-over", [&](async::task_group& group) -> async::awaitable<void> {
-        group.spawn("peers", [&] { return roles.others().run(); });
-        co_await roles.hand_over();
+    co_await async::with_task_group("stop of the subjects", [&](async::task_group& group) -> async::awaitable<void> {
+        if (!s.others.is_followed()) {
+            group.spawn("peers", [&s] { return s.others.run(); });  // the stop came before that
+        }
+        for (const auto& row : assembly_.stops) {
+            for (auto& one : now.parts) {
+                if (one.name == row.subject) {
+                    co_await one.part->stop(s.limit(row.limit));
+                }
+            }
+        }
         group.cancel();
     });
-    beat.hold();
+    now.beat.hold();
     if (context_.started) {  // a node that never ran has no last figures (AC09)
-        co_await beat.last_tick();
+        co_await now.beat.last_tick();
     }
     co_await write_last_values(s);
     if (is_planted(defect::stop_not_written)) {

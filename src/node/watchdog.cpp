@@ -17,11 +17,12 @@ std::chrono::seconds watchdog_limit(const policy::intervals& times) {
     return std::clamp<std::chrono::seconds>(times.fence * times.keepalive, 30s, 60s);
 }
 
-async::awaitable<void> feed_watchdog(ports& port, std::function<bool()> is_stuck) {
-    std::uint64_t turns = port.loop_turns ? port.loop_turns() : 0;
+async::awaitable<void> feed_watchdog(core::platform& port, std::function<std::uint64_t()> loop_turns,
+                                     std::function<bool()> is_stuck) {
+    std::uint64_t turns = loop_turns ? loop_turns() : 0;
     for (;;) {
         co_await async::sleep_for(port.clock, ping_every, "the next watchdog ping");
-        const std::uint64_t now = port.loop_turns ? port.loop_turns() : turns + 1;
+        const std::uint64_t now = loop_turns ? loop_turns() : turns + 1;
         if (now != turns && !is_stuck()) {
             port.notifier.send("WATCHDOG=1");
         }

@@ -153,18 +153,26 @@ bool is_silent(const coordinator_peer& peer, const intervals& times) {
     return !limit || peer.keepalive_unchanged_for < *limit + times.keepalive;
 }
 
+std::optional<std::string> isolation_reason(router_state role, duration heartbeat_age, const intervals& times) {
+    const auto limit = isolation_limit(times);
+    if (role != router_state::primary || !limit || heartbeat_age < *limit) {
+        return std::nullopt;
+    }
+    return heartbeat_age == duration::max() ? "no heartbeat was acknowledged yet"
+                                            : "no heartbeat was acknowledged for " + seconds_text(heartbeat_age);
+}
+
 coordinator_decision decide(const coordinator_view& view) {
     if (view.mode != model::daemon_mode::coordinator) {
         return {};
     }
-    const auto limit = isolation_limit(view.times);
-    if (view.role == router_state::primary && limit && view.heartbeat_age >= *limit) {
-        return {coordinator_action::demote, "C6",
-                "no heartbeat was acknowledged for " + seconds_text(view.heartbeat_age)};
+    if (auto isolated = isolation_reason(view.role, view.heartbeat_age, view.times)) {
+        return {coordinator_action::demote, "C6", *std::move(isolated)};
     }
     if (!view.session_live || view.in_transition) {
         return {};
     }
+    const auto limit = isolation_limit(view.times);
     if (view.role != router_state::primary && limit && view.heartbeat_age >= *limit) {
         return {};  // it would have to give the role up at once: first somebody must have heard of us
     }

@@ -44,20 +44,20 @@ bool is_under_way(vm_state state) {
     return is_migration(state) || state == vm_state::shutdown;
 }
 
-machine_step flush_step(const placed_machine& machine, const std::string& self) {
+domain_step flush_step(const placed_domain& machine, const std::string& self) {
     if (is_settling(machine.state)) {
-        return machine_step::wait_settled;
+        return domain_step::wait_settled;
     }
     if (!runs_or_moves(machine.state)) {
-        return machine_step::skip;
+        return domain_step::skip;
     }
     if (machine.node != self) {
-        return machine_step::wait_moved;
+        return domain_step::wait_moved;
     }
-    return is_migration(machine.state) ? machine_step::wait_arrived : machine_step::place;
+    return is_migration(machine.state) ? domain_step::wait_arrived : domain_step::place;
 }
 
-std::optional<flush_plan> plan_flush(const placed_machine& machine, const std::string& self,
+std::optional<flush_plan> plan_flush(const placed_domain& machine, const std::string& self,
                                      const std::optional<std::string>& target) {
     if (!runs_or_moves(machine.state) || machine.node != self) {
         return std::nullopt;
@@ -74,29 +74,29 @@ std::optional<flush_plan> plan_flush(const placed_machine& machine, const std::s
                       {move_of(machine.state), target, is_return ? std::string() : home, std::nullopt}};
 }
 
-machine_step unflush_step(const placed_machine& machine, const std::string& self) {
+domain_step unflush_step(const placed_domain& machine, const std::string& self) {
     if (is_untouchable(machine.state)) {
-        return machine_step::skip;
+        return domain_step::skip;
     }
     if (machine.autostart && machine.node == self) {
         if (is_migration(machine.state)) {
-            return machine_step::wait_arrived;  // `start` now would end it where it still runs
+            return domain_step::wait_arrived;  // `start` now would end it where it still runs
         }
-        return is_off_by_intent(machine.state) ? machine_step::skip : machine_step::place;
+        return is_off_by_intent(machine.state) ? domain_step::skip : domain_step::place;
     }
     if (machine.last_node != self) {
-        return machine_step::skip;
+        return domain_step::skip;
     }
     // Given another node in the middle of it, a guest that restarts would be cut off where it runs.
     if (is_settling(machine.state)) {
-        return machine_step::wait_settled;
+        return domain_step::wait_settled;
     }
-    return is_migration(machine.state) ? machine_step::wait_arrived : machine_step::place;
+    return is_migration(machine.state) ? domain_step::wait_arrived : domain_step::place;
 }
 
-std::optional<unflush_plan> plan_unflush(const placed_machine& machine, const std::string& self) {
-    const machine_step step = unflush_step(machine, self);
-    if (step == machine_step::skip || step == machine_step::wait_settled) {
+std::optional<unflush_plan> plan_unflush(const placed_domain& machine, const std::string& self) {
+    const domain_step step = unflush_step(machine, self);
+    if (step == domain_step::skip || step == domain_step::wait_settled) {
         return std::nullopt;
     }
     if (machine.autostart && machine.node == self) {

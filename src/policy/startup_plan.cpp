@@ -47,6 +47,20 @@ const phase_info& info_of(phase id) {
     return phases[static_cast<std::size_t>(id)];
 }
 
+startup_answer answer_to_failure(phase id, errc code) {
+    switch (info_of(id).on_failure) {
+        case failure_policy::exit_configuration: return startup_answer::leave_unconfigured;
+        case failure_policy::exit_environment: return startup_answer::leave;
+        case failure_policy::start_again:
+            return code == errc::refused ? startup_answer::leave : startup_answer::start_again;
+        case failure_policy::terminate: return startup_answer::leave;  // registered, it says good-bye before
+        case failure_policy::log_and_continue:
+        case failure_policy::ignore:
+        case failure_policy::isolated: break;
+    }
+    return startup_answer::go_on;
+}
+
 std::vector<std::string> services_to_start(std::string_view node, model::daemon_mode mode,
                                            const node_functions& functions) {
     const bool coordinator = mode == model::daemon_mode::coordinator;

@@ -91,9 +91,9 @@ std::optional<target_selector> parse_target_selector(std::string_view text) {
     return found == spellings.end() ? std::nullopt : std::optional(found->selector);
 }
 
-target_selector effective_selector(std::string_view of_machine, std::string_view of_cluster,
+target_selector effective_selector(std::string_view of_domain, std::string_view of_cluster,
                                    std::string_view configured) {
-    for (const auto text : {of_machine, of_cluster, configured}) {
+    for (const auto text : {of_domain, of_cluster, configured}) {
         if (const auto selector = parse_target_selector(text)) {
             return *selector;
         }
@@ -101,7 +101,7 @@ target_selector effective_selector(std::string_view of_machine, std::string_view
     return target_selector::mem;
 }
 
-bool takes_machines(const node_offer& node) {
+bool takes_domains(const node_offer& node) {
     return node.daemon == model::daemon_state::run && node.domain == model::domain_state::ready;
 }
 
@@ -112,7 +112,7 @@ std::optional<target_choice> select_target(const target_request& request, std::v
     for (const auto& node : nodes) {
         const bool is_allowed =
             request.limit.empty() || std::ranges::find(request.limit, node.name) != request.limit.end();
-        if (!is_allowed || node.name == request.current || !takes_machines(node)) {
+        if (!is_allowed || node.name == request.current || !takes_domains(node)) {
             continue;
         }
         auto its = score_of(request.selector, node);

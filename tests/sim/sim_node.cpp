@@ -124,7 +124,7 @@ void sim_node::kill() {
         run_ready();
         runtime_->abandon_tasks(run_ready);
         daemon_.reset();
-        ports_.reset();
+        platform_.reset();
         runtime_.reset();
         hypervisor.reset();
         rbd.reset();
@@ -169,6 +169,22 @@ void sim_node::lose_power() {
     }
 }
 
+node::process sim_node::process() {
+    return {.load_configuration =
+                [this] {
+                    ++configuration_reads;
+                    return load_configuration();
+                },
+            .complain = [this](const std::string& line) { complaints.push_back(line); },
+            .open_log_file = [this](const std::string&) { return log_file; },
+            .standard_output = standard_output,
+            .standard_error = standard_error,
+            .standard_output_is_journal = settings.journal,
+            .loop_turns = [this] { return loop_turns ? loop_turns() : loop_.context().steps(); },
+            .schema_limit = settings.schema_limit,
+            .implementation = "pvcnoded 0, build simulated"};
+}
+
 void sim_node::start() {
     kill();
     ++lives_;
@@ -181,32 +197,23 @@ void sim_node::start() {
         hypervisor.emplace(hardware_->centre, settings.name, clock);
         rbd.emplace(hardware_->rbd, settings.name, clock);
     }
-    ports_.emplace(
-        node::ports{.clock = clock,
-                    .pool = pool,
-                    .zookeeper = connector,
-                    .services = services,
-                    .host = host,
-                    .notifier = notifier,
-                    .random = random_source(seed + static_cast<std::uint64_t>(lives_ - 1)).split(settings.name),
-                    .load_configuration =
-                        [this] {
-                            ++configuration_reads;
-                            return load_configuration();
-                        },
-                    .announce = [this](const std::string& line) { said.push_back(line); },
-                    .complain = [this](const std::string& line) { complaints.push_back(line); },
-                    .open_log_file = [this](const std::string&) { return log_file; },
-                    .standard_output = standard_output,
-                    .standard_error = standard_error,
-                    .standard_output_is_journal = settings.journal,
-                    .hypervisor = hypervisor ? &*hypervisor : nullptr,
-                    .rbd_locks = rbd ? &*rbd : nullptr,
-                    .console_files = &consoles,
-                    .loop_turns = [this] { return loop_turns ? loop_turns() : loop_.context().steps(); },
-                    .schema_limit = settings.schema_limit,
-                    .implementation = "pvcnoded 0, build simulated"});
-    daemon_.emplace(*ports_);
+    platform_.emplace(
+        core::platform{.clock = clock,
+                       .pool = pool,
+                       .zookeeper = connector,
+                       .services = services,
+                       .host = host,
+                       .notifier = notifier,
+                       .random = random_source(seed + static_cast<std::uint64_t>(lives_ - 1)).split(settings.name)});
+    node::subject_ports outside;
+    if (hypervisor) {
+        outside.domains.emplace(domains::domain_ports{*hypervisor, *rbd, consoles});
+    }
+    node::assembly assembly = node::all_subjects(outside);
+    if (plug_in) {
+        plug_in(assembly);
+    }
+    daemon_.emplace(*platform_, process(), std::move(assembly));
     async::start_root(
         *runtime_, settings.name, [this]() -> async::awaitable<void> { exit_status = co_await daemon_->run(); },
         [this](const std::exception_ptr& error) {

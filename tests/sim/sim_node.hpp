@@ -134,7 +134,8 @@ public:
     std::shared_ptr<sim_log_output> standard_error;
     std::shared_ptr<sim_log_output> log_file;
     std::function<std::uint64_t()> loop_turns;
-    std::vector<std::string> said;
+    // Subjects of a test beside those of the product.
+    std::function<void(node::assembly&)> plug_in;
     std::vector<std::string> complaints;
     int configuration_reads = 0;
     std::optional<int> exit_status;
@@ -142,6 +143,7 @@ public:
     std::optional<sim_rbd_locks> rbd;
 
 private:
+    [[nodiscard]] node::process process();
     // The same text says the same: a node that starts a thousand times reads it once.
     const config::loaded& load_configuration();
 
@@ -152,7 +154,7 @@ private:
     int lives_ = 0;
     std::optional<async::runtime> runtime_;
     std::size_t ready_before_ = 0;
-    std::optional<node::ports> ports_;
+    std::optional<core::platform> platform_;
     std::optional<node::daemon> daemon_;
 };
 

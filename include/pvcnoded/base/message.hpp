@@ -112,6 +112,7 @@ enum class message : std::uint8_t {
     role_release,
     role_restored,
     role_unwritten,
+    role_withdrawn,
     running_list_late,
     schema_api_restart,
     schema_change,

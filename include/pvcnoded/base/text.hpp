@@ -21,6 +21,8 @@ namespace pvc {
 [[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
 // Bytes outside printable ASCII become '?'.
 [[nodiscard]] std::string ascii_only(std::string_view text);
+// What a client wrote, as it is shown in a message: printable, at most 64 characters.
+[[nodiscard]] std::string shown(std::string_view text);
 // Number of edits (insert, delete, replace) between two short texts.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 

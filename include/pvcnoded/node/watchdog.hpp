@@ -2,7 +2,7 @@
 // last due tick, connected or not. Never from a server's answer. Specification: config.md 7.2, runtime-design.md 9.6.
 #pragma once
 
-#include "pvcnoded/node/node_context.hpp"
+#include "pvcnoded/core/node_context.hpp"
 
 #include <chrono>
 #include <functional>
@@ -13,7 +13,9 @@ namespace pvc::node {
 // fencing.
 [[nodiscard]] std::chrono::seconds watchdog_limit(const policy::intervals& times);
 
-// Pings until cancelled. `is_stuck`: the keepalive runs beyond its time.
-async::awaitable<void> feed_watchdog(ports& port, std::function<bool()> is_stuck);
+// Pings until cancelled. `loop_turns`: how often the loop has turned; empty: it is taken to turn. `is_stuck`: the
+// keepalive runs beyond its time.
+async::awaitable<void> feed_watchdog(core::platform& port, std::function<std::uint64_t()> loop_turns,
+                                     std::function<bool()> is_stuck);
 
 }  // namespace pvc::node

@@ -11,13 +11,13 @@
 namespace pvc::policy {
 
 // The keys of one machine that the decision rests on.
-struct placed_machine {
+struct placed_domain {
     model::vm_state state = model::vm_state::unknown;
     std::string node;
     std::string last_node;
     bool autostart = false;
 
-    friend bool operator==(const placed_machine&, const placed_machine&) = default;
+    friend bool operator==(const placed_domain&, const placed_domain&) = default;
 };
 
 // What is to be written; an empty part stays as it is.
@@ -30,7 +30,7 @@ struct placement {
     friend bool operator==(const placement&, const placement&) = default;
 };
 
-enum class machine_step : std::uint8_t {
+enum class domain_step : std::uint8_t {
     skip,          // it does not run and is not to run: it needs nothing
     wait_settled,  // it restarts or goes off: what it is to be shows when that is over
     wait_arrived,  // it is on its way: what is to be done shows when it has arrived
@@ -38,7 +38,7 @@ enum class machine_step : std::uint8_t {
     place,         // it is to be moved, shut down, started or assigned
 };
 
-[[nodiscard]] machine_step flush_step(const placed_machine& machine, const std::string& self);
+[[nodiscard]] domain_step flush_step(const placed_domain& machine, const std::string& self);
 
 // The write for a machine of this node. Empty: it can neither be moved nor need it be shut down.
 enum class flush_way : std::uint8_t { move, return_home, shut_down };
@@ -46,10 +46,10 @@ struct flush_plan {
     flush_way way = flush_way::move;
     placement write;
 };
-[[nodiscard]] std::optional<flush_plan> plan_flush(const placed_machine& machine, const std::string& self,
+[[nodiscard]] std::optional<flush_plan> plan_flush(const placed_domain& machine, const std::string& self,
                                                    const std::optional<std::string>& target);
 
-[[nodiscard]] machine_step unflush_step(const placed_machine& machine, const std::string& self);
+[[nodiscard]] domain_step unflush_step(const placed_domain& machine, const std::string& self);
 
 enum class unflush_way : std::uint8_t {
     start,        // it was shut down for want of a target
@@ -61,7 +61,7 @@ struct unflush_plan {
     placement write;
 };
 // Empty: it needs nothing.
-[[nodiscard]] std::optional<unflush_plan> plan_unflush(const placed_machine& machine, const std::string& self);
+[[nodiscard]] std::optional<unflush_plan> plan_unflush(const placed_domain& machine, const std::string& self);
 
 // Written by the job, not left yet: the states in which the next machine waits for this one.
 [[nodiscard]] bool is_under_way(model::vm_state state);

@@ -2,6 +2,7 @@
 // services in the order in which they are started, directories, sysctls, functions that this build does not have.
 #pragma once
 
+#include "pvcnoded/base/result.hpp"
 #include "pvcnoded/model/states.hpp"
 
 #include <cstdint>
@@ -50,6 +51,11 @@ struct phase_info {
 // S0 to S13, in order.
 [[nodiscard]] std::span<const phase_info> startup_phases();
 [[nodiscard]] const phase_info& info_of(phase id);
+
+// What a failure in a phase means for the daemon. `refused` says that another attempt would end alike: it ends the
+// process where a failure would else begin anew.
+enum class startup_answer : std::uint8_t { go_on, start_again, leave, leave_unconfigured };
+[[nodiscard]] startup_answer answer_to_failure(phase id, errc code);
 
 // system.configuration.functions, and whether health checks are left to the external daemon.
 struct node_functions {

@@ -263,7 +263,7 @@ void there_is_one_primary(judge& of) {
     bool are_calm = true;
     for (const auto& one : of.world.members) {
         const bool believes = one->node.is_running() && !one->node.is_paused() &&
-                              one->node.daemon().context().role == model::router_state::primary;
+                              one->node.daemon().context().role.now() == model::router_state::primary;
         if (!believes) {
             continue;
         }
@@ -302,7 +302,7 @@ void an_isolated_primary_gives_up(judge& of) {
         }
         const auto& context = one->node.daemon().context();
         const auto limit = policy::isolation_limit(context.times);
-        const bool is_isolated = context.role == model::router_state::primary && limit && context.heartbeat_sent &&
+        const bool is_isolated = context.role.now() == model::router_state::primary && limit && context.heartbeat_sent &&
                                  context.heartbeat_age() > *limit;
         if (!is_isolated) {
             since.reset();

@@ -45,7 +45,7 @@ std::optional<std::string> somebody_is_primary(const judge& of) {
             return fmt::format("{} is {}, and /config/primary_node is {}", one->name(), role, named);
         }
         const auto believed =
-            model::to_text(one->node.is_running() ? one->node.daemon().context().role : model::router_state::client);
+            model::to_text(one->node.is_running() ? one->node.daemon().context().role.now() : model::router_state::client);
         if (one->node.is_running() && believed != wanted) {
             return fmt::format("{} believes that it is {}", one->name(), believed);
         }

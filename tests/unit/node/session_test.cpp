@@ -97,7 +97,7 @@ TEST_F(session_test, ac25_a_role_that_was_handed_over_meanwhile_is_given_up) {
         run_with_beats(10s, {"hv3"});
         EXPECT_EQ(role_of(node), "secondary");
         EXPECT_EQ(state_of(node), "run");
-        EXPECT_EQ(node.daemon().context().role, model::router_state::secondary);
+        EXPECT_EQ(node.daemon().context().role.now(), model::router_state::secondary);
         EXPECT_EQ(value("/config/primary_node"), "hv3");
         node.stop();
     }
@@ -138,7 +138,7 @@ TEST_F(session_test, a_pause_beyond_the_limit_costs_the_role_before_anything_els
     run_with_beats(11s, {"hv2"});
     ensemble.put("/config/primary_node", "hv2");  // named while it stood still
     stand_still(hv1, 70s);
-    ASSERT_TRUE(run_until([&] { return hv1.daemon().context().role == model::router_state::secondary; }, 1s));
+    ASSERT_TRUE(run_until([&] { return hv1.daemon().context().role.now() == model::router_state::secondary; }, 1s));
     run_with_beats(10s, {"hv2"});
     EXPECT_EQ(role_of(hv1), "secondary");
 }
@@ -148,7 +148,7 @@ TEST_F(session_test, an_isolated_primary_gives_up_at_its_limit_and_not_before) {
     loop.run_for(12s);
     hv1.connector.link().cut();
     const auto sent = *hv1.daemon().context().heartbeat_sent;
-    while (hv1.daemon().context().role == model::router_state::primary) {
+    while (hv1.daemon().context().role.now() == model::router_state::primary) {
         ASSERT_LE(hv1.daemon().context().heartbeat_age(), 56s);
         loop.run_for(100ms);
     }
@@ -171,7 +171,7 @@ TEST_F(session_test, without_fencing_nobody_else_takes_over_and_the_role_is_kept
     loop.run_for(12s);
     hv1.connector.link().cut();
     loop.run_for(10min);
-    EXPECT_EQ(hv1.daemon().context().role, model::router_state::primary);
+    EXPECT_EQ(hv1.daemon().context().role.now(), model::router_state::primary);
     hv1.connector.link().mend();
     loop.run_for(10s);
     EXPECT_EQ(role_of(hv1), "primary");
@@ -190,7 +190,7 @@ TEST_F(session_test, flapping_every_second_loses_nothing_for_good) {
     EXPECT_LE(beat_gaps("hv1", from).front(), 25.0);  // nobody fences it
     loop.run_for(10s);
     EXPECT_EQ(role_of(hv1), "primary");
-    EXPECT_EQ(hv1.daemon().context().role, model::router_state::primary);
+    EXPECT_EQ(hv1.daemon().context().role.now(), model::router_state::primary);
     EXPECT_TRUE(lock_children("/config/primary_node").empty());
 }
 
@@ -200,9 +200,9 @@ TEST_F(session_test, a_frozen_ensemble_is_survived) {
     loop.run_for(12s);
     ensemble.freeze();
     loop.run_for(40s);
-    EXPECT_EQ(hv1.daemon().context().role, model::router_state::primary);
+    EXPECT_EQ(hv1.daemon().context().role.now(), model::router_state::primary);
     loop.run_for(80s);
-    EXPECT_EQ(hv1.daemon().context().role, model::router_state::secondary);
+    EXPECT_EQ(hv1.daemon().context().role.now(), model::router_state::secondary);
     ensemble.thaw();
     loop.run_for(30s);
     for (auto* node : {&hv1, &hv2}) {
@@ -283,7 +283,7 @@ TEST_F(session_test, the_outcome_of_a_role_change_is_unknown_it_is_read_and_kept
             run_with_beats(15s, {"hv3"});
             EXPECT_TRUE(done);
             EXPECT_EQ(role_of(node), target);
-            EXPECT_EQ(model::to_text(node.daemon().context().role), target);
+            EXPECT_EQ(model::to_text(node.daemon().context().role.now()), target);
             EXPECT_EQ(values_written("/nodes/" + node.settings.name + "/routerstate").size(), 1U) << node.log();
         }
         node.connector.link().on_request = nullptr;

@@ -9,20 +9,20 @@ namespace pvc::policy {
 namespace {
 
 using model::vm_state;
-using enum machine_step;
+using enum domain_step;
 
 const std::string hv1 = "hv1";
 
-placed_machine machine(vm_state state, std::string node = "hv1", std::string last = {}, bool autostart = false) {
+placed_domain machine(vm_state state, std::string node = "hv1", std::string last = {}, bool autostart = false) {
     return {state, std::move(node), std::move(last), autostart};
 }
 
 struct flush_line {
     vm_state state;
-    machine_step here;       // flush, `node` is this node
-    machine_step elsewhere;  // flush, it is not
-    machine_step marked;     // unflush, `node_autostart` and `node` is this node
-    machine_step away;       // unflush, `lastnode` is this node
+    domain_step here;       // flush, `node` is this node
+    domain_step elsewhere;  // flush, it is not
+    domain_step marked;     // unflush, `node_autostart` and `node` is this node
+    domain_step away;       // unflush, `lastnode` is this node
 };
 
 constexpr std::array table{

@@ -133,7 +133,7 @@ TEST(target_selection, only_a_node_that_runs_and_is_ready_takes_machines) {
             node.daemon = daemon;
             node.domain = domain;
             const bool is_fit = daemon == daemon_state::run && domain == domain_state::ready;
-            EXPECT_EQ(takes_machines(node), is_fit);
+            EXPECT_EQ(takes_domains(node), is_fit);
             EXPECT_EQ(chosen(target_selector::mem, {node}), is_fit ? "hv2" : "nobody");
         }
     }

@@ -1,0 +1,58 @@
+// A key into which clients of schema 9 and before write commands, one at a time, and from which they read the answer.
+//
+// What stands there when the pipe is opened, or when a connection comes back, is old: its client has gone without an
+// answer, so it is never carried out. A command that is addressed to this node is carried out under the write lock of
+// the key, and answered under it; the lock is kept for a second more, as clients look for the answer behind it. Whoever
+// changed the key meanwhile is not overwritten.
+// Specification: node-lifecycle.md 13, zookeeper-schema.md 6.9 and 4, storage.md 8.1.
+#pragma once
+
+#include "pvcnoded/core/session.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pvc::core {
+
+// The moment of the proof that the command still stands in its key and that its lock is ours; empty: not any more.
+using pipe_guard = std::function<async::awaitable<std::optional<boot_time>>()>;
+
+struct pipe_command {
+    std::string name;  // for messages and the task tree
+    std::function<async::awaitable<result<void>>(pipe_guard guard, time_point deadline)> perform;
+};
+// Empty: not addressed to this node.
+using pipe_reader = std::function<std::optional<pipe_command>(std::string_view text)>;
+
+class command_pipe {
+public:
+    command_pipe(session& s, std::string path, pipe_reader read)
+        : session_(s), path_(std::move(path)), read_(std::move(read)) {}
+    command_pipe(const command_pipe&) = delete;
+    command_pipe& operator=(const command_pipe&) = delete;
+
+    // Until cancelled.
+    async::awaitable<void> run();
+
+private:
+    struct request {
+        std::string text;
+        std::int64_t changed = 0;  // mzxid
+        std::int32_t version = 0;
+    };
+    async::awaitable<bool> note_what_is_old();
+    async::awaitable<void> serve(request what, pipe_command command);
+    async::awaitable<result<void>> carry_out(const request& what, const pipe_command& command,
+                                             zookeeper::held_lock& lock);
+    async::awaitable<result<void>> answer(const request& what, std::string text, zookeeper::held_lock& lock);
+
+    session& session_;
+    std::string path_;
+    pipe_reader read_;
+    std::int64_t seen_ = 0;  // mzxid of the newest value that was looked at, or was too old to be
+    std::uint64_t connection_ = 0;
+};
+
+}  // namespace pvc::core

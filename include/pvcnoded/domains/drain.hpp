@@ -1,0 +1,29 @@
+// What clients ask of a node as a whole. `flush` empties it of virtual machines, one after the other, and ends in
+// `flushed`; `unflush` brings back what belongs here and ends in `ready`.
+//
+// At most one job. Another value of the key cancels the running one, whose last write is then not made; what it did to
+// a domain finishes on its own. A stored order is resumed at the next start or in the next session. What comes to a
+// node that was emptied, by a move that began before, is moved on by a short job.
+// Specification: node-lifecycle.md 8, 5.2 (step 2); README rulings 13, 21.
+#pragma once
+
+#include "pvcnoded/core/subject.hpp"
+
+#include <memory>
+
+namespace pvc::domains {
+
+class domain_subject;
+
+class drain_subject final : public core::subject, public core::session_subject {
+public:
+    // `here` is null on a node without the hypervisor function, and outlives this.
+    explicit drain_subject(domain_subject* here) : here_(here) {}
+    [[nodiscard]] std::string_view name() const override { return "drain"; }
+    std::unique_ptr<core::session_part> begin(core::session& s) override;
+
+private:
+    domain_subject* here_;
+};
+
+}  // namespace pvc::domains

@@ -1,0 +1,36 @@
+// S8: the node's own record. Specification: zookeeper-schema.md 10, node-lifecycle.md 3.7; README of the issue: the
+// same name alive on another host is refused.
+#pragma once
+
+#include "pvcnoded/core/subject.hpp"
+#include "pvcnoded/model/node_record.hpp"
+
+namespace pvc::membership {
+
+[[nodiscard]] model::node_facts facts_of(const core::node_context& node, int schema_version);
+
+// Own keys that are written once at start and then only guarded (zookeeper-schema.md 3.2): what the statistics
+// transaction checks in every tick beside the figures of these sources.
+[[nodiscard]] std::vector<model::key_value> constant_keys(const core::session& s,
+                                                          const std::vector<core::figure_source*>& sources);
+
+// Creates or renews the record in one transaction. Errors: refused (a daemon with this name is alive elsewhere), and
+// those of a session that broke.
+async::awaitable<result<void>> register_node(core::session& s);
+
+// Sets /schema/version to our latest if every node can follow. True if it was raised.
+async::awaitable<result<bool>> raise_schema(core::session& s);
+
+// The record of the last acknowledged heartbeat in the dynamic directory (tmpfs): "<boot id> <boot time ns> <mzxid>
+// <role>".
+struct heartbeat_note {
+    std::string boot_id;
+    std::int64_t boot_ns = 0;
+    std::int64_t mzxid = 0;
+    std::string role;
+};
+[[nodiscard]] std::string heartbeat_note_path(const core::node_context& node);
+[[nodiscard]] std::string to_text(const heartbeat_note& note);
+[[nodiscard]] std::optional<heartbeat_note> parse_heartbeat_note(std::string_view text);
+
+}  // namespace pvc::membership

@@ -1,0 +1,25 @@
+// Chooses where a domain should go: reads what the nodes publish and asks policy/target_selection.hpp. For any domain
+// and any node that it leaves. Loop thread only. Specification: vm-domains.md 9; node-lifecycle.md 8.1, 10.6.
+#pragma once
+
+#include "pvcnoded/base/uuid.hpp"
+#include "pvcnoded/core/session.hpp"
+#include "pvcnoded/policy/target_selection.hpp"
+
+#include <optional>
+#include <set>
+#include <string>
+
+namespace pvc::placement {
+
+struct target {
+    std::optional<policy::target_choice> choice;  // empty: no node can take it
+    zookeeper::transaction checks;  // what the choice rests on: the domain's rules, and that the node takes domains
+};
+
+// By the domain's own rules and the nodes' present figures. `current` is never chosen, nor any of `but`. Errors: those
+// of a session that broke.
+async::awaitable<result<target>> choose_target(core::session& s, const uuid& id, const std::string& current,
+                                               const std::set<std::string>& but);
+
+}  // namespace pvc::placement

@@ -1,0 +1,174 @@
+#include "pvcnoded/domains/domain_subject.hpp"
+
+#include "manager.hpp"
+#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/domains/domain_commands.hpp"
+#include "pvcnoded/domains/drain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pvc::domains {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr duration probe_limit = 10s;
+
+class domains_of_session final : public core::session_part {
+public:
+    domains_of_session(core::session& s, manager& owner) : session_(s), manager_(owner) {}
+    async::awaitable<void> run() override { return manager_.run(session_); }
+    async::awaitable<void> wait_loaded(time_point deadline) override {
+        const bool is_loaded = co_await manager_.wait_loaded(deadline);
+        if (!is_loaded) {
+            session_.node.log.warning(message::start_domains_slow,
+                                      "the virtual machines could not all be looked at within 15 s, going on");
+        }
+    }
+    async::awaitable<void> stop(time_point deadline) override { return manager_.stop(deadline); }
+
+private:
+    core::session& session_;
+    manager& manager_;
+};
+
+}  // namespace
+
+domain_subject::domain_subject(core::node_context& node, domain_ports outside)
+    : node_(node), manager_(std::make_unique<manager>(node, outside)) {}
+domain_subject::~domain_subject() = default;
+
+async::awaitable<result<void>> domain_subject::prepare(core::preparation in) {
+    if (in.in_session == nullptr) {
+        in.attempt.spawn("hypervisor", [this] { return manager_->run_hypervisor(); });
+        co_return result<void>();
+    }
+    auto answered = co_await manager_->hv.probe(node_.self(), node_.clock().now() + probe_limit);
+    if (!answered) {
+        const failure why(errc::unavailable, "libvirt of this node", answered.error().text);
+        node_.log.error(message::start_libvirt, why.text() + ", stopping");
+        co_return why;
+    }
+    node_.log.ok("libvirt answers");
+    co_return result<void>();
+}
+
+std::unique_ptr<core::session_part> domain_subject::begin(core::session& s) {
+    return std::make_unique<domains_of_session>(s, *manager_);
+}
+
+std::span<const std::string_view> domain_subject::figure_keys() const {
+    static constexpr std::string_view keys[] = {"/runningdomains", "/memalloc", "/memprov", "/vcpualloc",
+                                                "/domainscount"};
+    return keys;
+}
+
+async::awaitable<void> domain_subject::collect(core::session& s, time_point deadline) {
+    return manager_->survey(s, deadline);
+}
+
+void domain_subject::put(core::figure_sheet& sheet) const {
+    sheet.domains = manager_->list.all().size();
+    if (manager_->list.has_begun()) {
+        sheet.add("/runningdomains", manager_->list.text());
+    }
+    if (const auto& now = manager_->figures) {
+        sheet.add("/memalloc", std::to_string(now->allocated_mib));
+        sheet.add("/memprov", std::to_string(now->provisioned_mib));
+        sheet.add("/vcpualloc", std::to_string(now->vcpus));
+        sheet.add("/domainscount", std::to_string(now->active));
+    }
+}
+
+async::awaitable<void> domain_subject::clean_up_after_fence(core::session& s, std::function<bool()> goes_on) {
+    return manager_->clean_up_after_fence(s, std::move(goes_on));
+}
+
+void domain_subject::report(std::vector<std::string>& lines) const {
+    lines.push_back(fmt::format("domains: {} known, {} in the running list, {} guests here",
+                                manager_->table.rows().size(), manager_->list.all().size(),
+                                manager_->observed.count()));
+}
+
+bool domain_subject::owns(const uuid& id) const {
+    return manager_->owns(id);
+}
+
+async::awaitable<result<void>> domain_subject::execute(model::domain_command what, command_guard guard,
+                                                       time_point deadline) {
+    return manager_->execute(std::move(what), std::move(guard), deadline);
+}
+
+std::optional<std::string> domain_subject::running_text() const {
+    return manager_->list.has_begun() ? std::optional(manager_->list.text()) : std::nullopt;
+}
+
+async::latest<bool>& domain_subject::opened() {
+    return manager_->opened;
+}
+
+std::vector<uuid> domain_subject::present() const {
+    std::vector<uuid> all = manager_->list.all();
+    for (const auto& id : manager_->observed.present()) {
+        const domain_row* row = manager_->table.find(id);
+        if (row != nullptr && row->is_present && !manager_->list.contains(id)) {
+            all.push_back(id);
+        }
+    }
+    // Those that are about to be started here, after a loss of power for one.
+    for (const auto& [id, row] : manager_->table.rows()) {
+        const bool is_to_run = row.is_known && row.is_present && row.is_owner &&
+                               (row.state == model::vm_state::start || row.state == model::vm_state::restart);
+        if (is_to_run && std::ranges::find(all, id) == all.end()) {
+            all.push_back(id);
+        }
+    }
+    return all;
+}
+
+const std::vector<uuid>& domain_subject::listed() const {
+    return manager_->list.all();
+}
+
+std::vector<std::string> domain_subject::listed_names() const {
+    std::vector<std::string> names;
+    for (const auto& id : manager_->list.all()) {
+        const domain_row* row = manager_->table.find(id);
+        const bool has_name = row != nullptr && row->here && !row->here->name.empty();
+        names.push_back(has_name ? shown(row->here->name) : to_text(id));
+    }
+    return names;
+}
+
+std::vector<uuid> domain_subject::strangers() const {
+    std::vector<uuid> all = manager_->observed.present();
+    std::erase_if(all, [this](const uuid& id) {
+        const domain_row* row = manager_->table.find(id);
+        return row != nullptr && row->is_present;
+    });
+    return all;
+}
+
+async::latest<std::uint64_t>& domain_subject::list_writes() {
+    return manager_->list.published();
+}
+
+arrivals& domain_subject::arrived_here() {
+    return manager_->arrived_here;
+}
+
+void add_domain_subjects(core::subjects& all, core::node_context& node, std::optional<domain_ports> outside) {
+    domain_subject* here = nullptr;
+    if (outside) {
+        auto domains = std::make_unique<domain_subject>(node, *outside);
+        here = domains.get();
+        all.push_back(std::move(domains));
+        all.push_back(std::make_unique<domain_commands>(*here));
+    }
+    all.push_back(std::make_unique<drain_subject>(here));
+}
+
+}  // namespace pvc::domains

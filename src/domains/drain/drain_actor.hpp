@@ -1,0 +1,49 @@
+// The actor of one session: one job at a time, as own `domainstate` says (pvcnoded/domains/drain.hpp).
+#pragma once
+
+#include "pvcnoded/core/subject.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace pvc::domains {
+
+class domain_subject;
+
+class drain_actor final : public core::session_part {
+public:
+    drain_actor(core::session& s, domain_subject* here);
+
+    async::awaitable<void> run() override;
+    void open() override;
+    // Nothing new is begun; waits for the running job, and cancels it when the deadline passes.
+    async::awaitable<void> stop(time_point deadline) override;
+
+private:
+    // What the key says; empty: nothing, or no known word.
+    [[nodiscard]] std::optional<model::domain_state> stored() const;
+    [[nodiscard]] bool has_order() const;
+    [[nodiscard]] bool has_arrivals() const;
+    async::awaitable<void> work_off(model::domain_state order);
+    async::awaitable<void> perform(model::domain_state order, std::int64_t given);
+    async::awaitable<void> wait_looked_at();
+    async::awaitable<void> conclude(model::domain_state order, std::int64_t given, model::domain_state end,
+                                    time_point since);
+    void report_unknown_word();
+    void report_end(model::domain_state end, time_point since) const;
+
+    core::session& session_;
+    domain_subject* here_;
+    async::wakeup changed_;
+    async::wakeup job_ended_;  // for stop()
+    std::unique_ptr<zookeeper::watched> order_;
+    async::task_group* job_ = nullptr;
+    model::domain_state job_order_ = model::domain_state::ready;
+    std::int64_t settled_ = 0;  // orders up to this transaction were dealt with
+    std::uint64_t told_ = 0;    // changes of the key that were looked at for unknown words
+    bool is_open_ = false;
+    bool is_closing_ = false;
+};
+
+}  // namespace pvc::domains

@@ -1,0 +1,36 @@
+// What flush and unflush share: the order that they carry out.
+#pragma once
+
+#include "pvcnoded/placement/place.hpp"
+#include "pvcnoded/placement/target.hpp"
+
+namespace pvc::domains {
+
+class domain_subject;
+
+inline constexpr duration move_limit = std::chrono::seconds(120);
+inline constexpr int conflicts_max = 3;
+
+struct job {
+    core::session& s;
+    domain_subject* here;
+    const zookeeper::watched& order;  // own `domainstate`
+    std::string_view what;            // "flush", "unflush"
+
+    // Another order came: what this one writes would be too late.
+    [[nodiscard]] placement::order as_order() const {
+        return {s, what, [this](zookeeper::transaction& write) { write.check(order.path(), order.stat().version); }};
+    }
+    [[nodiscard]] const std::string& self() const { return s.node.self(); }
+    [[nodiscard]] logger& log() const { return s.node.log; }
+    [[nodiscard]] time_point now() const { return s.node.clock().now(); }
+    // The longest that a guest takes to go off and come back.
+    [[nodiscard]] duration settle_limit() const;
+};
+
+async::awaitable<void> flush(job& of);
+// What came to a node that was emptied, by a move that began before: it goes on.
+async::awaitable<void> move_on(job& of);
+async::awaitable<void> unflush(job& of);
+
+}  // namespace pvc::domains

@@ -1,0 +1,205 @@
+// What all operations on one virtual machine share: the desired and the observed state, waits that end when either
+// changes, and guarded writes. At most one operation runs for a machine; it is a task of the session scope, and every
+// way out of it has released what it held. Specification: vm-domains.md 5.2.
+#pragma once
+
+#include "arrivals.hpp"
+#include "guests.hpp"
+#include "operations/migration_calls.hpp"
+#include "operations/migration_records.hpp"
+#include "pvcnoded/async/semaphore.hpp"
+#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/core/session.hpp"
+#include "pvcnoded/hypervisor/hypervisor.hpp"
+#include "pvcnoded/placement/rbd_clearing.hpp"
+#include "pvcnoded/policy/console_pace.hpp"
+#include "pvcnoded/policy/domain_table.hpp"
+#include "pvcnoded/services/console_files.hpp"
+#include "pvcnoded/storage/rbd_locks.hpp"
+#include "row.hpp"
+#include "running_list.hpp"
+#include "table.hpp"
+
+#include <functional>
+#include <string>
+
+namespace pvc::domains {
+
+// The parts that operations work with. All references outlive every operation.
+// How many are created, or migrate, at the same time; of those that wait the one with the lowest UUID is next.
+// Specification: vm-domains.md 5.3; README ruling 25.
+using turns = async::ordered_semaphore<uuid>;
+
+struct domain_parts {
+    core::node_context& node;
+    hypervisor::hypervisor& hv;
+    storage::rbd_locks& rbd;
+    services::console_files& consoles;
+    guests& observed;
+    domain_table& table;
+    running_list& list;
+    turns& creations;
+    turns& migrations;
+    migration_calls& calls;
+    migration_records& records;
+    arrivals& arrived_here;
+    policy::console_pace& pace;                   // of all consoles
+    async::task_group* consoles_scope = nullptr;  // where console watches run
+    std::function<bool()> holds_starts{};         // after a fence: nothing may be created
+};
+
+// Of one question to libvirt about one guest.
+inline constexpr duration query_limit = std::chrono::seconds(5);
+
+enum class write_result : std::uint8_t {
+    written,
+    overtaken,  // somebody else changed it meanwhile, or it is gone: decide again
+    failed,     // the session is in trouble, or the outcome is unknown: decide again when it was read
+};
+
+class operation {
+public:
+    operation(domain_parts& parts, core::session& s, domain_row& row)
+        : node(parts.node),
+          hv(parts.hv),
+          rbd(parts.rbd),
+          consoles(parts.consoles),
+          observed(parts.observed),
+          table(parts.table),
+          list(parts.list),
+          creations(parts.creations),
+          migrations(parts.migrations),
+          calls(parts.calls),
+          records(parts.records),
+          arrived_here(parts.arrived_here),
+          pace(parts.pace),
+          consoles_scope(parts.consoles_scope),
+          holds_starts(parts.holds_starts),
+          s(s),
+          row(row),
+          here(*row.here),
+          id(row.id),
+          root(model::domain_path(to_text(row.id))) {}
+    operation(const operation&) = delete;
+    operation& operator=(const operation&) = delete;
+
+    core::node_context& node;
+    hypervisor::hypervisor& hv;
+    storage::rbd_locks& rbd;
+    services::console_files& consoles;
+    guests& observed;
+    domain_table& table;
+    running_list& list;
+    turns& creations;
+    turns& migrations;
+    migration_calls& calls;
+    migration_records& records;
+    arrivals& arrived_here;
+    policy::console_pace& pace;
+    async::task_group* consoles_scope;
+    const std::function<bool()>& holds_starts;
+    core::session& s;
+    domain_row& row;
+    local_domain& here;
+    const uuid id;
+    const std::string root;  // "/domains/<uuid>"
+
+    [[nodiscard]] async::timers& clock() const { return node.clock(); }
+    [[nodiscard]] time_point now() const { return node.clock().now(); }
+    [[nodiscard]] std::optional<model::guest_class> guest() const { return observed.class_of(id); }
+    [[nodiscard]] bool is_guest(model::guest_class which) const { return guest() == which; }
+    [[nodiscard]] bool must_end() const { return here.must_end; }
+    // The machine is where `view_of` was when it was asked: the same incarnation, state, node.
+    struct view {
+        std::int64_t created;
+        std::int64_t state_changed;
+        std::int64_t node_changed;
+        friend bool operator==(const view&, const view&) = default;
+    };
+    [[nodiscard]] view present() const { return {row.created, row.state_changed, row.node_changed}; }
+    // "hv2.pvc.local", or the short name where the cluster has no domain (README ruling 8).
+    [[nodiscard]] std::string address_of(std::string_view peer) const;
+    // RBD locks in its way.
+    [[nodiscard]] placement::rbd_clearing rbd_locks() const {
+        return {rbd, clock(), *node.config, [this](std::string text) { info(std::move(text)); }};
+    }
+    // For messages: what clients wrote may be of any length.
+    [[nodiscard]] std::string name() const;
+
+    // Suspends until something about this machine changed (true) or until the deadline (false).
+    async::awaitable<bool> wait(time_point deadline, std::string_view what) {
+        return here.changed.wait_until(clock(), deadline, what);
+    }
+    // Suspends for that long, or until the desired or the observed state is another than `seen` and now: an operation
+    // that reads its own keys wakes itself, and must not go on because of that.
+    async::awaitable<void> wait_news(view seen, duration time, std::string_view what);
+    // Asks the hypervisor for the class now. Empty: it did not answer.
+    async::awaitable<std::optional<model::guest_class>> ask_class();
+    // Suspends until the guest is not there. False: the deadline passed, or the hypervisor is away.
+    async::awaitable<bool> wait_absent(time_point deadline);
+
+    // {check `node`, set `state`} conditional on what the row shows, with whatever `more` holds. What was written is in
+    // the row when this returns.
+    async::awaitable<write_result> write_state(model::vm_state state, zookeeper::transaction more = {});
+    // {state, node, lastnode} likewise, with further checks.
+    async::awaitable<write_result> write_placement(model::vm_state state, std::string to, std::string last,
+                                                   zookeeper::transaction checks = {});
+    // A key of this machine that only its node writes; never created. Skipped if it has the value already. False: it
+    // was not written, or nobody knows.
+    async::awaitable<bool> write_own(std::string_view key, std::string value);
+    [[nodiscard]] std::string key(std::string_view suffix) const { return root + std::string(suffix); }
+
+    // Running list: set, and written before this returns (or 2 s have passed).
+    async::awaitable<void> set_listed(bool runs);
+    // Locks whose children every write of this operation checks.
+    std::vector<const zookeeper::held_lock*> locks;
+
+    void info(std::string text) const { node.log.info(std::move(text), name()); }
+    void warning(message what, const std::string& text) const { node.log.warning(what, text, name()); }
+    void error(message what, const std::string& text) const { node.log.error(what, text, name()); }
+    void state(std::string text) const { node.log.state(std::move(text), name()); }
+    // After a failure that another attempt at once would only repeat.
+    void pause(duration time) const { here.pause_until = now() + time; }
+
+private:
+    // What a transaction sets of the keys that the row mirrors.
+    struct written_keys {
+        std::optional<std::pair<model::vm_state, zookeeper::set_handle>> state{};
+        std::optional<std::pair<std::string, zookeeper::set_handle>> node{};
+        std::optional<std::pair<std::string, std::optional<zookeeper::set_handle>>> last_node{};  // or created
+    };
+    async::awaitable<write_result> commit(zookeeper::transaction what, written_keys sets);
+};
+
+// The operations. Each returns when it is done, or when something changed that it has no answer to.
+async::awaitable<void> adopt(operation& op, bool with_state);    // runs where it should
+async::awaitable<void> keep(operation& op);                      // list and console only
+async::awaitable<void> start(operation& op);                     // 6.1
+async::awaitable<void> shut_down(operation& op);                 // 6.2
+async::awaitable<void> shut_down_quietly(operation& op);         // 6.2
+async::awaitable<void> settle_shutdown(operation& op);           // 4.2, shutdown / N
+async::awaitable<void> stop(operation& op);                      // 6.3
+async::awaitable<void> remove_local(operation& op);              // 6.4, and `delete`: no write below the domain
+async::awaitable<void> restart(operation& op);                   // 6.5, the first half
+async::awaitable<void> clean_up(operation& op, bool with_keys);  // class N
+async::awaitable<void> send(operation& op);                      // 8.3
+async::awaitable<void> receive(operation& op);                   // 8.4
+async::awaitable<void> arrived(operation& op);                   // 4.2, migrate / A: a session or daemon ago
+async::awaitable<void> resolve_sent(operation& op);              // 8.7
+async::awaitable<void> resolve_own(operation& op);               // 4.2, start / I
+async::awaitable<void> hand_over_ended(operation& op);           // 4.3, migrate / N
+async::awaitable<void> hand_over(operation& op);                 // the guest ended on its way: state = stop, S9
+async::awaitable<void> take_over(operation& op);                 // 8.6, receiver gone after S8: it is back
+async::awaitable<void> see_taken_over(operation& op);            // the same for the sender
+async::awaitable<void> drop_incoming(operation& op);             // 4.3, start / I
+
+async::awaitable<void> end_hung(operation& op);  // class D that does not end
+
+// Console and VNC (console.cpp).
+void follow_console(operation& op);
+async::awaitable<void> end_console(operation& op);
+async::awaitable<void> publish_vnc(operation& op);
+async::awaitable<void> read_live_xml(operation& op);
+
+}  // namespace pvc::domains

@@ -1,0 +1,34 @@
+#include "pvcnoded/node/assembly.hpp"
+
+#include "pvcnoded/role/primary_role.hpp"
+
+namespace pvc::node {
+
+using namespace std::chrono_literals;
+using policy::phase;
+
+assembly all_subjects(subject_ports outside) {
+    assembly all;
+    all.make = [outside](core::node_context& node) {
+        core::subjects made;
+        const bool has_hypervisor = node.config->functions.hypervisor;
+        domains::add_domain_subjects(made, node, has_hypervisor ? outside.domains : std::nullopt);
+        // The last one: it asks who has a part of the role.
+        made.push_back(std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));
+        return made;
+    };
+    all.phases = {
+        {phase::services, "role"},
+        {phase::services, "domains"},
+        {phase::node_entry, "role"},
+        {phase::hypervisor, "domains"},
+    };
+    all.stops = {
+        {"drain", 240s},
+        {"domains", 15s},
+        {"role", 60s},
+    };
+    return all;
+}
+
+}  // namespace pvc::node

@@ -1,0 +1,27 @@
+// All that lives as long as one session of the daemon.
+#pragma once
+
+#include "pvcnoded/membership/keepalive.hpp"
+#include "pvcnoded/node/daemon.hpp"
+
+namespace pvc::node {
+
+struct daemon::session_state {
+    session_state(core::node_context& node, zookeeper::client& client, const core::subjects& subjects)
+        : s(node, client),
+          beat(s, core::all_that_are<core::figure_source>(subjects),
+               core::all_that_are<core::fence_survivor>(subjects)) {
+        for (const auto& one : subjects) {
+            if (auto* acting = dynamic_cast<core::session_subject*>(one.get())) {
+                parts.push_back({std::string(one->name()), acting->begin(s)});
+            }
+        }
+    }
+
+    core::session s;
+    membership::keepalive beat;
+    std::vector<part_of_session> parts;
+    async::task_group* scope = nullptr;
+};
+
+}  // namespace pvc::node

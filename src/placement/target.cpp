@@ -1,0 +1,107 @@
+#include "pvcnoded/placement/target.hpp"
+
+#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/model/scalar.hpp"
+
+namespace pvc::placement {
+
+namespace {
+
+struct offer {
+    policy::node_offer node;
+    std::int32_t daemon_version = 0;
+    std::int32_t domain_version = 0;
+    std::optional<failure> trouble;
+};
+
+// A key that is not there counts as empty; other failures are noted.
+async::awaitable<zookeeper::read_reply> read_text(core::session& s, offer& one, std::string_view suffix) {
+    auto read = co_await s.zk.get(s.limit(), model::node_path(one.node.name, suffix));
+    if (!read && read.error().code() != errc::not_found) {
+        one.trouble = read.error();
+    }
+    co_return read ? *std::move(read) : zookeeper::read_reply{};
+}
+
+// The figures of a node that does not take machines are of no interest.
+async::awaitable<void> read_offer(core::session& s, offer& one) {
+    const auto daemon = co_await read_text(s, one, "/daemonstate");
+    const auto domain = co_await read_text(s, one, "/domainstate");
+    one.node.daemon = model::daemon_state_or_fallback(daemon.data);
+    one.node.domain = model::domain_state_or_fallback(domain.data);
+    one.daemon_version = daemon.stat.version;
+    one.domain_version = domain.stat.version;
+    if (!policy::takes_domains(one.node)) {
+        co_return;
+    }
+    const auto figure = [&](std::string_view suffix, std::string& into) -> async::awaitable<void> {
+        auto read = co_await read_text(s, one, suffix);
+        into = std::move(read.data);
+    };
+    co_await figure("/memfree", one.node.memfree);
+    co_await figure("/memused", one.node.memused);
+    co_await figure("/memprov", one.node.memprov);
+    co_await figure("/cpuload", one.node.cpuload);
+    co_await figure("/vcpualloc", one.node.vcpualloc);
+    co_await figure("/domainscount", one.node.domainscount);
+}
+
+// Reads a key that may be missing, and notes the version that the choice rests on.
+async::awaitable<result<std::string>> read_rule(core::session& s, std::string path, zookeeper::transaction& checks) {
+    auto read = co_await s.zk.get(s.limit(), path);
+    if (read) {
+        checks.check(std::move(path), read->stat.version);
+        co_return std::move(read->data);
+    }
+    if (read.error().code() == errc::not_found) {
+        co_return std::string();
+    }
+    co_return read.error();
+}
+
+}  // namespace
+
+async::awaitable<result<target>> choose_target(core::session& s, const uuid& id, const std::string& current,
+                                               const std::set<std::string>& but) {
+    target out;
+    const std::string root = model::domain_path(to_text(id));
+    PVC_CO_TRY(const auto limit, co_await read_rule(s, root + "/node_limit", out.checks));
+    PVC_CO_TRY(const auto selector, co_await read_rule(s, root + "/node_selector", out.checks));
+    zookeeper::transaction unchecked;  // the cluster's default may change at any time, and harms nobody
+    PVC_CO_TRY(const auto common,
+               co_await read_rule(s, std::string(model::key_path::migration_target_selector), unchecked));
+    PVC_CO_TRY(const auto names, co_await s.zk.children(s.limit(), std::string(model::key_path::nodes)));
+    std::vector<offer> all(names.names.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i].node.name = names.names[i];
+    }
+    co_await async::with_task_group("offers of nodes", [&](async::task_group& group) -> async::awaitable<void> {
+        for (auto& one : all) {
+            if (one.node.name != current && !but.contains(one.node.name)) {
+                group.spawn(one.node.name, [&s, &one] { return read_offer(s, one); });
+            }
+        }
+        co_return;
+    });
+    policy::target_request request;
+    request.selector = policy::effective_selector(selector, common, s.node.config->target_selector);
+    request.limit = model::parse_comma_list(limit);
+    request.current = current;
+    std::vector<policy::node_offer> offered;
+    for (const auto& one : all) {
+        if (one.trouble) {
+            co_return *one.trouble;
+        }
+        offered.push_back(one.node);
+    }
+    out.choice = policy::select_target(request, std::move(offered));
+    for (const auto& one : all) {
+        if (out.choice && one.node.name == out.choice->node) {
+            out.checks.check(model::node_path(one.node.name, "/daemonstate"), one.daemon_version);
+            out.checks.check(model::node_path(one.node.name, "/domainstate"), one.domain_version);
+        }
+    }
+    co_return out;
+}
+
+}  // namespace pvc::placement

@@ -1,0 +1,82 @@
+#include "owner.hpp"
+
+#include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/policy/coordinator_rules.hpp"
+
+#include <fmt/format.h>
+
+namespace pvc::role {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr duration isolation_check = 1s;
+}
+
+owner::owner(core::node_context& node, std::vector<core::role_part*> parts) : node_(node), parts_(std::move(parts)) {
+    // A daemon that begins has no role, whatever the one before it had.
+    become(node.mode == model::daemon_mode::coordinator ? model::router_state::secondary : model::router_state::client);
+}
+
+owner::transition_mark::~transition_mark() {
+    of_.in_transition_ = false;
+    const auto role = of_.now();
+    if (role == model::router_state::takeover || role == model::router_state::relinquish) {
+        of_.give_up_locally();
+    }
+}
+
+async::awaitable<void> owner::take_up(policy::role_phase which, core::session& s) {
+    taken_ = static_cast<std::size_t>(which) + 1;
+    for (auto* part : parts_) {
+        co_await part->take_up(which, s);
+    }
+}
+
+async::awaitable<void> owner::give_up(policy::role_phase which, core::session* s) {
+    for (auto* part : parts_) {
+        co_await part->give_up(which, s);
+    }
+    if (which == policy::role_phases.back()) {
+        taken_ = 0;
+    }
+}
+
+async::awaitable<void> owner::undo(core::session* s) {
+    while (taken_ > 0) {
+        for (auto* part : parts_) {
+            co_await part->give_up(policy::role_phases.at(taken_ - 1), s);
+        }
+        --taken_;
+    }
+}
+
+void owner::give_up_locally() {
+    become(model::router_state::secondary);
+    must_undo_ = true;
+    changed_.notify();
+}
+
+// An isolated primary: nobody hears its heartbeats, and a fencer may soon hand the role over.
+async::awaitable<void> owner::run() {
+    const async::latest<model::router_state>::observer watch(node_.role.changes(), changed_);
+    for (;;) {
+        if (std::exchange(must_undo_, false)) {
+            co_await undo(nullptr);
+            continue;
+        }
+        if (!node_.role.is_primary()) {
+            co_await changed_.wait(async::wait_note::work("the primary role"));
+            continue;
+        }
+        co_await changed_.wait_until(node_.clock(), node_.clock().now() + isolation_check,
+                                     "the next look at the heartbeat's age");
+        const auto isolated = policy::isolation_reason(now(), node_.heartbeat_age(), node_.times);
+        if (isolated && !is_planted(defect::isolation_unnoticed)) {
+            give_up_locally();
+            node_.log.error(message::role_isolated, *isolated + ": gave up the primary role");
+        }
+    }
+}
+
+}  // namespace pvc::role
