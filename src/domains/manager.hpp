@@ -67,8 +67,12 @@ private:
     // True if a command has the next turn on this machine.
     bool gives_turn(domain_row& row);
     policy::domain_action action_for(domain_row& row, const policy::domain_view& view);
-    // Evaluates one machine now.
+    // Evaluates one domain now.
     void evaluate(domain_row& row);
+    bool prepare_evaluation(domain_row& row);
+    [[nodiscard]] policy::domain_view view_of(const domain_row& row, model::guest_class guest) const;
+    void tell_unknown_word(const domain_row& row) const;
+    void decide(domain_row& row, model::guest_class guest);
     void evaluate_gone(domain_row& row, const std::optional<model::guest_class>& guest);
     void note_placement(domain_row& row);
     void end_mark(const domain_row& row, std::optional<model::guest_class> guest);

@@ -97,6 +97,10 @@ private:
     [[nodiscard]] static bool lacks_state_watch(const domain_row& row);
     void set_state_armed(domain_row& row, bool now);
     void set_node_armed(domain_row& row, bool now);
+    struct reading;  // table_read.cpp
+    void take_watches(domain_row& row, const reading& from);
+    void take(domain_row& row, const reading& from);
+    void take_own(local_domain& here, const reading& from, bool is_other_state);
     void settle(domain_row& row);
     // Whether some lack a key that may be about to come.
     [[nodiscard]] bool awaits_keys() const;

@@ -25,11 +25,6 @@ bool says_watch(const result<zookeeper::read_reply>& answer) {
     return answer || answer.error().code() == errc::not_found;
 }
 
-template <class Reply>
-result<void> outcome_of(const result<Reply>& read) {
-    return read ? result<void>() : result<void>(read.error());
-}
-
 }  // namespace
 
 bool domain_table::is_ours(const domain_row& row) const {
@@ -61,6 +56,61 @@ bool domain_table::lacks_state_watch(const domain_row& row) {
     return row.is_present && !row.state_armed && row.state_version >= 0;
 }
 
+// One round: what was asked, and what came of it.
+struct domain_table::reading {
+    bool with_own;    // `lastnode` and `migrate_sync_lock` too
+    bool arms_state;  // watches that it sets
+    bool arms_node;
+    bool had_here;
+    std::vector<result<zookeeper::read_reply>> answers{};
+    bool needs_own = false;
+
+    using answer = const result<zookeeper::read_reply>&;
+    [[nodiscard]] answer state() const { return answers[0]; }
+    [[nodiscard]] answer node() const { return answers[1]; }
+    [[nodiscard]] answer identity() const { return answers[2]; }
+    [[nodiscard]] answer last() const { return answers[3]; }
+    [[nodiscard]] answer sync() const { return answers[4]; }
+    [[nodiscard]] answer state_again() const { return answers.back(); }
+
+    [[nodiscard]] std::vector<zookeeper::read_wish> wishes(const std::string& root) const {
+        const auto watch = [](bool arms) { return arms ? zookeeper::watching::yes : zookeeper::watching::no; };
+        std::vector<zookeeper::read_wish> all{
+            {root + "/state", watch(arms_state)}, {root + "/node", watch(arms_node)}, {root}};
+        if (with_own) {
+            all.push_back({root + "/lastnode"});
+            all.push_back({root + "/migrate_sync_lock"});
+        }
+        all.push_back({.path = root + "/state", .with_data = false});
+        return all;
+    }
+    [[nodiscard]] bool may_be_hand_over() const {
+        return needs_own && had_here && state() && model::vm_state_or_fallback(state()->data) == model::vm_state::stop;
+    }
+    // Of a key that is used; one that is not there is none.
+    [[nodiscard]] std::optional<failure> trouble() const {
+        const auto of = [](answer one) {
+            return !one && one.error().code() != errc::not_found ? std::optional(one.error()) : std::nullopt;
+        };
+        for (const auto* one : {may_be_hand_over() ? &sync() : nullptr, &state(), &node(), &identity(), &state_again(),
+                                needs_own ? &last() : nullptr}) {
+            if (auto found = one != nullptr ? of(*one) : std::nullopt) {
+                return found;
+            }
+        }
+        return std::nullopt;
+    }
+    [[nodiscard]] bool is_consistent() const {
+        return state().has_value() == state_again().has_value() &&
+               (!state() || state()->stat.mzxid == state_again()->stat.mzxid);
+    }
+    // Whose word a `stop` is. A key that shows the transaction of that very `state` belongs to this view.
+    [[nodiscard]] bool shows_hand_over(const uuid& id) const {
+        return may_be_hand_over() && sync() &&
+               policy::is_hand_over(id, state()->stat.mzxid, sync()->data, sync()->stat.mzxid);
+    }
+};
+
 async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
     if (session_ == nullptr) {
         co_return failure(errc::session_lost, "domain " + to_text(row.id));
@@ -69,117 +119,98 @@ async::awaitable<result<boot_time>> domain_table::read(domain_row& row) {
     const uuid id = row.id;
     const std::string root = model::domain_path(to_text(id));
     const time_point deadline = s.limit(read_limit);
-    // The keys that only matter if the machine is ours go along if it was so far, and else in another round.
+    // The keys that only matter if the domain is ours go along if it was so far, and else in another round.
     bool with_own = is_ours(row);
     for (int attempt = 0; attempt < consistent_tries; ++attempt) {
         domain_row* now = find(id);
         if (now == nullptr) {
             co_return failure(errc::not_found, root);
         }
-        const bool arms_state = may_arm_state(*now);
-        const bool arms_node = may_arm_node(*now);
-        const bool had_here = now->here != nullptr;
-        const auto watch = [](bool arms) { return arms ? zookeeper::watching::yes : zookeeper::watching::no; };
-        std::vector<zookeeper::read_wish> wishes{
-            {root + "/state", watch(arms_state)}, {root + "/node", watch(arms_node)}, {root}};
-        if (with_own) {
-            wishes.push_back({root + "/lastnode"});
-            wishes.push_back({root + "/migrate_sync_lock"});
-        }
-        wishes.push_back({.path = root + "/state", .with_data = false});
-        const auto answers = co_await s.zk.read_together(deadline, std::move(wishes));
-        const auto& state = answers[0];
-        const auto& node = answers[1];
-        const auto& identity = answers[2];
-        const auto& again = answers.back();
+        reading one{with_own, may_arm_state(*now), may_arm_node(*now), now->here != nullptr};
+        one.answers = co_await s.zk.read_together(deadline, one.wishes(root));
         now = find(id);
         if (now == nullptr) {
             co_return failure(errc::not_found, root);
         }
-        if (arms_state && says_watch(state)) {
-            set_state_armed(*now, state.has_value());
-        }
-        if (arms_node && says_watch(node)) {
-            set_node_armed(*now, node.has_value());
-        }
-        const bool is_own = node && node->data == node_.self();
-        const bool needs_last = is_own || (is_local && is_local(*now));
-        if (needs_last && !with_own) {
+        take_watches(*now, one);
+        const bool is_own = one.node() && one.node()->data == node_.self();
+        one.needs_own = is_own || (is_local && is_local(*now));
+        if (one.needs_own && !with_own) {
             with_own = true;
             --attempt;
             continue;
         }
-        const result<zookeeper::read_reply>* last = needs_last ? &answers[3] : nullptr;
-        // Whose word a `stop` is. A key that shows the transaction of that very `state` belongs to this view.
-        const bool may_be_hand_over =
-            needs_last && had_here && state && model::vm_state_or_fallback(state->data) == model::vm_state::stop;
-        bool is_handed_over = false;
-        if (may_be_hand_over) {
-            const auto& sync = answers[4];
-            if (!sync && sync.error().code() != errc::not_found) {
-                co_return sync.error();
-            }
-            is_handed_over = sync && policy::is_hand_over(id, state->stat.mzxid, sync->data, sync->stat.mzxid);
+        if (auto trouble = one.trouble()) {
+            co_return *trouble;
         }
-        const result<void> of_last = last != nullptr ? outcome_of(*last) : result<void>();
-        for (const result<void>& one :
-             {outcome_of(state), outcome_of(node), outcome_of(identity), outcome_of(again), of_last}) {
-            if (!one && one.error().code() != errc::not_found) {
-                co_return one.error();
-            }
-        }
-        if (!identity) {
+        if (!one.identity()) {
             now->is_present = false;
             settle(*now);
-            co_return identity.error();
+            co_return one.identity().error();
         }
-        const bool is_consistent =
-            state.has_value() == again.has_value() && (!state || state->stat.mzxid == again->stat.mzxid);
-        if (!is_consistent) {
-            continue;
+        if (one.is_consistent()) {
+            take(*now, one);
+            settle(*now);
+            co_return one.state() ? one.state()->sent : one.identity()->sent;
         }
-        if (now->created != identity->stat.czxid) {
-            now->stable = {};
-            now->state_changed = 0;
-            if (now->here) {
-                now->here->is_adopted = false;
-                now->here->is_clean = now->here->is_forgotten = false;
-                now->here->is_sent_by_us = false;
-                now->here->spacing.reset();
-            }
-        }
-        now->is_present = true;
-        now->created = identity->stat.czxid;
-        now->state = state ? model::vm_state_or_fallback(state->data) : model::vm_state::unknown;
-        now->state_version = state ? state->stat.version : -1;
-        const std::int64_t changed = state ? state->stat.mzxid : 0;
-        const bool is_other = changed != now->state_changed;
-        now->state_changed = changed;
-        now->node_version = node ? node->stat.version : -1;
-        now->node_changed = node ? node->stat.mzxid : 0;
-        now->node = node ? &*node_names_.insert(node->data).first : nullptr;
-        now->is_owner = node && node->data == node_.self();
-        if (now->here) {
-            local_domain& here = *now->here;
-            here.name = identity->data;
-            here.word = now->state == model::vm_state::unknown && state ? state->data.substr(0, 64) : std::string();
-            here.is_read = here.is_read || (last != nullptr && had_here);
-            here.is_handed_over = is_handed_over;
-            if (last != nullptr && *last) {
-                here.last_node = (*last)->data;
-                here.last_node_version = (*last)->stat.version;
-            } else if (needs_last) {
-                here.last_node.clear();
-                here.last_node_version = -1;
-            }
-            if (is_other) {
-                here.state_since = node_.clock().now();
-            }
-        }
-        settle(*now);
-        co_return state ? state->sent : identity->sent;
     }
     co_return failure(errc::version_conflict, root, "it changes all the time");
+}
+
+void domain_table::take_watches(domain_row& row, const reading& from) {
+    if (from.arms_state && says_watch(from.state())) {
+        set_state_armed(row, from.state().has_value());
+    }
+    if (from.arms_node && says_watch(from.node())) {
+        set_node_armed(row, from.node().has_value());
+    }
+}
+
+// A consistent view.
+void domain_table::take(domain_row& row, const reading& from) {
+    const auto& state = from.state();
+    const auto& node = from.node();
+    if (row.created != from.identity()->stat.czxid) {
+        row.stable = {};
+        row.state_changed = 0;
+        if (row.here) {
+            row.here->is_adopted = false;
+            row.here->is_clean = row.here->is_forgotten = false;
+            row.here->is_sent_by_us = false;
+            row.here->spacing.reset();
+        }
+    }
+    row.is_present = true;
+    row.created = from.identity()->stat.czxid;
+    row.state = state ? model::vm_state_or_fallback(state->data) : model::vm_state::unknown;
+    row.state_version = state ? state->stat.version : -1;
+    const std::int64_t before = std::exchange(row.state_changed, state ? state->stat.mzxid : 0);
+    row.node_version = node ? node->stat.version : -1;
+    row.node_changed = node ? node->stat.mzxid : 0;
+    row.node = node ? &*node_names_.insert(node->data).first : nullptr;
+    row.is_owner = node && node->data == node_.self();
+    if (row.here) {
+        take_own(*row.here, from, row.state_changed != before);
+    }
+}
+
+void domain_table::take_own(local_domain& here, const reading& from, bool is_other_state) {
+    constexpr std::size_t word_max = 64;
+    here.name = from.identity()->data;
+    const bool is_unknown = here.row.state == model::vm_state::unknown && from.state();
+    here.word = is_unknown ? from.state()->data.substr(0, word_max) : std::string();
+    here.is_read = here.is_read || (from.needs_own && from.had_here);
+    here.is_handed_over = from.shows_hand_over(here.row.id);
+    if (from.needs_own && from.last()) {
+        here.last_node = from.last()->data;
+        here.last_node_version = from.last()->stat.version;
+    } else if (from.needs_own) {
+        here.last_node.clear();
+        here.last_node_version = -1;
+    }
+    if (is_other_state) {
+        here.state_since = node_.clock().now();
+    }
 }
 
 void domain_table::settle(domain_row& row) {

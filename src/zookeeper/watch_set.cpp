@@ -103,6 +103,39 @@ void watch_set::on_watch_event(const watch_event& event) {
     }
 }
 
+// What is stored now, with a watch on it. Errors: those of the read; version_conflict (it came between two reads).
+async::awaitable<result<watch_set::stored>> watch_set::read_key(std::string path, watch_kind kind, watching how) {
+    const time_point deadline = clock_.now() + read_limit;
+    std::optional<failure> missing;
+    if (kind == watch_kind::data || kind == watch_kind::removal) {
+        auto got = co_await session_.get(deadline, path, how);
+        if (got) {
+            co_return stored{true, got->stat, std::move(got->data), {}};
+        }
+        missing = got.error();
+    } else if (kind == watch_kind::children) {
+        auto got = co_await session_.children(deadline, path, watching::yes);
+        if (got) {
+            co_return stored{true, got->stat, {}, std::move(got->names)};
+        }
+        missing = got.error();
+    }
+    if (missing && missing->code() != errc::not_found) {
+        co_return *missing;
+    }
+    if (kind == watch_kind::removal) {
+        co_return stored{};  // an exists watch would stay for as long as the session lives
+    }
+    auto got = co_await session_.exists(deadline, path, watching::yes);
+    if (got && kind == watch_kind::presence) {
+        co_return stored{true, got->stat, {}, {}};
+    }
+    if (got) {
+        co_return failure(errc::version_conflict, path, "appeared between two reads");  // read it again
+    }
+    co_return got.error().code() == errc::not_found ? result<stored>(stored{}) : result<stored>(got.error());
+}
+
 async::awaitable<void> watch_set::read(std::uint64_t id) {
     // The key may be forgotten, or marked again, during any await: it is found anew by the id of this mark.
     const auto current = [this, id]() -> watched* {
@@ -113,56 +146,17 @@ async::awaitable<void> watch_set::read(std::uint64_t id) {
     if (key == nullptr) {
         co_return;
     }
-    const std::string path = key->path_;
-    const watch_kind kind = key->kind_;
-    const time_point deadline = clock_.now() + read_limit;
-    result<void> outcome;
-    bool present = false;
-    node_stat stat;
-    std::string data;
-    std::vector<std::string> names;
-    if (kind == watch_kind::data || kind == watch_kind::removal) {
-        const bool arms = !is_planted(defect::forgotten_rearm) || !key->known_;
-        auto got = co_await session_.get(deadline, path, arms ? watching::yes : watching::no);
-        outcome = got ? result<void>() : got.error();
-        if (got) {
-            present = true;
-            stat = got->stat;
-            data = std::move(got->data);
-        }
-    } else if (kind == watch_kind::children) {
-        auto got = co_await session_.children(deadline, path, watching::yes);
-        outcome = got ? result<void>() : got.error();
-        if (got) {
-            present = true;
-            stat = got->stat;
-            names = std::move(got->names);
-        }
-    }
-    const bool is_missing = !outcome && outcome.error().code() == errc::not_found;
-    if (is_missing && kind == watch_kind::removal) {
-        outcome = {};  // an exists watch would stay for as long as the session lives
-    } else if (is_missing || kind == watch_kind::presence) {
-        auto got = co_await session_.exists(deadline, path, watching::yes);
-        outcome = got ? result<void>() : got.error();
-        if (got && kind == watch_kind::presence) {
-            present = true;
-            stat = got->stat;
-        } else if (got) {
-            outcome = failure(errc::version_conflict, path, "appeared between two reads");  // read it again
-        } else if (outcome.error().code() == errc::not_found) {
-            outcome = {};
-        }
-    }
+    const bool arms = !is_planted(defect::forgotten_rearm) || !key->known_;
+    auto got = co_await read_key(key->path_, key->kind_, arms ? watching::yes : watching::no);
     key = current();
-    if (key == nullptr || !outcome) {
+    if (key == nullptr || !got) {
         co_return;  // still dirty if it is still wanted: the dispatcher comes back to it
     }
     dirty_by_id_.erase(id);
     dirty_ids_.erase(key);
     key->dirty_ = false;
     const bool is_first = !key->known_;
-    if (key->take(present, stat, std::move(data), std::move(names))) {
+    if (key->take(got->present, got->stat, std::move(got->data), std::move(got->names))) {
         key->target_.notify();
     }
     if (is_first) {

@@ -100,6 +100,13 @@ private:
     void mark_all();
     void forget(watched& key);
     async::awaitable<void> refresh_batch();
+    struct stored {
+        bool present = false;
+        node_stat stat{};
+        std::string data{};
+        std::vector<std::string> names{};
+    };
+    async::awaitable<result<stored>> read_key(std::string path, watch_kind kind, watching how);
     async::awaitable<void> read(std::uint64_t id);
 
     client& session_;

@@ -1,6 +1,6 @@
 // Start: placement, RBD locks, a last guarded look, create. Specification: vm-domains.md 6.1.
+#include "operations/creation.hpp"
 #include "operations/others.hpp"
-#include "pvcnoded/async/child.hpp"
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/domain_xml.hpp"
@@ -11,18 +11,11 @@
 namespace pvc::domains {
 
 using namespace std::chrono_literals;
-using hypervisor::call_error;
 using model::guest_class;
 using model::vm_state;
 
 namespace {
 
-constexpr duration create_limit = 120s;
-constexpr duration slow_creation = 1s;
-constexpr duration removal_patience = 15s;
-constexpr duration create_pause = 500ms;
-constexpr duration unavailable_pause = 500ms;
-constexpr duration end_crashed_limit = 60s;
 constexpr int announce_tries = 5;
 
 bool is_ours_to_start(const operation& op) {
@@ -176,94 +169,6 @@ async::awaitable<void> announce(operation& op, const operation::view& began_with
     }
 }
 
-// A guest that crashed and was kept (`on_crash preserve`) counts as gone, but is in the way of its successor.
-async::awaitable<void> end_crashed(operation& op) {
-    auto status = co_await op.hv.status(op.id, op.now() + query_limit);
-    if (!status || status->state != model::run_state::crashed) {
-        co_return;
-    }
-    op.warning(message::domain_crash_kept, "it crashed and was kept, destroying what is left of it");
-    auto done = co_await op.hv.destroy(op.id, op.now() + end_crashed_limit);
-    ignore(done, "the next attempt to create it says whether it helped");
-}
-
-enum class create_step : std::uint8_t { created, failed, again, leave };
-
-async::awaitable<create_step> create(operation& op, const std::string& xml, boot_time not_after,
-                                     std::optional<time_point>& again_until, std::string& reason) {
-    const std::uint64_t since = op.observed.events();
-    // Whoever is cancelled or gets no answer does not know: what was sent may be carried out much later.
-    struct unanswered {
-        operation& op;
-        bool is_answered = false;
-        ~unanswered() {
-            if (!is_answered) {
-                op.here.lost_creation = op.now();
-                op.here.is_listed = true;
-                op.list.set(op.id, true);
-            }
-        }
-    };
-    unanswered call{op};
-    std::optional<hypervisor::call_result<void>> answer;
-    co_await async::with_task_group("creation", [&](async::task_group& group) -> async::awaitable<void> {
-        async::child<hypervisor::call_result<void>> made(
-            group, "call", [&] { return op.hv.create(op.id, xml, not_after, op.now() + create_limit); },
-            op.here.changed);
-        // One that takes long, or that nobody wants any more, counts as running already: a libvirtd that stands still
-        // carries it out whenever it goes on, and whoever starts the machine elsewhere must know.
-        const operation::view began_with = op.present();
-        const time_point slow = op.now() + slow_creation;
-        while (!made.has_ended()) {
-            if (op.now() >= slow || op.present() != began_with || !op.row.is_present) {
-                op.here.is_listed = true;
-                op.list.set(op.id, true);
-            }
-            co_await op.wait(std::max(slow, op.now() + slow_creation), "its creation");
-        }
-        answer = std::move(made.value());
-    });
-    auto done = *std::move(answer);
-    call.is_answered =
-        done || (done.error().code != call_error::timed_out && done.error().code != call_error::unavailable);
-    if (done) {
-        op.observed.take_one(op.id, {model::run_state::running, model::pause_cause::none}, since);
-        co_return create_step::created;
-    }
-    switch (done.error().code) {
-        case call_error::too_late: co_return create_step::again;
-        case call_error::unavailable:
-            op.pause(unavailable_pause);  // no failure of the machine: once libvirt, or a part of it, is back
-            co_return create_step::leave;
-        case call_error::timed_out:
-            op.error(message::domain_creation_late,
-                     "libvirt has not answered for 120 s since it was told to create it: whether it did is not known");
-            co_await op.ask_class();
-            op.pause(5s);
-            co_return create_step::leave;
-        case call_error::wrong_state: {
-            const auto seen = co_await op.ask_class();
-            if (!seen || *seen != guest_class::absent) {
-                co_return create_step::leave;  // it is there: the tables adopt it
-            }
-            if (again_until) {
-                co_await end_crashed(op);
-            }
-            // "Already being started": a call that was lost with its connection goes on without us.
-            again_until = again_until.value_or(op.now() + create_limit);
-            break;
-        }
-        case call_error::being_removed: again_until = again_until.value_or(op.now() + removal_patience); break;
-        default: again_until.reset(); break;
-    }
-    if (again_until && op.now() < *again_until) {
-        co_await async::sleep_for(op.clock(), create_pause, "another instance to come or go");
-        co_return create_step::again;
-    }
-    reason = done.error().text;
-    co_return create_step::failed;
-}
-
 // Until when an automatic restart waits; a change of the desired state ends the wait.
 async::awaitable<bool> wait_spacing(operation& op) {
     const operation::view began_with = op.present();
@@ -276,6 +181,95 @@ async::awaitable<bool> wait_spacing(operation& op) {
     co_return is_ours_to_start(op);
 }
 
+// The definition; empty: it has none that could be used, which is said and ends the start.
+async::awaitable<std::optional<stored_definition>> definition_or_fail(operation& op,
+                                                                      const operation::view& began_with) {
+    auto found = co_await read_definition(op);
+    if (found) {
+        co_return *std::move(found);
+    }
+    const errc code = found.error().code();
+    if (code == errc::invalid) {
+        co_await fail(op, began_with, found.error().cause());
+    } else if (code == errc::not_found && op.row.is_present) {
+        co_await fail(op, began_with, "the domain has no XML");
+    } else {
+        op.pause(1s);
+    }
+    co_return std::nullopt;
+}
+
+// One attempt from the release by others to the creation. False: the start is over, one way or another.
+class start_attempt {
+public:
+    start_attempt(operation& op, std::optional<time_point>& again_until)
+        : op_(op), began_with_(op.present()), again_until_(again_until) {}
+
+    async::awaitable<bool> run() {
+        release_rules rules;
+        rules.ask_after = 15s;
+        rules.give_up_after = 60s;
+        const auto placed = co_await wait_released(op_, rules, [this] { return goes_on(); });
+        if (placed.what == release_outcome::kind::changed) {
+            co_return true;
+        }
+        if (placed.what == release_outcome::kind::still_there) {
+            co_await fail(op_, began_with_, "the domain is still running on " + placed.node);
+            co_return false;
+        }
+        const auto definition = co_await definition_or_fail(op_, began_with_);
+        if (!definition) {
+            co_return false;
+        }
+        const auto locks = co_await op_.rbd_locks().for_start(
+            definition->volumes, [this] { return still_ours(); },
+            [this](duration time) { return op_.wait_news(op_.present(), time, "a foreign RBD lock to go"); });
+        if (locks.what == placement::lock_outcome::kind::refused) {
+            co_await fail(op_, began_with_, locks.reason);
+            co_return false;
+        }
+        co_return locks.what == placement::lock_outcome::kind::changed || co_await create_in_turn(definition->xml);
+    }
+
+private:
+    [[nodiscard]] bool goes_on() const { return is_ours_to_start(op_) && op_.present() == began_with_; }
+
+    // The guarded read: the same view, still, on a connected session.
+    async::awaitable<std::optional<boot_time>> still_ours() {
+        if (is_planted(defect::create_unguarded)) {
+            co_return op_.clock().boot_now();
+        }
+        auto read = co_await op_.table.read(op_.row);
+        const bool is_same = read && op_.s.zk.is_connected() && goes_on();
+        co_return is_same ? std::optional(*read) : std::nullopt;
+    }
+
+    async::awaitable<bool> create_in_turn(const std::string& xml) {
+        const auto slot = co_await op_.creations.take(op_.id, "its turn to be created");
+        const auto sent = co_await still_ours();
+        if (!sent && !op_.s.zk.is_connected()) {
+            op_.pause(500ms);
+            co_return false;
+        }
+        if (!sent) {
+            co_await async::yield();
+            co_return true;
+        }
+        std::string reason;
+        const auto step = co_await create(op_, xml, *sent + zookeeper::guard_validity, again_until_, reason);
+        if (step == create_step::created) {
+            co_await announce(op_, began_with_);
+        } else if (step == create_step::failed) {
+            co_await fail(op_, began_with_, reason);
+        }
+        co_return step == create_step::again;
+    }
+
+    operation& op_;
+    operation::view began_with_;
+    std::optional<time_point>& again_until_;
+};
+
 }  // namespace
 
 async::awaitable<void> start(operation& op) {
@@ -285,72 +279,10 @@ async::awaitable<void> start(operation& op) {
     }
     follow_console(op);
     std::optional<time_point> again_until;
-    std::string reason;
     while (is_ours_to_start(op)) {
-        const operation::view began_with = op.present();
-        const auto goes_on = [&] { return is_ours_to_start(op) && op.present() == began_with; };
-        release_rules rules;
-        rules.ask_after = 15s;
-        rules.give_up_after = 60s;
-        const auto placed = co_await wait_released(op, rules, goes_on);
-        if (placed.what == release_outcome::kind::changed) {
-            continue;
-        }
-        if (placed.what == release_outcome::kind::still_there) {
-            co_await fail(op, began_with, "the domain is still running on " + placed.node);
-            co_return;
-        }
-        auto definition = co_await read_definition(op);
-        if (!definition) {
-            const errc code = definition.error().code();
-            if (code == errc::invalid) {
-                co_await fail(op, began_with, definition.error().cause());
-            } else if (code == errc::not_found && op.row.is_present) {
-                co_await fail(op, began_with, "the domain has no XML");
-            } else {
-                op.pause(1s);
-            }
-            co_return;
-        }
-        // The guarded read: the same view, still, on a connected session.
-        const auto still_ours = [&]() -> async::awaitable<std::optional<boot_time>> {
-            if (is_planted(defect::create_unguarded)) {
-                co_return op.clock().boot_now();
-            }
-            auto read = co_await op.table.read(op.row);
-            const bool is_same = read && op.s.zk.is_connected() && goes_on();
-            co_return is_same ? std::optional(*read) : std::nullopt;
-        };
-        const auto locks = co_await op.rbd_locks().for_start(definition->volumes, still_ours, [&op](duration time) {
-            return op.wait_news(op.present(), time, "a foreign RBD lock to go");
-        });
-        if (locks.what == placement::lock_outcome::kind::changed) {
-            continue;
-        }
-        if (locks.what == placement::lock_outcome::kind::refused) {
-            co_await fail(op, began_with, locks.reason);
-            co_return;
-        }
-        const auto slot = co_await op.creations.take(op.id, "its turn to be created");
-        const auto sent = co_await still_ours();
-        if (!sent) {
-            if (!op.s.zk.is_connected()) {
-                op.pause(500ms);
-                co_return;
-            }
-            co_await async::yield();
-            continue;
-        }
-        const auto step = co_await create(op, definition->xml, *sent + zookeeper::guard_validity, again_until, reason);
-        if (step == create_step::created) {
-            co_await announce(op, began_with);
-            co_return;
-        }
-        if (step == create_step::failed) {
-            co_await fail(op, began_with, reason);
-            co_return;
-        }
-        if (step == create_step::leave) {
+        start_attempt one(op, again_until);
+        const bool is_to_go_on = co_await one.run();
+        if (!is_to_go_on) {
             co_return;
         }
     }

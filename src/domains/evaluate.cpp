@@ -1,0 +1,181 @@
+// Looks at one domain: what it was, what is to be, what is here; asks the tables, and has what they say begun.
+// Specification: vm-domains.md 4, 5.2.
+#include "manager.hpp"
+
+#include "console.hpp"
+#include "flush_mark.hpp"
+#include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/base/text.hpp"
+
+#include <algorithm>
+
+namespace pvc::domains {
+
+using namespace std::chrono_literals;
+using model::guest_class;
+using model::vm_state;
+using policy::domain_action;
+
+// The last placement outside a migration, and what belongs to it.
+void manager::note_placement(domain_row& row) {
+    if (!row.is_present || policy::is_migration(row.state) || row.state == vm_state::unknown ||
+        row.state_changed == 0) {
+        return;
+    }
+    const bool ran = row.stable.state == vm_state::start || row.stable.state == vm_state::restart;
+    if (policy::is_off_state(row.state) || row.state == vm_state::deleted) {
+        row.came_from = nullptr;
+    } else if (row.stable.known() && ran && !row.stable.was_owner && row.is_owner) {
+        row.came_from = row.stable.node;
+    }
+    row.stable = {row.state, row.is_owner, row.node, row.state_changed, row.state_version};
+    if (row.here) {
+        row.here->stable_last_node = row.here->last_node;
+        row.here->was_going_off = false;
+        // What we sent stays so as long as half of it stands here, unresolved.
+        const bool is_half = observed.class_of(row.id).value_or(guest_class::incoming) == guest_class::incoming;
+        row.here->is_sent_by_us =
+            row.here->is_sent_by_us && (row.here->operation == to_text(domain_action::send) || is_half);
+        row.here->noted_last_node.reset();
+    }
+}
+
+bool is_nobodys(const domain_row& row) {
+    switch (row.state) {
+        case vm_state::stop:
+        case vm_state::disable:
+        case vm_state::mirror:
+        case vm_state::deleted: return false;
+        default: return row.node == nullptr || row.node->empty();
+    }
+}
+
+// Puts down what is known, whether anything is decided now or not. True: it is this node's business, and free.
+bool manager::prepare_evaluation(domain_row& row) {
+    if (row.here && row.here->console && row.is_known && row.state == vm_state::deleted) {
+        row.here->console->silence();  // nothing is written below a domain that is being deleted
+    }
+    if (row.here && !row.here->operation.empty()) {
+        row.here->changed.notify();
+        if (row.is_known) {
+            note_placement(row);
+        }
+        unlist_gone(row);
+        return false;
+    }
+    if (gives_turn(row)) {
+        return false;
+    }
+    if (calls.has(row.id)) {  // of the session before; its end looks at it again
+        unlist_gone(row);
+        return false;
+    }
+    return row.is_known && session_ != nullptr && session_->zk.is_connected() && !is_stopping_;
+}
+
+void manager::evaluate(domain_row& row) {
+    if (!prepare_evaluation(row)) {
+        return;
+    }
+    const auto guest = observed.class_of(row.id);
+    if (!row.is_present) {
+        evaluate_gone(row, guest);
+        return;
+    }
+    if (!row.here) {
+        note_placement(row);
+        if (row.is_owner || (guest && *guest != guest_class::absent)) {
+            row.here = std::make_unique<local_domain>(row);
+            row.here->state_since = node.clock().now();
+            row.here->class_since = node.clock().now();
+            table.mark(row);  // read again, with what matters of a domain that is ours
+        }
+        return;
+    }
+    if (!row.here->is_read) {
+        return;  // its reading is under way
+    }
+    note_placement(row);
+    note_journal(row);
+    end_mark(row, guest);
+    if (!guest) {
+        return;
+    }
+    ++evaluations_;
+    const bool is_paused =
+        row.here->pause_until && node.clock().now() < *row.here->pause_until;  // the dispatcher comes back
+    if (!is_paused && !observed.is_being_made(row.id, row.here->class_since)) {
+        decide(row, *guest);
+    }
+}
+
+policy::domain_view manager::view_of(const domain_row& row, guest_class guest) const {
+    const local_domain& here = *row.here;
+    policy::domain_view view;
+    view.state = is_nobodys(row) ? vm_state::unknown : row.state;
+    view.is_owner = row.is_owner;
+    // What has never executed has not arrived, however long it is there.
+    const bool is_to_come = row.is_owner && policy::is_migration(view.state);
+    view.guest = is_to_come && observed.is_half_made(row.id) ? guest_class::incoming : guest;
+    // Once its live migration began, that it is not here does not say that it ended. Nor does it while a creation is
+    // out that nobody has answered: it may yet come to run.
+    view.ran_here_before =
+        !here.lost_creation &&
+        (here.was_going_off || (row.stable.known() && row.stable.was_owner && !here.is_sent_by_us &&
+                                (row.stable.state == vm_state::start || row.stable.state == vm_state::restart)));
+    view.was_sent_by_us = here.is_sent_by_us;
+    view.is_handed_over = here.is_handed_over;
+    return view;
+}
+
+void manager::tell_unknown_word(const domain_row& row) const {
+    local_domain& here = *row.here;
+    if (row.state == vm_state::unknown && row.is_owner &&
+        std::exchange(here.told_state, row.state_changed) != row.state_changed) {
+        node.log.warning(message::domain_word,
+                         here.word.empty() ? std::string("its key `state` is missing or empty: left alone")
+                                           : "its state is `" + ascii_only(here.word) + "`, which is none: left alone",
+                         shown(here.name));
+    }
+}
+
+// Asks the tables, and begins what they say.
+void manager::decide(domain_row& row, guest_class guest) {
+    local_domain& here = *row.here;
+    const policy::domain_view view = view_of(row, guest);
+    tell_unknown_word(row);
+    const domain_action action = action_for(row, view);
+    tell_pause(here, guest);
+    sync_list(row, view.guest);
+    if (guest != guest_class::absent) {
+        here.is_clean = here.is_forgotten = false;
+    }
+    if (!is_done_already(row, action)) {
+        if (!is_in_vain(row, action)) {
+            begin(row, action);
+        }
+        return;
+    }
+    const bool is_idle = !row.is_owner && guest == guest_class::absent && !here.lost_creation;
+    if (is_idle && here.has_record && !policy::is_migration(row.state)) {
+        here.has_record = false;
+        parts.records.remove(row.id);  // what it was kept for was done by others
+    }
+    if (is_idle && !here.console) {
+        row.here.reset();  // neither belongs nor runs here any more
+    }
+}
+
+// A `start` of what does not run may answer the mark of a flush. It is seen to beside the start, once for each word.
+void manager::end_mark(const domain_row& row, std::optional<guest_class> guest) {
+    const bool runs = guest == guest_class::alive || guest == guest_class::paused;
+    if (!row.is_owner || !is_to_run(row.state) || runs || operations_ == nullptr || operations_->cancelled() ||
+        std::exchange(row.here->mark_ended_for, row.state_changed) == row.state_changed) {
+        return;
+    }
+    operations_->spawn("mark of " + shown(row.here->name), [&s = *session_, id = row.id, since = row.state_changed] {
+        return end_flush_mark(s, id, since);
+    });
+}
+
+}  // namespace pvc::domains

@@ -1,0 +1,149 @@
+// Transitions of the role that have parts: node-lifecycle.md 7.2 (C6, C7), 7.3, 7.4. The part is the test's own; the locks
+// of a hand-over are not there yet.
+#include "pvcnoded/role/primary_role.hpp"
+#include "unit/role/role_fixture.hpp"
+
+namespace pvc::node {
+namespace {
+
+struct part_log {
+    std::string steps;  // "+A" taken up, "-A" given up, "~A" given up without ZooKeeper
+    std::optional<policy::role_phase> slow;
+};
+
+class test_part final : public core::subject, public core::role_part {
+public:
+    test_part(core::node_context& node, part_log& log) : node_(node), log_(log) {}
+    [[nodiscard]] std::string_view name() const override { return "part"; }
+    async::awaitable<void> take_up(policy::role_phase which, core::session& /*s*/) override {
+        log_.steps += "+" + std::string(to_text(which));
+        if (log_.slow == which) {
+            co_await async::sleep_for(node_.clock(), 60s, "a step that takes a minute");
+        }
+    }
+    async::awaitable<void> give_up(policy::role_phase which, core::session* s) override {
+        log_.steps += (s == nullptr ? "~" : "-") + std::string(to_text(which));
+        co_return;
+    }
+
+private:
+    core::node_context& node_;
+    part_log& log_;
+};
+
+class transition_test : public role_fixture {
+protected:
+    // hv1 is secondary and has a part to take up; hv2 is named.
+    sim_node& stage_with_part() {
+        put_peer("hv2", "coordinator", "run", "secondary");
+        put_peer("hv3", "coordinator", "run", "secondary");
+        ensemble.put(primary_key, "hv2");
+        sim_node& hv1 = add();
+        hv1.plug_in = [this](assembly& all) {
+            all.make = [this, before = std::move(all.make)](core::node_context& node) {
+                auto made = before(node);
+                made.insert(made.begin(), std::make_unique<test_part>(node, log));
+                // As the list of the product does: the role comes last, and asks who has a part of it.
+                made.pop_back();
+                made.push_back(
+                    std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));
+                return made;
+            };
+        };
+        hv1.start();
+        EXPECT_TRUE(hv1.run_until_ready());
+        ensemble.clear_trace();
+        return hv1;
+    }
+    [[nodiscard]] std::vector<std::string> roles() const { return values_written("/nodes/hv1/routerstate"); }
+
+    part_log log;
+};
+
+TEST_F(transition_test, a_takeover_and_a_relinquish_walk_through_the_phases) {
+    auto& hv1 = stage_with_part();
+    ensemble.put(primary_key, "hv1");
+    beat(2s);
+    EXPECT_EQ(log.steps, "+A+B+C+D+E+F+G");
+    EXPECT_EQ(role_of(hv1), "primary");
+    EXPECT_EQ(roles(), (std::vector<std::string>{"takeover", "primary"}));
+    log.steps.clear();
+    ensemble.put(primary_key, "hv2");
+    beat(2s);
+    EXPECT_EQ(log.steps, "-A-B-C-D-E-F-G");
+    EXPECT_EQ(roles(), (std::vector<std::string>{"takeover", "primary", "relinquish", "secondary"}));
+}
+
+TEST_F(transition_test, c7_a_step_that_takes_a_minute_is_ended_when_another_node_is_named) {
+    auto& hv1 = stage_with_part();
+    log.slow = policy::role_phase::c;
+    ensemble.put(primary_key, "hv1");
+    beat(5s);
+    EXPECT_EQ(log.steps, "+A+B+C");
+    EXPECT_EQ(role_of(hv1), "takeover");
+    ensemble.put(primary_key, "hv2");
+    beat(1s);
+    EXPECT_EQ(log.steps, "+A+B+C-C-B-A");  // undone in reverse order
+    EXPECT_EQ(role_of(hv1), "secondary");
+    EXPECT_TRUE(hv1.logged("the takeover is undone in phase C: primary_node now says hv2"));
+}
+
+TEST_F(transition_test, c7_a_session_that_is_lost_undoes_the_takeover_without_it) {
+    auto& hv1 = stage_with_part();
+    log.slow = policy::role_phase::f;
+    ensemble.put(primary_key, "hv1");
+    beat(5s);
+    ASSERT_EQ(log.steps, "+A+B+C+D+E+F");
+    hv1.connector.link().cut();
+    loop.run_for(30s);
+    EXPECT_TRUE(log.steps.ends_with("F~E~D~C~B~A") || log.steps.ends_with("F-E-D-C-B-A")) << log.steps;
+    EXPECT_EQ(hv1.daemon().context().role.now(), model::router_state::secondary);
+    ensemble.put(primary_key, "hv2");
+    hv1.connector.link().mend();
+    beat(20s);
+    EXPECT_EQ(role_of(hv1), "secondary");
+}
+
+TEST_F(transition_test, c6_an_isolated_primary_gives_its_parts_up_without_a_session) {
+    auto& hv1 = stage_with_part();
+    ensemble.put(primary_key, "hv1");
+    beat(2s);
+    ASSERT_EQ(role_of(hv1), "primary");
+    log.steps.clear();
+    hv1.connector.link().cut();
+    loop.run_for(50s);
+    EXPECT_EQ(log.steps, "");
+    loop.run_for(8s);
+    EXPECT_EQ(log.steps, "~G~F~E~D~C~B~A");
+    EXPECT_EQ(hv1.daemon().context().role.now(), model::router_state::secondary);
+}
+
+TEST_F(transition_test, ac19_an_orderly_stop_gives_the_parts_up) {
+    auto& hv1 = stage_with_part();
+    ensemble.put(primary_key, "hv1");
+    beat(2s);
+    log.steps.clear();
+    ensemble.put("/nodes/hv2/daemonstate", "stop");
+    ensemble.put("/nodes/hv3/daemonstate", "stop");
+    hv1.stop();
+    EXPECT_EQ(log.steps, "-A-B-C-D-E-F-G");
+    EXPECT_EQ(role_of(hv1), "secondary");
+    EXPECT_EQ(state_of(hv1), "stop");
+}
+
+TEST_F(transition_test, a_stop_in_the_middle_of_a_takeover_leaves_nothing) {
+    auto& hv1 = stage_with_part();
+    log.slow = policy::role_phase::d;
+    ensemble.put(primary_key, "hv1");
+    beat(5s);
+    ASSERT_EQ(log.steps, "+A+B+C+D");
+    ensemble.put("/nodes/hv2/daemonstate", "stop");
+    ensemble.put("/nodes/hv3/daemonstate", "stop");
+    hv1.stop();
+    EXPECT_TRUE(log.steps.find("~D~C~B~A") != std::string::npos || log.steps.find("-D-C-B-A") != std::string::npos)
+        << log.steps;
+    EXPECT_EQ(role_of(hv1), "secondary");
+}
+
+}  // namespace
+}  // namespace pvc::node
