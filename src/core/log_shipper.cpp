@@ -46,7 +46,7 @@ log_shipper::log_shipper(zookeeper::connector& connector, async::timers& clock, 
       clock_(clock),
       random_(random),
       settings_(std::move(settings)),
-      key_("/logs/" + settings_.node + "/messages") {}
+      key_(std::string(model::key_path::logs) + "/" + settings_.node + "/messages") {}
 
 void log_shipper::push(const log_record& record) {
     if (schema_version_ < 0) {
@@ -100,7 +100,7 @@ async::awaitable<result<void>> log_shipper::prepare(zookeeper::client& session) 
     if (!initialised) {
         co_return initialised.error();
     }
-    auto root = co_await session.create(deadline, "/logs", "");
+    auto root = co_await session.create(deadline, std::string(model::key_path::logs), "");
     if (!root && root.error().code() != errc::already_exists) {
         co_return root.error();
     }

@@ -33,8 +33,10 @@ void peers::follow_list() {
         peer& added = peers_[name];
         using zookeeper::watch_kind;
         added.mode = session_.watches.add(model::node_path(name), watch_kind::data, events_);
-        added.daemon = session_.watches.add(model::node_path(name, "/daemonstate"), watch_kind::data, events_);
-        added.router = session_.watches.add(model::node_path(name, "/routerstate"), watch_kind::data, events_);
+        added.daemon =
+            session_.watches.add(model::node_path(name, model::node_key::daemon_state), watch_kind::data, events_);
+        added.router =
+            session_.watches.add(model::node_path(name, model::node_key::router_state), watch_kind::data, events_);
         added.heartbeat.connected(now);
         added.cadence.emplace(session_.node.times.keepalive);
         added.state_since = now;
@@ -86,7 +88,7 @@ async::awaitable<void> peers::read_heartbeats(time_point until) {
     std::vector<zookeeper::read_wish> wishes;
     for (const auto& [name, peer] : peers_) {
         names.push_back(name);
-        wishes.push_back({.path = model::node_path(name, "/keepalive"), .with_data = false});
+        wishes.push_back({.path = model::node_path(name, model::node_key::keepalive), .with_data = false});
     }
     if (names.empty()) {
         co_return;
@@ -148,7 +150,7 @@ std::vector<policy::coordinator_peer> peers::coordinators() const {
 void peers::add_role_checks(zookeeper::transaction& what) const {
     for (const auto& [name, peer] : peers_) {
         if (model::parse_daemon_mode(peer.mode->data()) == model::daemon_mode::coordinator && peer.router->present()) {
-            what.check(model::node_path(name, "/routerstate"), peer.router->stat().version);
+            what.check(model::node_path(name, model::node_key::router_state), peer.router->stat().version);
         }
     }
 }

@@ -1,4 +1,4 @@
-// Commands of clients about one machine: they take its slot between two operations. Specification: vm-domains.md 14,
+// Commands of clients about one domain: they take its slot between two operations. Specification: vm-domains.md 14,
 // 5.2; storage.md 6.4 ("flush_locks").
 #include "manager.hpp"
 #include "operations/migration.hpp"
@@ -141,7 +141,7 @@ bool manager::owns(const uuid& id) const {
            found->second.is_owner;
 }
 
-// The row of a machine of ours that nothing is being done about.
+// The row of a domain of ours that nothing is being done about.
 domain_row* manager::free_row(const uuid& id) {
     domain_row* row = table.find(id);
     const bool is_free = owns(id) && is_open_ && row->here != nullptr && row->here->is_read &&

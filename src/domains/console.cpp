@@ -15,7 +15,7 @@ constexpr duration vnc_again = 1s;
 }  // namespace
 
 console_watch::ownership::ownership(domain_table& table, uuid id)
-    : table_(table), id_(id), state_key_(model::domain_path(to_text(id), "/state")) {}
+    : table_(table), id_(id), state_key_(model::domain_path(to_text(id), model::domain_key::state)) {}
 
 std::optional<zookeeper::transaction> console_watch::ownership::checks() const {
     const domain_row* row = table_.find(id_);
@@ -161,9 +161,9 @@ void follow_console(operation& op) {
     if (op.here.console) {
         op.here.console->ask_end();
     }
-    op.here.console = std::make_shared<console_watch>(op.consoles, op.pace, path, op.key("/consolelog"),
-                                                      static_cast<std::size_t>(config.logging.console_log_lines),
-                                                      console_watch::ownership(op.table, op.id));
+    op.here.console = std::make_shared<console_watch>(
+        op.consoles, op.pace, path, op.key(model::domain_key::console_log),
+        static_cast<std::size_t>(config.logging.console_log_lines), console_watch::ownership(op.table, op.id));
     op.consoles_scope->spawn("console of " + op.here.name,
                              [watch = op.here.console, &s = op.s] { return console_watch::run(watch, s); });
 }
@@ -209,7 +209,7 @@ async::awaitable<void> publish_vnc(operation& op) {
         if (model::has_unusable_vnc_address(*op.here.live)) {
             op.warning(message::domain_vnc, "its VNC address is one that clients cannot read; the key vnc stays empty");
         }
-        co_await op.write_own("/vnc", model::vnc_text(*op.here.live));
+        co_await op.write_own(model::domain_key::vnc, model::vnc_text(*op.here.live));
     }
 }
 

@@ -1,4 +1,4 @@
-// The console log of one machine: what its file ends with, published in `consolelog` while this node runs it.
+// The console log of one domain: what its file ends with, published in `consolelog` while this node runs it.
 // Specification: vm-domains.md 10.
 #pragma once
 
@@ -17,7 +17,7 @@ class domain_table;
 
 class console_watch {
 public:
-    // What every publication is conditional on: that nobody else has the machine by now, whose console it would
+    // What every publication is conditional on: that nobody else has the domain by now, whose console it would
     // overwrite.
     class ownership {
     public:

@@ -61,8 +61,9 @@ std::unique_ptr<core::session_part> domain_subject::begin(core::session& s) {
 }
 
 std::span<const std::string_view> domain_subject::figure_keys() const {
-    static constexpr std::string_view keys[] = {"/runningdomains", "/memalloc", "/memprov", "/vcpualloc",
-                                                "/domainscount"};
+    static constexpr std::string_view keys[] = {model::node_key::running_domains, model::node_key::mem_alloc,
+                                                model::node_key::mem_prov, model::node_key::vcpu_alloc,
+                                                model::node_key::domains_count};
     return keys;
 }
 
@@ -73,13 +74,13 @@ async::awaitable<void> domain_subject::collect(core::session& s, time_point dead
 void domain_subject::put(core::figure_sheet& sheet) const {
     sheet.domains = manager_->list.all().size();
     if (manager_->list.has_begun()) {
-        sheet.add("/runningdomains", manager_->list.text());
+        sheet.add(model::node_key::running_domains, manager_->list.text());
     }
     if (const auto& now = manager_->figures) {
-        sheet.add("/memalloc", std::to_string(now->allocated_mib));
-        sheet.add("/memprov", std::to_string(now->provisioned_mib));
-        sheet.add("/vcpualloc", std::to_string(now->vcpus));
-        sheet.add("/domainscount", std::to_string(now->active));
+        sheet.add(model::node_key::mem_alloc, std::to_string(now->allocated_mib));
+        sheet.add(model::node_key::mem_prov, std::to_string(now->provisioned_mib));
+        sheet.add(model::node_key::vcpu_alloc, std::to_string(now->vcpus));
+        sheet.add(model::node_key::domains_count, std::to_string(now->active));
     }
 }
 

@@ -32,9 +32,9 @@ async::awaitable<result<std::optional<std::string>>> read_key(core::session& s, 
 
 }  // namespace
 
-// What is to end, of what runs here now. `is_recovered`: a fencer is moving the machines of this node.
+// What is to end, of what runs here now. `is_recovered`: a fencer is moving the domains of this node.
 async::awaitable<result<std::vector<uuid>>> manager::read_forfeited(core::session& s, bool& is_recovered) {
-    PVC_CO_TRY(const auto state, co_await read_key(s, s.own("/domainstate")));
+    PVC_CO_TRY(const auto state, co_await read_key(s, s.own(model::node_key::domain_state)));
     is_recovered = state && model::parse_domain_state(*state) == model::domain_state::fence_flush;
     const auto all = co_await hv.list(node.clock().now() + listing_limit);
     if (!all) {
@@ -44,7 +44,7 @@ async::awaitable<result<std::vector<uuid>>> manager::read_forfeited(core::sessio
     for (const auto& one : *all) {
         const std::string root = model::domain_path(to_text(one.id));
         PVC_CO_TRY(const auto name, co_await read_key(s, root));
-        PVC_CO_TRY(const auto where, co_await read_key(s, root + "/node"));
+        PVC_CO_TRY(const auto where, co_await read_key(s, root + model::domain_key::node));
         const policy::fenced_guest guest{name.has_value(), where.value_or(""), is_recovered};
         if (policy::is_forfeited(guest, node.self())) {
             found.push_back(one.id);

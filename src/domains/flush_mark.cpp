@@ -12,7 +12,7 @@ constexpr duration mark_patience = 30s;
 }  // namespace
 
 async::awaitable<void> end_flush_mark(core::session& s, uuid id, std::int64_t since) {
-    const std::string key = model::domain_path(to_text(id), "/node_autostart");
+    const std::string key = model::domain_path(to_text(id), model::domain_key::node_autostart);
     for (int tries = 0; tries < mark_tries_max; ++tries) {
         auto stored = co_await s.zk.get(s.limit(), key);
         if (!stored && stored.error().code() == errc::not_found) {

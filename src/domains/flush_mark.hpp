@@ -1,5 +1,5 @@
-// The mark of a flush that shut a machine down (`node_autostart`): an unflush is to start it. Whoever writes `start`
-// before that ends it, whatever becomes of the start: a client who stops the machine after it wants it off.
+// The mark of a flush that shut a domain down (`node_autostart`): an unflush is to start it. Whoever writes `start`
+// before that ends it, whatever becomes of the start: a client who stops the domain after it wants it off.
 // Specification: node-lifecycle.md 8.1 (5a), 8.2.
 #pragma once
 

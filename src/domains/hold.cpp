@@ -13,11 +13,11 @@ bool is_being_recovered(const zookeeper::watched& key) {
 }
 }  // namespace
 
-// After a fence a fencer may still be moving the machines of this node: none is created until it is done, whenever the
+// After a fence a fencer may still be moving the domains of this node: none is created until it is done, whenever the
 // node's domain state comes to say so (node-lifecycle.md 3).
 async::awaitable<void> manager::follow_hold(core::session& s) {
     async::wakeup changed;
-    auto key = s.watches.add(s.own("/domainstate"), zookeeper::watch_kind::data, changed);
+    auto key = s.watches.add(s.own(model::node_key::domain_state), zookeeper::watch_kind::data, changed);
     while (!key->known()) {
         co_await changed.wait(async::wait_note::work("the node's domain state"));
     }
@@ -28,7 +28,7 @@ async::awaitable<void> manager::follow_hold(core::session& s) {
         holds_starts_ = false;
         look_at_all();
         while (!is_being_recovered(*key)) {
-            co_await changed.wait(async::wait_note::work("a recovery of this node's machines"));
+            co_await changed.wait(async::wait_note::work("a recovery of this node's domains"));
         }
     }
 }

@@ -25,7 +25,7 @@ bool ends_the_guest(std::string_view operation) {
 
 }  // namespace
 
-// A creation that nobody answered is forgotten when its machine is here, or long enough after libvirt is back.
+// A creation that nobody answered is forgotten when its domain is here, or long enough after libvirt is back.
 void manager::settle_lost_creation(local_domain& here, guest_class guest) const {
     const time_point known_since = std::max(here.lost_creation.value_or(time_point{}), observed.known_since());
     const bool is_here = guest != guest_class::absent;

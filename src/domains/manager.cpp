@@ -120,7 +120,7 @@ async::awaitable<void> manager::begin_list(core::session& s) {
     if (list.has_begun()) {
         co_return;
     }
-    auto stored = co_await s.zk.get(s.limit(list_read_limit), s.own("/runningdomains"));
+    auto stored = co_await s.zk.get(s.limit(list_read_limit), s.own(model::node_key::running_domains));
     std::vector<uuid> active;
     for (const auto& id : observed.present()) {
         const domain_row* row = table.find(id);
@@ -137,7 +137,7 @@ async::awaitable<void> manager::dispatch(core::session& s) {
     // No table is asked before both sides were read in full.
     const async::latest<zookeeper::session_state>::observer follow(s.zk.state(), work_);
     while (!table.is_loaded() || !observed.ever_known()) {
-        co_await work_.wait_until(node.clock(), node.clock().now() + 1s, "the first reading of all machines");
+        co_await work_.wait_until(node.clock(), node.clock().now() + 1s, "the first reading of all domains");
     }
     co_await observed.list_anew(node.clock().now() + fresh_listing_limit);
     co_await begin_list(s);
@@ -219,7 +219,7 @@ async::awaitable<void> manager::run(core::session& s) {
         }
     };
     const leaving guard{*this};
-    co_await async::with_task_group("machines", [&](async::task_group& group) -> async::awaitable<void> {
+    co_await async::with_task_group("domains", [&](async::task_group& group) -> async::awaitable<void> {
         operations_ = &group;
         parts.consoles_scope = &group;
         group.spawn("table", [&] { return table.run(s); });
@@ -234,7 +234,7 @@ async::awaitable<bool> manager::wait_loaded(time_point deadline) {
     const bool is_read = co_await table.wait_loaded(std::min(deadline, node.clock().now() + loading_limit));
     const bool is_listed = co_await observed.wait_known(deadline);
     while (is_read && is_listed && !is_open_ && node.clock().now() < deadline) {
-        co_await idle_.wait_until(node.clock(), deadline, "the first look at all machines");
+        co_await idle_.wait_until(node.clock(), deadline, "the first look at all domains");
     }
     co_return is_open_;
 }

@@ -1,4 +1,4 @@
-// The one that looks at every machine that changed, asks the tables, and starts operations.
+// The one that looks at every domain that changed, asks the tables, and starts operations.
 #pragma once
 
 #include "operations/operation.hpp"
@@ -52,7 +52,7 @@ private:
     void look_at(const uuid& id);
     void look_at_all();
     void on_event(const hypervisor::guest_event& event);
-    // A command that waits for the operation of its machine to end.
+    // A command that waits for the operation of its domain to end.
     struct command_turn {
         uuid id;
         async::wakeup ready;
@@ -64,7 +64,7 @@ private:
         ~slot_end();
     };
     [[nodiscard]] domain_row* free_row(const uuid& id);
-    // True if a command has the next turn on this machine.
+    // True if a command has the next turn on this domain.
     bool gives_turn(domain_row& row);
     policy::domain_action action_for(domain_row& row, const policy::domain_view& view);
     // Evaluates one domain now.
@@ -111,7 +111,7 @@ private:
     async::wakeup idle_;
     bool is_open_ = false;  // everything was read once: evaluation may begin
     bool is_stopping_ = false;
-    bool holds_starts_ = false;  // after a fence: somebody is still moving the machines of this node
+    bool holds_starts_ = false;  // after a fence: somebody is still moving the domains of this node
     bool is_cleaning_ = false;   // after a fence: what others took over is being ended
     bool told_silent_ = false;
     std::size_t running_operations_ = 0;

@@ -53,7 +53,7 @@ struct local_domain {
     bool owes_vnc = false;       // the live definition could not be read when it was adopted
     bool owes_reason = false;    // it was started, and the reason of an earlier failure is still there
     bool is_listed = false;      // in the running list
-    // A create whose answer never came (libvirtd stood still): it may happen yet, so the machine counts as running.
+    // A create whose answer never came (libvirtd stood still): it may happen yet, so the domain counts as running.
     std::optional<time_point> lost_creation;
     bool is_sent_by_us = false;                  // we began to send it in this migration
     bool is_stale_half = false;                  // class I here, and proven to be what a migration left behind

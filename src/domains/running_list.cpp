@@ -72,7 +72,7 @@ async::awaitable<void> running_list::publish(core::session& s) {
             version = version_;
             return text();
         };
-        auto done = co_await s.record.write("/runningdomains", now, s.limit(publish_limit));
+        auto done = co_await s.record.write(model::node_key::running_domains, now, s.limit(publish_limit));
         if (done) {
             published_.set(version);
         } else {

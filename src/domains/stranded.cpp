@@ -19,7 +19,7 @@ constexpr duration stranded_lock_limit = 15s;
 async::awaitable<std::optional<policy::stranded_look>> stranded_search::read_keys() {
     policy::stranded_look look;
     look.changed = std::max(op_.row.state_changed, op_.row.node_changed);
-    for (const auto* suffix : {"/lastnode", "/migrate_sync_lock"}) {
+    for (const auto* suffix : {model::domain_key::last_node, model::domain_key::migrate_sync_lock}) {
         auto stat = co_await op_.s.zk.exists(op_.s.limit(), op_.key(suffix));
         if (!stat && stat.error().code() != errc::not_found) {
             co_return std::nullopt;
@@ -27,7 +27,7 @@ async::awaitable<std::optional<policy::stranded_look>> stranded_search::read_key
         look.changed = std::max(look.changed, stat ? stat->stat.mzxid : 0);
     }
     auto of_sync = co_await peer_contends(op_);
-    auto of_node = co_await op_.s.zk.children(op_.s.limit(), op_.key("/node"));
+    auto of_node = co_await op_.s.zk.children(op_.s.limit(), op_.key(model::domain_key::node));
     if (!of_sync || !of_node) {
         co_return std::nullopt;
     }
@@ -62,7 +62,7 @@ async::awaitable<bool> stranded_search::look(std::vector<policy::holding_node> n
 // Under the lock of `state`, like every placement; what was seen is looked at once more.
 async::awaitable<result<void>> stranded_search::take_back() {
     zookeeper::lock_request what;
-    what.path = op_.key("/state");
+    what.path = op_.key(model::domain_key::state);
     what.deadline = op_.now() + stranded_lock_limit;
     what.task = "migration";
     what.reason = "leaving " + op_.name() + " with node " + sender_.node;
@@ -74,7 +74,7 @@ async::awaitable<result<void>> stranded_search::take_back() {
                 ~leaving() { op.locks.clear(); }
             };
             const leaving guard{op_};
-            const std::string daemon = model::node_path(sender_.node, "/daemonstate");
+            const std::string daemon = model::node_path(sender_.node, model::node_key::daemon_state);
             auto state = co_await op_.s.zk.get(op_.s.limit(), daemon);
             if (!state) {
                 co_return state.error();

@@ -54,7 +54,8 @@ async::awaitable<void> manager::write_statistics(core::session& s, const std::ve
                 continue;
             }
         }
-        todo.push_back({model::domain_path(to_text(id), "/stats"), model::domain_stats_text(one, *row->here->live)});
+        todo.push_back({model::domain_path(to_text(id), model::domain_key::stats),
+                        model::domain_stats_text(one, *row->here->live)});
     }
     for (std::size_t first = 0; first < todo.size();) {
         zookeeper::transaction write;
@@ -84,7 +85,7 @@ async::awaitable<void> manager::write_statistics(core::session& s, const std::ve
     }
 }
 
-// The memory of machines that belong here and do not run is that of their stored XML, which changes without a sign: one
+// The memory of domains that belong here and do not run is that of their stored XML, which changes without a sign: one
 // of them is looked at in each tick.
 async::awaitable<void> manager::refresh_stored_memory(core::session& s, time_point deadline) {
     std::vector<uuid> idle;
@@ -111,7 +112,7 @@ async::awaitable<void> manager::refresh_stored_memory(core::session& s, time_poi
         if (node.clock().now() >= deadline) {
             break;
         }
-        const std::string key = model::domain_path(to_text(id), "/xml");
+        const std::string key = model::domain_path(to_text(id), model::domain_key::xml);
         auto stat = co_await s.zk.exists(deadline, key);
         domain_row* row = table.find(id);
         if (!stat || row == nullptr || !row->here || row->here->stored_xml == stat->stat.mzxid) {

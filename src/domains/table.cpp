@@ -35,7 +35,7 @@ void domain_table::attach(core::session& s) {
         mark(row);
     }
     unread_ = rows_.size();
-    list_ = s.watches.add("/domains", zookeeper::watch_kind::children, work_);
+    list_ = s.watches.add(std::string(model::key_path::domains), zookeeper::watch_kind::children, work_);
     s.watches.set_prefix_sink(domains_prefix, [this](const zookeeper::watch_event& event) { on_event(event); });
 }
 
@@ -103,9 +103,9 @@ void domain_table::on_event(const zookeeper::watch_event& event) {
         return;
     }
     const std::string_view key = path.substr(domains_prefix.size() + uuid_size);
-    if (key == "/state") {
+    if (key == model::domain_key::state) {
         set_state_armed(*row, false);
-    } else if (key == "/node") {
+    } else if (key == model::domain_key::node) {
         set_node_armed(*row, false);
     } else {
         return;

@@ -33,7 +33,7 @@ async::awaitable<void> domain_table::poll_one(look one) {
     const domain_row* row = find(one.id);
     bool is_other = false;
     if (row != nullptr && row->is_known && one.at_state) {
-        auto state = co_await session_->zk.exists(deadline, root + "/state");
+        auto state = co_await session_->zk.exists(deadline, root + model::domain_key::state);
         row = find(one.id);
         if (row == nullptr || (!state && state.error().code() != errc::not_found)) {
             co_return;
@@ -41,7 +41,7 @@ async::awaitable<void> domain_table::poll_one(look one) {
         is_other = (state ? state->stat.mzxid : 0) != row->state_changed;
     }
     if (row != nullptr && row->is_known && !is_other && one.at_node) {
-        auto node = co_await session_->zk.exists(deadline, root + "/node");
+        auto node = co_await session_->zk.exists(deadline, root + model::domain_key::node);
         row = find(one.id);
         if (row == nullptr || (!node && node.error().code() != errc::not_found)) {
             co_return;

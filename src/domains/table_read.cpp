@@ -75,13 +75,14 @@ struct domain_table::reading {
 
     [[nodiscard]] std::vector<zookeeper::read_wish> wishes(const std::string& root) const {
         const auto watch = [](bool arms) { return arms ? zookeeper::watching::yes : zookeeper::watching::no; };
-        std::vector<zookeeper::read_wish> all{
-            {root + "/state", watch(arms_state)}, {root + "/node", watch(arms_node)}, {root}};
+        std::vector<zookeeper::read_wish> all{{root + model::domain_key::state, watch(arms_state)},
+                                              {root + model::domain_key::node, watch(arms_node)},
+                                              {root}};
         if (with_own) {
-            all.push_back({root + "/lastnode"});
-            all.push_back({root + "/migrate_sync_lock"});
+            all.push_back({root + model::domain_key::last_node});
+            all.push_back({root + model::domain_key::migrate_sync_lock});
         }
-        all.push_back({.path = root + "/state", .with_data = false});
+        all.push_back({.path = root + model::domain_key::state, .with_data = false});
         return all;
     }
     [[nodiscard]] bool may_be_hand_over() const {

@@ -14,7 +14,8 @@ constexpr duration writing_time = std::chrono::seconds(1);
 }  // namespace
 
 std::span<const std::string_view> system_figures::figure_keys() const {
-    static constexpr std::string_view keys[] = {"/memtotal", "/memused", "/memfree", "/cpuload"};
+    static constexpr std::string_view keys[] = {model::node_key::mem_total, model::node_key::mem_used,
+                                                model::node_key::mem_free, model::node_key::cpu_load};
     return keys;
 }
 
@@ -26,14 +27,14 @@ void system_figures::put(core::figure_sheet& sheet) const {
         const auto now = model::figures_of(*memory, session_.table.version());
         sheet.used_mib = now.used_mib;
         sheet.free_mib = now.free_mib;
-        sheet.add("/memtotal", std::to_string(now.total_mib));
-        sheet.add("/memused", std::to_string(now.used_mib));
-        sheet.add("/memfree", std::to_string(now.free_mib));
+        sheet.add(model::node_key::mem_total, std::to_string(now.total_mib));
+        sheet.add(model::node_key::mem_used, std::to_string(now.used_mib));
+        sheet.add(model::node_key::mem_free, std::to_string(now.free_mib));
     }
     auto loadavg = host.loadavg();
     if (const auto load = loadavg ? model::parse_load_average(*loadavg) : std::nullopt) {
         sheet.load = model::cpu_load_text(*load);
-        sheet.add("/cpuload", sheet.load);
+        sheet.add(model::node_key::cpu_load, sheet.load);
     }
 }
 

@@ -24,7 +24,7 @@ constexpr duration stuck_slack = 5s;
 keepalive::keepalive(core::session& s, std::vector<core::figure_source*> sources,
                      std::vector<core::fence_survivor*> survivors)
     : session_(s), figures_(s, std::move(sources)), survivors_(std::move(survivors)) {
-    daemon_state_ = s.watches.add(s.own("/daemonstate"), zookeeper::watch_kind::data, declared_);
+    daemon_state_ = s.watches.add(s.own(model::node_key::daemon_state), zookeeper::watch_kind::data, declared_);
 }
 
 void keepalive::begin_run() {
@@ -205,7 +205,7 @@ async::awaitable<keepalive::own_state> keepalive::stored_state(time_point deadli
         co_return own_state{model::parse_daemon_state(daemon_state_->data()), daemon_state_->stat().version};
     }
     own_state now;
-    auto read = co_await session_.zk.get(deadline, session_.own("/daemonstate"));
+    auto read = co_await session_.zk.get(deadline, session_.own(model::node_key::daemon_state));
     if (read) {
         now = {model::parse_daemon_state(read->data), read->stat.version};
     }
@@ -224,7 +224,8 @@ keepalive::beat keepalive::make_beat(const own_state& stored, bool with_state) c
     out.write.reserve(3);
     out.state = with_state ? policy::plan_heartbeat(view).write_state : std::nullopt;
     if (out.state) {
-        out.write.set(session_.own("/daemonstate"), std::string(model::to_text(*out.state)), stored.version);
+        out.write.set(session_.own(model::node_key::daemon_state), std::string(model::to_text(*out.state)),
+                      stored.version);
     }
     const auto put = [&out](std::string path, std::string value, bool missing) -> std::optional<zookeeper::set_handle> {
         if (missing) {
@@ -233,9 +234,9 @@ keepalive::beat keepalive::make_beat(const own_state& stored, bool with_state) c
         }
         return out.write.overwrite(std::move(path), std::move(value));
     };
-    out.heartbeat =
-        put(session_.own("/keepalive"), std::to_string(unix_seconds(node.clock().wall_now())), keepalive_missing_);
-    put(session_.own("/selfreset"), model::self_reset_text(std::nullopt), self_reset_missing_);
+    out.heartbeat = put(session_.own(model::node_key::keepalive), std::to_string(unix_seconds(node.clock().wall_now())),
+                        keepalive_missing_);
+    put(session_.own(model::node_key::self_reset), model::self_reset_text(std::nullopt), self_reset_missing_);
     return out;
 }
 
@@ -246,7 +247,7 @@ void keepalive::take_acknowledgement(const beat& sent, const zookeeper::commit_r
     } else {
         const auto& stat = answer.of(*sent.heartbeat);
         if (expected_version_ >= 0 && stat.version != expected_version_) {
-            node.log.error(message::node_twin, "somebody else writes " + session_.own("/keepalive") +
+            node.log.error(message::node_twin, "somebody else writes " + session_.own(model::node_key::keepalive) +
                                                    ": is a daemon with this name running on another host?");
         }
         expected_version_ = stat.version + 1;
@@ -271,12 +272,13 @@ async::awaitable<bool> keepalive::learn_from(const failure& error, time_point de
     if (code != errc::version_conflict && code != errc::not_found && code != errc::already_exists) {
         co_return false;
     }
-    if (error.subject() != session_.own("/daemonstate")) {
+    if (error.subject() != session_.own(model::node_key::daemon_state)) {
         expected_version_ = -1;
-        bool& missing = error.subject() == session_.own("/keepalive") ? keepalive_missing_ : self_reset_missing_;
+        bool& missing =
+            error.subject() == session_.own(model::node_key::keepalive) ? keepalive_missing_ : self_reset_missing_;
         co_return co_await repair_record(error, deadline, missing);
     }
-    auto read = co_await session_.zk.get(deadline, session_.own("/daemonstate"));
+    auto read = co_await session_.zk.get(deadline, session_.own(model::node_key::daemon_state));
     if (read) {
         stored = {model::parse_daemon_state(read->data), read->stat.version};
         co_return true;
@@ -284,10 +286,11 @@ async::awaitable<bool> keepalive::learn_from(const failure& error, time_point de
     if (read.error().code() != errc::not_found) {
         co_return false;
     }
-    auto again = co_await session_.zk.create(deadline, session_.own("/daemonstate"), "");
+    auto again = co_await session_.zk.create(deadline, session_.own(model::node_key::daemon_state), "");
     if (again) {
-        session_.node.log.warning(message::node_state_recreated,
-                                  "recreated " + session_.own("/daemonstate") + ", which somebody had deleted");
+        session_.node.log.warning(
+            message::node_state_recreated,
+            "recreated " + session_.own(model::node_key::daemon_state) + ", which somebody had deleted");
         stored = {};
         co_return true;
     }
@@ -299,7 +302,7 @@ async::awaitable<bool> keepalive::learn_from(const failure& error, time_point de
 void keepalive::tell_contest(bool is_contested) {
     if (std::exchange(is_contested_, is_contested) != is_contested && is_contested) {
         session_.node.log.warning(message::node_state_contested,
-                                  "somebody keeps writing " + session_.own("/daemonstate") +
+                                  "somebody keeps writing " + session_.own(model::node_key::daemon_state) +
                                       ": the heartbeat goes on without it, the state is written when that ends");
     }
 }
@@ -327,7 +330,7 @@ async::awaitable<bool> keepalive::heartbeat() {
             tell_contest(is_contested);
             co_return true;
         }
-        is_contested = done.error().subject() == session_.own("/daemonstate");
+        is_contested = done.error().subject() == session_.own(model::node_key::daemon_state);
         const bool again = co_await learn_from(done.error(), deadline, stored);
         if (!again) {
             break;

@@ -57,11 +57,11 @@ bool is_own_heartbeat(const core::node_context& node, std::int64_t mzxid) {
     return note && note->boot_id == node.machine.boot_id && note->mzxid == mzxid;
 }
 
-// A daemon with our name on another host would be fenced by power-cycling us, and its machines started twice. Ours is
+// A daemon with our name on another host would be fenced by power-cycling us, and its domains started twice. Ours is
 // the only writer of its keepalive: whoever changes it while we watch is the other one.
 async::awaitable<result<void>> refuse_twin(core::session& s) {
-    auto state = co_await s.zk.get(s.limit(), s.own("/daemonstate"));
-    auto beat = co_await s.zk.get(s.limit(), s.own("/keepalive"));
+    auto state = co_await s.zk.get(s.limit(), s.own(model::node_key::daemon_state));
+    auto beat = co_await s.zk.get(s.limit(), s.own(model::node_key::keepalive));
     if (!state || !beat) {
         const auto& error = !state ? state.error() : beat.error();
         co_return error.code() == errc::not_found ? result<void>() : result<void>(error);
@@ -81,7 +81,7 @@ async::awaitable<result<void>> refuse_twin(core::session& s) {
                     "other host uses this name",
                     s.node.self(), std::chrono::duration_cast<std::chrono::seconds>(wait).count()));
     async::wakeup changed;
-    auto key = s.watches.add(s.own("/keepalive"), zookeeper::watch_kind::data, changed);
+    auto key = s.watches.add(s.own(model::node_key::keepalive), zookeeper::watch_kind::data, changed);
     const time_point until = s.limit(wait);
     for (;;) {
         if (key->known() && key->present() && key->stat().mzxid != beat->stat.mzxid) {
@@ -99,7 +99,7 @@ async::awaitable<result<void>> refuse_twin(core::session& s) {
 // The heartbeat that stands in the record is ours (no twin changed it): noted, so that a daemon started after a crash
 // of this one need not watch it again.
 async::awaitable<void> note_stored_heartbeat(core::session& s) {
-    auto beat = co_await s.zk.exists(s.limit(), s.own("/keepalive"));
+    auto beat = co_await s.zk.exists(s.limit(), s.own(model::node_key::keepalive));
     if (!beat) {
         co_return;
     }
@@ -162,9 +162,10 @@ model::node_facts facts_of(const core::node_context& node, int schema_version) {
 
 std::vector<model::key_value> constant_keys(const core::session& s, const std::vector<core::figure_source*>& sources) {
     // Keys with other writers, or with a rhythm of their own.
-    static constexpr std::string_view elsewhere[] = {"/keepalive",         "/selfreset",   "/daemonstate",
-                                                     "/routerstate",       "/domainstate", "/monitoring_health",
-                                                     "/monitoring_plugins"};
+    static constexpr std::string_view elsewhere[] = {
+        model::node_key::keepalive,         model::node_key::self_reset,   model::node_key::daemon_state,
+        model::node_key::router_state,      model::node_key::domain_state, model::node_key::monitoring_health,
+        model::node_key::monitoring_plugins};
     auto keys = model::new_node_record(s.table, facts_of(s.node, s.table.version()));
     const std::string root = s.own();
     std::erase_if(keys, [&](const model::key_value& key) {
@@ -222,7 +223,7 @@ async::awaitable<result<bool>> raise_schema(core::session& s) {
     }
     std::vector<std::string> paths;
     for (const auto& name : names->names) {
-        paths.push_back(model::node_path(name, "/latestschema"));
+        paths.push_back(model::node_path(name, model::node_key::latest_schema));
     }
     auto values = co_await read_all(s, paths);
     if (!values) {

@@ -30,7 +30,7 @@ async::awaitable<policy::update_part> own_part(core::session& s) {
     const auto holder = primary ? model::parse_primary_node(primary->data) : std::nullopt;
     std::optional<model::daemon_state> state;
     if (holder) {
-        auto stored = co_await s.zk.get(s.limit(), model::node_path(*holder, "/daemonstate"));
+        auto stored = co_await s.zk.get(s.limit(), model::node_path(*holder, model::node_key::daemon_state));
         if (stored) {
             state = model::daemon_state_or_fallback(stored->data);
         }
@@ -153,10 +153,11 @@ async::awaitable<result<void>> update_schema(core::session& s, int version) {
                            "schema");
     }
     zookeeper::transaction write;
-    write.overwrite(s.own("/activeschema"), std::to_string(version));
-    write.overwrite(s.own("/latestschema"), std::to_string(policy::advertised_latest(version, s.node.schema_limit)));
+    write.overwrite(s.own(model::node_key::active_schema), std::to_string(version));
+    write.overwrite(s.own(model::node_key::latest_schema),
+                    std::to_string(policy::advertised_latest(version, s.node.schema_limit)));
     if (s.table.has("node.data.pvc_version") && before >= 2) {
-        write.overwrite(s.own("/pvcversion"), core::emulated_version(version));
+        write.overwrite(s.own(model::node_key::pvc_version), core::emulated_version(version));
     }
     auto written = co_await s.zk.commit(s.limit(), std::move(write));
     if (!written) {

@@ -102,7 +102,7 @@ std::string console_text(std::string_view raw, std::size_t lines, std::size_t ma
 }
 
 bool lists_domain(std::string_view running_domains, const uuid& id) {
-    // Any spelling of a UUID: a machine that runs elsewhere must not be overlooked.
+    // Any spelling of a UUID: a domain that runs elsewhere must not be overlooked.
     return std::ranges::any_of(split_blanks(running_domains),
                                [&id](std::string_view word) { return parse_any_uuid(word) == id; });
 }

@@ -53,7 +53,7 @@ std::string trimmed_text_of(pugi::xml_node element) {
     return std::string(trim(text_of(element)));
 }
 
-// A client can write any number. No more than this is taken from it, so that the sum of a million machines is still a
+// A client can write any number. No more than this is taken from it, so that the sum of a million domains is still a
 // number, and one that makes the node look full.
 constexpr std::int64_t memory_mib_max = std::int64_t{1} << 40U;
 

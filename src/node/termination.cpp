@@ -20,7 +20,7 @@ constexpr duration good_bye_patience = 1500ms;
 // broken session, not_found.
 async::awaitable<result<void>> write_state(core::session& s, model::daemon_state state, bool with_lease,
                                            time_point deadline, std::optional<std::int32_t> known = {}) {
-    const std::string key = s.own("/daemonstate");
+    const std::string key = s.own(model::node_key::daemon_state);
     for (int attempt = 0; attempt < 5; ++attempt) {
         std::optional<std::int32_t> version = std::exchange(known, std::nullopt);
         if (!version) {
@@ -33,7 +33,7 @@ async::awaitable<result<void>> write_state(core::session& s, model::daemon_state
         zookeeper::transaction write;
         write.set(key, std::string(model::to_text(state)), *version);
         if (with_lease) {
-            write.overwrite(s.own("/selfreset"), model::self_reset_text(std::nullopt));
+            write.overwrite(s.own(model::node_key::self_reset), model::self_reset_text(std::nullopt));
         }
         auto done = co_await s.zk.commit(deadline, std::move(write));
         if (done) {

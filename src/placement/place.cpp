@@ -30,10 +30,10 @@ zookeeper::transaction write_of(const order& by, const std::string& root, const 
     const auto state = wanted.state ? std::optional(std::string(to_text(*wanted.state))) : std::optional<std::string>();
     const auto autostart = wanted.autostart ? std::optional(std::string(model::boolean_text(*wanted.autostart)))
                                             : std::optional<std::string>();
-    put("/state", state, seen.state_version);
-    put("/node", wanted.node, seen.node_version);
-    put("/lastnode", wanted.last_node, seen.last_node_version);
-    put("/node_autostart", autostart, seen.autostart_version);
+    put(model::domain_key::state, state, seen.state_version);
+    put(model::domain_key::node, wanted.node, seen.node_version);
+    put(model::domain_key::last_node, wanted.last_node, seen.last_node_version);
+    put(model::domain_key::node_autostart, autostart, seen.autostart_version);
     write.append(std::move(decided.checks));
     if (by.add_checks) {
         by.add_checks(write);
@@ -48,7 +48,7 @@ attempt refused(const failure& why, const std::string& root) {
         out.what = attempt::kind::conflict;
     } else if (why.code() == errc::not_found) {
         // What it cannot be without: the lock, the rules of placement and the nodes may come and go.
-        constexpr std::array<std::string_view, 3> own{"", "/state", "/node"};
+        constexpr std::array<std::string_view, 3> own{"", model::domain_key::state, model::domain_key::node};
         const bool is_domain =
             std::ranges::any_of(own, [&](std::string_view key) { return why.subject() == root + std::string(key); });
         out.what = is_domain ? attempt::kind::gone : attempt::kind::conflict;
@@ -64,7 +64,7 @@ async::awaitable<attempt> place_domain(const order& by, const uuid& id, decide h
     attempt out;
     bool had_lock = false;
     zookeeper::lock_request lock;
-    lock.path = root + "/state";
+    lock.path = root + model::domain_key::state;
     lock.deadline = s.limit(client_lock_limit);
     lock.task = std::string(by.task);
     lock.reason = "placing " + to_text(id);

@@ -51,7 +51,7 @@ async::awaitable<policy::volume_locks> rbd_clearing::list_volume(std::string vol
         }
         const errc code = locks.error().code();
         if (code == errc::not_found) {
-            co_return one;  // creating the machine reports a missing image
+            co_return one;  // creating the domain reports a missing image
         }
         const bool is_last = attempt == retry_after.size() || (until && clock_.now() + retry_after[attempt] >= *until);
         if (code == errc::unavailable || is_last) {

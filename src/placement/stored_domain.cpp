@@ -29,10 +29,10 @@ async::awaitable<result<stored_domain>> read_domain(core::session& s, const uuid
     const std::string root = model::domain_path(to_text(id));
     stored_domain out;
     PVC_CO_TRY(const auto name, co_await s.zk.get(s.limit(), root));
-    PVC_CO_TRY(const auto state, co_await s.zk.get(s.limit(), root + "/state"));
-    PVC_CO_TRY(const auto node, co_await s.zk.get(s.limit(), root + "/node"));
-    PVC_CO_TRY(const auto last, co_await read_optional(s, root + "/lastnode"));
-    PVC_CO_TRY(const auto autostart, co_await read_optional(s, root + "/node_autostart"));
+    PVC_CO_TRY(const auto state, co_await s.zk.get(s.limit(), root + model::domain_key::state));
+    PVC_CO_TRY(const auto node, co_await s.zk.get(s.limit(), root + model::domain_key::node));
+    PVC_CO_TRY(const auto last, co_await read_optional(s, root + model::domain_key::last_node));
+    PVC_CO_TRY(const auto autostart, co_await read_optional(s, root + model::domain_key::node_autostart));
     out.name = name.data.empty() ? to_text(id) : shown(name.data);
     out.keys.state = model::vm_state_or_fallback(state.data);
     out.keys.node = node.data;
@@ -49,7 +49,8 @@ async::awaitable<result<stored_domain>> read_domain(core::session& s, const uuid
 
 followed_state::followed_state(core::session& s, const uuid& id)
     : session_(s),
-      key_(s.watches.add(model::domain_path(to_text(id), "/state"), zookeeper::watch_kind::data, changed_)) {}
+      key_(s.watches.add(model::domain_path(to_text(id), model::domain_key::state), zookeeper::watch_kind::data,
+                         changed_)) {}
 
 async::awaitable<followed_state::outcome> followed_state::wait_while(std::function<bool(model::vm_state)> these,
                                                                      std::int64_t since, duration limit,

@@ -23,10 +23,10 @@ async::awaitable<zookeeper::read_reply> read_text(core::session& s, offer& one, 
     co_return read ? *std::move(read) : zookeeper::read_reply{};
 }
 
-// The figures of a node that does not take machines are of no interest.
+// The figures of a node that does not take domains are of no interest.
 async::awaitable<void> read_offer(core::session& s, offer& one) {
-    const auto daemon = co_await read_text(s, one, "/daemonstate");
-    const auto domain = co_await read_text(s, one, "/domainstate");
+    const auto daemon = co_await read_text(s, one, model::node_key::daemon_state);
+    const auto domain = co_await read_text(s, one, model::node_key::domain_state);
     one.node.daemon = model::daemon_state_or_fallback(daemon.data);
     one.node.domain = model::domain_state_or_fallback(domain.data);
     one.daemon_version = daemon.stat.version;
@@ -38,12 +38,12 @@ async::awaitable<void> read_offer(core::session& s, offer& one) {
         auto read = co_await read_text(s, one, suffix);
         into = std::move(read.data);
     };
-    co_await figure("/memfree", one.node.memfree);
-    co_await figure("/memused", one.node.memused);
-    co_await figure("/memprov", one.node.memprov);
-    co_await figure("/cpuload", one.node.cpuload);
-    co_await figure("/vcpualloc", one.node.vcpualloc);
-    co_await figure("/domainscount", one.node.domainscount);
+    co_await figure(model::node_key::mem_free, one.node.memfree);
+    co_await figure(model::node_key::mem_used, one.node.memused);
+    co_await figure(model::node_key::mem_prov, one.node.memprov);
+    co_await figure(model::node_key::cpu_load, one.node.cpuload);
+    co_await figure(model::node_key::vcpu_alloc, one.node.vcpualloc);
+    co_await figure(model::node_key::domains_count, one.node.domainscount);
 }
 
 // Reads a key that may be missing, and notes the version that the choice rests on.
@@ -65,8 +65,8 @@ async::awaitable<result<target>> choose_target(core::session& s, const uuid& id,
                                                const std::set<std::string>& but) {
     target out;
     const std::string root = model::domain_path(to_text(id));
-    PVC_CO_TRY(const auto limit, co_await read_rule(s, root + "/node_limit", out.checks));
-    PVC_CO_TRY(const auto selector, co_await read_rule(s, root + "/node_selector", out.checks));
+    PVC_CO_TRY(const auto limit, co_await read_rule(s, root + model::domain_key::node_limit, out.checks));
+    PVC_CO_TRY(const auto selector, co_await read_rule(s, root + model::domain_key::node_selector, out.checks));
     zookeeper::transaction unchecked;  // the cluster's default may change at any time, and harms nobody
     PVC_CO_TRY(const auto common,
                co_await read_rule(s, std::string(model::key_path::migration_target_selector), unchecked));
@@ -97,8 +97,8 @@ async::awaitable<result<target>> choose_target(core::session& s, const uuid& id,
     out.choice = policy::select_target(request, std::move(offered));
     for (const auto& one : all) {
         if (out.choice && one.node.name == out.choice->node) {
-            out.checks.check(model::node_path(one.node.name, "/daemonstate"), one.daemon_version);
-            out.checks.check(model::node_path(one.node.name, "/domainstate"), one.domain_version);
+            out.checks.check(model::node_path(one.node.name, model::node_key::daemon_state), one.daemon_version);
+            out.checks.check(model::node_path(one.node.name, model::node_key::domain_state), one.domain_version);
         }
     }
     co_return out;

@@ -2,8 +2,8 @@
 
 namespace pvc::policy {
 
-bool failing_targets::failed(const uuid& machine, const std::string& node, time_point now) {
-    tried_[machine].insert(node);
+bool failing_targets::failed(const uuid& domain, const std::string& node, time_point now) {
+    tried_[domain].insert(node);
     record& one = nodes_[node];
     if (one.failures >= failures_max && now - one.last >= left_out_for) {
         one = {};  // it had its second chance
@@ -23,8 +23,8 @@ std::set<std::string> failing_targets::left_out(time_point now) const {
     return out;
 }
 
-std::set<std::string> failing_targets::tried_by(const uuid& machine) const {
-    const auto found = tried_.find(machine);
+std::set<std::string> failing_targets::tried_by(const uuid& domain) const {
+    const auto found = tried_.find(domain);
     return found == tried_.end() ? std::set<std::string>() : found->second;
 }
 

@@ -12,7 +12,7 @@ bool is_settling(vm_state state) {
     return state == vm_state::restart || state == vm_state::shutdown;
 }
 
-// Off because somebody wants it so, or not a machine of this cluster to be started: only a client leaves these states.
+// Off because somebody wants it so, or not a domain of this cluster to be started: only a client leaves these states.
 bool is_off_by_intent(vm_state state) {
     switch (state) {
         case vm_state::disable:
@@ -44,69 +44,69 @@ bool is_under_way(vm_state state) {
     return is_migration(state) || state == vm_state::shutdown;
 }
 
-domain_step flush_step(const placed_domain& machine, const std::string& self) {
-    if (is_settling(machine.state)) {
+domain_step flush_step(const placed_domain& domain, const std::string& self) {
+    if (is_settling(domain.state)) {
         return domain_step::wait_settled;
     }
-    if (!runs_or_moves(machine.state)) {
+    if (!runs_or_moves(domain.state)) {
         return domain_step::skip;
     }
-    if (machine.node != self) {
+    if (domain.node != self) {
         return domain_step::wait_moved;
     }
-    return is_migration(machine.state) ? domain_step::wait_arrived : domain_step::place;
+    return is_migration(domain.state) ? domain_step::wait_arrived : domain_step::place;
 }
 
-std::optional<flush_plan> plan_flush(const placed_domain& machine, const std::string& self,
+std::optional<flush_plan> plan_flush(const placed_domain& domain, const std::string& self,
                                      const std::optional<std::string>& target) {
-    if (!runs_or_moves(machine.state) || machine.node != self) {
+    if (!runs_or_moves(domain.state) || domain.node != self) {
         return std::nullopt;
     }
     if (!target) {
-        if (machine.state != vm_state::start) {
+        if (domain.state != vm_state::start) {
             return std::nullopt;
         }
         return flush_plan{flush_way::shut_down, {vm_state::shutdown, std::nullopt, std::nullopt, true}};
     }
-    const std::string& home = machine.last_node.empty() ? machine.node : machine.last_node;
+    const std::string& home = domain.last_node.empty() ? domain.node : domain.last_node;
     const bool is_return = *target == home;
     return flush_plan{is_return ? flush_way::return_home : flush_way::move,
-                      {move_of(machine.state), target, is_return ? std::string() : home, std::nullopt}};
+                      {move_of(domain.state), target, is_return ? std::string() : home, std::nullopt}};
 }
 
-domain_step unflush_step(const placed_domain& machine, const std::string& self) {
-    if (is_untouchable(machine.state)) {
+domain_step unflush_step(const placed_domain& domain, const std::string& self) {
+    if (is_untouchable(domain.state)) {
         return domain_step::skip;
     }
-    if (machine.autostart && machine.node == self) {
-        if (is_migration(machine.state)) {
+    if (domain.autostart && domain.node == self) {
+        if (is_migration(domain.state)) {
             return domain_step::wait_arrived;  // `start` now would end it where it still runs
         }
-        return is_off_by_intent(machine.state) ? domain_step::skip : domain_step::place;
+        return is_off_by_intent(domain.state) ? domain_step::skip : domain_step::place;
     }
-    if (machine.last_node != self) {
+    if (domain.last_node != self) {
         return domain_step::skip;
     }
     // Given another node in the middle of it, a guest that restarts would be cut off where it runs.
-    if (is_settling(machine.state)) {
+    if (is_settling(domain.state)) {
         return domain_step::wait_settled;
     }
-    return is_migration(machine.state) ? domain_step::wait_arrived : domain_step::place;
+    return is_migration(domain.state) ? domain_step::wait_arrived : domain_step::place;
 }
 
-std::optional<unflush_plan> plan_unflush(const placed_domain& machine, const std::string& self) {
-    const domain_step step = unflush_step(machine, self);
+std::optional<unflush_plan> plan_unflush(const placed_domain& domain, const std::string& self) {
+    const domain_step step = unflush_step(domain, self);
     if (step == domain_step::skip || step == domain_step::wait_settled) {
         return std::nullopt;
     }
-    if (machine.autostart && machine.node == self) {
-        if (is_migration(machine.state)) {
+    if (domain.autostart && domain.node == self) {
+        if (is_migration(domain.state)) {
             return std::nullopt;
         }
         return unflush_plan{unflush_way::start, {vm_state::start, self, "", false}};
     }
-    if (runs_or_moves(machine.state) && machine.node != self) {
-        return unflush_plan{unflush_way::bring_back, {move_of(machine.state), self, "", std::nullopt}};
+    if (runs_or_moves(domain.state) && domain.node != self) {
+        return unflush_plan{unflush_way::bring_back, {move_of(domain.state), self, "", std::nullopt}};
     }
     return unflush_plan{unflush_way::assign_only, {std::nullopt, self, "", std::nullopt}};
 }

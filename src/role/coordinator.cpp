@@ -17,7 +17,7 @@ constexpr duration contention_limit = 400ms;
 coordinator::coordinator(core::session& s, owner& role) : session_(s), role_(role) {
     using zookeeper::watch_kind;
     primary_ = s.watches.add(std::string(model::key_path::primary_node), watch_kind::data, changed_);
-    own_role_ = s.watches.add(s.own("/routerstate"), watch_kind::data, changed_);
+    own_role_ = s.watches.add(s.own(model::node_key::router_state), watch_kind::data, changed_);
     primary_since_ = role_since_ = s.node.clock().now();
 }
 

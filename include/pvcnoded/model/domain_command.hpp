@@ -22,7 +22,7 @@ inline constexpr std::size_t answer_bytes_max = 256UL * 1024;
 
 struct domain_command {
     domain_verb verb = domain_verb::flush_locks;
-    std::optional<uuid> id;  // empty: it names no machine, so it is addressed to nobody
+    std::optional<uuid> id;  // empty: it names no domain, so it is addressed to nobody
     std::string device;      // of the other two: the XML element, blank runs made one space
     std::string fault;       // why it can only fail; empty: well-formed
 

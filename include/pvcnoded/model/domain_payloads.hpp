@@ -26,7 +26,7 @@ inline constexpr std::size_t console_read_bytes = 2 * console_value_bytes + 2;
 [[nodiscard]] std::string console_text(std::string_view raw, std::size_t lines,
                                        std::size_t max_bytes = console_value_bytes);
 
-// Why a machine of this name has no console file, which would be called like it: "holds a `/`". Empty: it has one.
+// Why a domain of this name has no console file, which would be called like it: "holds a `/`". Empty: it has one.
 [[nodiscard]] std::string_view console_name_problem(std::string_view name);
 
 // Whether /nodes/<node>/runningdomains names this domain.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "pvcnoded/base/result.hpp"
+#include "pvcnoded/model/key_names.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -108,20 +109,5 @@ private:
 [[nodiscard]] std::string child_path(std::string_view parent, std::string_view name);
 // "/a/b" -> "/a"; "/a" and "/" -> "/".
 [[nodiscard]] std::string_view parent_path(std::string_view path);
-
-namespace key_path {
-inline constexpr std::string_view schema_version = "/schema/version";
-inline constexpr std::string_view config = "/config";
-inline constexpr std::string_view maintenance = "/config/maintenance";
-inline constexpr std::string_view primary_node = "/config/primary_node";
-inline constexpr std::string_view primary_sync_lock = "/config/primary_node/sync_lock";
-inline constexpr std::string_view fence_lock = "/config/fence_lock";
-inline constexpr std::string_view upstream_ip = "/config/upstream_ip";
-inline constexpr std::string_view migration_target_selector = "/config/migration_target_selector";
-inline constexpr std::string_view nodes = "/nodes";
-inline constexpr std::string_view domains = "/domains";
-inline constexpr std::string_view networks = "/networks";
-inline constexpr std::string_view logs = "/logs";
-}  // namespace key_path
 
 }  // namespace pvc::model

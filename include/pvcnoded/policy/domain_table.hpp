@@ -59,7 +59,7 @@ struct domain_view {
 
 // migrate, migrate-live, unmigrate.
 [[nodiscard]] bool is_migration(model::vm_state state);
-// States in which a machine is off and stays off.
+// States in which a domain is off and stays off.
 [[nodiscard]] bool is_off_state(model::vm_state state);
 
 }  // namespace pvc::policy

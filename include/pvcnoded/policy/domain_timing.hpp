@@ -10,7 +10,7 @@
 
 namespace pvc::policy {
 
-// A machine in `start` that ends by itself is started again: at once, then after 2, 4, 8 … 60 s while it lives less
+// A domain in `start` that ends by itself is started again: at once, then after 2, 4, 8 … 60 s while it lives less
 // than 60 s. Ten minutes of life, or any write of a client, begin anew.
 class restart_spacing {
 public:

@@ -1,5 +1,5 @@
 // What a node that is being emptied (flush), or comes back (unflush), does with one virtual machine: pure functions of
-// the machine's keys. Specification: node-lifecycle.md 8.1, 8.2; vm-domains.md 6.6.
+// the domain's keys. Specification: node-lifecycle.md 8.1, 8.2; vm-domains.md 6.6.
 #pragma once
 
 #include "pvcnoded/model/states.hpp"
@@ -10,7 +10,7 @@
 
 namespace pvc::policy {
 
-// The keys of one machine that the decision rests on.
+// The keys of one domain that the decision rests on.
 struct placed_domain {
     model::vm_state state = model::vm_state::unknown;
     std::string node;
@@ -38,18 +38,18 @@ enum class domain_step : std::uint8_t {
     place,         // it is to be moved, shut down, started or assigned
 };
 
-[[nodiscard]] domain_step flush_step(const placed_domain& machine, const std::string& self);
+[[nodiscard]] domain_step flush_step(const placed_domain& domain, const std::string& self);
 
-// The write for a machine of this node. Empty: it can neither be moved nor need it be shut down.
+// The write for a domain of this node. Empty: it can neither be moved nor need it be shut down.
 enum class flush_way : std::uint8_t { move, return_home, shut_down };
 struct flush_plan {
     flush_way way = flush_way::move;
     placement write;
 };
-[[nodiscard]] std::optional<flush_plan> plan_flush(const placed_domain& machine, const std::string& self,
+[[nodiscard]] std::optional<flush_plan> plan_flush(const placed_domain& domain, const std::string& self,
                                                    const std::optional<std::string>& target);
 
-[[nodiscard]] domain_step unflush_step(const placed_domain& machine, const std::string& self);
+[[nodiscard]] domain_step unflush_step(const placed_domain& domain, const std::string& self);
 
 enum class unflush_way : std::uint8_t {
     start,        // it was shut down for want of a target
@@ -61,9 +61,9 @@ struct unflush_plan {
     placement write;
 };
 // Empty: it needs nothing.
-[[nodiscard]] std::optional<unflush_plan> plan_unflush(const placed_domain& machine, const std::string& self);
+[[nodiscard]] std::optional<unflush_plan> plan_unflush(const placed_domain& domain, const std::string& self);
 
-// Written by the job, not left yet: the states in which the next machine waits for this one.
+// Written by the job, not left yet: the states in which the next domain waits for this one.
 [[nodiscard]] bool is_under_way(model::vm_state state);
 
 }  // namespace pvc::policy

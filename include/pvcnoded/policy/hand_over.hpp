@@ -1,5 +1,5 @@
 // Whose word a `stop` in the middle of a migration is: the sender's, which hands over what it has shut down, or a
-// client's, who wants the machine to be off. A sender of ours says so in `migrate_sync_lock`, in the transaction of its
+// client's, who wants the domain to be off. A sender of ours says so in `migrate_sync_lock`, in the transaction of its
 // `stop`; one of the reference says nothing, and is known by the locks it holds. Where both are possible it is the
 // client's. Specification: vm-domains.md 8.4; README ruling 26.
 #pragma once

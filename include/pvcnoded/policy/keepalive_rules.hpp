@@ -32,7 +32,7 @@ struct heartbeat_plan {
 struct fenced_guest {
     bool is_known = false;      // it has an entry below /domains
     std::string node;           // empty: missing
-    bool is_recovered = false;  // own domainstate is `fence-flush`: its machines are being moved, their locks broken
+    bool is_recovered = false;  // own domainstate is `fence-flush`: its domains are being moved, their locks broken
 };
 [[nodiscard]] bool is_forfeited(const fenced_guest& guest, std::string_view self);
 

@@ -34,7 +34,7 @@ struct held_lock {
     friend bool operator==(const held_lock&, const held_lock&) = default;
 };
 
-// What a listing of one volume gave. A volume that does not exist has no locks: creating the machine reports it.
+// What a listing of one volume gave. A volume that does not exist has no locks: creating the domain reports it.
 struct volume_locks {
     std::string volume;  // pool/[namespace/]image
     std::vector<held_lock> locks;
@@ -65,7 +65,7 @@ struct lock_decision {
 [[nodiscard]] lock_decision decide_start_locks(const std::vector<volume_locks>& volumes,
                                                const std::vector<std::string>& own_addresses);
 
-// The same for a client's wish to have them broken ("flush_locks"). `breaks_any`: also those of others, of a machine
+// The same for a client's wish to have them broken ("flush_locks"). `breaks_any`: also those of others, of a domain
 // that is off; a volume that could not be listed still leaves all of them alone.
 [[nodiscard]] lock_decision decide_flush_locks(const std::vector<volume_locks>& volumes,
                                                const std::vector<std::string>& own_addresses, bool breaks_any);

@@ -12,7 +12,7 @@
 
 namespace pvc::policy {
 
-// What the hypervisor of another node said of a machine: class and cause.
+// What the hypervisor of another node said of a domain: class and cause.
 enum class remote_answer : std::uint8_t {
     absent,      // it does not have it
     shut_off,    // it lists it, and it is off (or crashed, or about to be made)
@@ -65,13 +65,13 @@ private:
     std::optional<look> first_;
 };
 
-// What is known of a node that was asked for a machine, beside its answer.
+// What is known of a node that was asked for a domain, beside its answer.
 struct asked_node {
     model::daemon_state daemon = model::daemon_state::stop;
     bool lists_it = false;  // in its `runningdomains`
     bool had_it = false;    // it is `lastnode`, or the last that was seen to run it
 };
-// R6: one without a hypervisor, or that was switched off in order, has nothing to say about a machine that it never
+// R6: one without a hypervisor, or that was switched off in order, has nothing to say about a domain that it never
 // had.
 [[nodiscard]] bool may_be_silent(const asked_node& node, remote_answer answer);
 

@@ -1,4 +1,4 @@
-// A machine that is to come here, runs on another node, and is not sent: a daemon of the reference that was restarted
+// A domain that is to come here, runs on another node, and is not sent: a daemon of the reference that was restarted
 // in mid-migration has forgotten that it is the sender (README ruling 30; vm-domains.md 8.4 R6). When a receiver gives
 // up.
 #pragma once

@@ -18,7 +18,7 @@ enum class target_selector : std::uint8_t { mem, memprov, load, vcpus, vms };
 // In any case, blanks around it allowed; "none", "" and unknown words: empty.
 [[nodiscard]] std::optional<target_selector> parse_target_selector(std::string_view text);
 
-// The machine's own wish, else the cluster's, else what is configured here, else `mem`.
+// The domain's own wish, else the cluster's, else what is configured here, else `mem`.
 [[nodiscard]] target_selector effective_selector(std::string_view of_domain, std::string_view of_cluster,
                                                  std::string_view configured);
 
@@ -46,7 +46,7 @@ struct target_choice {
     std::string reason;  // "most free memory (8000 MiB)", for the operator
 };
 
-// Whether the node may take machines at all: it runs, and it is ready.
+// Whether the node may take domains at all: it runs, and it is ready.
 [[nodiscard]] bool takes_domains(const node_offer& node);
 // Empty: no node can take it. `nodes` in any order; of equals the first by name.
 [[nodiscard]] std::optional<target_choice> select_target(const target_request& request, std::vector<node_offer> nodes);

@@ -35,7 +35,7 @@ public:
                                                       time_point deadline) = 0;
 };
 
-// Until the Ceph adapter exists: nothing can be asked, so that a machine with RBD disks is refused, never started
+// Until the Ceph adapter exists: nothing can be asked, so that a domain with RBD disks is refused, never started
 // blindly.
 class no_rbd_locks final : public rbd_locks {
 public:

@@ -25,7 +25,7 @@ bool is_order(std::optional<model::domain_state> state) {
 }  // namespace
 
 drain_actor::drain_actor(core::session& s, domain_subject* here) : session_(s), here_(here) {
-    order_ = s.watches.add(s.own("/domainstate"), zookeeper::watch_kind::data, changed_);
+    order_ = s.watches.add(s.own(model::node_key::domain_state), zookeeper::watch_kind::data, changed_);
 }
 
 void drain_actor::open() {
@@ -141,7 +141,7 @@ async::awaitable<void> drain_actor::perform(model::domain_state order, std::int6
         co_await conclude(order, given, model::domain_state::flushed, began);
     } else {
         co_await unflush(now);
-        // Without the hypervisor function it must never look like somewhere to move a machine to.
+        // Without the hypervisor function it must never look like somewhere to move a domain to.
         co_await conclude(order, given, here_ != nullptr ? model::domain_state::ready : model::domain_state::flushed,
                           began);
     }
@@ -172,7 +172,7 @@ async::awaitable<void> drain_actor::conclude(model::domain_state order, std::int
         write.set(order_->path(), std::string(to_text(end)), stored->stat.version);
         std::optional<result<zookeeper::commit_reply>> done;
         if (order == model::domain_state::flush) {
-            done = co_await session_.record.write("/runningdomains", running, session_.limit(), write);
+            done = co_await session_.record.write(model::node_key::running_domains, running, session_.limit(), write);
         } else {
             done = co_await session_.zk.commit(session_.limit(), write);
         }

@@ -1,4 +1,4 @@
-// Flush: every machine of this node is moved away, or shut down where nobody can take it; one after the other, so that
+// Flush: every domain of this node is moved away, or shut down where nobody can take it; one after the other, so that
 // each choice of a target sees the effect of the one before. Specification: node-lifecycle.md 8.1; README ruling 21.
 #include "arrivals.hpp"
 #include "drain/one_domain.hpp"
@@ -48,8 +48,8 @@ public:
     void warn(message what, std::string_view text) const { warning(what, text); }
 
 private:
-    [[nodiscard]] policy::domain_step step(const policy::placed_domain& machine) const override {
-        return policy::flush_step(machine, of_.self());
+    [[nodiscard]] policy::domain_step step(const policy::placed_domain& domain) const override {
+        return policy::flush_step(domain, of_.self());
     }
 
     async::awaitable<result<placement::decision>> decide_on(const placement::stored_domain& now) override {
@@ -98,20 +98,20 @@ private:
     std::string reason_;
 };
 
-// Empties the node, and remembers where its machines could not go.
+// Empties the node, and remembers where its domains could not go.
 class emptying {
 public:
     explicit emptying(job& of) : of_(of) {}
 
     // One after the other; what came back is tried with another node after the rest.
-    async::awaitable<void> run(std::vector<uuid> machines) {
-        for (int round = 0; round < rounds_max && !machines.empty(); ++round) {
+    async::awaitable<void> run(std::vector<uuid> domains) {
+        for (int round = 0; round < rounds_max && !domains.empty(); ++round) {
             std::vector<uuid> again;
-            for (const auto& id : machines) {
+            for (const auto& id : domains) {
                 handled_.insert(id);
                 co_await move(id, round + 1 == rounds_max, again);
             }
-            machines = std::move(again);
+            domains = std::move(again);
         }
     }
     [[nodiscard]] bool has_handled(const uuid& id) const { return handled_.contains(id); }

@@ -1,4 +1,4 @@
-// One machine in a job: looked at, waited for until it is clear what it is to be, and written under its lock.
+// One domain in a job: looked at, waited for until it is clear what it is to be, and written under its lock.
 #pragma once
 
 #include "drain/job.hpp"
@@ -22,7 +22,7 @@ protected:
     async::awaitable<fate> settle_and_place();
 
     // What is to be done, of these keys alone.
-    [[nodiscard]] virtual policy::domain_step step(const policy::placed_domain& machine) const = 0;
+    [[nodiscard]] virtual policy::domain_step step(const policy::placed_domain& domain) const = 0;
     // What is to be written, under the lock.
     virtual async::awaitable<result<placement::decision>> decide_on(const placement::stored_domain& now) = 0;
 

@@ -37,8 +37,8 @@ public:
     }
 
 private:
-    [[nodiscard]] domain_step step(const policy::placed_domain& machine) const override {
-        return policy::unflush_step(machine, of_.self());
+    [[nodiscard]] domain_step step(const policy::placed_domain& domain) const override {
+        return policy::unflush_step(domain, of_.self());
     }
 
     async::awaitable<result<placement::decision>> decide_on(const placement::stored_domain& now) override {

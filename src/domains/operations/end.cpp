@@ -40,7 +40,7 @@ async::awaitable<void> shut_down(operation& op) {
     }
     co_await end_console(op);
     if (op.row.is_present && op.row.state != vm_state::deleted && op.row.is_owner) {
-        co_await op.write_own("/vnc", "");
+        co_await op.write_own(model::domain_key::vnc, "");
     }
 }
 
@@ -138,8 +138,8 @@ async::awaitable<void> clean_up(operation& op, bool with_keys) {
     co_await op.set_listed(false);
     co_await end_console(op);
     if (with_keys && op.row.is_present && op.row.is_owner && op.row.state != vm_state::deleted) {
-        co_await op.write_own("/vnc", "");
-        co_await op.write_own("/migrate_sync_lock", "");  // of a migration that ended with its session
+        co_await op.write_own(model::domain_key::vnc, "");
+        co_await op.write_own(model::domain_key::migrate_sync_lock, "");  // of a migration that ended with its session
     }
 }
 
@@ -160,7 +160,7 @@ async::awaitable<void> settle_shutdown(operation& op) {
     const write_result done = co_await op.write_state(vm_state::stop);
     if (done == write_result::written) {
         op.state("stopped");
-        co_await op.write_own("/vnc", "");
+        co_await op.write_own(model::domain_key::vnc, "");
     }
 }
 
@@ -205,13 +205,13 @@ namespace {
 
 // What an earlier failure said is over, unless somebody has written since.
 async::awaitable<void> clear_reason(operation& op) {
-    auto stored = co_await op.s.zk.get(op.s.limit(), op.key("/failedreason"));
+    auto stored = co_await op.s.zk.get(op.s.limit(), op.key(model::domain_key::failed_reason));
     if (!stored || stored->data.empty() || op.row.state == vm_state::deleted) {
         co_return;
     }
     zookeeper::transaction what;
-    what.set(op.key("/failedreason"), "", stored->stat.version);
-    what.check(op.key("/state"), op.row.state_version);
+    what.set(op.key(model::domain_key::failed_reason), "", stored->stat.version);
+    what.check(op.key(model::domain_key::state), op.row.state_version);
     auto done = co_await op.s.zk.commit(op.s.limit(), std::move(what));
     op.here.owes_reason = !done && done.error().code() == errc::version_conflict;
 }
@@ -246,7 +246,7 @@ async::awaitable<void> adopt(operation& op, bool with_state) {
     }
     co_await publish_vnc(op);
     if (!with_state) {
-        co_await op.write_own("/migrate_sync_lock", "");  // of a migration that ended with its session
+        co_await op.write_own(model::domain_key::migrate_sync_lock, "");  // of a migration that ended with its session
     }
 }
 

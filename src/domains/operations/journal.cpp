@@ -116,7 +116,7 @@ bool may_be_handed_over(domain_parts& parts, const domain_row& row, const policy
 
 // The receiver's mark in ZooKeeper, unless it is in use again.
 async::awaitable<void> tidy_sync_value(core::session& s, const uuid& id) {
-    const std::string key = model::domain_path(to_text(id), "/migrate_sync_lock");
+    const std::string key = model::domain_path(to_text(id), model::domain_key::migrate_sync_lock);
     auto stored = co_await s.zk.get(s.limit(), key);
     if (stored && stored->data == to_text(id)) {
         zookeeper::transaction what;

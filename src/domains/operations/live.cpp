@@ -76,8 +76,8 @@ async::awaitable<live_result> migrate_live(operation& op, std::string target,
     const auto& settings = op.node.config->hypervisor;
     // Its clocks run from when the call has its thread: one that waits for another's end is not slow.
     const auto begun = std::make_shared<std::optional<time_point>>();
-    auto daemon_state =
-        op.s.watches.add(model::node_path(target, "/daemonstate"), zookeeper::watch_kind::data, op.here.changed);
+    auto daemon_state = op.s.watches.add(model::node_path(target, model::node_key::daemon_state),
+                                         zookeeper::watch_kind::data, op.here.changed);
     std::optional<live_end> why;
     bool was_copying = false;
     hypervisor::migration how;

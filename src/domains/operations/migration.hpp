@@ -17,7 +17,7 @@ namespace pvc::domains {
 // non-migration state that this daemon saw) is stale and deleted on sight (8.5).
 async::awaitable<result<bool>> peer_contends(operation& op);
 
-// Whether the sender of a machine that comes here is one of the reference, which says nothing when it hands over: known
+// Whether the sender of a domain that comes here is one of the reference, which says nothing when it hands over: known
 // by the locks that one session has. To be asked at each change while the receiver waits.
 class reference_sender {
 public:

@@ -1,6 +1,6 @@
 // The live calls to libvirt, of all sessions. An abort may take ten seconds when libvirt hangs: an operation that ends
 // with its session leaves its call behind here, so that the next session, and its heartbeat, do not wait for it. Until
-// the call has ended nothing else is decided about its machine. Specification: vm-domains.md 8.3 (S6).
+// the call has ended nothing else is decided about its domain. Specification: vm-domains.md 8.3 (S6).
 #pragma once
 
 #include "pvcnoded/async/task_group.hpp"

@@ -1,5 +1,5 @@
 // The records of migrations on this host's disk, written behind the operations' backs: a disk that hangs holds up no
-// machine. Of each machine only the newest wish counts; what a session leaves undone is done in the next.
+// domain. Of each domain only the newest wish counts; what a session leaves undone is done in the next.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"

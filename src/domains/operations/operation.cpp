@@ -98,10 +98,10 @@ async::awaitable<write_result> operation::commit(zookeeper::transaction what, wr
 async::awaitable<write_result> operation::write_state(model::vm_state state, zookeeper::transaction more) {
     zookeeper::transaction what;
     const bool is_blind = state == model::vm_state::stop && is_planted(defect::blind_stop_write);
-    const auto of_state =
-        what.set(key("/state"), std::string(to_text(state)), is_blind ? zookeeper::any_version : row.state_version);
+    const auto of_state = what.set(key(model::domain_key::state), std::string(to_text(state)),
+                                   is_blind ? zookeeper::any_version : row.state_version);
     what.append(std::move(more));
-    what.check(key("/node"), row.node_version);
+    what.check(key(model::domain_key::node), row.node_version);
     return commit(std::move(what), {.state = {{state, of_state}}});
 }
 
@@ -110,14 +110,14 @@ async::awaitable<write_result> operation::write_placement(model::vm_state state,
     zookeeper::transaction what;
     const bool is_blind = is_planted(defect::blind_rollback);
     written_keys sets;
-    sets.state = {state, what.set(key("/state"), std::string(to_text(state)),
+    sets.state = {state, what.set(key(model::domain_key::state), std::string(to_text(state)),
                                   is_blind ? zookeeper::any_version : row.state_version)};
-    sets.node = {to, what.set(key("/node"), to, is_blind ? zookeeper::any_version : row.node_version)};
+    sets.node = {to, what.set(key(model::domain_key::node), to, is_blind ? zookeeper::any_version : row.node_version)};
     if (here.last_node_version < 0) {
-        what.create(key("/lastnode"), last);  // it is missing, which means empty (README ruling 27)
+        what.create(key(model::domain_key::last_node), last);  // it is missing, which means empty (README ruling 27)
         sets.last_node = {std::move(last), std::nullopt};
     } else {
-        const auto of_last = what.set(key("/lastnode"), last, here.last_node_version);
+        const auto of_last = what.set(key(model::domain_key::last_node), last, here.last_node_version);
         sets.last_node = {std::move(last), of_last};
     }
     what.append(std::move(checks));
@@ -132,7 +132,7 @@ async::awaitable<bool> operation::write_own(std::string_view suffix, std::string
     if (!stored || stored->data == value || row.state == model::vm_state::deleted) {
         co_return true;  // a key that is gone is not made again, and nothing is written once `delete` was seen
     }
-    if (suffix == "/migrate_sync_lock" && stored->data == policy::hand_over_mark(id) &&
+    if (suffix == model::domain_key::migrate_sync_lock && stored->data == policy::hand_over_mark(id) &&
         stored->stat.mzxid >= row.state_changed) {
         table.mark(row);  // the hand-over of this `stop`, or of one that is not read yet: not ours to clear
         co_return true;
@@ -140,7 +140,7 @@ async::awaitable<bool> operation::write_own(std::string_view suffix, std::string
     zookeeper::transaction what;
     const auto of_key = what.set(key(suffix), std::move(value), stored->stat.version);
     auto done = co_await s.zk.commit(s.limit(), std::move(what));
-    if (done && suffix == "/migrate_sync_lock") {
+    if (done && suffix == model::domain_key::migrate_sync_lock) {
         here.sync_written = done->of(of_key).mzxid;
     }
     if (!done && done.error().code() != errc::not_found) {

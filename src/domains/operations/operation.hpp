@@ -1,5 +1,5 @@
 // What all operations on one virtual machine share: the desired and the observed state, waits that end when either
-// changes, and guarded writes. At most one operation runs for a machine; it is a task of the session scope, and every
+// changes, and guarded writes. At most one operation runs for a domain; it is a task of the session scope, and every
 // way out of it has released what it held. Specification: vm-domains.md 5.2.
 #pragma once
 
@@ -110,7 +110,7 @@ public:
     [[nodiscard]] std::optional<model::guest_class> guest() const { return observed.class_of(id); }
     [[nodiscard]] bool is_guest(model::guest_class which) const { return guest() == which; }
     [[nodiscard]] bool must_end() const { return here.must_end; }
-    // The machine is where `view_of` was when it was asked: the same incarnation, state, node.
+    // The domain is where `view_of` was when it was asked: the same incarnation, state, node.
     struct view {
         std::int64_t created;
         std::int64_t state_changed;
@@ -127,7 +127,7 @@ public:
     // For messages: what clients wrote may be of any length.
     [[nodiscard]] std::string name() const;
 
-    // Suspends until something about this machine changed (true) or until the deadline (false).
+    // Suspends until something about this domain changed (true) or until the deadline (false).
     async::awaitable<bool> wait(time_point deadline, std::string_view what) {
         return here.changed.wait_until(clock(), deadline, what);
     }
@@ -145,7 +145,7 @@ public:
     // {state, node, lastnode} likewise, with further checks.
     async::awaitable<write_result> write_placement(model::vm_state state, std::string to, std::string last,
                                                    zookeeper::transaction checks = {});
-    // A key of this machine that only its node writes; never created. Skipped if it has the value already. False: it
+    // A key of this domain that only its node writes; never created. Skipped if it has the value already. False: it
     // was not written, or nobody knows.
     async::awaitable<bool> write_own(std::string_view key, std::string value);
     [[nodiscard]] std::string key(std::string_view suffix) const { return root + std::string(suffix); }

@@ -17,12 +17,12 @@ constexpr duration ask_peers_again = 5s;
 constexpr duration read_again = 1s;
 
 async::awaitable<void> read_other(operation& op, other_node& one, std::optional<failure>& trouble) {
-    auto daemon = co_await op.s.zk.get(op.s.limit(), model::node_path(one.name, "/daemonstate"));
+    auto daemon = co_await op.s.zk.get(op.s.limit(), model::node_path(one.name, model::node_key::daemon_state));
     if (!daemon && daemon.error().code() != errc::not_found) {
         trouble = daemon.error();
         co_return;
     }
-    auto running = co_await op.s.zk.get(op.s.limit(), model::node_path(one.name, "/runningdomains"));
+    auto running = co_await op.s.zk.get(op.s.limit(), model::node_path(one.name, model::node_key::running_domains));
     if (!running && running.error().code() != errc::not_found) {
         trouble = running.error();
         co_return;
@@ -129,7 +129,7 @@ async::awaitable<release_outcome> wait_released(operation& op, release_rules rul
             }
         }
         // A node whose daemon was stopped in order may still run it. Only its own word counts, as it may as well be
-        // off, unless the machine was seen to run there and has not been off since.
+        // off, unless the domain was seen to run there and has not been off since.
         if (!stopped.empty() && op.now() >= next_look_at_stopped) {
             next_look_at_stopped = op.now() + ask_peers_again;
             still_there.clear();
@@ -175,8 +175,8 @@ async::awaitable<release_outcome> wait_released(operation& op, release_rules rul
         for (const auto& holder : holders) {
             auto& key = followed[holder];
             if (!key) {
-                key = op.s.watches.add(model::node_path(holder, "/runningdomains"), zookeeper::watch_kind::data,
-                                       op.here.changed);
+                key = op.s.watches.add(model::node_path(holder, model::node_key::running_domains),
+                                       zookeeper::watch_kind::data, op.here.changed);
             }
         }
         time_point until = next_question;

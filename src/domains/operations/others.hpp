@@ -1,4 +1,4 @@
-// What other nodes say about a machine: their running lists, and their hypervisors when a list cannot be believed.
+// What other nodes say about a domain: their running lists, and their hypervisors when a list cannot be believed.
 // Specification: vm-domains.md 6.1 step 3, 4.2 (`shutdown`/N), 8.4 (R6).
 #pragma once
 
@@ -31,7 +31,7 @@ async::awaitable<remote_answer> ask(operation& op, std::string node, std::option
 // Several at once.
 async::awaitable<std::map<std::string, remote_answer>> ask_all(operation& op, std::vector<std::string> nodes);
 
-// Waits until no other node has the machine in its list, asking the hypervisor of one that keeps it there.
+// Waits until no other node has the domain in its list, asking the hypervisor of one that keeps it there.
 struct release_rules {
     bool includes_stopped = false;  // lists of nodes in `stop` and `dead` count too
     duration ask_after{};

@@ -151,7 +151,7 @@ void note_arrival(operation& op) {
     }
 }
 
-// Until the machine is here, or is no longer to come.
+// Until the domain is here, or is no longer to come.
 async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
     search others(op);
     reference_sender sender(op);
@@ -240,7 +240,7 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
             guest == guest_class::absent && op.here.state_since + earliest_cold_start > op.now();
         const time_point next =
             cold_start_is_next ? std::min(others.next(), op.here.state_since + earliest_cold_start) : others.next();
-        co_await op.wait(std::max(next, op.now() + 1s), "the machine to arrive");
+        co_await op.wait(std::max(next, op.now() + 1s), "the domain to arrive");
     }
 }
 
@@ -265,7 +265,7 @@ async::awaitable<bool> wait_for_room(operation& op) {
 }
 
 // A connection that breaks just now comes back, and with it the last write is made after all. Whatever it is that the
-// machine should do meanwhile needs the connection too.
+// domain should do meanwhile needs the connection too.
 async::awaitable<void> leave_no_trace(operation& op) {
     constexpr int tries_max = 3;
     constexpr duration patience = 30s;
@@ -276,7 +276,7 @@ async::awaitable<void> leave_no_trace(operation& op) {
         const bool is_handed_over = op.row.state == vm_state::stop && op.here.is_handed_over;
         const bool is_ours_to_clear = op.row.is_present && op.row.state != vm_state::deleted && !is_of_another &&
                                       !is_handed_over && !is_planted(defect::sync_word_left);
-        const bool is_clear = !is_ours_to_clear || co_await op.write_own("/migrate_sync_lock", "");
+        const bool is_clear = !is_ours_to_clear || co_await op.write_own(model::domain_key::migrate_sync_lock, "");
         if (is_clear) {
             remove_journal(op);
             co_return;
@@ -299,7 +299,7 @@ async::awaitable<void> receive(operation& op) {
         remove_journal(op);
         co_return;
     }
-    co_await op.write_own("/migrate_sync_lock", to_text(op.id));
+    co_await op.write_own(model::domain_key::migrate_sync_lock, to_text(op.id));
     receiver_lock lock;
     co_await async::with_task_group("receive", [&](async::task_group& group) -> async::awaitable<void> {
         group.spawn("sync lock", [&] { return offer_sync_lock(op, lock); });

@@ -30,7 +30,7 @@ async::awaitable<remote_answer> ask_target(operation& op, const std::string& tar
     if (is_planted(defect::target_not_asked)) {
         co_return remote_answer::absent;
     }
-    auto daemon = co_await op.s.zk.get(op.s.limit(), model::node_path(target, "/daemonstate"));
+    auto daemon = co_await op.s.zk.get(op.s.limit(), model::node_path(target, model::node_key::daemon_state));
     if (daemon && model::daemon_state_or_fallback(daemon->data) == model::daemon_state::fenced) {
         co_return remote_answer::absent;
     }
@@ -39,7 +39,7 @@ async::awaitable<remote_answer> ask_target(operation& op, const std::string& tar
     co_return answer == remote_answer::refused ? remote_answer::silent : answer;
 }
 
-// The guarded read before a copy is resumed: still this migration of the machine that both sides were asked about, or
+// The guarded read before a copy is resumed: still this migration of the domain that both sides were asked about, or
 // ours again.
 async::awaitable<std::optional<boot_time>> may_resume(operation& op, const std::string& target, std::int64_t created) {
     auto read = co_await op.table.read(op.row);
@@ -63,7 +63,7 @@ struct look {
     policy::second_look& before;
     policy::second_look::finding now;
     time_point asked;
-    std::int64_t created;  // the incarnation of the machine that was asked about
+    std::int64_t created;  // the incarnation of the domain that was asked about
 
     [[nodiscard]] bool is_confirmed(const operation& op) const { return before.confirms(now, asked, op.now()); }
 };
@@ -125,8 +125,8 @@ async::awaitable<resolution> destroyed_local(operation& op, std::string why, tim
 }  // namespace
 
 async::awaitable<result<std::vector<std::string>>> stored_volumes(operation& op) {
-    PVC_CO_TRY(auto xml, co_await op.s.zk.get(op.s.limit(), op.key("/xml")));
-    auto rbdlist = co_await op.s.zk.get(op.s.limit(), op.key("/rbdlist"));
+    PVC_CO_TRY(auto xml, co_await op.s.zk.get(op.s.limit(), op.key(model::domain_key::xml)));
+    auto rbdlist = co_await op.s.zk.get(op.s.limit(), op.key(model::domain_key::rbd_list));
     if (!rbdlist && rbdlist.error().code() != errc::not_found) {
         co_return rbdlist.error();
     }
@@ -288,16 +288,16 @@ async::awaitable<void> await_receiver(operation& op, std::string target, operati
 
 // A node that is not there is no place to start it: better back than off.
 async::awaitable<bool> target_runs(operation& op, std::string target) {
-    auto daemon = co_await op.s.zk.get(op.s.limit(), model::node_path(target, "/daemonstate"));
+    auto daemon = co_await op.s.zk.get(op.s.limit(), model::node_path(target, model::node_key::daemon_state));
     co_return daemon&& model::parse_daemon_state(daemon->data) == model::daemon_state::run;
 }
 
 // A reference receiver that is still busy with the hand-over drops its own `start`, and nothing would start the
-// machine: the same state once more makes it look again (vm-domains.md 0, fact 1; hazard H02).
+// domain: the same state once more makes it look again (vm-domains.md 0, fact 1; hazard H02).
 async::awaitable<void> see_it_start(operation& op, std::string target) {
     constexpr duration start_patience = 10s;
-    auto list =
-        op.s.watches.add(model::node_path(target, "/runningdomains"), zookeeper::watch_kind::data, op.here.changed);
+    auto list = op.s.watches.add(model::node_path(target, model::node_key::running_domains),
+                                 zookeeper::watch_kind::data, op.here.changed);
     const time_point until = op.now() + start_patience;
     const auto is_pending = [&] {
         const bool is_there = list->known() && list->present() && model::lists_domain(list->data(), op.id);

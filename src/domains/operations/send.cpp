@@ -58,7 +58,7 @@ public:
             // Nobody waits for locks that he no longer needs. Until they are had, this is the one that hears of
             // changes.
             while (!done && !has_locks_ && is_on_its_way() && !op_.must_end()) {
-                co_await op_.wait(deadline + sender_lock_limit, "the locks of the machine");
+                co_await op_.wait(deadline + sender_lock_limit, "the locks of the domain");
             }
             if (has_locks_) {
                 go_on_.notify();
@@ -106,7 +106,7 @@ private:
     [[nodiscard]] bool is_unchanged() const { return is_on_its_way() && op_.row.created == created_; }
     [[nodiscard]] migration_mode mode() const { return mode_of(op_.row.state, method_); }
 
-    // What is read of a machine that is to be sent, beside its row. A key that is missing counts as empty.
+    // What is read of a domain that is to be sent, beside its row. A key that is missing counts as empty.
     struct wishes {
         bool is_target_known = true;
         std::string method;
@@ -117,10 +117,10 @@ private:
     async::awaitable<std::optional<wishes>> read_wishes() {
         const time_point until = op_.now() + sender_lock_limit;
         while (is_unchanged() && !op_.must_end() && op_.now() < until) {
-            const auto read =
-                co_await op_.s.zk.read_together(op_.s.limit(), {{.path = model::node_path(target_), .with_data = false},
-                                                                {.path = op_.key("/migration_method")},
-                                                                {.path = op_.key("/migration_max_downtime")}});
+            const auto read = co_await op_.s.zk.read_together(
+                op_.s.limit(), {{.path = model::node_path(target_), .with_data = false},
+                                {.path = op_.key(model::domain_key::migration_method)},
+                                {.path = op_.key(model::domain_key::migration_max_downtime)}});
             const bool is_all_known = std::ranges::all_of(read, [](const auto& one) {
                 return one || one.error().code() == errc::not_found || one.error().code() == errc::invalid;
             });
@@ -142,9 +142,9 @@ private:
         if (op_.here.last_node == target_) {
             // Moved home although it counts as being there: from here on it is at home.
             zookeeper::transaction what;
-            const auto of_last = what.set(op_.key("/lastnode"), "", op_.here.last_node_version);
-            what.check(op_.key("/state"), op_.row.state_version);
-            what.check(op_.key("/node"), op_.row.node_version);
+            const auto of_last = what.set(op_.key(model::domain_key::last_node), "", op_.here.last_node_version);
+            what.check(op_.key(model::domain_key::state), op_.row.state_version);
+            what.check(op_.key(model::domain_key::node), op_.row.node_version);
             for (const auto* lock : op_.locks) {
                 lock->add_check(what);
             }
@@ -165,7 +165,8 @@ private:
         if (!is_wanted) {
             co_return;
         }
-        state_children_ = op_.s.watches.add(op_.key("/state"), zookeeper::watch_kind::children, op_.here.changed);
+        state_children_ =
+            op_.s.watches.add(op_.key(model::domain_key::state), zookeeper::watch_kind::children, op_.here.changed);
         const auto read = may_be_a_node(target_) ? co_await read_wishes() : std::optional(wishes{false, {}, {}});
         if (!read) {
             if (op_.must_end() || is_unchanged()) {

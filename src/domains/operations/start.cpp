@@ -43,18 +43,18 @@ async::awaitable<void> fail(operation& op, operation::view began_with, std::stri
     reason = one_line(reason);
     op.error(message::domain_start_failed, "it was not started: " + reason);
     zookeeper::transaction more;
-    auto key = co_await op.s.zk.exists(op.s.limit(), op.key("/failedreason"));
+    auto key = co_await op.s.zk.exists(op.s.limit(), op.key(model::domain_key::failed_reason));
     if (!key && key.error().code() == errc::not_found) {
-        more.create(op.key("/failedreason"), reason);
+        more.create(op.key(model::domain_key::failed_reason), reason);
     } else {
-        more.overwrite(op.key("/failedreason"), reason);
+        more.overwrite(op.key(model::domain_key::failed_reason), reason);
     }
     if (op.present() != began_with || !op.row.is_present) {
         co_return;
     }
     const write_result done = co_await op.write_state(vm_state::fail, std::move(more));
     if (done == write_result::written) {
-        co_await op.write_own("/vnc", "");
+        co_await op.write_own(model::domain_key::vnc, "");
         co_await end_console(op);
         co_await op.set_listed(false);
         op.here.is_adopted = false;
@@ -73,8 +73,8 @@ struct stored_definition {
 // Everything of the domain that a start needs. The text of the error is a failedreason.
 async::awaitable<result<stored_definition>> read_definition(operation& op) {
     stored_definition all;
-    auto answers =
-        co_await op.s.zk.read_together(op.s.limit(), {{.path = op.key("/xml")}, {.path = op.key("/rbdlist")}});
+    auto answers = co_await op.s.zk.read_together(
+        op.s.limit(), {{.path = op.key(model::domain_key::xml)}, {.path = op.key(model::domain_key::rbd_list)}});
     PVC_CO_TRY(auto xml, std::move(answers[0]));
     all.xml = std::move(xml.data);
     const auto& rbdlist = answers[1];
@@ -108,16 +108,16 @@ bool is_still_wanted(const operation& op, const operation::view& began_with) {
 async::awaitable<bool> write_started(operation& op, const operation::view& began_with) {
     const operation::view seen = op.present();
     zookeeper::transaction more;
-    const auto answers =
-        co_await op.s.zk.read_together(op.s.limit(), {{.path = op.key("/failedreason")}, {.path = op.key("/vnc")}});
+    const auto answers = co_await op.s.zk.read_together(
+        op.s.limit(), {{.path = op.key(model::domain_key::failed_reason)}, {.path = op.key(model::domain_key::vnc)}});
     if (const auto& reason = answers[0]; reason && !reason->data.empty()) {
-        more.set(op.key("/failedreason"), "", reason->stat.version);
+        more.set(op.key(model::domain_key::failed_reason), "", reason->stat.version);
     }
     op.here.owes_vnc = op.here.live_is_stale;
     const std::string vnc = op.here.live ? model::vnc_text(*op.here.live) : std::string();
     const auto& stored = answers[1];
     if (stored && stored->data != vnc && !op.here.owes_vnc) {
-        more.overwrite(op.key("/vnc"), vnc);
+        more.overwrite(op.key(model::domain_key::vnc), vnc);
     }
     if (op.present() != seen || !is_still_wanted(op, began_with)) {
         co_return false;
@@ -128,7 +128,7 @@ async::awaitable<bool> write_started(operation& op, const operation::view& began
     if (more.empty()) {
         co_return true;
     }
-    more.check(op.key("/state"), op.row.state_version);
+    more.check(op.key(model::domain_key::state), op.row.state_version);
     auto done = co_await op.s.zk.commit(op.s.limit(), std::move(more));
     if (!done) {
         auto read = co_await op.table.read(op.row);
@@ -158,7 +158,7 @@ async::awaitable<void> announce(operation& op, const operation::view& began_with
         is_written = co_await write_started(op, began_with);
     }
     if (is_written) {
-        co_await op.write_own("/migrate_sync_lock", "");  // of a receiver that lost its power
+        co_await op.write_own(model::domain_key::migrate_sync_lock, "");  // of a receiver that lost its power
     }
     // Somebody wants something else; should he want it to run after all, adopting it writes what is missing.
     op.here.owes_vnc = op.here.owes_vnc || !is_written;

@@ -20,19 +20,19 @@ constexpr duration trouble_pause = 1s;
 
 zookeeper::lock_request sync_request(operation& op, time_point deadline, std::string reason) {
     zookeeper::lock_request what;
-    what.path = op.key("/migrate_sync_lock");
+    what.path = op.key(model::domain_key::migrate_sync_lock);
     what.deadline = deadline;
     what.task = "migration";
     what.reason = std::move(reason);
     return what;
 }
 
-// A missing key counts as empty and is made (README ruling 27), unless the machine goes. False: it does.
+// A missing key counts as empty and is made (README ruling 27), unless the domain goes. False: it does.
 async::awaitable<bool> make_sync_key(operation& op) {
     if (!op.row.is_present || !policy::is_migration(op.row.state)) {
         co_return false;
     }
-    const auto made = co_await op.s.zk.create(op.s.limit(), op.key("/migrate_sync_lock"), "");
+    const auto made = co_await op.s.zk.create(op.s.limit(), op.key(model::domain_key::migrate_sync_lock), "");
     co_return made || made.error().code() != errc::not_found;
 }
 
@@ -44,7 +44,7 @@ bool is_stale(const operation& op, const zookeeper::node_stat& child) {
 }  // namespace
 
 async::awaitable<result<bool>> peer_contends(operation& op) {
-    const std::string path = op.key("/migrate_sync_lock");
+    const std::string path = op.key(model::domain_key::migrate_sync_lock);
     auto children = co_await op.s.zk.children(op.s.limit(), path);
     if (!children) {
         co_return children.error();
@@ -97,7 +97,8 @@ async::awaitable<result<void>> hold_until_sender(operation& op, receiver_lock& s
 
 async::awaitable<void> offer_sync_lock(operation& op, receiver_lock& state) {
     async::wakeup changed;
-    auto contenders = op.s.watches.add(op.key("/migrate_sync_lock"), zookeeper::watch_kind::children, changed);
+    auto contenders =
+        op.s.watches.add(op.key(model::domain_key::migrate_sync_lock), zookeeper::watch_kind::children, changed);
     for (;;) {
         auto before = co_await peer_contends(op);
         if (before && *before) {
@@ -132,7 +133,7 @@ async::awaitable<void> sender_lock::release(async::timers& clock) {
 }
 
 async::awaitable<void> take_sync_lock(operation& op, sender_lock& state, time_point deadline) {
-    const std::string path = op.key("/migrate_sync_lock");
+    const std::string path = op.key(model::domain_key::migrate_sync_lock);
     const auto end = [&] {
         state.failed = !state.granted;
         state.released = true;
@@ -195,12 +196,12 @@ async::awaitable<void> take_sync_lock(operation& op, sender_lock& state, time_po
 }
 
 async::awaitable<void> clear_sync_value(operation& op) {
-    co_await op.write_own("/migrate_sync_lock", "");
+    co_await op.write_own(model::domain_key::migrate_sync_lock, "");
 }
 
 async::awaitable<write_result> write_hand_over(operation& op) {
     const operation::view asked = op.present();
-    auto stored = co_await op.s.zk.get(op.s.limit(), op.key("/migrate_sync_lock"));
+    auto stored = co_await op.s.zk.get(op.s.limit(), op.key(model::domain_key::migrate_sync_lock));
     if (!stored && stored.error().code() != errc::not_found) {
         op.warning(message::migration_not_handed_over, "it was not handed over: " + stored.error().text());
         op.pause(1s);
@@ -211,22 +212,22 @@ async::awaitable<write_result> write_hand_over(operation& op) {
     }
     zookeeper::transaction more;
     if (stored) {
-        more.set(op.key("/migrate_sync_lock"), policy::hand_over_mark(op.id), stored->stat.version);
+        more.set(op.key(model::domain_key::migrate_sync_lock), policy::hand_over_mark(op.id), stored->stat.version);
     } else {
-        more.create(op.key("/migrate_sync_lock"), policy::hand_over_mark(op.id));
+        more.create(op.key(model::domain_key::migrate_sync_lock), policy::hand_over_mark(op.id));
     }
     co_return co_await op.write_state(model::vm_state::stop, std::move(more));
 }
 
 async::awaitable<write_result> write_taken_over(operation& op) {
     const operation::view asked = op.present();
-    auto stored = co_await op.s.zk.get(op.s.limit(), op.key("/migrate_sync_lock"));
+    auto stored = co_await op.s.zk.get(op.s.limit(), op.key(model::domain_key::migrate_sync_lock));
     if (op.present() != asked) {
         co_return write_result::overtaken;
     }
     zookeeper::transaction more;
     if (stored && !stored->data.empty()) {
-        more.set(op.key("/migrate_sync_lock"), "", stored->stat.version);
+        more.set(op.key(model::domain_key::migrate_sync_lock), "", stored->stat.version);
     }
     co_return co_await op.write_state(model::vm_state::start, std::move(more));
 }
@@ -245,8 +246,8 @@ bool is_of_ours(std::string_view data) {
 
 reference_sender::reference_sender(operation& op)
     : op_(op),
-      of_node_(op.s.watches.add(op.key("/node"), zookeeper::watch_kind::children, op.here.changed)),
-      of_state_(op.s.watches.add(op.key("/state"), zookeeper::watch_kind::children, op.here.changed)) {}
+      of_node_(op.s.watches.add(op.key(model::domain_key::node), zookeeper::watch_kind::children, op.here.changed)),
+      of_state_(op.s.watches.add(op.key(model::domain_key::state), zookeeper::watch_kind::children, op.here.changed)) {}
 
 async::awaitable<bool> reference_sender::look() {
     const std::uint64_t of_node = of_node_->changes();
@@ -291,7 +292,7 @@ async::awaitable<std::optional<bool>> reference_sender::wrote_stop() {
     if (!locks_) {
         co_return false;
     }
-    auto now = co_await op_.s.zk.children(op_.s.limit(), op_.key("/state"));
+    auto now = co_await op_.s.zk.children(op_.s.limit(), op_.key(model::domain_key::state));
     if (!now) {
         co_return now.error().code() == errc::not_found ? std::optional(false) : std::nullopt;
     }
@@ -307,12 +308,12 @@ async::awaitable<std::optional<bool>> reference_sender::wrote_stop() {
 async::awaitable<result<void>> with_migration_locks(operation& op, time_point deadline,
                                                     std::function<async::awaitable<void>()> body) {
     zookeeper::lock_request outer;
-    outer.path = op.key("/node");
+    outer.path = op.key(model::domain_key::node);
     outer.deadline = deadline;
     outer.task = "migration";
     outer.reason = "sending " + op.name();
     zookeeper::lock_request inner = outer;
-    inner.path = op.key("/state");
+    inner.path = op.key(model::domain_key::state);
     co_return co_await op.s.locks.with_lock(
         std::move(outer), [&](zookeeper::held_lock& of_node) -> async::awaitable<result<void>> {
             co_return co_await op.s.locks.with_lock(
