@@ -1,7 +1,7 @@
 // The record of a migration, a file that a crash or anybody may have left in any state.
-// Covers: src/policy/migration_journal.cpp
+// Covers: src/policy/domains/migration_journal.cpp
 #include "fuzz_support.hpp"
-#include "pvcnoded/policy/migration_journal.hpp"
+#include "pvcnoded/policy/domains/migration_journal.hpp"
 
 using namespace pvc::policy;
 

@@ -1,11 +1,11 @@
 // Volumes and their locks. First line: rbdlist; second: own addresses, separated by blanks; then one lock a line, as
 // "volume id address". Every volume once; all locks are to be broken or none; whose an address is, is judged alike
-// here. Covers: src/policy/rbd_lock_policy.cpp src/model/domain_xml.cpp
+// here. Covers: src/policy/placement/rbd_lock_policy.cpp src/model/domain_xml.cpp
 #include "fuzz_support.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/config/ipv4.hpp"
 #include "pvcnoded/model/domain_xml.hpp"
-#include "pvcnoded/policy/rbd_lock_policy.hpp"
+#include "pvcnoded/policy/placement/rbd_lock_policy.hpp"
 
 #include <set>
 

@@ -1,9 +1,9 @@
 // /schema/version, latestschema and the limit: no text leads to a version outside 0-15.
-// Covers: src/policy/schema_rules.cpp
+// Covers: src/policy/membership/schema_rules.cpp
 #include "pvcnoded/base/assert.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/schema.hpp"
-#include "pvcnoded/policy/schema_rules.hpp"
+#include "pvcnoded/policy/membership/schema_rules.hpp"
 
 #include <string_view>
 

@@ -8,7 +8,7 @@
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/hypervisor/adapter/libvirt_hypervisor.hpp"
 #include "pvcnoded/node/daemon.hpp"
-#include "pvcnoded/policy/schema_rules.hpp"
+#include "pvcnoded/policy/membership/schema_rules.hpp"
 #include "pvcnoded/policy/startup_plan.hpp"
 #include "pvcnoded/services/adapter/file_log_output.hpp"
 #include "pvcnoded/services/adapter/inotify_console_files.hpp"

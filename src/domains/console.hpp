@@ -4,7 +4,7 @@
 
 #include "pvcnoded/base/uuid.hpp"
 #include "pvcnoded/core/session.hpp"
-#include "pvcnoded/policy/console_pace.hpp"
+#include "pvcnoded/policy/domains/console_pace.hpp"
 #include "pvcnoded/services/console_files.hpp"
 
 #include <memory>

@@ -3,7 +3,7 @@
 #include "manager.hpp"
 
 #include "pvcnoded/async/for_each.hpp"
-#include "pvcnoded/policy/keepalive_rules.hpp"
+#include "pvcnoded/policy/membership/keepalive_rules.hpp"
 
 #include <algorithm>
 

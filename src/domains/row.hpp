@@ -7,7 +7,7 @@
 #include "pvcnoded/model/domain_xml.hpp"
 #include "pvcnoded/model/guest_class.hpp"
 #include "pvcnoded/model/states.hpp"
-#include "pvcnoded/policy/domain_timing.hpp"
+#include "pvcnoded/policy/domains/domain_timing.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "operations/operation.hpp"
-#include "pvcnoded/policy/stranded_migration.hpp"
+#include "pvcnoded/policy/domains/stranded_migration.hpp"
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 #include "table.hpp"
 
 #include "pvcnoded/async/for_each.hpp"
-#include "pvcnoded/policy/hand_over.hpp"
+#include "pvcnoded/policy/domains/hand_over.hpp"
 
 #include <algorithm>
 #include <utility>

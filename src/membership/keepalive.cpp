@@ -4,7 +4,7 @@
 #include "pvcnoded/membership/registration.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/model/scalar.hpp"
-#include "pvcnoded/policy/keepalive_rules.hpp"
+#include "pvcnoded/policy/membership/keepalive_rules.hpp"
 
 #include <fmt/format.h>
 

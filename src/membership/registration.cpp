@@ -3,7 +3,7 @@
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/model/scalar.hpp"
-#include "pvcnoded/policy/schema_rules.hpp"
+#include "pvcnoded/policy/membership/schema_rules.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include "pvcnoded/membership/registration.hpp"
 #include "pvcnoded/membership/tree_repair.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
-#include "pvcnoded/policy/schema_rules.hpp"
+#include "pvcnoded/policy/membership/schema_rules.hpp"
 
 #include <fmt/format.h>
 

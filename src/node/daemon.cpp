@@ -2,7 +2,7 @@
 
 #include "pvcnoded/core/log_shipper.hpp"
 #include "pvcnoded/node/watchdog.hpp"
-#include "pvcnoded/policy/outage.hpp"
+#include "pvcnoded/policy/membership/outage.hpp"
 #include "session_state.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #include "pvcnoded/core/log_shipper.hpp"
 #include "pvcnoded/node/daemon.hpp"
 #include "pvcnoded/node/watchdog.hpp"
-#include "pvcnoded/policy/schema_rules.hpp"
+#include "pvcnoded/policy/membership/schema_rules.hpp"
 #include "pvcnoded/services/unit_readiness.hpp"
 
 #include <fmt/format.h>

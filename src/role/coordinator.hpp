@@ -6,7 +6,7 @@
 #pragma once
 
 #include "owner.hpp"
-#include "pvcnoded/policy/coordinator_rules.hpp"
+#include "pvcnoded/policy/role/coordinator_rules.hpp"
 
 #include <memory>
 #include <optional>

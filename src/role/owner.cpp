@@ -1,7 +1,7 @@
 #include "owner.hpp"
 
 #include "pvcnoded/base/planted.hpp"
-#include "pvcnoded/policy/coordinator_rules.hpp"
+#include "pvcnoded/policy/role/coordinator_rules.hpp"
 
 #include <fmt/format.h>
 

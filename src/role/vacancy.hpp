@@ -3,7 +3,7 @@
 #pragma once
 
 #include "pvcnoded/core/session.hpp"
-#include "pvcnoded/policy/coordinator_rules.hpp"
+#include "pvcnoded/policy/role/coordinator_rules.hpp"
 
 #include <optional>
 

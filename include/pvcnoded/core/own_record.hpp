@@ -7,7 +7,7 @@
 
 #include "pvcnoded/async/semaphore.hpp"
 #include "pvcnoded/model/key_value.hpp"
-#include "pvcnoded/policy/own_keys.hpp"
+#include "pvcnoded/policy/membership/own_keys.hpp"
 #include "pvcnoded/zookeeper/client.hpp"
 
 #include <functional>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "pvcnoded/async/latest.hpp"
-#include "pvcnoded/policy/coordinator_rules.hpp"
-#include "pvcnoded/policy/peer_cadence.hpp"
-#include "pvcnoded/policy/peer_watch.hpp"
+#include "pvcnoded/policy/role/coordinator_rules.hpp"
+#include "pvcnoded/policy/membership/peer_cadence.hpp"
+#include "pvcnoded/policy/membership/peer_watch.hpp"
 #include "pvcnoded/zookeeper/watch_set.hpp"
 
 #include <map>

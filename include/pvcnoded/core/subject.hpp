@@ -13,7 +13,7 @@
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/base/result.hpp"
 #include "pvcnoded/core/session.hpp"
-#include "pvcnoded/policy/role_phases.hpp"
+#include "pvcnoded/policy/role/role_phases.hpp"
 #include "pvcnoded/policy/startup_plan.hpp"
 
 #include <functional>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "pvcnoded/config/node_config.hpp"
-#include "pvcnoded/policy/rbd_lock_policy.hpp"
+#include "pvcnoded/policy/placement/rbd_lock_policy.hpp"
 #include "pvcnoded/storage/rbd_locks.hpp"
 
 #include <functional>

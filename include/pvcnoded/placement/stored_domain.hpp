@@ -5,7 +5,7 @@
 
 #include "pvcnoded/base/uuid.hpp"
 #include "pvcnoded/core/session.hpp"
-#include "pvcnoded/policy/flush_rules.hpp"
+#include "pvcnoded/policy/domains/flush_rules.hpp"
 
 #include <functional>
 #include <memory>

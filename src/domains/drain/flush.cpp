@@ -3,7 +3,7 @@
 #include "arrivals.hpp"
 #include "drain/one_domain.hpp"
 #include "pvcnoded/domains/domain_subject.hpp"
-#include "pvcnoded/policy/failing_targets.hpp"
+#include "pvcnoded/policy/domains/failing_targets.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "drain/one_domain.hpp"
 
-#include "pvcnoded/policy/domain_table.hpp"
+#include "pvcnoded/policy/domains/domain_table.hpp"
 
 #include <fmt/format.h>
 

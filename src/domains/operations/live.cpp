@@ -1,6 +1,6 @@
 #include "operations/live.hpp"
 
-#include "pvcnoded/policy/domain_timing.hpp"
+#include "pvcnoded/policy/domains/domain_timing.hpp"
 
 #include <fmt/format.h>
 

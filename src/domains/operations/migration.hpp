@@ -3,8 +3,8 @@
 #pragma once
 
 #include "operations/operation.hpp"
-#include "pvcnoded/policy/hand_over.hpp"
-#include "pvcnoded/policy/migration_journal.hpp"
+#include "pvcnoded/policy/domains/hand_over.hpp"
+#include "pvcnoded/policy/domains/migration_journal.hpp"
 
 #include <functional>
 #include <optional>

@@ -5,7 +5,7 @@
 #include "pvcnoded/async/wakeup.hpp"
 #include "pvcnoded/base/uuid.hpp"
 #include "pvcnoded/core/node_context.hpp"
-#include "pvcnoded/policy/migration_journal.hpp"
+#include "pvcnoded/policy/domains/migration_journal.hpp"
 
 #include <map>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "operations/operation.hpp"
 
 #include "pvcnoded/base/text.hpp"
-#include "pvcnoded/policy/hand_over.hpp"
+#include "pvcnoded/policy/domains/hand_over.hpp"
 
 #include "pvcnoded/base/planted.hpp"
 

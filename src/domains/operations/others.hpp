@@ -3,7 +3,7 @@
 #pragma once
 
 #include "operations/operation.hpp"
-#include "pvcnoded/policy/resolve_rules.hpp"
+#include "pvcnoded/policy/domains/resolve_rules.hpp"
 
 #include <map>
 #include <optional>
