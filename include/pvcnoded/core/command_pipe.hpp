@@ -4,7 +4,8 @@
 // answer, so it is never carried out. A command that is addressed to this node is carried out under the write lock of
 // the key, and answered under it; the lock is kept for a second more, as clients look for the answer behind it. Whoever
 // changed the key meanwhile is not overwritten.
-// Specification: node-lifecycle.md 13, zookeeper-schema.md 6.9 and 4, storage.md 8.1.
+// Lives no longer than its session; loop thread only. A command that is cancelled is not answered: its client waits in
+// vain, as for a node that died. Specification: node-lifecycle.md 13, zookeeper-schema.md 6.9 and 4, storage.md 8.1.
 #pragma once
 
 #include "pvcnoded/core/session.hpp"

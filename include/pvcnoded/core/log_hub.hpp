@@ -1,6 +1,7 @@
 // The daemon's logger and its sinks. Writing a record never blocks and never fails: each sink has a bounded queue, and
 // a task that hands batches to the offload pool. A sink that hangs (a full pipe, a dead disk) loses lines, counted and
-// said once it works again; nobody else notices. Specification: config.md 5.6, style-examples.md 4.5.
+// said once it works again; nobody else notices. Written to on the loop thread only; a sink that is
+// cancelled drops what it still holds, so flush() comes before. Specification: config.md 5.6, style-examples.md 4.5.
 #pragma once
 
 #include "pvcnoded/async/offload.hpp"

@@ -1,11 +1,12 @@
 // What this node knows of its peers: their mode and states (watched), and the age of their heartbeats by our own clock
-// (read in each tick). Specification: node-lifecycle.md 10.1, 12; README ruling 9; config.md 5.5.
+// (read in each tick). A member of the session; loop thread only. Cancelling run() leaves what is known as it is: ages
+// grow, states stay. Specification: node-lifecycle.md 10.1, 12; README ruling 9; config.md 5.5.
 #pragma once
 
 #include "pvcnoded/async/latest.hpp"
-#include "pvcnoded/policy/role/coordinator_rules.hpp"
 #include "pvcnoded/policy/membership/peer_cadence.hpp"
 #include "pvcnoded/policy/membership/peer_watch.hpp"
+#include "pvcnoded/policy/role/coordinator_rules.hpp"
 #include "pvcnoded/zookeeper/watch_set.hpp"
 
 #include <map>

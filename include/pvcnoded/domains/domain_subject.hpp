@@ -2,9 +2,9 @@
 // the hypervisor shows in ZooKeeper.
 //
 // Level-triggered: whenever the desired state (ZooKeeper) or the observed one (hypervisor) of a domain is another, the
-// tables of policy/domains/domain_table.hpp are asked, and what they say is done by one operation at a time. What is known of
-// domains outlives a session; nothing is decided before both sides were read in full.
-// Specification: vm-domains.md 4 to 11; node-lifecycle.md 3.2 (S9, S12 c), 4 (last row), 6.4, 6.5.
+// tables of policy/domains/domain_table.hpp are asked, and what they say is done by one operation at a time. What is
+// known of domains outlives a session; nothing is decided before both sides were read in full. Specification:
+// vm-domains.md 4 to 11; node-lifecycle.md 3.2 (S9, S12 c), 4 (last row), 6.4, 6.5.
 #pragma once
 
 #include "pvcnoded/base/uuid.hpp"

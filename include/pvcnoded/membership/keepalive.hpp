@@ -1,6 +1,8 @@
 // The keepalive: heartbeat first and alone, figures after, in one more transaction. Fixed cadence; ticks never overlap;
 // missed ones coalesce. Lives as long as the session: it goes on during a hot schema update and during termination.
-// Specification: node-lifecycle.md 6, 3.2 (S8, S13), 4; zookeeper-schema.md 3.2.
+// Loop thread only. Cancelling run() ends it at its present request; whether a heartbeat that was out arrived is then
+// not known, and the age that others rely on counts from the last one that was acknowledged. Specification:
+// node-lifecycle.md 6, 3.2 (S8, S13), 4; zookeeper-schema.md 3.2.
 #pragma once
 
 #include "pvcnoded/async/semaphore.hpp"
@@ -40,7 +42,7 @@ public:
 
     // For the watchdog: true if the present tick runs beyond the time at which the next one was due.
     [[nodiscard]] bool is_stuck() const;
-    // Suspends until a heartbeat that wrote `run` was acknowledged.
+    // True once a heartbeat that wrote `run` was acknowledged.
     [[nodiscard]] bool is_running() const { return wrote_run_; }
     async::wakeup ran;  // notified when is_running() becomes true
 

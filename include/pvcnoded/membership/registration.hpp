@@ -1,5 +1,5 @@
-// S8: the node's own record. Specification: zookeeper-schema.md 10, node-lifecycle.md 3.7; README of the issue: the
-// same name alive on another host is refused.
+// S8: the node's own record. Loop thread only. One that is cancelled may have written its transaction: the next start,
+// or the orderly stop, reads what is there. Specification: zookeeper-schema.md 10, node-lifecycle.md 3.7.
 #pragma once
 
 #include "pvcnoded/core/subject.hpp"

@@ -1,6 +1,6 @@
 // The schema version: adopted at start, followed while running, changed in the same process and on the same ZooKeeper
-// session while the heartbeat goes on. Specification: zookeeper-schema.md 8.4, 9; README of the schema rules in
-// `policy`.
+// session while the heartbeat goes on. Loop thread only; whatever is cut short is done again from what is stored, and a
+// lock that was held is released. Specification: zookeeper-schema.md 8.4, 9.
 #pragma once
 
 #include "pvcnoded/core/session.hpp"

@@ -1,4 +1,5 @@
 // Validate and apply: creates the keys that the active schema wants and the tree lacks. Never changes existing data.
+// Loop thread only. What is cancelled has created some of them, and released its lock; the next start goes on.
 // Specification: zookeeper-schema.md 9.2.
 #pragma once
 

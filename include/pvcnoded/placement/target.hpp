@@ -1,5 +1,6 @@
-// Chooses where a domain should go: reads what the nodes publish and asks policy/placement/target_selection.hpp. For any domain
-// and any node that it leaves. Loop thread only. Specification: vm-domains.md 9; node-lifecycle.md 8.1, 10.6.
+// Chooses where a domain should go: reads what the nodes publish and asks policy/placement/target_selection.hpp. For
+// any domain and any node that it leaves. Loop thread only. Specification: vm-domains.md 9;
+// node-lifecycle.md 8.1, 10.6.
 #pragma once
 
 #include "pvcnoded/base/uuid.hpp"
