@@ -1,5 +1,6 @@
 // What --check-config prints (config.md 1).
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/config/load.hpp"
 
 #include <fmt/format.h>
@@ -39,8 +40,7 @@ private:
     static std::string one_line(std::string_view value) {
         std::string out;
         for (const char c : value) {
-            const auto byte = static_cast<unsigned char>(c);
-            out += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+            out += is_ascii_control(c) ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
         }
         return out;
     }
