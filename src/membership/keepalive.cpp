@@ -370,11 +370,11 @@ async::awaitable<void> keepalive::tick() {
     }
     const bool acknowledged = co_await check_in();
     if (figures_on_ && acknowledged) {
-        co_await figures_.tick(start + std::max<duration>(interval - 1s, interval * 3 / 4));
+        co_await figures_.tick(start + policy::figures_budget(interval));
         log_tick(started, clock.now() - start);
     }
     if (acknowledged && session_.node.mode == model::daemon_mode::coordinator) {
-        co_await session_.others.read_heartbeats(start + interval * 9 / 10);  // a tick never runs into the next
+        co_await session_.others.read_heartbeats(start + policy::tick_budget(interval));
     }
     session_.ticks.set(session_.ticks.value() + 1);
 }
