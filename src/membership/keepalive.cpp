@@ -60,6 +60,10 @@ async::awaitable<void> keepalive::run() {
     });
 }
 
+async::awaitable<void> keepalive::wait_running() {
+    co_await ran_.wait([this] { return wrote_run_; }, async::wait_note::work("the first acknowledged heartbeat"));
+}
+
 async::awaitable<void> keepalive::run_ticks() {
     auto& clock = session_.node.clock();
     const duration interval = session_.node.times.keepalive;
@@ -257,7 +261,7 @@ void keepalive::take_acknowledgement(const beat& sent, const zookeeper::commit_r
                         (node.started && !sent.state && stored.state == model::daemon_state::run);
     if (is_run && !wrote_run_) {
         wrote_run_ = true;
-        ran.notify();
+        ran_.notify_all();
     }
 }
 
