@@ -60,12 +60,15 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_link_options(-Wl,-z,relro,-z,now -Wl,--as-needed)
 endif()
 
-# Asio, compiled once (src/async/asio.cpp) and seen through one interface target. It keeps the memory of ended coroutines
+# Asio: its own code, compiled once (cmake/asio.cpp). Layers that compute see its addresses and nothing else of it, so
+# they link it without the precompiled header of the others (cmake/layers.cmake). Asio keeps the memory of ended coroutines
 # and handlers for the next ones, two blocks of each kind by default; with so few a tick would go to the heap for most.
 # What it does not keep comes from operator new, not from aligned_alloc: that one has no fast path in the C library, and
 # the simulator has an operator new of its own. Nothing here is aligned to more than operator new gives.
-add_library(asio INTERFACE)
-target_compile_definitions(asio INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
+add_library(asio STATIC "${CMAKE_SOURCE_DIR}/cmake/asio.cpp")
+add_library(asio_addresses INTERFACE)
+target_link_libraries(asio_addresses INTERFACE asio)
+target_compile_definitions(asio PUBLIC BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
   BOOST_ASIO_DISABLE_BOOST_COROUTINE BOOST_ALLOW_DEPRECATED_HEADERS
   BOOST_ASIO_DISABLE_STD_ALIGNED_ALLOC BOOST_ASIO_DISABLE_BOOST_ALIGN
   BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=16)

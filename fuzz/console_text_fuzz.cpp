@@ -1,13 +1,14 @@
 // The raw end of a console file; the first two bytes: how many lines and how many bytes at most. The value is the end
 // of the whole text in its clean form, and no shorter than it must be.
-// Covers: src/model/domain_payloads.cpp src/model/utf8.cpp
+// Covers: src/model/domain_payloads.cpp src/base/utf8.cpp
 #include "fuzz_support.hpp"
+#include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/model/domain_payloads.hpp"
-#include "pvcnoded/model/log_value.hpp"
 
 #include <string>
 
 using namespace pvc::model;
+using pvc::valid_utf8;
 
 static std::string with_plain_newlines(std::string_view text) {
     std::string out;

@@ -2,14 +2,15 @@
 // another parser reads, with the keys in their order and the numbers that were given.
 // Covers: src/model/domain_stats.cpp src/model/json_text.cpp
 #include "fuzz_support.hpp"
+#include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/model/domain_payloads.hpp"
-#include "pvcnoded/model/log_value.hpp"
 
 #include <boost/json.hpp>
 
 #include <initializer_list>
 
 using namespace pvc::model;
+using pvc::valid_utf8;
 namespace json = boost::json;
 
 static std::uint64_t take_number(std::string_view& rest) {

@@ -1,16 +1,16 @@
 // A log record of hostile bytes: every line of the result carries the whole front, nothing in it drives a terminal, and
 // it does not grow beyond the limits. Input: style, level, schema version (a byte each), prefix, newline, text.
-// Covers: src/core/log_format.cpp src/model/log_value.cpp src/model/utf8.cpp
+// Covers: src/core/log_format.cpp src/model/log_value.cpp src/base/utf8.cpp
 #include "fuzz_support.hpp"
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/core/log_format.hpp"
-#include "pvcnoded/model/log_value.hpp"
 
 using namespace pvc;
 using namespace pvc::core;
 
 static bool is_tame(std::string_view text) {
-    return model::tame_text(text) == text;
+    return tame_text(text) == text;
 }
 
 static std::size_t lines_of(std::string_view text) {
@@ -45,8 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(format_record(record, style), format_record(nothing, style), rest);
     const auto shipped = format_shipped(record, style, version);
     check(shipped, format_shipped(nothing, style, version), rest);
-    PVC_ASSERT(model::valid_utf8(shipped) == shipped);
+    PVC_ASSERT(valid_utf8(shipped) == shipped);
     PVC_ASSERT(fuzz::is_one_line(format_record(nothing, style)));
-    PVC_ASSERT(is_tame(model::tame_text(rest)));
+    PVC_ASSERT(is_tame(tame_text(rest)));
     return 0;
 }

@@ -1,11 +1,13 @@
 // A stored log value, a line to add, and the limits (first two bytes): the caps hold, and the newest line survives.
-// Covers: src/model/log_value.cpp src/model/utf8.cpp
+// Covers: src/model/log_value.cpp src/base/utf8.cpp
 #include "pvcnoded/base/assert.hpp"
+#include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/model/log_value.hpp"
 
 #include <string_view>
 
 using namespace pvc::model;
+using pvc::valid_utf8;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 2) {

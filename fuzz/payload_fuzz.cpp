@@ -3,8 +3,8 @@
 // Covers: src/model/json_text.cpp
 #include "fuzz_support.hpp"
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/model/json_text.hpp"
-#include "pvcnoded/model/log_value.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/model/node_record.hpp"
 #include "pvcnoded/model/scalar.hpp"
@@ -17,6 +17,7 @@
 #include <string_view>
 
 using namespace pvc::model;
+using pvc::valid_utf8;
 
 namespace {
 

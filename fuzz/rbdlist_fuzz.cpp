@@ -2,8 +2,8 @@
 // "volume id address". Every volume once; all locks are to be broken or none; whose an address is, is judged alike
 // here. Covers: src/policy/placement/rbd_lock_policy.cpp src/model/domain_xml.cpp
 #include "fuzz_support.hpp"
+#include "pvcnoded/base/address.hpp"
 #include "pvcnoded/base/text.hpp"
-#include "pvcnoded/config/ipv4.hpp"
 #include "pvcnoded/model/domain_xml.hpp"
 #include "pvcnoded/policy/placement/rbd_lock_policy.hpp"
 
@@ -26,28 +26,28 @@ static void check_volumes(std::string_view rbdlist) {
 
 static void check_address(std::string_view text) {
     if (const auto address = parse_lock_address(text)) {
-        const auto name = address->is_ipv6 ? '[' + address->text() + ']' : address->text();
-        PVC_ASSERT(parse_host_address(address->text()) == address);
+        const auto name = address->is_v6() ? '[' + address->to_string() + ']' : address->to_string();
+        PVC_ASSERT(parse_own_address(address->to_string()) == address);
         PVC_ASSERT(parse_lock_address("v2:" + name + ":0/1") == address);
         PVC_ASSERT(!parse_lock_address(name) && !parse_lock_address(std::string(text) + ' '));
         PVC_ASSERT(!parse_lock_address('x' + std::string(text)));
     }
-    const auto host = parse_host_address(text);
-    PVC_ASSERT(!host || parse_host_address(host->text()) == host);
+    const auto host = parse_own_address(text);
+    PVC_ASSERT(!host || parse_own_address(host->to_string()) == host);
     if (text.find(':') == std::string_view::npos) {
-        const auto ipv4 = pvc::config::parse_ipv4(pvc::trim(text.substr(0, text.find('/'))));
+        const auto ipv4 = pvc::parse_address_v4(pvc::trim(text.substr(0, text.find('/'))));
         PVC_ASSERT(ipv4.has_value() == host.has_value());
-        PVC_ASSERT(!ipv4 || ipv4->text() == host->text());
+        PVC_ASSERT(!ipv4 || ipv4->to_string() == host->to_string());
     }
 }
 
 static bool is_among(const held_lock& lock, const std::vector<std::string>& own) {
     const auto address = parse_lock_address(lock.address);
-    const auto text = address ? address->text() : "";
+    const auto text = address ? address->to_string() : "";
     if (text.empty() || text.starts_with("127.") || text.starts_with("0.") || text == "::" || text == "::1") {
         return false;
     }
-    return std::ranges::any_of(own, [&](const std::string& one) { return parse_host_address(one) == address; });
+    return std::ranges::any_of(own, [&](const std::string& one) { return parse_own_address(one) == address; });
 }
 
 static void check_decision(const std::vector<volume_locks>& volumes, const std::vector<std::string>& own) {

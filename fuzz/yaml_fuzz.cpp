@@ -1,5 +1,5 @@
 // Any bytes give a tree within the limits or exactly one located fatal message (config.md 1, "Limits").
-// Covers: src/config/yaml.cpp src/config/yaml_compose.cpp src/config/yaml_events.cpp
+// Covers: src/config/yaml.cpp src/config/yaml_compose.cpp src/config/yaml_events.cpp src/base/utf8.cpp
 #include "pvcnoded/base/assert.hpp"
 #include "pvcnoded/config/yaml.hpp"
 

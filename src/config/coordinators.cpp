@@ -1,12 +1,11 @@
 // cluster.coordinators (config.md 5.2), the mode (6.2) and ZooKeeper's connect string (6.3).
+#include "pvcnoded/base/address.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "readers.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 namespace pvc::config {
@@ -18,11 +17,6 @@ struct item {
     zookeeper_server server;
     bool is_name = false;  // neither IPv4 nor IPv6
 };
-
-bool is_ipv6(const std::string& text) {
-    std::array<unsigned char, sizeof(in6_addr)> ignored{};
-    return inet_pton(AF_INET6, text.c_str(), ignored.data()) == 1;
-}
 
 // Labels as in is_dns_name, and "_", which resolvers accept. 10.0.0.300 is a mistyped address, not a name.
 bool is_host_name(std::string_view text) {
@@ -52,7 +46,7 @@ std::optional<item> parse_item(std::string_view text) {
         out.server.host = out.written_host;
         port = host_end == std::string_view::npos ? std::string_view() : text.substr(host_end);
         has_port = host_end != std::string_view::npos;
-        out.is_name = !parse_ipv4(out.server.host);
+        out.is_name = !parse_address_v4(out.server.host);
     }
     if (has_port) {
         const auto number = port.starts_with(':') ? parse_decimal(port.substr(1)) : std::nullopt;
@@ -61,8 +55,8 @@ std::optional<item> parse_item(std::string_view text) {
         }
         out.server.port = static_cast<std::uint16_t>(*number);
     }
-    const bool is_host =
-        text.starts_with('[') ? is_ipv6(out.server.host) : !out.is_name || is_host_name(out.server.host);
+    const bool is_host = text.starts_with('[') ? parse_address_v6(out.server.host).has_value()
+                                               : !out.is_name || is_host_name(out.server.host);
     return is_host ? std::optional(out) : std::nullopt;
 }
 

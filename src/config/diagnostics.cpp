@@ -1,5 +1,7 @@
 #include "pvcnoded/config/diagnostics.hpp"
 
+#include "pvcnoded/base/utf8.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,19 +40,15 @@ std::vector<diagnostic> diagnostics::take() {
 std::string printable(std::string_view text) {
     constexpr std::size_t longest = 80;
     constexpr std::size_t longest_character = 4;
-    const auto byte_at = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
-        const unsigned byte = byte_at(i);
-        const bool starts_a_character = (byte & 0xc0U) != 0x80U;
-        if (i >= longest && (starts_a_character || i >= longest + longest_character)) {
+        if (i >= longest && (!is_continuation(text[i]) || i >= longest + longest_character)) {
             return out + "...";
         }
-        if (byte < 0x20 || byte == 0x7f) {
-            out += fmt::format("\\x{:02x}", byte);
-        } else if (byte == 0xc2 && byte_at(i + 1) >= 0x80 && byte_at(i + 1) < 0xa0) {
-            // U+0080 to U+009F: terminals obey some of them.
-            out += fmt::format("\\x{:02x}", byte_at(++i));
+        const auto character = decode_utf8(text.substr(i));
+        if (is_control(character.code)) {
+            out += fmt::format("\\x{:02x}", static_cast<unsigned>(character.code));
+            i += character.bytes - 1;
         } else {
             out += text[i];
         }

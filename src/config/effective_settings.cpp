@@ -1,5 +1,6 @@
 // What --check-config prints (config.md 1).
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/config/load.hpp"
 
 #include <fmt/format.h>
@@ -39,8 +40,7 @@ private:
     static std::string one_line(std::string_view value) {
         std::string out;
         for (const char c : value) {
-            const auto byte = static_cast<unsigned char>(c);
-            out += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+            out += is_ascii_control(c) ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
         }
         return out;
     }
@@ -145,7 +145,7 @@ void add_networking(const node_config& config, listing& out) {
         const std::string prefix(to_text(role));
         const auto& network = config.networks[role];
         out.add(prefix + "_domain", network.domain);
-        out.add(prefix + "_network", network.subnet.text());
+        out.add(prefix + "_network", network.subnet.to_string());
         out.add(prefix + "_floating_ip", network.floating_ip.text());
         out.add(prefix + "_device", network.device);
         out.add(prefix + "_mtu", network.mtu);
@@ -153,7 +153,7 @@ void add_networking(const node_config& config, listing& out) {
         out.add(prefix + "_bridge", network.bridge);
     }
     const auto& gateway = config.networks.upstream.gateway;
-    out.add("upstream_gateway", std::string_view(gateway ? gateway->text() : ""));
+    out.add("upstream_gateway", std::string_view(gateway ? gateway->to_string() : ""));
     for (const auto& device : config.device_mtus) {
         out.add(fmt::format("device_mtu_{}", device.device), device.mtu);
     }

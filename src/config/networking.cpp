@@ -2,6 +2,7 @@
 #include "networking.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/config/usable_hosts.hpp"
 
 #include <fmt/format.h>
 
@@ -11,13 +12,23 @@ namespace pvc::config {
 
 namespace {
 
+// The manual defines IPv4 only (config.md 4).
+std::optional<host_address> parse_cidr(std::string_view text) {
+    const auto written = parse_host_address(text);
+    return written && written->address.is_v4() ? std::optional(*written) : std::nullopt;
+}
+
+bool is_ipv4(std::string_view text) {
+    return parse_address_v4(text).has_value();
+}
+
 template <auto Parse>
 std::optional<std::string> as_written(std::string_view text) {
     return Parse(text) ? std::optional<std::string>(text) : std::nullopt;
 }
 
 bool is_floating_ip(std::string_view text) {
-    return parse_ipv4(text) || parse_cidr(text);
+    return is_ipv4(text) || parse_cidr(text);
 }
 
 bool is_address_setting(std::string_view text) {
@@ -28,7 +39,7 @@ constexpr text_rule network_rule{"not an IPv4 network", "an IPv4 network such as
 constexpr text_rule floating_rule{"not an IPv4 address", "an IPv4 address such as 10.0.0.254/24",
                                   as_written<is_floating_ip>};
 constexpr text_rule gateway_rule{"not an IPv4 address", "an IPv4 address such as 10.0.0.1, or None",
-                                 as_written<parse_ipv4>};
+                                 as_written<is_ipv4>};
 constexpr text_rule address_rule{"not an address with a prefix length",
                                  "an IPv4 address in CIDR form such as 10.0.0.5/24, by-id or None",
                                  as_written<is_address_setting>};
@@ -36,11 +47,11 @@ constexpr text_rule domain_rule{"not a domain", "a DNS domain or None"};
 
 // "1.1.1.0/24 (pvc.cluster.networks.upstream.network, line 20)"
 std::string subnet_text(const network_settings& settings) {
-    return fmt::format("{} ({}, line {})", settings.subnet.text(), settings.network.path, settings.network.line);
+    return fmt::format("{} ({}, line {})", settings.subnet.to_string(), settings.network.path, settings.network.line);
 }
 
-std::string host_range(const ipv4_network& subnet) {
-    return fmt::format("an address from {} to {}", subnet.first_host().text(), subnet.last_host().text());
+std::string host_range(const ip::network_v4& subnet) {
+    return fmt::format("an address from {} to {}", first_host(subnet).to_string(), last_host(subnet).to_string());
 }
 
 class network_reader {
@@ -107,14 +118,14 @@ private:
         if (!network.given) {
             return;
         }
-        const auto written = *parse_cidr(network.value);
-        out_.subnet = {{written.address.value & prefix_mask(written.prefix)}, written.prefix};
+        const auto written = *parse_network_v4(network.value);
+        out_.subnet = written.canonical();
         settings_.subnet = out_.subnet;
         network.given = false;
-        if (written.prefix == 0) {
+        if (written.prefix_length() == 0) {
             complain(severity::fatal, network, "no prefix length", "a prefix length from 1 to 32");
-        } else if (out_.subnet.address != written.address) {
-            complain(severity::fatal, network, "host bits set", "an IPv4 network such as " + out_.subnet.text());
+        } else if (out_.subnet != written) {
+            complain(severity::fatal, network, "host bits set", "an IPv4 network such as " + out_.subnet.to_string());
         } else {
             network.given = true;
         }
@@ -127,16 +138,16 @@ private:
             return;
         }
         const auto with_prefix = parse_cidr(floating.value);
-        out_.floating_ip = with_prefix ? *with_prefix : ipv4_interface{*parse_ipv4(floating.value), out_.subnet.prefix};
+        out_.floating_ip = with_prefix ? *with_prefix : in_subnet(*parse_address_v4(floating.value));
         if (!settings_.network.given) {
             return;
         }
-        if (!out_.subnet.is_usable_host(out_.floating_ip.address)) {
+        if (!is_usable_host(out_.subnet, out_.floating_ip.address)) {
             complain(severity::fatal, floating, "not a usable host of " + subnet_text(settings_),
                      host_range(out_.subnet));
-        } else if (out_.floating_ip.prefix != out_.subnet.prefix) {
+        } else if (out_.floating_ip.prefix != out_.subnet.prefix_length()) {
             complain(severity::warning, floating, "prefix length differs from " + subnet_text(settings_),
-                     fmt::format("/{}", out_.subnet.prefix));
+                     fmt::format("/{}", out_.subnet.prefix_length()));
         }
     }
 
@@ -158,11 +169,11 @@ private:
         if (!gateway.value) {
             return;
         }
-        out_.gateway = parse_ipv4(*gateway.value);
+        out_.gateway = *parse_address_v4(*gateway.value);
         if (!settings_.network.given) {
             return;
         }
-        if (!out_.subnet.is_usable_host(*out_.gateway)) {
+        if (!is_usable_host(out_.subnet, *out_.gateway)) {
             complain(severity::fatal, gateway, "not a usable host of " + subnet_text(settings_),
                      host_range(out_.subnet));
         }
@@ -197,10 +208,10 @@ private:
         if (out_.address && settings_.floating_ip.given && out_.address->address == out_.floating_ip.address) {
             const std::string who =
                 is_by_id ? fmt::format("by-id for {} (id {})", printable(config_.node), config_.node_id) : address.got;
-            in_.report(
-                severity::fatal, address.line, address.path,
-                fmt::format("equal to the floating IP ({}, line {}); expected another address than {}, got {}",
-                            settings_.floating_ip.path, settings_.floating_ip.line, out_.address->address.text(), who));
+            in_.report(severity::fatal, address.line, address.path,
+                       fmt::format("equal to the floating IP ({}, line {}); expected another address than {}, got {}",
+                                   settings_.floating_ip.path, settings_.floating_ip.line,
+                                   out_.address->address.to_string(), who));
         }
     }
 
@@ -211,8 +222,8 @@ private:
         }
         if (*settings_.address.value != "by-id") {
             out_.address = parse_cidr(*settings_.address.value);
-        } else if (const auto host = out_.subnet.host(config_.node_id)) {
-            out_.address = ipv4_interface{*host, out_.subnet.prefix};
+        } else if (const auto own = host(out_.subnet, config_.node_id)) {
+            out_.address = in_subnet(*own);
         }
     }
 
@@ -227,10 +238,13 @@ private:
         }
     }
 
-    std::optional<ipv4_interface> address_by_id() const {
-        const auto hosts = out_.subnet.host_count();
-        const auto host = out_.subnet.host(config_.node_id);
-        if (!host) {
+    // An address with the prefix length of the network.
+    host_address in_subnet(const ip::address_v4& address) const { return {address, out_.subnet.prefix_length()}; }
+
+    std::optional<host_address> address_by_id() const {
+        const auto hosts = host_count(out_.subnet);
+        const auto own = host(out_.subnet, config_.node_id);
+        if (!own) {
             const std::string what = config_.node_id == 0
                                          ? "no usable node number in the hostname"
                                          : fmt::format("id {} of the hostname is outside 1-{}", config_.node_id, hosts);
@@ -239,18 +253,18 @@ private:
                                    what, hosts, subnet_text(settings_), printable(config_.node), config_.node_id));
             return std::nullopt;
         }
-        return ipv4_interface{*host, out_.subnet.prefix};
+        return in_subnet(*own);
     }
 
-    std::optional<ipv4_interface> static_address(const ipv4_interface& written) const {
-        if (!out_.subnet.is_usable_host(written.address)) {
+    std::optional<host_address> static_address(const host_address& written) const {
+        if (!is_usable_host(out_.subnet, written.address)) {
             complain(severity::fatal, settings_.address, "not a usable host of " + subnet_text(settings_),
                      host_range(out_.subnet));
             return std::nullopt;
         }
-        if (written.prefix != out_.subnet.prefix) {
+        if (written.prefix != out_.subnet.prefix_length()) {
             complain(severity::warning, settings_.address, "prefix length differs from " + subnet_text(settings_),
-                     fmt::format("/{}", out_.subnet.prefix));
+                     fmt::format("/{}", out_.subnet.prefix_length()));
         }
         return written;
     }

@@ -7,7 +7,7 @@ namespace pvc::config {
 
 // One network as it stands in the file: for rules about two of them.
 struct network_settings {
-    ipv4_network subnet;
+    ip::network_v4 subnet;
     setting<std::string> network;
     setting<std::string> floating_ip;
     setting<std::optional<std::string>> gateway;

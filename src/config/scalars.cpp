@@ -1,6 +1,7 @@
 #include "scalars.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/base/utf8.hpp"
 
 #include <fmt/format.h>
 
@@ -132,7 +133,7 @@ std::optional<std::int64_t> parse_decimal(std::string_view text) {
 }
 
 bool has_control_character(std::string_view text) {
-    return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+    return std::ranges::any_of(text, is_ascii_control);
 }
 
 std::optional<std::string> parse_path(std::string_view text) {

@@ -1,4 +1,5 @@
 // Fencing, migration and intervals (config.md 5.4, 5.5), with the conditions of node-lifecycle.md 10.4 and 10.8.
+#include "pvcnoded/config/intervals.hpp"
 #include "readers.hpp"
 
 #include <fmt/format.h>
@@ -84,9 +85,13 @@ interval_settings read_intervals(section& system, section& fencing, node_config&
     return out;
 }
 
+intervals times_of(const interval_settings& settings) {
+    return {seconds(settings.keepalive.value), settings.fence.value, settings.suicide.value};
+}
+
 void check_intervals(const section& in, const interval_settings& intervals) {
     const auto& [keepalive, fence, suicide] = intervals;
-    const int product = keepalive.value * fence.value;
+    const auto product = times_of(intervals).dead_after().count();
     if (fence.value != 0 && product < 10) {
         in.report(
             severity::warning, fence.line, fence.path,
@@ -108,21 +113,19 @@ void derive_self_reset(const section& in, const interval_settings& intervals, co
     if (suicide.value == 0) {
         return;
     }
-    const seconds limit = std::max(suicide.value * config.keepalive_interval, seconds(30));
-    const seconds lease = limit + seconds(10);
-    const seconds longest = (config.fence_intervals + 6) * config.keepalive_interval;
+    const auto times = times_of(intervals);
     if (!facts.watchdog_device) {
         in.report(severity::error, suicide.line, suicide.path,
                   "self-reset cannot be proven to other nodes; expected a kernel watchdog device, got none");
     }
-    const bool is_waited_for = lease <= longest;
-    if (!is_waited_for) {
+    const auto lease = publishable_lease(times);
+    if (!lease) {
         in.report(severity::error, suicide.line, suicide.path,
                   fmt::format("self-reset comes too late to be waited for; expected a lease of at most {} s "
                               "(keepalive_interval times (fence_intervals + 6)), got {} s",
-                              longest.count(), lease.count()));
+                              times.fenced_after().count(), self_reset_lease(times)->count()));
     }
-    if (facts.watchdog_device && is_waited_for) {
+    if (facts.watchdog_device && lease) {
         config.self_reset_lease = lease;
     }
 }

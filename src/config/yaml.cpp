@@ -1,5 +1,6 @@
 #include "pvcnoded/config/yaml.hpp"
 
+#include "pvcnoded/base/utf8.hpp"
 #include "yaml_compose.hpp"
 #include "yaml_events.hpp"
 
@@ -47,8 +48,8 @@ std::shared_ptr<const yaml_node> parse_yaml(std::string_view text, diagnostics& 
         problems.add(severity::fatal, line_of(text, *bad), "not valid UTF-8; expected UTF-8 text");
         return nullptr;
     }
-    if (text.starts_with("\xef\xbb\xbf")) {
-        text.remove_prefix(3);
+    if (text.starts_with(byte_order_mark)) {
+        text.remove_prefix(byte_order_mark.size());
     }
     if (const auto at = one_directive_too_many(text)) {
         problems.add(severity::fatal, line_of(text, *at),

@@ -2,62 +2,15 @@
 
 #include <yaml.h>
 #include <algorithm>
-#include <array>
 #include <vector>
 
 namespace pvc::config {
 
 namespace {
-struct utf8_form {
-    unsigned char first_low, first_high;    // of the first byte
-    unsigned char second_low, second_high;  // of the second
-    std::size_t length;
-};
-// RFC 3629 section 4.
-constexpr std::array<utf8_form, 8> utf8_forms{{{0xc2, 0xdf, 0x80, 0xbf, 2},
-                                               {0xe0, 0xe0, 0xa0, 0xbf, 3},
-                                               {0xe1, 0xec, 0x80, 0xbf, 3},
-                                               {0xed, 0xed, 0x80, 0x9f, 3},
-                                               {0xee, 0xef, 0x80, 0xbf, 3},
-                                               {0xf0, 0xf0, 0x90, 0xbf, 4},
-                                               {0xf1, 0xf3, 0x80, 0xbf, 4},
-                                               {0xf4, 0xf4, 0x80, 0x8f, 4}}};
-
-// Length of the well-formed character at the start of `text`, which is not empty; 0 if there is none.
-std::size_t character_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    if (byte(0) < 0x80) {
-        return 1;
-    }
-    const auto form = std::ranges::find_if(
-        utf8_forms, [&](const utf8_form& f) { return byte(0) >= f.first_low && byte(0) <= f.first_high; });
-    if (form == utf8_forms.end() || text.size() < form->length || byte(1) < form->second_low ||
-        byte(1) > form->second_high) {
-        return 0;
-    }
-    for (std::size_t i = 2; i < form->length; ++i) {
-        if ((byte(i) & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return form->length;
-}
-
 std::string string_of(const yaml_char_t* text) {
     return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text));
 }
 }  // namespace
-
-std::optional<std::size_t> first_invalid_utf8(std::string_view text) {
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t length = character_length(text.substr(at));
-        if (length == 0) {
-            return at;
-        }
-        at += length;
-    }
-    return std::nullopt;
-}
 
 struct yaml_events::state {
     yaml_parser_t parser{};

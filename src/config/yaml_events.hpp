@@ -1,5 +1,4 @@
-// libyaml's event interface without C types: the only user of yaml.h is the .cpp. Also the check of the encoding, which
-// libyaml does without naming a line.
+// libyaml's event interface without C types: the only user of yaml.h is the .cpp.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +9,6 @@
 #include <string_view>
 
 namespace pvc::config {
-
-// Offset of the first byte that is not part of well-formed UTF-8 (RFC 3629: no surrogates, nothing overlong).
-[[nodiscard]] std::optional<std::size_t> first_invalid_utf8(std::string_view text);
 
 enum class yaml_event_kind : std::uint8_t {
     stream_start,

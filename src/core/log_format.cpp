@@ -1,7 +1,7 @@
 #include "pvcnoded/core/log_format.hpp"
 
 #include "pvcnoded/base/text.hpp"
-#include "pvcnoded/model/log_value.hpp"
+#include "pvcnoded/base/utf8.hpp"
 
 #include <fmt/format.h>
 
@@ -39,18 +39,14 @@ std::string front(const log_record& record, const log_style& style) {
 
 // As much of the text as the limits of a record allow, cut at a character, and what is missing.
 std::string bounded(std::string_view text) {
-    std::size_t end = std::min(text.size(), record_bytes_max);
-    while (end > 0 && end < text.size() && record_bytes_max - end < 3 &&
-           (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) {
-        --end;
-    }
+    std::size_t end = start_to_character(text, record_bytes_max).size();
     std::size_t lines = 1;
     for (auto at = text.find('\n'); at < end; at = text.find('\n', at + 1)) {
         if (++lines > record_lines_max) {
             end = at;
         }
     }
-    std::string kept = model::tame_text(text.substr(0, end));
+    std::string kept = tame_text(text.substr(0, end));
     return end == text.size() ? kept : kept + fmt::format("\n... ({} bytes more)", text.size() - end);
 }
 
@@ -71,7 +67,7 @@ std::string with_prefix(const std::string& prefix, std::string_view text) {
 }
 
 std::string one_line(std::string_view text) {
-    std::string line = model::tame_text(text);
+    std::string line = tame_text(text);
     std::ranges::replace(line, '\n', '?');
     return line;
 }

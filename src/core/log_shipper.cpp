@@ -1,5 +1,6 @@
 #include "pvcnoded/core/log_shipper.hpp"
 
+#include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/core/session.hpp"
 #include "pvcnoded/model/log_value.hpp"
 #include "pvcnoded/model/schema.hpp"
@@ -59,7 +60,7 @@ void log_shipper::push(const log_record& record) {
         return;
     }
     const std::string text = format_shipped(record, settings_.style, schema_version_);
-    for (auto& line : model::split_lines(model::valid_utf8(text))) {
+    for (auto& line : model::split_lines(valid_utf8(text))) {
         while (!lines_.empty() && (lines_.size() >= kept_lines_max || kept_bytes_ + line.size() > kept_bytes_max)) {
             kept_bytes_ -= lines_.front().size();
             lines_.pop_front();

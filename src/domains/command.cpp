@@ -131,7 +131,7 @@ manager::slot_end::~slot_end() {
     }
     --owner.running_operations_;
     owner.look_at(row.id);
-    owner.idle_.notify();
+    owner.idle_.notify_all();
 }
 
 bool manager::owns(const uuid& id) const {

@@ -179,7 +179,7 @@ async::awaitable<void> manager::dispatch(core::session& s) {
                 evaluate(*row);
             }
         }
-        idle_.notify();
+        idle_.notify_all();
         if (todo_.empty()) {
             co_await work_.wait_until(node.clock(), next_due(), "changes of virtual machines");
         }
@@ -233,8 +233,9 @@ async::awaitable<void> manager::run(core::session& s) {
 async::awaitable<bool> manager::wait_loaded(time_point deadline) {
     const bool is_read = co_await table.wait_loaded(std::min(deadline, node.clock().now() + loading_limit));
     const bool is_listed = co_await observed.wait_known(deadline);
-    while (is_read && is_listed && !is_open_ && node.clock().now() < deadline) {
-        co_await idle_.wait_until(node.clock(), deadline, "the first look at all domains");
+    if (is_read && is_listed) {
+        const auto is_open = [this] { return is_open_; };
+        co_return co_await idle_.wait_until(is_open, node.clock(), deadline, "the first look at all domains");
     }
     co_return is_open_;
 }
@@ -247,14 +248,12 @@ async::awaitable<void> manager::stop(time_point deadline) {
             row.here->changed.notify();
         }
     }
-    const auto is_migrating = [this] {
-        return std::ranges::any_of(table.rows(), [](const auto& entry) {
+    const auto sends_none = [this] {
+        return std::ranges::none_of(table.rows(), [](const auto& entry) {
             return entry.second.here && entry.second.here->operation == to_text(domain_action::send);
         });
     };
-    while (is_migrating() && node.clock().now() < deadline) {
-        co_await idle_.wait_until(node.clock(), deadline, "the end of migrations");
-    }
+    co_await idle_.wait_until(sends_none, node.clock(), deadline, "the end of migrations");
     std::vector<std::shared_ptr<console_watch>> consoles;
     for (auto& [id, row] : table.rows()) {
         if (row.here && row.here->console) {

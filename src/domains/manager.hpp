@@ -2,6 +2,7 @@
 #pragma once
 
 #include "operations/operation.hpp"
+#include "pvcnoded/async/condition.hpp"
 #include "pvcnoded/domains/domain_subject.hpp"
 
 #include <set>
@@ -108,8 +109,8 @@ private:
     std::set<uuid> told_strangers_;
     std::map<uuid, time_point> told_fail_;
     async::wakeup work_;
-    async::wakeup idle_;
-    bool is_open_ = false;  // everything was read once: evaluation may begin
+    async::condition idle_;  // an operation has ended, or all that was due has been looked at
+    bool is_open_ = false;   // everything was read once: evaluation may begin
     bool is_stopping_ = false;
     bool holds_starts_ = false;  // after a fence: somebody is still moving the domains of this node
     bool is_cleaning_ = false;   // after a fence: what others took over is being ended

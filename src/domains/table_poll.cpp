@@ -9,6 +9,7 @@
 #include "table.hpp"
 
 #include "pvcnoded/async/for_each.hpp"
+#include "pvcnoded/policy/intervals.hpp"
 
 #include <algorithm>
 
@@ -20,11 +21,6 @@ constexpr int poll_slices = 20;             // of an interval, so that hundreds 
 constexpr double looks_per_second = 90;     // of others
 constexpr double states_per_second = 15;    // of these
 constexpr double compared_per_second = 10;  // of these, as long as there is something to compare
-
-std::size_t in_interval(duration interval, double per_second) {
-    return std::max<std::size_t>(static_cast<std::size_t>(std::chrono::duration<double>(interval).count() * per_second),
-                                 1);
-}
 }  // namespace
 
 async::awaitable<void> domain_table::poll_one(look one) {
@@ -96,7 +92,7 @@ bool domain_table::take_room(const domain_row& row, std::size_t& room, std::size
 
 void domain_table::tell_budget(std::size_t unwatched, std::size_t limit) {
     if (unwatched > 0 && !std::exchange(told_budget_, true)) {
-        const duration round = node_.times.keepalive * static_cast<duration::rep>((unwatched + limit - 1) / limit);
+        const duration round = policy::round_time(node_.times.keepalive, unwatched, limit);
         node_.log.warning(message::watch_budget,
                           std::to_string(unwatched) +
                               " domains of other nodes are beyond the watch budget: that one was given to this node " +
@@ -126,8 +122,10 @@ std::vector<domain_table::look> domain_table::next_looks(std::size_t limit) {
             states.push_back({id, true, false});
         }
     }
-    const std::size_t for_states = std::min(states.size(), in_interval(node_.times.keepalive, states_per_second));
-    const std::size_t for_comparing = to_compare_.empty() ? 0 : in_interval(node_.times.keepalive, compared_per_second);
+    const std::size_t for_states =
+        std::min(states.size(), policy::per_interval(node_.times.keepalive, states_per_second));
+    const std::size_t for_comparing =
+        to_compare_.empty() ? 0 : policy::per_interval(node_.times.keepalive, compared_per_second);
     const std::size_t for_nodes = std::min(nodes.size(), limit - std::min(limit, for_states + for_comparing));
     tell_budget(nodes.size(), limit - std::min(limit - 1, for_states));
     add_looks(out, nodes, last_node_look_, for_nodes);
@@ -145,7 +143,7 @@ async::awaitable<void> domain_table::poll_unwatched() {
         if (!session_->zk.is_connected()) {
             continue;
         }
-        const std::vector<look> todo = next_looks(in_interval(interval, looks_per_second));
+        const std::vector<look> todo = next_looks(policy::per_interval(interval, looks_per_second));
         const std::size_t each = std::max(todo.size() / poll_slices + 1, polls_in_flight_max);
         for (std::size_t first = 0; first < todo.size(); first += each) {
             if (first > 0) {

@@ -60,6 +60,10 @@ async::awaitable<void> keepalive::run() {
     });
 }
 
+async::awaitable<void> keepalive::wait_running() {
+    co_await ran_.wait([this] { return wrote_run_; }, async::wait_note::work("the first acknowledged heartbeat"));
+}
+
 async::awaitable<void> keepalive::run_ticks() {
     auto& clock = session_.node.clock();
     const duration interval = session_.node.times.keepalive;
@@ -258,7 +262,7 @@ void keepalive::take_acknowledgement(const beat& sent, const zookeeper::commit_r
                         (node.started && !sent.state && stored.state == model::daemon_state::run);
     if (is_run && !wrote_run_) {
         wrote_run_ = true;
-        ran.notify();
+        ran_.notify_all();
     }
 }
 
@@ -373,11 +377,11 @@ async::awaitable<void> keepalive::tick() {
     }
     const bool acknowledged = co_await check_in();
     if (figures_on_ && acknowledged) {
-        co_await figures_.tick(start + std::max<duration>(interval - 1s, interval * 3 / 4));
+        co_await figures_.tick(start + policy::figures_budget(interval));
         log_tick(started, clock.now() - start);
     }
     if (acknowledged && session_.node.mode == model::daemon_mode::coordinator) {
-        co_await session_.others.read_heartbeats(start + interval * 9 / 10);  // a tick never runs into the next
+        co_await session_.others.read_heartbeats(start + policy::tick_budget(interval));
     }
     session_.ticks.set(session_.ticks.value() + 1);
 }

@@ -16,8 +16,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr int attempts_max = 5;
-// A live twin with the same interval beats at least once in this time.
-constexpr duration twin_wait_max = 60s;
 
 // Reads many keys at once. Missing ones are left out.
 async::awaitable<result<model::stored_values>> read_all(core::session& s, std::vector<std::string> paths) {
@@ -72,10 +70,10 @@ async::awaitable<result<void>> refuse_twin(core::session& s) {
     const std::int64_t stamp = model::integer_or(beat->data, 0);
     const std::int64_t now = unix_seconds(s.node.clock().wall_now());
     const auto quiet = std::chrono::seconds(std::max<std::int64_t>(0, now - stamp));
-    if (quiet > 3 * s.node.times.keepalive + 10s) {
+    if (quiet > policy::twin_forgotten_after(s.node.times)) {
         co_return result<void>();  // long silent by its own stamp: a node that was cut off, most likely ourselves
     }
-    const duration wait = std::min<duration>(2 * s.node.times.keepalive, twin_wait_max);
+    const duration wait = policy::twin_wait(s.node.times);
     s.node.log.info(
         fmt::format("the record of {} says it is alive; watching its heartbeat for {} s to be sure that no "
                     "other host uses this name",

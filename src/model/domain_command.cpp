@@ -1,6 +1,7 @@
 #include "pvcnoded/model/domain_command.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/base/utf8.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,8 +20,8 @@ std::string_view take_word(std::string_view& rest) {
     return word;
 }
 
-bool is_control(char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && blanks.find(c) == std::string_view::npos) || c == 0x7f;
+bool is_refused(char c) {
+    return is_ascii_control(c) && blanks.find(c) == std::string_view::npos;
 }
 
 std::string with_single_blanks(std::string_view text) {
@@ -73,7 +74,7 @@ std::optional<domain_command> parse_domain_command(std::string_view text) {
         command.fault = "it names no UUID";
     } else if (text.size() > command_bytes_max) {
         command.fault = "it is longer than 128 KiB";
-    } else if (std::ranges::any_of(text, is_control)) {
+    } else if (std::ranges::any_of(text, is_refused)) {
         command.fault = "it has control characters";
     } else if (*verb == domain_verb::flush_locks) {
         command.fault = trim(rest).empty() ? "" : "something stands behind its UUID";

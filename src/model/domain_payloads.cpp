@@ -1,8 +1,8 @@
 #include "pvcnoded/model/domain_payloads.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/model/scalar.hpp"
-#include "utf8.hpp"
 
 #include <algorithm>
 
@@ -28,9 +28,7 @@ std::string clean(std::string_view raw) {
             text += '\n';
             raw.remove_prefix(raw.starts_with("\r\n") ? 2 : 1);
         } else if (!raw.empty()) {
-            const auto character = decode_utf8(raw);
-            text += character.valid ? raw.substr(0, character.bytes) : replacement_character;
-            raw.remove_prefix(character.bytes);
+            raw.remove_prefix(append_character(text, raw));
         }
     }
     return text;
@@ -41,13 +39,16 @@ std::size_t start_of_line(std::string_view text, std::size_t end) {
     return end < 2 ? 0 : text.rfind('\n', end - 2) + 1;  // npos + 1 is 0
 }
 
-// The end of a text, at most so many bytes, from the beginning of a character on.
-std::string_view end_at_character(std::string_view text, std::size_t max_bytes) {
-    text.remove_prefix(text.size() - std::min(text.size(), max_bytes));
-    while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xc0U) == 0x80U) {
-        text.remove_prefix(1);
+// Without characters that a terminal obeys.
+bool shows_as_it_is(std::string_view text) {
+    while (!text.empty()) {
+        const auto character = decode_utf8(text);
+        if (is_control(character.code) || is_direction_mark(character.code)) {
+            return false;
+        }
+        text.remove_prefix(character.bytes);
     }
-    return text;
+    return true;
 }
 
 }  // namespace
@@ -67,24 +68,8 @@ std::string_view console_name_problem(std::string_view name) {
     if (name == "." || name == "..") {
         return "is that of a folder";
     }
-    const auto is_control = [](char one) {
-        const auto code = static_cast<unsigned char>(one);
-        return code < 0x20 || code == 0x7f;
-    };
-    // Those of Latin-1 (U+0080 to U+009F, which terminals may obey), and what turns the direction of a line around.
-    const auto has = [name](std::string_view lead, unsigned char from, unsigned char to) {
-        for (auto at = name.find(lead); at != std::string_view::npos; at = name.find(lead, at + 1)) {
-            const auto next = at + lead.size();
-            const auto code = next < name.size() ? static_cast<unsigned char>(name[next]) : 0U;
-            if (code >= from && code <= to) {
-                return true;
-            }
-        }
-        return false;
-    };
-    const bool is_hidden = has("\xc2", 0x80, 0x9f) || has("\xe2\x80", 0x8e, 0x8f) || has("\xe2\x80", 0xaa, 0xae) ||
-                           has("\xe2\x81", 0xa6, 0xa9);
-    return is_hidden || std::ranges::any_of(name, is_control) ? "holds a control character" : "";
+    // Those of Latin-1 count too, and what turns the direction of a line around.
+    return shows_as_it_is(name) ? "" : "holds a control character";
 }
 
 std::string console_text(std::string_view raw, std::size_t lines, std::size_t max_bytes) {
@@ -94,7 +79,7 @@ std::string console_text(std::string_view raw, std::size_t lines, std::size_t ma
     for (std::size_t kept = 0; kept < lines && start > 0; ++kept) {
         const auto earlier = start_of_line(text, start);
         if (text.size() - earlier > max_bytes) {
-            return kept == 0 ? std::string(end_at_character(text, max_bytes)) : text.substr(start);
+            return kept == 0 ? std::string(end_from_character(text, max_bytes)) : text.substr(start);
         }
         start = earlier;
     }

@@ -1,7 +1,7 @@
 #include "pvcnoded/model/json_text.hpp"
 
 #include "pvcnoded/base/text.hpp"
-#include "utf8.hpp"
+#include "pvcnoded/base/utf8.hpp"
 
 #include <cmath>
 

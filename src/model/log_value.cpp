@@ -2,29 +2,13 @@
 
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
-#include "utf8.hpp"
+#include "pvcnoded/base/utf8.hpp"
 
 #include <algorithm>
 
 namespace pvc::model {
 
 namespace {
-
-bool is_control(char32_t code) {
-    return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0);
-}
-
-std::string_view cut_at_character(std::string_view text, std::size_t max_bytes) {
-    if (text.size() <= max_bytes) {
-        return text;
-    }
-    std::size_t end = max_bytes;
-    // Step back over continuation bytes, but no further than one character is long.
-    for (int step = 0; step < 3 && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U; ++step) {
-        --end;
-    }
-    return text.substr(0, end);
-}
 
 void add_line_views(std::vector<std::string_view>& lines, std::string_view text) {
     for (const auto line : split(text, '\n')) {
@@ -69,7 +53,8 @@ std::string append_lines(std::string_view old_value, const std::vector<std::stri
         ++kept;
     }
     if (kept == 0) {
-        return lines.empty() || max_lines == 0 ? std::string() : std::string(cut_at_character(lines.back(), max_bytes));
+        return lines.empty() || max_lines == 0 ? std::string()
+                                               : std::string(start_to_character(lines.back(), max_bytes));
     }
     std::string value;
     value.reserve(bytes);
@@ -80,32 +65,6 @@ std::string append_lines(std::string_view old_value, const std::vector<std::stri
         value += lines[i];
     }
     return value;
-}
-
-std::string tame_text(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        const auto character = decode_utf8(text);
-        if (is_control(character.code)) {
-            out += '?';
-        } else {
-            out += character.valid ? text.substr(0, character.bytes) : replacement_character;
-        }
-        text.remove_prefix(character.bytes);
-    }
-    return out;
-}
-
-std::string valid_utf8(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        const auto character = decode_utf8(text);
-        out += character.valid ? text.substr(0, character.bytes) : replacement_character;
-        text.remove_prefix(character.bytes);
-    }
-    return out;
 }
 
 }  // namespace pvc::model

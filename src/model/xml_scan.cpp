@@ -1,6 +1,7 @@
 #include "xml_scan.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/base/utf8.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +13,6 @@ namespace {
 
 constexpr std::string_view subject = "domain XML";
 constexpr std::size_t quote_bytes = 16;
-constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 std::string position(std::string_view text, std::size_t offset) {
     const auto before = text.substr(0, offset);

@@ -122,9 +122,7 @@ async::awaitable<void> daemon::objects_and_run(session_state& now) {
         enter(phase::keepalive);
         now.beat.begin_run();
     }
-    while (!now.beat.is_running()) {
-        co_await now.beat.ran.wait(async::wait_note::work("the first acknowledged heartbeat"));
-    }
+    co_await now.beat.wait_running();
     for (auto& one : now.parts) {
         one.part->open();
     }

@@ -79,9 +79,9 @@ void daemon::adopt_configuration() {
     context_.times.keepalive = context_.config->keepalive_interval;
     context_.times.fence = context_.config->fence_intervals;
     context_.times.suicide = context_.config->suicide_intervals;
-    port_.notifier.send(
-        fmt::format("WATCHDOG_USEC={}",
-                    std::chrono::duration_cast<std::chrono::microseconds>(watchdog_limit(context_.times)).count()));
+    port_.notifier.send(fmt::format(
+        "WATCHDOG_USEC={}",
+        std::chrono::duration_cast<std::chrono::microseconds>(policy::watchdog_limit(context_.times)).count()));
 }
 
 async::awaitable<result<void>> daemon::make_directories() {

@@ -1,20 +1,11 @@
 #include "pvcnoded/node/watchdog.hpp"
 
-#include <algorithm>
-
 namespace pvc::node {
 
 using namespace std::chrono_literals;
 
 namespace {
 constexpr duration ping_every = 10s;
-}
-
-std::chrono::seconds watchdog_limit(const policy::intervals& times) {
-    if (times.fence == 0) {
-        return 60s;
-    }
-    return std::clamp<std::chrono::seconds>(times.fence * times.keepalive, 30s, 60s);
 }
 
 async::awaitable<void> feed_watchdog(core::platform& port, std::function<std::uint64_t()> loop_turns,

@@ -24,7 +24,7 @@ std::vector<std::string> own_addresses(const config::node_config& config) {
     std::vector<std::string> all;
     for (const auto* network : {&config.networks.storage, &config.networks.cluster, &config.networks.upstream}) {
         if (network->address) {
-            all.push_back(network->address->address.text());
+            all.push_back(network->address->address.to_string());
         }
     }
     return all;

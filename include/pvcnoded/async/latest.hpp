@@ -3,11 +3,10 @@
 // Specification: runtime-design.md 7.3.
 #pragma once
 
-#include "pvcnoded/async/wakeup.hpp"
+#include "pvcnoded/async/condition.hpp"
 
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace pvc::async {
 
@@ -25,30 +24,22 @@ public:
     void set(T value) {
         value_ = std::move(value);
         ++version_;
-        for (wakeup* observer : observers_) {
-            observer->notify();
-        }
+        changed_.notify_all();
     }
 
     // While it lives, `target` is notified at every change. The value present now counts as seen.
     class observer {
     public:
-        observer(latest& source, wakeup& target) : source_(&source), target_(&target) {
-            source.observers_.push_back(&target);
-        }
-        observer(const observer&) = delete;
-        observer& operator=(const observer&) = delete;
-        ~observer() { std::erase(source_->observers_, target_); }
+        observer(latest& source, wakeup& target) : place_(source.changed_, target) {}
 
     private:
-        latest* source_;
-        wakeup* target_;
+        condition::observer place_;
     };
 
 private:
     T value_;
     std::uint64_t version_ = 0;
-    std::vector<wakeup*> observers_;
+    condition changed_;
 };
 
 }  // namespace pvc::async

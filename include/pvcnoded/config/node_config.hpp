@@ -2,7 +2,7 @@
 // Settings of networking are meaningful only with functions.networking, except where said otherwise.
 #pragma once
 
-#include "pvcnoded/config/ipv4.hpp"
+#include "pvcnoded/base/address.hpp"
 #include "pvcnoded/config/secret.hpp"
 
 #include <array>
@@ -36,13 +36,13 @@ struct zookeeper_server {
 // One of the three static networks (5.2, 5.7, 6.5, 6.6).
 struct static_network {
     std::string domain;  // "" if NONE; read also with networking disabled
-    ipv4_network subnet;
-    ipv4_interface floating_ip;           // prefix: the written one, else that of the subnet
-    std::optional<ipv4_address> gateway;  // upstream only; empty = no default route
+    ip::network_v4 subnet{ip::address_v4(), 32};
+    host_address floating_ip;            // prefix: the written one, else that of the subnet
+    std::optional<ip::address> gateway;  // upstream only; empty = no default route
     std::string device;
-    int mtu = 1500;                         // as configured for this network; the bridge has host_bridge::mtu
-    std::optional<ipv4_interface> address;  // of this node; empty = NONE
-    std::string bridge;                     // the owner's: brcluster, brstorage or brupstream
+    int mtu = 1500;                       // as configured for this network; the bridge has host_bridge::mtu
+    std::optional<host_address> address;  // of this node; empty = NONE
+    std::string bridge;                   // the owner's: brcluster, brstorage or brupstream
 };
 
 // A bridge that the daemon makes for the static networks, in the order of creation.

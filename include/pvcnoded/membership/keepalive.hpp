@@ -5,6 +5,7 @@
 // node-lifecycle.md 6, 3.2 (S8, S13), 4; zookeeper-schema.md 3.2.
 #pragma once
 
+#include "pvcnoded/async/condition.hpp"
 #include "pvcnoded/async/semaphore.hpp"
 #include "pvcnoded/core/session.hpp"
 #include "pvcnoded/core/subject.hpp"
@@ -42,9 +43,8 @@ public:
 
     // For the watchdog: true if the present tick runs beyond the time at which the next one was due.
     [[nodiscard]] bool is_stuck() const;
-    // True once a heartbeat that wrote `run` was acknowledged.
-    [[nodiscard]] bool is_running() const { return wrote_run_; }
-    async::wakeup ran;  // notified when is_running() becomes true
+    // Suspends until a heartbeat that wrote `run` was acknowledged.
+    async::awaitable<void> wait_running();
 
 private:
     async::awaitable<void> run_ticks();
@@ -80,6 +80,7 @@ private:
     std::vector<core::fence_survivor*> survivors_;
     bool is_contested_ = false;
     async::mutex beating_;  // of the tick, of an objection, the last one
+    async::condition ran_;  // wrote_run_ is set
     async::wakeup wake_;
     async::wakeup declared_;  // own daemonstate changed
     async::wakeup note_wanted_;

@@ -21,11 +21,4 @@ inline constexpr std::size_t value_bytes_limit = 512UL * 1024UL;
 [[nodiscard]] std::string append_lines(std::string_view old_value, const std::vector<std::string>& new_lines,
                                        std::size_t max_lines, std::size_t max_bytes = value_bytes_limit);
 
-// The text with every malformed UTF-8 sequence replaced by U+FFFD, one for each offending byte.
-[[nodiscard]] std::string valid_utf8(std::string_view text);
-
-// The same, with control characters (below U+0020 but newline and tab, U+007F to U+009F) as "?": a key or a program
-// that is quoted in the log cannot drive the terminal of who reads it.
-[[nodiscard]] std::string tame_text(std::string_view text);
-
 }  // namespace pvc::model

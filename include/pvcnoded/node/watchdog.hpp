@@ -4,14 +4,9 @@
 
 #include "pvcnoded/core/node_context.hpp"
 
-#include <chrono>
 #include <functional>
 
 namespace pvc::node {
-
-// The supervisor's limit once the configuration is read: fence_intervals x keepalive_interval, 30 to 60 s; 60 s without
-// fencing.
-[[nodiscard]] std::chrono::seconds watchdog_limit(const policy::intervals& times);
 
 // Pings until cancelled. `loop_turns`: how often the loop has turned; empty: it is taken to turn. `is_stuck`: the
 // keepalive runs beyond its time.

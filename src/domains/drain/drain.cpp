@@ -71,7 +71,7 @@ async::awaitable<void> drain_actor::run() {
     for (;;) {
         if (has_order()) {
             co_await work_off(*stored());
-            job_ended_.notify();
+            job_ended_.notify_all();
             continue;
         }
         report_unknown_word();
@@ -218,9 +218,8 @@ async::awaitable<void> drain_actor::stop(time_point deadline) {
             fmt::format("stopping: waiting for the node's own order `{}` to be done", to_text(job_order_)));
     }
     // One that waits for libvirt has not begun yet.
-    while (job_ != nullptr && clock.now() < deadline && (here_ == nullptr || here_->opened().value())) {
-        co_await job_ended_.wait_until(clock, deadline, "the end of a flush");
-    }
+    const auto is_over = [this] { return job_ == nullptr || (here_ != nullptr && !here_->opened().value()); };
+    co_await job_ended_.wait_until(is_over, clock, deadline, "the end of a flush");
     if (job_ == nullptr) {
         co_return;
     }
@@ -229,10 +228,8 @@ async::awaitable<void> drain_actor::stop(time_point deadline) {
         fmt::format("stopping: the order `{}` is not done yet, it goes on when this node is started again",
                     to_text(job_order_)));
     job_->cancel();
-    const time_point joined = clock.now() + join_limit;
-    while (job_ != nullptr && clock.now() < joined) {
-        co_await job_ended_.wait_until(clock, joined, "the end of a flush that was cancelled");
-    }
+    const auto is_joined = [this] { return job_ == nullptr; };
+    co_await job_ended_.wait_until(is_joined, clock, clock.now() + join_limit, "the end of a flush that was cancelled");
 }
 
 std::unique_ptr<core::session_part> drain_subject::begin(core::session& s) {

@@ -1,6 +1,7 @@
 // The actor of one session: one job at a time, as own `domainstate` says (pvcnoded/domains/drain.hpp).
 #pragma once
 
+#include "pvcnoded/async/condition.hpp"
 #include "pvcnoded/core/subject.hpp"
 
 #include <cstdint>
@@ -36,7 +37,7 @@ private:
     core::session& session_;
     domain_subject* here_;
     async::wakeup changed_;
-    async::wakeup job_ended_;  // for stop()
+    async::condition job_ended_;  // for stop()
     std::unique_ptr<zookeeper::watched> order_;
     async::task_group* job_ = nullptr;
     model::domain_state job_order_ = model::domain_state::ready;

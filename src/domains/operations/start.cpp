@@ -3,8 +3,8 @@
 #include "operations/others.hpp"
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/model/domain_xml.hpp"
-#include "pvcnoded/model/log_value.hpp"
 
 #include <algorithm>
 
@@ -26,11 +26,7 @@ bool is_ours_to_start(const operation& op) {
 // A reason as clients show it: one line of text that they can decode.
 std::string one_line(std::string_view said) {
     constexpr std::size_t reason_max = 2000;  // what libvirt quotes of a definition may be longer than that
-    std::size_t end = std::min(said.size(), reason_max);
-    while (end < said.size() && end > 0 && (static_cast<unsigned char>(said[end]) & 0xc0U) == 0x80U) {
-        --end;  // a whole character
-    }
-    std::string reason = model::valid_utf8(said.substr(0, end));
+    std::string reason = valid_utf8(start_to_character(said, reason_max));
     std::ranges::replace_if(reason, [](char c) { return c == '\n' || c == '\r'; }, ' ');
     return reason;
 }

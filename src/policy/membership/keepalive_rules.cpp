@@ -1,6 +1,5 @@
 #include "pvcnoded/policy/membership/keepalive_rules.hpp"
 
-#include "pvcnoded/base/assert.hpp"
 #include "pvcnoded/base/planted.hpp"
 
 #include <algorithm>
@@ -30,14 +29,6 @@ heartbeat_plan plan_heartbeat(const heartbeat_view& view) {
 bool is_forfeited(const fenced_guest& guest, std::string_view self) {
     const bool is_others = !guest.node.empty() && guest.node != self;  // without a `node` it is nobody's
     return guest.is_known && (is_others || guest.is_recovered);
-}
-
-time_point next_tick(time_point start, duration interval, time_point now) {
-    PVC_ASSERT(interval > duration::zero());
-    if (now < start) {
-        return start;
-    }
-    return start + ((now - start) / interval + 1) * interval;
 }
 
 duration heartbeat_age(boot_time sent, boot_time now) {

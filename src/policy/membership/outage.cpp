@@ -1,5 +1,7 @@
 #include "pvcnoded/policy/membership/outage.hpp"
 
+#include "pvcnoded/policy/intervals.hpp"
+
 #include <fmt/format.h>
 
 #include <chrono>
@@ -45,9 +47,8 @@ std::string outage_text(const outage& now) {
 }
 
 std::string outage_end_text(duration away, duration keepalive_interval) {
-    const auto missed = keepalive_interval > duration::zero() ? away / keepalive_interval : 0;
     return fmt::format("connected to ZooKeeper again after {} without it, about {} heartbeats were missed",
-                       time_text(away), missed);
+                       time_text(away), missed_heartbeats(away, keepalive_interval));
 }
 
 }  // namespace pvc::policy

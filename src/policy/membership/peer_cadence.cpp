@@ -1,6 +1,7 @@
 #include "pvcnoded/policy/membership/peer_cadence.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/policy/intervals.hpp"
 
 #include <cmath>
 #include <utility>
@@ -33,7 +34,7 @@ std::optional<duration> peer_cadence::observe(std::int32_t data_version, time_po
     }
     const duration mean = (at - first_change_->at) / changes;
     first_change_ = reading{data_version, at};
-    const bool in_range = mean >= own_interval_ / 2 && mean <= own_interval_ * 2;
+    const bool in_range = is_same_cadence(mean, own_interval_);
     const bool says_it = !in_range && !warned_;
     warned_ = !in_range;
     return says_it ? std::optional(mean) : std::nullopt;

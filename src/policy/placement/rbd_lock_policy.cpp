@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -29,17 +27,6 @@ bool is_number(std::string_view text) {
     return error == std::errc{} && stopped_at == end;
 }
 
-std::optional<host_address> parse_bytes(std::string_view text, bool is_ipv6) {
-    host_address address;
-    address.is_ipv6 = is_ipv6;
-    if (text.find('\0') != std::string_view::npos) {
-        return std::nullopt;  // inet_pton would not see what follows
-    }
-    const std::string terminated(text);
-    const int outcome = ::inet_pton(is_ipv6 ? AF_INET6 : AF_INET, terminated.c_str(), address.bytes.data());
-    return outcome == 1 ? std::optional(address) : std::nullopt;
-}
-
 // ":6800/17": a port and a nonce.
 bool is_port_and_nonce(std::string_view text) {
     const auto slash = text.find('/');
@@ -48,13 +35,9 @@ bool is_port_and_nonce(std::string_view text) {
 }
 
 // Such an address says nothing about whose it is.
-bool is_shared_by_all_hosts(const host_address& address) {
-    const auto& bytes = address.bytes;
-    const bool is_zero = std::all_of(bytes.begin(), bytes.end() - 1, [](std::uint8_t byte) { return byte == 0; });
-    if (address.is_ipv6) {
-        return is_zero && bytes.back() <= 1;  // :: and ::1
-    }
-    return bytes[0] == 0 || bytes[0] == 127;
+bool is_shared_by_all_hosts(const ip::address& address) {
+    const bool is_this_network = address.is_v4() && address.to_v4().to_bytes().front() == 0;  // 0.0.0.0/8
+    return is_this_network || address.is_unspecified() || address.is_loopback();
 }
 
 std::string foreign_lock_text(std::string_view volume, const held_lock& lock) {
@@ -62,14 +45,14 @@ std::string foreign_lock_text(std::string_view volume, const held_lock& lock) {
     return fmt::format(
         "RBD lock \"{}\" on {} is held by {}, not by this node; make sure the VM is stopped there, flush its locks, "
         "then start it",
-        tame(lock.id), tame(volume), holder ? holder->text() : tame(lock.address));
+        tame(lock.id), tame(volume), holder ? holder->to_string() : tame(lock.address));
 }
 
 class owner {
 public:
     explicit owner(const std::vector<std::string>& texts) {
         for (const auto& text : texts) {
-            if (const auto address = parse_host_address(text); address && !is_shared_by_all_hosts(*address)) {
+            if (const auto address = parse_own_address(text); address && !is_shared_by_all_hosts(*address)) {
                 addresses_.push_back(*address);
             }
         }
@@ -80,23 +63,17 @@ public:
     }
 
 private:
-    std::vector<host_address> addresses_;
+    std::vector<ip::address> addresses_;
 };
 
 }  // namespace
 
-std::string host_address::text() const {
-    std::array<char, INET6_ADDRSTRLEN> buffer{};
-    ::inet_ntop(is_ipv6 ? AF_INET6 : AF_INET, bytes.data(), buffer.data(), static_cast<socklen_t>(buffer.size()));
-    return buffer.data();
+std::optional<ip::address> parse_own_address(std::string_view text) {
+    const auto address = parse_address(trim(text.substr(0, text.find('/'))));
+    return address ? std::optional(*address) : std::nullopt;
 }
 
-std::optional<host_address> parse_host_address(std::string_view text) {
-    const auto address = trim(text.substr(0, text.find('/')));
-    return parse_bytes(address, address.find(':') != std::string_view::npos);
-}
-
-std::optional<host_address> parse_lock_address(std::string_view text) {
+std::optional<ip::address> parse_lock_address(std::string_view text) {
     for (const std::string_view prefix : {"v1:", "v2:", "any:"}) {
         if (text.starts_with(prefix)) {
             text.remove_prefix(prefix.size());
@@ -108,7 +85,12 @@ std::optional<host_address> parse_lock_address(std::string_view text) {
     if (end == std::string_view::npos || !is_port_and_nonce(text.substr(is_ipv6 ? end + 1 : end))) {
         return std::nullopt;
     }
-    return parse_bytes(is_ipv6 ? text.substr(1, end - 1) : text.substr(0, end), is_ipv6);
+    if (is_ipv6) {
+        const auto address = parse_address_v6(text.substr(1, end - 1));
+        return address ? std::optional<ip::address>(*address) : std::nullopt;
+    }
+    const auto address = parse_address_v4(text.substr(0, end));
+    return address ? std::optional<ip::address>(*address) : std::nullopt;
 }
 
 namespace {

@@ -11,9 +11,6 @@ using model::daemon_state;
 using model::router_state;
 using namespace std::chrono_literals;
 
-constexpr duration shortest_absence = 120s;  // C5: a node that does not come to `run`
-constexpr duration shortest_refusal = 20s;   // C5': one that runs and does not take the role (README ruling 22)
-
 const coordinator_peer* find_peer(const coordinator_view& view, std::string_view name) {
     const auto found = std::ranges::find(view.peers, name, &coordinator_peer::name);
     return found == view.peers.end() ? nullptr : &*found;
@@ -40,10 +37,10 @@ std::optional<std::string> vacancy(const coordinator_view& view, const std::stri
                    ? std::optional(name + " is in state " + state + " for " + seconds_text(peer->stopped_for))
                    : std::nullopt;
     }
-    if (peer->not_run_for < std::max(view.times.dead_after(), shortest_absence)) {
+    if (peer->not_run_for < absence_limit(view.times)) {
         return std::nullopt;
     }
-    const bool quiet = peer->keepalive_unchanged_for >= std::max(view.times.dead_after(), view.times.grace());
+    const bool quiet = peer->keepalive_unchanged_for >= quiet_limit(view.times);
     if (peer->daemon == daemon_state::init || (peer->daemon == daemon_state::shutdown && quiet)) {
         return name + " is in state " + state + " and was not in run for " + seconds_text(peer->not_run_for);
     }
@@ -52,7 +49,7 @@ std::optional<std::string> vacancy(const coordinator_view& view, const std::stri
 
 // C5': a secondary that runs, is named and does not begin, while nobody is primary or on the way there or back.
 std::optional<std::string> refusal(const coordinator_view& view, const std::string& name) {
-    const duration settled = std::max<duration>(4 * view.times.keepalive, shortest_refusal);
+    const duration settled = refusal_limit(view.times);
     const auto* const peer = find_peer(view, name);
     if (peer == nullptr || peer->daemon != daemon_state::run || peer->router != router_state::secondary ||
         peer->daemon_unchanged_for < settled || view.primary.unchanged_for < settled ||
@@ -149,8 +146,8 @@ bool is_silent(const coordinator_peer& peer, const intervals& times) {
     if (peer.keepalive_unchanged_for < times.grace() && peer.has_beaten) {
         return false;
     }
-    const auto limit = isolation_limit(times);
-    return !limit || peer.keepalive_unchanged_for < *limit + times.keepalive;
+    const auto limit = silence_limit(times);
+    return !limit || peer.keepalive_unchanged_for < *limit;
 }
 
 std::optional<std::string> isolation_reason(router_state role, duration heartbeat_age, const intervals& times) {

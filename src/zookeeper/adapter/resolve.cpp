@@ -1,8 +1,8 @@
 #include "resolve.hpp"
 
 #include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/base/address.hpp"
 
-#include <arpa/inet.h>
 #include <netdb.h>
 #include <sys/socket.h>
 
@@ -14,14 +14,7 @@
 
 namespace pvc::zookeeper {
 
-namespace {
-
-bool is_numeric(const std::string& host) {
-    in6_addr buffer{};
-    return inet_pton(AF_INET, host.c_str(), &buffer) == 1 || inet_pton(AF_INET6, host.c_str(), &buffer) == 1;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 result<std::vector<std::string>> look_up(const std::string& host) {
     addrinfo hints{};
@@ -91,7 +84,7 @@ async::awaitable<resolved_servers> resolver::resolve(time_point deadline, std::v
     co_await async::with_task_group("resolve", [&](async::task_group& group) -> async::awaitable<void> {
         std::set<std::string> names;
         for (const auto& server : servers) {
-            if (!is_numeric(server.host) && names.insert(server.host).second) {
+            if (!parse_address(server.host) && names.insert(server.host).second) {
                 group.spawn(server.host, [this, name = server.host, deadline] { return ask(name, deadline); });
             }
         }
@@ -105,7 +98,7 @@ resolved_servers resolver::known(const std::vector<server_address>& servers) con
     for (const auto& server : servers) {
         std::vector<std::string> all;
         const auto found = hosts_.find(server.host);
-        if (is_numeric(server.host)) {
+        if (parse_address(server.host)) {
             all = {server.host};
         } else if (found == hosts_.end()) {
             out.was_asked = false;

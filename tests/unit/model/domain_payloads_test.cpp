@@ -1,7 +1,7 @@
 // vm-domains.md 8.2, 10, 11; cases D87, D89 to D93, D98, AC41.
 #include "pvcnoded/model/domain_payloads.hpp"
 
-#include "pvcnoded/model/log_value.hpp"
+#include "pvcnoded/base/utf8.hpp"
 #include "sample_domain.hpp"
 
 #include <gtest/gtest.h>

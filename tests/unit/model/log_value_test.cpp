@@ -49,10 +49,5 @@ TEST(log_value, a_line_beyond_the_limit_is_cut_between_characters) {
     EXPECT_EQ(append_lines("old", {"abc"}, 10, 0), "");
 }
 
-TEST(log_value, invalid_bytes_are_replaced) {
-    EXPECT_EQ(valid_utf8("a\xc3\xa4 \xff\xc3"), "a\xc3\xa4 \xef\xbf\xbd\xef\xbf\xbd");
-    EXPECT_EQ(valid_utf8(""), "");
-}
-
 }  // namespace
 }  // namespace pvc::model

@@ -220,21 +220,6 @@ TEST_F(supervisor, config39_no_ping_when_the_loop_does_not_turn_or_the_keepalive
     EXPECT_GE(hv1.notifier.count("WATCHDOG=1"), before + 2);
 }
 
-TEST_F(supervisor, watchdog_limit_follows_the_intervals) {
-    const auto limit = [](int keepalive, int fence) {
-        policy::intervals times;
-        times.keepalive = std::chrono::seconds(keepalive);
-        times.fence = fence;
-        return watchdog_limit(times);
-    };
-    EXPECT_EQ(limit(5, 6), 30s);
-    EXPECT_EQ(limit(1, 6), 30s);
-    EXPECT_EQ(limit(5, 8), 40s);
-    EXPECT_EQ(limit(10, 6), 60s);
-    EXPECT_EQ(limit(3600, 1000), 60s);
-    EXPECT_EQ(limit(5, 0), 60s);
-}
-
 TEST_F(supervisor, config40_a_service_that_never_becomes_active_costs_at_most_5_s) {
     auto& hv1 = add({.api = true});
     hv1.services["zookeeper.service"].never_active = true;

@@ -1,4 +1,4 @@
-// The heartbeat and its cadence (node-lifecycle.md 2.1, 3.2 S8, 4, 6.1).
+// The heartbeat (node-lifecycle.md 2.1, 3.2 S8, 4, 6.1).
 #pragma once
 
 #include "pvcnoded/base/clock.hpp"
@@ -35,10 +35,6 @@ struct fenced_guest {
     bool is_recovered = false;  // own domainstate is `fence-flush`: its domains are being moved, their locks broken
 };
 [[nodiscard]] bool is_forfeited(const fenced_guest& guest, std::string_view self);
-
-// The next point of the fixed cadence start, start + interval, … that lies after `now`: missed ticks coalesce into one.
-// `interval` > 0. Before `start` it is `start`.
-[[nodiscard]] time_point next_tick(time_point start, duration interval, time_point now);
 
 // Age of the last acknowledged heartbeat: since it was sent, on the boot-time clock; never negative.
 [[nodiscard]] duration heartbeat_age(boot_time sent, boot_time now);

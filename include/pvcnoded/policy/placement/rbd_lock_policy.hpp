@@ -3,7 +3,8 @@
 // cases D16-D21, AC108.
 #pragma once
 
-#include <array>
+#include "pvcnoded/base/address.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,19 +13,10 @@
 
 namespace pvc::policy {
 
-// A host as a lock names it: 4 or 16 bytes, so that other spellings of one address are equal and prefixes are not.
-struct host_address {
-    bool is_ipv6 = false;
-    std::array<std::uint8_t, 16> bytes{};
-
-    [[nodiscard]] std::string text() const;
-    friend auto operator<=>(const host_address&, const host_address&) = default;
-};
-
 // "10.254.0.1" or "fd00::1", as a host's own addresses are written; a prefix length behind it ("/24") is ignored.
-[[nodiscard]] std::optional<host_address> parse_host_address(std::string_view text);
+[[nodiscard]] std::optional<ip::address> parse_own_address(std::string_view text);
 // "10.254.0.2:0/3058373081", "v2:[fd00::1]:6800/17": optional v1:, v2: or any:, then the address, port and nonce.
-[[nodiscard]] std::optional<host_address> parse_lock_address(std::string_view text);
+[[nodiscard]] std::optional<ip::address> parse_lock_address(std::string_view text);
 
 struct held_lock {
     std::string id;

@@ -1,6 +1,5 @@
 #include "pvcnoded/policy/membership/keepalive_rules.hpp"
 
-#include "pvcnoded/policy/intervals.hpp"
 #include "pvcnoded/policy/membership/peer_watch.hpp"
 
 #include <gtest/gtest.h>
@@ -48,32 +47,9 @@ TEST(keepalive_rules, ac18_the_final_heartbeat_changes_no_state) {
     }
 }
 
-TEST(keepalive_rules, ticks_keep_their_cadence_and_missed_ones_coalesce) {
-    EXPECT_EQ(next_tick(at(100s), 5s, at(90s)), at(100s));
-    EXPECT_EQ(next_tick(at(100s), 5s, at(100s)), at(105s));
-    EXPECT_EQ(next_tick(at(100s), 5s, at(104999ms)), at(105s));
-    EXPECT_EQ(next_tick(at(100s), 5s, at(105s)), at(110s));
-    EXPECT_EQ(next_tick(at(100s), 5s, at(173s)), at(175s));
-}
-
 TEST(keepalive_rules, heartbeat_age_counts_from_the_sending) {
     EXPECT_EQ(heartbeat_age(boot_time(100s), boot_time(155s)), 55s);
     EXPECT_EQ(heartbeat_age(boot_time(100s), boot_time(99s)), 0s);
-}
-
-TEST(intervals, ac26_ac27_limits) {
-    EXPECT_EQ(isolation_limit({5s, 6, 0}), 55s);
-    EXPECT_EQ(isolation_limit({5s, 0, 0}), std::nullopt);
-    EXPECT_EQ(self_reset_limit({5s, 6, 6}), 30s);
-    EXPECT_EQ(self_reset_limit({5s, 6, 1}), 30s) << "never before 30 s";
-    EXPECT_EQ(self_reset_limit({5s, 6, 12}), 60s);
-    EXPECT_EQ(self_reset_limit({5s, 6, 0}), std::nullopt);
-    EXPECT_EQ(publishable_lease({5s, 6, 6}), 40s);
-    EXPECT_EQ(publishable_lease({5s, 6, 10}), 60s) << "B = (FI + 6) x KI";
-    EXPECT_EQ(publishable_lease({5s, 6, 11}), std::nullopt);
-    EXPECT_EQ(publishable_lease({5s, 6, 0}), std::nullopt);
-    EXPECT_EQ(fresh_limit({1s, 6, 0}), 30s);
-    EXPECT_EQ(fresh_limit({10s, 6, 0}), 60s);
 }
 
 TEST(peer_watch, ac44_age_counts_from_the_change_that_was_seen) {

@@ -24,12 +24,12 @@ TEST(lock_address, spellings) {
                              "any:10.254.0.2:65535/1"}) {
         const auto address = parse_lock_address(text);
         ASSERT_TRUE(address) << text;
-        EXPECT_EQ(address->text(), "10.254.0.2");
+        EXPECT_EQ(address->to_string(), "10.254.0.2");
     }
     for (const char* text : {"[fd00::2]:0/1", "v2:[fd00:0:0::0002]:0/1", "any:[FD00::2]:3300/9"}) {
         const auto address = parse_lock_address(text);
         ASSERT_TRUE(address) << text;
-        EXPECT_EQ(address->text(), "fd00::2");
+        EXPECT_EQ(address->to_string(), "fd00::2");
     }
 }
 
