@@ -125,12 +125,27 @@ async::awaitable<void> figures::collect(time_point deadline) {
 }
 
 async::awaitable<void> figures::tick(time_point deadline) {
-    const auto turn = co_await ticking_.lock_until(session_.node.clock(), deadline, "another tick's figures");
-    if (!turn) {
-        co_return;
+    if (is_ticking_) {
+        const auto is_free = [this] { return !is_ticking_; };
+        const bool has_turn =
+            co_await ticked_.wait_until(is_free, session_.node.clock(), deadline, "another tick's figures");
+        if (!has_turn) {
+            co_return;
+        }
     }
-    const duration left = deadline - session_.node.clock().now();
-    co_await collect(deadline - std::min<duration>(writing_time, left / 4));
+    struct ticking {
+        figures& owner;
+        ~ticking() {
+            owner.is_ticking_ = false;
+            owner.ticked_.notify_all();
+        }
+    };
+    is_ticking_ = true;
+    const ticking guard{*this};
+    if (!collectors_.empty()) {
+        const duration left = deadline - session_.node.clock().now();
+        co_await collect(deadline - std::min<duration>(writing_time, left / 4));
+    }
     co_await session_.record.write_all(
         [this]() -> const core::own_record::wanted_keys& {
             board_->begin(sources_);

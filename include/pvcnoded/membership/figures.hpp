@@ -2,6 +2,7 @@
 // transaction is the own record's (core/own_record.hpp). Specification: node-lifecycle.md 6.2 to 6.4.
 #pragma once
 
+#include "pvcnoded/async/condition.hpp"
 #include "pvcnoded/core/subject.hpp"
 
 #include <memory>
@@ -48,7 +49,8 @@ private:
     std::vector<std::unique_ptr<collector>> collectors_;
     std::unique_ptr<board> board_;
     async::wakeup returned_;
-    async::mutex ticking_;  // of the ticks and the last one of a stop
+    bool is_ticking_ = false;
+    async::condition ticked_;  // for the last tick of a stop, while another is under way
 };
 
 }  // namespace pvc::membership

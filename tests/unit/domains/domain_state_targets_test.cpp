@@ -34,7 +34,7 @@ protected:
         sender.resume();
     }
     void move_to(const std::string& node) { place("migrate", node, "hv2"); }
-    static std::size_t moves_to(const std::string& node, const texts& jobs) {
+    static std::size_t moves_to(const std::string& node, const std::vector<std::string>& jobs) {
         return static_cast<std::size_t>(std::ranges::count_if(
             jobs, [&](const std::string& one) { return one.find("node=" + node + " ") != std::string::npos; }));
     }
