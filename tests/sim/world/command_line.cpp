@@ -8,6 +8,7 @@
 #include "sim/world/judge.hpp"
 #include "sim/world/random_run.hpp"
 #include "sim/world/reachability.hpp"
+#include "sim/world/registry.hpp"
 #include "sim/world/scenario.hpp"
 #include "sim/world/sweep.hpp"
 
@@ -81,14 +82,14 @@ std::string parse_kinds(std::string_view text, run_settings& run) {
     while (!text.empty()) {
         const auto end = std::min(text.find(','), text.size());
         const auto name = text.substr(0, end);
-        const auto found = std::ranges::find(all_actions(), name, &action_info::name);
-        if (found == all_actions().end()) {
+        const action_kind* const found = all_subjects().find(name);
+        if (found == nullptr) {
             return fmt::format("--faults: no action is called \"{}\" (pvcnoded-sim list has all)", name);
         }
-        if (!chaos::is_drawn(found->kind)) {
-            return fmt::format("--faults: {} is not drawn: it is how something ends", name);
+        if (!found->chance) {
+            return fmt::format("--faults: {} is not drawn: random runs do it by themselves", name);
         }
-        run.kinds.push_back(found->kind);
+        run.kinds.emplace_back(name);
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return {};
@@ -367,7 +368,8 @@ void list_scenarios(std::ostream& out) {
 
 int list(std::ostream& out) {
     out << "actions (scenario lines, and the kinds of --faults):\n";
-    for (const auto& info : all_actions()) {
+    for (const auto* one : all_subjects().actions()) {
+        const action_kind& info = *one;
         std::string form(info.name);
         for (const char kind : info.takes) {
             form += kind == 'n'   ? " NODE"
@@ -380,12 +382,14 @@ int list(std::ostream& out) {
         out << fmt::format("  {:42} {}\n", form, info.meaning);
     }
     out << "invariants, checked after every step:\n";
-    for (const auto& one : all_invariants()) {
-        out << fmt::format("  {:24} {}\n", one.name, one.meaning);
+    for (const auto* one : all_subjects().rules()) {
+        if (!one->name.empty()) {
+            out << fmt::format("  {:24} {}\n", one->name, one->meaning);
+        }
     }
     out << "progress, demanded once everything is healed:\n";
-    for (const auto& one : all_progress()) {
-        out << fmt::format("  {:24} {}\n", one.name, one.meaning);
+    for (const auto* one : all_subjects().conditions()) {
+        out << fmt::format("  {:24} {}\n", one->name, one->meaning);
     }
     list_sweep(out);
     list_scenarios(out);

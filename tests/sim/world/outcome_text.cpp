@@ -1,6 +1,6 @@
 #include "sim/world/outcome_text.hpp"
 
-#include "sim/world/guests.hpp"
+#include "sim/subjects/domains/guests.hpp"
 
 #include "pvcnoded/base/text.hpp"
 
@@ -19,8 +19,8 @@ bool is_time(std::string_view path) {
 }
 
 // "00000001-aaaa-4bbb-8ccc-000000000001" → "U1", wherever it stands.
-std::string with_short_names(std::string text, const cluster& world) {
-    for (const auto number : world.disks()) {
+std::string with_short_names(std::string text, cluster& world) {
+    for (const auto number : guests_of(world).disks) {
         const std::string id = pvc::to_text(guest_id(number));
         for (auto at = text.find(id); at != std::string::npos; at = text.find(id, at)) {
             text.replace(at, id.size(), fmt::format("U{}", number));
@@ -175,10 +175,10 @@ std::vector<std::string> outcome_text::lines() {
     for (const auto& [path, line] : changed) {
         out.push_back(with_short_names(line, world_));
     }
-    if (!world_.disks().empty()) {
+    if (!guests_of(world_).disks.empty()) {
         out.emplace_back("guests");
     }
-    for (const auto number : world_.disks()) {
+    for (const auto number : guests_of(world_).disks) {
         std::string where;
         for (const auto& one : world_.members) {
             if (one->node.settings.hypervisor && one->node.guests().guest(guest_id(number)).is_there()) {

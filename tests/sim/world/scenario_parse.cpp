@@ -278,8 +278,7 @@ struct parser {
             if (!parsed) {
                 return failure(errc::invalid, fmt::format("line {}", line), parsed.error().text());
             }
-            const bool may_be_unknown = parsed->what == action_kind::place_guest;  // a client may name anything
-            if (!parsed->node.empty() && !knows(parsed->node) && !may_be_unknown) {
+            if (!parsed->node.empty() && !knows(parsed->node) && !parsed->kind->may_name_nobody) {
                 return wrong("a node of this scenario", parsed->node);
             }
             next.deed = *std::move(parsed);

@@ -1,5 +1,5 @@
 #include "pvcnoded/base/text.hpp"
-#include "sim/world/guests.hpp"
+#include "sim/subjects/domains/guests.hpp"
 #include "sim/world/judge.hpp"
 #include "sim/world/outcome_text.hpp"
 #include "sim/world/scenario.hpp"
