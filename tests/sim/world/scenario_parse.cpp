@@ -242,6 +242,10 @@ struct parser {
             (word == "migration-time" ? out.world.migration_time : out.world.migration_reply) = *time;
             return {};
         }
+        if (word == "whole") {
+            out.has_whole_outcome = rest == "outcome";
+            return out.has_whole_outcome ? result<void>() : wrong("`whole outcome`", text);
+        }
         if (word == "shuffle") {
             const auto seed = parse_int(rest);
             if (!seed) {
