@@ -2,12 +2,12 @@
 
 #include "pvcnoded/base/assert.hpp"
 #include "pvcnoded/base/text.hpp"
+#include "sim/world/registry.hpp"
 #include "sim/world/words.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 namespace pvc::sim {
@@ -16,96 +16,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using k = action_kind;
-
 constexpr std::uint64_t steps_max = 1'000'000;
 constexpr std::int64_t hours_max = 20'000;  // of one duration: a script of many still fits the clock
-
-constexpr std::array<action_info, action_kinds> table{{
-    {k::start, "start", "n", false, "the machine and its daemon start"},
-    {k::terminate, "terminate", "n", false, "SIGTERM: the daemon stops in order"},
-    {k::kill, "kill", "n", true, "SIGKILL; with `for`: it is started again then"},
-    {k::power_off, "power-off", "n", true, "the power fails; what was not on the disk is lost"},
-    {k::pause, "pause", "n", true, "SIGSTOP of the process"},
-    {k::pause_with_answer, "pause-with-answer", "n", true,
-     "SIGSTOP while the answer to its next request lies in the socket"},
-    {k::resume, "resume", "n", false, "SIGCONT"},
-    {k::upgrade, "upgrade", "ni", false, "stops in order and starts again, able to follow this schema version"},
-    {k::cut, "cut", "n", true, "connections to ZooKeeper break, new ones are refused"},
-    {k::mend, "mend", "n", false, "new connections are possible again"},
-    {k::drop, "drop", "n", false, "the connection to ZooKeeper breaks once"},
-    {k::silence, "silence", "n", true, "nothing arrives in either direction, and nobody is told"},
-    {k::end_silence, "end-silence", "n", false, "what was sent meanwhile arrives"},
-    {k::expire, "expire", "n", false, "the servers end the node's sessions"},
-    {k::close_session, "close-session", "n", false, "somebody closes the node's session with its id"},
-    {k::latency, "latency", "nd", true, "the way to ZooKeeper and back takes so long"},
-    {k::answer_delay, "answer-delay", "nd", true, "answers to writes come so late"},
-    {k::watch_delay, "watch-delay", "nd", true, "watch events come so late"},
-    {k::lag, "lag", "nd", true, "the node's server is so far behind the leader"},
-    {k::hold_answers, "hold-answers", "n", true, "requests arrive and are done; nothing is answered"},
-    {k::release_answers, "release-answers", "n", false, "the answers come now"},
-    {k::drop_next, "drop-next", "n", false, "the connection breaks before the next write is done"},
-    {k::lose_answer, "lose-answer", "n", false, "the next write is done, and the connection breaks before its answer"},
-    {k::step_clock, "step-clock", "nd", false, "the wall clock jumps"},
-    {k::drift, "drift", "ni", true, "the machine's clock runs so many ppm too fast"},
-    {k::suspend, "suspend", "nd", false, "the machine sleeps so long: only boot time and wall clock go on"},
-    {k::hang_disk, "hang-disk", "n", true, "writes to the disk do not come back"},
-    {k::break_disk, "break-disk", "n", true, "the disk is full: writes fail"},
-    {k::break_log, "break-log", "n", true, "log outputs fail"},
-    {k::fill_pool, "fill-pool", "n", true, "the offload pool takes nothing more"},
-    {k::break_services, "break-services", "n", true, "the service manager does not answer"},
-    {k::slow_services, "slow-services", "nd", true, "every answer of the service manager takes so long"},
-    {k::break_figures, "break-figures", "n", true, "memory and load cannot be read"},
-    {k::stop_libvirtd, "stop-libvirtd", "n", true, "SIGSTOP of libvirtd: its calls hang"},
-    {k::kill_libvirtd, "kill-libvirtd", "n", true, "libvirtd ends; guests go on"},
-    {k::cut_hypervisor, "cut-hypervisor", "n", true, "no migration and no question passes between it and others"},
-    {k::break_storage, "break-storage", "n", true, "locks of disks can be neither listed nor broken from there"},
-    {k::break_names, "break-names", "n", true, "names of other machines cannot be resolved: no migration, no question"},
-    {k::few_threads, "few-threads", "ni", true, "so many questions to other hypervisors at a time, the rest wait"},
-    {k::stop_servers, "stop-servers", "", true, "no quorum: all connections break, none is possible"},
-    {k::start_servers, "start-servers", "", false, "the servers are back"},
-    {k::freeze_servers, "freeze-servers", "", true, "the leader pauses: nothing is answered"},
-    {k::thaw_servers, "thaw-servers", "", false, "it goes on"},
-    {k::put, "put", "pv", false, "somebody writes a key"},
-    {k::put_big, "put-big", "pi", false, "somebody writes so many bytes into a key"},
-    {k::remove, "delete", "p", false, "somebody deletes a key with everything below"},
-    {k::make_primary, "make-primary", "n", false, "a client wants this node as primary"},
-    {k::maintenance, "maintenance", "v", true, "a client sets maintenance mode on or off"},
-    {k::hold_lock, "hold-lock", "p", true, "a client takes the exclusive lock of a key"},
-    {k::break_lock, "break-lock", "p", false, "somebody deletes all locks of a key"},
-    {k::add_domains, "add-domains", "i", false, "clients define so many virtual machines"},
-    {k::define_guest, "define-guest", "niv", false,
-     "a client defines machine N of this kind (acpi, hang, dirty, off; also: diskless) there"},
-    {k::set_guest, "set-guest", "iv", false, "a client sets the state of machine N, as soon as its lock is free"},
-    {k::place_guest, "place-guest", "niv", false,
-     "a client moves machine N there: migrate, migrate-live, move, flush (without a lock); unmigrate: back home"},
-    {k::order_node, "order-node", "nv", false, "a client wants the node empty (flush) or back (ready)"},
-    {k::undefine_guest, "undefine-guest", "i", false, "a client stops machine N and removes its keys"},
-    {k::method_of_guest, "method-of-guest", "iv", false,
-     "a client sets how machine N migrates: none, live or shutdown"},
-    {k::lose_key, "lose-key", "iv", false, "somebody deletes this key of machine N"},
-    {k::power_off_guest, "power-off-guest", "i", false, "the guest of machine N powers off by itself"},
-    {k::crash_guest, "crash-guest", "i", false, "the process of machine N is killed"},
-    {k::fail_call, "fail-call", "nv", false,
-     "the next call of this name to the node's libvirtd fails (create, destroy)"},
-    {k::hang_call, "hang-call", "nv", false, "the next call of this name does nothing and is never answered"},
-    {k::delay_call, "delay-call", "ndv", false, "the next call of this name takes so long"},
-    {k::late_call, "late-call", "ndv", false,
-     "the next call of this name is answered so late, with what was so before"},
-    {k::fail_migration, "fail-migration", "iv", false,
-     "the next migration of machine N fails at connect, prepare, copy, reply or reply-gone"},
-    {k::heal, "heal", "", false, "every fault ends, every machine is on"},
-}};
-
-constexpr bool is_in_order() {
-    for (std::size_t i = 0; i < table.size(); ++i) {
-        if (static_cast<std::size_t>(table[i].kind) != i) {
-            return false;
-        }
-    }
-    return true;
-}
-static_assert(is_in_order());
 
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
@@ -114,12 +26,12 @@ std::optional<Number> parse_number(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-failure expected(const action_info& info, std::string_view what, std::string_view got) {
+failure expected(const action_kind& info, std::string_view what, std::string_view got) {
     return failure(errc::invalid, std::string(info.name), fmt::format("expected {}, got \"{}\"", what, got));
 }
 
 // The words behind the arguments: "for 10s", "after 5 steps".
-result<void> parse_suffix(const action_info& info, std::string_view rest, action& out) {
+result<void> parse_suffix(const action_kind& info, std::string_view rest, action& out) {
     while (!rest.empty()) {
         const auto word = next_word(rest);
         const auto argument = next_word(rest);
@@ -141,7 +53,7 @@ result<void> parse_suffix(const action_info& info, std::string_view rest, action
     return {};
 }
 
-result<void> parse_argument(const action_info& info, char kind, std::string_view& rest, action& out) {
+result<void> parse_argument(const action_kind& info, char kind, std::string_view& rest, action& out) {
     if (kind == 'v') {
         // To the end of the line, but for `after N steps`; `for` belongs to the value unless the kind can last.
         const auto after = rest.ends_with(" steps") ? rest.rfind(" after ") : std::string_view::npos;
@@ -184,34 +96,19 @@ result<void> parse_argument(const action_info& info, char kind, std::string_view
 }
 
 // What a script may ask for without the simulation itself giving way.
-result<void> check_bounds(const action_info& info, const action& what) {
-    struct bounds {
-        action_kind kind;
-        std::int64_t least;
-        std::int64_t most;
-    };
-    static constexpr bounds numbers[] = {
-        {k::put_big, 0, 10'000'000},   {k::add_domains, 0, 20'000}, {k::define_guest, 1, 99},
-        {k::set_guest, 1, 99},         {k::place_guest, 1, 99},     {k::undefine_guest, 1, 99},
-        {k::method_of_guest, 1, 99},   {k::lose_key, 1, 99},        {k::few_threads, 1, 99},
-        {k::power_off_guest, 1, 99},   {k::crash_guest, 1, 99},     {k::fail_migration, 1, 99},
-        {k::drift, -500'000, 500'000}, {k::upgrade, 10, 15}};
-    for (const auto& one : numbers) {
-        if (one.kind == what.what && (what.number < one.least || what.number > one.most)) {
-            return expected(info, fmt::format("{} to {}", one.least, one.most), std::to_string(what.number));
-        }
+result<void> check_bounds(const action_kind& info, const action& what) {
+    if (info.numbers && (what.number < info.numbers->first || what.number > info.numbers->second)) {
+        return expected(info, fmt::format("{} to {}", info.numbers->first, info.numbers->second),
+                        std::to_string(what.number));
     }
-    if (what.what != k::step_clock && what.amount < duration::zero()) {
+    if (!info.may_go_back && what.amount < duration::zero()) {
         return expected(info, "a time that is not negative", duration_text(what.amount));
     }
     if (what.after_steps > steps_max) {
         return expected(info, fmt::format("at most {} steps", steps_max), std::to_string(what.after_steps));
     }
-    if (what.what == k::order_node && what.value != "flush" && what.value != "ready") {
-        return expected(info, "flush or ready", what.value);
-    }
-    if (what.what == k::maintenance && what.value != "on" && what.value != "off") {
-        return expected(info, "on or off", what.value);
+    if (info.words && what.value != info.words->first && what.value != info.words->second) {
+        return expected(info, fmt::format("{} or {}", info.words->first, info.words->second), what.value);
     }
     const std::string_view path = what.path;
     const bool is_odd = path.ends_with('/') || path.find("//") != std::string_view::npos ||
@@ -226,16 +123,12 @@ result<void> check_bounds(const action_info& info, const action& what) {
 
 }  // namespace
 
-std::span<const action_info> all_actions() {
-    return table;
-}
-
-const action_info& info_of(action_kind kind) {
-    return table[static_cast<std::size_t>(kind)];
+action::action(std::string_view name, std::string whom) : kind(all_subjects().find(name)), node(std::move(whom)) {
+    PVC_ASSERT(kind != nullptr);
 }
 
 std::string to_text(const action& what) {
-    const auto& info = info_of(what.what);
+    const auto& info = *what.kind;
     std::string line(info.name);
     for (const char kind : info.takes) {
         line += ' ';
@@ -259,12 +152,11 @@ std::string to_text(const action& what) {
 result<action> parse_action(std::string_view line) {
     std::string_view rest = line;
     const auto name = next_word(rest);
-    const auto found = std::ranges::find(table, name, &action_info::name);
-    if (found == table.end()) {
+    const action_kind* const found = all_subjects().find(name);
+    if (found == nullptr) {
         return failure(errc::invalid, ascii_only(name.substr(0, 40)), "no such action (`pvcnoded-sim list` has all)");
     }
-    action out;
-    out.what = found->kind;
+    action out(*found);
     for (const char kind : found->takes) {
         PVC_TRY([[maybe_unused]] const auto done, [&]() -> result<bool> {
             auto parsed = parse_argument(*found, kind, rest, out);

@@ -1,102 +1,62 @@
 // What can be done to a simulated cluster: to its nodes, its ZooKeeper ensemble, its disks and clocks, and by a client.
 // One vocabulary for scenario files and for random runs: an action has a line of text that means it, and a random run
-// that broke something can be written down as a scenario. The table of all kinds is in action.cpp.
+// that broke something can be written down as a scenario. The kinds come from the subjects (registry.hpp).
 #pragma once
 
 #include "pvcnoded/base/clock.hpp"
-#include "pvcnoded/base/random.hpp"
 #include "pvcnoded/base/result.hpp"
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 namespace pvc::sim {
 
-enum class action_kind : std::uint8_t {
-    // a node and its process
-    start,
-    terminate,
-    kill,
-    power_off,
-    pause,
-    pause_with_answer,
-    resume,
-    upgrade,
-    // its way to ZooKeeper
-    cut,
-    mend,
-    drop,
-    silence,
-    end_silence,
-    expire,
-    close_session,
-    latency,
-    answer_delay,
-    watch_delay,
-    lag,
-    hold_answers,
-    release_answers,
-    drop_next,
-    lose_answer,
-    // its machine
-    step_clock,
-    drift,
-    suspend,
-    hang_disk,
-    break_disk,
-    break_log,
-    fill_pool,
-    break_services,
-    slow_services,
-    break_figures,
-    stop_libvirtd,
-    kill_libvirtd,
-    cut_hypervisor,
-    break_storage,
-    break_names,
-    few_threads,
-    // the servers
-    stop_servers,
-    start_servers,
-    freeze_servers,
-    thaw_servers,
-    // a client, or somebody's mistake
-    put,
-    put_big,
-    remove,
-    make_primary,
-    maintenance,
-    hold_lock,
-    break_lock,
-    add_domains,
-    // virtual machines, by number
-    define_guest,
-    set_guest,
-    place_guest,
-    order_node,
-    undefine_guest,
-    method_of_guest,
-    lose_key,
-    power_off_guest,
-    crash_guest,
-    fail_call,
-    hang_call,
-    delay_call,
-    late_call,
-    fail_migration,
-    heal,
+class cluster;
+class drawing;
+class foreign_node;
+class member;
+class registry;
+struct action;
+
+// How random runs do it by themselves (chaos.hpp).
+struct drawn {
+    std::uint64_t eighths = 4;                       // in so many of eight seeds
+    std::uint64_t (*favour)(cluster&) = nullptr;     // so many times as often as others; 0: not in this cluster
+    void (*arguments)(drawing&, action&) = nullptr;  // beyond a node, how long it lasts, and after how many steps
 };
-inline constexpr std::size_t action_kinds = static_cast<std::size_t>(action_kind::heal) + 1;
+
+// What there is to know of one kind of action.
+struct action_kind {
+    std::string_view name;     // its word in scripts
+    std::string_view takes{};  // in this order: n node, d duration, i number, p path, v the rest of the line
+    std::string_view meaning{};
+    bool can_last = false;
+    // What does it: to one of our nodes, to one of the reference, or to none; of a node that is only a place, the last.
+    void (*on_member)(cluster&, const action&, member&) = nullptr;
+    void (*on_reference)(cluster&, const action&, foreign_node&) = nullptr;
+    void (*on_cluster)(cluster&, const action&) = nullptr;
+    // Of its arguments.
+    std::optional<std::pair<std::int64_t, std::int64_t>> numbers{};
+    std::optional<std::pair<std::string_view, std::string_view>> words{};  // the value is one of the two
+    bool may_go_back = false;                                              // the duration may be negative
+    bool may_name_nobody = false;                                          // its node need not exist
+    // Empty: random runs do not draw it.
+    std::optional<drawn> chance{};
+    bool is_end = false;  // of another that lasts; that it is seen is not demanded
+};
 
 struct action {
     action() = default;
-    explicit action(action_kind kind, std::string whom = {}) : what(kind), node(std::move(whom)) {}
+    // The name of one that is registered.
+    explicit action(std::string_view name, std::string whom = {});
+    explicit action(const action_kind& of, std::string whom = {}) : kind(&of), node(std::move(whom)) {}
 
-    action_kind what = action_kind::heal;
+    [[nodiscard]] bool is(std::string_view name) const { return kind != nullptr && kind->name == name; }
+
+    const action_kind* kind = nullptr;
     std::string node;         // whom it befalls; empty for kinds without
     duration amount{};        // a delay, or by how much
     std::int64_t number = 0;  // parts per million, a schema version, bytes, how many
@@ -105,17 +65,6 @@ struct action {
     std::optional<duration> lasts;  // undone after that; empty: until somebody undoes it
     std::uint64_t after_steps = 0;  // so many steps of the simulation later: any suspension point
 };
-
-// What a kind takes, in this order: n node, d duration (may be negative), i number, p path, v the rest of the line.
-struct action_info {
-    action_kind kind;
-    std::string_view name;
-    std::string_view takes;
-    bool can_last;
-    std::string_view meaning;
-};
-[[nodiscard]] std::span<const action_info> all_actions();
-[[nodiscard]] const action_info& info_of(action_kind kind);
 
 // "cut hv1 for 10s", "kill hv2 after 17 steps", "put /config/maintenance true".
 [[nodiscard]] std::string to_text(const action& what);

@@ -1,4 +1,4 @@
-#include "sim/world/action.hpp"
+#include "sim/world/registry.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,31 +7,30 @@ namespace pvc::sim {
 using namespace std::chrono_literals;
 
 TEST(action, every_kind_reads_back_from_its_own_text) {
-    for (const auto& info : all_actions()) {
-        action what(info.kind);
+    for (const auto* kind : all_subjects().actions()) {
+        const auto& info = *kind;
+        action what(info);
         for (const char kind : info.takes) {
             switch (kind) {
                 case 'n': what.node = "hv1"; break;
                 case 'd': what.amount = 1500ms; break;
                 case 'i': what.number = -42; break;
                 case 'p': what.path = "/config/primary_node"; break;
-                default: what.value = info.kind == action_kind::order_node ? "flush" : "on"; break;
+                default: what.value = info.words ? std::string(info.words->first) : "on"; break;
             }
         }
         if (info.can_last) {
             what.lasts = 10s;
         }
-        if (info.kind == action_kind::upgrade || info.kind == action_kind::put_big ||
-            info.kind == action_kind::add_domains || info.kind == action_kind::few_threads ||
-            (info.kind >= action_kind::define_guest && info.kind <= action_kind::fail_migration)) {
-            what.number = 12;
+        if (info.numbers) {
+            what.number = info.numbers->second;
         }
         what.after_steps = 17;
         const std::string line = to_text(what);
         const auto again = parse_action(line);
         ASSERT_TRUE(again) << line << ": " << again.error().text();
         EXPECT_EQ(to_text(*again), line);
-        EXPECT_EQ(again->what, info.kind);
+        EXPECT_EQ(again->kind, &info);
         EXPECT_EQ(again->lasts, what.lasts) << line;
         EXPECT_EQ(again->after_steps, what.after_steps) << line;
     }

@@ -1,12 +1,17 @@
 #include "sim/world/cluster.hpp"
 
-#include "sim/world/guests.hpp"
+#include "sim/world/registry.hpp"
 
 #include <algorithm>
 
 namespace pvc::sim {
 
-cluster::cluster(cluster_settings settings) : ensemble(loop.clock()), hardware(loop.clock()), later(loop.clock()) {
+cluster::cluster(cluster_settings settings, const registry* subjects)
+    : ensemble(loop.clock()),
+      hardware(loop.clock()),
+      later(loop.clock()),
+      known(subjects == nullptr ? all_subjects() : *subjects),
+      has_guests(settings.guests > 0) {
     if (settings.shuffle) {
         loop.context().shuffle(random_source(settings.seed).split("order of ready work").next());
     }
@@ -49,7 +54,9 @@ cluster::cluster(cluster_settings settings) : ensemble(loop.clock()), hardware(l
     };
     hardware.centre.changed = [this] {
         hash.add(static_cast<std::uint64_t>(now().time_since_epoch().count()));
-        follow_disks();
+        for (const auto& told : on_hardware_change) {
+            told();
+        }
     };
     for (const auto& name : settings.foreign) {
         ignore(hardware.centre.machine(name).name, "it has a hypervisor that can be asked");
@@ -59,13 +66,15 @@ cluster::cluster(cluster_settings settings) : ensemble(loop.clock()), hardware(l
         wanted.seed = random_source(settings.seed).split(name).next();
         if (settings.has_foreign_guests) {
             wanted.machines = &hardware.centre;
-            wanted.refuse_start = [this, address = foreign_address(foreigners.size())](const uuid& id) {
-                return refuse_foreign_start(id, address);
-            };
         }
         foreigners.push_back(std::make_unique<foreign_node>(loop, ensemble, std::move(wanted)));
         if (settings.has_foreign_guests) {
             foreigners.back()->link().number = first_foreign_number + static_cast<std::uint32_t>(foreigners.size() - 1);
+        }
+    }
+    for (const auto& part : known.parts()) {
+        if (part.begin != nullptr) {
+            part.begin(*this);
         }
     }
 }
@@ -121,8 +130,7 @@ void cluster::end_fault(member* one) {
 }
 
 void cluster::lasting(const action& what, member* target, bool disturbs, std::function<void()> undo) {
-    const auto kind = static_cast<std::size_t>(what.what);
-    auto& counter = target == nullptr ? applied_[kind] : target->applied[kind];
+    auto& counter = target == nullptr ? applied_[what.kind->name] : target->applied[what.kind->name];
     const std::uint64_t mine = ++counter;
     if (disturbs) {
         // An end that nobody planned is the business of heal().
@@ -135,8 +143,8 @@ void cluster::lasting(const action& what, member* target, bool disturbs, std::fu
         }
     }
     if (what.lasts) {
-        later.after(*what.lasts, [this, kind, target, mine, undo = std::move(undo)] {
-            if ((target == nullptr ? applied_[kind] : target->applied[kind]) == mine) {
+        later.after(*what.lasts, [&counter, mine, undo = std::move(undo)] {
+            if (counter == mine) {
                 undo();
             }
         });
@@ -144,21 +152,32 @@ void cluster::lasting(const action& what, member* target, bool disturbs, std::fu
 }
 
 result<void> cluster::perform(const action& what) {
-    member* target = nullptr;
-    if (!what.node.empty()) {
-        target = find(what.node);
-        const bool may_be_unknown = what.what == action_kind::place_guest;  // a client may name anything
-        if (target == nullptr && find_foreign(what.node) == nullptr && !may_be_unknown) {
-            return failure(errc::not_found, what.node, "no such node in this cluster");
-        }
+    if (!what.node.empty() && find(what.node) == nullptr && find_foreign(what.node) == nullptr &&
+        !what.kind->may_name_nobody) {
+        return failure(errc::not_found, what.node, "no such node in this cluster");
     }
     if (what.after_steps > 0) {
         delayed_.push_back({steps_ + what.after_steps, what});
         delayed_.back().what.after_steps = 0;
     } else {
-        perform_now(what, target);
+        perform_now(what);
     }
     return {};
+}
+
+void cluster::perform_now(const action& what) {
+    ++performed[what.kind->name];
+    hash.add(what.kind->name);
+    if (on_action) {
+        on_action(what);
+    }
+    if (what.kind->on_cluster != nullptr) {
+        what.kind->on_cluster(*this, what);
+    } else if (member* const target = find(what.node); target != nullptr) {
+        what.kind->on_member(*this, what, *target);
+    } else if (what.kind->on_reference != nullptr) {
+        what.kind->on_reference(*this, what, *find_foreign(what.node));
+    }
 }
 
 void cluster::start(member& one) {
@@ -176,6 +195,72 @@ void cluster::terminate(member& one) {
         on_stop_request(one);
     }
     one.node.terminate();
+}
+
+void cluster::start_foreign(foreign_node& target) {
+    if (target.is_running()) {
+        return;
+    }
+    if (target.settings.machines != nullptr) {
+        sim_machine_guests& machine = hardware.centre.machine(target.settings.name);
+        if (!machine.is_powered()) {
+            machine.power_on();
+        }
+    }
+    target.start();
+}
+
+void cluster::before_power_loss(const std::string& machine) {
+    for (const auto& told : on_power_loss) {
+        told(machine);
+    }
+}
+
+void cluster::heal() {
+    later.clear();
+    delayed_.clear();
+    for (const auto& part : known.parts()) {
+        if (part.heal != nullptr) {
+            part.heal(*this);
+        }
+    }
+    for (const auto session : std::exchange(client_sessions_, {})) {
+        if (ensemble.has_session(session)) {
+            ensemble.expire_session(session);
+        }
+    }
+    open_faults_ = 0;
+    disturb_all(std::nullopt);
+    for (auto& one : foreigners) {
+        if (one->link().is_cut()) {
+            one->link().mend();
+        }
+        start_foreign(*one);
+    }
+    heal_members();
+}
+
+void cluster::heal_members() {
+    for (auto& one : members) {
+        sim_node& node = one->node;
+        for (auto& [name, counter] : one->applied) {
+            ++counter;
+        }
+        node.resume();
+        for (const auto& part : known.parts()) {
+            if (part.heal_member != nullptr) {
+                part.heal_member(*this, *one);
+            }
+        }
+        one->open_faults = 0;
+        one->starts_well_from = now();
+        disturb(*one, std::nullopt);
+        if (!node.is_running()) {
+            start(*one);
+        } else {
+            one->is_wanted = true;
+        }
+    }
 }
 
 void cluster::start_later(member& one, duration delay) {
@@ -214,7 +299,7 @@ bool cluster::step() {
         if (due != delayed_.end()) {
             const action what = std::move(due->what);
             delayed_.erase(due);
-            perform_now(what, what.node.empty() ? nullptr : find(what.node));
+            perform_now(what);
         }
     }
     look_at_exits();

@@ -7,15 +7,16 @@
 #include "sim/sim_node.hpp"
 #include "sim/world/action.hpp"
 #include "sim/world/agenda.hpp"
+#include "sim/world/states.hpp"
 #include "sim/world/trace_hash.hpp"
 #include "sim/zookeeper/memory_ensemble.hpp"
 
-#include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pvc::sim {
@@ -52,7 +53,7 @@ public:
     bool is_powered = true;
     std::uint64_t life = 0;        // counts starts: what was planned for an earlier life is dropped
     std::optional<int> last_exit;  // of the last life that ended by itself
-    std::array<std::uint64_t, action_kinds> applied{};  // which application of a kind may undo it
+    std::map<std::string_view, std::uint64_t> applied;  // by action: which application of it may undo it
     std::size_t open_faults = 0;                        // under way, disturbing
     std::optional<time_point> clock_stepped{};          // when its wall clock last jumped
     time_point starts_well_from{};                      // until then its machine is in no state to start a daemon
@@ -61,7 +62,8 @@ public:
 
 class cluster {
 public:
-    explicit cluster(cluster_settings settings);
+    // With what these subjects bring; empty: all.
+    explicit cluster(cluster_settings settings, const registry* subjects = nullptr);
     cluster(const cluster&) = delete;
     cluster& operator=(const cluster&) = delete;
     ~cluster();
@@ -88,6 +90,17 @@ public:
     // What lasted until somebody undid it has been undone.
     void end_fault(member* one);
 
+    // For what performs actions.
+    // Undoes it when its time has come, unless it was done again meanwhile.
+    void lasting(const action& what, member* target, bool disturbs, std::function<void()> undo);
+    void start(member& one);
+    void terminate(member& one);
+    void start_foreign(foreign_node& target);
+    // A client's: it ends when everything is healed.
+    void keep_session(std::int64_t session) { client_sessions_.push_back(session); }
+    void before_power_loss(const std::string& machine);
+    void heal();
+
     sim_loop loop;
     memory_ensemble ensemble;
     sim_hardware hardware;
@@ -95,21 +108,24 @@ public:
     std::vector<std::unique_ptr<member>> members;
     std::vector<std::unique_ptr<foreign_node>> foreigners;
     trace_hash hash;
-    std::array<std::uint64_t, action_kinds> performed{};
-    std::vector<std::int64_t> guests;  // numbers of the virtual machines that are defined
-    // Nothing is being done to any hypervisor or to the way between them, and what was is long enough ago.
-    [[nodiscard]] bool are_hypervisors_calm() const { return now() >= hypervisors_calm_from_; }
-    void disturb_hypervisors(std::optional<duration> time);
-    // Numbers of all virtual machines that ever were.
-    [[nodiscard]] const std::set<std::int64_t>& disks() const { return disks_; }
+    const registry& known;
+    bool has_guests = false;                                // virtual machines are meant to be there
+    std::map<std::string_view, std::uint64_t> performed{};  // by action: how often
+    // What a subject remembers of this cluster.
+    template <class T>
+    [[nodiscard]] T& state() {
+        return states_.of<T>();
+    }
     std::function<void(const action&)> on_action;  // told of everything that is done
     // A daemon asks its libvirt to do something ("create U1").
     std::vector<std::function<void(const std::string& machine, const std::string& call)>> on_hypervisor_call;
     std::vector<std::function<void(const std::string& machine, const sim_guest& guest)>> on_guest_change;
-    std::function<void(member&)> on_start;         // a daemon begins its life
-    std::function<void(member&)> on_stop_request;  // it is asked to stop in order
-    std::function<void(member&)> on_exit;          // it ended by itself; last_exit says how
-    bool service_manager = true;                   // restarts what failed, as the unit file says
+    std::vector<std::function<void()>> on_hardware_change;                       // of any guest or disk
+    std::vector<std::function<void(const std::string& machine)>> on_power_loss;  // right before
+    std::function<void(member&)> on_start;                                       // a daemon begins its life
+    std::function<void(member&)> on_stop_request;                                // it is asked to stop in order
+    std::function<void(member&)> on_exit;  // it ended by itself; last_exit says how
+    bool service_manager = true;           // restarts what failed, as the unit file says
 
     // Of the links of reference nodes with virtual machines: who wrote what.
     static constexpr std::uint32_t first_foreign_number = 101;
@@ -121,54 +137,18 @@ private:
         std::uint64_t at_step;
         action what;
     };
-    void perform_now(const action& what, member* target);
-    void perform_on_foreign(const action& what, foreign_node& target);
-    void start_foreign(foreign_node& target);
-    void perform_on_process(const action& what, member& target);
-    void perform_on_link(const action& what, member& target);
-    void perform_on_machine(const action& what, member& target);
-    void perform_on_servers(const action& what);
-    void perform_as_client(const action& what);
-    void perform_on_hypervisor(const action& what, member& target);
-    void perform_on_guest(const action& what);
-    struct client_lock {
-        std::string path;
-        std::string child;
-        std::int64_t session;
-        time_point until;
-    };
-    // As a client that takes the lock of the machine's `state`, and holds it for half a second.
-    void with_guest_lock(std::int64_t number, std::function<void()> deed);
-    void wait_turn(const client_lock& mine, std::function<void()> deed);
-    void befall_guest(const action& what);
-    void heal();
-    void heal_hypervisor(member& one);
-    void follow_disks();
-    // What the reference's look at the locks of a machine's disks comes to.
-    std::optional<std::string> refuse_foreign_start(const uuid& id, const std::string& address);
-    // Undoes it when its time has come, unless it was done again meanwhile.
-    void lasting(const action& what, member* target, bool disturbs, std::function<void()> undo);
-    void start(member& one);
-    void terminate(member& one);
+    void perform_now(const action& what);
+    void heal_members();
     void start_later(member& one, duration delay);
     void look_at_exits();
 
     std::vector<delayed_action> delayed_;
-    std::array<std::uint64_t, action_kinds> applied_{};  // to nobody in particular
+    std::map<std::string_view, std::uint64_t> applied_;  // to nobody in particular
     std::vector<std::int64_t> client_sessions_;
     std::size_t open_faults_ = 0;
     time_point calm_from_{};
     std::uint64_t steps_ = 0;
-    std::uint64_t domains_ = 0;
-    void define_guest(const action& what);
-    void undefine_guest(std::int64_t number);
-    void place_guest(std::int64_t number, const std::string& to, const std::string& how);
-    void call_goes_wrong(const action& what, member& target);
-
-    std::set<std::uint32_t> hung_;    // members whose libvirtd was told not to answer a call
-    std::set<std::int64_t> disks_;    // of all machines that ever were
-    std::set<std::int64_t> crashed_;  // guests whose disk is still locked by what is gone
-    time_point hypervisors_calm_from_{};
+    states states_;
     bool loop_is_idle_ = true;
 };
 

@@ -2,12 +2,12 @@
 
 #include "pvcnoded/base/planted.hpp"
 #include "sim/world/random_run.hpp"
+#include "sim/world/registry.hpp"
 #include "sim/world/scenario.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <ostream>
 #include <sstream>
@@ -16,49 +16,8 @@ namespace pvc::sim {
 
 namespace {
 
-struct planted_name {
-    defect which;
-    std::string_view name;
-    std::string_view scenario{};  // that shows it, where random runs hardly ever come by
-};
-constexpr std::array names{
-    planted_name{defect::none, "none"},
-    planted_name{defect::blind_role_write, "blind_role_write"},
-    planted_name{defect::forgotten_reread, "forgotten_reread"},
-    planted_name{defect::forgotten_rearm, "forgotten_rearm"},
-    planted_name{defect::lock_without_check, "lock_without_check"},
-    planted_name{defect::wall_clock_cadence, "wall_clock_cadence"},
-    planted_name{defect::lost_wakeup, "lost_wakeup"},
-    planted_name{defect::lock_left_behind, "lock_left_behind"},
-    planted_name{defect::unknown_create_forgotten, "unknown_create_forgotten"},
-    planted_name{defect::dead_not_answered, "dead_not_answered"},
-    planted_name{defect::isolation_unnoticed, "isolation_unnoticed"},
-    planted_name{defect::disk_in_heartbeat, "disk_in_heartbeat"},
-    planted_name{defect::stop_not_written, "stop_not_written"},
-    planted_name{defect::schema_raised_alone, "schema_raised_alone"},
-    planted_name{defect::schema_change_ignored, "schema_change_ignored"},
-    planted_name{defect::role_kept, "role_kept"},
-    planted_name{defect::figures_given_up, "figures_given_up"},
-    planted_name{defect::nameless_wait, "nameless_wait"},
-    planted_name{defect::log_without_end, "log_without_end"},
-    planted_name{defect::run_after_shutdown, "run_after_shutdown"},
-    planted_name{defect::create_unguarded, "create_unguarded", "guest-is-moved-while-it-waits-to-be-created"},
-    planted_name{defect::placement_unchecked, "placement_unchecked", "guest-still-runs-where-nobody-hears"},
-    planted_name{defect::foreign_lock_broken, "foreign_lock_broken"},
-    planted_name{defect::target_not_asked, "target_not_asked", "guest-arrived-and-nobody-says-so"},
-    planted_name{defect::blind_rollback, "blind_rollback"},
-    planted_name{defect::blind_stop_write, "blind_stop_write"},
-    planted_name{defect::arrived_too_early, "arrived_too_early"},
-    planted_name{defect::end_not_listed, "end_not_listed"},
-    planted_name{defect::sync_word_left, "sync_word_left", "guest-sender-dies-and-the-receiver-clears-the-word"},
-    planted_name{defect::console_left, "console_left"},
-    planted_name{defect::stale_listing, "stale_listing", "guest-listing-is-older-than-an-event"},
-    planted_name{defect::unexpected_end_ignored, "unexpected_end_ignored", "guest-powers-off-by-itself"},
-    planted_name{defect::stale_class_kept, "stale_class_kept", "guest-libvirt-is-away"},
-};
-
 // The same with the scenario that is said to show it.
-bool judge_by_scenario(const planted_name& which, std::ostream& out) {
+bool judge_by_scenario(const planted_mistake& which, std::ostream& out) {
     for (const std::string_view folder : {"tests/sim/scenarios", "/usr/share/doc/pvcnoded/scenarios"}) {
         std::ifstream in(fmt::format("{}/{}.scenario", folder, which.scenario), std::ios::binary);
         std::ostringstream text;
@@ -102,8 +61,13 @@ bool judge_one(std::string_view name, std::uint64_t first, std::uint64_t last, s
 
 bool plant([[maybe_unused]] std::string_view name) {
 #ifdef PVC_PLANTED_DEFECTS
-    const auto found = std::ranges::find(names, name, &planted_name::name);
-    if (found != names.end()) {
+    if (name == "none") {
+        planted_defect = defect::none;
+        return true;
+    }
+    const auto& all = all_subjects().mistakes();
+    const auto found = std::ranges::find(all, name, &planted_mistake::name);
+    if (found != all.end()) {
         planted_defect = found->which;
         return true;
     }
@@ -117,7 +81,9 @@ int judge_the_judge(std::string_view only, std::uint64_t first, std::uint64_t la
                     std::ostream& error) {
     std::size_t passed = 0;
     std::size_t failed = 0;
-    for (const auto& one : names) {
+    std::vector<planted_mistake> all{{defect::none, "none"}};
+    all.insert(all.end(), all_subjects().mistakes().begin(), all_subjects().mistakes().end());
+    for (const auto& one : all) {
         if (!only.empty() && only != one.name) {
             continue;
         }

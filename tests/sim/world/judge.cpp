@@ -1,18 +1,24 @@
 #include "sim/world/judge.hpp"
 
-#include "sim/world/guest_rules.hpp"
-
 #include <algorithm>
 
 namespace pvc::sim {
 
 judge::judge(cluster& cluster_to_watch) : world(cluster_to_watch), lives_(world.members.size() + 1) {
-    for (const auto& rule : all_invariants()) {
-        if (rule.on_quiet != nullptr) {
-            quiet_rules_.push_back(rule.on_quiet);
+    for (const rule* one : world.known.rules()) {
+        const auto keep = [one](auto& where, bool looks) {
+            if (looks) {
+                where.push_back(one);
+            }
+        };
+        keep(change_rules_, one->on_change != nullptr);
+        keep(record_rules_, one->on_record != nullptr);
+        keep(quiet_rules_, one->on_quiet != nullptr);
+        keep(second_rules_, one->on_second != nullptr || one->on_tenth_second != nullptr);
+        if (one->on_begin != nullptr) {
+            one->on_begin(*this);
         }
     }
-    listen_to_hypervisors(*this);
     world.ensemble.observe([this](const recorded_change& change) { on_change(change); });
     world.on_hypervisor_call.emplace_back([this](const std::string& /*machine*/, const std::string& call) {
         ++transitions["libvirt " + call.substr(0, call.find(' '))];
@@ -32,9 +38,9 @@ judge::judge(cluster& cluster_to_watch) : world(cluster_to_watch), lives_(world.
     };
     world.on_exit = [this](member& one) {
         ++transitions["exit " + std::to_string(*one.last_exit)];
-        for (const auto& rule : all_invariants()) {
-            if (rule.on_exit != nullptr) {
-                rule.on_exit(*this, one);
+        for (const rule* rule : world.known.rules()) {
+            if (rule->on_exit != nullptr) {
+                rule->on_exit(*this, one);
             }
         }
     };
@@ -49,17 +55,10 @@ void judge::say(std::string_view name, std::string what) {
 void judge::on_change(const recorded_change& change) {
     const bool is_members = change.owner > 0 && change.owner <= world.members.size();
     member* const writer = is_members ? world.members[change.owner - 1].get() : nullptr;
-    transactions_rest_on_what_was_read(*this, change, writer);
-    if (unchecked_zxid != 0 && change.zxid != unchecked_zxid) {
-        say("lock_is_held", unchecked_write);
-        unchecked_zxid = 0;
+    for (const rule* one : record_rules_) {
+        one->on_record(*this, change, writer);
     }
     if (change.what == recorded_kind::check) {
-        if (change.path.find("lock__") != std::string::npos) {
-            unchecked_zxid = 0;
-            check_zxid = change.zxid;
-            check_path = change.path;
-        }
         return;
     }
     seen_change seen{change, writer};
@@ -70,28 +69,25 @@ void judge::on_change(const recorded_change& change) {
         seen.subject = world.find(rest.substr(0, end));
         seen.suffix = rest.substr(end);
     }
-    for (const auto& rule : all_invariants()) {
-        if (rule.on_change != nullptr) {
-            rule.on_change(*this, seen);
-        }
+    for (const rule* one : change_rules_) {
+        one->on_change(*this, seen);
     }
-    if (seen.writer != nullptr && change.path == "/schema/version" && change.what == recorded_kind::set) {
-        ++transitions["schema raised"];
+}
+
+void judge::count_change(const std::string& path, std::string_view who, const std::string& value) {
+    auto& before = last_state_[path];
+    ++transitions[std::string(who) + ' ' + (before.empty() ? "-" : before) + ' ' + value];
+    before = value;
+}
+
+void judge::count_word(const seen_change& seen) {
+    if (seen.subject == nullptr) {
+        return;
     }
-    if (change.path.starts_with("/domains/") && change.path.ends_with("/state") &&
-        change.what != recorded_kind::remove) {
-        auto& before = last_state_[change.path];
-        ++transitions[std::string(seen.writer != nullptr ? "machine " : "client ") + (before.empty() ? "-" : before) +
-                      ' ' + change.data];
-        before = change.data;
-    }
-    if (seen.subject != nullptr && seen.writer == seen.subject && change.what == recorded_kind::set &&
-        (seen.suffix == "/daemonstate" || seen.suffix == "/routerstate")) {
-        auto& before = last_state_[change.path];
-        ++transitions[std::string(seen.suffix.substr(1)) + ' ' + (before.empty() ? "-" : before) + ' ' + change.data];
-        before = change.data;
-    } else if (seen.subject != nullptr && (seen.suffix == "/daemonstate" || seen.suffix == "/routerstate")) {
-        last_state_[change.path] = change.what == recorded_kind::remove ? "-" : change.data.substr(0, 20);
+    if (seen.writer == seen.subject && seen.what.what == recorded_kind::set) {
+        count_change(seen.what.path, seen.suffix.substr(1), seen.what.data);
+    } else {
+        last_state_[seen.what.path] = seen.what.what == recorded_kind::remove ? "-" : seen.what.data.substr(0, 20);
     }
 }
 
@@ -112,30 +108,27 @@ void judge::look() {
         next_second_ = world.now() + 1s;
         is_tenth_ = ++seconds_ % 10 == 0;
     }
+    for (const rule* one : quiet_rules_) {
+        one->on_quiet(*this);
+    }
     if (!is_second) {
-        for (const auto rule : quiet_rules_) {
-            rule(*this);
-        }
         return;
     }
-    for (const auto& rule : all_invariants()) {
-        if (rule.on_quiet != nullptr) {
-            rule.on_quiet(*this);
+    for (const rule* one : second_rules_) {
+        if (one->on_second != nullptr) {
+            one->on_second(*this);
         }
-        if (rule.on_second != nullptr) {
-            rule.on_second(*this);
-        }
-        if (is_tenth_ && rule.on_tenth_second != nullptr) {
-            rule.on_tenth_second(*this);
+        if (is_tenth_ && one->on_tenth_second != nullptr) {
+            one->on_tenth_second(*this);
         }
     }
 }
 
 std::vector<std::string> judge::missing() const {
     std::vector<std::string> all;
-    for (const auto& one : all_progress()) {
-        if (auto what = one.missing(*this)) {
-            all.push_back(std::string(one.name) + ": " + *what);
+    for (const progress* one : world.known.conditions()) {
+        if (auto what = one->missing(*this)) {
+            all.push_back(std::string(one->name) + ": " + *what);
         }
     }
     return all;

@@ -1,12 +1,13 @@
 #include "sim/world/outcome_text.hpp"
 
-#include "sim/world/guests.hpp"
+#include "sim/subjects/domains/guests.hpp"
 
 #include "pvcnoded/base/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace pvc::sim {
 
@@ -19,8 +20,8 @@ bool is_time(std::string_view path) {
 }
 
 // "00000001-aaaa-4bbb-8ccc-000000000001" → "U1", wherever it stands.
-std::string with_short_names(std::string text, const cluster& world) {
-    for (const auto number : world.disks()) {
+std::string with_short_names(std::string text, cluster& world) {
+    for (const auto number : guests_of(world).disks) {
         const std::string id = pvc::to_text(guest_id(number));
         for (auto at = text.find(id); at != std::string::npos; at = text.find(id, at)) {
             text.replace(at, id.size(), fmt::format("U{}", number));
@@ -75,6 +76,26 @@ outcome_text::outcome_text(cluster& world)
     });
 }
 
+void outcome_text::keep_joining() {
+    for (auto& one : written_) {
+        one.is_whole = one.is_whole || !one.has_joined;
+    }
+}
+
+// Told right after the transaction: what it wrote is there.
+void outcome_text::join(written& of, const std::string& root) {
+    of.has_joined = true;
+    if (of.is_whole) {
+        return;
+    }
+    of.is_left_out = true;
+    for (const auto& [path, value] : world_.ensemble.dump()) {
+        if (path == root || path.starts_with(root + '/')) {
+            joined_with_[path] = shown_value(path, value);
+        }
+    }
+}
+
 void outcome_text::end_repetition(written& of) {
     if (of.times > 0) {
         of.lines.push_back("  " + of.repeated + (of.times > 1 ? fmt::format(" x{}", of.times) : ""));
@@ -85,6 +106,13 @@ void outcome_text::end_repetition(written& of) {
 
 void outcome_text::close(written& of) {
     if (of.open.empty()) {
+        return;
+    }
+    if (std::exchange(of.is_left_out, false)) {
+        of.lines.clear();
+        of.open.clear();
+        of.times = 0;
+        of.repeated.clear();
         return;
     }
     static const std::vector<std::string> tick{"set ~/keepalive = <time>", "set ~/selfreset = off"};
@@ -134,7 +162,11 @@ void outcome_text::on_change(const recorded_change& change) {
     }
     line = with_short_names(std::move(line), world_);
     of.operations.push_back(line);
+    const bool joins = !of.has_joined && line == "set ~/daemonstate = run";
     of.open.push_back(std::move(line));
+    if (joins) {
+        join(of, root);
+    }
 }
 
 std::size_t outcome_text::times_written(std::uint64_t member, std::string_view text) const {
@@ -161,6 +193,10 @@ std::vector<std::string> outcome_text::lines() {
     for (const auto& [path, value] : now) {
         const auto before = tree_before_.find(path);
         const std::string text = shown_path(path, "") + " = " + shown_value(path, value);
+        const auto joined = joined_with_.find(path);
+        if (joined != joined_with_.end() && joined->second == shown_value(path, value)) {
+            continue;
+        }
         if (before == tree_before_.end()) {
             changed[path] = "  + " + text;
         } else if (before->second != value) {
@@ -175,10 +211,10 @@ std::vector<std::string> outcome_text::lines() {
     for (const auto& [path, line] : changed) {
         out.push_back(with_short_names(line, world_));
     }
-    if (!world_.disks().empty()) {
+    if (!guests_of(world_).disks.empty()) {
         out.emplace_back("guests");
     }
-    for (const auto number : world_.disks()) {
+    for (const auto number : guests_of(world_).disks) {
         std::string where;
         for (const auto& one : world_.members) {
             if (one->node.settings.hypervisor && one->node.guests().guest(guest_id(number)).is_there()) {

@@ -1,7 +1,7 @@
 #include "sim/world/random_run.hpp"
 
+#include "sim/subjects/domains/guests.hpp"
 #include "sim/world/chaos.hpp"
-#include "sim/world/reachability.hpp"
 #include "sim/world/trace_text.hpp"
 
 #include <fmt/format.h>
@@ -91,13 +91,13 @@ void define_guests(cluster& world, const cluster_settings& settings) {
     random_source random = random_source(settings.seed).split("kinds of virtual machines");
     for (std::uint64_t number = 1; number <= settings.guests; ++number) {
         static constexpr std::array kinds{"acpi", "acpi", "hang", "dirty"};
-        action define(action_kind::define_guest, settings.nodes[random.below(settings.nodes.size())].name);
+        action define("define-guest", settings.nodes[random.below(settings.nodes.size())].name);
         if (settings.has_foreign_guests && number % 2 == 0) {
             define.node = settings.foreign.front();
         }
         define.number = static_cast<std::int64_t>(number);
         define.value = kinds[random.below(kinds.size())];
-        action start(action_kind::set_guest);
+        action start("set-guest");
         start.number = define.number;
         start.value = "start";
         for (const auto& one : {define, start}) {
@@ -110,7 +110,7 @@ void define_guests(cluster& world, const cluster_settings& settings) {
 // Those that a client removed in the chaos come back.
 void define_again(cluster& world, const cluster_settings& settings) {
     for (std::uint64_t number = 1; number <= settings.guests; ++number) {
-        action define(action_kind::define_guest, settings.nodes.front().name);
+        action define("define-guest", settings.nodes.front().name);
         define.number = static_cast<std::int64_t>(number);
         define.value = "acpi";
         const auto done = world.perform(define);
@@ -126,7 +126,7 @@ public:
           world_(drawn_),
           judge_(world_),
           has_guests_((define_guests(world_, drawn_), true)),
-          faults_(world_, random_source(settings.seed).split("faults"), settings.kinds, settings.dense),
+          faults_(world_, random_source(settings.seed).split("faults"), world_.known, settings.kinds, settings.dense),
           mix_(faults_.text()) {
         world_.ensemble.keep_trace(false);
         if (settings.trace != nullptr) {
@@ -154,8 +154,8 @@ private:
     // The last word of every client: run.
     void start_guests() {
         define_again(world_, drawn_);
-        for (const auto number : world_.guests) {
-            action what(action_kind::set_guest);
+        for (const auto number : guests_of(world_).defined) {
+            action what("set-guest");
             what.number = number;
             what.value = "start";
             const auto done = world_.perform(what);
@@ -167,12 +167,12 @@ private:
         random_source random = random_source(settings_.seed).split("starts");
         for (const auto& one : world_.members) {
             world_.later.after(std::chrono::milliseconds(random.below(3'000)), [this, &one] {
-                const auto done = world_.perform(action(action_kind::start, one->name()));
+                const auto done = world_.perform(action("start", one->name()));
                 ignore(done, "the node is there");
             });
         }
         for (const auto& one : world_.foreigners) {
-            const auto done = world_.perform(action(action_kind::start, one->settings.name));
+            const auto done = world_.perform(action("start", one->settings.name));
             ignore(done, "the node is there");
         }
     }
@@ -196,7 +196,7 @@ private:
     // Whether all is as it should be; what is missing is said when the time is over.
     void progress_phase() {
         faults_.take_back();
-        const auto healed = world_.perform(action(action_kind::heal));
+        const auto healed = world_.perform(action("heal"));
         ignore(healed, "it takes no node");
         faults_.take_back();
         start_guests();
@@ -231,11 +231,11 @@ private:
 
     void stop_phase() {
         for (const auto& one : world_.members) {
-            const auto done = world_.perform(action(action_kind::terminate, one->name()));
+            const auto done = world_.perform(action("terminate", one->name()));
             ignore(done, "the node is there");
         }
         for (const auto& one : world_.foreigners) {
-            const auto done = world_.perform(action(action_kind::terminate, one->settings.name));
+            const auto done = world_.perform(action("terminate", one->settings.name));
             ignore(done, "the node is there");
         }
         const time_point limit = world_.now() + stop_limit;
@@ -273,7 +273,7 @@ private:
         }
         for (const auto& one : world_.members) {
             const std::string log = one->node.log();
-            for (const auto& [what, text] : log_marks()) {
+            for (const auto& [what, text] : world_.known.log_marks()) {
                 for (auto at = log.find(text); at != std::string::npos; at = log.find(text, at + 1)) {
                     ++seen["did " + std::string(what)];
                 }
@@ -292,8 +292,10 @@ private:
             world_.hash.add(one->node.standard_output->text());
         }
         out.hash = world_.hash.value();
-        out.performed = world_.performed;
         out.seen = judge_.transitions;
+        for (const auto& [name, count] : world_.performed) {
+            out.seen["action " + std::string(name)] += count;
+        }
         count_results(out.seen);
         count_in_logs(out.seen);
         out.mix = mix_;

@@ -21,7 +21,7 @@ struct run_settings {
     bool faults = true;
     bool dense = false;              // faults all the time, whatever the seed says
     bool foreign = false;            // with a reference node that runs virtual machines, whatever the seed says
-    std::vector<action_kind> kinds;  // empty: all, chosen by the seed
+    std::vector<std::string> kinds;  // empty: all, chosen by the seed
     std::ostream* trace = nullptr;   // everything that happens, one line each
     std::uint64_t trace_from_step = 0;
 };
@@ -33,8 +33,7 @@ struct run_outcome {
     std::size_t nodes = 0;
     double node_hours = 0;
     std::uint64_t hash = 0;
-    std::array<std::uint64_t, action_kinds> performed{};
-    std::map<std::string, std::uint64_t> seen;  // transitions and result codes, for the reachability check
+    std::map<std::string, std::uint64_t> seen;  // actions, transitions and results, for the reachability check
     std::vector<std::string> task_trees;        // of a broken run
     std::string mix;
 };

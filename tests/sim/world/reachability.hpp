@@ -1,20 +1,15 @@
 // What the runs of many seeds have shown: every kind of action, every result that a ZooKeeper request can have, every
-// change of state. What is expected and was never seen means that the faults have gone blunt.
+// change of state. What is expected and was never seen means that the faults have gone blunt. What is expected comes
+// from the subjects (registry.hpp).
 #pragma once
 
 #include "sim/world/random_run.hpp"
 
 #include <iosfwd>
 #include <map>
-#include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 
 namespace pvc::sim {
-
-// What daemons say when they do what the check wants to see done, by a short name.
-[[nodiscard]] std::span<const std::pair<std::string_view, std::string_view>> log_marks();
 
 class reachability {
 public:

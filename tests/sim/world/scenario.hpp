@@ -55,6 +55,7 @@ struct scenario {
     std::string title;
     cluster_settings world;
     std::vector<scenario_step> steps;
+    bool has_whole_outcome = false;    // also of nodes that have not joined yet
     std::size_t outcome_at = 0;        // where in the text the outcome begins
     std::vector<std::string> outcome;  // its lines
 };

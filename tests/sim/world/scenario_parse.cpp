@@ -242,6 +242,10 @@ struct parser {
             (word == "migration-time" ? out.world.migration_time : out.world.migration_reply) = *time;
             return {};
         }
+        if (word == "whole") {
+            out.has_whole_outcome = rest == "outcome";
+            return out.has_whole_outcome ? result<void>() : wrong("`whole outcome`", text);
+        }
         if (word == "shuffle") {
             const auto seed = parse_int(rest);
             if (!seed) {
@@ -278,8 +282,7 @@ struct parser {
             if (!parsed) {
                 return failure(errc::invalid, fmt::format("line {}", line), parsed.error().text());
             }
-            const bool may_be_unknown = parsed->what == action_kind::place_guest;  // a client may name anything
-            if (!parsed->node.empty() && !knows(parsed->node) && !may_be_unknown) {
+            if (!parsed->node.empty() && !knows(parsed->node) && !parsed->kind->may_name_nobody) {
                 return wrong("a node of this scenario", parsed->node);
             }
             next.deed = *std::move(parsed);

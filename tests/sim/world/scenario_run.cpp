@@ -1,5 +1,5 @@
 #include "pvcnoded/base/text.hpp"
-#include "sim/world/guests.hpp"
+#include "sim/subjects/domains/guests.hpp"
 #include "sim/world/judge.hpp"
 #include "sim/world/outcome_text.hpp"
 #include "sim/world/scenario.hpp"
@@ -45,6 +45,11 @@ std::string to_text(const condition& asked) {
     return text;
 }
 
+// How scripts begin: of a node that joins meanwhile there is nothing new to tell.
+bool is_preparation(const action& what) {
+    return what.is("start") || what.is("define-guest");
+}
+
 class scenario_runner {
 public:
     scenario_runner(const scenario& what, std::ostream* trace)
@@ -66,6 +71,13 @@ public:
 
     scenario_result run() {
         scenario_result out;
+        // A script that does nothing but start nodes is about how they join.
+        const auto acts = [](const scenario_step& step) {
+            return step.what == scenario_step::kind::act && !is_preparation(step.deed);
+        };
+        if (what_.has_whole_outcome || std::ranges::none_of(what_.steps, acts)) {
+            outcome_.keep_joining();
+        }
         for (const auto& step : what_.steps) {
             const std::uint64_t before = judge_.steps;
             out.failed = take(step);
@@ -185,6 +197,9 @@ private:
         look_again_ = {};
         switch (step.what) {
             case scenario_step::kind::act: {
+                if (!is_preparation(step.deed)) {
+                    outcome_.keep_joining();
+                }
                 auto done = world_.perform(step.deed);
                 return done ? std::string() : fmt::format("line {}: {}", step.line, done.error().text());
             }

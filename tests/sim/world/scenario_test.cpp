@@ -76,4 +76,19 @@ TEST(scenario, runs_alike_each_time) {
     EXPECT_EQ(one.outcome, two.outcome);
 }
 
+TEST(scenario, an_outcome_begins_when_the_node_has_joined) {
+    const std::string start = "nodes hv1\nstart hv1\nuntil hv1 runs within 30s\n";
+    const auto begins = [](const std::string& text) {
+        const auto parsed = parse_scenario(text);
+        return parsed ? run_scenario(*parsed).outcome.at(1) : parsed.error().text();
+    };
+    const std::string act = "put /config/maintenance true\nwait 20s\n";
+    EXPECT_EQ(begins(start + act), "  set ~/memtotal = 16000");
+    // Unless it is about joining: nothing else is done, something was done before, or it says so.
+    EXPECT_EQ(begins(start), "  open session");
+    EXPECT_EQ(begins("nodes hv1\nput /config/maintenance true\nstart hv1\nwait 60s\n"), "  open session");
+    EXPECT_EQ(begins("whole outcome\n" + start + act), "  open session");
+    EXPECT_NE(refusal("nodes hv1\nwhole thing\n").find("`whole outcome`"), std::string::npos);
+}
+
 }  // namespace pvc::sim

@@ -1,6 +1,7 @@
 #include "sim/world/sweep.hpp"
 
 #include "pvcnoded/base/random.hpp"
+#include "sim/world/registry.hpp"
 #include "sim/world/scenario.hpp"
 
 #include <fmt/format.h>
@@ -8,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <map>
 #include <ostream>
@@ -18,159 +18,7 @@ namespace pvc::sim {
 
 namespace {
 
-// How it comes to the moment before, part by part, and what is done then.
-struct operation {
-    std::string_view name;
-    std::array<std::string_view, 3> before;
-    std::string_view deed;
-};
-
-constexpr std::string_view three_nodes =
-    "define-guest hv1 1 acpi\n"
-    "start hv1\nstart hv2\nstart hv3\n"
-    "until hv1 runs within 60s\nuntil hv2 runs within 60s\nuntil hv3 runs within 60s\n";
-constexpr std::string_view by_shutdown = "method-of-guest 1 shutdown\n";
-constexpr std::string_view on = "set-guest 1 start\nuntil guest 1 runs hv1 within 10s\nwait 2s\n";
-constexpr std::string_view away = "place-guest hv2 1 migrate\nuntil guest 1 state = start within 20s\nwait 2s\n";
-
-constexpr std::string_view two_ready_nodes =
-    "define-guest hv1 1 acpi\ndefine-guest hv1 2 acpi\n"
-    "start hv1\nstart hv2\n"
-    "until hv1 runs within 60s\nuntil hv2 runs within 60s\n"
-    "order-node hv1 ready\norder-node hv2 ready\n"
-    "until /nodes/hv1/domainstate = ready within 10s\nuntil /nodes/hv2/domainstate = ready within 10s\n"
-    "until /nodes/hv2/memfree = 8000 within 10s\n";
-constexpr std::string_view both_on =
-    "set-guest 1 start\nset-guest 2 start\n"
-    "until guest 1 runs hv1 within 10s\nuntil guest 2 runs hv1 within 10s\nwait 2s\n";
-constexpr std::string_view emptied =
-    "order-node hv1 flush\nuntil /nodes/hv1/domainstate = flushed within 60s\nwait 2s\n";
-
-constexpr std::string_view one_node = "define-guest hv1 1 acpi\nstart hv1\nuntil hv1 runs within 60s\n";
-
-constexpr std::array operations{
-    operation{"start", {three_nodes}, "set-guest 1 start"},
-    operation{"stop", {three_nodes, on}, "set-guest 1 stop"},
-    operation{"shutdown", {three_nodes, on}, "set-guest 1 shutdown"},
-    operation{"restart", {three_nodes, on}, "set-guest 1 restart"},
-    operation{"live", {three_nodes, on}, "place-guest hv2 1 migrate"},
-    operation{"live-only", {three_nodes, on}, "place-guest hv2 1 migrate-live"},
-    operation{"offline", {three_nodes, by_shutdown, on}, "place-guest hv2 1 migrate"},
-    operation{"unmigrate", {three_nodes, on, away}, "place-guest hv1 1 unmigrate"},
-    operation{"flush", {two_ready_nodes, both_on}, "order-node hv1 flush"},
-    operation{"unflush", {two_ready_nodes, both_on, emptied}, "order-node hv1 ready"},
-    operation{"delete", {three_nodes, on}, "undefine-guest 1"},
-    operation{"hand-over", {three_nodes, on}, "make-primary hv2"},
-    operation{"registration", {one_node, on}, "start hv2"},
-};
-
-// A line of a script; `@` is each of the first two nodes in turn. `stride`: what strikes a later call whenever it was
-// ordered need not be tried after each step.
-struct fault {
-    std::string_view line;
-    std::uint64_t stride = 1;
-};
-
 constexpr std::string_view machine = "/domains/00000001-aaaa-4bbb-8ccc-000000000001";
-
-constexpr std::array faults{
-    // a node and its process
-    fault{"kill @ for 3s"},
-    fault{"power-off @ for 20s"},
-    fault{"pause @ for 3s"},
-    fault{"pause @ for 25s"},
-    fault{"pause-with-answer @ for 25s"},
-    fault{"terminate @"},
-    // its way to ZooKeeper
-    fault{"cut @ for 3s"},
-    fault{"cut @ for 20s"},
-    fault{"drop @"},
-    fault{"silence @ for 20s"},
-    fault{"expire @"},
-    fault{"close-session @"},
-    fault{"answer-delay @ 2s for 20s"},
-    fault{"watch-delay @ 2s for 20s"},
-    fault{"lag @ 2s for 20s"},
-    fault{"hold-answers @ for 5s"},
-    fault{"drop-next @"},
-    fault{"lose-answer @"},
-    // its machine
-    fault{"suspend @ 30s"},
-    fault{"hang-disk @ for 40s"},
-    fault{"fill-pool @ for 5s"},
-    fault{"stop-libvirtd @ for 5s"},
-    fault{"stop-libvirtd @ for 40s"},
-    fault{"kill-libvirtd @ for 3s"},
-    fault{"cut-hypervisor @ for 5s"},
-    fault{"cut-hypervisor @ for 40s"},
-    fault{"break-storage @ for 20s"},
-    fault{"break-names @ for 20s"},
-    fault{"few-threads @ 1 for 40s"},
-    // single calls
-    fault{"fail-call @ create", 8},
-    fault{"fail-call @ destroy", 8},
-    fault{"fail-call @ shutdown", 8},
-    fault{"fail-call @ resume", 8},
-    fault{"fail-call @ list", 8},
-    fault{"fail-call @ status", 8},
-    fault{"fail-call @ abort_migration", 8},
-    fault{"fail-call @ ask", 8},
-    fault{"fail-call @ live_xml", 8},
-    fault{"hang-call @ create", 8},
-    fault{"hang-call @ destroy", 8},
-    fault{"hang-call @ shutdown", 8},
-    fault{"hang-call @ list", 8},
-    fault{"hang-call @ status", 8},
-    fault{"hang-call @ migrate", 8},
-    fault{"hang-call @ ask", 8},
-    fault{"late-call @ 3s create", 8},
-    fault{"late-call @ 3s destroy", 8},
-    fault{"late-call @ 3s list", 8},
-    fault{"late-call @ 3s status", 8},
-    fault{"late-call @ 3s migrate", 8},
-    fault{"late-call @ 3s ask", 8},
-    // the servers
-    fault{"stop-servers for 3s"},
-    fault{"stop-servers for 14s"},
-    fault{"freeze-servers for 5s"},
-    fault{"freeze-servers for 20s"},
-    // clients, and somebody's mistakes
-    fault{"set-guest 1 start"},
-    fault{"set-guest 1 stop"},
-    fault{"set-guest 1 shutdown"},
-    fault{"set-guest 1 restart"},
-    fault{"set-guest 1 disable"},
-    fault{"put /domains/1/state stop"},
-    fault{"put /domains/1/state start"},
-    fault{"put /domains/1/node hv2"},
-    fault{"place-guest hv2 1 migrate"},
-    fault{"place-guest hv2 1 flush"},
-    fault{"place-guest hv1 1 move"},
-    fault{"undefine-guest 1"},
-    fault{"order-node @ flush"},
-    fault{"order-node @ ready"},
-    fault{"make-primary @"},
-    fault{"method-of-guest 1 live"},
-    fault{"delete /domains/1/lastnode"},
-    fault{"delete /domains/1/node_autostart"},
-    fault{"delete /domains/1/migration_method"},
-    fault{"delete /domains/1/migrate_sync_lock"},
-    fault{"delete /domains/1/failedreason"},
-    fault{"delete /domains/1/vnc"},
-    fault{"hold-lock /domains/1/state for 20s"},
-    fault{"break-lock /domains/1/state"},
-    fault{"break-lock /domains/1/node"},
-    fault{"break-lock /domains/1/migrate_sync_lock"},
-    fault{"put /nodes/hv2/daemonstate dead"},
-    // guests
-    fault{"power-off-guest 1"},
-    fault{"crash-guest 1"},
-    fault{"fail-migration 1 connect", 8},
-    fault{"fail-migration 1 prepare", 8},
-    fault{"fail-migration 1 copy", 8},
-    fault{"fail-migration 1 reply", 8},
-    fault{"fail-migration 1 reply-gone", 8},
-};
 
 struct chosen_fault {
     std::string line;
@@ -186,7 +34,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
 
 std::vector<chosen_fault> lines_of_faults(std::string_view only) {
     std::vector<chosen_fault> all;
-    for (const auto& one : faults) {
+    for (const auto& one : all_subjects().sweep_faults()) {
         const std::string line = replaced(std::string(one.line), "/domains/1", machine);
         const bool is_of_nodes = line.find('@') != std::string::npos;
         for (const std::string_view node : {"hv1", "hv2"}) {
@@ -215,19 +63,16 @@ duration longest(const std::vector<moment>& strikes) {
     return most;
 }
 
-std::string script_of(const operation& of, const std::vector<moment>& strikes, std::uint64_t seed) {
+std::string script_of(const sweep_operation& of, const std::vector<moment>& strikes, std::uint64_t seed) {
     std::string text = fmt::format("# Sweep: {}", of.name);
     for (const auto& one : strikes) {
         text += fmt::format(", {} after {} steps", replaced(one.line, machine, "/domains/1"), one.step);
     }
-    text += of.before.front() == three_nodes ? "\nnodes hv1 hv2 hv3\n" : "\nnodes hv1 hv2\n";
-    text += "setting all hypervisor on\n";
+    text += fmt::format("\nnodes {}\nsetting all hypervisor on\n", of.nodes);
     if (seed != 0) {
         text += fmt::format("shuffle {}\n", seed);
     }
-    for (const auto part : of.before) {
-        text += part;
-    }
+    text += of.before;
     for (const auto& one : strikes) {
         text += fmt::format("{} after {} steps\n", one.line, one.step);
     }
@@ -274,8 +119,8 @@ public:
 
     // True: at least one operation has this name.
     bool run() {
-        std::vector<std::pair<const operation*, std::uint64_t>> chosen;
-        for (const auto& one : operations) {
+        std::vector<std::pair<const sweep_operation*, std::uint64_t>> chosen;
+        for (const auto& one : all_subjects().sweep_operations()) {
             if (settings_.operation.empty() || settings_.operation == one.name) {
                 chosen.emplace_back(&one, length_of(one));
             }
@@ -309,7 +154,7 @@ public:
 
 private:
     // How many steps it takes without a fault; that it comes about at all is the first run of each.
-    std::uint64_t length_of(const operation& of) {
+    std::uint64_t length_of(const sweep_operation& of) {
         const auto parsed = parse_scenario(script_of(of, {}, settings_.seed));
         if (!parsed) {
             count({parsed.error().text()}, script_of(of, {}, settings_.seed), of);
@@ -323,7 +168,7 @@ private:
         return until >= 0 ? came.steps[static_cast<std::size_t>(until)] : 0;
     }
 
-    void singles(const operation& of, std::uint64_t length) {
+    void singles(const sweep_operation& of, std::uint64_t length) {
         for (std::size_t f = 0; f < faults_.size(); ++f) {
             // Each fault begins elsewhere, so that a thinned sweep does not look at the same moments again and again.
             const std::uint64_t step = settings_.every * faults_[f].stride;
@@ -333,7 +178,7 @@ private:
         }
     }
 
-    void try_one(const operation& of, const std::vector<moment>& strikes) {
+    void try_one(const sweep_operation& of, const std::vector<moment>& strikes) {
         if (number_++ % settings_.parts + 1 != settings_.part) {
             return;
         }
@@ -345,7 +190,7 @@ private:
         count(parsed ? run_scenario(*parsed).failed : parsed.error().text(), script, of);
     }
 
-    void count(const std::string& failed, const std::string& script, const operation& of) {
+    void count(const std::string& failed, const std::string& script, const sweep_operation& of) {
         if (failed.empty()) {
             ++passed_;
             return;
@@ -384,11 +229,11 @@ int sweep(const sweep_settings& settings, std::ostream& out, std::ostream& error
 
 void list_sweep(std::ostream& out) {
     out << "operations of a sweep:\n ";
-    for (const auto& one : operations) {
+    for (const auto& one : all_subjects().sweep_operations()) {
         out << ' ' << one.name;
     }
     out << "\nfaults of a sweep (@: of each of two nodes):\n";
-    for (const auto& one : faults) {
+    for (const auto& one : all_subjects().sweep_faults()) {
         out << "  " << one.line << '\n';
     }
 }

@@ -1,6 +1,6 @@
 // Rules that no daemon breaks any more are told of changes that nobody made.
-#include "sim/world/guest_rules.hpp"
-#include "sim/world/guests.hpp"
+#include "sim/subjects/core/core.hpp"
+#include "sim/subjects/domains/guest_rules.hpp"
 
 #include <gtest/gtest.h>
 
@@ -97,7 +97,7 @@ TEST_F(writing_rules, an_unflush_does_not_start_what_a_client_started_and_stoppe
     state("shutdown", 2, ours());
     key("/node_autostart", "True", 2, ours());
     state("start", 3);
-    of.wishes[root].is_mark_over = true;  // it ran
+    of.state<wishes_seen>().wishes[root].is_mark_over = true;  // it ran
     state("stop", 4);
     state("start", 5, ours());
     key("/node_autostart", "False", 5, ours());
@@ -139,7 +139,7 @@ TEST_F(writing_rules, a_lock_that_the_writer_has_is_checked) {
     const auto lock = world.ensemble.create(root + "/state/6f892bb59b4541c699e870a841d1568b__lock__", "",
                                             zookeeper::create_mode::ephemeral_sequential, session);
     ASSERT_TRUE(lock);
-    of.locks[*lock] = {ours(), session, world.now()};
+    of.state<locks_seen>().locks[*lock] = {ours(), session, world.now()};
     const auto write = [&](std::int64_t zxid, bool checks) {
         auto one = change("/state", "stop", zxid);
         auto two = change("/node", "", zxid);

@@ -1,7 +1,6 @@
 // What clients last asked of each virtual machine, by whatever way they write it, and that no daemon says otherwise.
 // Commands through /cmd/domains ask for locks and devices, never for a state: nothing to follow there.
-#include "sim/world/guest_rules.hpp"
-#include "sim/world/guests.hpp"
+#include "sim/subjects/domains/guest_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -75,8 +74,8 @@ void client_writes(wish_seen& wish, const recorded_change& change) {
 }  // namespace
 
 void clients_have_the_last_word(judge& of, const seen_change& seen) {
-    if (!of.overwritten.empty() && of.overwritten_zxid != seen.what.zxid) {
-        of.say("clients_word", of.overwritten);
+    if (!of.state<wishes_seen>().overwritten.empty() && of.state<wishes_seen>().overwritten_zxid != seen.what.zxid) {
+        of.say("clients_word", of.state<wishes_seen>().overwritten);
     }
     const std::string_view path = seen.what.path;
     if (!path.starts_with(domains_prefix) || seen.what.what == recorded_kind::check) {
@@ -86,30 +85,31 @@ void clients_have_the_last_word(judge& of, const seen_change& seen) {
     const std::string root(path.substr(0, slash));
     if (slash == std::string_view::npos) {
         if (seen.what.what == recorded_kind::remove) {
-            of.wishes.erase(root);
+            of.state<wishes_seen>().wishes.erase(root);
         }
         return;
     }
     const auto suffix = path.substr(slash);
     if (suffix == "/node") {
-        of.wishes[root].placed_zxid = seen.what.zxid;
+        of.state<wishes_seen>().wishes[root].placed_zxid = seen.what.zxid;
     } else if (suffix == "/node_autostart" && seen.writer != nullptr && seen.what.data == "True") {
-        of.wishes[root].is_mark_over = false;
-    } else if (suffix == "/node_autostart" && seen.writer != nullptr && !of.wishes[root].is_mark_over) {
+        of.state<wishes_seen>().wishes[root].is_mark_over = false;
+    } else if (suffix == "/node_autostart" && seen.writer != nullptr &&
+               !of.state<wishes_seen>().wishes[root].is_mark_over) {
         // An unflush that starts what a flush had shut down, or a start that needs no other.
-        if (!std::exchange(of.overwritten, {}).empty()) {
-            of.wishes[root].is_on = true;
+        if (!std::exchange(of.state<wishes_seen>().overwritten, {}).empty()) {
+            of.state<wishes_seen>().wishes[root].is_on = true;
         }
     }
     if (suffix != "/state" || seen.what.what == recorded_kind::remove) {
         return;
     }
-    wish_seen& wish = of.wishes[root];
+    wish_seen& wish = of.state<wishes_seen>().wishes[root];
     if (seen.writer != nullptr) {
         if (wish.is_clients && !may_answer(wish.state, seen.what.data)) {
-            of.overwritten = fmt::format("{} wrote `{}` over the `{}` of a client: {}", seen.writer->name(),
-                                         seen.what.data, wish.state, root);
-            of.overwritten_zxid = seen.what.zxid;
+            of.state<wishes_seen>().overwritten = fmt::format("{} wrote `{}` over the `{}` of a client: {}",
+                                                              seen.writer->name(), seen.what.data, wish.state, root);
+            of.state<wishes_seen>().overwritten_zxid = seen.what.zxid;
         }
         wish.is_parked = seen.what.data == "shutdown" || (wish.is_parked && seen.what.data == "stop");
         wish.is_clients = wish.is_clients && wish.state == seen.what.data;
@@ -125,8 +125,8 @@ void clients_have_the_last_word(judge& of, const seen_change& seen) {
 }
 
 std::optional<std::string> against_the_wish(const judge& of, std::int64_t number) {
-    const auto found = of.wishes.find(guest_root(number));
-    if (found == of.wishes.end() || !found->second.is_known) {
+    const auto found = of.state<wishes_seen>().wishes.find(guest_root(number));
+    if (found == of.state<wishes_seen>().wishes.end() || !found->second.is_known) {
         return std::nullopt;
     }
     const wish_seen& wish = found->second;
@@ -137,6 +137,20 @@ std::optional<std::string> against_the_wish(const judge& of, std::int64_t number
         return fmt::format("machine {} is in `{}`, and clients want it off", number, wish.state);
     }
     return std::nullopt;
+}
+
+namespace {
+
+constexpr rule wish_rules[] = {
+    {.name = "clients_word",
+     .meaning = "no daemon overwrites what a client asked for, or ends in `stop` by itself",
+     .on_change = clients_have_the_last_word},
+};
+
+}  // namespace
+
+void add_wish_rules(registry& to) {
+    to.add(wish_rules);
 }
 
 }  // namespace pvc::sim

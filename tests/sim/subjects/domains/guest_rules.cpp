@@ -1,6 +1,5 @@
-#include "sim/world/guest_rules.hpp"
-
-#include "sim/world/guests.hpp"
+// Where virtual machines execute, what is written of them, and that what must run does.
+#include "sim/subjects/domains/guest_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -21,7 +20,7 @@ std::optional<uuid> machine_of(std::string_view path, std::string_view suffix) {
 
 // Nothing keeps any daemon or hypervisor from its work, and all are there.
 bool is_all_calm(const judge& of) {
-    return of.world.are_hypervisors_calm() && std::ranges::all_of(of.world.members, [&](const auto& one) {
+    return are_hypervisors_calm(of.world) && std::ranges::all_of(of.world.members, [&](const auto& one) {
                return one->node.is_running() && one->node.is_ready() && of.world.is_calm(*one) &&
                       !of.of(*one).asked_to_stop;
            });
@@ -41,23 +40,12 @@ bool runs_on(const judge& of, const uuid& id, std::string_view node) {
            (*found)->node.guests().executes(id);
 }
 
-}  // namespace
-
-bool is_the_references(const judge& of, std::int64_t number) {
-    const auto id = guest_id(number);
-    const std::string& root = guest_root(number);
-    const std::string node = of.world.ensemble.get(root + "/node").value_or("");
-    return std::ranges::any_of(of.world.foreign_machines(), [&](sim_machine_guests* machine) {
-        return machine->name == node || machine->guest(id).is_there();
-    });
-}
-
 void nothing_runs_twice(judge& of) {
     const auto& told = of.world.hardware.centre.double_run_texts();
-    if (told.size() > of.double_runs) {
-        of.double_runs = told.size();
+    if (told.size() > of.state<machines_seen>().double_runs) {
+        of.state<machines_seen>().double_runs = told.size();
         // The reference looks at the locks of the disks before a start, not at who else lists the machine.
-        const bool is_excused = std::ranges::any_of(of.rash_starts, [&](const uuid& id) {
+        const bool is_excused = std::ranges::any_of(of.state<machines_seen>().rash_starts, [&](const uuid& id) {
             return told.back().find("run " + of.world.hardware.centre.name_of(id) + " at") != std::string::npos;
         });
         if (is_excused) {  // wherever its copy has moved to since
@@ -72,7 +60,7 @@ void nothing_runs_twice(judge& of) {
 void what_is_written_is_so(judge& of, const seen_change& seen) {
     if (!of.world.foreign_machines().empty() && seen.what.what == recorded_kind::set && seen.what.data == "start") {
         if (const auto id = machine_of(seen.what.path, "/state")) {
-            of.start_is_ours[pvc::to_text(*id)] = seen.writer != nullptr;
+            of.state<machines_seen>().start_is_ours[pvc::to_text(*id)] = seen.writer != nullptr;
         }
     }
     if (seen.writer == nullptr || seen.what.what != recorded_kind::set || !seen.writer->node.settings.hypervisor) {
@@ -108,7 +96,8 @@ void listen_to_hypervisors(judge& of) {
         }
         const std::string& network = one->node.settings.storage_address;
         if (!which.address.starts_with(network.substr(0, network.find('/')) + ":")) {
-            of.foreign_break = fmt::format("{} broke the lock of {} on {}", by, which.address, image);
+            of.state<machines_seen>().foreign_break =
+                fmt::format("{} broke the lock of {} on {}", by, which.address, image);
         }
     };
     of.world.on_guest_change.emplace_back([&of](const std::string& machine, const sim_guest& guest) {
@@ -116,22 +105,22 @@ void listen_to_hypervisors(judge& of) {
             return;
         }
         if (!guest.is_there() && of.world.hardware.centre.running_copies(guest.id) == 0) {
-            of.rash_starts.erase(guest.id);
+            of.state<machines_seen>().rash_starts.erase(guest.id);
         } else if (guest.what() != model::guest_class::incoming && !guest.executes() &&
-                   !of.start_is_ours[pvc::to_text(guest.id)]) {
+                   !of.state<machines_seen>().start_is_ours[pvc::to_text(guest.id)]) {
             const bool is_listed = std::ranges::any_of(of.world.members, [&](const auto& one) {
                 const auto list = of.world.ensemble.get(one->root() + "/runningdomains").value_or("");
                 return list.find(pvc::to_text(guest.id)) != std::string::npos;
             });
             if (is_listed) {
-                of.rash_starts.insert(guest.id);
+                of.state<machines_seen>().rash_starts.insert(guest.id);
             }
         }
     });
     // Also of one that ends again at once.
     of.world.on_guest_change.emplace_back([&of](const std::string& /*machine*/, const sim_guest& guest) {
         if (guest.executes()) {
-            of.last_ran[guest.id] = of.world.now();
+            of.state<machines_seen>().last_ran[guest.id] = of.world.now();
         }
     });
     of.world.hardware.centre.on_call_in_vain = [&of](const std::string& machine, const std::string& call,
@@ -139,33 +128,33 @@ void listen_to_hypervisors(judge& of) {
         static constexpr std::array acts{"create ", "destroy ", "shutdown", "resume "};
         const bool is_act = std::ranges::any_of(acts, [&](const char* one) { return call.starts_with(one); });
         if (is_act && time > 2s) {
-            of.call_in_vain =
+            of.state<machines_seen>().call_in_vain =
                 fmt::format("{} wants to {} although libvirt has been away for {:.3f} s", machine, call, seconds(time));
         }
     };
 }
 
 void foreign_disk_locks_are_left_alone(judge& of) {
-    if (!of.foreign_break.empty()) {
-        of.say("foreign_disk_locks", of.foreign_break);
+    if (!of.state<machines_seen>().foreign_break.empty()) {
+        of.say("foreign_disk_locks", of.state<machines_seen>().foreign_break);
     }
 }
 
 void nothing_is_done_while_libvirt_is_away(judge& of) {
-    if (!of.call_in_vain.empty()) {
-        of.say("libvirt_away", of.call_in_vain);
+    if (!of.state<machines_seen>().call_in_vain.empty()) {
+        of.say("libvirt_away", of.state<machines_seen>().call_in_vain);
     }
 }
 
 // A machine that must run does so, one way or another, and nothing stays half done: unless it is disturbed.
 void machines_come_to_run(judge& of) {
     const bool is_calm = is_all_calm(of);
-    for (const auto number : of.world.guests) {
+    for (const auto number : guests_of(of.world).defined) {
         const auto id = guest_id(number);
         const std::string& root = guest_root(number);
         const std::string state = of.world.ensemble.get(root + "/state").value_or("");
         const std::string node = of.world.ensemble.get(root + "/node").value_or("");
-        auto& seen = of.machines[number];
+        auto& seen = of.state<machines_seen>().machines[number];
         static constexpr std::array limited{"start", "migrate", "migrate-live", "shutdown", "restart"};
         const bool is_limited =
             std::ranges::find(limited, state) != limited.end() || against_the_wish(of, number).has_value();
@@ -173,7 +162,8 @@ void machines_come_to_run(judge& of) {
         if (!is_calm || is_fine || is_the_references(of, number) || seen.state != state || seen.node != node ||
             of.world.find(node) == nullptr) {
             seen = {state, node, of.world.now()};
-        } else if (of.world.now() - std::max(seen.since, of.last_ran[id]) > longest_stay(state)) {
+        } else if (of.world.now() - std::max(seen.since, of.state<machines_seen>().last_ran[id]) >
+                   longest_stay(state)) {
             of.say("machines_in_time",
                    fmt::format("machine {} has been `{}` on {} for {:.0f} s, and does not run there", number, state,
                                node, seconds(of.world.now() - seen.since)));
@@ -181,89 +171,51 @@ void machines_come_to_run(judge& of) {
     }
 }
 
-std::optional<bool> belongs_into_list(const judge& of, member& one, std::int64_t number) {
-    const auto id = guest_id(number);
-    const std::string& root = guest_root(number);
-    const auto state = of.world.ensemble.get(root + "/state");
-    if (!state || !one.node.settings.hypervisor) {
-        return std::nullopt;
+void count_machine_states(judge& of, const seen_change& seen) {
+    if (seen.what.path.starts_with(domains_prefix) && seen.what.path.ends_with("/state") &&
+        seen.what.what != recorded_kind::remove) {
+        of.count_change(seen.what.path, seen.writer != nullptr ? "machine" : "client", seen.what.data);
     }
-    const sim_guest& guest = one.node.guests().guest(id);
-    using model::guest_class;
-    switch (guest.what()) {
-        case guest_class::alive:
-        case guest_class::ending: return true;
-        case guest_class::paused:
-            return guest.status().cause == model::pause_cause::starting_up ? std::nullopt : std::optional(true);
-        case guest_class::incoming: return std::nullopt;  // which side it is shows in the daemon only
-        default: break;
-    }
-    // A creation that was never answered may be carried out yet.
-    constexpr duration longest_creation = 160s;
-    const auto asked = one.node.guests().hangs_since("create " + of.world.hardware.centre.name_of(id));
-    if (asked && of.world.now() - *asked <= longest_creation) {
-        return std::nullopt;
-    }
-    // One that ended by itself stays in the list until it runs again.
-    const bool is_to_run =
-        (*state == "start" || *state == "restart") && of.world.ensemble.get(root + "/node") == one.name();
-    return is_to_run ? std::nullopt : std::optional(false);
 }
 
-namespace {
-
-std::string running_list(const judge& of, const member& one) {
-    return of.world.ensemble.get(one.root() + "/runningdomains").value_or("");
-}
-
-bool is_listed(std::string_view list, std::int64_t number) {
-    return list.find(std::string_view(guest_root(number)).substr(domains_prefix.size())) != std::string::npos;
-}
+constexpr rule guest_rules[] = {
+    {.name = "one_copy", .meaning = "no virtual machine executes on two nodes", .on_quiet = nothing_runs_twice},
+    {.name = "states_are_true",
+     .meaning = "a daemon writes `start` or `stop` only of what it does not know to be otherwise",
+     .on_change = what_is_written_is_so},
+    {.name = "removed_stays_removed",
+     .meaning = "no daemon makes a virtual machine's record",
+     .on_change = removed_machines_stay_removed},
+    {.name = "foreign_disk_locks",
+     .meaning = "no daemon breaks the lock that another host has on a disk",
+     .on_quiet = foreign_disk_locks_are_left_alone},
+    {.name = "libvirt_away",
+     .meaning = "while libvirt is away nothing is done to any virtual machine",
+     .on_quiet = nothing_is_done_while_libvirt_is_away},
+    {.name = "machines_in_time",
+     .meaning = "what must run comes to run, and nothing stays half done",
+     .on_second = machines_come_to_run},
+    {.on_begin = listen_to_hypervisors, .on_change = count_machine_states},
+};
 
 }  // namespace
 
+bool is_the_references(const judge& of, std::int64_t number) {
+    const auto id = guest_id(number);
+    const std::string& root = guest_root(number);
+    const std::string node = of.world.ensemble.get(root + "/node").value_or("");
+    return std::ranges::any_of(of.world.foreign_machines(), [&](sim_machine_guests* machine) {
+        return machine->name == node || machine->guest(id).is_there();
+    });
+}
+
 bool is_undisturbed(const judge& of, const member& one) {
-    return of.world.are_hypervisors_calm() && one.node.is_running() && one.node.is_ready() && of.world.is_calm(one) &&
+    return are_hypervisors_calm(of.world) && one.node.is_running() && one.node.is_ready() && of.world.is_calm(one) &&
            !of.of(one).asked_to_stop;
 }
 
-// What is still there leaves the list too early: fence recovery would start it beside itself.
-void lists_keep_what_is_there(judge& of, const seen_change& seen) {
-    if (seen.suffix != "/runningdomains" || seen.writer == nullptr || seen.writer != seen.subject) {
-        return;
-    }
-    const std::string list = running_list(of, *seen.writer);
-    for (const auto number : of.world.guests) {
-        const std::pair key{seen.writer->number, number};
-        if (is_listed(list, number)) {
-            of.listed.insert(key);
-        } else if (of.listed.erase(key) > 0 && belongs_into_list(of, *seen.writer, number) == true &&
-                   is_undisturbed(of, *seen.writer)) {
-            of.say("running_list", fmt::format("{} took machine {} off its running list, and still has it",
-                                               seen.writer->name(), number));
-        }
-    }
-}
-
-void running_lists_are_true(judge& of) {
-    constexpr duration written_within = 5s;
-    for (const auto& one : of.world.members) {
-        const bool counts = is_undisturbed(of, *one);
-        const std::string list = counts ? running_list(of, *one) : std::string();
-        for (const auto number : of.world.guests) {
-            const auto belongs = counts ? belongs_into_list(of, *one, number) : std::nullopt;
-            const std::pair key{one->number, number};
-            if (!belongs || *belongs == is_listed(list, number)) {
-                of.unlisted_since.erase(key);
-                continue;
-            }
-            const auto since = of.unlisted_since.try_emplace(key, of.world.now()).first->second;
-            if (of.world.now() - since > written_within) {
-                of.say("running_list", fmt::format("the running list of {} {} machine {}", one->name(),
-                                                   *belongs ? "lacks" : "has", number));
-            }
-        }
-    }
+void add_guest_rules(registry& to) {
+    to.add(guest_rules);
 }
 
 }  // namespace pvc::sim

@@ -1,7 +1,8 @@
 // What a daemon writes of a virtual machine, and of its own domainstate, rests on what it has read: one transaction
 // says so with the versions, and with the locks that it holds (architecture.md, rules 4 and 5; vm-domains.md 5.2
 // and 8.3).
-#include "sim/world/guest_rules.hpp"
+#include "sim/subjects/core/core.hpp"
+#include "sim/subjects/domains/guest_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -34,15 +35,17 @@ bool is_first(const judge& of, std::string_view child) {
 }
 
 // The locks of its machine that the writer has; in whose queue it still waits it writes by versions alone.
-std::vector<std::string> locks_of_writer(const judge& of, const recorded_change& change) {
-    std::vector<std::string> found;
+std::vector<own_transaction::lock> locks_of_writer(const judge& of, const recorded_change& change) {
+    std::vector<own_transaction::lock> found;
     const std::string root(root_of(change.path));
     for (const std::string suffix : {"/state/", "/node/"}) {
         const std::string prefix = root + suffix;
-        for (auto lock = of.locks.lower_bound(prefix); lock != of.locks.end() && lock->first.starts_with(prefix);
-             ++lock) {
+        for (auto lock = of.state<locks_seen>().locks.lower_bound(prefix);
+             lock != of.state<locks_seen>().locks.end() && lock->first.starts_with(prefix); ++lock) {
             if (lock->second.session == change.session && is_first(of, lock->first)) {
-                found.push_back(lock->first);
+                // Asked now: it may be gone when the transaction is looked at.
+                const std::string says = of.world.ensemble.get(lock->first).value_or("");
+                found.push_back({lock->first, says.find(":flush:") != std::string::npos});
             }
         }
     }
@@ -84,10 +87,9 @@ void look_at(judge& of, const own_transaction& what) {
         });
         for (const auto& lock : one.locks) {
             // The lock of a flush is for where it places a machine: what an operation writes meanwhile is not under it.
-            const bool is_of_a_flush = of.world.ensemble.get(lock).value_or("").find(":flush:") != std::string::npos;
-            if ((!is_of_a_flush || is_placement) && !checks(what, lock)) {
+            if ((!lock.is_of_a_flush || is_placement) && !checks(what, lock.path)) {
                 of.say("lock_is_held", fmt::format("{} has {}, and wrote without a check of it: {} = {}",
-                                                   what.writer->name(), lock, one.path, one.data));
+                                                   what.writer->name(), lock.path, one.path, one.data));
             }
         }
     }
@@ -97,7 +99,7 @@ void look_at(judge& of, const own_transaction& what) {
 
 // The parts of one transaction are told one after the other; it is looked at when all are known.
 void transactions_rest_on_what_was_read(judge& of, const recorded_change& change, member* writer) {
-    own_transaction& now = of.transaction;
+    own_transaction& now = of.state<own_transaction>();
     if (now.writer != nullptr && now.zxid != change.zxid) {
         look_at(of, now);
         now.writer = nullptr;
@@ -121,6 +123,16 @@ void transactions_rest_on_what_was_read(judge& of, const recorded_change& change
         part.locks = locks_of_writer(of, change);
     }
     now.parts.push_back(std::move(part));
+}
+
+namespace {
+
+constexpr rule write_rules[] = {{.on_record = transactions_rest_on_what_was_read}};
+
+}  // namespace
+
+void add_write_rules(registry& to) {
+    to.add(write_rules);
 }
 
 }  // namespace pvc::sim

@@ -1,0 +1,203 @@
+// The primary role: who has it, who gives it up, and that all agree.
+#include "pvcnoded/policy/intervals.hpp"
+#include "sim/world/chaos.hpp"
+#include "sim/world/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace pvc::sim {
+
+namespace {
+
+struct primaries_seen {
+    bool are_both_primary = false;
+    time_point since{};
+};
+
+void roles_follow_the_table(judge& of, const seen_change& seen) {
+    if (seen.writer == nullptr || seen.suffix != "/routerstate" || seen.subject != seen.writer ||
+        seen.what.what == recorded_kind::remove || seen.what.data.empty()) {
+        return;  // empty: the validation of the tree creates a key that somebody deleted
+    }
+    const auto& coordinators = seen.writer->node.settings.coordinators;
+    const bool is_coordinator = std::ranges::find(coordinators, seen.writer->name()) != coordinators.end();
+    const bool is_known =
+        is_coordinator ? seen.what.data == "primary" || seen.what.data == "secondary" : seen.what.data == "client";
+    if (!is_known) {
+        of.say("role_transitions", fmt::format("{} ({}) wrote routerstate \"{}\"", seen.writer->name(),
+                                               is_coordinator ? "a coordinator" : "not a coordinator", seen.what.data));
+    }
+}
+
+void there_is_one_primary(judge& of) {
+    auto& seen = of.state<primaries_seen>();
+    std::array<const member*, 2> primaries{};
+    std::size_t count = 0;
+    duration limit = duration::max();
+    bool are_calm = true;
+    for (const auto& one : of.world.members) {
+        const bool believes = one->node.is_running() && !one->node.is_paused() &&
+                              one->node.daemon().context().role.now() == model::router_state::primary;
+        if (!believes) {
+            continue;
+        }
+        if (count < primaries.size()) {
+            primaries[count] = one.get();
+        }
+        ++count;
+        are_calm = are_calm && of.world.is_calm(*one);
+        const auto own = policy::isolation_limit(one->node.daemon().context().times);
+        limit = std::min(limit, own.value_or(duration::max()));
+    }
+    if (count < 2) {
+        seen.are_both_primary = false;
+        return;
+    }
+    if (!seen.are_both_primary) {
+        seen.are_both_primary = true;
+        seen.since = of.world.now();
+    }
+    if (limit == duration::max() && !are_calm) {
+        return;
+    }
+    const duration allowed = are_calm ? 5s : limit + limit / 50 + 5s;
+    if (of.world.now() - seen.since > allowed) {
+        of.say("one_primary", fmt::format("{} and {} have both been primary for {:.3f} s", primaries[0]->name(),
+                                          primaries[1]->name(), seconds(of.world.now() - seen.since)));
+    }
+}
+
+void an_isolated_primary_gives_up(judge& of) {
+    for (const auto& one : of.world.members) {
+        auto& since = of.of(*one).isolated_since;
+        if (!one->node.is_running() || one->node.is_paused()) {
+            since.reset();
+            continue;
+        }
+        const auto& context = one->node.daemon().context();
+        const auto limit = policy::isolation_limit(context.times);
+        const bool is_isolated = context.role.now() == model::router_state::primary && limit &&
+                                 context.heartbeat_sent && context.heartbeat_age() > *limit;
+        if (!is_isolated) {
+            since.reset();
+            continue;
+        }
+        // Its own check comes once a second; after a pause or a sleep the next one finds it.
+        since = since.value_or(of.world.now());
+        if (of.world.now() - *since > 3s) {
+            of.say("isolated_primary", fmt::format("{} is primary, and no heartbeat was acknowledged for {:.3f} s",
+                                                   one->name(), seconds(context.heartbeat_age())));
+        }
+    }
+}
+
+void count_roles(judge& of, const seen_change& seen) {
+    if (seen.suffix == "/routerstate") {
+        of.count_word(seen);
+    }
+}
+
+std::optional<std::string> somebody_is_primary(const judge& of) {
+    const std::string named = value_of(of, "/config/primary_node");
+    bool found = false;
+    for (const auto& one : of.world.members) {
+        const std::string role = value_of(of, one->root() + "/routerstate");
+        const auto& coordinators = one->node.settings.coordinators;
+        const bool is_coordinator = std::ranges::find(coordinators, one->name()) != coordinators.end();
+        const std::string_view wanted = !is_coordinator ? "client" : one->name() == named ? "primary" : "secondary";
+        if (role != wanted) {
+            return fmt::format("{} is {}, and /config/primary_node is {}", one->name(), role, named);
+        }
+        const auto believed = model::to_text(one->node.is_running() ? one->node.daemon().context().role.now()
+                                                                    : model::router_state::client);
+        if (one->node.is_running() && believed != wanted) {
+            return fmt::format("{} believes that it is {}", one->name(), believed);
+        }
+        found = found || (is_coordinator && one->name() == named);
+    }
+    for (const auto& one : of.world.foreigners) {
+        // The reference acts on a change of the name once: a change that it missed leaves it secondary until the next.
+        const bool is_named = one->settings.name == named;
+        const std::string role = value_of(of, "/nodes/" + one->settings.name + "/routerstate");
+        if (role != "secondary" && !(is_named && role == "primary")) {
+            return fmt::format("{} is {}, and /config/primary_node is {}", one->settings.name, role, named);
+        }
+        found = found || is_named;
+    }
+    return found ? std::nullopt : std::optional("/config/primary_node is " + named);
+}
+
+// As the reference's client: without a look at what is there.
+void make_primary(cluster& world, const action& what) {
+    world.ensemble.put("/config/primary_node", what.node);
+}
+
+constexpr action_kind actions_on_roles[] = {
+    {.name = "make-primary",
+     .takes = "n",
+     .meaning = "a client wants this node as primary",
+     .on_cluster = make_primary,
+     .chance = drawn{}},
+};
+
+constexpr rule role_rules[] = {
+    {.name = "role_transitions",
+     .meaning = "a daemon writes only roles that its mode has",
+     .on_change = roles_follow_the_table},
+    {.name = "one_primary",
+     .meaning = "never two primaries past the allowed overlap",
+     .on_quiet = there_is_one_primary},
+    {.name = "isolated_primary",
+     .meaning = "a primary that nobody hears gives the role up in time",
+     .on_second = an_isolated_primary_gives_up},
+    {.on_change = count_roles},
+};
+
+constexpr progress role_progress[] = {
+    {"one_is_primary", "one coordinator is primary, and everybody says so", somebody_is_primary},
+};
+
+constexpr sweep_fault role_faults[] = {{"make-primary @"}};
+constexpr sweep_operation role_operations[] = {
+    {"hand-over", "hv1 hv2 hv3",
+     "define-guest hv1 1 acpi\n"
+     "start hv1\nstart hv2\nstart hv3\n"
+     "until hv1 runs within 60s\nuntil hv2 runs within 60s\nuntil hv3 runs within 60s\n"
+     "set-guest 1 start\nuntil guest 1 runs hv1 within 10s\nwait 2s\n",
+     "make-primary hv2"},
+};
+
+constexpr std::string_view expected_roles[] = {"routerstate secondary primary", "routerstate primary secondary"};
+
+constexpr planted_mistake mistakes_with_roles[] = {
+    {defect::blind_role_write, "blind_role_write"},
+    {defect::isolation_unnoticed, "isolation_unnoticed"},
+    {defect::role_kept, "role_kept"},
+};
+
+constexpr key_rules role_keys{
+    .is_shared = [](const seen_change& seen) { return seen.what.path == "/config/primary_node"; },
+    .needs_version =
+        [](const seen_change& seen) {
+            return seen.what.path == "/config/primary_node" || seen.suffix == "/routerstate";
+        },
+};
+
+}  // namespace
+
+void add_role(registry& to);
+void add_role(registry& to) {
+    to.add(actions_on_roles);
+    to.add(role_rules);
+    to.add(role_progress);
+    to.add(role_faults);
+    to.add(role_operations);
+    to.expect(expected_roles);
+    to.add(mistakes_with_roles);
+    to.add(role_keys);
+}
+
+}  // namespace pvc::sim
