@@ -20,7 +20,9 @@ policy::held_lock to_policy(const storage::rbd_lock& lock) {
     return {lock.id, lock.client, lock.address};
 }
 
-std::vector<std::string> own_addresses(const config::node_config& config) {
+}  // namespace
+
+std::vector<std::string> addresses_of(const config::node_config& config) {
     std::vector<std::string> all;
     for (const auto* network : {&config.networks.storage, &config.networks.cluster, &config.networks.upstream}) {
         if (network->address) {
@@ -30,11 +32,9 @@ std::vector<std::string> own_addresses(const config::node_config& config) {
     return all;
 }
 
-}  // namespace
-
-rbd_clearing::rbd_clearing(storage::rbd_locks& port, async::timers& clock, const config::node_config& config,
+rbd_clearing::rbd_clearing(storage::rbd_locks& port, async::timers& clock, std::vector<std::string> holders,
                            std::function<void(std::string)> tell)
-    : port_(port), clock_(clock), own_addresses_(own_addresses(config)), tell_(std::move(tell)) {}
+    : port_(port), clock_(clock), holders_(std::move(holders)), tell_(std::move(tell)) {}
 
 // `until`: the whole of it ends by then.
 async::awaitable<policy::volume_locks> rbd_clearing::list_volume(std::string volume, std::optional<time_point> until) {
@@ -109,7 +109,7 @@ async::awaitable<lock_outcome> rbd_clearing::break_all(std::vector<std::string> 
 
 async::awaitable<policy::lock_decision> rbd_clearing::judge(std::vector<std::string> volumes, time_point until) {
     const auto listed = co_await list_all(volumes, until);
-    co_return policy::decide_start_locks(listed, own_addresses_);
+    co_return policy::decide_start_locks(listed, holders_);
 }
 
 async::awaitable<lock_outcome> rbd_clearing::for_start(std::vector<std::string> volumes, guarded_read still_ours,
@@ -117,9 +117,7 @@ async::awaitable<lock_outcome> rbd_clearing::for_start(std::vector<std::string> 
     if (volumes.empty()) {
         co_return lock_outcome{lock_outcome::kind::clear, {}};
     }
-    const verdict_function decide = [this](const auto& listed) {
-        return policy::decide_start_locks(listed, own_addresses_);
-    };
+    const verdict_function decide = [this](const auto& listed) { return policy::decide_start_locks(listed, holders_); };
     const time_point until = clock_.now() + patience;
     policy::lock_decision decision;
     for (;;) {
@@ -142,7 +140,7 @@ async::awaitable<lock_outcome> rbd_clearing::for_start(std::vector<std::string> 
 async::awaitable<lock_outcome> rbd_clearing::for_client(std::vector<std::string> volumes, bool breaks_any,
                                                         guarded_read still_ours) {
     const verdict_function decide = [this, breaks_any](const auto& listed) {
-        return policy::decide_flush_locks(listed, own_addresses_, breaks_any);
+        return policy::decide_flush_locks(listed, holders_, breaks_any);
     };
     auto decision = decide(co_await list_all(volumes));
     if (decision.verdict != policy::lock_verdict::own) {

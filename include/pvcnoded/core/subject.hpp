@@ -83,17 +83,18 @@ protected:
 // Figures that the tick publishes below this node's entry.
 class figure_sheet {
 public:
+    figure_sheet() = default;
+    figure_sheet(const figure_sheet&) = delete;
+    figure_sheet& operator=(const figure_sheet&) = delete;
+    virtual ~figure_sheet() = default;
     virtual void add(std::string_view suffix, std::string value) = 0;
     // What the tick's own line in the log says.
     std::string health = "N/A";
     std::size_t domains = 0;
     std::size_t osds = 0;
-    std::string load;
+    std::string load = "0.0";
     std::int64_t used_mib = 0;
     std::int64_t free_mib = 0;
-
-protected:
-    ~figure_sheet() = default;
 };
 class figure_source {
 public:

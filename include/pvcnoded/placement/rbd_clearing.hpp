@@ -20,6 +20,9 @@ struct lock_outcome {
     std::string reason;  // of `refused`: the failedreason
 };
 
+// The static addresses of this host, of which its locks are.
+[[nodiscard]] std::vector<std::string> addresses_of(const config::node_config& config);
+
 class rbd_clearing {
 public:
     // A guarded read; empty: the domain is no longer this node's business, else the moment of its sending.
@@ -27,8 +30,9 @@ public:
     // Suspends for a while, or until there is news of the domain.
     using pause = std::function<async::awaitable<void>(duration)>;
 
-    // `tell` gets a line for the log. Port and clock outlive it.
-    rbd_clearing(storage::rbd_locks& port, async::timers& clock, const config::node_config& config,
+    // `holders`: addresses of the host whose locks may be broken: this one before a creation, a dead one before its
+    // domains are recovered. `tell` gets a line for the log. Port and clock outlive it.
+    rbd_clearing(storage::rbd_locks& port, async::timers& clock, std::vector<std::string> holders,
                  std::function<void(std::string)> tell);
 
     // Before a creation: what others hold is waited for a moment, as its owner may be just closing.
@@ -51,7 +55,7 @@ private:
 
     storage::rbd_locks& port_;
     async::timers& clock_;
-    std::vector<std::string> own_addresses_;
+    std::vector<std::string> holders_;
     std::function<void(std::string)> tell_;
 };
 

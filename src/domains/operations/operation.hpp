@@ -122,7 +122,8 @@ public:
     [[nodiscard]] std::string address_of(std::string_view peer) const;
     // RBD locks in its way.
     [[nodiscard]] placement::rbd_clearing rbd_locks() const {
-        return {rbd, clock(), *node.config, [this](std::string text) { info(std::move(text)); }};
+        return {rbd, clock(), placement::addresses_of(*node.config),
+                [this](std::string text) { info(std::move(text)); }};
     }
     // For messages: what clients wrote may be of any length.
     [[nodiscard]] std::string name() const;
