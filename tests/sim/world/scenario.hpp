@@ -31,7 +31,7 @@ struct condition {
         guest_off,    // nowhere, not even half
         guest_there,  // on `node`, executing or not
         guest_key,    // `path` of its keys has this text
-        all_well,     // nothing is missing of what is demanded once all faults have ended (progress.cpp)
+        all_well,     // nothing is missing of what is demanded once all faults have ended
     };
     kind what = kind::runs;
     bool is_negated = false;
