@@ -26,11 +26,11 @@
 
 namespace pvc::domains {
 
-// The parts that operations work with. All references outlive every operation.
 // How many are created, or migrate, at the same time; of those that wait the one with the lowest UUID is next.
 // Specification: vm-domains.md 5.3; README ruling 25.
 using turns = async::ordered_semaphore<uuid>;
 
+// The parts that operations work with. All references outlive every operation.
 struct domain_parts {
     core::node_context& node;
     hypervisor::hypervisor& hv;
@@ -58,47 +58,13 @@ enum class write_result : std::uint8_t {
     failed,     // the session is in trouble, or the outcome is unknown: decide again when it was read
 };
 
-class operation {
+class operation : public domain_parts {
 public:
-    operation(domain_parts& parts, core::session& s, domain_row& row)
-        : node(parts.node),
-          hv(parts.hv),
-          rbd(parts.rbd),
-          consoles(parts.consoles),
-          observed(parts.observed),
-          table(parts.table),
-          list(parts.list),
-          creations(parts.creations),
-          migrations(parts.migrations),
-          calls(parts.calls),
-          records(parts.records),
-          arrived_here(parts.arrived_here),
-          pace(parts.pace),
-          consoles_scope(parts.consoles_scope),
-          holds_starts(parts.holds_starts),
-          s(s),
-          row(row),
-          here(*row.here),
-          id(row.id),
-          root(model::domain_path(to_text(row.id))) {}
+    operation(const domain_parts& parts, core::session& s, domain_row& row)
+        : domain_parts(parts), s(s), row(row), here(*row.here), id(row.id), root(model::domain_path(to_text(row.id))) {}
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
 
-    core::node_context& node;
-    hypervisor::hypervisor& hv;
-    storage::rbd_locks& rbd;
-    services::console_files& consoles;
-    guests& observed;
-    domain_table& table;
-    running_list& list;
-    turns& creations;
-    turns& migrations;
-    migration_calls& calls;
-    migration_records& records;
-    arrivals& arrived_here;
-    policy::console_pace& pace;
-    async::task_group* consoles_scope;
-    const std::function<bool()>& holds_starts;
     core::session& s;
     domain_row& row;
     local_domain& here;
