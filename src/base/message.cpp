@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 136> names{
+constexpr std::array<std::string_view, 137> names{
     "command-failed",
     "command-unanswered",
     "config-error",
@@ -140,6 +140,7 @@ constexpr std::array<std::string_view, 136> names{
     "statistics-unwritten",
     "stop-figures",
     "stop-shutdown-unwritten",
+    "stop-subject-late",
     "stop-unwritten",
     "stop-without-zookeeper",
     "tree-check",

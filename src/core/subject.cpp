@@ -2,6 +2,10 @@
 
 namespace pvc::core {
 
+async::awaitable<void> prepared_subject::end(time_point /*deadline*/) {
+    co_return;
+}
+
 async::awaitable<void> session_part::wait_loaded(time_point /*deadline*/) {
     co_return;
 }

@@ -28,7 +28,7 @@ async::awaitable<void> manager::follow_hold(core::session& s) {
         holds_starts_ = false;
         look_at_all();
         while (!is_being_recovered(*key)) {
-            co_await changed.wait(async::wait_note::work("a recovery of this node's domains"));
+            co_await changed.wait(async::wait_note::work("a recovery of this node's virtual machines"));
         }
     }
 }

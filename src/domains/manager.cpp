@@ -137,7 +137,7 @@ async::awaitable<void> manager::dispatch(core::session& s) {
     // No table is asked before both sides were read in full.
     const async::latest<zookeeper::session_state>::observer follow(s.zk.state(), work_);
     while (!table.is_loaded() || !observed.ever_known()) {
-        co_await work_.wait_until(node.clock(), node.clock().now() + 1s, "the first reading of all domains");
+        co_await work_.wait_until(node.clock(), node.clock().now() + 1s, "the first reading of all virtual machines");
     }
     co_await observed.list_anew(node.clock().now() + fresh_listing_limit);
     co_await begin_list(s);
@@ -235,7 +235,7 @@ async::awaitable<bool> manager::wait_loaded(time_point deadline) {
     const bool is_listed = co_await observed.wait_known(deadline);
     if (is_read && is_listed) {
         const auto is_open = [this] { return is_open_; };
-        co_return co_await idle_.wait_until(is_open, node.clock(), deadline, "the first look at all domains");
+        co_return co_await idle_.wait_until(is_open, node.clock(), deadline, "the first look at all virtual machines");
     }
     co_return is_open_;
 }

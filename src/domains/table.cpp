@@ -180,7 +180,7 @@ async::awaitable<void> domain_table::run(core::session& s) {
             follow_list();
             if ((dirty_.empty() && urgent_.empty()) || now.now != zookeeper::link::connected) {
                 if (absent_.empty() && !awaits_keys()) {
-                    co_await work_.wait(async::wait_note::work("changes of domains"));
+                    co_await work_.wait(async::wait_note::work("changes of virtual machines"));
                 } else {
                     next_look = std::min(next_look, node_.clock().now() + absent_again);
                     const bool notified = co_await work_.wait_until(node_.clock(), next_look,
@@ -194,7 +194,7 @@ async::awaitable<void> domain_table::run(core::session& s) {
             }
             const bool is_good = co_await read_dirty();
             if (!is_good) {
-                co_await async::sleep_for(node_.clock(), 100ms, "another attempt to read domains");
+                co_await async::sleep_for(node_.clock(), 100ms, "another attempt to read virtual machines");
             }
         }
     });
@@ -220,7 +220,8 @@ void domain_table::read_absent_again() {
 
 async::awaitable<bool> domain_table::wait_loaded(time_point deadline) {
     while (!is_loaded()) {
-        const bool notified = co_await loaded_.wait_until(node_.clock(), deadline, "the first read of all domains");
+        const bool notified =
+            co_await loaded_.wait_until(node_.clock(), deadline, "the first read of all virtual machines");
         if (!notified && !is_loaded()) {
             co_return false;
         }

@@ -50,7 +50,7 @@ async::awaitable<void> domain_table::poll_one(look one) {
 }
 
 async::awaitable<void> domain_table::poll_slice(std::span<const look> looks) {
-    co_await async::for_each_bounded("polls of domains", polls_in_flight_max, looks,
+    co_await async::for_each_bounded("polls of virtual machines", polls_in_flight_max, looks,
                                      [&](const look& one) -> async::awaitable<void> {
                                          if (session_->zk.is_connected()) {
                                              co_await poll_one(one);

@@ -42,7 +42,7 @@ void system_figures::put(core::figure_sheet& sheet) const {
 // figures. Kept from tick to tick, so that a tick only puts numbers into it.
 class figures::board final : public core::figure_sheet {
 public:
-    explicit board(core::session& s) : session_(s) {}
+    explicit board(core::session& s) : session_(s), root_size_(s.own().size()) {}
 
     void begin(const std::vector<core::figure_source*>& sources) {
         if (std::exchange(constants_of_, session_.table.version()) != session_.table.version()) {
@@ -53,7 +53,8 @@ public:
     }
     void add(std::string_view suffix, std::string value) override {
         auto& keys = wanted_.keys;
-        if (at_ == keys.size() || !keys[at_].path.ends_with(suffix)) {
+        const std::size_t size = root_size_ + suffix.size();
+        if (at_ == keys.size() || keys[at_].path.size() != size || !keys[at_].path.ends_with(suffix)) {
             keys.resize(at_);  // the first tick, or other figures could be read last time
             keys.push_back({session_.own(suffix), {}});
         }
@@ -67,6 +68,7 @@ public:
 
 private:
     core::session& session_;
+    std::size_t root_size_;  // of the entry's path
     core::own_record::wanted_keys wanted_;
     int constants_of_ = -1;  // schema version
     std::size_t at_ = 0;
@@ -96,7 +98,9 @@ const core::figure_sheet& figures::sheet() const {
 
 void figures::spawn_into(async::task_group& scope) {
     for (auto& one : collectors_) {
-        scope.spawn("figures", [this, &one = *one] { return follow(one); });
+        const auto* subject = dynamic_cast<const core::subject*>(&one->source);
+        scope.spawn("figures of " + std::string(subject != nullptr ? subject->name() : "a source"),
+                    [this, &one = *one] { return follow(one); });
     }
 }
 

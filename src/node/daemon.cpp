@@ -16,6 +16,8 @@ namespace {
 
 constexpr duration start_again_after = 2s;
 constexpr duration last_log_lines = 1s;
+constexpr duration last_acts = 10s;  // of a subject at the end of an attempt
+constexpr duration late_stop = 15s;  // that one may take beyond its deadline
 constexpr duration last_shipped_lines = 5s;
 
 }  // namespace
@@ -25,7 +27,11 @@ daemon::daemon(core::platform& outside, process around, assembly of)
       process_(std::move(around)),
       assembly_(std::move(of)),
       log_(outside.clock, outside.pool),
-      context_(outside, log_) {}
+      context_(outside, log_) {
+    for (const auto& row : assembly_.phases) {
+        PVC_ASSERT(policy::is_for_subjects(row.in));
+    }
+}
 
 daemon::~daemon() = default;
 
@@ -155,6 +161,32 @@ async::awaitable<std::optional<daemon::verdict>> daemon::pass(policy::phase whic
     co_return std::nullopt;
 }
 
+// In the reverse order of their making, each with a limit.
+async::awaitable<void> daemon::end_subjects() {
+    for (auto one = subjects_.rbegin(); one != subjects_.rend(); ++one) {
+        if (auto* prepared = dynamic_cast<core::prepared_subject*>(one->get())) {
+            co_await within("end of " + std::string((*one)->name()), last_acts,
+                            [prepared](time_point until) { return prepared->end(until); });
+        }
+    }
+}
+
+// Runs it with a deadline, and cancels it some time after that.
+async::awaitable<void> daemon::within(std::string name, duration limit,
+                                      std::function<async::awaitable<void>(time_point)> what) {
+    const time_point until = port_.clock.now() + limit;
+    const std::string subject = name;
+    co_await async::with_task_group(std::move(name), [&](async::task_group& group) -> async::awaitable<void> {
+        group.cancel_at(until + late_stop);
+        co_await what(until);
+    });
+    if (port_.clock.now() >= until + late_stop) {
+        log_.warning(message::stop_subject_late,
+                     fmt::format("{} was not over after {} s, going on without it", subject,
+                                 std::chrono::duration_cast<std::chrono::seconds>(limit + late_stop).count()));
+    }
+}
+
 // One pass from S0 to the end. Everything that was opened since S1 is closed when it returns, but for the lock file.
 async::awaitable<daemon::verdict> daemon::attempt() {
     ++attempts_;
@@ -191,6 +223,7 @@ async::awaitable<daemon::verdict> daemon::attempt() {
         } else {
             end = refused ? *std::move(refused) : co_await run_sessions();
         }
+        co_await end_subjects();
         if (shipper_) {
             const bool may_wait = end.next == next_step::leave && !is_cut_off_;
             co_await shipper_->flush(port_.clock.now() + (may_wait ? last_shipped_lines : duration(0)));
@@ -225,9 +258,6 @@ async::awaitable<daemon::verdict> daemon::run_session() {
     options.chroot = context_.config->zookeeper_chroot;
     auto client = port_.zookeeper.open(options);
     session_state now(context_, *client, subjects_);
-    if (context_.started) {
-        now.s.table = *model::schema::of(context_.schema_version.value());
-    }
     struct leaving {
         membership::keepalive*& beat;
         ~leaving() { beat = nullptr; }

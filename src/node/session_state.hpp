@@ -8,7 +8,7 @@ namespace pvc::node {
 
 struct daemon::session_state {
     session_state(core::node_context& node, zookeeper::client& client, const core::subjects& subjects)
-        : s(node, client),
+        : s(node, client, node.started ? node.schema_version.value() : 0),
           beat(s, core::all_that_are<core::figure_source>(subjects),
                core::all_that_are<core::fence_survivor>(subjects)) {
         for (const auto& one : subjects) {

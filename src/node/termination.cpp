@@ -112,7 +112,8 @@ async::awaitable<void> daemon::terminate(session_state& now) {
         for (const auto& row : assembly_.stops) {
             for (auto& one : now.parts) {
                 if (one.name == row.subject) {
-                    co_await one.part->stop(s.limit(row.limit));
+                    co_await within("stop of " + one.name, row.limit,
+                                    [&one](time_point until) { return one.part->stop(until); });
                 }
             }
         }

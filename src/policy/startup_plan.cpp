@@ -47,6 +47,20 @@ const phase_info& info_of(phase id) {
     return phases[static_cast<std::size_t>(id)];
 }
 
+bool is_for_subjects(phase id) {
+    switch (id) {
+        case phase::host_networking:
+        case phase::sysctl:
+        case phase::services:
+        case phase::zookeeper:
+        case phase::node_entry:
+        case phase::hypervisor:
+        case phase::firewall:
+        case phase::dns_service_off: return true;
+        default: return false;
+    }
+}
+
 startup_answer answer_to_failure(phase id, errc code) {
     switch (info_of(id).on_failure) {
         case failure_policy::exit_configuration: return startup_answer::leave_unconfigured;

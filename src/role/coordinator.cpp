@@ -142,6 +142,7 @@ async::awaitable<void> coordinator::align_stored_role() {
 async::awaitable<void> coordinator::run() {
     const async::latest<std::uint64_t>::observer peers(session_.others.changes(), changed_);
     const async::latest<std::uint64_t>::observer ticks(session_.ticks, changed_);
+    const async::latest<std::uint64_t>::observer undone(role_.undone(), changed_);
     co_await async::with_task_group("coordinator", [this](async::task_group& group) { return follow(group); });
 }
 

@@ -42,6 +42,8 @@ private:
     async::awaitable<void> transit(policy::coordinator_decision decision);
     async::awaitable<void> take_over(std::string why);
     async::awaitable<void> relinquish(std::string why);
+    async::awaitable<void> give_parts_up();
+    [[nodiscard]] core::session* reachable_session() const;
     async::awaitable<std::optional<std::string>> take_step(policy::role_phase which);
     [[nodiscard]] std::optional<std::string> withdrawal() const;
     // Compare-and-set of own routerstate from what was read last. True if it holds now.

@@ -81,9 +81,17 @@ async::awaitable<void> coordinator::stop(time_point deadline) {
             co_await wait_for_successor(deadline);
         }
     }
-    if (is_primary) {
-        co_await relinquish("the daemon is stopping");
+    if (!is_primary) {
+        co_return;
     }
+    const std::string why = "the daemon is stopping";
+    if (role_.has_taken()) {
+        const bool announced = co_await change_role(router_state::relinquish, why);
+        ignore(result<bool>(announced), "the parts are given up whatever the key says");
+        co_await give_parts_up();
+    }
+    const bool given_up = co_await change_role(router_state::secondary, why);
+    ignore(result<bool>(given_up), "logged by change_role");
 }
 
 }  // namespace pvc::role

@@ -11,7 +11,8 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr duration isolation_check = 1s;
-}
+constexpr std::string_view another_walk = "another walk through the phases of the role";
+}  // namespace
 
 owner::owner(core::node_context& node, std::vector<core::role_part*> parts) : node_(node), parts_(std::move(parts)) {
     // A daemon that begins has no role, whatever the one before it had.
@@ -27,6 +28,7 @@ owner::transition_mark::~transition_mark() {
 }
 
 async::awaitable<void> owner::take_up(policy::role_phase which, core::session& s) {
+    const auto turn = co_await walking_.lock(another_walk);
     taken_ = static_cast<std::size_t>(which) + 1;
     for (auto* part : parts_) {
         co_await part->take_up(which, s);
@@ -34,6 +36,7 @@ async::awaitable<void> owner::take_up(policy::role_phase which, core::session& s
 }
 
 async::awaitable<void> owner::give_up(policy::role_phase which, core::session* s) {
+    const auto turn = co_await walking_.lock(another_walk);
     for (auto* part : parts_) {
         co_await part->give_up(which, s);
     }
@@ -43,6 +46,7 @@ async::awaitable<void> owner::give_up(policy::role_phase which, core::session* s
 }
 
 async::awaitable<void> owner::undo(core::session* s) {
+    const auto turn = co_await walking_.lock(another_walk);
     while (taken_ > 0) {
         for (auto* part : parts_) {
             co_await part->give_up(policy::role_phases.at(taken_ - 1), s);
@@ -53,16 +57,30 @@ async::awaitable<void> owner::undo(core::session* s) {
 
 void owner::give_up_locally() {
     become(model::router_state::secondary);
-    must_undo_ = true;
+    must_undo_ = has_taken();
     changed_.notify();
+}
+
+async::awaitable<void> owner::undo_locally() {
+    struct undoing {
+        owner& of;
+        ~undoing() { of.is_undoing_ = false; }
+    };
+    must_undo_ = false;
+    is_undoing_ = true;
+    {
+        const undoing guard{*this};
+        co_await undo(nullptr);
+    }
+    undone_.set(undone_.value() + 1);
 }
 
 // An isolated primary: nobody hears its heartbeats, and a fencer may soon hand the role over.
 async::awaitable<void> owner::run() {
     const async::latest<model::router_state>::observer watch(node_.role.changes(), changed_);
     for (;;) {
-        if (std::exchange(must_undo_, false)) {
-            co_await undo(nullptr);
+        if (must_undo_) {
+            co_await undo_locally();
             continue;
         }
         if (!node_.role.is_primary()) {
@@ -71,8 +89,8 @@ async::awaitable<void> owner::run() {
         }
         co_await changed_.wait_until(node_.clock(), node_.clock().now() + isolation_check,
                                      "the next look at the heartbeat's age");
-        const auto isolated = policy::isolation_reason(now(), node_.heartbeat_age(), node_.times);
-        if (isolated && !is_planted(defect::isolation_unnoticed)) {
+        const auto isolated = policy::isolation_reason(node_.heartbeat_age(), node_.times);
+        if (isolated && node_.role.is_primary() && !is_planted(defect::isolation_unnoticed)) {
             give_up_locally();
             node_.log.error(message::role_isolated, *isolated + ": gave up the primary role");
         }

@@ -3,6 +3,7 @@
 // session is doing. Specification: node-lifecycle.md 4 ("Isolated primary"), 7.
 #pragma once
 
+#include "pvcnoded/async/semaphore.hpp"
 #include "pvcnoded/core/subject.hpp"
 
 #include <optional>
@@ -26,8 +27,11 @@ public:
     // Without networking a transition is empty: from `secondary` to `primary` at once (README ruling 11).
     [[nodiscard]] bool has_parts() const { return !parts_.empty(); }
 
-    // At most one transition at a time; only C6 and C7 apply meanwhile.
-    [[nodiscard]] bool in_transition() const { return in_transition_; }
+    // At most one transition at a time; only C6 and C7 apply meanwhile. What is undone locally counts as one, until it
+    // is.
+    [[nodiscard]] bool in_transition() const { return in_transition_ || must_undo_ || is_undoing_; }
+    // Changes when a local undo is over.
+    [[nodiscard]] async::latest<std::uint64_t>& undone() { return undone_; }
     class transition_mark {
     public:
         explicit transition_mark(owner& of) : of_(of) { of_.in_transition_ = true; }
@@ -45,15 +49,21 @@ public:
     async::awaitable<void> give_up(policy::role_phase which, core::session* s);
     // What was taken up, backwards.
     async::awaitable<void> undo(core::session* s);
+    [[nodiscard]] bool has_taken() const { return taken_ > 0; }
     // Is secondary from now on; its parts are given up beside whatever else happens, without ZooKeeper.
     void give_up_locally();
 
 private:
+    async::awaitable<void> undo_locally();
+
     core::node_context& node_;
     std::vector<core::role_part*> parts_;
     std::size_t taken_ = 0;  // so many phases were begun to be taken up
     bool in_transition_ = false;
     bool must_undo_ = false;
+    bool is_undoing_ = false;
+    async::mutex walking_;  // parts are asked by one at a time
+    async::latest<std::uint64_t> undone_;
     async::wakeup changed_;
 };
 

@@ -40,6 +40,10 @@ async::awaitable<result<void>> primary_role::prepare(core::preparation in) {
     co_return result<void>();
 }
 
+async::awaitable<void> primary_role::end(time_point /*deadline*/) {
+    return owner_->undo(nullptr);
+}
+
 std::unique_ptr<core::session_part> primary_role::begin(core::session& s) {
     return std::make_unique<coordinator>(s, *owner_);
 }

@@ -79,7 +79,7 @@ async::awaitable<void> coordinator::take_over(std::string why) {
             if (withdrawn) {
                 session_.node.log.warning(message::role_withdrawn, fmt::format("the takeover is undone in phase {}: {}",
                                                                                to_text(which), *withdrawn));
-                co_await role_.undo(&session_);
+                co_await role_.undo(reachable_session());
                 changed = co_await change_role(router_state::secondary, *withdrawn);
                 co_return;
             }
@@ -92,19 +92,27 @@ async::awaitable<void> coordinator::take_over(std::string why) {
     }
 }
 
+core::session* coordinator::reachable_session() const {
+    return session_.zk.is_connected() ? &session_ : nullptr;
+}
+
 async::awaitable<void> coordinator::relinquish(std::string why) {
-    bool changed = true;
-    if (role_.has_parts()) {
-        changed = co_await change_role(router_state::relinquish, why);
-        for (const auto which : policy::role_phases) {
-            if (changed) {
-                co_await role_.give_up(which, &session_);
-            }
-        }
+    bool changed = !role_.has_parts() || co_await change_role(router_state::relinquish, why);
+    if (changed) {
+        co_await give_parts_up();
+        changed = co_await change_role(router_state::secondary, why);
     }
-    changed = changed && co_await change_role(router_state::secondary, why);
     if (!changed) {
         co_await async::sleep_for(session_.node.clock(), pause_after_failure, "another attempt at the transition");
+    }
+}
+
+// In the order in which a successor takes them up.
+async::awaitable<void> coordinator::give_parts_up() {
+    for (const auto which : policy::role_phases) {
+        if (role_.has_parts()) {
+            co_await role_.give_up(which, reachable_session());
+        }
     }
 }
 
@@ -154,8 +162,9 @@ async::awaitable<bool> coordinator::change_role(router_state to, std::string why
 
 // At once and locally; then it is said, as far as there is somebody to say it to.
 async::awaitable<void> coordinator::demote(const policy::coordinator_decision& decision) {
-    const bool demoted = co_await change_role(router_state::secondary, decision.reason);
+    session_.node.log.state("this node is now secondary: " + decision.reason);
     role_.give_up_locally();
+    const bool demoted = co_await change_role(router_state::secondary, decision.reason);
     if (!demoted) {
         session_.node.log.error(message::role_given_up, "gave up the primary role: " + decision.reason);
     }

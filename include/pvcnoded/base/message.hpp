@@ -138,6 +138,7 @@ enum class message : std::uint8_t {
     statistics_unwritten,
     stop_figures,
     stop_shutdown_unwritten,
+    stop_subject_late,
     stop_unwritten,
     stop_without_zookeeper,
     tree_check,

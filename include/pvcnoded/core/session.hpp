@@ -19,14 +19,14 @@ namespace pvc::core {
 inline constexpr duration request_limit = std::chrono::seconds(5);
 
 struct session {
-    session(node_context& owner, zookeeper::client& connection)
+    session(node_context& owner, zookeeper::client& connection, int schema_version)
         : node(owner),
           zk(connection),
           watches(connection, owner.clock()),
           // Each session draws its own ids: what an earlier one left behind is not taken for this one's.
           locks(connection, watches, owner.clock(), owner.port.random.split("locks").split(++owner.sessions_opened),
                 owner.self(), owner.machine.pid, owner.log),
-          table(*model::schema::of(0)),
+          table(*model::schema::of(schema_version)),
           record(*this),
           others(*this) {}
 

@@ -43,7 +43,11 @@ struct preparation {
 };
 class prepared_subject {
 public:
+    // Once an attempt, in each phase whose row names it. With a session it is the first one of the attempt.
     virtual async::awaitable<result<void>> prepare(preparation in) = 0;
+    // The attempt ends, in order or because ZooKeeper cannot be told: what must not outlive it is given up, locally.
+    // Its children still run, its parts of sessions do not. Cancelled at the deadline.
+    virtual async::awaitable<void> end(time_point deadline);
 
 protected:
     ~prepared_subject() = default;
@@ -104,7 +108,8 @@ public:
     // asked again before it has: its last values stand. What it reads may hang; a deadline of its own says so in the
     // log.
     virtual async::awaitable<void> collect(session& s, time_point deadline);
-    // What was collected last. A key that is left out keeps the value that it has.
+    // What was collected last. A key that is left out keeps the value that it has; one that the active schema lacks
+    // must be.
     virtual void put(figure_sheet& sheet) const = 0;
 
 protected:

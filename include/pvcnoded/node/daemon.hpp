@@ -117,6 +117,9 @@ private:
     async::awaitable<void> follow_maintenance(core::session& s);
     async::awaitable<void> terminate(session_state& now);
     async::awaitable<bool> announce_stop(session_state& now);
+    async::awaitable<void> end_subjects();
+    async::awaitable<void> within(std::string name, duration limit,
+                                  std::function<async::awaitable<void>(time_point)> what);
     async::awaitable<void> tell_outage(zookeeper::client& client);
     // Runs `body`, cancelled when a stop is requested. True if it was.
     async::awaitable<bool> unless_stopped(std::string name, std::function<async::awaitable<void>()> body);

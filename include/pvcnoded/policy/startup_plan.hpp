@@ -52,6 +52,9 @@ struct phase_info {
 [[nodiscard]] std::span<const phase_info> startup_phases();
 [[nodiscard]] const phase_info& info_of(phase id);
 
+// Whether subjects take part in it: they are made when the log is there, and live before the objects are waited for.
+[[nodiscard]] bool is_for_subjects(phase id);
+
 // What a failure in a phase means for the daemon. `refused` says that another attempt would end alike: it ends the
 // process where a failure would else begin anew.
 enum class startup_answer : std::uint8_t { go_on, start_again, leave, leave_unconfigured };

@@ -25,6 +25,8 @@ public:
     [[nodiscard]] std::string_view name() const override { return "role"; }
     // Before S6: watches over the role as long as the attempt lasts. In S8: claims a vacancy.
     async::awaitable<result<void>> prepare(core::preparation in) override;
+    // Whatever of the role is still taken up.
+    async::awaitable<void> end(time_point deadline) override;
     std::unique_ptr<core::session_part> begin(core::session& s) override;
     void report(std::vector<std::string>& lines) const override;
 

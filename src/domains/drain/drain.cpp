@@ -121,7 +121,7 @@ async::awaitable<void> drain_actor::wait_looked_at() {
         if (!std::exchange(told, true)) {
             session_.node.log.info(fmt::format("{}: waiting until libvirt has answered once", to_text(job_order_)));
         }
-        co_await seen.wait(async::wait_note::work("the first look at all domains"));
+        co_await seen.wait(async::wait_note::work("the first look at all virtual machines"));
     }
 }
 

@@ -240,7 +240,7 @@ async::awaitable<void> wait_for_it(operation& op, receiver_lock& lock) {
             guest == guest_class::absent && op.here.state_since + earliest_cold_start > op.now();
         const time_point next =
             cold_start_is_next ? std::min(others.next(), op.here.state_since + earliest_cold_start) : others.next();
-        co_await op.wait(std::max(next, op.now() + 1s), "the domain to arrive");
+        co_await op.wait(std::max(next, op.now() + 1s), "the virtual machine to arrive");
     }
 }
 

@@ -58,7 +58,7 @@ public:
             // Nobody waits for locks that he no longer needs. Until they are had, this is the one that hears of
             // changes.
             while (!done && !has_locks_ && is_on_its_way() && !op_.must_end()) {
-                co_await op_.wait(deadline + sender_lock_limit, "the locks of the domain");
+                co_await op_.wait(deadline + sender_lock_limit, "the locks of the virtual machine");
             }
             if (has_locks_) {
                 go_on_.notify();

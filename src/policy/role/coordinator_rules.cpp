@@ -150,9 +150,9 @@ bool is_silent(const coordinator_peer& peer, const intervals& times) {
     return !limit || peer.keepalive_unchanged_for < *limit;
 }
 
-std::optional<std::string> isolation_reason(router_state role, duration heartbeat_age, const intervals& times) {
+std::optional<std::string> isolation_reason(duration heartbeat_age, const intervals& times) {
     const auto limit = isolation_limit(times);
-    if (role != router_state::primary || !limit || heartbeat_age < *limit) {
+    if (!limit || heartbeat_age < *limit) {
         return std::nullopt;
     }
     return heartbeat_age == duration::max() ? "no heartbeat was acknowledged yet"
@@ -163,7 +163,8 @@ coordinator_decision decide(const coordinator_view& view) {
     if (view.mode != model::daemon_mode::coordinator) {
         return {};
     }
-    if (auto isolated = isolation_reason(view.role, view.heartbeat_age, view.times)) {
+    auto isolated = isolation_reason(view.heartbeat_age, view.times);
+    if (isolated && view.role == router_state::primary) {
         return {coordinator_action::demote, "C6", *std::move(isolated)};
     }
     if (!view.session_live || view.in_transition) {
@@ -206,6 +207,9 @@ std::optional<std::string> withdraw_reason(const coordinator_view& view, bool ow
     }
     if (view.terminating) {
         return "the daemon is stopping";
+    }
+    if (auto isolated = isolation_reason(view.heartbeat_age, view.times)) {
+        return isolated;
     }
     if (view.primary.node != view.self) {
         return "primary_node now says " + view.primary.node.value_or("none");

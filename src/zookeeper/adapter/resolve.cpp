@@ -14,8 +14,6 @@
 
 namespace pvc::zookeeper {
 
-namespace {}  // namespace
-
 result<std::vector<std::string>> look_up(const std::string& host) {
     addrinfo hints{};
     hints.ai_family = AF_UNSPEC;

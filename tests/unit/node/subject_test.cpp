@@ -1,5 +1,5 @@
-// What a subject is to the daemon (core/subject.hpp): the one of docs/how-to-add.md is plugged in and seen to run; and the
-// table of phases says what its failure means.
+// What a subject is to the daemon (core/subject.hpp): the one of docs/how-to-add.md is plugged in and seen to run; and
+// the table of phases says what its failure means.
 #include "unit/node/node_fixture.hpp"
 
 namespace pvc::node {
@@ -99,13 +99,73 @@ TEST_F(subject_test, a_source_that_hangs_delays_neither_heartbeats_nor_other_fig
     const auto from = loop.clock().now();
     hv1.host.loadavg_text = std::string("3.50 0 0 1/1 1\n");
     loop.run_for(40s);
-    EXPECT_EQ(asked, 3);                           // it is not asked again before it has returned
-    EXPECT_EQ(value("/nodes/hv1/weather"), "2");   // its last value
+    EXPECT_EQ(asked, 3);                            // it is not asked again before it has returned
+    EXPECT_EQ(value("/nodes/hv1/weather"), "2");    // its last value
     EXPECT_EQ(value("/nodes/hv1/cpuload"), "3.5");  // the others go on
     EXPECT_NEAR(beat_gaps("hv1", from).front(), 5.0, 0.1);
     loop.run_for(41s);
     EXPECT_GT(asked, 4);
     EXPECT_EQ(value("/nodes/hv1/weather"), std::to_string(asked));
+}
+
+// Two keys, one of which ends like the other, and goes after two ticks.
+class two_keys final : public core::subject, public core::figure_source {
+public:
+    [[nodiscard]] std::string_view name() const override { return "weather"; }
+    [[nodiscard]] std::span<const std::string_view> figure_keys() const override { return keys; }
+    async::awaitable<void> collect(core::session& /*s*/, time_point /*deadline*/) override {
+        ++ticks_;
+        co_return;
+    }
+    void put(core::figure_sheet& sheet) const override {
+        if (ticks_ < 3) {
+            sheet.add(keys[0], "sun");
+        }
+        sheet.add(keys[1], "rain");
+    }
+
+private:
+    static constexpr std::string_view keys[] = {"/forecast/weather", "/weather"};
+    int ticks_ = 0;
+};
+
+TEST_F(subject_test, a_figure_is_never_written_into_a_key_that_ends_like_its_own) {
+    sim_node& hv1 = add();
+    plug(hv1, [] { return std::make_unique<two_keys>(); }, {});
+    hv1.start();
+    loop.run_for(1s);
+    ensemble.put("/nodes/hv1/forecast", "");
+    ASSERT_TRUE(hv1.run_until_ready());
+    loop.run_for(40s);
+    EXPECT_EQ(value("/nodes/hv1/forecast/weather"), "sun");
+    EXPECT_EQ(value("/nodes/hv1/weather"), "rain");
+}
+
+// What the tables name is there, and takes part in what they name it for.
+TEST_F(subject_test, the_tables_of_the_product_name_subjects_that_there_are) {
+    sim::sim_hardware hardware(loop.clock());
+    sim_node& node = nodes.emplace_back(loop, ensemble, sim::node_settings{.hypervisor = true}, &hardware);
+    node.plug_in = [](assembly& all) {
+        all.make = [phases = all.phases, stops = all.stops, before = std::move(all.make)](core::node_context& context) {
+            auto made = before(context);
+            const auto named = [&](std::string_view name) -> core::subject* {
+                const auto found = std::ranges::find(made, name, [](const auto& one) { return one->name(); });
+                return found == made.end() ? nullptr : found->get();
+            };
+            for (const auto& row : phases) {
+                EXPECT_NE(dynamic_cast<core::prepared_subject*>(named(row.subject)), nullptr) << row.subject;
+                EXPECT_TRUE(policy::is_for_subjects(row.in)) << row.subject;
+            }
+            for (const auto& row : stops) {
+                EXPECT_NE(dynamic_cast<core::session_subject*>(named(row.subject)), nullptr) << row.subject;
+            }
+            return made;
+        };
+    };
+    node.start();
+    EXPECT_TRUE(node.run_until_ready());
+    node.stop();
+    nodes.clear();
 }
 
 // Fails in one phase, the first `failures` times.

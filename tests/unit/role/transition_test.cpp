@@ -1,5 +1,5 @@
-// Transitions of the role that have parts: node-lifecycle.md 7.2 (C6, C7), 7.3, 7.4. The part is the test's own; the locks
-// of a hand-over are not there yet.
+// Transitions of the role that have parts: node-lifecycle.md 7.2 (C6, C7), 7.3, 7.4. The part is the test's own; the
+// locks of a hand-over are not there yet.
 #include "pvcnoded/role/primary_role.hpp"
 #include "unit/role/role_fixture.hpp"
 
@@ -7,8 +7,10 @@ namespace pvc::node {
 namespace {
 
 struct part_log {
-    std::string steps;  // "+A" taken up, "-A" given up, "~A" given up without ZooKeeper
-    std::optional<policy::role_phase> slow;
+    std::string steps;                               // "+A" taken up, "-A" given up, "~A" given up without ZooKeeper
+    std::optional<policy::role_phase> slow;          // to be taken up
+    std::optional<policy::role_phase> slow_to_give;  // once
+    duration how_slow = 40s;
 };
 
 class test_part final : public core::subject, public core::role_part {
@@ -23,7 +25,11 @@ public:
     }
     async::awaitable<void> give_up(policy::role_phase which, core::session* s) override {
         log_.steps += (s == nullptr ? "~" : "-") + std::string(to_text(which));
-        co_return;
+        if (log_.slow_to_give == which) {
+            log_.slow_to_give.reset();
+            co_await async::sleep_for(node_.clock(), log_.how_slow, "a step that takes long");
+            log_.steps += "!";
+        }
     }
 
 private:
@@ -34,19 +40,18 @@ private:
 class transition_test : public role_fixture {
 protected:
     // hv1 is secondary and has a part to take up; hv2 is named.
-    sim_node& stage_with_part() {
+    sim_node& stage_with_part(sim::node_settings settings = {}) {
         put_peer("hv2", "coordinator", "run", "secondary");
         put_peer("hv3", "coordinator", "run", "secondary");
         ensemble.put(primary_key, "hv2");
-        sim_node& hv1 = add();
+        sim_node& hv1 = add(std::move(settings));
         hv1.plug_in = [this](assembly& all) {
             all.make = [this, before = std::move(all.make)](core::node_context& node) {
                 auto made = before(node);
                 made.insert(made.begin(), std::make_unique<test_part>(node, log));
                 // As the list of the product does: the role comes last, and asks who has a part of it.
                 made.pop_back();
-                made.push_back(
-                    std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));
+                made.push_back(std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));
                 return made;
             };
         };
@@ -54,6 +59,19 @@ protected:
         EXPECT_TRUE(hv1.run_until_ready());
         ensemble.clear_trace();
         return hv1;
+    }
+    // The same, and it has taken the role.
+    sim_node& primary_with_part() {
+        sim_node& hv1 = stage_with_part();
+        ensemble.put(primary_key, "hv1");
+        beat(2s);
+        EXPECT_EQ(role_of(hv1), "primary");
+        log.steps.clear();
+        return hv1;
+    }
+    void leave_it_alone() {
+        ensemble.put("/nodes/hv2/daemonstate", "stop");
+        ensemble.put("/nodes/hv3/daemonstate", "stop");
     }
     [[nodiscard]] std::vector<std::string> roles() const { return values_written("/nodes/hv1/routerstate"); }
 
@@ -143,6 +161,74 @@ TEST_F(transition_test, a_stop_in_the_middle_of_a_takeover_leaves_nothing) {
     EXPECT_TRUE(log.steps.find("~D~C~B~A") != std::string::npos || log.steps.find("-D-C-B-A") != std::string::npos)
         << log.steps;
     EXPECT_EQ(role_of(hv1), "secondary");
+}
+
+// What is given up locally is over before the role is taken again.
+TEST_F(transition_test, a_takeover_waits_for_a_local_end_that_takes_long) {
+    auto& hv1 = primary_with_part();
+    log.slow_to_give = policy::role_phase::g;
+    ensemble.put("/nodes/hv1/routerstate", "secondary");  // demoted by somebody, and still named
+    beat(60s);
+    EXPECT_EQ(log.steps, "~G!~F~E~D~C~B~A+A+B+C+D+E+F+G");
+    EXPECT_EQ(role_of(hv1), "primary");
+}
+
+TEST_F(transition_test, a_stop_without_zookeeper_gives_the_parts_up) {
+    auto& hv1 = primary_with_part();
+    hv1.connector.link().cut();
+    loop.run_for(2s);
+    hv1.stop();
+    EXPECT_EQ(log.steps, "~G~F~E~D~C~B~A");
+}
+
+TEST_F(transition_test, a_stop_gives_the_parts_up_whatever_the_own_key_says) {
+    auto& hv1 = primary_with_part();
+    leave_it_alone();
+    ensemble.remove("/nodes/hv1/routerstate");
+    hv1.stop();
+    EXPECT_EQ(log.steps, "-A-B-C-D-E-F-G");
+    EXPECT_EQ(state_of(hv1), "stop");
+}
+
+TEST_F(transition_test, a_part_that_hangs_does_not_keep_the_stop_from_being_written) {
+    auto& hv1 = primary_with_part();
+    leave_it_alone();
+    log.slow_to_give = policy::role_phase::a;
+    log.how_slow = 600s;
+    const auto from = loop.clock().now();
+    hv1.stop();
+    EXPECT_LT(loop.clock().now() - from, 110s);
+    EXPECT_EQ(state_of(hv1), "stop");
+    EXPECT_TRUE(hv1.logged("stop of role was not over after 75 s"));
+    EXPECT_TRUE(log.steps.ends_with("~G~F~E~D~C~B~A")) << log.steps;  // what is left, at the end of the attempt
+}
+
+TEST_F(transition_test, a_stop_in_the_middle_of_giving_up_asks_no_part_twice_at_once) {
+    auto& hv1 = primary_with_part();
+    log.slow_to_give = policy::role_phase::c;
+    log.how_slow = 20s;
+    ensemble.put(primary_key, "hv2");
+    beat(3s);
+    ASSERT_EQ(log.steps, "-A-B-C");
+    leave_it_alone();
+    hv1.stop();
+    EXPECT_TRUE(log.steps.starts_with("-A-B-C~G~F~E~D~C~B~A")) << log.steps;
+    EXPECT_EQ(role_of(hv1), "secondary");
+}
+
+TEST_F(transition_test, c6_a_node_that_is_not_heard_undoes_its_takeover) {
+    sim::node_settings settings;
+    settings.keepalive_interval = 1;
+    settings.fence_intervals = 1;
+    auto& hv1 = stage_with_part(settings);
+    log.slow = policy::role_phase::d;
+    ensemble.put(primary_key, "hv1");
+    beat(3s);
+    ASSERT_EQ(log.steps, "+A+B+C+D");
+    hv1.connector.link().write_answer_delay = 60s;
+    beat(30s);
+    EXPECT_TRUE(log.steps.ends_with("D~D~C~B~A") || log.steps.ends_with("D-D-C-B-A")) << log.steps;
+    EXPECT_NE(hv1.daemon().context().role.now(), model::router_state::primary);
 }
 
 }  // namespace

@@ -76,10 +76,9 @@ struct coordinator_decision {
 // README ruling 22. It rests on the role of every coordinator: the write checks them all.
 inline constexpr std::string_view rule_refusal = "C5'";
 
-// C6: why this node, if it is primary, must give the role up by itself; empty: it need not. Asked also without a
-// session.
-[[nodiscard]] std::optional<std::string> isolation_reason(model::router_state role, duration heartbeat_age,
-                                                          const intervals& times);
+// C6: why this node, if it is primary or on its way, must give the role up by itself; empty: it need not. Asked also
+// without a session.
+[[nodiscard]] std::optional<std::string> isolation_reason(duration heartbeat_age, const intervals& times);
 
 [[nodiscard]] coordinator_decision decide(const coordinator_view& view);
 
