@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cerrno>
 #include <csignal>
 #include <stdexcept>
 #include <thread>
@@ -71,8 +72,15 @@ child_process::~child_process() {
 }
 
 void child_process::signal(int number) const {
-    if (id_ > 0) {
-        kill(id_, number);
+    if (id_ <= 0) {
+        return;
+    }
+    kill(id_, number);
+    if (number == SIGSTOP) {
+        // Its threads on other processors run on for a moment: it stands still when the system says that all do.
+        siginfo_t info{};
+        while (waitid(P_PID, static_cast<id_t>(id_), &info, WSTOPPED | WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+        }
     }
 }
 

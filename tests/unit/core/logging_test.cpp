@@ -33,7 +33,8 @@ TEST_F(logging_test, prompts_dates_and_colours) {
         const log_record record{level, when, "hv2", "one\ntwo"};
         const std::string date = core::date_text(when);
         EXPECT_EQ(core::format_record(record, {}), prompt + "hv2 - one\n" + prompt + "hv2 - two");
-        EXPECT_EQ(core::format_record(record, {.dates = true}), prompt + date + "hv2 - one\n" + prompt + date + "hv2 - two");
+        EXPECT_EQ(core::format_record(record, {.dates = true}),
+                  prompt + date + "hv2 - one\n" + prompt + date + "hv2 - two");
         EXPECT_EQ(core::format_record({level, when, "", "x"}, {.colours = true}), colour + ">>> \033[0mx");
         EXPECT_EQ(core::format_record({level, when, "", "x"}, {.journal = true}), journal + prompt + "x");
         EXPECT_EQ(core::format_shipped({level, when, "", "x"}, {}, 10), date + prompt + "x");

@@ -291,6 +291,9 @@ TEST(coordinator_rules, ac29_ac80_c7_when_a_takeover_is_undone) {
     view = view_of(takeover, "hv1");
     view.session_live = false;
     EXPECT_TRUE(withdraw_reason(view, true));
+    view = view_of(takeover, "hv1");
+    view.heartbeat_age = *isolation_limit(view.times);  // C6: it would have to give the role up at once
+    EXPECT_TRUE(withdraw_reason(view, true));
 }
 
 }  // namespace
