@@ -1,4 +1,4 @@
-// Nothing is created on a node that was fenced as long as its machines are still being moved.
+// Nothing is created on a node that was fenced as long as its domains are still being moved.
 #include "manager.hpp"
 
 namespace pvc::domains {

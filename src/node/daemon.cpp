@@ -16,8 +16,9 @@ namespace {
 
 constexpr duration start_again_after = 2s;
 constexpr duration last_log_lines = 1s;
-constexpr duration last_acts = 10s;  // of a subject at the end of an attempt
-constexpr duration late_stop = 15s;  // that one may take beyond its deadline
+constexpr duration last_acts = 5s;  // of a subject at the end of an attempt
+// What one may take beyond its deadline. All limits of a stop, and this for each, stay below the unit's TimeoutStopSec.
+constexpr duration late_stop = 11s;
 constexpr duration last_shipped_lines = 5s;
 
 }  // namespace

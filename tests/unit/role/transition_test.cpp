@@ -199,7 +199,7 @@ TEST_F(transition_test, a_part_that_hangs_does_not_keep_the_stop_from_being_writ
     hv1.stop();
     EXPECT_LT(loop.clock().now() - from, 110s);
     EXPECT_EQ(state_of(hv1), "stop");
-    EXPECT_TRUE(hv1.logged("stop of role was not over after 75 s"));
+    EXPECT_TRUE(hv1.logged("stop of role was not over after 71 s"));
     EXPECT_TRUE(log.steps.ends_with("~G~F~E~D~C~B~A")) << log.steps;  // what is left, at the end of the attempt
 }
 
