@@ -3,6 +3,7 @@
 #include "manager.hpp"
 
 #include "console.hpp"
+#include "operations/shell.hpp"
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 
@@ -24,18 +25,18 @@ bool manager::may_start(domain_row& row) {
     if (holds_starts_ || is_cleaning_) {
         return false;
     }
-    if (here.adopted_state != row.state_changed) {
-        here.spacing.reset();  // somebody wants it anew: nothing of an earlier crash loop counts
-        here.not_before = {};
-        here.adopted_state = row.state_changed;
+    if (here.adoption.state != row.state_changed) {
+        here.adoption.spacing.reset();  // somebody wants it anew: nothing of an earlier crash loop counts
+        here.adoption.not_before = {};
+        here.adoption.state = row.state_changed;
     }
-    if (here.is_adopted && row.state == vm_state::start) {
+    if (here.adoption.is_adopted && row.state == vm_state::start) {
         if (is_planted(defect::unexpected_end_ignored)) {
             return false;
         }
-        here.is_adopted = false;
-        here.is_restarting = true;
-        here.not_before = here.spacing.ended(node.clock().now());
+        here.adoption.is_adopted = false;
+        here.adoption.is_restarting = true;
+        here.adoption.not_before = here.adoption.spacing.ended(node.clock().now());
         node.log.warning(message::domain_ended, "it ended by itself, starting it again", shown(here.name));
     }
     return true;
@@ -44,13 +45,13 @@ bool manager::may_start(domain_row& row) {
 // A guest that stops executing while it runs here is left as it is, and said once. I/O errors and watchdogs have events
 // of their own.
 void manager::tell_pause(local_domain& here, guest_class guest) const {
-    here.told_pause = here.told_pause && guest == guest_class::paused;
+    here.told.pause = here.told.pause && guest == guest_class::paused;
     const auto status = observed.status_of(here.row.id);
-    if (guest != guest_class::paused || here.told_pause || !here.is_adopted || !status ||
+    if (guest != guest_class::paused || here.told.pause || !here.adoption.is_adopted || !status ||
         status->cause == model::pause_cause::io_error || status->cause == model::pause_cause::watchdog) {
         return;
     }
-    here.told_pause = true;
+    here.told.pause = true;
     const bool sleeps = status->state == model::run_state::suspended;
     const std::string why(sleeps ? std::string_view("the guest sleeps") : to_text(status->cause));
     node.log.warning(message::domain_paused, "it is paused (" + why + ") and left as it is", shown(here.name));
@@ -63,14 +64,14 @@ bool manager::is_done_already(domain_row& row, domain_action action) {
         case domain_action::nothing:
         case domain_action::wait: return true;
         case domain_action::adopt:
-            here.power_down.reset();
-            here.is_clean = here.is_forgotten = false;
-            if (here.is_adopted && here.adopted_state != row.state_changed) {
-                here.spacing.reset();
-                here.adopted_state = row.state_changed;
+            here.going_down.since.reset();
+            here.adoption.untidy();
+            if (here.adoption.is_adopted && here.adoption.state != row.state_changed) {
+                here.adoption.spacing.reset();
+                here.adoption.state = row.state_changed;
             }
-            return here.is_adopted && !here.owes_vnc;
-        case domain_action::keep: return here.is_adopted;
+            return here.adoption.is_adopted && !here.adoption.owes_vnc;
+        case domain_action::keep: return here.adoption.is_adopted;
         case domain_action::report_fail: {
             time_point& told = told_fail_[row.id];
             if (told == time_point{} || node.clock().now() - told >= tell_fail_every) {
@@ -80,10 +81,10 @@ bool manager::is_done_already(domain_row& row, domain_action action) {
                                    " failed to start it, and it runs here: it is left running",
                                shown(here.name));
             }
-            return here.is_adopted;
+            return here.adoption.is_adopted;
         }
         case domain_action::report_unknown:
-            if (std::exchange(here.told_state, row.state_changed) != row.state_changed) {
+            if (std::exchange(here.told.state, row.state_changed) != row.state_changed) {
                 const bool has_node = row.node != nullptr && !row.node->empty();
                 node.log.error(message::domain_word_running,
                                has_node
@@ -94,13 +95,14 @@ bool manager::is_done_already(domain_row& row, domain_action action) {
                                shown(here.name));
             }
             return true;
-        case domain_action::clean_up: return here.is_clean;
-        case domain_action::forget: return here.is_clean || here.is_forgotten;
+        case domain_action::clean_up: return here.adoption.is_clean;
+        case domain_action::forget: return here.adoption.is_tidy();
         case domain_action::start: return !may_start(row);
         case domain_action::terminate:
             // It has nowhere to go, and was not asked again since: what else becomes of it is looked at meanwhile.
-            if (is_to_run(row.state) && here.nowhere == row.node_changed && node.clock().now() < here.nowhere_until) {
-                look_later_[row.id] = here.nowhere_until;
+            if (is_to_run(row.state) && here.told.nowhere == row.node_changed &&
+                node.clock().now() < here.told.nowhere_until) {
+                look_later_[row.id] = here.told.nowhere_until;
                 return true;
             }
             return false;
@@ -133,7 +135,7 @@ void manager::begin(domain_row& row, domain_action action) {
     local_domain& here = *row.here;
     here.operation = to_text(action);
     if (action != domain_action::clean_up && action != domain_action::forget) {
-        here.is_clean = here.is_forgotten = false;
+        here.adoption.untidy();
     }
     here.changed.try_consume();
     ++running_operations_;
@@ -148,40 +150,12 @@ async::awaitable<void> manager::perform(domain_action action, std::shared_ptr<sl
     domain_row& row = slot->row;  // rows with an operation are not erased
     operation op(parts, *session_, row);
     row.here->must_end = is_stopping_;
-    switch (action) {
-        case domain_action::adopt: co_await adopt(op, false); break;
-        case domain_action::arrived: co_await arrived(op); break;
-        case domain_action::start: co_await start(op); break;
-        case domain_action::restart: co_await restart(op); break;
-        case domain_action::shutdown: co_await shut_down(op); break;
-        case domain_action::quiet_shutdown: co_await shut_down_quietly(op); break;
-        case domain_action::stop: co_await domains::stop(op); break;
-        case domain_action::destroy:
-        case domain_action::terminate: co_await remove_local(op); break;
-        case domain_action::settle_shutdown: co_await settle_shutdown(op); break;
-        case domain_action::clean_up:
-            co_await clean_up(op, true);
-            row.here->is_clean = true;
-            break;
-        case domain_action::forget:
-            co_await clean_up(op, false);
-            row.here->is_forgotten = true;
-            break;
-        case domain_action::keep:
-        case domain_action::report_fail: co_await keep(op); break;
-        case domain_action::send: co_await domains::send(op); break;
-        case domain_action::receive: co_await receive(op); break;
-        case domain_action::resolve_sent: co_await resolve_sent(op); break;
-        case domain_action::resolve_own: co_await resolve_own(op); break;
-        case domain_action::hand_over_ended: co_await hand_over_ended(op); break;
-        case domain_action::take_over: co_await take_over(op); break;
-        case domain_action::see_taken_over: co_await see_taken_over(op); break;
-        case domain_action::drop_incoming: co_await drop_incoming(op); break;
-        case domain_action::end_hung: co_await end_hung(op); break;
-        case domain_action::nothing:
-        case domain_action::wait:
-        case domain_action::report_unknown: break;
+    auto machine = policy::machine_for(action);
+    if (machine) {
+        co_await run_machine(op, *std::move(machine));
     }
+    row.here->adoption.is_clean = row.here->adoption.is_clean || action == domain_action::clean_up;
+    row.here->adoption.is_forgotten = row.here->adoption.is_forgotten || action == domain_action::forget;
 }
 
 }  // namespace pvc::domains

@@ -75,7 +75,7 @@ async::awaitable<result<void>> nobody_else_runs_it(operation& op) {
         if (!one.lists_it || one.daemon == daemon_state::fenced) {
             continue;
         }
-        const remote_answer answer = co_await ask(op, one.name);
+        const remote_answer answer = co_await ask_node(op, one.name);
         const bool is_silent = answer == remote_answer::refused || answer == remote_answer::silent;
         const bool is_away = one.daemon == daemon_state::dead || one.daemon == daemon_state::stop;
         if (answer != remote_answer::absent && !(is_silent && is_away)) {
@@ -94,7 +94,7 @@ async::awaitable<result<void>> flush(operation& op, const command_guard& guard) 
     if (*seen != guest_class::absent) {
         co_return refusal("it is active here");
     }
-    if (op.here.lost_creation) {
+    if (op.here.listing.lost_creation) {
         co_return refusal("a creation of it may still be carried out");
     }
     const auto began_with = op.present();

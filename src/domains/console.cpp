@@ -11,7 +11,6 @@ using namespace std::chrono_literals;
 namespace {
 constexpr duration read_limit = 5s;
 constexpr duration end_limit = 5s;
-constexpr duration vnc_again = 1s;
 }  // namespace
 
 console_watch::ownership::ownership(domain_table& table, uuid id)
@@ -153,7 +152,7 @@ void follow_console(operation& op) {
         return;
     }
     if (const auto problem = model::console_name_problem(op.here.name); !problem.empty()) {
-        if (std::exchange(op.here.told_console_name, op.here.name) != op.here.name) {
+        if (std::exchange(op.here.told.console_name, op.here.name) != op.here.name) {
             op.warning(message::console_name, "its console is not logged: the name " + std::string(problem));
         }
         return;
@@ -179,30 +178,29 @@ async::awaitable<void> end_console(operation& op) {
     }
 }
 
-async::awaitable<void> read_live_xml(operation& op) {
+async::awaitable<bool> read_live_xml(operation& op) {
     auto xml = co_await op.hv.live_xml(op.id, op.now() + query_limit);
     if (!xml) {
-        co_return;
+        co_return false;
     }
     auto parsed = model::parse_domain_xml(*xml);
     if (!parsed) {
-        if (!std::exchange(op.here.told_unreadable, true)) {
+        if (!std::exchange(op.here.told.unreadable, true)) {
             op.warning(message::domain_xml_unread, "what libvirt says of it cannot be read: " + parsed.error().text());
         }
-        co_return;
+        co_return false;
     }
-    op.here.told_unreadable = false;
+    op.here.told.unreadable = false;
     op.here.live = *std::move(parsed);
     op.here.live_is_stale = false;
+    co_return true;
 }
 
-async::awaitable<void> publish_vnc(operation& op) {
+async::awaitable<bool> publish_vnc(operation& op) {
     op.here.live_is_stale = true;
     co_await read_live_xml(op);
-    op.here.owes_vnc = op.here.live_is_stale;
-    if (op.here.owes_vnc) {
-        op.pause(vnc_again);
-        co_return;
+    if (op.here.live_is_stale) {
+        co_return false;
     }
     const bool is_ours = op.row.is_present && op.row.is_owner && op.row.state != model::vm_state::deleted;
     if (op.here.live && is_ours) {
@@ -211,6 +209,7 @@ async::awaitable<void> publish_vnc(operation& op) {
         }
         co_await op.write_own(model::domain_key::vnc, model::vnc_text(*op.here.live));
     }
+    co_return true;
 }
 
 }  // namespace pvc::domains

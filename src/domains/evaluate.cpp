@@ -30,13 +30,13 @@ void manager::note_placement(domain_row& row) {
     }
     row.stable = {row.state, row.is_owner, row.node, row.state_changed, row.state_version};
     if (row.here) {
-        row.here->stable_last_node = row.here->last_node;
-        row.here->was_going_off = false;
+        row.here->migration.stable_last_node = row.here->last_node;
+        row.here->migration.was_going_off = false;
         // What we sent stays so as long as half of it stands here, unresolved.
         const bool is_half = observed.class_of(row.id).value_or(guest_class::incoming) == guest_class::incoming;
-        row.here->is_sent_by_us =
-            row.here->is_sent_by_us && (row.here->operation == to_text(domain_action::send) || is_half);
-        row.here->noted_last_node.reset();
+        row.here->migration.is_sent_by_us =
+            row.here->migration.is_sent_by_us && (row.here->operation == to_text(domain_action::send) || is_half);
+        row.here->migration.noted_last_node.reset();
     }
 }
 
@@ -119,11 +119,11 @@ policy::domain_view manager::view_of(const domain_row& row, guest_class guest) c
     view.guest = is_to_come && observed.is_half_made(row.id) ? guest_class::incoming : guest;
     // Once its live migration began, that it is not here does not say that it ended. Nor does it while a creation is
     // out that nobody has answered: it may yet come to run.
-    view.ran_here_before =
-        !here.lost_creation &&
-        (here.was_going_off || (row.stable.known() && row.stable.was_owner && !here.is_sent_by_us &&
-                                (row.stable.state == vm_state::start || row.stable.state == vm_state::restart)));
-    view.was_sent_by_us = here.is_sent_by_us;
+    view.ran_here_before = !here.listing.lost_creation &&
+                           (here.migration.was_going_off ||
+                            (row.stable.known() && row.stable.was_owner && !here.migration.is_sent_by_us &&
+                             (row.stable.state == vm_state::start || row.stable.state == vm_state::restart)));
+    view.was_sent_by_us = here.migration.is_sent_by_us;
     view.is_handed_over = here.is_handed_over;
     return view;
 }
@@ -131,7 +131,7 @@ policy::domain_view manager::view_of(const domain_row& row, guest_class guest) c
 void manager::tell_unknown_word(const domain_row& row) const {
     local_domain& here = *row.here;
     if (row.state == vm_state::unknown && row.is_owner &&
-        std::exchange(here.told_state, row.state_changed) != row.state_changed) {
+        std::exchange(here.told.state, row.state_changed) != row.state_changed) {
         node.log.warning(message::domain_word,
                          here.word.empty() ? std::string("its key `state` is missing or empty: left alone")
                                            : "its state is `" + ascii_only(here.word) + "`, which is none: left alone",
@@ -148,7 +148,7 @@ void manager::decide(domain_row& row, guest_class guest) {
     tell_pause(here, guest);
     sync_list(row, view.guest);
     if (guest != guest_class::absent) {
-        here.is_clean = here.is_forgotten = false;
+        here.adoption.untidy();
     }
     if (!is_done_already(row, action)) {
         if (!is_in_vain(row, action)) {
@@ -156,9 +156,9 @@ void manager::decide(domain_row& row, guest_class guest) {
         }
         return;
     }
-    const bool is_idle = !row.is_owner && guest == guest_class::absent && !here.lost_creation;
-    if (is_idle && here.has_record && !policy::is_migration(row.state)) {
-        here.has_record = false;
+    const bool is_idle = !row.is_owner && guest == guest_class::absent && !here.listing.lost_creation;
+    if (is_idle && here.migration.has_record && !policy::is_migration(row.state)) {
+        here.migration.has_record = false;
         parts.records.remove(row.id);  // what it was kept for was done by others
     }
     if (is_idle && !here.console) {
@@ -170,7 +170,7 @@ void manager::decide(domain_row& row, guest_class guest) {
 void manager::end_mark(const domain_row& row, std::optional<guest_class> guest) {
     const bool runs = guest == guest_class::alive || guest == guest_class::paused;
     if (!row.is_owner || !is_to_run(row.state) || runs || operations_ == nullptr || operations_->cancelled() ||
-        std::exchange(row.here->mark_ended_for, row.state_changed) == row.state_changed) {
+        std::exchange(row.here->told.mark_ended_for, row.state_changed) == row.state_changed) {
         return;
     }
     operations_->spawn("mark of " + shown(row.here->name), [&s = *session_, id = row.id, since = row.state_changed] {

@@ -15,11 +15,11 @@ void manager::evaluate_gone(domain_row& row, const std::optional<guest_class>& g
         return;  // the list of domains follows, or the keys come back: the table looks again
     }
     const uuid id = row.id;
-    if (row.here && row.here->lost_creation) {
+    if (row.here && row.here->listing.lost_creation) {
         if (guest) {
             settle_lost_creation(*row.here, *guest);
         }
-        if (row.here->lost_creation) {
+        if (row.here->listing.lost_creation) {
             return;  // it may still appear; the tick looks again
         }
     }
@@ -34,12 +34,12 @@ void manager::evaluate_gone(domain_row& row, const std::optional<guest_class>& g
         if (!guest) {
             return;  // once libvirt is back
         }
-        const bool is_stale = *guest == guest_class::incoming && row.here->is_stale_half;
+        const bool is_stale = *guest == guest_class::incoming && row.here->migration.is_stale_half;
         if (is_alive && (was_to_be_off || is_stale)) {
             begin(row, domain_action::destroy);
             return;
         }
-        if (*guest == guest_class::incoming && row.here->is_sent_by_us) {
+        if (*guest == guest_class::incoming && row.here->migration.is_sent_by_us) {
             begin(row, domain_action::resolve_sent);  // half of a migration: where it went to says what it is
             return;
         }
@@ -59,7 +59,7 @@ void manager::evaluate_gone(domain_row& row, const std::optional<guest_class>& g
 domain_action manager::action_for(domain_row& row, const policy::domain_view& view) {
     const local_domain& here = *row.here;
     const bool is_to_come = row.is_owner && policy::is_migration(view.state);
-    if (view.guest == guest_class::incoming && here.is_stale_half && !is_to_come) {
+    if (view.guest == guest_class::incoming && here.migration.is_stale_half && !is_to_come) {
         return domain_action::destroy;
     }
     const domain_action action = policy::decide(view);

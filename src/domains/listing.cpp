@@ -27,10 +27,10 @@ bool ends_the_guest(std::string_view operation) {
 
 // A creation that nobody answered is forgotten when its domain is here, or long enough after libvirt is back.
 void manager::settle_lost_creation(local_domain& here, guest_class guest) const {
-    const time_point known_since = std::max(here.lost_creation.value_or(time_point{}), observed.known_since());
+    const time_point known_since = std::max(here.listing.lost_creation.value_or(time_point{}), observed.known_since());
     const bool is_here = guest != guest_class::absent;
     if (is_here || node.clock().now() - known_since >= lost_creation_limit) {
-        here.lost_creation.reset();
+        here.listing.lost_creation.reset();
     }
 }
 
@@ -43,18 +43,19 @@ void manager::sync_list(domain_row& row, const std::optional<guest_class>& guest
     const bool runs = *guest == guest_class::alive || *guest == guest_class::paused || *guest == guest_class::ending ||
                       (*guest == guest_class::incoming && !is_receiving);
     const bool is_wanted = row.is_owner && row.state == vm_state::start;
-    here.is_restarting = here.is_restarting && is_wanted && *guest == guest_class::absent;
-    const bool will_restart = here.is_listed && is_wanted && (here.is_adopted || here.is_restarting);
+    here.adoption.is_restarting = here.adoption.is_restarting && is_wanted && *guest == guest_class::absent;
+    const bool will_restart =
+        here.listing.is_listed && is_wanted && (here.adoption.is_adopted || here.adoption.is_restarting);
     settle_lost_creation(here, *guest);
-    here.is_listed = runs || will_restart || here.lost_creation;
-    list.set(row.id, here.is_listed);
+    here.listing.is_listed = runs || will_restart || here.listing.lost_creation;
+    list.set(row.id, here.listing.is_listed);
 }
 
 // What is gone runs here no more, whatever the operation that ended it still waits for.
 void manager::unlist_gone(domain_row& row) {
-    if (ends_the_guest(row.here->operation) && !row.here->lost_creation &&
+    if (ends_the_guest(row.here->operation) && !row.here->listing.lost_creation &&
         observed.class_of(row.id) == guest_class::absent) {
-        row.here->is_listed = false;
+        row.here->listing.is_listed = false;
         list.set(row.id, false);
     }
 }

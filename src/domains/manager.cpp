@@ -39,6 +39,10 @@ manager::manager(core::node_context& context, domain_ports outside)
     parts.holds_starts = [this] { return holds_starts_ || is_cleaning_; };
     calls.on_end = [this](const uuid& id) { look_at(id); };
     table.on_read = [this](domain_row& row) { look_at(row.id); };
+    table.on_replaced = [](const domain_row& row) {
+        row.here->adoption.begin_anew();
+        row.here->migration.is_sent_by_us = false;
+    };
     table.on_loaded = [this] { work_.notify(); };
     table.is_local = [](const domain_row& row) { return row.here != nullptr; };
     observed.on_change = [this](const uuid& id) {
@@ -46,7 +50,8 @@ manager::manager(core::node_context& context, domain_ports outside)
         if (row != nullptr && row->here) {
             row->here->class_since = node.clock().now();
             const auto now = observed.class_of(id);
-            row->here->is_stale_half = row->here->is_stale_half && (!now || now == guest_class::incoming);
+            row->here->migration.is_stale_half =
+                row->here->migration.is_stale_half && (!now || now == guest_class::incoming);
         }
         look_at(id);
     };
@@ -203,9 +208,9 @@ async::awaitable<void> manager::run(core::session& s) {
         if (row.here) {
             row.here->console.reset();
             // One that ends before this session looks at it is to be started again, and stays in the list until then.
-            row.here->is_restarting = row.here->is_restarting || row.here->is_adopted;
-            row.here->is_adopted = false;
-            row.here->is_clean = row.here->is_forgotten = false;
+            row.here->adoption.is_restarting = row.here->adoption.is_restarting || row.here->adoption.is_adopted;
+            row.here->adoption.is_adopted = false;
+            row.here->adoption.untidy();
         }
     }
     struct leaving {

@@ -7,7 +7,7 @@
 #include "pvcnoded/model/domain_xml.hpp"
 #include "pvcnoded/model/guest_class.hpp"
 #include "pvcnoded/model/states.hpp"
-#include "pvcnoded/policy/domains/domain_timing.hpp"
+#include "pvcnoded/policy/domains/domain_memory.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -32,8 +32,9 @@ struct stable_placement {
 // A console that is followed; see console.cpp.
 class console_watch;
 
-// What is kept of a domain that belongs here, runs here, or is being worked on.
-struct local_domain {
+// What is kept of a domain that belongs here, runs here, or is being worked on; what is remembered of it beside its
+// keys is in the parts of domain_memory.
+struct local_domain : policy::domain_memory {
     explicit local_domain(domain_row& owner);
     local_domain(const local_domain&) = delete;
     local_domain& operator=(const local_domain&) = delete;
@@ -45,43 +46,13 @@ struct local_domain {
     std::int32_t last_node_version = -1;
     std::string word;  // the stored state, if it is none that we know
 
-    async::wakeup changed;       // for the operation: desired or observed state is another, or it must end
-    std::string_view operation;  // what runs; empty: nothing
-    bool is_read = false;        // what is below was read from its keys
-    bool must_end = false;       // the running operation winds up: the daemon stops
-    bool is_adopted = false;     // console, list and VNC were seen to for the guest that runs
-    bool owes_vnc = false;       // the live definition could not be read when it was adopted
-    bool owes_reason = false;    // it was started, and the reason of an earlier failure is still there
-    bool is_listed = false;      // in the running list
-    // A create whose answer never came (libvirtd stood still): it may happen yet, so the domain counts as running.
-    std::optional<time_point> lost_creation;
-    bool is_sent_by_us = false;                  // we began to send it in this migration
-    bool is_stale_half = false;                  // class I here, and proven to be what a migration left behind
-    std::int64_t sync_written = 0;               // mzxid of what we wrote last into `migrate_sync_lock`
-    bool was_going_off = false;                  // a daemon before this one was shutting it down to move it
-    std::int64_t seen_there = 0;                 // the migration (mzxid of `state`) whose target said that it runs it
-    bool is_handed_over = false;                 // its `stop` is the hand-over of a move through a shutdown
-    std::string told_console_name{};             // one that cannot be the name of a file
-    bool has_record = false;                     // of a migration, on the disk of this host
-    bool is_restarting = false;                  // it ended by itself and is being started again
-    bool is_clean = false;                       // nothing is left to tidy up for a guest that is not here
-    bool is_forgotten = false;                   // the same but for the keys below the domain
-    std::string stable_last_node;                // `lastnode` of the last stable placement
-    std::optional<std::string> noted_last_node;  // the same as a daemon before this one noted it
-    bool has_read_journal = false;
-    std::int64_t adopted_state = 0;         // mzxid of `state` when it was adopted
-    policy::restart_spacing spacing;        // of automatic restarts
-    time_point not_before{};                // of the next automatic restart
-    std::optional<time_point> power_down;   // since when it is being shut down, over operations that do so
-    bool was_asked = false;                 // in this shutdown the guest got the request
+    async::wakeup changed;                  // for the operation: desired or observed state is another, or it must end
+    std::string_view operation;             // what runs; empty: nothing
+    bool is_read = false;                   // what is below was read from its keys
+    bool must_end = false;                  // the running operation winds up: the daemon stops
+    bool is_handed_over = false;            // its `stop` is the hand-over of a move through a shutdown
     time_point state_since{};               // when this `state` was seen first
     time_point class_since{};               // when the guest came into its present class
-    std::int64_t told_state = -1;           // mzxid of the `state` that was reported already (0: it was missing)
-    std::int64_t nowhere = -1;              // mzxid of the `node` that was reported to name no node
-    time_point nowhere_until{};             // the nodes are asked for it again
-    std::int64_t mark_ended_for = 0;        // mzxid of the `state` that ended the mark of a flush
-    bool told_pause = false;                // that the guest does not execute
-    bool told_unreadable = false;           // that what libvirt says of it cannot be read
     std::optional<model::domain_xml> live;  // what runs
     bool live_is_stale = true;
     std::int64_t stored_memory_mib = 0;     // of the stored XML

@@ -40,7 +40,7 @@ async::awaitable<void> manager::write_statistics(core::session& s, const std::ve
         if (row == nullptr || !row->here || !row->is_present || one.of.status.state != model::run_state::running) {
             continue;
         }
-        const bool is_leaving = row->state == model::vm_state::deleted || !row->here->is_listed;
+        const bool is_leaving = row->state == model::vm_state::deleted || !row->here->listing.is_listed;
         if (is_leaving || one.is_partial) {
             continue;
         }
@@ -90,7 +90,7 @@ async::awaitable<void> manager::write_statistics(core::session& s, const std::ve
 async::awaitable<void> manager::refresh_stored_memory(core::session& s, time_point deadline) {
     std::vector<uuid> idle;
     for (const auto& [id, row] : table.rows()) {
-        if (row.is_owner && row.here && row.is_present && !row.here->is_listed) {
+        if (row.is_owner && row.here && row.is_present && !row.here->listing.is_listed) {
             idle.push_back(id);
         }
     }
@@ -138,7 +138,7 @@ void manager::compute_figures(const std::vector<model::guest_figures>& all) {
             continue;
         }
         const auto running = std::ranges::find_if(all, [&id](const auto& one) { return one.of.id == id; });
-        if (row.here->is_listed) {
+        if (row.here->listing.is_listed) {
             const std::int64_t memory = running == all.end()
                                             ? row.here->stored_memory_mib
                                             : static_cast<std::int64_t>(running->memory_kib / kib_per_mib);

@@ -29,7 +29,8 @@ public:
 
     // Called after a row was read anew, and when its keys are gone (then is_present is false). They only take notes.
     std::function<void(domain_row&)> on_read;
-    std::function<void()> on_loaded;  // every domain has been read in this session
+    std::function<void(domain_row&)> on_replaced;  // it was defined anew: what was remembered is of another domain
+    std::function<void()> on_loaded;               // every domain has been read in this session
     // Whether the domain must be watched whatever the budget says.
     std::function<bool(const domain_row&)> is_local;
 

@@ -174,11 +174,8 @@ void domain_table::take(domain_row& row, const reading& from) {
     if (row.created != from.identity()->stat.czxid) {
         row.stable = {};
         row.state_changed = 0;
-        if (row.here) {
-            row.here->is_adopted = false;
-            row.here->is_clean = row.here->is_forgotten = false;
-            row.here->is_sent_by_us = false;
-            row.here->spacing.reset();
+        if (row.here && on_replaced) {
+            on_replaced(row);
         }
     }
     row.is_present = true;

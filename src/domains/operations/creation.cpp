@@ -1,31 +1,20 @@
 #include "operations/creation.hpp"
 
 #include "pvcnoded/async/child.hpp"
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/model/domain_xml.hpp"
 
 namespace pvc::domains {
 
 using namespace std::chrono_literals;
 using hypervisor::call_error;
 using model::guest_class;
+using model::vm_state;
 
 namespace {
 
-constexpr duration create_limit = 120s;
 constexpr duration slow_creation = 1s;
-constexpr duration removal_patience = 15s;
-constexpr duration create_pause = 500ms;
-constexpr duration unavailable_pause = 500ms;
 constexpr duration end_crashed_limit = 60s;
-// A guest that crashed and was kept (`on_crash preserve`) counts as gone, but is in the way of its successor.
-async::awaitable<void> end_crashed(operation& op) {
-    auto status = co_await op.hv.status(op.id, op.now() + query_limit);
-    if (!status || status->state != model::run_state::crashed) {
-        co_return;
-    }
-    op.warning(message::domain_crash_kept, "it crashed and was kept, destroying what is left of it");
-    auto done = co_await op.hv.destroy(op.id, op.now() + end_crashed_limit);
-    ignore(done, "the next attempt to create it says whether it helped");
-}
 
 // Whoever is cancelled or gets no answer does not know: what was sent may be carried out much later.
 struct unanswered_creation {
@@ -33,12 +22,12 @@ struct unanswered_creation {
     bool is_answered = false;
     ~unanswered_creation() {
         if (!is_answered) {
-            op.here.lost_creation = op.now();
+            op.here.listing.lost_creation = op.now();
             list();
         }
     }
     void list() const {
-        op.here.is_listed = true;
+        op.here.listing.is_listed = true;
         op.list.set(op.id, true);
     }
 };
@@ -46,13 +35,12 @@ struct unanswered_creation {
 // The call itself. One that takes long, or that nobody wants any more, counts as running already: a libvirtd that
 // stands still carries it out whenever it goes on, and whoever starts the domain elsewhere must know.
 async::awaitable<hypervisor::call_result<void>> call_create(operation& op, const std::string& xml, boot_time not_after,
-                                                            const unanswered_creation& call) {
+                                                            time_point until, const unanswered_creation& call) {
     std::optional<hypervisor::call_result<void>> answer;
     co_await async::with_task_group("creation", [&](async::task_group& group) -> async::awaitable<void> {
         async::child<hypervisor::call_result<void>> made(
-            group, "call", [&] { return op.hv.create(op.id, xml, not_after, op.now() + create_limit); },
-            op.here.changed);
-        const operation::view began_with = op.present();
+            group, "call", [&] { return op.hv.create(op.id, xml, not_after, until); }, op.here.changed);
+        const policy::wish began_with = op.present();
         const time_point slow = op.now() + slow_creation;
         while (!made.has_ended()) {
             if (op.now() >= slow || op.present() != began_with || !op.row.is_present) {
@@ -65,61 +53,120 @@ async::awaitable<hypervisor::call_result<void>> call_create(operation& op, const
     co_return *std::move(answer);
 }
 
-// What a creation that failed may still come to. Empty: it failed for good, but what `again_until` says.
-async::awaitable<std::optional<create_step>> after_refusal(operation& op, call_error code,
-                                                           std::optional<time_point>& again_until) {
-    switch (code) {
-        case call_error::too_late: co_return create_step::again;
-        case call_error::unavailable:
-            op.pause(unavailable_pause);  // no failure of the domain: once libvirt, or a part of it, is back
-            co_return create_step::leave;
-        case call_error::timed_out:
-            op.error(message::domain_creation_late,
-                     "libvirt has not answered for 120 s since it was told to create it: whether it did is not known");
-            co_await op.ask_class();
-            op.pause(5s);
-            co_return create_step::leave;
-        case call_error::wrong_state: {
-            const auto seen = co_await op.ask_class();
-            if (!seen || *seen != guest_class::absent) {
-                co_return create_step::leave;  // it is there: the tables adopt it
-            }
-            if (again_until) {
-                co_await end_crashed(op);
-            }
-            // "Already being started": a call that was lost with its connection goes on without us.
-            again_until = again_until.value_or(op.now() + create_limit);
-            break;
-        }
-        case call_error::being_removed: again_until = again_until.value_or(op.now() + removal_patience); break;
-        default: again_until.reset(); break;
-    }
-    co_return std::nullopt;
-}
-
 }  // namespace
 
-async::awaitable<create_step> create(operation& op, const std::string& xml, boot_time not_after,
-                                     std::optional<time_point>& again_until, std::string& reason) {
+// A guest that crashed and was kept (`on_crash preserve`) counts as gone, but is in the way of its successor.
+async::awaitable<void> end_crashed(operation& op) {
+    auto status = co_await op.hv.status(op.id, op.now() + query_limit);
+    if (!status || status->state != model::run_state::crashed) {
+        co_return;
+    }
+    op.warning(message::domain_crash_kept, "it crashed and was kept, destroying what is left of it");
+    auto done = co_await op.hv.destroy(op.id, op.now() + end_crashed_limit);
+    ignore(done, "the next attempt to create it says whether it helped");
+}
+
+async::awaitable<result<stored_definition>> read_definition(operation& op) {
+    stored_definition all;
+    auto answers = co_await op.s.zk.read_together(
+        op.s.limit(), {{.path = op.key(model::domain_key::xml)}, {.path = op.key(model::domain_key::rbd_list)}});
+    PVC_CO_TRY(auto xml, std::move(answers[0]));
+    all.xml = std::move(xml.data);
+    const auto& rbdlist = answers[1];
+    if (!rbdlist && rbdlist.error().code() != errc::not_found) {
+        co_return rbdlist.error();
+    }
+    auto parsed = model::parse_domain_xml(all.xml);
+    if (!parsed) {
+        co_return failure(errc::invalid, {}, parsed.error().text());
+    }
+    const auto own = parse_any_uuid(trim(parsed->uuid));
+    if (own != op.id) {
+        const std::string found = parsed->uuid.empty() ? "no UUID" : "UUID " + parsed->uuid.substr(0, 64);
+        co_return failure(errc::invalid, {}, "domain XML has " + found + ", expected " + to_text(op.id));
+    }
+    op.here.stored_memory_mib = parsed->memory_mib;
+    op.here.stored_xml = xml.stat.mzxid;
+    all.volumes = model::rbd_volumes(rbdlist ? rbdlist->data : std::string(), *parsed);
+    co_return all;
+}
+
+async::awaitable<hypervisor::call_result<void>> create(operation& op, const std::string& xml, boot_time not_after,
+                                                       time_point until) {
     const std::uint64_t since = op.observed.events();
     unanswered_creation call{op};
-    const auto done = co_await call_create(op, xml, not_after, call);
+    auto done = co_await call_create(op, xml, not_after, until, call);
     call.is_answered =
         done || (done.error().code != call_error::timed_out && done.error().code != call_error::unavailable);
     if (done) {
         op.observed.take_one(op.id, {model::run_state::running, model::pause_cause::none}, since);
-        co_return create_step::created;
     }
-    const auto step = co_await after_refusal(op, done.error().code, again_until);
-    if (step) {
-        co_return *step;
+    co_return done;
+}
+
+bool is_ours_to_start(const operation& op) {
+    return !op.must_end() && !op.holds_starts() && op.row.is_present && op.row.is_owner && is_to_run(op.row.state) &&
+           op.is_guest(guest_class::absent);
+}
+
+async::awaitable<bool> write_started(operation& op, policy::wish began_with) {
+    const policy::wish seen = op.present();
+    zookeeper::transaction more;
+    const auto answers = co_await op.s.zk.read_together(
+        op.s.limit(), {{.path = op.key(model::domain_key::failed_reason)}, {.path = op.key(model::domain_key::vnc)}});
+    if (const auto& reason = answers[0]; reason && !reason->data.empty()) {
+        more.set(op.key(model::domain_key::failed_reason), "", reason->stat.version);
     }
-    if (again_until && op.now() < *again_until) {
-        co_await async::sleep_for(op.clock(), create_pause, "another instance to come or go");
-        co_return create_step::again;
+    const std::string vnc = op.here.live ? model::vnc_text(*op.here.live) : std::string();
+    const auto& stored = answers[1];
+    if (stored && stored->data != vnc && !op.here.live_is_stale) {
+        more.overwrite(op.key(model::domain_key::vnc), vnc);
     }
-    reason = done.error().text;
-    co_return create_step::failed;
+    const bool is_wanted =
+        op.row.is_present && op.row.is_owner &&
+        (op.row.state == vm_state::start || (op.row.state == vm_state::restart && op.present() == began_with));
+    if (op.present() != seen || !is_wanted) {
+        co_return false;
+    }
+    if (op.row.state == vm_state::restart) {
+        co_return co_await op.write_state(vm_state::start, std::move(more)) == write_end::written;
+    }
+    if (more.empty()) {
+        co_return true;
+    }
+    more.check(op.key(model::domain_key::state), op.row.state_version);
+    auto done = co_await op.s.zk.commit(op.s.limit(), std::move(more));
+    if (!done) {
+        auto read = co_await op.table.read(op.row);
+        ignore(read, "the row is marked by whoever could not read it");
+    }
+    co_return done.has_value();
+}
+
+async::awaitable<policy::write_end> write_failed(operation& op, policy::wish began_with, std::string reason) {
+    zookeeper::transaction more;
+    auto key = co_await op.s.zk.exists(op.s.limit(), op.key(model::domain_key::failed_reason));
+    if (!key && key.error().code() == errc::not_found) {
+        more.create(op.key(model::domain_key::failed_reason), std::move(reason));
+    } else {
+        more.overwrite(op.key(model::domain_key::failed_reason), std::move(reason));
+    }
+    if (op.present() != began_with || !op.row.is_present) {
+        co_return write_end::overtaken;
+    }
+    co_return co_await op.write_state(vm_state::fail, std::move(more));
+}
+
+async::awaitable<bool> clear_reason(operation& op) {
+    auto stored = co_await op.s.zk.get(op.s.limit(), op.key(model::domain_key::failed_reason));
+    if (!stored || stored->data.empty() || op.row.state == vm_state::deleted) {
+        co_return true;
+    }
+    zookeeper::transaction what;
+    what.set(op.key(model::domain_key::failed_reason), "", stored->stat.version);
+    what.check(op.key(model::domain_key::state), op.row.state_version);
+    auto done = co_await op.s.zk.commit(op.s.limit(), std::move(what));
+    co_return done || done.error().code() != errc::version_conflict;
 }
 
 }  // namespace pvc::domains

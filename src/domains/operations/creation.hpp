@@ -1,24 +1,36 @@
-// One creation of a guest, guarded by the moment of its proof. Whatever becomes of the call, what may yet be carried
-// out counts as running here. Specification: vm-domains.md 5.3, 6.1.
+// The creation of a guest: what is read for it, the call, and what is written of its end. Whatever becomes of the call,
+// what may yet be carried out counts as running here. Specification: vm-domains.md 5.3, 6.1.
 #pragma once
 
 #include "operations/operation.hpp"
 
-#include <optional>
 #include <string>
+#include <vector>
 
 namespace pvc::domains {
 
-enum class create_step : std::uint8_t {
-    created,
-    failed,  // `reason` says why
-    again,   // with a new proof
-    leave,   // it is there, or libvirt is not: the tables are asked again
+struct stored_definition {
+    std::string xml;
+    std::vector<std::string> volumes;  // RBD disks
 };
+// Errors: not_found (it has none), invalid (unusable; the cause is a failedreason), and those of a session that broke.
+async::awaitable<result<stored_definition>> read_definition(operation& op);
 
-// libvirt begins before `not_after`, or not at all. `again_until`: for how long something that is in the way is waited
-// for, over attempts.
-async::awaitable<create_step> create(operation& op, const std::string& xml, boot_time not_after,
-                                     std::optional<time_point>& again_until, std::string& reason);
+// libvirt begins before `not_after`, or not at all.
+async::awaitable<hypervisor::call_result<void>> create(operation& op, const std::string& xml, boot_time not_after,
+                                                       time_point until);
+// A guest that crashed and was kept (`on_crash preserve`) counts as gone, but is in the way of its successor.
+async::awaitable<void> end_crashed(operation& op);
+
+// It could be created now, as far as is known here.
+[[nodiscard]] bool is_ours_to_start(const operation& op);
+
+// {failedreason, vnc} where they differ, and `state = start` at the end of a restart. False: something changed
+// meanwhile, or it could not be written.
+async::awaitable<bool> write_started(operation& op, policy::wish began_with);
+// {state = fail, failedreason}, unless somebody changed it since the attempt began.
+async::awaitable<policy::write_end> write_failed(operation& op, policy::wish began_with, std::string reason);
+// What an earlier failure said is over. False: somebody has written since.
+async::awaitable<bool> clear_reason(operation& op);
 
 }  // namespace pvc::domains

@@ -1,5 +1,6 @@
 // The record of a migration on this host's disk: written, read by the daemon after this one, tidied up.
 #include "manager.hpp"
+#include "operations/holder.hpp"
 #include "operations/migration.hpp"
 
 namespace pvc::domains {
@@ -17,16 +18,6 @@ std::string path_of(const core::node_context& node, const uuid& id) {
 }
 
 }  // namespace
-
-std::string previous_last_node(const operation& op) {
-    if (op.row.stable.known() && op.row.stable.was_owner) {
-        return op.here.stable_last_node;
-    }
-    if (op.here.noted_last_node) {
-        return *op.here.noted_last_node;
-    }
-    return op.here.last_node == op.node.self() ? std::string() : op.here.last_node;
-}
 
 async::awaitable<void> migration_records::carry_out(uuid id, std::optional<std::string> text) {
     if (!text) {
@@ -59,13 +50,13 @@ async::awaitable<void> migration_records::run() {
 }
 
 void write_journal(operation& op, std::string_view role, std::string peer, std::string_view step) {
-    op.here.has_record = true;
+    op.here.migration.has_record = true;
     op.records.write(op.id, {std::string(role), std::move(peer), op.row.created, op.row.state_changed,
-                             std::string(step), previous_last_node(op)});
+                             std::string(step), policy::previous_last_node(seen_of(op), op.here.migration)});
 }
 
 void remove_journal(operation& op) {
-    op.here.has_record = false;
+    op.here.migration.has_record = false;
     op.records.remove(op.id);
 }
 
@@ -77,13 +68,14 @@ std::optional<policy::journal_entry> read_journal(const core::node_context& node
 // A daemon of this node that died in the middle of a migration left a note.
 void manager::note_journal(domain_row& row) {
     local_domain& here = *row.here;
-    if (std::exchange(here.has_read_journal, true) || !policy::is_migration(row.state) || row.stable.known()) {
+    if (std::exchange(here.migration.has_read_journal, true) || !policy::is_migration(row.state) ||
+        row.stable.known()) {
         return;
     }
     const auto entry = read_journal(node, row.id);
     if (entry && entry->created == row.created && entry->state_changed == row.state_changed) {
-        here.is_sent_by_us = entry->role == "sender";
-        here.noted_last_node = entry->last_node;
+        here.migration.is_sent_by_us = entry->role == "sender";
+        here.migration.noted_last_node = entry->last_node;
         node.log.info("its migration was under way when the daemon before this one ended", shown(here.name));
     }
 }
@@ -144,8 +136,8 @@ async::awaitable<void> tidy_journals(domain_parts& parts, core::session& s) {
             if (!row->here) {
                 row->here = std::make_unique<local_domain>(*row);
             }
-            row->here->was_going_off = true;
-            row->here->has_record = true;
+            row->here->migration.was_going_off = true;
+            row->here->migration.has_record = true;
             parts.table.mark(*row);
             continue;
         }
@@ -153,7 +145,7 @@ async::awaitable<void> tidy_journals(domain_parts& parts, core::session& s) {
             if (!row->here) {
                 row->here = std::make_unique<local_domain>(*row);
             }
-            row->here->has_record = true;
+            row->here->migration.has_record = true;
             auto read = co_await parts.table.read(*row);
             row = parts.table.find(id);
             if (!read || (row != nullptr && row->here && row->here->is_handed_over)) {

@@ -25,7 +25,7 @@ std::string operation::address_of(std::string_view peer) const {
     return domain.empty() ? std::string(peer) : std::string(peer) + "." + domain;
 }
 
-async::awaitable<void> operation::wait_news(view seen, duration time, std::string_view what) {
+async::awaitable<void> operation::wait_news(policy::wish seen, duration time, std::string_view what) {
     const time_point until = now() + time;
     const auto before = guest();
     const bool was_to_end = must_end();
@@ -56,7 +56,7 @@ async::awaitable<bool> operation::wait_absent(time_point deadline) {
     co_return is_guest(guest_class::absent);
 }
 
-async::awaitable<write_result> operation::commit(zookeeper::transaction what, written_keys sets) {
+async::awaitable<write_end> operation::commit(zookeeper::transaction what, written_keys sets) {
     for (const auto* lock : locks) {
         lock->add_check(what);
     }
@@ -70,7 +70,7 @@ async::awaitable<write_result> operation::commit(zookeeper::transaction what, wr
             warning(message::domain_unwritten, "its keys were not written: " + done.error().text());
             pause(1s);
         }
-        co_return is_overtaken ? write_result::overtaken : write_result::failed;
+        co_return is_overtaken ? write_end::overtaken : write_end::failed;
     }
     if (sets.state) {
         const auto& [state, handle] = *sets.state;
@@ -92,10 +92,10 @@ async::awaitable<write_result> operation::commit(zookeeper::transaction what, wr
         here.last_node_version = handle ? done->of(*handle).version : 0;
     }
     table.mark(row);
-    co_return write_result::written;
+    co_return write_end::written;
 }
 
-async::awaitable<write_result> operation::write_state(model::vm_state state, zookeeper::transaction more) {
+async::awaitable<write_end> operation::write_state(model::vm_state state, zookeeper::transaction more) {
     zookeeper::transaction what;
     const bool is_blind = state == model::vm_state::stop && is_planted(defect::blind_stop_write);
     const auto of_state = what.set(key(model::domain_key::state), std::string(to_text(state)),
@@ -105,8 +105,8 @@ async::awaitable<write_result> operation::write_state(model::vm_state state, zoo
     return commit(std::move(what), {.state = {{state, of_state}}});
 }
 
-async::awaitable<write_result> operation::write_placement(model::vm_state state, std::string to, std::string last,
-                                                          zookeeper::transaction checks) {
+async::awaitable<write_end> operation::write_placement(model::vm_state state, std::string to, std::string last,
+                                                       zookeeper::transaction checks) {
     zookeeper::transaction what;
     const bool is_blind = is_planted(defect::blind_rollback);
     written_keys sets;
@@ -141,7 +141,7 @@ async::awaitable<bool> operation::write_own(std::string_view suffix, std::string
     const auto of_key = what.set(key(suffix), std::move(value), stored->stat.version);
     auto done = co_await s.zk.commit(s.limit(), std::move(what));
     if (done && suffix == model::domain_key::migrate_sync_lock) {
-        here.sync_written = done->of(of_key).mzxid;
+        here.migration.sync_written = done->of(of_key).mzxid;
     }
     if (!done && done.error().code() != errc::not_found) {
         warning(message::domain_key_unwritten,
@@ -151,8 +151,8 @@ async::awaitable<bool> operation::write_own(std::string_view suffix, std::string
 }
 
 async::awaitable<void> operation::set_listed(bool runs) {
-    here.is_listed = runs || here.lost_creation;
-    list.set(id, here.is_listed);
+    here.listing.is_listed = runs || here.listing.lost_creation;
+    list.set(id, here.listing.is_listed);
     const bool written = co_await list.settled(clock(), now() + list_patience);
     if (!written && s.zk.is_connected()) {
         warning(message::running_list_late, "the running list was not written in time, going on");

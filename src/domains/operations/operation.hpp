@@ -1,6 +1,7 @@
-// What all operations on one virtual machine share: the desired and the observed state, waits that end when either
-// changes, and guarded writes. At most one operation runs for a domain; it is a task of the session scope, and every
-// way out of it has released what it held. Specification: vm-domains.md 5.2.
+// What all effects on one virtual machine share: the desired and the observed state, waits that end when either
+// changes, and guarded writes. What is done is decided by machines (pvcnoded/policy/domains/operations.hpp). At most
+// one operation runs for a domain; it is a task of the session scope, and every way out of it has released what it
+// held. Specification: vm-domains.md 5.2.
 #pragma once
 
 #include "arrivals.hpp"
@@ -15,6 +16,7 @@
 #include "pvcnoded/placement/rbd_clearing.hpp"
 #include "pvcnoded/policy/domains/console_pace.hpp"
 #include "pvcnoded/policy/domains/domain_table.hpp"
+#include "pvcnoded/policy/domains/requests.hpp"
 #include "pvcnoded/services/console_files.hpp"
 #include "pvcnoded/storage/rbd_locks.hpp"
 #include "row.hpp"
@@ -52,11 +54,7 @@ struct domain_parts {
 // Of one question to libvirt about one guest.
 inline constexpr duration query_limit = std::chrono::seconds(5);
 
-enum class write_result : std::uint8_t {
-    written,
-    overtaken,  // somebody else changed it meanwhile, or it is gone: decide again
-    failed,     // the session is in trouble, or the outcome is unknown: decide again when it was read
-};
+using policy::write_end;
 
 class operation : public domain_parts {
 public:
@@ -76,14 +74,7 @@ public:
     [[nodiscard]] std::optional<model::guest_class> guest() const { return observed.class_of(id); }
     [[nodiscard]] bool is_guest(model::guest_class which) const { return guest() == which; }
     [[nodiscard]] bool must_end() const { return here.must_end; }
-    // The domain is where `view_of` was when it was asked: the same incarnation, state, node.
-    struct view {
-        std::int64_t created;
-        std::int64_t state_changed;
-        std::int64_t node_changed;
-        friend bool operator==(const view&, const view&) = default;
-    };
-    [[nodiscard]] view present() const { return {row.created, row.state_changed, row.node_changed}; }
+    [[nodiscard]] policy::wish present() const { return {row.created, row.state_changed, row.node_changed}; }
     // "hv2.pvc.local", or the short name where the cluster has no domain (README ruling 8).
     [[nodiscard]] std::string address_of(std::string_view peer) const;
     // RBD locks in its way.
@@ -100,7 +91,7 @@ public:
     }
     // Suspends for that long, or until the desired or the observed state is another than `seen` and now: an operation
     // that reads its own keys wakes itself, and must not go on because of that.
-    async::awaitable<void> wait_news(view seen, duration time, std::string_view what);
+    async::awaitable<void> wait_news(policy::wish seen, duration time, std::string_view what);
     // Asks the hypervisor for the class now. Empty: it did not answer.
     async::awaitable<std::optional<model::guest_class>> ask_class();
     // Suspends until the guest is not there. False: the deadline passed, or the hypervisor is away.
@@ -108,10 +99,10 @@ public:
 
     // {check `node`, set `state`} conditional on what the row shows, with whatever `more` holds. What was written is in
     // the row when this returns.
-    async::awaitable<write_result> write_state(model::vm_state state, zookeeper::transaction more = {});
+    async::awaitable<write_end> write_state(model::vm_state state, zookeeper::transaction more = {});
     // {state, node, lastnode} likewise, with further checks.
-    async::awaitable<write_result> write_placement(model::vm_state state, std::string to, std::string last,
-                                                   zookeeper::transaction checks = {});
+    async::awaitable<write_end> write_placement(model::vm_state state, std::string to, std::string last,
+                                                zookeeper::transaction checks = {});
     // A key of this domain that only its node writes; never created. Skipped if it has the value already. False: it
     // was not written, or nobody knows.
     async::awaitable<bool> write_own(std::string_view key, std::string value);
@@ -136,37 +127,29 @@ private:
         std::optional<std::pair<std::string, zookeeper::set_handle>> node{};
         std::optional<std::pair<std::string, std::optional<zookeeper::set_handle>>> last_node{};  // or created
     };
-    async::awaitable<write_result> commit(zookeeper::transaction what, written_keys sets);
+    async::awaitable<write_end> commit(zookeeper::transaction what, written_keys sets);
 };
 
-// The operations. Each returns when it is done, or when something changed that it has no answer to.
-async::awaitable<void> adopt(operation& op, bool with_state);    // runs where it should
-async::awaitable<void> keep(operation& op);                      // list and console only
-async::awaitable<void> start(operation& op);                     // 6.1
-async::awaitable<void> shut_down(operation& op);                 // 6.2
-async::awaitable<void> shut_down_quietly(operation& op);         // 6.2
-async::awaitable<void> settle_shutdown(operation& op);           // 4.2, shutdown / N
-async::awaitable<void> stop(operation& op);                      // 6.3
-async::awaitable<void> remove_local(operation& op);              // 6.4, and `delete`: no write below the domain
-async::awaitable<void> restart(operation& op);                   // 6.5, the first half
-async::awaitable<void> clean_up(operation& op, bool with_keys);  // class N
-async::awaitable<void> send(operation& op);                      // 8.3
-async::awaitable<void> receive(operation& op);                   // 8.4
-async::awaitable<void> arrived(operation& op);                   // 4.2, migrate / A: a session or daemon ago
-async::awaitable<void> resolve_sent(operation& op);              // 8.7
-async::awaitable<void> resolve_own(operation& op);               // 4.2, start / I
-async::awaitable<void> hand_over_ended(operation& op);           // 4.3, migrate / N
-async::awaitable<void> hand_over(operation& op);                 // the guest ended on its way: state = stop, S9
-async::awaitable<void> take_over(operation& op);                 // 8.6, receiver gone after S8: it is back
-async::awaitable<void> see_taken_over(operation& op);            // the same for the sender
-async::awaitable<void> drop_incoming(operation& op);             // 4.3, start / I
+// Locks that are held as long as this lives: every write of the operation checks them.
+class lock_checks {
+public:
+    lock_checks(operation& op, std::vector<const zookeeper::held_lock*> held) : op_(op) { op_.locks = std::move(held); }
+    ~lock_checks() { op_.locks.clear(); }
+    lock_checks(const lock_checks&) = delete;
+    lock_checks& operator=(const lock_checks&) = delete;
 
-async::awaitable<void> end_hung(operation& op);  // class D that does not end
+private:
+    operation& op_;
+};
+
+// As machines know it.
+[[nodiscard]] policy::call_end end_of(hypervisor::call_error code);
 
 // Console and VNC (console.cpp).
 void follow_console(operation& op);
 async::awaitable<void> end_console(operation& op);
-async::awaitable<void> publish_vnc(operation& op);
-async::awaitable<void> read_live_xml(operation& op);
+// False: what runs could not be read.
+async::awaitable<bool> publish_vnc(operation& op);
+async::awaitable<bool> read_live_xml(operation& op);
 
 }  // namespace pvc::domains

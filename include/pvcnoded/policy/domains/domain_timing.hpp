@@ -19,6 +19,8 @@ public:
     time_point ended(time_point now);
     void reset() { quick_ends_ = 0; }
 
+    friend bool operator==(const restart_spacing&, const restart_spacing&) = default;
+
 private:
     std::optional<time_point> started_;
     unsigned quick_ends_ = 0;
@@ -41,6 +43,8 @@ public:
     [[nodiscard]] bool must_warn(time_point now);
     [[nodiscard]] duration stalled_for(time_point now) const { return now - minimum_since_; }
     [[nodiscard]] duration running_for(time_point now) const { return now - began_; }
+
+    friend bool operator==(const migration_watch&, const migration_watch&) = default;
 
 private:
     time_point minimum_since_;

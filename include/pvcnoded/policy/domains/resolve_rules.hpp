@@ -53,6 +53,7 @@ public:
         remote_answer there = remote_answer::silent;
         friend bool operator==(const finding&, const finding&) = default;
     };
+    friend bool operator==(const second_look&, const second_look&) = default;
     // True: this look, begun at `asked` and answered at `answered`, confirms an earlier one.
     [[nodiscard]] bool confirms(const finding& now, time_point asked, time_point answered);
     void forget() { first_.reset(); }
@@ -61,6 +62,8 @@ private:
     struct look {
         finding what;
         time_point answered;
+
+        friend bool operator==(const look&, const look&) = default;
     };
     std::optional<look> first_;
 };

@@ -25,6 +25,8 @@ struct holding_node {
     std::string name;
     model::daemon_state daemon = model::daemon_state::stop;
     holding what = holding::unknown;
+
+    friend bool operator==(const holding_node&, const holding_node&) = default;
 };
 
 // One look at everything.
@@ -39,6 +41,8 @@ struct stranded_sender {
     std::string node;  // "": there is none
     std::int64_t changed = 0;
     time_point since{};
+
+    friend bool operator==(const stranded_sender&, const stranded_sender&) = default;
 };
 inline constexpr duration stranded_after = std::chrono::seconds(120);
 

@@ -1,0 +1,67 @@
+// Ending a guest: destroying it, and asking it first. Parts of the machines that do so for different reasons.
+// Specification: vm-domains.md 6.2, 6.3; README ruling 23.
+#pragma once
+
+#include "pvcnoded/policy/domains/machine.hpp"
+
+namespace pvc::policy {
+
+enum class power_end : std::uint8_t {
+    off,      // the domain is gone from this host
+    changed,  // it is not to end any more; it may still go down
+    unknown,  // the hypervisor is away, or the time is over
+};
+
+// Destroys it until it is gone, however often that takes, by `last`.
+struct destroying {
+    enum class at : std::uint8_t { begin, destroyed, leaving, looked, pausing, looked_after_pause, over };
+
+    time_point last = time_point::max();
+    at where = at::begin;
+    time_point complain_at{};
+    time_point wait_until{};
+    power_end end = power_end::unknown;
+
+    [[nodiscard]] step resume(context& c);
+    [[nodiscard]] bool is_over() const { return where == at::over; }
+    friend bool operator==(const destroying&, const destroying&) = default;
+
+private:
+    step attempt(context& c);
+    step wait_gone(context& c);
+    step finish(power_end how);
+};
+
+// Asks the guest and waits until its domain is gone; destroys it when vm_shutdown_timeout has passed, over all machines
+// that did so one after the other.
+struct powering_down {
+    enum class at : std::uint8_t { begin, waiting, destroying, over };
+
+    at where = at::begin;
+    bool asks = false;  // the request is under way beside the wait
+    bool is_hung = false;
+    time_point began{};
+    policy::destroying destroy{};
+    power_end end = power_end::unknown;
+
+    // `goes_on`: whether it is still to go off, asked at every resumption.
+    [[nodiscard]] step resume(context& c, bool goes_on);
+    [[nodiscard]] bool is_over() const { return where == at::over; }
+    void hold(holdings& what) const { what.asks_guest_to_end = where == at::waiting && asks; }
+    friend bool operator==(const powering_down&, const powering_down&) = default;
+
+private:
+    step look(context& c, bool goes_on);
+    step finish(power_end how);
+};
+
+// Destroys a guest that is off while its process does not go (README ruling 23).
+struct ending_hung {
+    bool has_begun = false;
+    destroying destroy{};
+
+    [[nodiscard]] step resume(context& c);
+    friend bool operator==(const ending_hung&, const ending_hung&) = default;
+};
+
+}  // namespace pvc::policy

@@ -1,0 +1,56 @@
+// Waits until no other node has the domain in its running list, asking the hypervisor of one that keeps it there.
+// Specification: vm-domains.md 4.2 (`shutdown`/N), 6.1 step 3.
+#pragma once
+
+#include "pvcnoded/policy/domains/machine.hpp"
+
+#include <set>
+
+namespace pvc::policy {
+
+// Whether a node can have this name; what clients write into `node` may be anything.
+[[nodiscard]] bool may_be_a_node(std::string_view name);
+
+struct release_rules {
+    bool includes_stopped = false;  // lists of nodes in `stop` and `dead` count too
+    duration ask_after{};
+    std::optional<duration> give_up_after{};
+    std::string receiver{};  // a node whose own list does not count: it is the one to start it
+
+    friend bool operator==(const release_rules&, const release_rules&) = default;
+};
+
+struct release_wait {
+    enum class at : std::uint8_t { begin, reading, pausing, asking_stopped, asking_holders, waiting, over };
+    enum class outcome : std::uint8_t { clear, changed, still_there };
+
+    release_rules rules{};
+    at where = at::begin;
+    time_point began{};
+    time_point next_question{};
+    time_point next_look_at_stopped{};
+    std::vector<std::string> holders{};
+    std::vector<std::string> stopped{};        // they list it, and their daemon was stopped in order
+    std::set<std::string> still_there{};       // of those, by their hypervisors' word
+    std::set<std::string> does_not_have_it{};  // by its hypervisor's own word, for this wait
+    std::vector<std::string> followed{};       // whose lists are watched
+    bool told = false;
+    outcome end = outcome::changed;
+    std::string node{};  // of `still_there`
+
+    // `goes_on`: whether the answer is still wanted, asked at every resumption.
+    [[nodiscard]] step resume(context& c, bool goes_on);
+    [[nodiscard]] bool is_over() const { return where == at::over; }
+    void hold(holdings& what) const { what.lists = followed; }
+    friend bool operator==(const release_wait&, const release_wait&) = default;
+
+private:
+    step read();
+    step sort(context& c, const std::vector<other_node>& others);
+    step weigh(context& c);
+    step wait(context& c);
+    void take_stopped(context& c);
+    step finish(outcome how, std::string of = {});
+};
+
+}  // namespace pvc::policy

@@ -1,0 +1,96 @@
+#include "operations/effects.hpp"
+
+#include "pvcnoded/model/domain_xml.hpp"
+
+namespace pvc::domains {
+
+using policy::answer;
+namespace ask = policy::ask;
+namespace act = policy::act;
+
+async::awaitable<answer> effects::carry_out(policy::step what, async::wakeup& changed) {
+    if (std::holds_alternative<ask::change>(what.what)) {
+        if (what.until == time_point::max()) {
+            co_await changed.wait(async::wait_note::work(what.reason));
+        } else if (op_.now() < what.until) {
+            co_await changed.wait_until(op_.clock(), what.until, what.reason);
+        }
+        co_return policy::woken{};
+    }
+    if (std::holds_alternative<ask::time>(what.what)) {
+        if (op_.now() < what.until) {
+            co_await async::sleep_until(op_.clock(), what.until, what.reason);
+        } else {
+            co_await async::yield();
+        }
+        co_return policy::woken{};
+    }
+    co_return co_await std::visit([&](auto& one) { return perform(std::move(one), what.until); }, what.what);
+}
+
+void effects::carry_out(const std::vector<act::any>& acts) {
+    for (const auto& one : acts) {
+        std::visit([this](const auto& what) { perform(what); }, one);
+    }
+}
+
+void effects::perform(const act::line& what) {
+    switch (what.how) {
+        case act::line::level::info: op_.info(what.text); break;
+        case act::line::level::state: op_.state(what.text); break;
+        case act::line::level::warning: op_.warning(what.id, what.text); break;
+        case act::line::level::error: op_.error(what.id, what.text); break;
+    }
+}
+
+void effects::perform(const act::write_record& what) {
+    write_journal(op_, what.role, what.peer, what.step);
+}
+
+void effects::perform(const act::drop_record& /*what*/) {
+    remove_journal(op_);
+}
+
+void effects::perform(const act::pause& what) {
+    op_.pause(what.time);
+}
+
+void effects::perform(const act::note_arrival& /*what*/) {
+    op_.arrived_here.add(op_.id);
+}
+
+void effects::perform(const act::follow_console& /*what*/) {
+    follow_console(op_);
+}
+
+void effects::perform(const act::arrived_home& /*what*/) {
+    op_.row.came_from = nullptr;
+}
+
+void effects::perform(const act::tell_pause& /*what*/) {
+    if (!op_.is_guest(model::guest_class::paused) || std::exchange(op_.here.told.pause, true)) {
+        return;
+    }
+    const auto status = op_.observed.status_of(op_.id);
+    const bool sleeps = status && status->state == model::run_state::suspended;
+    const auto why = sleeps ? "the guest sleeps" : to_text(status ? status->cause : model::pause_cause::none);
+    op_.warning(message::domain_paused, "it is paused (" + std::string(why) + ") and left as it is");
+}
+
+void effects::perform(const act::created& /*what*/) {
+    op_.here.class_since = op_.now();
+    op_.here.live_is_stale = true;
+}
+
+void effects::perform(const act::tell_vnc_problem& /*what*/) {
+    if (op_.here.live && model::has_unusable_vnc_address(*op_.here.live)) {
+        op_.warning(message::domain_vnc, "its VNC address is one that clients cannot read; the key vnc stays empty");
+    }
+}
+
+void effects::perform(const act::forget_live& /*what*/) {
+    op_.here.live.reset();
+    op_.here.live_is_stale = true;
+}
+
+}  // namespace pvc::domains

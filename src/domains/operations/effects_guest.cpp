@@ -1,0 +1,211 @@
+// Questions to the hypervisors, here and elsewhere, and what they are told; locks of disks; other nodes as stored.
+#include "operations/creation.hpp"
+#include "operations/effects.hpp"
+#include "operations/others.hpp"
+
+#include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/model/domain_payloads.hpp"
+#include "pvcnoded/policy/domains/release_wait.hpp"
+
+namespace pvc::domains {
+
+using namespace std::chrono_literals;
+using policy::answer;
+namespace ask = policy::ask;
+
+namespace {
+
+policy::call_answer answer_of(const hypervisor::call_result<void>& done) {
+    return done ? policy::call_answer{policy::call_end::done, {}}
+                : policy::call_answer{end_of(done.error().code), done.error().text};
+}
+
+}  // namespace
+
+policy::call_end end_of(hypervisor::call_error code) {
+    using hypervisor::call_error;
+    using policy::call_end;
+    switch (code) {
+        case call_error::unavailable: return call_end::unavailable;
+        case call_error::timed_out: return call_end::timed_out;
+        case call_error::too_late: return call_end::too_late;
+        case call_error::no_domain: return call_end::no_domain;
+        case call_error::wrong_state: return call_end::wrong_state;
+        case call_error::being_removed: return call_end::being_removed;
+        case call_error::unsupported: return call_end::unsupported;
+        case call_error::unsafe: return call_end::unsafe;
+        case call_error::aborted:
+        case call_error::refused:
+        case call_error::other: break;
+    }
+    return call_end::other;
+}
+
+async::awaitable<answer> effects::perform(ask::others /*what*/, time_point /*until*/) {
+    auto read = co_await read_others(op_);
+    co_return read ? policy::others_read{true, std::move(*read)} : policy::others_read{};
+}
+
+async::awaitable<answer> effects::perform(ask::daemon_runs what, time_point /*until*/) {
+    auto daemon = co_await op_.s.zk.get(op_.s.limit(), model::node_path(what.node, model::node_key::daemon_state));
+    co_return policy::yes{daemon && model::parse_daemon_state(daemon->data) == model::daemon_state::run};
+}
+
+async::awaitable<answer> effects::perform(ask::node_exists what, time_point /*until*/) {
+    if (!policy::may_be_a_node(what.node)) {
+        co_return policy::yes{false};
+    }
+    auto found = co_await op_.s.zk.exists(op_.s.limit(), model::node_path(what.node));
+    if (!found && found.error().code() != errc::not_found && found.error().code() != errc::invalid) {
+        co_return policy::yes{};
+    }
+    co_return policy::yes{found.has_value()};
+}
+
+async::awaitable<answer> effects::perform(ask::target what, time_point until) {
+    auto daemon = co_await op_.s.zk.get(op_.s.limit(), model::node_path(what.node, model::node_key::daemon_state));
+    if (daemon && model::daemon_state_or_fallback(daemon->data) == model::daemon_state::fenced) {
+        co_return remote_answer::absent;
+    }
+    co_return co_await ask_node(op_, std::move(what.node), until);
+}
+
+async::awaitable<answer> effects::perform(ask::nodes what, time_point /*until*/) {
+    const auto answers = co_await ask_all(op_, std::move(what.names));
+    co_return policy::nodes_asked{{answers.begin(), answers.end()}};
+}
+
+async::awaitable<answer> effects::perform(ask::own_guest /*what*/, time_point /*until*/) {
+    const auto seen = co_await op_.ask_class();
+    co_return policy::yes{seen.has_value()};
+}
+
+async::awaitable<answer> effects::perform(ask::destroy /*what*/, time_point until) {
+    co_return answer_of(co_await op_.hv.destroy(op_.id, until));
+}
+
+async::awaitable<answer> effects::perform(ask::resume_guest what, time_point until) {
+    co_return answer_of(co_await op_.hv.resume(op_.id, what.proof + zookeeper::guard_validity, until));
+}
+
+async::awaitable<answer> effects::perform(ask::set_downtime what, time_point until) {
+    co_return answer_of(co_await op_.hv.set_maximum_downtime(op_.id, model::maximum_downtime_ms(what.stored), until));
+}
+
+async::awaitable<answer> effects::perform(ask::progress /*what*/, time_point until) {
+    const auto now = co_await op_.hv.progress(op_.id, until);
+    if (!now) {
+        co_return policy::progress_read{};
+    }
+    co_return policy::progress_read{
+        true, now->running, now->remaining_bytes, now->total_bytes, now->bytes_per_second, now->dirty_pages_per_second};
+}
+
+async::awaitable<answer> effects::perform(ask::abort_call /*what*/, time_point until) {
+    co_return answer_of(co_await op_.hv.abort_migration(op_.id, until));
+}
+
+async::awaitable<answer> effects::perform(ask::rbd_verdict /*what*/, time_point until) {
+    using verdict = policy::rbd_judged::verdict;
+    auto volumes = co_await stored_volumes(op_);
+    if (!volumes) {
+        co_return policy::rbd_judged{verdict::not_read, {}};
+    }
+    if (volumes->empty()) {
+        co_return policy::rbd_judged{verdict::no_disks, {}};
+    }
+    auto locks = co_await op_.rbd_locks().judge(*volumes, until);
+    switch (locks.verdict) {
+        case policy::lock_verdict::own: co_return policy::rbd_judged{verdict::own, {}};
+        case policy::lock_verdict::foreign: co_return policy::rbd_judged{verdict::foreign, std::move(locks.reason)};
+        case policy::lock_verdict::unreadable: break;
+    }
+    co_return policy::rbd_judged{verdict::unreadable, std::move(locks.reason)};
+}
+
+async::awaitable<answer> effects::perform(ask::definition /*what*/, time_point /*until*/) {
+    using end = policy::definition_read::end;
+    auto found = co_await read_definition(op_);
+    if (found) {
+        xml_ = std::move(found->xml);
+        volumes_ = std::move(found->volumes);
+        co_return policy::definition_read{end::read, {}};
+    }
+    switch (found.error().code()) {
+        case errc::invalid: co_return policy::definition_read{end::unusable, found.error().cause()};
+        case errc::not_found: co_return policy::definition_read{end::missing, {}};
+        default: co_return policy::definition_read{end::failed, {}};
+    }
+}
+
+async::awaitable<answer> effects::perform(ask::clear_rbd_locks what, time_point /*until*/) {
+    using end = policy::locks_cleared::end;
+    const auto still_ours = [this, of = what.of]() -> async::awaitable<std::optional<boot_time>> {
+        auto read = co_await op_.table.read(op_.row);
+        const bool is_same = read && op_.s.zk.is_connected() && is_ours_to_start(op_) && op_.present() == of;
+        co_return is_same ? std::optional(*read) : std::nullopt;
+    };
+    auto locks = co_await op_.rbd_locks().for_start(volumes_, still_ours, [this](duration time) {
+        return op_.wait_news(op_.present(), time, "a foreign RBD lock to go");
+    });
+    switch (locks.what) {
+        case placement::lock_outcome::kind::clear: co_return policy::locks_cleared{end::clear, {}};
+        case placement::lock_outcome::kind::refused:
+            co_return policy::locks_cleared{end::refused, std::move(locks.reason)};
+        case placement::lock_outcome::kind::changed: break;
+    }
+    co_return policy::locks_cleared{end::changed, {}};
+}
+
+async::awaitable<answer> effects::perform(ask::create what, time_point until) {
+    const boot_time not_after = is_planted(defect::create_unguarded) ? op_.clock().boot_now() : what.proof;
+    co_return answer_of(co_await create(op_, xml_, not_after + zookeeper::guard_validity, until));
+}
+
+async::awaitable<answer> effects::perform(ask::end_crashed /*what*/, time_point /*until*/) {
+    co_await end_crashed(op_);
+    co_return policy::woken{};
+}
+
+async::awaitable<answer> effects::perform(ask::write_started what, time_point /*until*/) {
+    const bool is_written = co_await write_started(op_, what.began_with);
+    co_return policy::yes{is_written};
+}
+
+async::awaitable<answer> effects::perform(ask::write_failed what, time_point /*until*/) {
+    co_return co_await write_failed(op_, what.began_with, std::move(what.reason));
+}
+
+async::awaitable<answer> effects::perform(ask::publish_vnc /*what*/, time_point /*until*/) {
+    const bool is_read = co_await publish_vnc(op_);
+    co_return policy::yes{is_read};
+}
+
+async::awaitable<answer> effects::perform(ask::live_xml /*what*/, time_point /*until*/) {
+    const bool is_read = co_await read_live_xml(op_);
+    co_return policy::yes{is_read};
+}
+
+async::awaitable<answer> effects::perform(ask::end_console /*what*/, time_point /*until*/) {
+    co_await end_console(op_);
+    co_return policy::woken{};
+}
+
+async::awaitable<answer> effects::perform(ask::clear_reason /*what*/, time_point /*until*/) {
+    const bool is_over = co_await clear_reason(op_);
+    co_return policy::yes{is_over};
+}
+
+void effects::follow_sender() {
+    if (!sender_) {
+        sender_.emplace(op_);
+    }
+}
+
+async::awaitable<void> effects::look_at_sender() {
+    if (sender_) {
+        co_await sender_->look();
+    }
+}
+
+}  // namespace pvc::domains

@@ -1,0 +1,56 @@
+// Locks that a machine holds over several of its steps: a child of the operation's scope acquires and holds them until
+// they are wanted no more. What was had is given back when the scope ends, whatever its cause.
+// Specification: zookeeper-schema.md 4; vm-domains.md 8.3.
+#pragma once
+
+#include "operations/operation.hpp"
+#include "pvcnoded/policy/domains/domain_seen.hpp"
+
+#include <functional>
+#include <string>
+
+namespace pvc::domains {
+
+class held_locks {
+public:
+    using status = policy::held_now::locks;
+    // Runs the body while the locks are held.
+    using body = std::function<async::awaitable<result<void>>()>;
+    using with_locks = std::function<async::awaitable<result<void>>(body)>;
+
+    // `changed` is notified at every change of state(); both outlive this. Begun at once.
+    held_locks(async::task_group& scope, async::wakeup& changed, with_locks how);
+    held_locks(const held_locks&) = delete;
+    held_locks& operator=(const held_locks&) = delete;
+
+    [[nodiscard]] status state() const { return record_->state; }
+    // Of `late` and `failed`.
+    [[nodiscard]] const std::string& text() const { return record_->text; }
+    // They are wanted no more; has_ended() once that is done.
+    void release();
+    [[nodiscard]] bool has_ended() const { return record_->has_ended; }
+
+private:
+    struct record {
+        with_locks how;
+        async::wakeup* changed = nullptr;
+        async::wakeup body_turn;   // for the holder of the locks, when they are wanted no more
+        async::wakeup scope_turn;  // for the scope around it, then or when it is over
+        status state = status::pending;
+        std::string text;
+        bool is_unwanted = false;
+        bool has_ended = false;
+    };
+    static async::awaitable<void> run(std::shared_ptr<record> of);
+
+    std::shared_ptr<record> record_;
+};
+
+// `node` and `state` of the domain, by then: those of a sender. They are checked by each write meanwhile.
+held_locks::with_locks migration_locks(operation& op, time_point deadline);
+// `migrate_sync_lock`, by then.
+held_locks::with_locks sync_lock(operation& op, time_point deadline, std::string reason);
+// Whether somebody waits behind us for the lock of `state`.
+[[nodiscard]] bool somebody_waits(const operation& op, const zookeeper::watched& state_children);
+
+}  // namespace pvc::domains

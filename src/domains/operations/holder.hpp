@@ -1,0 +1,83 @@
+// Sees to what a machine wants to hold (policy::holdings) and says how far that has come (policy::held_now): locks, the
+// hand-shake, a turn, the live call, the request to shut down, watched keys. A member of the operation's shell; all of
+// it ends with the scope.
+#pragma once
+
+#include "operations/held_locks.hpp"
+#include "pvcnoded/policy/domains/hand_shake.hpp"
+#include "pvcnoded/policy/domains/operations.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <variant>
+
+namespace pvc::domains {
+
+class effects;
+
+// The hand-shake's own machine, run in a child beside that of the operation. What it came to is read by the holder.
+struct hand_shake {
+    std::variant<policy::offering_sync, policy::taking_sync> machine;
+    async::wakeup changed;
+    std::unique_ptr<zookeeper::watched> children;
+    std::unique_ptr<zookeeper::watched> value;  // of a sender
+    std::unique_ptr<held_locks> lock;
+    bool is_wanted = true;  // a sender's machine ends by itself then, a receiver's is cancelled
+    bool has_ended = false;
+    async::wakeup scope_turn;
+
+    static async::awaitable<void> run(operation& op, effects& doing, hand_shake& self);
+
+private:
+    static async::awaitable<void> drive(operation& op, effects& doing, hand_shake& self, async::task_group& group);
+};
+
+// Asks the guest to shut down, again and again, until it got the request or is wanted no more; resumes a paused one
+// first.
+struct shutdown_request {
+    async::wakeup turn;
+    bool is_wanted = true;
+
+    static async::awaitable<void> run(operation& op, std::shared_ptr<shutdown_request> self);
+};
+
+class holder {
+public:
+    holder(operation& op, effects& doing, async::task_group& scope) : op_(op), effects_(doing), scope_(scope) {}
+    holder(const holder&) = delete;
+    holder& operator=(const holder&) = delete;
+
+    // From now on these are held. True: something was had at once.
+    bool hold(const policy::holdings& wanted);
+    [[nodiscard]] policy::held_now state();
+
+private:
+    void hold_locks(const policy::holdings& wanted);
+    void hold_sync(const policy::holdings& wanted);
+    void hold_turn(const policy::holdings& wanted);
+    void hold_call(const policy::holdings& wanted);
+    void hold_request(const policy::holdings& wanted);
+    void hold_watches(const policy::holdings& wanted);
+    void watch_key(std::unique_ptr<zookeeper::watched>& key, const std::string& node, std::string_view of_node);
+
+    operation& op_;
+    effects& effects_;
+    async::task_group& scope_;
+    policy::holdings held_;
+    std::unique_ptr<held_locks> locks_;
+    std::unique_ptr<hand_shake> sync_;
+    std::optional<turns::place> turn_;
+    std::optional<migration_calls::call> call_;
+    std::shared_ptr<std::optional<time_point>> call_begun_;
+    std::shared_ptr<shutdown_request> request_;
+    std::unique_ptr<zookeeper::watched> waiters_;
+    std::unique_ptr<zookeeper::watched> daemon_of_;
+    std::unique_ptr<zookeeper::watched> list_of_;
+    std::map<std::string, std::unique_ptr<zookeeper::watched>> lists_;
+};
+
+// A domain as it is seen now, without what is held.
+[[nodiscard]] policy::domain_seen seen_of(const operation& op);
+
+}  // namespace pvc::domains
