@@ -4,7 +4,6 @@
 
 #include "console.hpp"
 #include "operations/shell.hpp"
-#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 
 #include <algorithm>
@@ -18,28 +17,6 @@ using policy::domain_action;
 
 namespace {
 constexpr duration tell_fail_every = 60s;
-}
-
-bool manager::may_start(domain_row& row) {
-    local_domain& here = *row.here;
-    if (holds_starts_ || is_cleaning_) {
-        return false;
-    }
-    if (here.adoption.state != row.state_changed) {
-        here.adoption.spacing.reset();  // somebody wants it anew: nothing of an earlier crash loop counts
-        here.adoption.not_before = {};
-        here.adoption.state = row.state_changed;
-    }
-    if (here.adoption.is_adopted && row.state == vm_state::start) {
-        if (is_planted(defect::unexpected_end_ignored)) {
-            return false;
-        }
-        here.adoption.is_adopted = false;
-        here.adoption.is_restarting = true;
-        here.adoption.not_before = here.adoption.spacing.ended(node.clock().now());
-        node.log.warning(message::domain_ended, "it ended by itself, starting it again", shown(here.name));
-    }
-    return true;
 }
 
 // A guest that stops executing while it runs here is left as it is, and said once. I/O errors and watchdogs have events
@@ -57,57 +34,39 @@ void manager::tell_pause(local_domain& here, guest_class guest) const {
     node.log.warning(message::domain_paused, "it is paused (" + why + ") and left as it is", shown(here.name));
 }
 
-// Whether what the tables say has been done for this very guest and state.
+// Whether what the tables say has been done for this very guest and state, or is only to be told.
 bool manager::is_done_already(domain_row& row, domain_action action) {
     local_domain& here = *row.here;
-    switch (action) {
-        case domain_action::nothing:
-        case domain_action::wait: return true;
-        case domain_action::adopt:
-            here.going_down.since.reset();
-            here.adoption.untidy();
-            if (here.adoption.is_adopted && here.adoption.state != row.state_changed) {
-                here.adoption.spacing.reset();
-                here.adoption.state = row.state_changed;
-            }
-            return here.adoption.is_adopted && !here.adoption.owes_vnc;
-        case domain_action::keep: return here.adoption.is_adopted;
-        case domain_action::report_fail: {
-            time_point& told = told_fail_[row.id];
-            if (told == time_point{} || node.clock().now() - told >= tell_fail_every) {
-                told = node.clock().now();
-                node.log.error(message::domain_failed_elsewhere,
-                               "node " + (row.node != nullptr ? *row.node : std::string("?")) +
-                                   " failed to start it, and it runs here: it is left running",
-                               shown(here.name));
-            }
-            return here.adoption.is_adopted;
+    const time_point now = node.clock().now();
+    const policy::domain_seen seen = seen_of(parts, row);
+    if (action == domain_action::report_fail) {
+        time_point& told = told_fail_[row.id];
+        if (told == time_point{} || now - told >= tell_fail_every) {
+            told = now;
+            node.log.error(message::domain_failed_elsewhere,
+                           "node " + (row.node != nullptr ? *row.node : std::string("?")) +
+                               " failed to start it, and it runs here: it is left running",
+                           shown(here.name));
         }
-        case domain_action::report_unknown:
-            if (std::exchange(here.told.state, row.state_changed) != row.state_changed) {
-                const bool has_node = row.node != nullptr && !row.node->empty();
-                node.log.error(message::domain_word_running,
-                               has_node
-                                   ? "its state is `" + ascii_only(here.word) +
-                                         "`, which is none, and it runs here although it belongs to another " +
-                                         "node: left alone"
-                                   : std::string("it runs here and its key `node` is missing or empty: left alone"),
-                               shown(here.name));
-            }
-            return true;
-        case domain_action::clean_up: return here.adoption.is_clean;
-        case domain_action::forget: return here.adoption.is_tidy();
-        case domain_action::start: return !may_start(row);
-        case domain_action::terminate:
-            // It has nowhere to go, and was not asked again since: what else becomes of it is looked at meanwhile.
-            if (is_to_run(row.state) && here.told.nowhere == row.node_changed &&
-                node.clock().now() < here.told.nowhere_until) {
-                look_later_[row.id] = here.told.nowhere_until;
-                return true;
-            }
-            return false;
-        default: return false;
     }
+    if (action == domain_action::report_unknown &&
+        std::exchange(here.told.state, row.state_changed) != row.state_changed) {
+        const bool has_node = row.node != nullptr && !row.node->empty();
+        node.log.error(message::domain_word_running,
+                       has_node ? "its state is `" + ascii_only(here.word) +
+                                      "`, which is none, and it runs here although it belongs to another " +
+                                      "node: left alone"
+                                : std::string("it runs here and its key `node` is missing or empty: left alone"),
+                       shown(here.name));
+    }
+    const bool is_done = policy::is_done_already(action, seen, here, now);
+    if (is_done && action == domain_action::terminate) {
+        look_later_[row.id] = here.told.nowhere_until;
+    }
+    if (!is_done && action == domain_action::start && policy::note_start(seen, here, now)) {
+        node.log.warning(message::domain_ended, "it ended by itself, starting it again", shown(here.name));
+    }
+    return is_done;
 }
 
 // An operation that ends and is begun again for the same state, over and over, waits a while.
@@ -134,6 +93,7 @@ void manager::begin(domain_row& row, domain_action action) {
     }
     local_domain& here = *row.here;
     here.operation = to_text(action);
+    here.doing = action;
     if (action != domain_action::clean_up && action != domain_action::forget) {
         here.adoption.untidy();
     }

@@ -125,6 +125,7 @@ async::awaitable<result<void>> flush(operation& op, const command_guard& guard) 
 
 manager::slot_end::~slot_end() {
     row.here->operation = {};
+    row.here->doing.reset();
     row.here->must_end = false;
     if (row.here->pause_until) {
         owner.paused_.insert(row.id);

@@ -16,27 +16,19 @@ using model::guest_class;
 using model::vm_state;
 using policy::domain_action;
 
-// The last placement outside a migration, and what belongs to it.
 void manager::note_placement(domain_row& row) {
-    if (!row.is_present || policy::is_migration(row.state) || row.state == vm_state::unknown ||
-        row.state_changed == 0) {
+    const policy::domain_seen seen = seen_of(parts, row);
+    const policy::placement_news news = policy::look_at_placement(seen);
+    if (!news.is_stable) {
         return;
     }
-    const bool ran = row.stable.state == vm_state::start || row.stable.state == vm_state::restart;
-    if (policy::is_off_state(row.state) || row.state == vm_state::deleted) {
-        row.came_from = nullptr;
-    } else if (row.stable.known() && ran && !row.stable.was_owner && row.is_owner) {
-        row.came_from = row.stable.node;
+    using origin = policy::placement_news::origin;
+    if (news.came_from != origin::kept) {
+        row.came_from = news.came_from == origin::before ? row.stable.node : nullptr;
     }
     row.stable = {row.state, row.is_owner, row.node, row.state_changed, row.state_version};
     if (row.here) {
-        row.here->migration.stable_last_node = row.here->last_node;
-        row.here->migration.was_going_off = false;
-        // What we sent stays so as long as half of it stands here, unresolved.
-        const bool is_half = observed.class_of(row.id).value_or(guest_class::incoming) == guest_class::incoming;
-        row.here->migration.is_sent_by_us =
-            row.here->migration.is_sent_by_us && (row.here->operation == to_text(domain_action::send) || is_half);
-        row.here->migration.noted_last_node.reset();
+        policy::note_stable_placement(seen, row.here->doing == domain_action::send, *row.here);
     }
 }
 
@@ -109,25 +101,6 @@ void manager::evaluate(domain_row& row) {
     }
 }
 
-policy::domain_view manager::view_of(const domain_row& row, guest_class guest) const {
-    const local_domain& here = *row.here;
-    policy::domain_view view;
-    view.state = is_nobodys(row) ? vm_state::unknown : row.state;
-    view.is_owner = row.is_owner;
-    // What has never executed has not arrived, however long it is there.
-    const bool is_to_come = row.is_owner && policy::is_migration(view.state);
-    view.guest = is_to_come && observed.is_half_made(row.id) ? guest_class::incoming : guest;
-    // Once its live migration began, that it is not here does not say that it ended. Nor does it while a creation is
-    // out that nobody has answered: it may yet come to run.
-    view.ran_here_before = !here.listing.lost_creation &&
-                           (here.migration.was_going_off ||
-                            (row.stable.known() && row.stable.was_owner && !here.migration.is_sent_by_us &&
-                             (row.stable.state == vm_state::start || row.stable.state == vm_state::restart)));
-    view.was_sent_by_us = here.migration.is_sent_by_us;
-    view.is_handed_over = here.is_handed_over;
-    return view;
-}
-
 void manager::tell_unknown_word(const domain_row& row) const {
     local_domain& here = *row.here;
     if (row.state == vm_state::unknown && row.is_owner &&
@@ -142,11 +115,16 @@ void manager::tell_unknown_word(const domain_row& row) const {
 // Asks the tables, and begins what they say.
 void manager::decide(domain_row& row, guest_class guest) {
     local_domain& here = *row.here;
-    const policy::domain_view view = view_of(row, guest);
+    const time_point now = node.clock().now();
+    const policy::domain_seen seen = seen_of(parts, row);
     tell_unknown_word(row);
-    const domain_action action = action_for(row, view);
+    const auto [action, look_again] = policy::action_for(seen, here, now);
+    if (look_again) {
+        look_later_[row.id] = *look_again;
+    }
     tell_pause(here, guest);
-    sync_list(row, view.guest);
+    policy::note_listing(seen, observed.known_since(), now, here);
+    list.set(row.id, here.listing.is_listed);
     if (guest != guest_class::absent) {
         here.adoption.untidy();
     }

@@ -57,8 +57,8 @@ async::awaitable<result<std::vector<uuid>>> manager::read_forfeited(core::sessio
 bool manager::creates_forfeited(bool is_recovered) const {
     return std::ranges::any_of(table.rows(), [is_recovered](const auto& entry) {
         const domain_row& row = entry.second;
-        const bool is_creating = row.here && (row.here->operation == to_text(policy::domain_action::start) ||
-                                              row.here->listing.lost_creation);
+        const bool is_creating =
+            row.here && (row.here->doing == policy::domain_action::start || row.here->listing.lost_creation);
         return is_creating && (is_recovered || !row.is_owner);
     });
 }

@@ -17,7 +17,7 @@ void manager::evaluate_gone(domain_row& row, const std::optional<guest_class>& g
     const uuid id = row.id;
     if (row.here && row.here->listing.lost_creation) {
         if (guest) {
-            settle_lost_creation(*row.here, *guest);
+            policy::settle_lost_creation(*guest, observed.known_since(), node.clock().now(), row.here->listing);
         }
         if (row.here->listing.lost_creation) {
             return;  // it may still appear; the tick looks again
@@ -53,26 +53,6 @@ void manager::evaluate_gone(domain_row& row, const std::optional<guest_class>& g
         list.set(id, false);
     }
     table.erase(id);
-}
-
-// What the tables say; and what is left behind ends, whatever they say.
-domain_action manager::action_for(domain_row& row, const policy::domain_view& view) {
-    const local_domain& here = *row.here;
-    const bool is_to_come = row.is_owner && policy::is_migration(view.state);
-    if (view.guest == guest_class::incoming && here.migration.is_stale_half && !is_to_come) {
-        return domain_action::destroy;
-    }
-    const domain_action action = policy::decide(view);
-    const auto limit = policy::ending_limit(view);
-    if (action != domain_action::wait || !limit) {
-        return action;
-    }
-    const time_point due = here.class_since + *limit;
-    if (node.clock().now() >= due) {
-        return domain_action::end_hung;
-    }
-    look_later_[row.id] = due;
-    return action;
 }
 
 }  // namespace pvc::domains

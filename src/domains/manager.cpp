@@ -255,7 +255,7 @@ async::awaitable<void> manager::stop(time_point deadline) {
     }
     const auto sends_none = [this] {
         return std::ranges::none_of(table.rows(), [](const auto& entry) {
-            return entry.second.here && entry.second.here->operation == to_text(domain_action::send);
+            return entry.second.here && entry.second.here->doing == domain_action::send;
         });
     };
     co_await idle_.wait_until(sends_none, node.clock(), deadline, "the end of migrations");

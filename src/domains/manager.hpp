@@ -4,6 +4,7 @@
 #include "operations/operation.hpp"
 #include "pvcnoded/async/condition.hpp"
 #include "pvcnoded/domains/domain_subject.hpp"
+#include "pvcnoded/policy/domains/oversight.hpp"
 
 #include <set>
 
@@ -67,11 +68,9 @@ private:
     [[nodiscard]] domain_row* free_row(const uuid& id);
     // True if a command has the next turn on this domain.
     bool gives_turn(domain_row& row);
-    policy::domain_action action_for(domain_row& row, const policy::domain_view& view);
     // Evaluates one domain now.
     void evaluate(domain_row& row);
     bool prepare_evaluation(domain_row& row);
-    [[nodiscard]] policy::domain_view view_of(const domain_row& row, model::guest_class guest) const;
     void tell_unknown_word(const domain_row& row) const;
     void decide(domain_row& row, model::guest_class guest);
     void evaluate_gone(domain_row& row, const std::optional<model::guest_class>& guest);
@@ -79,12 +78,9 @@ private:
     void end_mark(const domain_row& row, std::optional<model::guest_class> guest);
     void note_journal(domain_row& row);
     bool is_done_already(domain_row& row, policy::domain_action action);
-    bool may_start(domain_row& row);
     void begin(domain_row& row, policy::domain_action action);
     bool is_in_vain(domain_row& row, policy::domain_action action);
     async::awaitable<void> perform(policy::domain_action action, std::shared_ptr<slot_end> slot);
-    void settle_lost_creation(local_domain& here, model::guest_class guest) const;
-    void sync_list(domain_row& row, const std::optional<model::guest_class>& guest);
     void tell_pause(local_domain& here, model::guest_class guest) const;
     void unlist_gone(domain_row& row);
     void tell_strangers();

@@ -8,6 +8,7 @@
 #include "pvcnoded/model/guest_class.hpp"
 #include "pvcnoded/model/states.hpp"
 #include "pvcnoded/policy/domains/domain_memory.hpp"
+#include "pvcnoded/policy/domains/domain_table.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -46,14 +47,15 @@ struct local_domain : policy::domain_memory {
     std::int32_t last_node_version = -1;
     std::string word;  // the stored state, if it is none that we know
 
-    async::wakeup changed;                  // for the operation: desired or observed state is another, or it must end
-    std::string_view operation;             // what runs; empty: nothing
-    bool is_read = false;                   // what is below was read from its keys
-    bool must_end = false;                  // the running operation winds up: the daemon stops
-    bool is_handed_over = false;            // its `stop` is the hand-over of a move through a shutdown
-    time_point state_since{};               // when this `state` was seen first
-    time_point class_since{};               // when the guest came into its present class
-    std::optional<model::domain_xml> live;  // what runs
+    async::wakeup changed;       // for the operation: desired or observed state is another, or it must end
+    std::string_view operation;  // what runs; empty: nothing
+    std::optional<policy::domain_action> doing;  // the same, if the tables asked for it
+    bool is_read = false;                        // what is below was read from its keys
+    bool must_end = false;                       // the running operation winds up: the daemon stops
+    bool is_handed_over = false;                 // its `stop` is the hand-over of a move through a shutdown
+    time_point state_since{};                    // when this `state` was seen first
+    time_point class_since{};                    // when the guest came into its present class
+    std::optional<model::domain_xml> live;       // what runs
     bool live_is_stale = true;
     std::int64_t stored_memory_mib = 0;     // of the stored XML
     std::int64_t stored_xml = 0;            // its mzxid

@@ -14,34 +14,6 @@ namespace {
 constexpr duration connect_limit = 5s;
 }  // namespace
 
-policy::domain_seen seen_of(const operation& op) {
-    const domain_row& row = op.row;
-    const auto text = [](const std::string* name) { return name != nullptr ? std::string_view(*name) : ""; };
-    policy::domain_seen seen;
-    seen.is_present = row.is_present;
-    seen.is_owner = row.is_owner;
-    seen.state = row.state;
-    seen.node = text(row.node);
-    seen.self = op.node.self();
-    seen.last_node = op.here.last_node;
-    seen.came_from = text(row.came_from);
-    seen.wish = op.present();
-    seen.state_version = row.state_version;
-    seen.stable = {row.stable.known(), row.stable.was_owner, row.stable.state, text(row.stable.node),
-                   row.stable.version};
-    seen.guest = op.guest();
-    seen.is_handed_over = op.here.is_handed_over;
-    seen.is_half_made = op.observed.is_half_made(op.id);
-    seen.holds_starts = op.holds_starts && op.holds_starts();
-    seen.must_end = op.must_end();
-    seen.is_connected = op.s.zk.is_connected();
-    seen.class_since = op.here.class_since;
-    seen.state_since = op.here.state_since;
-    seen.shutdown_timeout = op.node.config->vm_shutdown_timeout;
-    seen.stall_limit = op.node.config->hypervisor.stall_limit;
-    return seen;
-}
-
 // ---- what is had
 // -----------------------------------------------------------------------------------------------------
 

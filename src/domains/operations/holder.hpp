@@ -77,7 +77,4 @@ private:
     std::map<std::string, std::unique_ptr<zookeeper::watched>> lists_;
 };
 
-// A domain as it is seen now, without what is held.
-[[nodiscard]] policy::domain_seen seen_of(const operation& op);
-
 }  // namespace pvc::domains

@@ -142,6 +142,9 @@ private:
     operation& op_;
 };
 
+// A domain as it is seen now, without what is held; by an operation that runs also whether the session is connected.
+[[nodiscard]] policy::domain_seen seen_of(const domain_parts& parts, const domain_row& row);
+[[nodiscard]] policy::domain_seen seen_of(const operation& op);
 // As machines know it.
 [[nodiscard]] policy::call_end end_of(hypervisor::call_error code);
 
