@@ -101,7 +101,7 @@ async::awaitable<answer> effects::perform(ask::clear_own what, time_point /*unti
 }
 
 async::awaitable<answer> effects::perform(ask::offer_to_receive /*what*/, time_point /*until*/) {
-    const bool is_written = co_await op_.write_own(model::domain_key::migrate_sync_lock, to_text(op_.id));
+    const bool is_written = co_await write_offer(op_);
     co_return policy::yes{is_written};
 }
 

@@ -73,38 +73,15 @@ void manager::note_journal(domain_row& row) {
         return;
     }
     const auto entry = read_journal(node, row.id);
-    if (entry && entry->created == row.created && entry->state_changed == row.state_changed) {
+    if (entry && policy::is_of_this_migration(*entry, seen_of(parts, row))) {
         here.migration.is_sent_by_us = entry->role == "sender";
+        here.migration.sent_to = here.migration.is_sent_by_us ? entry->peer : "";
         here.migration.noted_last_node = entry->last_node;
         node.log.info("its migration was under way when the daemon before this one ended", shown(here.name));
     }
 }
 
 namespace {
-
-// A migration of it goes on here, or will.
-bool is_in_use(domain_parts& parts, const domain_row& row) {
-    const auto guest = parts.observed.class_of(row.id);
-    const bool concerns_us = row.is_owner || !guest || guest != model::guest_class::absent;
-    return policy::is_migration(row.state) && concerns_us;
-}
-
-bool is_off_here(domain_parts& parts, const domain_row& row) {
-    return parts.observed.class_of(row.id) == model::guest_class::absent;
-}
-
-// A daemon of this node died while it shut the guest down to move it, and the guest is off by now.
-bool was_going_off(domain_parts& parts, const domain_row& row, const policy::journal_entry& entry) {
-    return entry.role == "sender" && entry.step == "offline" && entry.created == row.created &&
-           entry.state_changed == row.state_changed && policy::is_migration(row.state) && !row.is_owner &&
-           is_off_here(parts, row);
-}
-
-// The same when it had just handed the guest over, or its session ended then: the tables see to what became of it.
-bool may_be_handed_over(domain_parts& parts, const domain_row& row, const policy::journal_entry& entry) {
-    return entry.role == "sender" && entry.created == row.created && row.state == model::vm_state::stop &&
-           !row.is_owner && is_off_here(parts, row);
-}
 
 // The receiver's mark in ZooKeeper, unless it is in use again.
 async::awaitable<void> tidy_sync_value(core::session& s, const uuid& id) {
@@ -131,7 +108,7 @@ async::awaitable<void> tidy_journals(domain_parts& parts, core::session& s) {
     for (const auto& id : ids) {
         const auto entry = read_journal(parts.node, id);
         domain_row* row = parts.table.find(id);
-        if (entry && row != nullptr && was_going_off(parts, *row, *entry)) {
+        if (entry && row != nullptr && policy::was_going_off(*entry, seen_of(parts, *row))) {
             // It ended as it should, and nobody was told: the tables hand it over (8.6, "dies in S8").
             if (!row->here) {
                 row->here = std::make_unique<local_domain>(*row);
@@ -141,7 +118,7 @@ async::awaitable<void> tidy_journals(domain_parts& parts, core::session& s) {
             parts.table.mark(*row);
             continue;
         }
-        if (entry && row != nullptr && may_be_handed_over(parts, *row, *entry)) {
+        if (entry && row != nullptr && policy::may_be_handed_over(*entry, seen_of(parts, *row))) {
             if (!row->here) {
                 row->here = std::make_unique<local_domain>(*row);
             }
@@ -152,7 +129,7 @@ async::awaitable<void> tidy_journals(domain_parts& parts, core::session& s) {
                 continue;
             }
         }
-        if (!entry || row == nullptr || is_in_use(parts, *row)) {
+        if (!entry || row == nullptr || policy::needs_record(seen_of(parts, *row))) {
             continue;
         }
         if (entry->role == "receiver" && entry->created == row->created && !policy::is_migration(row->state)) {

@@ -37,6 +37,9 @@ private:
 // A missing key counts as empty and is made (README ruling 27), unless the domain goes. False: it does.
 async::awaitable<bool> make_sync_key(operation& op);
 
+// The word of a receiver that it may come, as long as it is to come by the row: a word that is written later would
+// stay. False: it was not written.
+async::awaitable<bool> write_offer(operation& op);
 // {state = stop, our mark}: what is off here is handed over to its new node (README ruling 26).
 async::awaitable<write_end> write_hand_over(operation& op);
 // {state = start}, and what the migration left in `migrate_sync_lock` taken back by the same transaction.

@@ -56,6 +56,25 @@ async::awaitable<result<bool>> peer_contends(operation& op) {
     co_return found;
 }
 
+async::awaitable<bool> write_offer(operation& op) {
+    const std::int32_t of_state = op.row.state_version;
+    const std::int32_t of_node = op.row.node_version;
+    const std::string key = op.key(model::domain_key::migrate_sync_lock);
+    auto stored = co_await op.s.zk.get(op.s.limit(), key);
+    if (!stored || stored->data == to_text(op.id)) {
+        co_return stored || stored.error().code() == errc::not_found;  // one that is gone is not made here
+    }
+    zookeeper::transaction what;
+    const auto of_key = what.set(key, to_text(op.id), stored->stat.version);
+    what.check(op.key(model::domain_key::state), of_state);
+    what.check(op.key(model::domain_key::node), of_node);
+    auto done = co_await op.s.zk.commit(op.s.limit(), std::move(what));
+    if (done) {
+        op.here.migration.sync_written = done->of(of_key).mzxid;
+    }
+    co_return done.has_value();
+}
+
 async::awaitable<write_end> write_hand_over(operation& op) {
     const policy::wish asked = op.present();
     auto stored = co_await op.s.zk.get(op.s.limit(), op.key(model::domain_key::migrate_sync_lock));

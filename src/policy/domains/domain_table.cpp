@@ -81,6 +81,9 @@ domain_action decide(const domain_view& view) {
     if (view.state == vm_state::stop && view.is_handed_over && view.guest == guest_class::absent) {
         return view.is_owner ? take_over : see_taken_over;
     }
+    if (view.is_owner && is_migration(view.state) && view.guest == guest_class::incoming && view.was_sent_by_us) {
+        return resolve_own;  // it was sent back before it had arrived: this half is not one that arrives
+    }
     return (view.is_owner ? owner_row(view.state) : foreign_row(view)).at(view.guest);
 }
 

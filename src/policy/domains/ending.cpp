@@ -38,6 +38,9 @@ step destroying::attempt(context& c) {
     if (c.now >= last) {
         return finish(power_end::unknown);
     }
+    if (where != at::begin && only_for && c.seen.wish != *only_for) {
+        return finish(power_end::changed);
+    }
     where = at::destroyed;
     return {ask::destroy{}, std::min(c.now + call_limit, last), "libvirt to destroy it"};
 }
@@ -116,6 +119,7 @@ step powering_down::look(context& c, bool goes_on) {
                   "it did not shut down within " + seconds_text(c.seen.shutdown_timeout) + " s, destroying it");
     }
     where = at::destroying;
+    destroy.only_for = c.seen.wish;
     return resume(c, goes_on);
 }
 

@@ -15,6 +15,7 @@ namespace {
 constexpr duration look_for_its_node_every = 30s;
 constexpr duration ask_holders_after = 10s;
 constexpr duration half_patience = 10s;
+constexpr duration query_limit = 5s;
 
 void guest_is_gone(context& c) {
     c.memory.adoption.ended();
@@ -51,6 +52,7 @@ bool going_off::goes_on(const context& c) const {
 }
 
 step going_off::begin(context& c) {
+    destroy.only_for = c.seen.wish;
     switch (why) {
         case reason::shutdown: c.state("shutting down"); return power_down(c);
         case reason::quiet_shutdown:
@@ -179,6 +181,11 @@ step going_off::resume(context& c) {
 // ---- a shutdown to be completed
 // --------------------------------------------------------------------------------------
 
+bool settling_shutdown::is_still_to_settle(const context& c) {
+    return !c.seen.must_end && c.seen.is_present && c.seen.is_owner && c.seen.state == vm_state::shutdown &&
+           c.seen.is_guest(guest_class::absent);
+}
+
 void settling_shutdown::hold(holdings& what) const {
     if (where == at::releasing) {
         released.hold(what);
@@ -196,18 +203,27 @@ step settling_shutdown::resume(context& c) {
             where = at::releasing;
             [[fallthrough]];
         case at::releasing: {
-            const bool goes_on = !c.seen.must_end && c.seen.is_present && c.seen.is_owner &&
-                                 c.seen.state == vm_state::shutdown && c.seen.is_guest(guest_class::absent);
-            step next = released.resume(c, goes_on);
+            step next = released.resume(c, is_still_to_settle(c));
             if (!next.is_over()) {
                 return next;
             }
             if (released.end != release_wait::outcome::clear) {
                 break;
             }
+            // It may have arrived just now, and nobody has told yet: libvirt's own word.
+            where = at::looking;
+            return {ask::own_guest{}, c.now + query_limit, "libvirt, whether it is off"};
+        }
+        case at::looking:
+            if (!c.said_yes()) {
+                c.pause(1s);
+                break;
+            }
+            if (!is_still_to_settle(c)) {
+                break;
+            }
             where = at::writing;
             return {ask::write_state{vm_state::stop}, time_point::max(), "that it is off"};
-        }
         case at::writing:
             if (c.wrote()) {
                 c.state("stopped");

@@ -1,5 +1,7 @@
 #include "pvcnoded/policy/domains/migration_journal.hpp"
 
+#include "pvcnoded/policy/domains/domain_table.hpp"
+
 #include "pvcnoded/base/text.hpp"
 
 namespace pvc::policy {
@@ -36,6 +38,25 @@ std::optional<journal_entry> parse_journal(std::string_view text) {
     }
     const auto word = [](std::string_view part) { return part == nothing ? std::string() : std::string(part); };
     return journal_entry{word(parts[1]), word(parts[2]), *created, *changed, word(parts[5]), word(parts[6])};
+}
+
+bool is_of_this_migration(const journal_entry& entry, const domain_seen& seen) {
+    return entry.created == seen.wish.created && entry.state_changed == seen.wish.state_changed;
+}
+
+bool was_going_off(const journal_entry& entry, const domain_seen& seen) {
+    return entry.role == "sender" && entry.step == "offline" && is_of_this_migration(entry, seen) &&
+           is_migration(seen.state) && !seen.is_owner && seen.is_guest(model::guest_class::absent);
+}
+
+bool may_be_handed_over(const journal_entry& entry, const domain_seen& seen) {
+    return entry.role == "sender" && entry.created == seen.wish.created && seen.state == model::vm_state::stop &&
+           !seen.is_owner && seen.is_guest(model::guest_class::absent);
+}
+
+bool needs_record(const domain_seen& seen) {
+    const bool concerns_us = seen.is_owner || !seen.is_guest(model::guest_class::absent);
+    return is_migration(seen.state) && concerns_us;
 }
 
 }  // namespace pvc::policy

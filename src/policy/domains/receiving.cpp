@@ -57,6 +57,13 @@ step receiving::wait_for_room(context& c) {
     return {ask::change{}, std::max(complain_at, c.now + 1s), "an unfinished copy to go"};
 }
 
+step receiving::offer(context& c) {
+    offers = true;
+    search.begin(c.now);
+    where = at::waiting;
+    return {ask::change{}, c.now, "the virtual machine to arrive"};
+}
+
 step receiving::wait(context& c) {
     const bool cold_start_is_next =
         c.seen.is_guest(guest_class::absent) && c.seen.state_since + earliest_cold_start > c.now;
@@ -218,10 +225,13 @@ step receiving::resume(context& c) {
             return wait_for_room(c);
         case at::waiting_for_room: return wait_for_room(c);
         case at::offering:
-            offers = true;
-            search.begin(c.now);
-            where = at::waiting;
-            return {ask::change{}, c.now, "the virtual machine to arrive"};
+            if (c.said_yes()) {
+                return offer(c);
+            }
+            where = at::reading_again;  // somebody has written since: is it still to come?
+            return {ask::row{}, time_point::max(), "its keys"};
+        case at::reading_again:
+            return c.answer_as<row_read>().what == row_read::end::failed ? offer(c) : wait_for_room(c);
         case at::judging_stop: {
             const auto is_the_senders = c.answer_as<yes>().is;
             if (!is_the_senders) {

@@ -27,12 +27,11 @@ bool is_to(const domain_seen& seen, std::string_view target) {
     return seen.node == target && !seen.node.empty();
 }
 
-// Still this migration, or what came of it: done there, or ours again.
+// A migration still, or what came of it: done there, or ours again. Where to does not matter: whoever sent it on
+// meanwhile, to a third node or back here, wants it to live, and what stands here may be all there is of it.
 bool is_still_wanted(const domain_seen& seen, std::string_view target) {
-    const bool is_this = is_migration(seen.state) && is_to(seen, target);
-    const bool is_done = seen.state == vm_state::start && is_to(seen, target);
-    const bool is_ours = seen.is_owner && seen.state == vm_state::start;
-    return seen.is_present && (is_this || is_done || is_ours);
+    const bool is_done = seen.state == vm_state::start && (is_to(seen, target) || seen.is_owner);
+    return seen.is_present && (is_migration(seen.state) || is_done);
 }
 
 }  // namespace
@@ -97,14 +96,13 @@ step resuming_half::judged(context& c) {
     return {ask::row{}, time_point::max(), "its keys, before it is resumed"};
 }
 
-// The guarded read before a copy is resumed: still this migration of the domain that both sides were asked about, or
-// ours again.
+// The guarded read before a copy is resumed: still a migration of the domain that both sides were asked about, or ours
+// again.
 step resuming_half::proven(context& c) {
     const auto& read = c.answer_as<row_read>();
-    const bool is_this_migration = is_migration(c.seen.state) && is_to(c.seen, target);
     const bool is_ours = c.seen.is_owner && c.seen.state == vm_state::start;
-    if (!read.is_fresh() || !c.seen.is_connected || c.seen.wish.created != created ||
-        (!is_this_migration && !is_ours)) {
+    const bool may_live = is_migration(c.seen.state) || is_ours;
+    if (!read.is_fresh() || !c.seen.is_connected || c.seen.wish.created != created || !may_live) {
         return finish(outcome::unclear);  // looked at again, with the view as it is now
     }
     where = at::resuming;
@@ -311,8 +309,7 @@ step resolving::wait_or_let_go(context& c, resolve_step what) {
 }
 
 step resolving::begin_half(context& c) {
-    half = {
-        .target = target, .created = created, .last = last, .looks = before, .found = {*here, there}, .asked = asked};
+    half = {.created = created, .last = last, .looks = before, .found = {*here, there}, .asked = asked};
     where = at::resuming;
     return resume(c);
 }

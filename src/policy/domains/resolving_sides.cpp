@@ -69,7 +69,8 @@ step resolving_sent::resume(context& c) {
             if (c.seen.node.empty()) {
                 break;
             }
-            who.target = c.seen.node;
+            // Where it was sent, which need not be where somebody wants it by now.
+            who.target = c.memory.migration.sent_to.empty() ? std::string(c.seen.node) : c.memory.migration.sent_to;
             c.warning(message::migration_broke,
                       "a migration to node " + shown(who.target) + " broke, looking who has it");
             where = at::resolving;
@@ -91,7 +92,9 @@ step resolving_sent::resume(context& c) {
 // -------------------------------------------------------------------------------------------------------
 
 bool resolving_own::stands(const context& c) {
-    return !c.seen.must_end && c.seen.is_present && c.seen.is_owner && c.seen.state == vm_state::start &&
+    // What we sent and somebody sent back before it had arrived is ours again, half as it is.
+    const bool is_back = is_migration(c.seen.state) && c.memory.migration.is_sent_by_us;
+    return !c.seen.must_end && c.seen.is_present && c.seen.is_owner && (c.seen.state == vm_state::start || is_back) &&
            c.seen.is_guest(guest_class::incoming);
 }
 
@@ -176,8 +179,7 @@ step resolving_own::heard_all(context& c) {
         return resume(c);
     }
     if (is_nowhere) {
-        half = {.target = std::string(c.seen.self),
-                .created = created,
+        half = {.created = created,
                 .looks = locks_before,
                 .found = {guest_class::incoming, remote_answer::absent},
                 .asked = asked};

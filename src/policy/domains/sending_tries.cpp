@@ -35,6 +35,7 @@ step sending::downtime_set(context& c) {
 step sending::attempt_move(context& c) {
     if (!std::exchange(has_tried, true)) {
         c.memory.migration.is_sent_by_us = true;
+        c.memory.migration.sent_to = target;
         c.acts.emplace_back(act::write_record{"sender", target, "live"});
         may_fall_back = !c.seen.held.sync_alone;
     }

@@ -1,5 +1,7 @@
 #include "pvcnoded/policy/domains/settling.hpp"
 
+#include "pvcnoded/policy/domains/domain_table.hpp"
+
 namespace pvc::policy {
 
 using model::vm_state;
@@ -21,6 +23,12 @@ void take_vnc(context& c) {
 // -----------------------------------------------------------------------------------------------------------
 
 step adopting::listed(context& c) {
+    // Since this began somebody may have sent it elsewhere, or wanted something else: that word stands.
+    const bool has_arrived = c.seen.is_present && c.seen.is_owner && is_migration(c.seen.state);
+    if (with_state && !has_arrived) {
+        where = at::over;
+        return over();
+    }
     if (with_state) {
         where = at::writing;
         return {ask::write_state{vm_state::start}, time_point::max(), "that it runs here"};

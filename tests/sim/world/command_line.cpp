@@ -1,5 +1,6 @@
 #include "sim/world/command_line.hpp"
 
+#include "sim/explore/explore_command.hpp"
 #include "sim/world/defects.hpp"
 #include "sim/world/listing.hpp"
 #include "sim/world/many_runs.hpp"
@@ -41,6 +42,10 @@ pvcnoded-sim sweep [--operation NAME] [--fault TEXT] [--every N] [--pairs N] [--
 pvcnoded-sim judge [--seeds 1..100] [--defect NAME]
     whether every planted defect is found (only in builds that have them, preset `judge`); one of them again:
     run --seed N --nodes any --duration 30min --dense --defect NAME
+pvcnoded-sim explore [SUBJECT] [--nodes 2] [--faults 1] [--writes 1] [--states N] [--verbose] [--defect NAME]
+                     [--scenario FILE] [--graph FILE]
+    every order of events of one operation, within these bounds, on the machines of src/policy; a finding goes into a
+    script, the steps of its machines into a picture for Graphviz. Exit status 3: there are more states than allowed
 pvcnoded-sim list
     all actions, invariants, conditions of progress, and scenarios
 )";
@@ -249,6 +254,42 @@ int scenarios(const words& given, std::ostream& out, std::ostream& error) {
     return is_written(out, trace, trace_file, error) && failed == 0 ? 0 : 1;
 }
 
+auto* small_into(std::uint8_t& where, const char* name, std::uint64_t least, std::uint64_t most) {
+    return read_by([&where, name, least, most](const std::string& text) {
+        const auto count = parse_count(text);
+        if (!count || *count < least || *count > most) {
+            refuse(name, fmt::format("{} to {}", least, most), text);
+        }
+        where = static_cast<std::uint8_t>(*count);
+    });
+}
+
+int explore_orders(const words& given, std::ostream& out, std::ostream& error) {
+    explore::explore_wish wanted;
+    std::uint64_t states = wanted.limits.states;
+    std::string defect_name = "none";
+    words others;
+    options::options_description known;
+    known.add_options()("nodes", small_into(wanted.within.nodes, "--nodes", 2, explore::nodes_max))(
+        "faults", small_into(wanted.within.faults, "--faults", 0, 3))(
+        "writes", small_into(wanted.within.writes, "--writes", 0, 3))("states", number_into(states, "--states", 1))(
+        "verbose", options::bool_switch(&wanted.verbose))("defect", options::value(&defect_name))(
+        "scenario", options::value(&wanted.scenario_file))("graph", options::value(&wanted.graph_file));
+    auto problem = understand(known, given, &others);
+    if (problem.empty() && others.size() > 1) {
+        problem = "one subject at a time";
+    }
+    if (problem.empty() && !plant(defect_name)) {
+        problem = fmt::format("no defect called {} can be planted in this build", defect_name);
+    }
+    if (!problem.empty()) {
+        return refused(error, "explore", problem);
+    }
+    wanted.subject = others.empty() ? wanted.subject : others.front();
+    wanted.limits.states = states;
+    return explore::explore(wanted, out, error);
+}
+
 }  // namespace
 
 int run_command(const std::vector<std::string_view>& arguments, std::ostream& out, std::ostream& error) {
@@ -264,8 +305,11 @@ int run_command(const std::vector<std::string_view>& arguments, std::ostream& ou
         return 0;
     }
     using command = int (*)(const words&, std::ostream&, std::ostream&);
-    static constexpr std::pair<std::string_view, command> commands[] = {
-        {"run", run}, {"scenario", scenarios}, {"sweep", sweep_all}, {"judge", judge_defects}};
+    static constexpr std::pair<std::string_view, command> commands[] = {{"run", run},
+                                                                        {"scenario", scenarios},
+                                                                        {"sweep", sweep_all},
+                                                                        {"judge", judge_defects},
+                                                                        {"explore", explore_orders}};
     for (const auto& [name, does] : commands) {
         if (arguments.front() == name) {
             return does(words(arguments.begin() + 1, arguments.end()), out, error);

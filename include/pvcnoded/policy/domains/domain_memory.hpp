@@ -46,6 +46,7 @@ struct listing {
 // Of migrations. Written by the machines of both sides, and by the manager when it sees the last placement outside one.
 struct migration_memory {
     bool is_sent_by_us = false;  // we began to send it in this migration
+    std::string sent_to;         // where to
     bool is_stale_half = false;  // class I here, and proven to be what a migration left behind
     bool was_going_off = false;  // it was being shut down to move it; whatever becomes of the write, it is handed over
     bool has_record = false;     // of a migration, on the disk of this host

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 namespace pvc::policy {
 
@@ -19,6 +20,8 @@ public:
     time_point ended(time_point now);
     void reset() { quick_ends_ = 0; }
 
+    // All that it remembers: machines are compared and hashed.
+    [[nodiscard]] auto fields() const { return std::tie(started_, quick_ends_); }
     friend bool operator==(const restart_spacing&, const restart_spacing&) = default;
 
 private:
@@ -44,6 +47,7 @@ public:
     [[nodiscard]] duration stalled_for(time_point now) const { return now - minimum_since_; }
     [[nodiscard]] duration running_for(time_point now) const { return now - began_; }
 
+    [[nodiscard]] auto fields() const { return std::tie(minimum_since_, began_, stall_limit_, minimum_, warned_); }
     friend bool operator==(const migration_watch&, const migration_watch&) = default;
 
 private:

@@ -12,11 +12,13 @@ enum class power_end : std::uint8_t {
     unknown,  // the hypervisor is away, or the time is over
 };
 
-// Destroys it until it is gone, however often that takes, by `last`.
+// Destroys it until it is gone, however often that takes, by `last`. Once a call has failed it is tried again only for
+// the wish that it was begun for: another word may want the guest to live.
 struct destroying {
     enum class at : std::uint8_t { begin, destroyed, leaving, looked, pausing, looked_after_pause, over };
 
     time_point last = time_point::max();
+    std::optional<wish> only_for{};  // empty: proven to be stale, whatever is wanted
     at where = at::begin;
     time_point complain_at{};
     time_point wait_until{};

@@ -51,7 +51,7 @@ private:
 
 // It is off here, in `shutdown`: `stop` once nobody else runs it.
 struct settling_shutdown {
-    enum class at : std::uint8_t { begin, unlisting, ending_console, releasing, writing, clearing_vnc, over };
+    enum class at : std::uint8_t { begin, unlisting, ending_console, releasing, looking, writing, clearing_vnc, over };
 
     at where = at::begin;
     release_wait released{};
@@ -59,6 +59,9 @@ struct settling_shutdown {
     [[nodiscard]] step resume(context& c);
     void hold(holdings& what) const;
     friend bool operator==(const settling_shutdown&, const settling_shutdown&) = default;
+
+private:
+    [[nodiscard]] static bool is_still_to_settle(const context& c);
 };
 
 // Half of a migration that nobody needs: it has ten seconds to go by itself.

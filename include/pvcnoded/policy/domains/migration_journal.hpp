@@ -3,6 +3,8 @@
 // garbled changes nothing but a wait.
 #pragma once
 
+#include "pvcnoded/policy/domains/domain_seen.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,5 +24,15 @@ struct journal_entry {
 };
 [[nodiscard]] std::string to_text(const journal_entry& entry);
 [[nodiscard]] std::optional<journal_entry> parse_journal(std::string_view text);
+
+// What the record of a daemon before this one says about the domain as it is seen now.
+// It was taking part in this very migration.
+[[nodiscard]] bool is_of_this_migration(const journal_entry& entry, const domain_seen& seen);
+// It died while it shut the guest down to move it, and the guest is off by now (8.6, "dies in S8").
+[[nodiscard]] bool was_going_off(const journal_entry& entry, const domain_seen& seen);
+// The same when it had just handed the guest over, or its session ended then: the tables see to what became of it.
+[[nodiscard]] bool may_be_handed_over(const journal_entry& entry, const domain_seen& seen);
+// A migration of it goes on here, or will.
+[[nodiscard]] bool needs_record(const domain_seen& seen);
 
 }  // namespace pvc::policy

@@ -47,6 +47,7 @@ struct receiving {
         begin,
         waiting_for_room,
         offering,
+        reading_again,
         judging_stop,
         pausing_stop,
         waiting,
@@ -83,6 +84,7 @@ struct receiving {
 
 private:
     step wait_for_room(context& c);
+    step offer(context& c);
     step look(context& c);
     step look_at_guest(context& c);
     step look_for_it(context& c);

@@ -60,7 +60,7 @@ struct write_last_node {  // [write_end]
 struct clear_own {  // [yes] false: not written, or nobody knows
     own_key key = own_key::vnc;
 };
-struct offer_to_receive {};  // [yes] its identifier into `migrate_sync_lock`: it may come
+struct offer_to_receive {};  // [yes] its identifier into `migrate_sync_lock`: it may come; false: not written
 struct connection {};        // [yes] the session is connected again
 struct sending_keys {        // [wishes_read] of a domain that is to be sent
     std::string target;

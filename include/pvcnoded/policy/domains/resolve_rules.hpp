@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 namespace pvc::policy {
 
@@ -53,6 +54,8 @@ public:
         remote_answer there = remote_answer::silent;
         friend bool operator==(const finding&, const finding&) = default;
     };
+    // All that it remembers: machines are compared and hashed.
+    [[nodiscard]] auto fields() const { return std::tie(first_); }
     friend bool operator==(const second_look&, const second_look&) = default;
     // True: this look, begun at `asked` and answered at `answered`, confirms an earlier one.
     [[nodiscard]] bool confirms(const finding& now, time_point asked, time_point answered);

@@ -26,7 +26,6 @@ struct resuming_half {
     enum class at : std::uint8_t { begin, judging, destroying, proving, resuming, looking, over };
     enum class outcome : std::uint8_t { unclear, resumed, stale };
 
-    std::string target{};      // whose migration it is; this node: any
     std::int64_t created = 0;  // the incarnation that was asked about
     time_point last = time_point::max();
     second_look looks{};  // of the caller, who takes them back

@@ -94,6 +94,17 @@ void place(cluster& world, const action& what) {
     });
 }
 
+// As somebody who does not care for locks: at once, and whatever was so.
+void force_guest(cluster& world, const action& what) {
+    const std::string from = world.ensemble.get(guest_key(what.number, "/node")).value_or("");
+    std::map<std::string, std::string> keys{{guest_key(what.number, "/state"), what.value}};
+    if (from != what.node) {
+        keys.emplace(guest_key(what.number, "/node"), what.node);
+        keys.emplace(guest_key(what.number, "/lastnode"), from);
+    }
+    world.ensemble.put(keys);
+}
+
 // As the reference's client: not what is so already.
 void order_node(cluster& world, const action& what, member& target) {
     const std::string key = target.root() + "/domainstate";
@@ -194,6 +205,11 @@ constexpr action_kind actions_of_domain_clients[] = {
      .numbers = guest_numbers,
      .may_name_nobody = true,
      .chance = drawn{.eighths = 6, .favour = most_of_all, .arguments = draw_placement}},
+    {.name = "force-guest",
+     .takes = "niv",
+     .meaning = "a client writes this state of machine N, and that it is there, without a lock",
+     .on_cluster = of_defined<force_guest>,
+     .numbers = guest_numbers},
     {.name = "order-node",
      .takes = "nv",
      .meaning = "a client wants the node empty (flush) or back (ready)",

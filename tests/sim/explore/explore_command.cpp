@@ -1,0 +1,93 @@
+#include "sim/explore/explore_command.hpp"
+
+#include "sim/explore/graph.hpp"
+#include "sim/explore/to_scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <ctime>
+#include <fstream>
+#include <ostream>
+
+namespace pvc::explore {
+
+namespace {
+
+struct subject_text {
+    std::string_view name;
+    subject what;
+    std::string_view meaning;
+};
+constexpr std::array subjects{
+    subject_text{"migration", subject::migration, "a machine that runs is migrated"},
+    subject_text{"offline", subject::offline, "the same for one that may only move through a shutdown"},
+    subject_text{"start", subject::start, "a machine that is off is started"},
+    subject_text{"shutdown", subject::shutdown, "a machine that runs is shut down"},
+};
+
+double processor_seconds() {
+    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+bool write_file(const std::string& name, const std::string& text, std::ostream& error) {
+    std::ofstream file(name);
+    file << text;
+    if (!file.flush()) {
+        error << "cannot write " << name << '\n';
+        return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+void list_subjects(std::ostream& out) {
+    for (const auto& one : subjects) {
+        out << fmt::format("  {:<12} {}\n", one.name, one.meaning);
+    }
+}
+
+int explore(const explore_wish& wanted, std::ostream& out, std::ostream& error) {
+    bounds within = wanted.within;
+    bool is_known = false;
+    for (const auto& one : subjects) {
+        if (one.name == wanted.subject) {
+            within.what = one.what;
+            is_known = true;
+        }
+    }
+    if (!is_known) {
+        error << "explore: there is no subject \"" << wanted.subject << "\"; there are:\n";
+        list_subjects(error);
+        return 2;
+    }
+    graph picture;
+    const double before = processor_seconds();
+    const search_result result = search(within, wanted.limits, wanted.verbose ? &error : nullptr,
+                                        wanted.graph_file.empty() ? nullptr : &picture);
+    out << fmt::format("{}, {} nodes, {} faults, {} writes of clients: {} states, {} steps, {} settled, {}, {:.1f} s\n",
+                       wanted.subject, within.nodes, within.faults, within.writes, result.states, result.steps,
+                       result.settled,
+                       result.broken         ? "broken"
+                       : result.is_exhausted ? "exhausted"
+                                             : "NOT exhausted",
+                       processor_seconds() - before);
+    if (!wanted.graph_file.empty() && !write_file(wanted.graph_file, picture.text(), error)) {
+        return 2;
+    }
+    if (!result.broken) {
+        return result.is_exhausted ? 0 : 3;
+    }
+    out << fmt::format("{}: {}\n", result.broken->what.rule, result.broken->what.text);
+    for (const auto& line : result.broken->said) {
+        out << "  " << line << '\n';
+    }
+    if (!wanted.scenario_file.empty() &&
+        !write_file(wanted.scenario_file, scenario_of(within, *result.broken), error)) {
+        return 2;
+    }
+    return 1;
+}
+
+}  // namespace pvc::explore

@@ -1,0 +1,540 @@
+// What a daemon does between the questions of its machines: reads, looks, resumes, holds. As the manager and the shell
+// of src/domains do it, on the same functions of src/policy.
+#include "sim/explore/model.hpp"
+
+#include <algorithm>
+
+namespace pvc::explore {
+
+using namespace std::chrono_literals;
+using model::guest_class;
+using model::vm_state;
+namespace ask = policy::ask;
+
+namespace {
+
+node& at(scene& m, std::int8_t who) {
+    return m.all.at(static_cast<std::size_t>(who));
+}
+
+std::size_t place_of(const std::vector<std::int8_t>& queue, std::int8_t who) {
+    return static_cast<std::size_t>(std::ranges::find(queue, who) - queue.begin());
+}
+
+void leave(std::vector<std::int8_t>& queue, std::int8_t who) {
+    std::erase(queue, who);
+}
+
+policy::held_now::locks state_of(const lock_claim& of) {
+    using locks = policy::held_now::locks;
+    switch (of.where) {
+        case lock_claim::at::none: return locks::none;
+        case lock_claim::at::wanted:
+        case lock_claim::at::on_first: return locks::pending;
+        case lock_claim::at::held:
+        case lock_claim::at::releasing: return locks::held;
+        case lock_claim::at::late: return locks::late;
+    }
+    return locks::none;
+}
+
+}  // namespace
+
+policy::domain_seen world::seen_of(std::int8_t who) const {
+    const node& one = at(m, who);
+    const row& r = one.seen;
+    policy::domain_seen seen;
+    seen.is_present = true;
+    seen.is_owner = r.keys.node == who;
+    seen.state = r.keys.state;
+    seen.node = name_of(r.keys.node);
+    seen.self = name_of(who);
+    seen.last_node = name_of(r.keys.last_node);
+    seen.came_from = name_of(r.came_from);
+    seen.wish = {r.keys.created, r.keys.state_changed, r.keys.node_changed};
+    seen.state_version = r.writes_since_stable;
+    seen.stable = {r.stable.is_known, r.stable.was_owner, r.stable.state, name_of(r.stable.node), 0};
+    seen.guest = one.observed;
+    seen.is_handed_over = r.is_handed_over;
+    seen.is_connected = one.has_session;
+    seen.class_since = one.class_since;
+    seen.state_since = r.state_since;
+    seen.shutdown_timeout = 180s;
+    seen.stall_limit = 300s;
+    if (!one.does) {
+        return seen;
+    }
+    const operation& op = *one.does;
+    seen.held.of_migration = state_of(op.locks);
+    seen.held.locks_text = "not had in time";
+    const auto& queue = m.locks.of_state;
+    seen.held.somebody_waits = queue.size() > place_of(queue, who) + 1;
+    if (op.sync) {
+        if (const auto* sender = std::get_if<policy::taking_sync>(&op.sync->machine)) {
+            seen.held.sync_granted = sender->is_granted;
+            seen.held.sync_alone = sender->is_alone;
+            seen.held.sync_failed = op.sync->has_ended && !sender->is_granted;
+        }
+        seen.held.sync_released = op.sync->has_ended;
+        seen.held.sync_is_held = op.sync->lock.where == lock_claim::at::held;
+    }
+    seen.held.has_turn = op.holds.of_turn != policy::holdings::turn::none;
+    if (op.call) {
+        if (op.call->has_begun) {
+            seen.held.call_begun = op.call->begun;
+        }
+        seen.held.call_is_over = op.call->is_over;
+        seen.held.call_outcome = op.call->outcome;
+        seen.held.call_text = "the call failed";
+    }
+    if (const auto target = node_named(op.holds.follows_daemon_of); target != nobody) {
+        seen.held.target_daemon = at(m, target).stored;
+    }
+    if (const auto target = node_named(op.holds.follows_list_of); target != nobody) {
+        seen.held.target_lists_it = at(m, target).lists_it;
+    }
+    return seen;
+}
+
+void world::say(std::string_view rule, std::string text) {
+    if (!broken) {
+        broken = broken_rule{rule, std::move(text)};
+    }
+}
+
+// ---- between operations
+// ----------------------------------------------------------------------------------------------
+
+namespace {
+
+void note_placement(world& of, std::int8_t who) {
+    node& one = at(of.m, who);
+    const auto seen = of.seen_of(who);
+    const auto news = policy::look_at_placement(seen);
+    if (!news.is_stable) {
+        return;
+    }
+    using origin = policy::placement_news::origin;
+    row& r = one.seen;
+    if (news.came_from != origin::kept) {
+        r.came_from = news.came_from == origin::before ? r.stable.node : nobody;
+    }
+    r.stable = {true, seen.is_owner, r.keys.state, r.keys.node, r.keys.state_changed};
+    r.writes_since_stable = 0;
+    if (one.has_memory) {
+        policy::note_stable_placement(seen, one.does && one.does->what == policy::domain_action::send, one.memory);
+    }
+}
+
+}  // namespace
+
+void world::read_row(std::int8_t who) {
+    node& one = at(m, who);
+    row& r = one.seen;
+    const bool is_other_state = r.keys.state_changed != m.keys.state_changed;
+    // Whether exactly one write of `state` came since the last stable placement: what its version tells.
+    r.writes_since_stable = static_cast<std::uint8_t>(std::min(2, r.writes_since_stable + r.unread_writes));
+    r.unread_writes = 0;
+    r.is_known = true;
+    r.keys = m.keys;
+    r.is_handed_over = m.keys.state == vm_state::stop && m.keys.sync == sync_value::handed_over &&
+                       m.keys.sync_changed == m.keys.state_changed;
+    if (is_other_state) {
+        r.state_since = m.now;
+    }
+}
+
+void world::see_guest(std::int8_t who) {
+    node& one = at(m, who);
+    const auto now = one.libvirt_is_up ? std::optional(class_of(one.guest)) : std::nullopt;
+    if (now == one.observed) {
+        return;
+    }
+    one.observed = now;
+    one.class_since = m.now;
+    one.memory.migration.is_stale_half = one.memory.migration.is_stale_half && (!now || now == guest_class::incoming);
+}
+
+void world::notify(std::int8_t who) {
+    node& one = at(m, who);
+    if (!one.is_up || !one.has_session) {
+        return;
+    }
+    if (!one.does) {
+        look(who);
+        return;
+    }
+    note_placement(*this, who);
+    if (policy::ends_the_guest(one.does->what) && !one.memory.listing.lost_creation &&
+        one.observed == guest_class::absent) {
+        one.memory.listing.is_listed = one.lists_it = false;
+    }
+    if (std::holds_alternative<ask::change>(one.does->pending.what.what)) {
+        resume(who, policy::woken{});
+    }
+}
+
+void world::look(std::int8_t who) {
+    node& one = at(m, who);
+    one.look_again.reset();
+    if (!one.is_up || !one.has_session || one.does || !one.seen.is_known) {
+        return;
+    }
+    if (m.job.where != live_job::at::none && m.job.from == who) {
+        return;  // a call of a session before: its end looks again
+    }
+    one.has_memory = one.has_memory || one.seen.keys.node == who || one.observed != guest_class::absent;
+    note_placement(*this, who);
+    if (!one.has_memory || !one.observed) {
+        return;
+    }
+    if (one.pause_until && m.now < *one.pause_until) {
+        return;
+    }
+    one.pause_until.reset();
+    const auto seen = seen_of(who);
+    const auto [action, again] = policy::action_for(seen, one.memory, m.now);
+    one.look_again = again;
+    policy::note_listing(seen, m.now, m.now, one.memory);
+    one.lists_it = one.memory.listing.is_listed;
+    if (*seen.guest != guest_class::absent) {
+        one.memory.adoption.untidy();
+    }
+    if (policy::is_done_already(action, seen, one.memory, m.now)) {
+        const bool is_idle = !seen.is_owner && seen.is_guest(guest_class::absent) && !one.memory.listing.lost_creation;
+        if (is_idle && !policy::is_migration(seen.state)) {
+            one.record = {};
+        }
+        if (is_idle) {
+            one.memory = {};
+            one.has_memory = false;
+        }
+        return;
+    }
+    if (action == policy::domain_action::start) {
+        const bool ended_by_itself = policy::note_start(seen, one.memory, m.now);
+        static_cast<void>(ended_by_itself);
+    }
+    if (action != policy::domain_action::clean_up && action != policy::domain_action::forget) {
+        one.memory.adoption.untidy();
+    }
+    auto machine = policy::machine_for(action);
+    if (!machine) {
+        return;
+    }
+    one.does.emplace();
+    one.does->what = action;
+    one.does->machine = std::move(*machine);
+    resume(who, policy::woken{});
+}
+
+void world::end_operation(std::int8_t who) {
+    node& one = at(m, who);
+    const auto action = one.does->what;
+    drop_children(who);
+    one.does.reset();
+    if (action == policy::domain_action::clean_up) {
+        one.memory.adoption.is_clean = true;
+    }
+    if (action == policy::domain_action::forget) {
+        one.memory.adoption.is_forgotten = true;
+    }
+    if (m.job.from == who && m.job.where != live_job::at::none) {
+        fail_job(0);  // it is given up with its operation
+    }
+    look(who);
+}
+
+void world::drop_children(std::int8_t who) {
+    leave(m.locks.of_node, who);
+    leave(m.locks.of_state, who);
+    leave(m.locks.of_sync, who);
+}
+
+// ---- an operation
+// ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Nobody else can tell whether these were done a moment sooner or later: they are no step of their own.
+bool is_invisible(const ask::any& what) {
+    return std::holds_alternative<ask::end_console>(what) || std::holds_alternative<ask::publish_vnc>(what) ||
+           std::holds_alternative<ask::live_xml>(what) || std::holds_alternative<ask::clear_reason>(what) ||
+           std::holds_alternative<ask::definition>(what) || std::holds_alternative<ask::sending_keys>(what) ||
+           std::holds_alternative<ask::set_downtime>(what) || std::holds_alternative<ask::progress>(what) ||
+           std::holds_alternative<ask::connection>(what) || std::holds_alternative<ask::node_exists>(what) ||
+           std::holds_alternative<ask::end_crashed>(what);
+}
+
+}  // namespace
+
+void world::resume(std::int8_t who, const policy::answer& said_first) {
+    policy::answer said = said_first;
+    for (int rounds = 0;; ++rounds) {
+        if (rounds > 50) {
+            say("waits_are_bounded", name_of(who) + ": a machine goes round without waiting for anything");
+            return;
+        }
+        node& one = at(m, who);
+        const auto seen = seen_of(who);
+        auto out = policy::resume(one.does->machine, {seen, said, m.now}, one.memory);
+        carry_out(who, out.actions);
+        hold(who);
+        if (out.next.is_over()) {
+            end_operation(who);
+            return;
+        }
+        // A client gave it to another node as running: it ends here, and begins there (4.2, `start` of another).
+        const auto& keys = one.seen.keys;
+        const bool is_obeying = keys.is_a_clients && keys.node != who && !policy::is_migration(keys.state);
+        const bool is_to_end = keys.state != vm_state::start && !policy::is_migration(keys.state);
+        one.does->pending = {
+            std::move(out.next), false, is_obeying || is_to_end, {}, keys.state_changed, keys.node_changed,
+            keys.last_changed};
+        const auto& what = one.does->pending.what;
+        const bool is_due_wait = std::holds_alternative<ask::change>(what.what) && what.until <= m.now;
+        if (is_due_wait) {
+            said = policy::woken{};
+            continue;
+        }
+        if (!is_invisible(what.what)) {
+            return;
+        }
+        const auto answer = perform(who, what);
+        if (!answer) {
+            return;
+        }
+        said = *answer;
+    }
+}
+
+void world::hold(std::int8_t who) {
+    operation& op = *at(m, who).does;
+    const policy::holdings wanted = policy::holdings_of(op.machine);
+    if (wanted.locks && op.locks.where == lock_claim::at::none) {
+        op.locks = {lock_claim::at::wanted, *wanted.locks};
+    } else if (!wanted.locks && op.locks.where != lock_claim::at::none) {
+        op.locks.where = op.locks.where == lock_claim::at::late ? lock_claim::at::none : lock_claim::at::releasing;
+    }
+    using sync = policy::holdings::sync;
+    if (wanted.of_sync != op.holds.of_sync) {
+        if (wanted.of_sync == sync::offered || wanted.of_sync == sync::taken) {
+            op.sync.emplace();
+            if (wanted.of_sync == sync::taken) {
+                op.sync->machine = policy::taking_sync{.deadline = wanted.sync_by};
+            }
+            resume_sync(who, policy::woken{});
+        } else if (op.sync && !op.sync->has_ended) {
+            op.sync->is_wanted = false;
+            if (std::holds_alternative<policy::offering_sync>(op.sync->machine)) {
+                op.sync->pending = {};  // it is cancelled
+                op.sync->lock.where = lock_claim::at::releasing;
+            } else {
+                op.sync->is_changed = true;
+            }
+        }
+    }
+    if (wanted.call_to.empty()) {
+        op.call.reset();
+    } else if (!op.call) {
+        op.call.emplace();
+        op.call->to = node_named(wanted.call_to);
+    }
+    if (op.call && wanted.gives_up_call && !op.call->is_given_up) {
+        op.call->is_given_up = true;
+        if (m.job.from == who && m.job.where != live_job::at::none) {
+            fail_job(0);
+        }
+        op.call->is_over = true;
+    }
+    op.asks_guest = wanted.asks_guest_to_end;
+    op.holds = wanted;
+}
+
+// ---- locks
+// -----------------------------------------------------------------------------------------------------------
+
+void world::step_lock(std::int8_t who) {
+    operation& op = *at(m, who).does;
+    switch (op.locks.where) {
+        case lock_claim::at::wanted:
+            if (place_of(m.locks.of_node, who) == m.locks.of_node.size()) {
+                m.locks.of_node.push_back(who);
+            }
+            op.locks.where = lock_claim::at::on_first;
+            return;
+        case lock_claim::at::on_first:
+            if (m.now >= op.locks.until) {
+                drop_children(who);
+                op.locks.where = lock_claim::at::late;
+                notify(who);
+                return;
+            }
+            if (place_of(m.locks.of_state, who) == m.locks.of_state.size()) {
+                m.locks.of_state.push_back(who);
+                return;
+            }
+            op.locks.where = lock_claim::at::held;
+            notify(who);
+            return;
+        case lock_claim::at::releasing:
+            leave(m.locks.of_node, who);
+            leave(m.locks.of_state, who);
+            op.locks = {};
+            notify(who);
+            return;
+        case lock_claim::at::none:
+        case lock_claim::at::held:
+        case lock_claim::at::late: return;
+    }
+}
+
+void world::step_sync_lock(std::int8_t who) {
+    hand_shake& shake = *at(m, who).does->sync;
+    switch (shake.lock.where) {
+        case lock_claim::at::wanted:
+            if (m.now >= shake.lock.until) {
+                leave(m.locks.of_sync, who);
+                shake.lock.where = lock_claim::at::late;
+                resume_sync(who, policy::woken{});
+            } else if (place_of(m.locks.of_sync, who) == m.locks.of_sync.size()) {
+                m.locks.of_sync.push_back(who);
+                notify_sync();
+            } else {
+                shake.lock.where = lock_claim::at::held;
+                resume_sync(who, policy::woken{});
+                notify(who);
+            }
+            return;
+        case lock_claim::at::releasing: {
+            leave(m.locks.of_sync, who);
+            shake.lock = {};
+            notify_sync();
+            const bool is_cancelled = !shake.is_wanted && std::holds_alternative<policy::offering_sync>(shake.machine);
+            if (is_cancelled) {
+                shake.has_ended = true;
+            } else {
+                resume_sync(who, policy::woken{});
+            }
+            notify(who);
+            return;
+        }
+        case lock_claim::at::none:
+        case lock_claim::at::on_first:
+        case lock_claim::at::held:
+        case lock_claim::at::late: return;
+    }
+}
+
+void world::notify_sync() {
+    for (std::int8_t i = 0; i < static_cast<std::int8_t>(m.nodes); ++i) {
+        node& one = at(m, i);
+        if (one.is_up && one.has_session && one.does && one.does->sync && !one.does->sync->has_ended) {
+            one.does->sync->is_changed = true;
+        }
+    }
+}
+
+void world::resume_sync(std::int8_t who, const policy::answer& said_first) {
+    node& one = at(m, who);
+    hand_shake& shake = *one.does->sync;
+    policy::answer said = said_first;
+    for (int rounds = 0; rounds < 20; ++rounds) {
+        auto seen = seen_of(who);
+        seen.held.of_sync = state_of(shake.lock);
+        seen.held.sync_is_wanted = shake.is_wanted;
+        seen.held.sync_written = m.keys.sync_changed;
+        seen.held.sync_is_empty = m.keys.sync == sync_value::empty;
+        const policy::step next = std::visit(
+            [&](auto& machine) {
+                auto out = policy::resume(machine, {seen, said, m.now}, one.memory);
+                const bool is_had = shake.lock.where != lock_claim::at::none;
+                if (machine.wants_lock && !is_had) {
+                    shake.lock = {lock_claim::at::wanted, machine.queued_until};
+                } else if (!machine.wants_lock && is_had) {
+                    shake.lock.where =
+                        shake.lock.where == lock_claim::at::late ? lock_claim::at::none : lock_claim::at::releasing;
+                }
+                return std::move(out.next);
+            },
+            shake.machine);
+        shake.pending = {next, false, false, {}};
+        if (next.is_over()) {
+            shake.has_ended = true;
+            leave(m.locks.of_sync, who);
+            return;
+        }
+        const bool is_wait = std::holds_alternative<ask::change>(next.what);
+        if (is_wait && std::exchange(shake.is_changed, false)) {
+            said = policy::woken{};
+            continue;
+        }
+        return;
+    }
+}
+
+// ---- sessions
+// --------------------------------------------------------------------------------------------------------
+
+void world::lose_daemon(std::int8_t who) {
+    node& one = at(m, who);
+    if (one.does) {
+        one.does.reset();
+        if (m.job.from == who && m.job.where != live_job::at::none) {
+            fail_job(0);  // the call ends with its connection
+        }
+    }
+    one.has_session = false;
+    one.session_left = true;
+    one.look_again.reset();
+    one.pause_until.reset();
+}
+
+void world::begin_session(std::int8_t who) {
+    node& one = at(m, who);
+    one.has_session = true;
+    one.stored = model::daemon_state::run;
+    read_row(who);
+    see_guest(who);
+    if (!std::exchange(one.has_list, true)) {
+        const bool is_arriving = one.seen.keys.node == who && policy::is_migration(one.seen.keys.state) &&
+                                 one.observed == guest_class::incoming;
+        one.lists_it = one.guest != guest_here::none && !is_arriving;
+        one.memory.listing.is_listed = one.lists_it;
+    }
+    policy::adoption& adoption = one.memory.adoption;
+    adoption.is_restarting = adoption.is_restarting || adoption.is_adopted;
+    adoption.is_adopted = false;
+    adoption.untidy();
+    one.has_memory = one.has_memory || one.seen.keys.node == who || one.observed != guest_class::absent;
+    const auto seen = seen_of(who);
+    const record_on_disk& left = one.record;
+    policy::journal_entry entry;
+    entry.role = left.is_sender ? "sender" : "receiver";
+    entry.step = left.is_offline ? "offline" : "live";
+    entry.created = left.created;
+    entry.state_changed = left.state_changed;
+    if (left.is_there && !one.memory.migration.has_read_journal && policy::is_migration(seen.state) &&
+        !seen.stable.is_known && policy::is_of_this_migration(entry, seen)) {
+        one.memory.migration.is_sent_by_us = left.is_sender;
+        one.memory.migration.sent_to = left.is_sender ? name_of(left.peer) : "";
+        one.memory.migration.noted_last_node = name_of(left.last_node);
+    }
+    one.memory.migration.has_read_journal = true;
+    if (left.is_there && policy::was_going_off(entry, seen)) {
+        one.has_memory = true;
+        one.memory.migration.was_going_off = true;
+    } else if (left.is_there && policy::may_be_handed_over(entry, seen)) {
+        one.has_memory = true;
+    } else if (left.is_there && !policy::needs_record(seen)) {
+        if (!left.is_sender && left.created == seen.wish.created && !policy::is_migration(seen.state) &&
+            m.keys.sync == sync_value::offered) {
+            m.keys.sync = sync_value::empty;
+            m.keys.sync_changed = m.stamp();
+        }
+        one.record = {};
+    }
+    look(who);
+}
+
+}  // namespace pvc::explore

@@ -1,0 +1,535 @@
+// Which steps are possible in a state, and what each does. A step of quiet kind is always possible; those of faults and
+// clients are counted. Time passes when nothing else is ready.
+#include "sim/explore/model.hpp"
+
+#include <algorithm>
+
+namespace pvc::explore {
+
+using namespace std::chrono_literals;
+using model::guest_class;
+using model::vm_state;
+namespace ask = policy::ask;
+using kind = move::kind;
+
+namespace {
+
+node& at(scene& m, std::int8_t who) {
+    return m.all.at(static_cast<std::size_t>(who));
+}
+const node& at(const scene& m, std::int8_t who) {
+    return m.all.at(static_cast<std::size_t>(who));
+}
+
+bool is_first(const std::vector<std::int8_t>& queue, std::int8_t who) {
+    return !queue.empty() && queue.front() == who;
+}
+bool is_queued(const std::vector<std::int8_t>& queue, std::int8_t who) {
+    return std::ranges::find(queue, who) != queue.end();
+}
+
+bool is_wait(const policy::step& what) {
+    return std::holds_alternative<ask::change>(what.what) || std::holds_alternative<ask::time>(what.what);
+}
+
+// What can be asked in the next step; its answer is a step of its own where others may do something in between that
+// the answer does not tell.
+bool is_asked_elsewhere(const policy::step& what) {
+    return std::holds_alternative<ask::target>(what.what) || std::holds_alternative<ask::nodes>(what.what);
+}
+
+bool is_row_old(const scene& m, const node& one) {
+    return !one.seen.is_known || one.seen.keys.state_changed != m.keys.state_changed ||
+           one.seen.keys.node_changed != m.keys.node_changed || one.seen.keys.last_changed != m.keys.last_changed ||
+           (one.seen.keys.state == vm_state::stop && one.seen.keys.sync_changed != m.keys.sync_changed &&
+            m.keys.sync_changed == m.keys.state_changed);
+}
+
+bool may_step_lock(const scene& m, std::int8_t who, const operation& op) {
+    switch (op.locks.where) {
+        case lock_claim::at::wanted:
+        case lock_claim::at::releasing: return true;
+        case lock_claim::at::on_first:
+            return m.now >= op.locks.until || (is_first(m.locks.of_node, who) &&
+                                               (!is_queued(m.locks.of_state, who) || is_first(m.locks.of_state, who)));
+        default: return false;
+    }
+}
+
+bool may_step_sync_lock(const scene& m, std::int8_t who, const hand_shake& shake) {
+    switch (shake.lock.where) {
+        case lock_claim::at::releasing: return true;
+        case lock_claim::at::wanted:
+            return m.now >= shake.lock.until || !is_queued(m.locks.of_sync, who) || is_first(m.locks.of_sync, who);
+        default: return false;
+    }
+}
+
+void add_of_operation(const scene& m, std::int8_t who, std::vector<move>& all) {
+    const operation& op = *at(m, who).does;
+    const auto& pending = op.pending;
+    if (pending.is_answered) {
+        all.push_back({kind::answer, who, 0});
+    } else if (is_wait(pending.what)) {
+        if (pending.what.until <= m.now) {
+            all.push_back({kind::wake, who, 0});
+        }
+    } else {
+        all.push_back({kind::perform, who, 0});
+    }
+    if (may_step_lock(m, who, op)) {
+        all.push_back({kind::lock, who, 0});
+    }
+    if (op.asks_guest && at(m, who).guest == guest_here::runs && !at(m, who).is_going_off) {
+        all.push_back({kind::end_request, who, 0});
+    }
+    if (op.call && !op.call->has_begun && m.job.where == live_job::at::none) {
+        all.push_back({kind::job, who, 1});
+    }
+    if (op.sync && !op.sync->has_ended) {
+        const hand_shake& shake = *op.sync;
+        if (may_step_sync_lock(m, who, shake)) {
+            all.push_back({kind::sync_lock, who, 0});
+        }
+        if (is_wait(shake.pending.what)) {
+            const bool is_notified = std::holds_alternative<ask::change>(shake.pending.what.what) && shake.is_changed;
+            if (is_notified || shake.pending.what.until <= m.now) {
+                all.push_back({kind::sync_wake, who, 0});
+            }
+        } else if (!std::holds_alternative<ask::nothing>(shake.pending.what.what)) {
+            all.push_back({kind::sync_perform, who, 0});
+        }
+    }
+}
+
+void add_of_node(const scene& m, std::int8_t who, std::vector<move>& all) {
+    const node& one = at(m, who);
+    if (one.session_left) {
+        all.push_back({kind::notice, who, 0});
+    }
+    if (!one.is_up) {
+        if (!one.session_left) {
+            all.push_back({kind::start_daemon, who, 0});
+        }
+    } else if (!one.has_session) {
+        if (!one.session_left) {
+            all.push_back({kind::reconnect, who, 0});
+        }
+    } else {
+        if (is_row_old(m, one)) {
+            all.push_back({kind::read_row, who, 0});
+        }
+        const auto now = one.libvirt_is_up ? std::optional(class_of(one.guest)) : std::nullopt;
+        if (now != one.observed) {
+            all.push_back({kind::see_guest, who, 0});
+        }
+        if (one.does) {
+            add_of_operation(m, who, all);
+        } else {
+            const bool is_due =
+                (one.look_again && *one.look_again <= m.now) || (one.pause_until && *one.pause_until <= m.now);
+            if (is_due) {
+                all.push_back({kind::look, who, 0});
+            }
+        }
+    }
+    if (!one.libvirt_is_up) {
+        all.push_back({kind::start_libvirt, who, 0});
+    }
+    if (one.is_remnant && one.libvirt_is_up) {
+        all.push_back({kind::clean, who, 0});
+    }
+    if (one.is_going_off && one.guest == guest_here::runs) {
+        all.push_back({kind::end_request, who, 1});
+    }
+}
+
+void add_of_clients(const scene& m, std::vector<move>& all) {
+    for (std::size_t i = 0; i < m.clients.size(); ++i) {
+        const client& one = m.clients[i];
+        const auto id = static_cast<std::int8_t>(a_client + static_cast<std::int8_t>(i));
+        const bool may = !one.has_lock || !is_queued(m.locks.of_state, id) || is_first(m.locks.of_state, id);
+        if (one.state != vm_state::unknown && may) {
+            all.push_back({kind::client_turn, static_cast<std::int8_t>(i), 0});
+        }
+    }
+}
+
+constexpr std::uint8_t words_of_clients = 6;
+
+void add_disturbances(const scene& m, std::vector<move>& all) {
+    if (m.writes_left > 0) {
+        for (std::uint8_t how = 0; how < words_of_clients * 2; ++how) {
+            all.push_back({kind::client_word, nobody, how});
+        }
+    }
+    if (m.faults_left == 0) {
+        return;
+    }
+    for (std::int8_t who = 0; who < static_cast<std::int8_t>(m.nodes); ++who) {
+        const node& one = at(m, who);
+        if (one.is_up && one.has_session) {
+            all.push_back({kind::lose_session, who, 0});
+            all.push_back({kind::kill_daemon, who, 0});
+            all.push_back({kind::kill_daemon, who, 1});
+        }
+        if (one.libvirt_is_up) {
+            all.push_back({kind::kill_libvirt, who, 0});
+        }
+        if (one.is_up && one.has_session && one.does && !one.does->pending.is_answered &&
+            !is_wait(one.does->pending.what)) {
+            all.push_back({kind::lose_answer, who, 0});
+            all.push_back({kind::fail_effect, who, 0});
+        }
+    }
+    if (m.job.where != live_job::at::none) {
+        all.push_back({kind::fail_job, nobody, 0});
+        all.push_back({kind::fail_job, nobody, 1});
+    }
+}
+
+std::optional<time_point> next_time(const scene& m) {
+    std::optional<time_point> next;
+    const auto take = [&](time_point one) {
+        if (one > m.now && one != time_point::max()) {
+            next = std::min(next.value_or(one), one);
+        }
+    };
+    for (std::int8_t who = 0; who < static_cast<std::int8_t>(m.nodes); ++who) {
+        const node& one = at(m, who);
+        if (!one.is_up || !one.has_session) {
+            continue;
+        }
+        if (one.does) {
+            take(one.does->pending.what.until);
+            if (one.does->locks.where == lock_claim::at::on_first) {
+                take(one.does->locks.until);
+            }
+            if (one.does->sync && !one.does->sync->has_ended) {
+                take(one.does->sync->pending.what.until);
+                if (one.does->sync->lock.where == lock_claim::at::wanted) {
+                    take(one.does->sync->lock.until);
+                }
+            }
+        } else {
+            take(one.look_again.value_or(time_point::max()));
+            take(one.pause_until.value_or(time_point::max()));
+        }
+    }
+    return next;
+}
+
+}  // namespace
+
+std::vector<move> moves_of(const scene& now) {
+    std::vector<move> all;
+    for (std::int8_t who = 0; who < static_cast<std::int8_t>(now.nodes); ++who) {
+        add_of_node(now, who, all);
+    }
+    if (now.job.where != live_job::at::none && at(now, now.job.from).libvirt_is_up) {
+        all.push_back({kind::job, nobody, 0});
+    }
+    add_of_clients(now, all);
+    if (all.empty() && next_time(now)) {
+        all.push_back({kind::time, nobody, 0});
+    }
+    add_disturbances(now, all);
+    return all;
+}
+
+// ---- what they do
+// ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Their words, each under the lock of `state` and without it.
+client word_of(const scene& m, std::uint8_t how) {
+    client one;
+    one.has_lock = how < words_of_clients;
+    switch (how % words_of_clients) {
+        case 0: one.state = vm_state::stop; break;
+        case 1: one.state = vm_state::start; break;
+        case 2: one.state = vm_state::shutdown; break;
+        case 3: one.state = vm_state::restart; break;
+        case 4:
+            one.state = vm_state::migrate;
+            one.to = 0;
+            break;
+        default:
+            one.state = vm_state::migrate;
+            one.to = static_cast<std::int8_t>(m.nodes - 1);
+            break;
+    }
+    return one;
+}
+
+void write_of_client(world& of, client& one) {
+    scene& m = of.m;
+    const std::int64_t stamp = m.stamp();
+    if (one.to != nobody) {
+        if (m.keys.node != one.to) {
+            m.keys.last_node = m.keys.node;
+        }
+        m.keys.last_changed = stamp;
+        m.keys.node = one.to;
+        m.keys.node_changed = stamp;
+    }
+    m.keys.state = one.state;
+    m.keys.state_changed = stamp;
+    m.keys.is_a_clients = true;
+    for (auto& node : m.all) {
+        node.seen.unread_writes = static_cast<std::uint8_t>(std::min(2, node.seen.unread_writes + 1));
+    }
+    m.may_fail = false;
+    switch (one.state) {
+        case vm_state::stop:
+        case vm_state::shutdown: m.last_word = client_word::off; break;
+        case vm_state::migrate:
+            m.last_word = m.last_word == client_word::run ? client_word::run : client_word::moved_off;
+            break;
+        default: m.last_word = client_word::run; break;
+    }
+}
+
+void turn_of_client(world& of, std::int8_t index) {
+    scene& m = of.m;
+    client& one = m.clients.at(static_cast<std::size_t>(index));
+    const auto id = static_cast<std::int8_t>(a_client + index);
+    if (one.has_lock && !is_queued(m.locks.of_state, id)) {
+        m.locks.of_state.push_back(id);
+        one.where = client::at::queued;
+        return;
+    }
+    write_of_client(of, one);
+    std::erase(m.locks.of_state, id);
+    one = {};
+    while (!m.clients.empty() && m.clients.back().state == vm_state::unknown) {
+        m.clients.pop_back();
+    }
+}
+
+void perform(world& of, std::int8_t who) {
+    operation& op = *at(of.m, who).does;
+    const policy::step what = op.pending.what;
+    auto said = of.perform(who, what);
+    node& one = at(of.m, who);
+    if (!said || !one.does) {
+        return;
+    }
+    if (is_asked_elsewhere(what)) {
+        one.does->pending.is_answered = true;
+        one.does->pending.said = std::move(*said);
+        return;
+    }
+    of.resume(who, *said);
+}
+
+void begin_job(world& of, std::int8_t who) {
+    node& one = at(of.m, who);
+    live_call& call = *one.does->call;
+    call.has_begun = true;
+    call.begun = of.m.now;
+    of.m.job = {live_job::at::begun, who, call.to};
+    if (!one.libvirt_is_up) {
+        of.fail_job(0);
+    }
+}
+
+void kill_libvirt(world& of, std::int8_t who) {
+    at(of.m, who).libvirt_is_up = false;
+    const live_job job = of.m.job;
+    if (job.where != live_job::at::none && (job.from == who || job.to == who)) {
+        const bool stands =
+            job.where == live_job::at::switched || (job.where == live_job::at::copying && job.to == who);
+        of.fail_job(stands ? 1 : 0);
+    }
+}
+
+void disturb(world& of, const move& one) {
+    scene& m = of.m;
+    switch (one.what) {
+        case kind::client_word:
+            --m.writes_left;
+            m.clients.push_back(word_of(m, one.how));
+            return;
+        case kind::lose_session:
+            --m.faults_left;
+            of.lose_daemon(one.who);
+            return;
+        case kind::kill_daemon: {
+            --m.faults_left;
+            of.lose_daemon(one.who);
+            node& dead = at(m, one.who);
+            dead.is_up = false;
+            dead.memory = {};
+            dead.has_memory = false;
+            dead.seen = {};
+            dead.observed.reset();
+            dead.has_list = false;
+            if (one.how == 1) {
+                dead.record = {};
+            }
+            return;
+        }
+        case kind::kill_libvirt:
+            --m.faults_left;
+            kill_libvirt(of, one.who);
+            return;
+        case kind::fail_job:
+            --m.faults_left;
+            of.fail_job(one.how);
+            return;
+        case kind::lose_answer:
+        case kind::fail_effect: {
+            --m.faults_left;
+            const policy::step what = at(m, one.who).does->pending.what;
+            if (one.what == kind::lose_answer) {
+                const auto said = of.perform(one.who, what);
+                static_cast<void>(said);
+                if (std::holds_alternative<ask::create>(what.what)) {
+                    at(m, one.who).memory.listing.lost_creation = m.now;
+                    at(m, one.who).memory.listing.is_listed = at(m, one.who).lists_it = true;
+                }
+            } else {
+                m.may_fail = m.may_fail || std::holds_alternative<ask::create>(what.what);
+            }
+            m.may_fail = m.may_fail || std::holds_alternative<ask::clear_rbd_locks>(what.what);
+            if (at(m, one.who).does) {
+                of.resume(one.who, of.failed(what, one.what == kind::lose_answer));
+            }
+            return;
+        }
+        default: return;
+    }
+}
+
+}  // namespace
+
+std::optional<broken_rule> apply(scene& now, const move& one) {
+    world of(now);
+    switch (one.what) {
+        case kind::read_row:
+            of.read_row(one.who);
+            of.notify(one.who);
+            break;
+        case kind::see_guest:
+            of.see_guest(one.who);
+            of.notify(one.who);
+            break;
+        case kind::perform: perform(of, one.who); break;
+        case kind::answer: {
+            const policy::answer said = at(now, one.who).does->pending.said;
+            of.resume(one.who, said);
+            break;
+        }
+        case kind::wake: of.resume(one.who, policy::woken{}); break;
+        case kind::lock: of.step_lock(one.who); break;
+        case kind::sync_perform: {
+            const policy::step what = at(now, one.who).does->sync->pending.what;
+            const auto said = of.perform(one.who, what);
+            of.resume_sync(one.who, said.value_or(policy::woken{}));
+            of.notify(one.who);
+            break;
+        }
+        case kind::sync_wake:
+            at(now, one.who).does->sync->is_changed = false;
+            of.resume_sync(one.who, policy::woken{});
+            of.notify(one.who);
+            break;
+        case kind::sync_lock: of.step_sync_lock(one.who); break;
+        case kind::end_request:
+            if (one.how == 0) {
+                at(now, one.who).is_going_off = true;
+                at(now, one.who).memory.going_down.was_asked = true;
+            } else {
+                if (now.job.from == one.who && now.job.where != live_job::at::none) {
+                    of.fail_job(0);
+                }
+                of.set_guest(one.who, guest_here::none);
+            }
+            break;
+        case kind::job:
+            if (one.how == 1) {
+                begin_job(of, one.who);
+            } else {
+                of.step_job();
+            }
+            break;
+        case kind::clean: of.set_guest(one.who, guest_here::none); break;
+        case kind::look: of.look(one.who); break;
+        case kind::reconnect: of.begin_session(one.who); break;
+        case kind::start_daemon:
+            at(now, one.who).is_up = true;
+            of.begin_session(one.who);
+            break;
+        case kind::start_libvirt: at(now, one.who).libvirt_is_up = true; break;
+        case kind::notice:
+            at(now, one.who).session_left = false;
+            of.drop_children(one.who);
+            of.notify_sync();
+            break;
+        case kind::client_turn: turn_of_client(of, one.who); break;
+        case kind::time: now.now = next_time(now).value_or(now.now); break;
+        default: disturb(of, one); break;
+    }
+    return std::move(of.broken);
+}
+
+bool is_settled(const scene& now) {
+    const bool is_idle = std::ranges::all_of(now.all, [](const node& one) {
+        return one.is_up && one.has_session && !one.session_left && one.libvirt_is_up && !one.does;
+    });
+    if (!is_idle || now.job.where != live_job::at::none || !now.clients.empty()) {
+        return false;
+    }
+    for (std::int8_t who = 0; who < static_cast<std::int8_t>(now.nodes); ++who) {
+        const node& one = at(now, who);
+        if (is_row_old(now, one) || one.observed != class_of(one.guest) || one.look_again || one.pause_until ||
+            one.is_going_off) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::optional<broken_rule> wrong_when_settled(const scene& now) {
+    const auto runs = std::ranges::count(now.all, guest_here::runs, &node::guest);
+    const bool is_half = std::ranges::any_of(
+        now.all, [](const node& one) { return one.guest == guest_here::arriving || one.guest == guest_here::left; });
+    const bool is_on = now.keys.state == vm_state::start;
+    const std::string state(model::to_text(now.keys.state));
+    if (!now.locks.of_node.empty() || !now.locks.of_state.empty() || !now.locks.of_sync.empty()) {
+        return broken_rule{"locks_are_given_back", "a lock is left while nothing goes on"};
+    }
+    if (is_half) {
+        return broken_rule{"guests_are_right", "half of a migration is left: `" + state + "`"};
+    }
+    const bool has_failed = now.may_fail && now.keys.state == vm_state::fail && runs == 0;
+    if (now.last_word == client_word::run && !has_failed && (!is_on || runs != 1)) {
+        return broken_rule{"clients_word",
+                           "it is to run, is `" + state + "` and runs " + std::to_string(runs) + " times"};
+    }
+    if (now.last_word == client_word::off && (now.keys.state != vm_state::stop || runs != 0)) {
+        return broken_rule{"clients_word",
+                           "it is to be off, is `" + state + "` and runs " + std::to_string(runs) + " times"};
+    }
+    const bool is_off = now.keys.state == vm_state::stop;
+    if (now.last_word == client_word::moved_off && !(is_on && runs == 1) && !(is_off && runs == 0)) {
+        return broken_rule{"clients_word",
+                           "it was moved, is `" + state + "` and runs " + std::to_string(runs) + " times"};
+    }
+    if (is_on && at(now, now.keys.node).guest != guest_here::runs) {
+        return broken_rule{"guests_are_right", "it is `start` on " + name_of(now.keys.node) + " and runs elsewhere"};
+    }
+    if (now.keys.sync != sync_value::empty) {
+        return broken_rule{"guests_are_right", "a word of a migration is left in `migrate_sync_lock`"};
+    }
+    for (std::int8_t who = 0; who < static_cast<std::int8_t>(now.nodes); ++who) {
+        if (at(now, who).lists_it != (at(now, who).guest == guest_here::runs)) {
+            return broken_rule{"running_list", "the running list of " + name_of(who) + " is wrong"};
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace pvc::explore
