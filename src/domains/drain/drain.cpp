@@ -126,10 +126,14 @@ async::awaitable<void> drain_actor::wait_looked_at() {
 }
 
 async::awaitable<void> drain_actor::perform(model::domain_state order, std::int64_t given) {
-    const time_point began = session_.node.clock().now();
-    job now{session_, here_, *order_, to_text(order)};
-    if (order == model::domain_state::flushed) {
-        now.what = to_text(model::domain_state::flush);
+    const bool is_flushed = order == model::domain_state::flushed;
+    job now{.s = session_,
+            .here = here_,
+            .order = *order_,
+            .what = to_text(is_flushed ? model::domain_state::flush : order),
+            .given = {given, session_.node.clock().now(), here_ != nullptr},
+            .settled = settled_};
+    if (is_flushed) {
         co_await move_on(now);
         co_return;
     }
@@ -138,75 +142,8 @@ async::awaitable<void> drain_actor::perform(model::domain_state order, std::int6
     }
     if (order == model::domain_state::flush) {
         co_await flush(now);
-        co_await conclude(order, given, model::domain_state::flushed, began);
     } else {
         co_await unflush(now);
-        // Without the hypervisor function it must never look like somewhere to move a domain to.
-        co_await conclude(order, given, here_ != nullptr ? model::domain_state::ready : model::domain_state::flushed,
-                          began);
-    }
-}
-
-// The last write, which tells the client that it is done: only as long as the order stands.
-async::awaitable<void> drain_actor::conclude(model::domain_state order, std::int64_t given, model::domain_state end,
-                                             time_point since) {
-    const auto running = [this] {
-        return here_ != nullptr ? here_->running_text().value_or(std::string()) : std::string();
-    };
-    for (;;) {
-        auto stored = co_await session_.zk.get(session_.limit(), order_->path());
-        if (!stored && stored.error().code() == errc::not_found) {
-            settled_ = order_->stat().mzxid;
-            co_return;
-        }
-        if (!stored) {
-            co_await placement::wait_better(session_);
-            continue;
-        }
-        // The same word of another write may be an order of later: what has come since is to leave too.
-        if (model::parse_domain_state(stored->data) != order || stored->stat.mzxid != given) {
-            settled_ = stored->stat.mzxid - 1;  // what the watch is about to show is news, what it shows now is not
-            co_return;
-        }
-        zookeeper::transaction write;
-        write.set(order_->path(), std::string(to_text(end)), stored->stat.version);
-        std::optional<result<zookeeper::commit_reply>> done;
-        if (order == model::domain_state::flush) {
-            done = co_await session_.record.write(model::node_key::running_domains, running, session_.limit(), write);
-        } else {
-            done = co_await session_.zk.commit(session_.limit(), write);
-        }
-        if (*done) {
-            settled_ = (*done)->zxid();
-            report_end(end, since);
-            co_return;
-        }
-        if (done->error().code() != errc::version_conflict) {
-            co_await placement::wait_better(session_);
-        }
-    }
-}
-
-void drain_actor::report_end(model::domain_state end, time_point since) const {
-    auto& log = session_.node.log;
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(session_.node.clock().now() - since).count();
-    if (here_ == nullptr) {
-        log.ok("this node runs no virtual machines: it is `flushed`, and stays so");
-        return;
-    }
-    if (end == model::domain_state::ready) {
-        log.ok(fmt::format("unflush: done after {} s, this node takes virtual machines again", seconds));
-        return;
-    }
-    std::vector<std::string> names = here_->listed_names();
-    for (const auto& id : here_->strangers()) {
-        names.push_back(to_text(id) + " (which the cluster does not know)");
-    }
-    if (!names.empty()) {
-        log.warning(message::flush_leftovers,
-                    fmt::format("flush: done after {} s, but still running here: {}", seconds, join(names, ", ")));
-    } else {
-        log.ok(fmt::format("flush: done after {} s, no virtual machine runs here any more", seconds));
     }
 }
 

@@ -29,10 +29,7 @@ private:
     async::awaitable<void> work_off(model::domain_state order);
     async::awaitable<void> perform(model::domain_state order, std::int64_t given);
     async::awaitable<void> wait_looked_at();
-    async::awaitable<void> conclude(model::domain_state order, std::int64_t given, model::domain_state end,
-                                    time_point since);
     void report_unknown_word();
-    void report_end(model::domain_state end, time_point since) const;
 
     core::session& session_;
     domain_subject* here_;

@@ -1,21 +1,22 @@
-// What flush and unflush share: the order that they carry out.
+// What flush and unflush share: the order that they carry out. What they do is decided by the machines of
+// policy/domains/flush_job.hpp and unflush_job.hpp.
 #pragma once
 
 #include "pvcnoded/placement/place.hpp"
 #include "pvcnoded/placement/target.hpp"
+#include "pvcnoded/policy/domains/drain_end.hpp"
 
 namespace pvc::domains {
 
 class domain_subject;
-
-inline constexpr duration move_limit = std::chrono::seconds(120);
-inline constexpr int conflicts_max = 3;
 
 struct job {
     core::session& s;
     domain_subject* here;
     const zookeeper::watched& order;  // own `domainstate`
     std::string_view what;            // "flush", "unflush"
+    policy::drain::given_order given;
+    std::int64_t& settled;  // orders up to this transaction were dealt with
 
     // Another order came: what this one writes would be too late.
     [[nodiscard]] placement::order as_order() const {
@@ -24,8 +25,6 @@ struct job {
     [[nodiscard]] const std::string& self() const { return s.node.self(); }
     [[nodiscard]] logger& log() const { return s.node.log; }
     [[nodiscard]] time_point now() const { return s.node.clock().now(); }
-    // The longest that a guest takes to go off and come back.
-    [[nodiscard]] duration settle_limit() const;
 };
 
 async::awaitable<void> flush(job& of);
