@@ -2,6 +2,7 @@
 // locks of a reference sender. Specification: vm-domains.md 8.4, 8.5.
 #include "operations/migration.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/model/domain_payloads.hpp"
 #include "pvcnoded/model/lock_name.hpp"
 
@@ -66,8 +67,10 @@ async::awaitable<bool> write_offer(operation& op) {
     }
     zookeeper::transaction what;
     const auto of_key = what.set(key, to_text(op.id), stored->stat.version);
-    what.check(op.key(model::domain_key::state), of_state);
-    what.check(op.key(model::domain_key::node), of_node);
+    if (!is_planted(defect::offer_late)) {
+        what.check(op.key(model::domain_key::state), of_state);
+        what.check(op.key(model::domain_key::node), of_node);
+    }
     auto done = co_await op.s.zk.commit(op.s.limit(), std::move(what));
     if (done) {
         op.here.migration.sync_written = done->of(of_key).mzxid;

@@ -1,5 +1,6 @@
 #include "pvcnoded/policy/domains/ending.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/policy/domains/domain_table.hpp"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ step destroying::attempt(context& c) {
     if (c.now >= last) {
         return finish(power_end::unknown);
     }
-    if (where != at::begin && only_for && c.seen.wish != *only_for) {
+    if (where != at::begin && only_for && c.seen.wish != *only_for && !is_planted(defect::destroys_for_ever)) {
         return finish(power_end::changed);
     }
     where = at::destroyed;

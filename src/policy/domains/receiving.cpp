@@ -117,6 +117,9 @@ step receiving::look_for_it(context& c) {
     if (c.now < search.next) {
         return wait(c);
     }
+    if (is_planted(defect::receiver_gives_up)) {
+        return withdraw(c);
+    }
     where = at::searching;
     return search.ask(c);
 }

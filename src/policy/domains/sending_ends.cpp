@@ -1,4 +1,5 @@
 // How a migration ends for its sender: it has moved, it is off and handed over, or it stays.
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/policy/domains/domain_table.hpp"
 #include "pvcnoded/policy/domains/sending.hpp"
@@ -44,7 +45,7 @@ step sending::finish_ended(context& c) {
 }
 
 step sending::unlisted(context& c) {
-    if (how == ending::ended && is_on_its_way(c)) {
+    if (how == ending::ended && is_on_its_way(c) && !is_planted(defect::hand_over_unheard)) {
         where = at::writing_hand_over;
         return {ask::write_state{vm_state::stop, sync_word::handed_over}, time_point::max(), "its hand-over"};
     }
@@ -72,7 +73,7 @@ step sending::roll_back(context& c, std::string reason) {
     wants_turn = false;
     is_stopping = c.seen.must_end;
     why = std::move(reason);
-    if (!is_on_its_way(c)) {
+    if (!is_on_its_way(c) || is_planted(defect::no_rollback)) {
         return release(c);  // somebody has decided otherwise: nothing is taken back
     }
     c.memory.migration.is_sent_by_us = false;
@@ -118,7 +119,7 @@ step sending::released(context& c) {
 }
 
 step sending::unlock(context& c) {
-    wants_locks = false;
+    wants_locks = wants_locks && is_planted(defect::locks_kept);
     wants_turn = false;
     wants_sync = wants_sync && c.seen.held.of_migration == held_now::locks::held;
     where = at::unlocking;

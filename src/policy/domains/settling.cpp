@@ -1,5 +1,7 @@
 #include "pvcnoded/policy/domains/settling.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
 #include "pvcnoded/policy/domains/domain_table.hpp"
 
 namespace pvc::policy {
@@ -25,7 +27,7 @@ void take_vnc(context& c) {
 step adopting::listed(context& c) {
     // Since this began somebody may have sent it elsewhere, or wanted something else: that word stands.
     const bool has_arrived = c.seen.is_present && c.seen.is_owner && is_migration(c.seen.state);
-    if (with_state && !has_arrived) {
+    if (with_state && !has_arrived && !is_planted(defect::arrival_overwrites)) {
         where = at::over;
         return over();
     }

@@ -42,6 +42,15 @@ bool write_file(const std::string& name, const std::string& text, std::ostream& 
 
 }  // namespace
 
+std::optional<subject> subject_named(std::string_view name) {
+    for (const auto& one : subjects) {
+        if (one.name == name) {
+            return one.what;
+        }
+    }
+    return std::nullopt;
+}
+
 void list_subjects(std::ostream& out) {
     for (const auto& one : subjects) {
         out << fmt::format("  {:<12} {}\n", one.name, one.meaning);
@@ -50,14 +59,9 @@ void list_subjects(std::ostream& out) {
 
 int explore(const explore_wish& wanted, std::ostream& out, std::ostream& error) {
     bounds within = wanted.within;
-    bool is_known = false;
-    for (const auto& one : subjects) {
-        if (one.name == wanted.subject) {
-            within.what = one.what;
-            is_known = true;
-        }
-    }
-    if (!is_known) {
+    if (const auto known = subject_named(wanted.subject)) {
+        within.what = *known;
+    } else {
         error << "explore: there is no subject \"" << wanted.subject << "\"; there are:\n";
         list_subjects(error);
         return 2;

@@ -20,6 +20,7 @@ struct explore_wish {
 // Exit status: 0 exhausted and nothing found; 1 something found; 2 not understood; 3 not exhausted.
 int explore(const explore_wish& wanted, std::ostream& out, std::ostream& error);
 
+[[nodiscard]] std::optional<subject> subject_named(std::string_view name);
 // What can be explored, each with a line about it.
 void list_subjects(std::ostream& out);
 

@@ -6,10 +6,6 @@ namespace pvc::explore {
 
 namespace {
 
-const node& at(const scene& m, std::int8_t who) {
-    return m.all.at(static_cast<std::size_t>(who));
-}
-
 // What brought it on, in a word.
 std::string cause_of(const move& by) {
     using kind = move::kind;

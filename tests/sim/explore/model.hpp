@@ -200,6 +200,12 @@ struct scene {
     std::int64_t stamp() { return ++last_stamp; }
 };
 
+[[nodiscard]] inline node& at(scene& m, std::int8_t who) {
+    return m.all.at(static_cast<std::size_t>(who));
+}
+[[nodiscard]] inline const node& at(const scene& m, std::int8_t who) {
+    return m.all.at(static_cast<std::size_t>(who));
+}
 [[nodiscard]] const std::string& name_of(std::int8_t node);
 [[nodiscard]] std::int8_t node_named(std::string_view name);
 // A domain that runs on the first node, where all is quiet; a client is about to migrate it to the second.

@@ -13,10 +13,6 @@ namespace ask = policy::ask;
 
 namespace {
 
-node& at(scene& m, std::int8_t who) {
-    return m.all.at(static_cast<std::size_t>(who));
-}
-
 std::size_t place_of(const std::vector<std::int8_t>& queue, std::int8_t who) {
     return static_cast<std::size_t>(std::ranges::find(queue, who) - queue.begin());
 }

@@ -14,13 +14,6 @@ using kind = move::kind;
 
 namespace {
 
-node& at(scene& m, std::int8_t who) {
-    return m.all.at(static_cast<std::size_t>(who));
-}
-const node& at(const scene& m, std::int8_t who) {
-    return m.all.at(static_cast<std::size_t>(who));
-}
-
 bool is_first(const std::vector<std::int8_t>& queue, std::int8_t who) {
     return !queue.empty() && queue.front() == who;
 }
@@ -514,7 +507,7 @@ std::optional<broken_rule> wrong_when_settled(const scene& now) {
                            "it is to be off, is `" + state + "` and runs " + std::to_string(runs) + " times"};
     }
     const bool is_off = now.keys.state == vm_state::stop;
-    if (now.last_word == client_word::moved_off && !(is_on && runs == 1) && !(is_off && runs == 0)) {
+    if (now.last_word == client_word::moved_off && !has_failed && !(is_on && runs == 1) && !(is_off && runs == 0)) {
         return broken_rule{"clients_word",
                            "it was moved, is `" + state + "` and runs " + std::to_string(runs) + " times"};
     }

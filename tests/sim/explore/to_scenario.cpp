@@ -10,10 +10,6 @@ using kind = move::kind;
 
 namespace {
 
-const node& at(const scene& m, std::int8_t who) {
-    return m.all.at(static_cast<std::size_t>(who));
-}
-
 // What the world shows in this state, as far as scripts can wait for it.
 std::string guests_of(const scene& m) {
     for (std::int8_t who = 0; who < static_cast<std::int8_t>(m.nodes); ++who) {
@@ -50,10 +46,6 @@ std::string line_of(const move& one, const scene& before) {
         case kind::lose_session: return "expire " + who;
         case kind::kill_daemon: return fmt::format("kill {} for 3s", who);
         case kind::kill_libvirt: return fmt::format("kill-libvirtd {} for 3s", who);
-        case kind::fail_job: {
-            static constexpr std::array stages{"connect", "connect", "copy", "reply", "reply-gone"};
-            return fmt::format("fail-migration 1 {}", stages.at(static_cast<std::size_t>(before.job.where)));
-        }
         case kind::lose_answer: return "lose-answer " + who;
         case kind::fail_effect: {
             const auto& what = at(before, one.who).does->pending.what.what;
@@ -79,6 +71,21 @@ std::string moment_of(const scene& now) {
     return line;
 }
 
+// How the next migration fails is said before it begins.
+std::string failing_migrations(const bounds& of, const found_break& what) {
+    static constexpr std::array stages{"connect", "connect", "copy", "reply", "reply-gone"};
+    std::string out;
+    scene now = beginning(of);
+    for (const move& one : what.way) {
+        if (one.what == kind::fail_job) {
+            out += fmt::format("fail-migration 1 {}\n", stages.at(static_cast<std::size_t>(now.job.where)));
+        }
+        const auto broken = apply(now, one);
+        static_cast<void>(broken);
+    }
+    return out;
+}
+
 }  // namespace
 
 std::string scenario_of(const bounds& of, const found_break& what) {
@@ -99,7 +106,7 @@ std::string scenario_of(const bounds& of, const found_break& what) {
     if (of.what != subject::start) {
         out += "set-guest 1 start\nuntil guest 1 runs hv1 within 10s\n";
     }
-    out += "wait 2s\n";
+    out += "wait 2s\n" + failing_migrations(of, what);
     scene now = beginning(of);
     for (const move& one : what.way) {
         if (one.what == kind::client_turn) {
@@ -108,7 +115,7 @@ std::string scenario_of(const bounds& of, const found_break& what) {
             if (!by.has_lock || !is_queued) {
                 out += moment_of(now) + line_of(by, now) + "\n";
             }
-        } else if (!one.is_quiet() && one.what != kind::client_word) {
+        } else if (!one.is_quiet() && one.what != kind::client_word && one.what != kind::fail_job) {
             out += moment_of(now) + line_of(one, now) + "\n";
         }
         const auto broken = apply(now, one);

@@ -9,10 +9,6 @@ using kind = move::kind;
 
 namespace {
 
-const node& at(const scene& m, std::int8_t who) {
-    return m.all.at(static_cast<std::size_t>(who));
-}
-
 std::string word_of_client(std::uint8_t how) {
     static constexpr std::array words{"stop",    "start",          "shutdown",
                                       "restart", "migrate to hv1", "migrate to the last node"};

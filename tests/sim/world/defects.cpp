@@ -1,6 +1,8 @@
 #include "sim/world/defects.hpp"
 
 #include "pvcnoded/base/planted.hpp"
+#include "sim/explore/explore_command.hpp"
+#include "sim/explore/to_scenario.hpp"
 #include "sim/world/random_run.hpp"
 #include "sim/world/registry.hpp"
 #include "sim/world/scenario.hpp"
@@ -33,6 +35,37 @@ bool judge_by_scenario(const planted_mistake& which, std::ostream& out) {
     }
     out << fmt::format("{:26} there is no scenario {}\n", which.name, which.scenario);
     return false;
+}
+
+// The same by trying every order within its bounds; where the script that comes of it is to show it with whole daemons,
+// it does so, and nothing without the mistake.
+bool judge_by_exploring(const planted_mistake& which, std::ostream& out) {
+    explore::bounds within;
+    within.faults = which.explored.faults;
+    within.writes = which.explored.writes;
+    within.nodes = which.explored.nodes;
+    within.what = explore::subject_named(which.explored.subject).value_or(explore::subject::migration);
+    const auto result = explore::search(within, {});
+    if (!result.broken) {
+        out << fmt::format("{:26} nothing was found in {} states\n", which.name, result.states);
+        return false;
+    }
+    out << fmt::format("{:26} after {} states, {} steps  {}: {}\n", which.name, result.states,
+                       result.broken->way.size(), result.broken->what.rule, result.broken->what.text.substr(0, 80));
+    if (!which.explored.replays) {
+        return true;
+    }
+    const std::string text = explore::scenario_of(within, *result.broken);
+    const auto script = parse_scenario(text);
+    const std::string shown = script ? run_scenario(*script).failed : std::string();
+    plant("none");
+    const std::string without = script ? run_scenario(*script).failed : script.error().text();
+    plant(which.name);
+    out << fmt::format("{:26} whole daemons: {}\n", "",
+                       shown.empty()     ? "the script does not show it"
+                       : without.empty() ? shown.substr(0, 100)
+                                         : "the script fails without it: " + without.substr(0, 80));
+    return !shown.empty() && without.empty();
 }
 
 // True: found, or, for `none`, nothing was found. Says which seed and what.
@@ -91,8 +124,9 @@ int judge_the_judge(std::string_view only, std::uint64_t first, std::uint64_t la
             error << "this program has no planted defects: build pvcnoded-sim-planted\n";
             return 2;
         }
-        const bool is_found =
-            one.scenario.empty() ? judge_one(one.name, first, last, out) : judge_by_scenario(one, out);
+        const bool is_found = !one.explored.subject.empty() ? judge_by_exploring(one, out)
+                              : one.scenario.empty()        ? judge_one(one.name, first, last, out)
+                                                            : judge_by_scenario(one, out);
         ++(is_found ? passed : failed);
         out.flush();
     }

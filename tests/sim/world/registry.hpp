@@ -17,10 +17,19 @@
 namespace pvc::sim {
 
 // A mistake that can be planted in the daemon (pvcnoded/base/planted.hpp), and that must be found.
+// Within which bounds exploring finds a mistake, and whether whole daemons show it with the script that comes of it.
+struct explored_mistake {
+    std::string_view subject{};  // empty: it is not looked for so
+    std::uint8_t faults = 0;
+    std::uint8_t writes = 0;
+    bool replays = false;
+    std::uint8_t nodes = 2;
+};
 struct planted_mistake {
     defect which;
     std::string_view name;
     std::string_view scenario{};  // that shows it, where random runs hardly ever come by
+    explored_mistake explored{};
 };
 
 // A line of a script that a sweep tries at every moment; `@` is each of the first two nodes in turn. `stride`: what

@@ -53,6 +53,18 @@ constexpr planted_mistake mistakes_with_domains[] = {
     {defect::stale_listing, "stale_listing", "guest-listing-is-older-than-an-event"},
     {defect::unexpected_end_ignored, "unexpected_end_ignored", "guest-powers-off-by-itself"},
     {defect::stale_class_kept, "stale_class_kept", "guest-libvirt-is-away"},
+    {defect::arrival_overwrites, "arrival_overwrites", {}, {"migration", 0, 1}},
+    {defect::offer_late, "offer_late", {}, {"migration", 0, 1}},
+    {defect::destroys_for_ever, "destroys_for_ever", {}, {"migration", 1, 1}},
+    {defect::sent_on_is_stale, "sent_on_is_stale", {}, {"migration", 1, 1}},
+    {defect::silence_is_absence, "silence_is_absence", {}, {"migration", 1, 0}},
+    {defect::half_is_a_copy, "half_is_a_copy", {}, {"migration", 1, 0}},
+    {defect::no_rollback, "no_rollback", {}, {"migration", 1, 0, true}},
+    {defect::hand_over_unheard, "hand_over_unheard", {}, {"offline", 0, 0, true}},
+    {defect::locks_kept, "locks_kept", {}, {"migration", 0, 0, true}},
+    {defect::record_ignored, "record_ignored", {}, {"offline", 1, 0}},
+    {defect::receiver_gives_up, "receiver_gives_up", {}, {"migration", 0, 0, true}},
+    {defect::one_look, "one_look", {}, {"migration", 1, 1}},
 };
 
 // Keys of virtual machines that their node may write (vm-domains.md 1).
