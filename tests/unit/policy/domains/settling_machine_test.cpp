@@ -1,0 +1,182 @@
+// What is here is shown, what is gone is tidied up: what is written of it, and of whose domain nothing is.
+#include "pvcnoded/policy/domains/settling.hpp"
+
+#include "machine_world.hpp"
+
+namespace pvc::policy {
+namespace {
+
+using namespace std::chrono_literals;
+using model::guest_class;
+using model::vm_state;
+using lines = std::vector<std::string>;
+
+// ---- adopt
+
+TEST(adopting_machine, D02_D13_the_running_list_the_console_and_vnc_and_no_call) {
+    played<adopting> p;
+    p.memory.going_down.since = p.now;
+    EXPECT_EQ(p.begin(), "set_listed +");
+    EXPECT_EQ(p.acts(), (lines{"tell_pause"}));
+    EXPECT_EQ(p.woken(), "publish_vnc");
+    EXPECT_EQ(p.acts(), (lines{"arrived_home", "follow_console"}));
+    EXPECT_EQ(p.yes(), "clear_own word");
+    EXPECT_EQ(p.yes(), "over");
+    EXPECT_TRUE(p.memory.adoption.is_adopted);
+    EXPECT_EQ(p.memory.adoption.state, p.seen.wish.state_changed);
+    EXPECT_FALSE(p.memory.adoption.owes_vnc);
+    EXPECT_FALSE(p.memory.going_down.since) << "nothing of a shutdown before is left";
+}
+
+TEST(adopting_machine, D71_D79_who_arrived_is_listed_first_then_start_is_written) {
+    played<adopting> p(adopting{.with_state = true});
+    p.place(vm_state::migrate, "hv1");
+    EXPECT_EQ(p.begin(), "set_listed +");
+    EXPECT_EQ(p.woken(), "write_state start");
+    EXPECT_EQ(p.written(), "publish_vnc");
+    EXPECT_TRUE(p.did("state: it runs here now"));
+    EXPECT_EQ(p.yes(), "over") << "the receiver clears its word itself";
+    EXPECT_TRUE(p.memory.adoption.is_adopted);
+}
+
+TEST(adopting_machine, D81_a_state_that_somebody_else_wrote_is_not_overwritten) {
+    for (const auto end : {write_end::overtaken, write_end::failed}) {
+        played<adopting> p(adopting{.with_state = true});
+        p.begin();
+        p.woken();
+        EXPECT_EQ(p.says(end), "over");
+        EXPECT_FALSE(p.memory.adoption.is_adopted) << "the tables look again";
+        EXPECT_FALSE(p.did("state:"));
+        EXPECT_FALSE(p.did("follow_console"));
+    }
+}
+
+TEST(adopting_machine, a_reason_that_is_owed_is_cleared_once) {
+    for (const bool is_cleared : {true, false}) {
+        played<adopting> p;
+        p.memory.adoption.owes_reason = true;
+        p.begin();
+        EXPECT_EQ(p.woken(), "clear_reason");
+        EXPECT_EQ(is_cleared ? p.yes() : p.no(), "publish_vnc");
+        EXPECT_EQ(p.memory.adoption.owes_reason, !is_cleared);
+    }
+}
+
+TEST(adopting_machine, a_live_definition_that_cannot_be_read_is_owed) {
+    played<adopting> p;
+    p.begin();
+    p.woken();
+    EXPECT_EQ(p.no(), "clear_own word");
+    EXPECT_TRUE(p.memory.adoption.owes_vnc);
+    EXPECT_EQ(p.acts(), (lines{"pause 1s"})) << "not at once again";
+    EXPECT_EQ(p.nobody_knows(), "over");
+}
+
+TEST(adopting_machine, it_ends_whatever_comes_between) {
+    played<adopting> p(adopting{.with_state = true});
+    p.memory.adoption.owes_reason = true;
+    p.begin();
+    p.woken();
+    p.written();
+    p.yes();
+    p.yes();
+    const auto nothing = [](auto& /*one*/) {};
+    wind_up_from_each(p, [](auto& one) { one.seen.must_end = true; }, nothing);
+    wind_up_from_each(p, [](auto& one) { one.remove_keys(); }, nothing);
+    wind_up_from_each(p, [](auto& one) { one.seen.guest.reset(); }, nothing);
+    wind_up_from_each(p, [](auto& one) { one.place(vm_state::stop, "hv3"); }, nothing);
+}
+
+// ---- keep
+
+TEST(keeping_machine, D47_the_copy_of_another_node_is_listed_and_nothing_is_written) {
+    played<keeping> p;
+    p.place(vm_state::fail, "hv2");
+    EXPECT_EQ(p.begin(), "set_listed +");
+    EXPECT_EQ(p.woken(), "live_xml") << "no VNC: it is another's";
+    EXPECT_FALSE(p.did("follow_console"));
+    EXPECT_EQ(p.yes(), "over");
+    EXPECT_TRUE(p.memory.adoption.owes_vnc) << "should it become ours again";
+    EXPECT_TRUE(p.memory.adoption.is_adopted);
+}
+
+TEST(keeping_machine, our_own_is_shown) {
+    played<keeping> p;
+    p.set(vm_state::fail);
+    p.begin();
+    EXPECT_EQ(p.woken(), "publish_vnc");
+    EXPECT_EQ(p.acts(), (lines{"follow_console"}));
+    auto unread = p;
+    EXPECT_EQ(p.yes(), "over");
+    EXPECT_FALSE(p.memory.adoption.owes_vnc);
+    EXPECT_EQ(unread.no(), "over");
+    EXPECT_TRUE(unread.memory.adoption.owes_vnc);
+    EXPECT_EQ(unread.acts(), (lines{"pause 1s"}));
+}
+
+TEST(keeping_machine, whose_it_was_when_it_was_asked_counts) {
+    played<keeping> p;
+    p.set(vm_state::fail);
+    p.begin();
+    p.woken();
+    p.place(vm_state::fail, "hv2");
+    EXPECT_EQ(p.yes(), "over");
+    EXPECT_FALSE(p.memory.adoption.owes_vnc);
+}
+
+// ---- clean up
+
+TEST(cleaning_up_machine, D28_D30_the_list_the_console_and_the_keys_of_a_guest) {
+    played<cleaning_up> p(cleaning_up{.with_keys = true});
+    p.set(vm_state::stop);
+    p.seen.guest = guest_class::absent;
+    p.memory.adoption.is_adopted = true;
+    p.memory.going_down.since = p.now;
+    EXPECT_EQ(p.begin(), "set_listed -");
+    EXPECT_FALSE(p.memory.adoption.is_adopted);
+    EXPECT_FALSE(p.memory.going_down.since);
+    EXPECT_EQ(p.woken(), "end_console");
+    EXPECT_EQ(p.woken(), "clear_own vnc");
+    EXPECT_EQ(p.no(), "clear_own word");
+    EXPECT_EQ(p.nobody_knows(), "over");
+    EXPECT_FALSE(p.ever_asked("write_state"));
+}
+
+TEST(cleaning_up_machine, D46_D82_of_whom_nothing_is_written) {
+    struct line {
+        std::string_view what;
+        bool with_keys;
+        bool is_present;
+        bool is_owner;
+        vm_state state;
+    };
+    for (const auto& one : {line{"forgotten", false, true, true, vm_state::stop},
+                            line{"its keys are gone", true, false, false, vm_state::unknown},
+                            line{"another's", true, true, false, vm_state::stop},
+                            line{"being deleted", true, true, true, vm_state::deleted}}) {
+        played<cleaning_up> p(cleaning_up{.with_keys = one.with_keys});
+        p.seen.is_present = one.is_present;
+        p.seen.is_owner = one.is_owner;
+        p.seen.state = one.state;
+        p.begin();
+        EXPECT_EQ(p.woken(), "end_console") << one.what;
+        EXPECT_EQ(p.woken(), "over") << one.what;
+    }
+}
+
+TEST(cleaning_up_machine, it_ends_whatever_comes_between) {
+    played<cleaning_up> p(cleaning_up{.with_keys = true});
+    p.begin();
+    p.woken();
+    p.woken();
+    p.yes();
+    const auto nothing = [](auto& /*one*/) {};
+    wind_up_from_each(p, [](auto& one) { one.seen.must_end = true; }, nothing);
+    wind_up_from_each(p, [](auto& one) { one.seen.guest.reset(); }, nothing);
+    wind_up_from_each(
+        p, [](auto& one) { one.remove_keys(); },
+        [](auto& one) { EXPECT_FALSE(one.count_asked("clear_own vnc") > 0) << one.story(); });
+}
+
+}  // namespace
+}  // namespace pvc::policy
