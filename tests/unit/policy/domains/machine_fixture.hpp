@@ -64,7 +64,7 @@ public:
         now += time;
         return woken();
     }
-    std::string at_limit() { return after(next.until - now); }
+    std::string at_limit() { return after(std::max(next.until - now, duration::zero())); }
     std::string yes() { return says(policy::yes{true}); }
     std::string no() { return says(policy::yes{false}); }
     std::string nobody_knows() { return says(policy::yes{}); }
