@@ -7,11 +7,14 @@
 // - when it is over it asks nothing.
 #pragma once
 
+#include "pvcnoded/policy/domains/operations.hpp"
+
 #include "machine_text.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -52,7 +55,8 @@ public:
     domain_seen seen = running_here();
     time_point now{std::chrono::seconds(1000)};
     step next{};
-    // A live move looks at its wishes once a second only (live_move_machine_test.cpp).
+    // What changes while a question is under way is looked at when it is woken for that, not with the answer: so a live
+    // move (live_move_machine_test.cpp), and a receiver that asks whose word a `stop` is.
     bool is_late_by_a_look = false;
 
     explicit played(Machine one = {}) : machine(std::move(one)) {}
@@ -152,7 +156,9 @@ public:
     [[nodiscard]] bool ever_asked(std::string_view question) const { return count_asked(question) > 0; }
     [[nodiscard]] holdings holds() const {
         holdings what;
-        if constexpr (requires { machine.hold(what); }) {
+        if constexpr (std::is_same_v<Machine, domain_machine>) {
+            what = holdings_of(machine);
+        } else if constexpr (requires { machine.hold(what); }) {
             machine.hold(what);
         }
         return what;
