@@ -152,7 +152,7 @@ TEST(going_off_machine, whose_vnc_is_cleared) {
 
 // ---- stop, terminate
 
-TEST(going_off_machine, D28_D39_stop_destroys_and_writes_no_state) {
+TEST(going_off_machine, D28_D39_D45_stop_destroys_and_writes_no_state) {
     for (const auto here : {guest_class::alive, guest_class::paused, guest_class::incoming}) {
         auto p = to_go(reason::stop, vm_state::stop);
         p.seen.guest = here;
@@ -260,6 +260,14 @@ TEST(going_off_machine, a_paused_guest_is_restarted_by_destroying_it) {
     auto p = to_go(reason::restart, vm_state::restart);
     p.seen.guest = guest_class::paused;
     EXPECT_EQ(p.begin(), "destroy 60s");
+}
+
+TEST(going_off_machine, D40_a_paused_guest_is_asked_when_it_is_shut_down) {
+    auto p = to_go(reason::shutdown, vm_state::shutdown);
+    p.seen.guest = guest_class::paused;
+    EXPECT_EQ(p.begin(), "change 5s") << "the request resumes it first; else the time decides";
+    EXPECT_TRUE(p.holds().asks_guest_to_end);
+    EXPECT_EQ(p.at_limit(), "destroy 60s");
 }
 
 TEST(going_off_machine, a_restart_that_moves_away_is_given_up) {

@@ -295,7 +295,7 @@ TEST(receiving_machine, D77a_it_was_off) {
     EXPECT_EQ(between.last_question(), "write_state start") << "something was written between that was not seen";
 }
 
-TEST(receiving_machine, D78_D119_D121_somebody_has_it_or_does_not_say) {
+TEST(receiving_machine, D78_D119_D120_D121_somebody_has_it_or_does_not_say) {
     struct line {
         std::string_view what;
         other_node node;

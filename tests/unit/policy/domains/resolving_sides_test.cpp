@@ -244,10 +244,12 @@ TEST(resolving_own_machine, it_ends_in_every_step) {
     ASSERT_TRUE(world.wind_up());
     const auto nothing = [](auto& /*one*/) {};
     wind_up_from_each(p, [](auto& one) { one.seen.must_end = true; }, nothing);
-    wind_up_from_each(p, [](auto& one) { one.remove_keys(); },
-                      [](auto& one) { EXPECT_FALSE(one.ever_asked("resume_guest")) << one.story(); });
-    wind_up_from_each(p, [](auto& one) { one.place(vm_state::start, "hv3"); },
-                      [](auto& one) { EXPECT_FALSE(one.ever_asked("resume_guest")) << one.story(); });
+    wind_up_from_each(
+        p, [](auto& one) { one.remove_keys(); },
+        [](auto& one) { EXPECT_FALSE(one.ever_asked("resume_guest")) << one.story(); });
+    wind_up_from_each(
+        p, [](auto& one) { one.place(vm_state::start, "hv3"); },
+        [](auto& one) { EXPECT_FALSE(one.ever_asked("resume_guest")) << one.story(); });
     wind_up_from_each(
         p, [](auto& one) { one.seen.guest.reset(); },
         [](auto& one) { EXPECT_FALSE(one.ever_asked("destroy")) << one.story(); });

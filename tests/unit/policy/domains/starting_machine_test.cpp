@@ -66,7 +66,7 @@ void expect_failed(start_played& p, const std::string& reason) {
     EXPECT_EQ(p.holds(), holdings());
 }
 
-TEST(starting_machine, D01_D03_D14_the_whole_way) {
+TEST(starting_machine, D01_D03_D14_D41_the_whole_way) {
     auto p = to_be_started();
     p.memory.adoption.is_restarting = true;
     EXPECT_EQ(p.begin(), "others");
@@ -91,9 +91,10 @@ TEST(starting_machine, D01_D03_D14_the_whole_way) {
     EXPECT_EQ(p.yes(), "over");
     EXPECT_EQ(p.memory.adoption.state, p.seen.wish.state_changed);
     EXPECT_EQ(p.holds(), holdings());
+    EXPECT_FALSE(p.ever_asked("set_listed -")) << "who is started again stays listed all the time";
 }
 
-TEST(starting_machine, whose_it_is_to_start) {
+TEST(starting_machine, D09_D10_D13_D22_D36_D80_D113_whose_it_is_to_start) {
     struct line {
         std::string_view what;
         void (*change)(domain_seen&);
@@ -175,6 +176,17 @@ TEST(starting_machine, D112_the_domain_is_still_running_elsewhere) {
     EXPECT_EQ(p.now - time_point(1000s), duration(60s));
     expect_failed(p, "the domain is still running on hv2");
     EXPECT_FALSE(p.ever_asked("create"));
+}
+
+// A reference sender that hands over before its guest is gone keeps it in its list until then.
+TEST(starting_machine, D112_D122_started_when_the_other_list_is_free_of_it) {
+    auto p = to_be_started();
+    p.begin();
+    p.others({{"hv2", daemon_state::run, true}});
+    EXPECT_EQ(p.after(3s), "others");
+    EXPECT_EQ(p.others({{"hv2", daemon_state::run, true}}), "change 12s");
+    EXPECT_EQ(p.after(1s), "others");
+    EXPECT_EQ(p.others(nobody_lists_it), "definition");
 }
 
 TEST(starting_machine, D112_stop_while_it_waits) {
