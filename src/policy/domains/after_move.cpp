@@ -45,10 +45,13 @@ step awaiting_receiver::resume(context& c) {
     return {ask::write_state{vm_state::start, sync_word::taken_back}, time_point::max(), "`start` in its place"};
 }
 
+bool seeing_start::is_pending(const context& c) const {
+    return !c.seen.must_end && c.seen.is_present && c.seen.state == vm_state::start && !c.seen.is_owner &&
+           c.seen.node == target && !c.seen.held.target_lists_it;
+}
+
 step seeing_start::wait(context& c) {
-    const bool is_pending = !c.seen.must_end && c.seen.is_present && c.seen.state == vm_state::start &&
-                            !c.seen.is_owner && c.seen.node == target && !c.seen.held.target_lists_it;
-    if (!is_pending) {
+    if (!is_pending(c)) {
         where = at::over;
         return over();
     }
@@ -73,7 +76,7 @@ step seeing_start::resume(context& c) {
             break;
         case at::waiting: return wait(c);
         case at::asking:
-            if (c.said_yes()) {
+            if (c.said_yes() && is_pending(c)) {
                 c.info("node " + shown(target) + " has not started it yet, asking once more");
                 where = at::writing;
                 return {ask::write_state{vm_state::start}, time_point::max(), "the same state once more"};
@@ -104,10 +107,12 @@ step handing_over::lock(context& c) {
     where = at::locking;
     if (!std::exchange(wants_locks, true)) {
         locks_by = c.now + locks_limit;
-        return {ask::change{}, time_point::max(), "the locks of the virtual machine"};
     }
     if (status == locks::pending || status == locks::none) {
-        return {ask::change{}, time_point::max(), "the locks of the virtual machine"};
+        // Nobody waits for locks that he no longer needs.
+        return is_on_its_way(c) && !c.seen.must_end
+                   ? step{ask::change{}, time_point::max(), "the locks of the virtual machine"}
+                   : unlock(c);
     }
     if (status == locks::held) {
         where = at::reading;
@@ -123,7 +128,12 @@ step handing_over::lock(context& c) {
 step handing_over::unlock(context& c) {
     wants_locks = false;
     where = at::unlocking;
-    if (c.seen.held.of_migration == held_now::locks::held) {
+    return unlocked(c);
+}
+
+step handing_over::unlocked(context& c) {
+    const auto status = c.seen.held.of_migration;
+    if (status == held_now::locks::held || status == held_now::locks::pending) {
         return {ask::change{}, time_point::max(), "the release of its locks"};
     }
     return after_unlock(c);
@@ -152,10 +162,15 @@ step handing_over::release(context& c) {
     return over();
 }
 
+bool handing_over::is_on_its_way(const context& c) {
+    return c.seen.is_present && !c.seen.is_owner && is_migration(c.seen.state) && !c.seen.node.empty();
+}
+
 step handing_over::read(context& c) {
-    if (!c.answer_as<row_read>().is_fresh() || c.seen.is_owner || !is_migration(c.seen.state) || c.seen.node.empty()) {
+    if (!c.answer_as<row_read>().is_fresh() || !is_on_its_way(c)) {
         return unlock(c);
     }
+    began_with = c.seen.wish;
     // A libvirt that has fallen silent has not told of what came since: its own word, now.
     where = at::looking;
     return {ask::own_guest{}, c.now + query_limit, "libvirt, whether it is off"};
@@ -165,6 +180,9 @@ step handing_over::looked(context& c) {
     if (!c.said_yes() || !c.seen.is_guest(guest_class::absent)) {
         c.pause(1s);
         return unlock(c);
+    }
+    if (c.seen.wish != began_with) {
+        return unlock(c);  // somebody who does not wait for locks has written meanwhile
     }
     c.acts.emplace_back(act::write_record{"sender", std::string(c.seen.node), "offline"});
     target = c.seen.node;
@@ -196,10 +214,7 @@ step handing_over::resume(context& c) {
         case at::looking: return looked(c);
         case at::writing: return written(c);
         case at::awaiting_receiver: return hand_on(receiver, c, [&] { return unlock(c); });
-        case at::unlocking:
-            return c.seen.held.of_migration == held_now::locks::held
-                       ? step{ask::change{}, time_point::max(), "the release of its locks"}
-                       : after_unlock(c);
+        case at::unlocking: return unlocked(c);
         case at::seeing_start:
             return hand_on(seen, c, [&] {
                 where = at::over;

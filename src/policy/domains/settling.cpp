@@ -74,7 +74,7 @@ step adopting::resume(context& c) {
         case at::clearing_reason: c.memory.adoption.owes_reason = !c.said_yes(); return publish(c);
         case at::publishing:
             take_vnc(c);
-            if (with_state) {
+            if (with_state || is_migration(c.seen.state)) {  // the word is that of the next one
                 break;
             }
             where = at::clearing_word;  // of a migration that ended with its session
@@ -137,6 +137,9 @@ step cleaning_up::resume(context& c) {
             where = at::clearing_vnc;
             return {ask::clear_own{own_key::vnc}, time_point::max(), "its VNC address"};
         case at::clearing_vnc:
+            if (!c.seen.is_present || !c.seen.is_owner || is_migration(c.seen.state)) {
+                break;  // the word is that of the next migration
+            }
             where = at::clearing_word;  // of a migration that ended with its session
             return {ask::clear_own{own_key::sync_word}, time_point::max(), "what a migration left"};
         case at::clearing_word:

@@ -13,7 +13,6 @@ std::string cause_of(const move& by) {
         case kind::read_row: return "keys";
         case kind::see_guest: return "guest";
         case kind::lock: return "locks";
-        case kind::sync_perform:
         case kind::sync_wake:
         case kind::sync_lock: return "hand-shake";
         case kind::job:

@@ -218,14 +218,13 @@ struct scene {
 
 struct move {
     enum class kind : std::uint8_t {
-        read_row,      // the daemon reads the keys after an event
-        see_guest,     // it hears of its guest
-        perform,       // what its machine asked is done
-        answer,        // and the answer comes
-        wake,          // a wait ends: its time is over, or it was notified
-        lock,          // its locks go a step further
-        sync_perform,  // the same of its hand-shake
-        sync_wake,
+        read_row,   // the daemon reads the keys after an event
+        see_guest,  // it hears of its guest
+        perform,    // what its machine asked is done
+        answer,     // and the answer comes
+        wake,       // a wait ends: its time is over, or it was notified
+        lock,       // its locks go a step further
+        sync_wake,  // the same of its hand-shake
         sync_lock,
         end_request,  // the guest, asked to, has gone off
         job,          // the live migration goes a step further

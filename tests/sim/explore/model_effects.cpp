@@ -54,11 +54,9 @@ void take_own_write(scene& m, node& one) {
     row& r = one.seen;
     r.writes_since_stable = static_cast<std::uint8_t>(std::min(2, r.writes_since_stable + r.unread_writes));
     r.unread_writes = 0;
-    const auto sync = r.keys.sync;
-    const auto sync_changed = r.keys.sync_changed;
     r.keys = m.keys;
-    r.keys.sync = sync;
-    r.keys.sync_changed = sync_changed;
+    r.keys.sync = sync_value::empty;
+    r.keys.sync_changed = 0;
     r.is_handed_over = false;
     r.state_since = m.now;
 }

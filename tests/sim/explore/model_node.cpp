@@ -133,6 +133,10 @@ void world::read_row(std::int8_t who) {
     r.unread_writes = 0;
     r.is_known = true;
     r.keys = m.keys;
+    if (m.keys.state != vm_state::stop) {  // what nobody looks at makes no other state
+        r.keys.sync = sync_value::empty;
+        r.keys.sync_changed = 0;
+    }
     r.is_handed_over = m.keys.state == vm_state::stop && m.keys.sync == sync_value::handed_over &&
                        m.keys.sync_changed == m.keys.state_changed;
     if (is_other_state) {
@@ -284,9 +288,22 @@ void world::resume(std::int8_t who, const policy::answer& said_first) {
         const auto& keys = one.seen.keys;
         const bool is_obeying = keys.is_a_clients && keys.node != who && !policy::is_migration(keys.state);
         const bool is_to_end = keys.state != vm_state::start && !policy::is_migration(keys.state);
-        one.does->pending = {
-            std::move(out.next), false, is_obeying || is_to_end, {}, keys.state_changed, keys.node_changed,
-            keys.last_changed};
+        const bool is_guarded = std::holds_alternative<ask::write_state>(out.next.what) ||
+                                std::holds_alternative<ask::write_placement>(out.next.what) ||
+                                std::holds_alternative<ask::write_last_node>(out.next.what) ||
+                                std::holds_alternative<ask::offer_to_receive>(out.next.what) ||
+                                std::holds_alternative<ask::write_started>(out.next.what) ||
+                                std::holds_alternative<ask::write_failed>(out.next.what);
+        one.does->pending = {};
+        if (std::holds_alternative<ask::destroy>(out.next.what)) {
+            one.does->pending.may_end = is_obeying || is_to_end;
+        }
+        if (is_guarded) {
+            one.does->pending.state_changed = keys.state_changed;
+            one.does->pending.node_changed = keys.node_changed;
+            one.does->pending.last_changed = keys.last_changed;
+        }
+        one.does->pending.what = std::move(out.next);
         const auto& what = one.does->pending.what;
         const bool is_due_wait = std::holds_alternative<ask::change>(what.what) && what.until <= m.now;
         if (is_due_wait) {
@@ -358,7 +375,10 @@ void world::step_lock(std::int8_t who) {
                 m.locks.of_node.push_back(who);
             }
             op.locks.where = lock_claim::at::on_first;
-            return;
+            if (m.locks.of_node.front() != who) {
+                return;
+            }
+            [[fallthrough]];
         case lock_claim::at::on_first:
             if (m.now >= op.locks.until) {
                 drop_children(who);
@@ -366,8 +386,11 @@ void world::step_lock(std::int8_t who) {
                 notify(who);
                 return;
             }
+            // One step as long as nobody is before us: that somebody queues between changes nothing for him.
             if (place_of(m.locks.of_state, who) == m.locks.of_state.size()) {
                 m.locks.of_state.push_back(who);
+            }
+            if (m.locks.of_state.front() != who) {
                 return;
             }
             op.locks.where = lock_claim::at::held;
@@ -393,10 +416,13 @@ void world::step_sync_lock(std::int8_t who) {
                 leave(m.locks.of_sync, who);
                 shake.lock.where = lock_claim::at::late;
                 resume_sync(who, policy::woken{});
-            } else if (place_of(m.locks.of_sync, who) == m.locks.of_sync.size()) {
+                return;
+            }
+            if (place_of(m.locks.of_sync, who) == m.locks.of_sync.size()) {
                 m.locks.of_sync.push_back(who);
                 notify_sync();
-            } else {
+            }
+            if (m.locks.of_sync.front() == who) {
                 shake.lock.where = lock_claim::at::held;
                 resume_sync(who, policy::woken{});
                 notify(who);
@@ -465,7 +491,15 @@ void world::resume_sync(std::int8_t who, const policy::answer& said_first) {
             said = policy::woken{};
             continue;
         }
-        return;
+        if (is_wait) {
+            return;
+        }
+        // Who else is there is asked again at every change, and nothing is written on it: it need not be in flight.
+        const auto answer = perform(who, next);
+        if (!answer) {
+            return;
+        }
+        said = *answer;
     }
 }
 

@@ -89,8 +89,6 @@ void add_of_operation(const scene& m, std::int8_t who, std::vector<move>& all) {
             if (is_notified || shake.pending.what.until <= m.now) {
                 all.push_back({kind::sync_wake, who, 0});
             }
-        } else if (!std::holds_alternative<ask::nothing>(shake.pending.what.what)) {
-            all.push_back({kind::sync_perform, who, 0});
         }
     }
 }
@@ -148,11 +146,14 @@ void add_of_clients(const scene& m, std::vector<move>& all) {
     }
 }
 
+// Without a lock all of them; with one only two, which wait for it and are waited for: that they write when it is free
+// is one of the moments of those without.
 constexpr std::uint8_t words_of_clients = 6;
+constexpr std::uint8_t words_with_lock = 2;
 
 void add_disturbances(const scene& m, std::vector<move>& all) {
     if (m.writes_left > 0) {
-        for (std::uint8_t how = 0; how < words_of_clients * 2; ++how) {
+        for (std::uint8_t how = 0; how < words_of_clients + words_with_lock; ++how) {
             all.push_back({kind::client_word, nobody, how});
         }
     }
@@ -238,20 +239,20 @@ namespace {
 // Their words, each under the lock of `state` and without it.
 client word_of(const scene& m, std::uint8_t how) {
     client one;
-    one.has_lock = how < words_of_clients;
+    one.has_lock = how >= words_of_clients;
     switch (how % words_of_clients) {
         case 0: one.state = vm_state::stop; break;
-        case 1: one.state = vm_state::start; break;
+        case 1:
+            one.state = vm_state::migrate;
+            one.to = static_cast<std::int8_t>(m.nodes - 1);
+            break;
         case 2: one.state = vm_state::shutdown; break;
         case 3: one.state = vm_state::restart; break;
         case 4:
             one.state = vm_state::migrate;
             one.to = 0;
             break;
-        default:
-            one.state = vm_state::migrate;
-            one.to = static_cast<std::int8_t>(m.nodes - 1);
-            break;
+        default: one.state = vm_state::start; break;
     }
     return one;
 }
@@ -417,13 +418,6 @@ std::optional<broken_rule> apply(scene& now, const move& one) {
         }
         case kind::wake: of.resume(one.who, policy::woken{}); break;
         case kind::lock: of.step_lock(one.who); break;
-        case kind::sync_perform: {
-            const policy::step what = at(now, one.who).does->sync->pending.what;
-            const auto said = of.perform(one.who, what);
-            of.resume_sync(one.who, said.value_or(policy::woken{}));
-            of.notify(one.who);
-            break;
-        }
         case kind::sync_wake:
             at(now, one.who).does->sync->is_changed = false;
             of.resume_sync(one.who, policy::woken{});
@@ -478,7 +472,7 @@ bool is_settled(const scene& now) {
     for (std::int8_t who = 0; who < static_cast<std::int8_t>(now.nodes); ++who) {
         const node& one = at(now, who);
         if (is_row_old(now, one) || one.observed != class_of(one.guest) || one.look_again || one.pause_until ||
-            one.is_going_off) {
+            one.is_going_off || one.is_remnant) {
             return false;
         }
     }

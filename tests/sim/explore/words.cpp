@@ -10,10 +10,10 @@ using kind = move::kind;
 namespace {
 
 std::string word_of_client(std::uint8_t how) {
-    static constexpr std::array words{"stop",    "start",          "shutdown",
-                                      "restart", "migrate to hv1", "migrate to the last node"};
+    static constexpr std::array words{"stop",    "migrate to the last node", "shutdown",
+                                      "restart", "migrate to hv1",           "start"};
     const std::string word = words.at(how % words.size());
-    return how < words.size() ? "a client wants: " + word : "a client wants, without a lock: " + word;
+    return how >= words.size() ? "a client wants: " + word : "a client wants, without a lock: " + word;
 }
 
 std::string pending_of(const scene& m, std::int8_t who) {
@@ -37,7 +37,6 @@ std::string to_text(const move& one, const scene& before) {
         case kind::answer: return who + "gets its answer (" + pending_of(before, one.who) + ")";
         case kind::wake: return who + "has waited long enough (" + pending_of(before, one.who) + ")";
         case kind::lock: return who + "its locks go a step further";
-        case kind::sync_perform: return who + "hand-shake: does what is asked (" + sync_of(before, one.who) + ")";
         case kind::sync_wake: return who + "hand-shake: wakes (" + sync_of(before, one.who) + ")";
         case kind::sync_lock: return who + "hand-shake: its lock goes a step further";
         case kind::end_request: return who + (one.how == 0 ? "asks the guest to shut down" : "the guest goes off");

@@ -34,6 +34,7 @@ struct seeing_start {
     friend bool operator==(const seeing_start&, const seeing_start&) = default;
 
 private:
+    [[nodiscard]] bool is_pending(const context& c) const;
     step wait(context& c);
 };
 
@@ -71,7 +72,9 @@ private:
     step read(context& c);
     step looked(context& c);
     step written(context& c);
+    [[nodiscard]] static bool is_on_its_way(const context& c);
     step unlock(context& c);
+    step unlocked(context& c);
     step after_unlock(context& c);
 };
 

@@ -116,9 +116,9 @@ TEST(seeing_start_machine, what_ends_it) {
     EXPECT_EQ(unread.unread(), "over");
 }
 
-// A finding. While it is read whether the new node runs, a client may write `stop`; the write that follows is guarded
-// by what is seen when it is asked for, so that his `stop` becomes `start`.
-TEST(seeing_start_machine, DISABLED_a_state_that_was_seen_to_change_is_not_overwritten) {
+// While it is read whether the new node runs, a client may write `stop`; the write that follows is guarded
+// by what is seen when it is asked for: his `stop` would become `start`.
+TEST(seeing_start_machine, a_state_that_was_seen_to_change_is_not_overwritten) {
     for (const auto state : {vm_state::stop, vm_state::shutdown, vm_state::disable, vm_state::deleted}) {
         auto p = seeing();
         EXPECT_EQ(p.at_limit(), "daemon_runs hv2");
@@ -240,9 +240,9 @@ TEST(handing_over_machine, a_hand_over_that_is_overtaken) {
     EXPECT_TRUE(p.did("drop_record")) << "it is no migration any more";
 }
 
-// A finding. Clients keep to the lock of `state`, fence recovery and flush of a reference node do not (H36): what they
-// write while libvirt is asked is seen, and is what the hand-over is guarded by.
-TEST(handing_over_machine, DISABLED_what_came_while_libvirt_was_asked_is_not_overwritten) {
+// Clients keep to the lock of `state`, fence recovery and flush of a reference node do not (H36): what they
+// write while libvirt is asked is seen, and would be what the hand-over is guarded by.
+TEST(handing_over_machine, what_came_while_libvirt_was_asked_is_not_overwritten) {
     for (const char* node : {"hv3", "hv1"}) {
         auto p = ended_and_locked();
         EXPECT_EQ(p.fresh(), "own_guest 5s");
@@ -251,8 +251,8 @@ TEST(handing_over_machine, DISABLED_what_came_while_libvirt_was_asked_is_not_ove
     }
 }
 
-// A finding, a small one: it waits for locks that it no longer needs, up to 30 s; a sender does not.
-TEST(handing_over_machine, DISABLED_nobody_waits_for_locks_that_he_no_longer_needs) {
+// As a sender.
+TEST(handing_over_machine, nobody_waits_for_locks_that_he_no_longer_needs) {
     for (const bool must_end : {true, false}) {
         auto p = ended();
         p.begin();

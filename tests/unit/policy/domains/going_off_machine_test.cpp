@@ -327,7 +327,8 @@ settled off_in_shutdown() {
 
 TEST(settling_shutdown_machine, D27_stop_once_nobody_else_runs_it) {
     auto p = off_in_shutdown();
-    EXPECT_EQ(p.others({{"hv2", daemon_state::run, false}}), "write_state stop");
+    EXPECT_EQ(p.others({{"hv2", daemon_state::run, false}}), "own_guest 5s") << "it may have arrived just now";
+    EXPECT_EQ(p.yes(), "write_state stop");
     EXPECT_EQ(p.written(), "clear_own vnc");
     EXPECT_EQ(p.acts(), (lines{"state: stopped"}));
     EXPECT_EQ(p.yes(), "over");
@@ -338,8 +339,19 @@ TEST(settling_shutdown_machine, D40a_it_is_still_going_down_elsewhere) {
     EXPECT_EQ(p.others({{"hv2", daemon_state::run, true}}), "change 10s");
     EXPECT_EQ(p.holds().lists, (lines{"hv2"}));
     EXPECT_EQ(p.after(4s), "others");
-    EXPECT_EQ(p.others({{"hv2", daemon_state::run, false}}), "write_state stop");
+    EXPECT_EQ(p.others({{"hv2", daemon_state::run, false}}), "own_guest 5s");
     EXPECT_EQ(p.holds(), holdings());
+    EXPECT_EQ(p.yes(), "write_state stop");
+}
+
+TEST(settling_shutdown_machine, what_arrived_just_now_is_not_written_off) {
+    auto p = off_in_shutdown();
+    p.others({});
+    p.seen.guest = guest_class::alive;
+    EXPECT_EQ(p.yes(), "over");
+    auto silent = off_in_shutdown();
+    silent.others({});
+    EXPECT_EQ(silent.no(), "over") << "libvirt does not say: asked again in a second";
 }
 
 TEST(settling_shutdown_machine, D40a_the_other_node_writes_it_first) {
@@ -349,6 +361,7 @@ TEST(settling_shutdown_machine, D40a_the_other_node_writes_it_first) {
     EXPECT_EQ(p.woken(), "over");
     auto late = off_in_shutdown();
     late.others({});
+    late.yes();
     EXPECT_EQ(late.overtaken(), "over");
     EXPECT_FALSE(late.did("state: stopped"));
 }
@@ -361,10 +374,10 @@ TEST(settling_shutdown_machine, D114_a_list_that_nobody_keeps_and_a_hypervisor_t
     EXPECT_EQ(p.others({{"hv2", daemon_state::dead, true}}), "nodes hv2");
     auto silent = p;
     p.nodes({{"hv2", remote_answer::absent}});
-    EXPECT_EQ(p.others({{"hv2", daemon_state::dead, true}}), "write_state stop") << "10 s after it began";
+    EXPECT_EQ(p.others({{"hv2", daemon_state::dead, true}}), "own_guest 5s") << "10 s after it began";
     EXPECT_EQ(silent.nodes({{"hv2", remote_answer::silent}}), "change 5s");
     auto fenced = off_in_shutdown();
-    EXPECT_EQ(fenced.others({{"hv2", daemon_state::fenced, true}}), "write_state stop");
+    EXPECT_EQ(fenced.others({{"hv2", daemon_state::fenced, true}}), "own_guest 5s");
 }
 
 TEST(settling_shutdown_machine, what_ends_the_wait) {

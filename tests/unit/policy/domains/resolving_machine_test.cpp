@@ -339,9 +339,8 @@ TEST(resuming_half_machine, what_was_resumed_must_be_seen_to_run) {
 TEST(resuming_half_machine, D125_the_guarded_read_finds_something_else) {
     for (const auto& change :
          {+[](resolved& p) { p.place(vm_state::start, "hv3"); }, +[](resolved& p) { p.set(vm_state::stop); },
-          +[](resolved& p) { p.place(vm_state::migrate, "hv3"); }, +[](resolved& p) { p.set(vm_state::start); },
-          +[](resolved& p) { ++p.seen.wish.created; }, +[](resolved& p) { p.seen.is_connected = false; },
-          +[](resolved& p) { p.remove_keys(); }}) {
+          +[](resolved& p) { p.set(vm_state::start); }, +[](resolved& p) { ++p.seen.wish.created; },
+          +[](resolved& p) { p.seen.is_connected = false; }, +[](resolved& p) { p.remove_keys(); }}) {
         auto p = before_the_locks();
         p.says(rbd_judged{verdict::own, {}});
         change(p);
@@ -356,6 +355,12 @@ TEST(resuming_half_machine, D125_the_guarded_read_finds_something_else) {
     ours.says(rbd_judged{verdict::own, {}});
     ours.place(vm_state::start, "hv1");
     EXPECT_EQ(ours.fresh(), "resume_guest 30s");
+    for (const auto* where : {"hv3", "hv1"}) {  // sent on, or back: whoever did so wants it to live
+        auto sent_on = before_the_locks();
+        sent_on.says(rbd_judged{verdict::own, {}});
+        sent_on.place(vm_state::migrate, where);
+        EXPECT_EQ(sent_on.fresh(), "resume_guest 30s") << where;
+    }
 }
 
 TEST(resuming_half_machine, D117_a_foreign_lock_is_looked_at_twice) {
