@@ -45,18 +45,16 @@ enum class defect : std::uint8_t {
     unexpected_end_ignored,  // a guest that ended by itself stays off
     stale_class_kept,        // what was known of guests counts while libvirt is away
     // In the order of steps: found by exploring.
-    arrival_overwrites,  // who has it writes `start`, whatever was written since it arrived
-    offer_late,          // a receiver says that it may come when nobody sends it any more
-    destroys_for_ever,   // a destroy that failed is tried again, whatever is wanted by now
-    sent_on_is_stale,    // what is sent on to a third node in the middle counts as recovered elsewhere
-    one_look,            // a copy is destroyed on one look at both sides
-    silence_is_absence,  // a target that does not answer counts as one that does not have it
-    half_is_a_copy,      // a half that arrives counts as a copy that runs
-    no_rollback,         // a sender that gives up leaves the keys as they are
-    hand_over_unheard,   // what was shut down to be moved is not handed over
-    locks_kept,          // a sender keeps its locks while it waits for the guest to start
-    record_ignored,      // what the daemon before noted of a migration does not count
-    receiver_gives_up,   // a receiver waits no longer than the first question
+    arrival_overwrites,    // who has it writes `start`, whatever was written since it arrived
+    offer_late,            // a receiver says that it may come when nobody sends it any more
+    destroys_for_ever,     // a destroy that failed is tried again, whatever is wanted by now
+    half_is_a_copy,        // a half that arrives counts as a copy that runs
+    locks_kept,            // a sender keeps its locks while it waits for the guest to start
+    stop_is_a_hand_over,   // a receiver takes every `stop` for the sender's
+    hand_over_is_off,      // a hand-over counts as a machine that was off before it was moved
+    start_seen_blindly,    // `start` is written once more, whatever was written while the new node was asked for
+    taken_for_too_soon,    // a sender goes on in the receiver's place, whatever was written meanwhile
+    terminates_migrating,  // what is to move is ended
 };
 
 #ifdef PVC_PLANTED_DEFECTS

@@ -95,7 +95,10 @@ async::awaitable<write_end> write_hand_over(operation& op) {
     } else {
         more.create(op.key(model::domain_key::migrate_sync_lock), policy::hand_over_mark(op.id));
     }
-    co_return co_await op.write_state(model::vm_state::stop, std::move(more));
+    const write_end end = co_await op.write_state(model::vm_state::stop, std::move(more));
+    op.here.is_handed_over =
+        end == write_end::written;  // whoever looks before it is read again must not take it for off
+    co_return end;
 }
 
 async::awaitable<write_end> write_taken_over(operation& op) {

@@ -1,5 +1,6 @@
 #include "pvcnoded/policy/domains/after_move.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/policy/domains/domain_table.hpp"
 
@@ -29,7 +30,7 @@ step awaiting_receiver::resume(context& c) {
     const duration patience = c.seen.must_end ? last_patience : receiver_patience;
     const bool stands = c.seen.is_present && c.seen.node == target && c.seen.wish == handed &&
                         (is_migration(c.seen.state) || c.seen.state == vm_state::stop);
-    if (!stands) {
+    if (!stands && !(is_planted(defect::taken_for_too_soon) && c.seen.is_present)) {
         where = at::over;
         return over();
     }
@@ -76,7 +77,7 @@ step seeing_start::resume(context& c) {
             break;
         case at::waiting: return wait(c);
         case at::asking:
-            if (c.said_yes() && is_pending(c)) {
+            if (c.said_yes() && (is_pending(c) || is_planted(defect::start_seen_blindly))) {
                 c.info("node " + shown(target) + " has not started it yet, asking once more");
                 where = at::writing;
                 return {ask::write_state{vm_state::start}, time_point::max(), "the same state once more"};

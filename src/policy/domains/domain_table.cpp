@@ -1,5 +1,7 @@
 #include "pvcnoded/policy/domains/domain_table.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
 namespace pvc::policy {
 
 namespace {
@@ -55,7 +57,11 @@ table_row foreign_row(const domain_view& view) {
     switch (view.state) {
         case vm_state::migrate:
         case vm_state::migrate_live:
-        case vm_state::unmigrate: return {send, send, incoming, wait, view.ran_here_before ? hand_over_ended : nothing};
+        case vm_state::unmigrate:
+            if (is_planted(defect::terminates_migrating)) {
+                return {terminate, terminate, incoming, wait, nothing};
+            }
+            return {send, send, incoming, wait, view.ran_here_before ? hand_over_ended : nothing};
         // As long as a half is left here, the node that shuts it down counts it as running.
         case vm_state::shutdown: return {shutdown, shutdown, drop_incoming, wait, forget};
         case vm_state::fail: return {report_fail, report_fail, nothing, wait, forget};

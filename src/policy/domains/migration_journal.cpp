@@ -1,6 +1,5 @@
 #include "pvcnoded/policy/domains/migration_journal.hpp"
 
-#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/policy/domains/domain_table.hpp"
 
 #include "pvcnoded/base/text.hpp"
@@ -42,8 +41,7 @@ std::optional<journal_entry> parse_journal(std::string_view text) {
 }
 
 bool is_of_this_migration(const journal_entry& entry, const domain_seen& seen) {
-    return entry.created == seen.wish.created && entry.state_changed == seen.wish.state_changed &&
-           !is_planted(defect::record_ignored);
+    return entry.created == seen.wish.created && entry.state_changed == seen.wish.state_changed;
 }
 
 bool was_going_off(const journal_entry& entry, const domain_seen& seen) {

@@ -25,6 +25,9 @@ placement_news look_at_placement(const domain_seen& seen) {
         seen.wish.state_changed == 0) {
         return news;
     }
+    if (seen.state == vm_state::stop && seen.is_handed_over && !is_planted(defect::hand_over_is_off)) {
+        return news;  // in the middle of a move: nobody wanted it to be off
+    }
     news.is_stable = true;
     const bool ran = is_to_run(seen.stable.state);
     if (is_off_state(seen.state) || seen.state == vm_state::deleted) {

@@ -117,9 +117,6 @@ step receiving::look_for_it(context& c) {
     if (c.now < search.next) {
         return wait(c);
     }
-    if (is_planted(defect::receiver_gives_up)) {
-        return withdraw(c);
-    }
     where = at::searching;
     return search.ask(c);
 }
@@ -236,7 +233,8 @@ step receiving::resume(context& c) {
         case at::reading_again:
             return c.answer_as<row_read>().what == row_read::end::failed ? offer(c) : wait_for_room(c);
         case at::judging_stop: {
-            const auto is_the_senders = c.answer_as<yes>().is;
+            const auto is_the_senders =
+                is_planted(defect::stop_is_a_hand_over) ? std::optional(true) : c.answer_as<yes>().is;
             if (!is_the_senders) {
                 where = at::pausing_stop;
                 return {ask::change{}, c.now + 1s, "whose word a `stop` is"};

@@ -31,9 +31,6 @@ bool is_to(const domain_seen& seen, std::string_view target) {
 // meanwhile, to a third node or back here, wants it to live, and what stands here may be all there is of it.
 bool is_still_wanted(const domain_seen& seen, std::string_view target) {
     const bool is_done = seen.state == vm_state::start && (is_to(seen, target) || seen.is_owner);
-    if (is_planted(defect::sent_on_is_stale) && !is_to(seen, target)) {
-        return false;
-    }
     return seen.is_present && (is_migration(seen.state) || is_done);
 }
 
@@ -219,9 +216,6 @@ step resolving::heard_here(context& c) {
 step resolving::heard_there(context& c, remote_answer answer) {
     // A hypervisor that is not there says nothing about guests that outlive it.
     there = answer == remote_answer::refused ? remote_answer::silent : answer;
-    if (is_planted(defect::silence_is_absence) && is_no_answer(answer)) {
-        there = remote_answer::absent;
-    }
     if (is_planted(defect::half_is_a_copy) && answer == remote_answer::incoming) {
         there = remote_answer::alive;
     }

@@ -45,7 +45,7 @@ step sending::finish_ended(context& c) {
 }
 
 step sending::unlisted(context& c) {
-    if (how == ending::ended && is_on_its_way(c) && !is_planted(defect::hand_over_unheard)) {
+    if (how == ending::ended && is_on_its_way(c)) {
         where = at::writing_hand_over;
         return {ask::write_state{vm_state::stop, sync_word::handed_over}, time_point::max(), "its hand-over"};
     }
@@ -73,7 +73,7 @@ step sending::roll_back(context& c, std::string reason) {
     wants_turn = false;
     is_stopping = c.seen.must_end;
     why = std::move(reason);
-    if (!is_on_its_way(c) || is_planted(defect::no_rollback)) {
+    if (!is_on_its_way(c)) {
         return release(c);  // somebody has decided otherwise: nothing is taken back
     }
     c.memory.migration.is_sent_by_us = false;

@@ -70,13 +70,14 @@ int explore(const explore_wish& wanted, std::ostream& out, std::ostream& error) 
     const double before = processor_seconds();
     const search_result result = search(within, wanted.limits, wanted.verbose ? &error : nullptr,
                                         wanted.graph_file.empty() ? nullptr : &picture);
-    out << fmt::format("{}, {} nodes, {} faults, {} writes of clients: {} states, {} steps, {} settled, {}, {:.1f} s\n",
-                       wanted.subject, within.nodes, within.faults, within.writes, result.states, result.steps,
-                       result.settled,
-                       result.broken         ? "broken"
-                       : result.is_exhausted ? "exhausted"
-                                             : "NOT exhausted",
-                       processor_seconds() - before);
+    out << fmt::format(
+        "{}, {} nodes, {} faults, {} writes of clients, {} delays: {} states, {} steps, {} settled, {}, {:.1f} s\n",
+        wanted.subject, within.nodes, within.faults, within.writes, within.delays, result.states, result.steps,
+        result.settled,
+        result.broken         ? "broken"
+        : result.is_exhausted ? "exhausted"
+                              : "NOT exhausted",
+        processor_seconds() - before);
     if (!wanted.graph_file.empty() && !write_file(wanted.graph_file, picture.text(), error)) {
         return 2;
     }

@@ -61,6 +61,7 @@ scene beginning(const bounds& of) {
     m.nodes = of.nodes;
     m.faults_left = of.faults;
     m.writes_left = of.writes;
+    m.delays_left = of.delays;
     const bool runs = of.what != subject::start;
     m.keys.state = runs ? model::vm_state::start : model::vm_state::stop;
     m.last_word = runs ? client_word::run : client_word::off;
@@ -83,6 +84,7 @@ void put_model(canonical& out, const scene& of) {
     out.put(of.nodes);
     out.put(of.faults_left);
     out.put(of.writes_left);
+    out.put(of.delays_left);
     out.put(of.keys);
     out.put(of.locks);
     out.put(of.job);

@@ -178,6 +178,7 @@ struct bounds {
     std::uint8_t nodes = 2;
     std::uint8_t faults = 1;
     std::uint8_t writes = 1;  // of clients, after the first
+    std::uint8_t delays = 1;  // deadlines that pass while something slow is under way: a copy, a restart, a clean-up
 };
 
 struct scene {
@@ -185,6 +186,7 @@ struct scene {
     std::uint8_t nodes = 2;
     std::uint8_t faults_left = 0;
     std::uint8_t writes_left = 0;
+    std::uint8_t delays_left = 0;
     stored_keys keys;
     lock_queues locks;
     live_job job;

@@ -91,6 +91,7 @@ write_end world::write_state(std::int8_t who, vm_state state, policy::sync_word 
         notify_sync();
     }
     take_own_write(m, one);
+    one.seen.is_handed_over = sync == policy::sync_word::handed_over;
     return write_end::written;
 }
 
@@ -141,7 +142,8 @@ policy::call_answer world::destroy(std::int8_t who) {
         return &other != &one && (other.guest == guest_here::runs || other.guest == guest_here::left);
     });
     const bool has_memory = one.guest != guest_here::arriving;
-    const bool may_end = !one.does || one.does->pending.may_end;
+    // It was asked to go off, and has taken all the time that it has for that.
+    const bool may_end = !one.does || one.does->pending.may_end || one.is_going_off;
     if (has_memory && !may_end && !is_elsewhere && m.disk_locked_by == who) {
         say("only_copy", name_of(who) + " destroys the only copy of a guest that is to run");
     }

@@ -215,6 +215,24 @@ std::optional<time_point> next_time(const scene& m) {
 
 }  // namespace
 
+namespace {
+
+// What takes its time in the world: meanwhile deadlines pass, as often as the bounds allow.
+bool may_take_long(const move& one) {
+    switch (one.what) {
+        case kind::clean:
+        case kind::start_libvirt:
+        case kind::start_daemon:
+        case kind::reconnect:
+        case kind::notice: return true;
+        case kind::job: return one.how == 0;
+        case kind::end_request: return one.how == 1;
+        default: return false;
+    }
+}
+
+}  // namespace
+
 std::vector<move> moves_of(const scene& now) {
     std::vector<move> all;
     for (std::int8_t who = 0; who < static_cast<std::int8_t>(now.nodes); ++who) {
@@ -224,7 +242,8 @@ std::vector<move> moves_of(const scene& now) {
         all.push_back({kind::job, nobody, 0});
     }
     add_of_clients(now, all);
-    if (all.empty() && next_time(now)) {
+    const bool is_slow = std::ranges::all_of(all, [](const move& one) { return may_take_long(one); });
+    if (is_slow && (all.empty() || now.delays_left > 0) && next_time(now)) {
         all.push_back({kind::time, nobody, 0});
     }
     add_disturbances(now, all);
@@ -260,6 +279,8 @@ client word_of(const scene& m, std::uint8_t how) {
 void write_of_client(world& of, client& one) {
     scene& m = of.m;
     const std::int64_t stamp = m.stamp();
+    const bool stays_failed = one.state == vm_state::migrate && m.keys.state == vm_state::fail;
+    m.may_fail = m.may_fail && stays_failed;
     if (one.to != nobody) {
         if (m.keys.node != one.to) {
             m.keys.last_node = m.keys.node;
@@ -274,7 +295,6 @@ void write_of_client(world& of, client& one) {
     for (auto& node : m.all) {
         node.seen.unread_writes = static_cast<std::uint8_t>(std::min(2, node.seen.unread_writes + 1));
     }
-    m.may_fail = false;
     switch (one.state) {
         case vm_state::stop:
         case vm_state::shutdown: m.last_word = client_word::off; break;
@@ -345,6 +365,8 @@ void disturb(world& of, const move& one) {
         case kind::client_word:
             --m.writes_left;
             m.clients.push_back(word_of(m, one.how));
+            // At once, or into the queue of the lock: that it comes later is another moment of its word.
+            turn_of_client(of, static_cast<std::int8_t>(m.clients.size() - 1));
             return;
         case kind::lose_session:
             --m.faults_left;
@@ -456,7 +478,13 @@ std::optional<broken_rule> apply(scene& now, const move& one) {
             of.notify_sync();
             break;
         case kind::client_turn: turn_of_client(of, one.who); break;
-        case kind::time: now.now = next_time(now).value_or(now.now); break;
+        case kind::time:
+            // That something could have been done meanwhile is counted.
+            if (moves_of(now).front().what != kind::time) {
+                --now.delays_left;
+            }
+            now.now = next_time(now).value_or(now.now);
+            break;
         default: disturb(of, one); break;
     }
     return std::move(of.broken);

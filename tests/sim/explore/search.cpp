@@ -98,7 +98,11 @@ private:
                 return;
             }
         }
-        for (const move& one : moves_of(now)) {
+        const auto moves = moves_of(now);
+        if (std::ranges::none_of(moves, &move::is_quiet)) {
+            ends_.push_back(index);
+        }
+        for (const move& one : moves) {
             scene next = now;
             auto broken = apply(next, one);
             ++out_.steps;
@@ -136,9 +140,12 @@ private:
                 }
             }
         }
+        // Best one that nothing leaves: the way to it tells most.
+        const auto is_stuck = [&can](std::uint32_t one) { return !can[one]; };
+        const auto dead_end = std::ranges::find_if(ends_, is_stuck);
         const auto stuck = std::ranges::find(can, false);
         if (stuck != can.end()) {
-            report(static_cast<std::uint32_t>(stuck - can.begin()),
+            report(dead_end != ends_.end() ? *dead_end : static_cast<std::uint32_t>(stuck - can.begin()),
                    {"machines_in_time", "from here on nothing ever comes to an end, although nothing disturbs"});
         }
     }
@@ -167,6 +174,7 @@ private:
     std::vector<known_state> known_;
     std::deque<std::pair<std::uint32_t, scene>> waiting_;
     std::vector<std::uint32_t> settled_;
+    std::vector<std::uint32_t> ends_;                             // that nothing leaves while all is quiet
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;  // to, from
 };
 

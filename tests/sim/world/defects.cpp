@@ -124,9 +124,13 @@ int judge_the_judge(std::string_view only, std::uint64_t first, std::uint64_t la
             error << "this program has no planted defects: build pvcnoded-sim-planted\n";
             return 2;
         }
-        const bool is_found = !one.explored.subject.empty() ? judge_by_exploring(one, out)
-                              : one.scenario.empty()        ? judge_one(one.name, first, last, out)
-                                                            : judge_by_scenario(one, out);
+        const bool is_explored = !one.explored.subject.empty();
+        bool is_found = !is_explored || judge_by_exploring(one, out);
+        if (!one.scenario.empty()) {
+            is_found = judge_by_scenario(one, out) && is_found;
+        } else if (!is_explored || !one.explored.is_only) {
+            is_found = judge_one(one.name, first, last, out) && is_found;
+        }
         ++(is_found ? passed : failed);
         out.flush();
     }

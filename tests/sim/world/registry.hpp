@@ -23,6 +23,7 @@ struct explored_mistake {
     std::uint8_t faults = 0;
     std::uint8_t writes = 0;
     bool replays = false;
+    bool is_only = true;  // false: random runs find it too
     std::uint8_t nodes = 2;
 };
 struct planted_mistake {
