@@ -45,7 +45,8 @@ struct action_kind {
     bool may_name_nobody = false;                                          // its node need not exist
     // Empty: random runs do not draw it.
     std::optional<drawn> chance{};
-    bool is_end = false;  // of another that lasts; that it is seen is not demanded
+    bool is_end = false;          // of another that lasts; that it is seen is not demanded
+    bool is_for_scripts = false;  // nor of this one
 };
 
 struct action {
