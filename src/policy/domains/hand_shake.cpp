@@ -63,7 +63,7 @@ step offering_sync::release(context& c) {
 step offering_sync::resume(context& c) {
     switch (where) {
         case at::begin: return look();  // which clears away what an earlier migration left
-        case at::looking: return queue(c);
+        case at::looking:
         case at::queueing: return queue(c);
         case at::holding:
             if (c.answer_as<contenders_read>().is_there || c.now >= held_until) {

@@ -251,8 +251,8 @@ step starting::told(context& c, bool is_written) {
 // {state = fail, failedreason}, unless somebody changed it since the attempt began: the tables say what is wanted.
 step starting::fail(context& c, std::string why) {
     wants_turn = false;
-    if (c.seen.wish != began_with || !c.seen.is_present) {
-        return finish();
+    if (!goes_on(c)) {
+        return finish();  // nor if its guest has come meanwhile, from wherever
     }
     reason = failed_reason(why);
     c.error(message::domain_start_failed, "it was not started: " + reason);
