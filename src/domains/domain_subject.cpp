@@ -1,6 +1,7 @@
 #include "pvcnoded/domains/domain_subject.hpp"
 
 #include "manager.hpp"
+#include "operations/shell.hpp"
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/domains/domain_commands.hpp"
 #include "pvcnoded/domains/drain.hpp"
@@ -92,6 +93,16 @@ void domain_subject::report(std::vector<std::string>& lines) const {
     lines.push_back(fmt::format("domains: {} known, {} in the running list, {} guests here",
                                 manager_->table.rows().size(), manager_->list.all().size(),
                                 manager_->observed.count()));
+    // Where each operation stands; a node that is being emptied has a few of them at a time.
+    constexpr std::size_t most = 100;
+    for (const auto& [id, row] : manager_->table.rows()) {
+        for (auto& line : explain_operation(manager_->parts, row)) {
+            if (lines.size() >= most) {
+                return;
+            }
+            lines.push_back(std::move(line));
+        }
+    }
 }
 
 bool domain_subject::owns(const uuid& id) const {

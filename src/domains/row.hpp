@@ -32,6 +32,8 @@ struct stable_placement {
 
 // A console that is followed; see console.cpp.
 class console_watch;
+// The machine of the operation that runs; see operations/shell.hpp.
+struct running_machine;
 
 // What is kept of a domain that belongs here, runs here, or is being worked on; what is remembered of it beside its
 // keys is in the parts of domain_memory.
@@ -50,6 +52,7 @@ struct local_domain : policy::domain_memory {
     async::wakeup changed;       // for the operation: desired or observed state is another, or it must end
     std::string_view operation;  // what runs; empty: nothing
     std::optional<policy::domain_action> doing;  // the same, if the tables asked for it
+    const running_machine* running = nullptr;    // the same, step by step; for whoever asks what it waits for
     bool is_read = false;                        // what is below was read from its keys
     bool must_end = false;                       // the running operation winds up: the daemon stops
     bool is_handed_over = false;                 // its `stop` is the hand-over of a move through a shutdown

@@ -5,9 +5,16 @@
 #include "operations/operation.hpp"
 #include "pvcnoded/policy/domains/operations.hpp"
 
+#include <string>
+#include <vector>
+
 namespace pvc::domains {
 
 // Returns when the machine is over, or throws when it is cancelled; what it held is given back in either case.
 async::awaitable<void> run_machine(operation& op, policy::domain_machine machine);
+
+// Where the operation on a domain stands: what it waits for and until when, and what it would wait for next on each
+// answer. Empty: none runs.
+[[nodiscard]] std::vector<std::string> explain_operation(const domain_parts& parts, const domain_row& row);
 
 }  // namespace pvc::domains

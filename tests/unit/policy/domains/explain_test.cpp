@@ -1,0 +1,86 @@
+// What an operation would do next is asked of a copy: every question has answers that fit, and asking changes nothing.
+#include "pvcnoded/policy/domains/explain.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace pvc::policy {
+namespace {
+
+using namespace std::chrono_literals;
+using model::guest_class;
+using model::vm_state;
+
+domain_seen a_machine_that_is_to_move() {
+    domain_seen seen;
+    seen.is_present = true;
+    seen.state = vm_state::migrate;
+    seen.node = "hv2";
+    seen.self = "hv1";
+    seen.wish = {1, 5, 5};
+    seen.guest = guest_class::alive;
+    seen.stall_limit = 300s;
+    seen.shutdown_timeout = 180s;
+    return seen;
+}
+
+TEST(explain, a_wait_for_locks_ends_with_its_time) {
+    domain_machine machine = sending{};
+    domain_memory memory;
+    const domain_seen seen = a_machine_that_is_to_move();
+    const time_point now(1h);
+    const auto begun = resume(machine, {seen, {}, now}, memory);
+    const domain_machine before = machine;
+    const auto next = next_steps(machine, begun.next, seen, memory, now);
+    ASSERT_EQ(next.size(), 1U);
+    EXPECT_EQ(next.front().answer, "its time is over");
+    EXPECT_EQ(machine, before) << "a copy was asked";
+}
+
+TEST(explain, who_has_it_decides_what_comes_next) {
+    resolving who{.target = "hv2"};
+    who.where = resolving::at::asking_here_again;
+    who.here = guest_class::alive;
+    who.there = remote_answer::alive;
+    domain_seen seen = a_machine_that_is_to_move();
+    who.created = seen.wish.created;
+    who.seen = seen.wish;
+    resolving_sent machine;
+    machine.where = resolving_sent::at::resolving;
+    machine.who = who;
+    const step pending{ask::own_guest{}, time_point(1h) + 5s, "libvirt, what is here"};
+    const auto next = next_steps(domain_machine(machine), pending, seen, {}, time_point(1h));
+    ASSERT_EQ(next.size(), 3U);
+    EXPECT_EQ(next[0], (what_if{"yes", "another look at both sides of a migration"}))
+        << "two looks before one is ended";
+    EXPECT_EQ(next[1], (what_if{"no", "its keys"}));
+}
+
+TEST(explain, every_question_has_an_answer_that_fits) {
+    // Of each machine, along whatever comes first.
+    for (const auto action : {domain_action::adopt, domain_action::start, domain_action::shutdown, domain_action::stop,
+                              domain_action::send, domain_action::receive, domain_action::resolve_sent,
+                              domain_action::resolve_own, domain_action::hand_over_ended, domain_action::clean_up}) {
+        auto machine = machine_for(action);
+        ASSERT_TRUE(machine);
+        domain_memory memory;
+        const domain_seen seen = a_machine_that_is_to_move();
+        time_point now(1h);
+        answer said;
+        for (int i = 0; i < 20; ++i) {
+            const auto out = resume(*machine, {seen, said, now}, memory);
+            if (out.next.is_over()) {
+                break;
+            }
+            const auto next = next_steps(*machine, out.next, seen, memory, now);
+            ASSERT_FALSE(next.empty()) << to_text(action) << ": " << out.next.reason;
+            EXPECT_TRUE(std::ranges::none_of(next, [](const what_if& one) { return one.next.empty(); }));
+            said = possible_answers(out.next.what).front().second;
+            now = out.next.until == time_point::max() ? now + 1s : std::max(now, out.next.until);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace pvc::policy
