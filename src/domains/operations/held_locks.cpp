@@ -20,8 +20,8 @@ void held_locks::release() {
 }
 
 async::awaitable<void> held_locks::run(std::shared_ptr<record> of) {
-    co_await async::with_task_group("locks", [&of](async::task_group& group) -> async::awaitable<void> {
-        bool is_over = false;
+    bool is_over = false;  // of this frame: the child may end after the group's body
+    co_await async::with_task_group("locks", [&of, &is_over](async::task_group& group) -> async::awaitable<void> {
         group.spawn("lock", [&of, &is_over]() -> async::awaitable<void> {
             auto done = co_await of->how([&of]() -> async::awaitable<result<void>> {
                 of->state = status::held;

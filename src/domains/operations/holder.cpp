@@ -39,7 +39,8 @@ policy::held_now holder::state() {
         now.call_is_over = call_->has_ended();
         if (const auto& outcome = call_->outcome()) {
             now.call_outcome = *outcome ? policy::call_end::done : end_of(outcome->error().code);
-            now.call_text = *outcome ? std::string_view() : std::string_view(outcome->error().text);
+            call_text_ = *outcome ? std::string() : outcome->error().text;
+            now.call_text = call_text_;
         }
     }
     if (daemon_of_ && daemon_of_->known() && daemon_of_->present()) {
@@ -191,8 +192,8 @@ async::awaitable<void> hand_shake::run(operation& op, effects& doing, hand_shake
     if (is_sender) {
         self.value = op.s.watches.add(path, zookeeper::watch_kind::data, self.changed);
     }
+    bool is_over = false;  // of this frame: the child may end after the group's body
     co_await async::with_task_group("hand-shake", [&](async::task_group& group) -> async::awaitable<void> {
-        bool is_over = false;
         group.spawn("machine", [&]() -> async::awaitable<void> {
             co_await drive(op, doing, self, group);
             is_over = true;
@@ -281,8 +282,8 @@ async::awaitable<void> request_shutdown(operation& op) {
 }  // namespace
 
 async::awaitable<void> shutdown_request::run(operation& op, std::shared_ptr<shutdown_request> self) {
+    bool is_over = false;  // likewise
     co_await async::with_task_group("request", [&](async::task_group& group) -> async::awaitable<void> {
-        bool is_over = false;
         group.spawn("call", [&]() -> async::awaitable<void> {
             co_await request_shutdown(op);
             is_over = true;

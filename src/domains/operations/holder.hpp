@@ -70,6 +70,7 @@ private:
     std::optional<turns::place> turn_;
     std::optional<migration_calls::call> call_;
     std::shared_ptr<std::optional<time_point>> call_begun_;
+    std::string call_text_;  // why it failed, in libvirt's words
     std::shared_ptr<shutdown_request> request_;
     std::unique_ptr<zookeeper::watched> waiters_;
     std::unique_ptr<zookeeper::watched> daemon_of_;
