@@ -74,38 +74,39 @@ TEST_F(subject_test, a_subject_of_twenty_lines_runs) {
 // Hangs in its third tick, for a minute; says how often it was asked.
 class slow_source final : public core::subject, public core::figure_source {
 public:
-    explicit slow_source(int& asked) : asked_(asked) {}
+    // The node outlives the test's body: so must the count.
+    explicit slow_source(std::shared_ptr<int> asked) : asked_(std::move(asked)) {}
     [[nodiscard]] std::string_view name() const override { return "weather"; }
     [[nodiscard]] std::span<const std::string_view> figure_keys() const override { return keys; }
     async::awaitable<void> collect(core::session& s, time_point /*deadline*/) override {
-        if (++asked_ == 3) {
+        if (++*asked_ == 3) {
             co_await async::sleep_for(s.node.clock(), 60s, "an answer");
         }
-        collected_ = asked_;
+        collected_ = *asked_;
     }
     void put(core::figure_sheet& sheet) const override { sheet.add(keys[0], std::to_string(collected_)); }
 
 private:
     static constexpr std::string_view keys[] = {"/weather"};
-    int& asked_;
+    std::shared_ptr<int> asked_;
     int collected_ = 0;
 };
 
 TEST_F(subject_test, a_source_that_hangs_delays_neither_heartbeats_nor_other_figures) {
-    int asked = 0;
+    const auto asked = std::make_shared<int>(0);
     auto& hv1 = add_with([&] { return std::make_unique<slow_source>(asked); });
     ASSERT_TRUE(hv1.run_until_ready());
-    ASSERT_TRUE(run_until([&] { return asked == 3; }));
+    ASSERT_TRUE(run_until([&] { return *asked == 3; }));
     const auto from = loop.clock().now();
     hv1.host.loadavg_text = std::string("3.50 0 0 1/1 1\n");
     loop.run_for(40s);
-    EXPECT_EQ(asked, 3);                            // it is not asked again before it has returned
+    EXPECT_EQ(*asked, 3);                           // it is not asked again before it has returned
     EXPECT_EQ(value("/nodes/hv1/weather"), "2");    // its last value
     EXPECT_EQ(value("/nodes/hv1/cpuload"), "3.5");  // the others go on
     EXPECT_NEAR(beat_gaps("hv1", from).front(), 5.0, 0.1);
     loop.run_for(41s);
-    EXPECT_GT(asked, 4);
-    EXPECT_EQ(value("/nodes/hv1/weather"), std::to_string(asked));
+    EXPECT_GT(*asked, 4);
+    EXPECT_EQ(value("/nodes/hv1/weather"), std::to_string(*asked));
 }
 
 // Two keys, one of which ends like the other, and goes after two ticks.
