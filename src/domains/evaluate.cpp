@@ -32,16 +32,6 @@ void manager::note_placement(domain_row& row) {
     }
 }
 
-bool is_nobodys(const domain_row& row) {
-    switch (row.state) {
-        case vm_state::stop:
-        case vm_state::disable:
-        case vm_state::mirror:
-        case vm_state::deleted: return false;
-        default: return row.node == nullptr || row.node->empty();
-    }
-}
-
 // Puts down what is known, whether anything is decided now or not. True: it is this node's business, and free.
 bool manager::prepare_evaluation(domain_row& row) {
     if (row.here && row.here->console && row.is_known && row.state == vm_state::deleted) {
@@ -147,7 +137,7 @@ void manager::decide(domain_row& row, guest_class guest) {
 // A `start` of what does not run may answer the mark of a flush. It is seen to beside the start, once for each word.
 void manager::end_mark(const domain_row& row, std::optional<guest_class> guest) {
     const bool runs = guest == guest_class::alive || guest == guest_class::paused;
-    if (!row.is_owner || !is_to_run(row.state) || runs || operations_ == nullptr || operations_->cancelled() ||
+    if (!row.is_owner || !policy::is_to_run(row.state) || runs || operations_ == nullptr || operations_->cancelled() ||
         std::exchange(row.here->told.mark_ended_for, row.state_changed) == row.state_changed) {
         return;
     }

@@ -93,13 +93,4 @@ struct domain_row {
     std::unique_ptr<local_domain> here;
 };
 
-// A state in which it runs on its node, or is about to.
-[[nodiscard]] constexpr bool is_to_run(model::vm_state state) {
-    return state == model::vm_state::start || state == model::vm_state::restart;
-}
-
-// Without a `node` nobody knows where it belongs (keys that are just being removed one by one, or were lost): that is
-// no reason to end a guest. Only a state in which it must be off everywhere counts then.
-[[nodiscard]] bool is_nobodys(const domain_row& row);
-
 }  // namespace pvc::domains

@@ -105,8 +105,8 @@ async::awaitable<hypervisor::call_result<void>> create(operation& op, const std:
 }
 
 bool is_ours_to_start(const operation& op) {
-    return !op.must_end() && !op.holds_starts() && op.row.is_present && op.row.is_owner && is_to_run(op.row.state) &&
-           op.is_guest(guest_class::absent);
+    return !op.must_end() && !op.holds_starts() && op.row.is_present && op.row.is_owner &&
+           policy::is_to_run(op.row.state) && op.is_guest(guest_class::absent);
 }
 
 async::awaitable<bool> write_started(operation& op, policy::wish began_with) {

@@ -14,8 +14,7 @@ namespace {
 constexpr duration connect_limit = 5s;
 }  // namespace
 
-// ---- what is had
-// -----------------------------------------------------------------------------------------------------
+// ---- what is had ----------------------------------------------------------------------------------------------------
 
 policy::held_now holder::state() {
     policy::held_now now;
@@ -51,8 +50,7 @@ policy::held_now holder::state() {
     return now;
 }
 
-// ---- what is wanted
-// --------------------------------------------------------------------------------------------------
+// ---- what is wanted -------------------------------------------------------------------------------------------------
 
 bool holder::hold(const holdings& wanted) {
     if (wanted == held_) {
@@ -173,8 +171,7 @@ void holder::hold_watches(const holdings& wanted) {
     }
 }
 
-// ---- children
-// --------------------------------------------------------------------------------------------------------
+// ---- children -------------------------------------------------------------------------------------------------------
 
 async::awaitable<void> hand_shake::run(operation& op, effects& doing, hand_shake& self) {
     struct leaving {

@@ -102,8 +102,7 @@ async::awaitable<call_result<void>> libvirt_hypervisor::state::urgent(std::strin
     co_return co_await on_lane<void>(hurry, urgent_lanes, std::move(name), deadline, std::move(what));
 }
 
-// ---- the port's calls
-// ------------------------------------------------------------------------------------------------
+// ---- the port's calls -----------------------------------------------------------------------------------------------
 
 async::awaitable<call_result<std::vector<guest>>> libvirt_hypervisor::list(time_point deadline) {
     co_return co_await state_->query<std::vector<guest>>("listing guests", deadline, &blocking::list);

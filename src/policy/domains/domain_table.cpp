@@ -122,6 +122,10 @@ bool is_migration(vm_state state) {
     return state == vm_state::migrate || state == vm_state::migrate_live || state == vm_state::unmigrate;
 }
 
+bool is_to_run(vm_state state) {
+    return state == vm_state::start || state == vm_state::restart;
+}
+
 bool is_off_state(vm_state state) {
     switch (state) {
         case vm_state::stop:

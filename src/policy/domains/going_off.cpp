@@ -22,10 +22,6 @@ void guest_is_gone(context& c) {
     c.acts.emplace_back(act::forget_live{});
 }
 
-bool is_to_run(vm_state state) {
-    return state == vm_state::start || state == vm_state::restart;
-}
-
 }  // namespace
 
 void going_off::hold(holdings& what) const {
@@ -178,8 +174,7 @@ step going_off::resume(context& c) {
     return finish();
 }
 
-// ---- a shutdown to be completed
-// --------------------------------------------------------------------------------------
+// ---- a shutdown to be completed -------------------------------------------------------------------------------------
 
 bool settling_shutdown::is_still_to_settle(const context& c) {
     return !c.seen.must_end && c.seen.is_present && c.seen.is_owner && c.seen.state == vm_state::shutdown &&
@@ -238,8 +233,7 @@ step settling_shutdown::resume(context& c) {
     return over();
 }
 
-// ---- half of a migration that nobody needs
-// ---------------------------------------------------------------------------
+// ---- half of a migration that nobody needs --------------------------------------------------------------------------
 
 step dropping_half::wait(context& c) {
     const bool is_asked_for =

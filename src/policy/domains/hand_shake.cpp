@@ -11,8 +11,7 @@ constexpr duration queue_limit = 600s;  // of one acquisition; then it queues ag
 constexpr duration trouble_pause = 1s;
 }  // namespace
 
-// ---- the receiver
-// ----------------------------------------------------------------------------------------------------
+// ---- the receiver ---------------------------------------------------------------------------------------------------
 
 step offering_sync::look() {
     where = at::looking;
@@ -86,8 +85,7 @@ step offering_sync::resume(context& c) {
     return over();
 }
 
-// ---- the sender
-// ------------------------------------------------------------------------------------------------------
+// ---- the sender -----------------------------------------------------------------------------------------------------
 
 step taking_sync::look() {
     where = at::looking;

@@ -13,10 +13,6 @@ using model::vm_state;
 
 namespace {
 constexpr duration lost_creation_limit = 30s;  // longer than a connection to a libvirtd that stands still lasts
-
-bool is_to_run(vm_state state) {
-    return state == vm_state::start || state == vm_state::restart;
-}
 }  // namespace
 
 placement_news look_at_placement(const domain_seen& seen) {

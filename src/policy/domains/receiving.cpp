@@ -20,6 +20,7 @@ constexpr duration usual_room = 30s;
 constexpr duration release_patience = 10s;
 constexpr duration connection_patience = 30s;
 constexpr int clearings_max = 3;
+constexpr int offers_max = 3;
 
 // A state that ends the wait through the tables.
 bool is_waiting_state(const domain_seen& seen) {
@@ -231,7 +232,10 @@ step receiving::resume(context& c) {
             where = at::reading_again;  // somebody has written since: is it still to come?
             return {ask::row{}, time_point::max(), "its keys"};
         case at::reading_again:
-            return c.answer_as<row_read>().what == row_read::end::failed ? offer(c) : wait_for_room(c);
+            // What still refuses it then is nothing that another look would change.
+            return c.answer_as<row_read>().what == row_read::end::failed || ++offers_refused == offers_max
+                       ? offer(c)
+                       : wait_for_room(c);
         case at::judging_stop: {
             const auto is_the_senders =
                 is_planted(defect::stop_is_a_hand_over) ? std::optional(true) : c.answer_as<yes>().is;

@@ -18,8 +18,7 @@ constexpr duration own_patience = 60s;
 constexpr duration ask_again = 5s;
 }  // namespace
 
-// ---- the sender
-// ------------------------------------------------------------------------------------------------------
+// ---- the sender -----------------------------------------------------------------------------------------------------
 
 void resolving_sent::hold(holdings& what) const {
     if (where == at::handing_over) {
@@ -88,8 +87,7 @@ step resolving_sent::resume(context& c) {
     return over();
 }
 
-// ---- the owner
-// -------------------------------------------------------------------------------------------------------
+// ---- the owner ------------------------------------------------------------------------------------------------------
 
 bool resolving_own::stands(const context& c) {
     // What we sent and somebody sent back before it had arrived is ours again, half as it is.

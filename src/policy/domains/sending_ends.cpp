@@ -152,8 +152,7 @@ step sending::finish(context& c) {
     return over();
 }
 
-// ---- a hand-over of an operation before
-// ------------------------------------------------------------------------------
+// ---- a hand-over of an operation before -----------------------------------------------------------------------------
 
 void seeing_taken_over::hold(holdings& what) const {
     if (where == at::seeing_start) {

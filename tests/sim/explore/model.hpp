@@ -19,8 +19,7 @@ inline constexpr std::size_t nodes_max = 3;
 inline constexpr std::int8_t nobody = -1;
 inline constexpr std::int8_t a_client = 7;  // as the owner of a lock's child
 
-// ---- ZooKeeper
-// -------------------------------------------------------------------------------------------------------
+// ---- ZooKeeper ------------------------------------------------------------------------------------------------------
 
 enum class sync_value : std::uint8_t { empty, offered, handed_over };
 struct stored_keys {
@@ -42,8 +41,7 @@ struct lock_queues {
     std::vector<std::int8_t> of_sync;
 };
 
-// ---- hypervisors
-// -----------------------------------------------------------------------------------------------------
+// ---- hypervisors ----------------------------------------------------------------------------------------------------
 
 enum class guest_here : std::uint8_t {
     none,
@@ -58,8 +56,7 @@ struct live_job {
     std::int8_t to = nobody;
 };
 
-// ---- a node
-// ----------------------------------------------------------------------------------------------------------
+// ---- a node ---------------------------------------------------------------------------------------------------------
 
 // As the daemon read the domain last.
 struct row {
@@ -159,8 +156,7 @@ struct node {
     std::optional<operation> does;
 };
 
-// ---- all
-// -------------------------------------------------------------------------------------------------------------
+// ---- all ------------------------------------------------------------------------------------------------------------
 
 // What is off and is moved stays off if a node has seen it off, and else comes to run: `moved_off`.
 enum class client_word : std::uint8_t { run, off, moved_off };
@@ -215,8 +211,7 @@ struct scene {
 // The bytes that stand for it (canonical.hpp).
 [[nodiscard]] std::string bytes_of(const scene& of);
 
-// ---- steps
-// -----------------------------------------------------------------------------------------------------------
+// ---- steps ----------------------------------------------------------------------------------------------------------
 
 struct move {
     enum class kind : std::uint8_t {
@@ -267,8 +262,7 @@ std::optional<broken_rule> apply(scene& now, const move& one);
 [[nodiscard]] bool is_settled(const scene& now);
 [[nodiscard]] std::optional<broken_rule> wrong_when_settled(const scene& now);
 
-// ---- parts of apply (model_node.cpp, model_effects.cpp)
-// --------------------------------------------------------------
+// ---- parts of apply (model_node.cpp, model_effects.cpp) -------------------------------------------------------------
 
 class world {
 public:

@@ -28,8 +28,7 @@ constexpr duration guard_validity = 2s;
 
 }  // namespace
 
-// ---- keys
-// ------------------------------------------------------------------------------------------------------------
+// ---- keys -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -114,8 +113,7 @@ write_end world::write_placement(std::int8_t who, vm_state state, std::int8_t to
     return write_end::written;
 }
 
-// ---- guests
-// ----------------------------------------------------------------------------------------------------------
+// ---- guests ---------------------------------------------------------------------------------------------------------
 
 void world::set_guest(std::int8_t who, guest_here what) {
     node& one = at(m, who);
@@ -169,8 +167,7 @@ policy::remote_answer world::answer_about(std::int8_t who, std::int8_t other) co
     return policy::remote_answer::silent;
 }
 
-// ---- the live migration
-// ----------------------------------------------------------------------------------------------
+// ---- the live migration ---------------------------------------------------------------------------------------------
 
 void world::answer_call(std::int8_t who, call_end how) {
     node& one = at(m, who);
@@ -241,8 +238,7 @@ void world::fail_job(std::uint8_t how) {
     answer_call(job.from, call_end::other);
 }
 
-// ---- questions
-// -------------------------------------------------------------------------------------------------------
+// ---- questions ------------------------------------------------------------------------------------------------------
 
 void world::carry_out(std::int8_t who, const std::vector<act::any>& acts) {
     node& one = at(m, who);

@@ -59,6 +59,8 @@ struct domain_view {
 
 // migrate, migrate-live, unmigrate.
 [[nodiscard]] bool is_migration(model::vm_state state);
+// States in which it runs on its node, or is about to.
+[[nodiscard]] bool is_to_run(model::vm_state state);
 // States in which a domain is off and stays off.
 [[nodiscard]] bool is_off_state(model::vm_state state);
 

@@ -74,6 +74,7 @@ struct receiving {
     std::int64_t asked = 0;
     bool is_offline = false;
     bool is_back = false;
+    int offers_refused = 0;
     int clearings = 0;
     adopting adopt{};
 

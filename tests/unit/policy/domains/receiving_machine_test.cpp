@@ -62,6 +62,27 @@ const std::vector<std::pair<std::string, remote_answer>> neither{{"hv2", remote_
 
 // ---- it arrives
 
+TEST(receiving_machine, its_word_is_refused) {
+    played<receiving> overtaken;
+    overtaken.place(vm_state::migrate, "hv1");
+    overtaken.seen.guest = guest_class::absent;
+    EXPECT_EQ(overtaken.begin(), "offer");
+    EXPECT_EQ(overtaken.no(), "row") << "somebody has written since";
+    overtaken.place(vm_state::migrate, "hv3");
+    EXPECT_EQ(overtaken.fresh(), "over") << "it is not to come any more";
+    played<receiving> refused;
+    refused.place(vm_state::migrate, "hv1");
+    refused.seen.guest = guest_class::absent;
+    refused.begin();
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(refused.no(), "row");
+        EXPECT_EQ(refused.fresh(), "offer");
+    }
+    EXPECT_EQ(refused.no(), "row");
+    refused.fresh();
+    EXPECT_TRUE(refused.machine.offers) << "not tried for ever: it goes on without its word";
+}
+
 TEST(receiving_machine, D71_listed_then_start_then_vnc_then_the_lock_then_the_word) {
     auto p = awaiting_it();
     EXPECT_TRUE(p.did("state: receiving it from node hv2"));
