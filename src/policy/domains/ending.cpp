@@ -28,6 +28,10 @@ step destroying::finish(power_end how) {
     return over();
 }
 
+bool destroying::is_another(const context& c) const {
+    return was_half && (c.seen.is_guest(guest_class::alive) || c.seen.is_guest(guest_class::paused));
+}
+
 step destroying::attempt(context& c) {
     if (!c.seen.guest) {
         return finish(power_end::unknown);
@@ -38,6 +42,9 @@ step destroying::attempt(context& c) {
     }
     if (c.now >= last) {
         return finish(power_end::unknown);
+    }
+    if (is_another(c)) {
+        return finish(power_end::changed);
     }
     if (where != at::begin && only_for && c.seen.wish != *only_for && !is_planted(defect::destroys_for_ever)) {
         return finish(power_end::changed);
@@ -51,7 +58,7 @@ step destroying::wait_gone(context& c) {
         where = at::looked;
         return {ask::own_guest{}, c.now + query_limit, "libvirt, whether it is gone"};
     }
-    if (c.seen.is_guest(guest_class::absent)) {
+    if (c.seen.is_guest(guest_class::absent) || is_another(c)) {
         return attempt(c);
     }
     where = at::leaving;
@@ -60,7 +67,10 @@ step destroying::wait_gone(context& c) {
 
 step destroying::resume(context& c) {
     switch (where) {
-        case at::begin: complain_at = c.now; return attempt(c);
+        case at::begin:
+            complain_at = c.now;
+            was_half = c.seen.is_guest(guest_class::incoming);
+            return attempt(c);
         case at::destroyed: {
             const auto& answer = c.answer_as<call_answer>();
             wait_until = c.now + destroyed_patience;

@@ -83,7 +83,9 @@ step going_off::has_looked(context& c) {
         return finish();
     }
     if (*found) {
-        return terminate(c);
+        // News of it may be on their way, as the guest itself may have been: the keys as they are now.
+        where = at::reading_again;
+        return {ask::row{}, time_point::max(), "its keys, before it is destroyed"};
     }
     told_once& told = c.memory.told;
     if (std::exchange(told.nowhere, c.seen.wish.node_changed) != c.seen.wish.node_changed) {
@@ -92,6 +94,14 @@ step going_off::has_looked(context& c) {
     }
     told.nowhere_until = c.now + look_for_its_node_every;
     return finish();
+}
+
+step going_off::has_read_again(context& c) {
+    const auto read = c.answer_as<row_read>().what;
+    if (read == row_read::end::failed) {
+        c.pause(1s);
+    }
+    return read == row_read::end::fresh && c.seen.wish == asked ? terminate(c) : finish();
 }
 
 step going_off::terminate(context& c) {
@@ -157,6 +167,7 @@ step going_off::resume(context& c) {
     switch (where) {
         case at::begin: return begin(c);
         case at::looking_for_node: return has_looked(c);
+        case at::reading_again: return has_read_again(c);
         case at::powering_down: return power_down(c);
         case at::destroying:
             return hand_on(destroy, c, [&] { return destroy.end == power_end::off ? gone(c) : finish(); });

@@ -248,13 +248,22 @@ step starting::told(context& c, bool is_written) {
     return finish();
 }
 
-// {state = fail, failedreason}, unless somebody changed it since the attempt began: the tables say what is wanted.
+// {state = fail, failedreason}, unless somebody changed it since the attempt began: the tables say what is wanted. Nor if
+// its guest has come meanwhile, from wherever: libvirt is asked, as its news may be on their way.
 step starting::fail(context& c, std::string why) {
     wants_turn = false;
     if (!goes_on(c)) {
-        return finish();  // nor if its guest has come meanwhile, from wherever
+        return finish();
     }
     reason = failed_reason(why);
+    where = at::looking_before_failing;
+    return {ask::own_guest{}, c.now + query_limit, "libvirt, whether it has come meanwhile"};
+}
+
+step starting::write_failure(context& c) {
+    if (!goes_on(c)) {
+        return finish();
+    }
     c.error(message::domain_start_failed, "it was not started: " + reason);
     where = at::failing;
     return {ask::write_failed{reason, began_with}, time_point::max(), "that it failed"};
@@ -263,6 +272,13 @@ step starting::fail(context& c, std::string why) {
 step starting::failed(context& c) {
     if (!c.wrote()) {
         return finish();
+    }
+    // It came while that was written: what is written is what is so, and adopting it clears the reason.
+    if (c.seen.is_present && c.seen.is_owner && c.seen.state == vm_state::fail && c.seen.is_guest(guest_class::alive)) {
+        c.memory.adoption.owes_reason = true;
+        c.state("it runs after all");
+        where = at::taking_back;
+        return {ask::write_state{vm_state::start}, time_point::max(), "that it runs after all"};
     }
     where = at::clearing_vnc;
     return {ask::clear_own{own_key::vnc}, time_point::max(), "its VNC address"};
@@ -294,6 +310,7 @@ step starting::resume(context& c) {
             c.memory.adoption.owes_reason = false;
             c.memory.adoption.state = c.seen.wish.state_changed;
             return finish();
+        case at::looking_before_failing: return write_failure(c);
         case at::failing: return failed(c);
         case at::clearing_vnc:
             where = at::ending_console;
@@ -306,6 +323,7 @@ step starting::resume(context& c) {
             c.memory.adoption.is_restarting = false;
             c.acts.emplace_back(act::arrived_home{});
             break;
+        case at::taking_back:
         case at::over: break;
     }
     return finish();

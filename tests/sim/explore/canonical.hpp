@@ -1,9 +1,10 @@
-// A state of the explorer as bytes, so that two that differ in nothing that matters are one: times count from now,
-// transaction numbers in their order, texts of messages not at all, and nodes may be renamed. Machines are aggregates:
-// their fields are found by Boost.PFR, so none can be forgotten.
+// A state of the explorer as what it is known by, so that two that differ in nothing that matters are one: times count
+// from now, transaction numbers in their order, texts of messages not at all, and nodes may be renamed. Machines are
+// aggregates: their fields are found by Boost.PFR, so none can be forgotten.
 #pragma once
 
 #include "pvcnoded/base/clock.hpp"
+#include "sim/explore/identity.hpp"
 
 #include <boost/pfr.hpp>
 
@@ -22,37 +23,31 @@
 
 namespace pvc::explore {
 
-// Two passes over the same fields: the first collects the transaction numbers, the second writes.
 class canonical {
 public:
-    // `names`: of the nodes, each written as its place in this list.
-    canonical(time_point now, boot_time boot_now, std::vector<std::string> names)
-        : now_(now), boot_now_(boot_now), names_(std::move(names)) {}
+    // `node_named`: the number of a node that is meant by a text, or below zero: none.
+    canonical(time_point now, boot_time boot_now, std::int8_t (*node_named)(std::string_view))
+        : now_(now), boot_now_(boot_now), node_named_(node_named) {}
 
-    void begin_writing() {
-        std::ranges::sort(stamps_);
-        stamps_.erase(std::ranges::unique(stamps_).begin(), stamps_.end());
-        is_writing_ = true;
+    [[nodiscard]] part_identity finish() {
+        part_.bytes = out_.finish();
+        part_.taken_at = now_;
+        return part_;
     }
-    [[nodiscard]] const std::string& bytes() const { return bytes_; }
 
     void put(bool value) { byte(value ? 1 : 0); }
     void put(time_point value) { put_age(value, now_, time_point{}, time_point::max()); }
     void put(boot_time value) { put_age(value, boot_now_, boot_time{}, boot_time::max()); }
     // A transaction number, as all 64-bit numbers of machines are.
     void put(std::int64_t value) {
-        if (!is_writing_) {
-            if (value > 0) {
-                stamps_.push_back(value);
-            }
-            return;
+        byte(value > 0 ? 2 : static_cast<std::uint8_t>(value + 1));
+        if (value > 0) {
+            part_.stamps.push_back(static_cast<std::int16_t>(value));
         }
-        const auto rank = std::ranges::lower_bound(stamps_, value) - stamps_.begin();
-        byte(value > 0 ? static_cast<std::uint8_t>(rank + 2) : static_cast<std::uint8_t>(value + 1));
     }
     void put(const std::string& value) {
-        const auto found = std::ranges::find(names_, value);
-        byte(found != names_.end() ? static_cast<std::uint8_t>(2 + (found - names_.begin())) : value.empty() ? 0 : 1);
+        const std::int8_t node = node_named_(value);
+        byte(node >= 0 ? static_cast<std::uint8_t>(2 + node) : value.empty() ? 0 : 1);
     }
     void put(std::string_view /*value*/) {}  // static words: said with what they belong to
     void put(duration value) { raw(value.count()); }
@@ -75,6 +70,10 @@ public:
     }
     template <class T>
     void put(const std::vector<T>& value) {
+        put_all(value);
+    }
+    template <class T, std::size_t N>
+    void put(const boost::container::static_vector<T, N>& value) {
         put_all(value);
     }
     template <class T>
@@ -122,8 +121,15 @@ private:
             byte(value == none ? 1 : 2);
             return;
         }
-        byte(3);
-        raw(std::max<duration>(value - now, oldest).count());
+        const std::int64_t age = std::max<duration>(value - now, oldest).count();
+        constexpr std::int64_t millisecond = 1'000'000;
+        if (age % millisecond == 0) {  // all but all are
+            byte(3);
+            out_.half_word(static_cast<std::uint32_t>(age / millisecond));
+        } else {
+            byte(4);
+            raw(age);
+        }
     }
     template <class Range>
     void put_all(const Range& range) {
@@ -132,30 +138,14 @@ private:
             put(one);
         }
     }
-    void byte(std::uint8_t value) {
-        if (is_writing_) {
-            bytes_.push_back(static_cast<char>(value));
-        }
-    }
-    void raw(std::int64_t value) {
-        if (!is_writing_) {
-            return;
-        }
-        // Most are small.
-        auto rest = static_cast<std::uint64_t>((value << 1) ^ (value >> 63));
-        while (rest >= 0x80) {
-            bytes_.push_back(static_cast<char>((rest & 0x7f) | 0x80));
-            rest >>= 7;
-        }
-        bytes_.push_back(static_cast<char>(rest));
-    }
+    void byte(std::uint8_t value) { out_.byte(value); }
+    void raw(std::int64_t value) { out_.word(static_cast<std::uint64_t>(value)); }
 
     time_point now_;
     boot_time boot_now_;
-    std::vector<std::string> names_;
-    std::vector<std::int64_t> stamps_;
-    bool is_writing_ = false;
-    std::string bytes_;
+    std::int8_t (*node_named_)(std::string_view);
+    identity_builder out_;
+    part_identity part_;
 };
 
 }  // namespace pvc::explore

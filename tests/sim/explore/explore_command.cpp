@@ -68,8 +68,16 @@ int explore(const explore_wish& wanted, std::ostream& out, std::ostream& error) 
     }
     graph picture;
     const double before = processor_seconds();
-    const search_result result = search(within, wanted.limits, wanted.verbose ? &error : nullptr,
-                                        wanted.graph_file.empty() ? nullptr : &picture);
+    std::ostream* const log = wanted.verbose ? &error : nullptr;
+    // All of it costs least with the newest first; what is found is then told by the shortest way to it.
+    search_limits limits = wanted.limits;
+    limits.is_nearest_first = false;
+    search_result result = search(within, limits, log, wanted.graph_file.empty() ? nullptr : &picture);
+    if (result.broken) {
+        if (auto nearest = search(within, wanted.limits, log); nearest.broken) {
+            result = std::move(nearest);
+        }
+    }
     out << fmt::format(
         "{}, {} nodes, {} faults, {} writes of clients, {} delays: {} states, {} steps, {} settled, {}, {:.1f} s\n",
         wanted.subject, within.nodes, within.faults, within.writes, within.delays, result.states, result.steps,

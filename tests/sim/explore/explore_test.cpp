@@ -23,35 +23,35 @@ scene after(const bounds& of, std::size_t steps) {
 
 TEST(explorer_states, what_matters_makes_another_state) {
     const scene one = after({}, 6);
-    const std::string bytes = bytes_of(one);
+    const identity known = identity_of(one);
     const auto differs = [&](auto change) {
         scene other = one;
         change(other);
-        return bytes_of(other) != bytes;
+        return identity_of(other) != known;
     };
     EXPECT_TRUE(differs([](scene& m) { m.keys.state = model::vm_state::stop; }));
     EXPECT_TRUE(differs([](scene& m) { m.keys.state_changed = m.stamp(); }));
-    EXPECT_TRUE(differs([](scene& m) { m.all[0].memory.migration.is_sent_by_us = true; }));
-    EXPECT_TRUE(differs([](scene& m) { m.all[0].memory.migration.sent_to = "hv2"; }));
-    EXPECT_TRUE(differs([](scene& m) { m.all[1].memory.adoption.is_restarting = true; }));
-    EXPECT_TRUE(differs([](scene& m) { m.all[1].guest = guest_here::arriving; }));
-    EXPECT_TRUE(differs([](scene& m) { m.all[0].class_since += 1s; }));
+    EXPECT_TRUE(differs([](scene& m) { at(m, 0).memory.migration.is_sent_by_us = true; }));
+    EXPECT_TRUE(differs([](scene& m) { at(m, 0).memory.migration.sent_to = "hv2"; }));
+    EXPECT_TRUE(differs([](scene& m) { at(m, 1).memory.adoption.is_restarting = true; }));
+    EXPECT_TRUE(differs([](scene& m) { at(m, 1).guest = guest_here::arriving; }));
+    EXPECT_TRUE(differs([](scene& m) { at(m, 0).class_since += 1s; }));
     EXPECT_TRUE(differs([](scene& m) { m.locks.of_state.push_back(1); }));
-    ASSERT_TRUE(one.all[0].does || one.all[1].does);
-    const std::size_t busy = one.all[0].does ? 0 : 1;
-    EXPECT_TRUE(differs([busy](scene& m) { m.all.at(busy).does->pending.what.until += 1s; }));
-    EXPECT_TRUE(differs([busy](scene& m) { m.all.at(busy).does->machine = policy::keeping{}; }));
+    ASSERT_TRUE(see(one, 0).does || see(one, 1).does);
+    const std::int8_t busy = see(one, 0).does ? 0 : 1;
+    EXPECT_TRUE(differs([busy](scene& m) { at(m, busy).does->pending.what.until += 1s; }));
+    EXPECT_TRUE(differs([busy](scene& m) { at(m, busy).does->machine = policy::keeping{}; }));
 }
 
 TEST(explorer_states, what_does_not_matter_makes_none) {
     const scene one = after({}, 6);
     scene later = one;
     later.last_stamp += 100;  // the next number, whatever it is
-    EXPECT_EQ(bytes_of(later), bytes_of(one));
+    EXPECT_EQ(identity_of(later), identity_of(one));
     scene renumbered = one;
     const auto shift = [](std::int64_t& stamp) { stamp += stamp > 10 ? 5 : 0; };
     shift(renumbered.last_stamp);
-    EXPECT_EQ(bytes_of(renumbered), bytes_of(one));
+    EXPECT_EQ(identity_of(renumbered), identity_of(one));
 }
 
 TEST(explorer_search, small_bounds_are_exhausted_and_nothing_is_broken) {

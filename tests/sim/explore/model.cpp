@@ -2,21 +2,44 @@
 
 #include "sim/explore/canonical.hpp"
 
+#include <algorithm>
+
 namespace pvc::explore {
 
+namespace {
+
+const std::array<std::string, nodes_max + 1> names{"hv1", "hv2", "hv3", ""};
+
+}  // namespace
+
 const std::string& name_of(std::int8_t node) {
-    static const std::array<std::string, nodes_max> names{"hv1", "hv2", "hv3"};
-    static const std::string none;
-    return node >= 0 && node < static_cast<std::int8_t>(nodes_max) ? names.at(static_cast<std::size_t>(node)) : none;
+    const bool is_one = node >= 0 && node < static_cast<std::int8_t>(nodes_max);
+    return names[is_one ? static_cast<std::size_t>(node) : nodes_max];
 }
 
 std::int8_t node_named(std::string_view name) {
-    for (std::int8_t i = 0; i < static_cast<std::int8_t>(nodes_max); ++i) {
-        if (name_of(i) == name) {
-            return i;
+    const char last = name.size() == names[0].size() ? name.back() : '0';
+    return last > '0' && last <= '0' + static_cast<char>(nodes_max) ? static_cast<std::int8_t>(last - '1') : nobody;
+}
+
+void leave(queue& of, std::int8_t who) {
+    of.erase(std::remove(of.begin(), of.end(), who), of.end());
+}
+
+int running_in(const scene& m) {
+    int runs = 0;
+    for (std::int8_t who = 0; who < static_cast<std::int8_t>(m.nodes); ++who) {
+        runs += see(m, who).guest == guest_here::runs ? 1 : 0;
+    }
+    return runs;
+}
+
+void count_write(scene& m) {
+    for (std::int8_t who = 0; who < static_cast<std::int8_t>(m.nodes); ++who) {
+        if (see(m, who).seen.unread_writes < 2) {
+            ++at(m, who).seen.unread_writes;
         }
     }
-    return nobody;
 }
 
 model::guest_class class_of(guest_here what) {
@@ -33,7 +56,7 @@ namespace {
 
 // A node that has joined, and knows what there is.
 void begin_node(scene& m, std::int8_t who) {
-    node& one = m.all.at(static_cast<std::size_t>(who));
+    node& one = at(m, who);
     const bool runs_here = who == 0 && m.what != subject::start;
     one.guest = runs_here ? guest_here::runs : guest_here::none;
     one.lists_it = runs_here;
@@ -80,7 +103,8 @@ scene beginning(const bounds& of) {
 
 namespace {
 
-void put_model(canonical& out, const scene& of) {
+// All of it but the nodes.
+void put_rest(canonical& out, const scene& of) {
     out.put(of.nodes);
     out.put(of.faults_left);
     out.put(of.writes_left);
@@ -89,22 +113,71 @@ void put_model(canonical& out, const scene& of) {
     out.put(of.locks);
     out.put(of.job);
     out.put(of.disk_locked_by);
-    for (std::size_t i = 0; i < of.nodes; ++i) {
-        out.put(of.all.at(i));
-    }
     out.put(of.clients);
     out.put(of.last_word);
     out.put(of.may_fail);
 }
 
+const part_identity& identity_of_node(const scene& of, std::size_t which) {
+    const auto& node = of.all.at(which);
+    if (node.note().taken_at != of.now) {
+        canonical out(of.now, of.boot_now(), node_named);
+        out.put(node.see());
+        node.note() = out.finish();
+    }
+    return node.note();
+}
+
+// Transaction numbers by their order, among all that the state remembers.
+class stamp_ranks {
+public:
+    explicit stamp_ranks(std::int64_t last) : count_(static_cast<std::size_t>(last) + 1) {}
+
+    void add(const part_identity& part) {
+        for (const std::int16_t one : part.stamps) {
+            ranks_.at(static_cast<std::size_t>(one)) = 1;
+        }
+    }
+    void rank() {
+        std::uint8_t next = 0;
+        for (std::size_t i = 0; i < count_; ++i) {
+            const std::uint8_t is_used = ranks_.at(i);
+            ranks_.at(i) = next;
+            next = static_cast<std::uint8_t>(next + is_used);
+        }
+    }
+    [[nodiscard]] std::uint8_t of(std::int16_t stamp) const { return ranks_[static_cast<std::size_t>(stamp)]; }
+
+private:
+    std::size_t count_;
+    std::array<std::uint8_t, 256> ranks_{};
+};
+
 }  // namespace
 
-std::string bytes_of(const scene& of) {
-    canonical out(of.now, of.boot_now(), {name_of(0), name_of(1), name_of(2)});
-    put_model(out, of);
-    out.begin_writing();
-    put_model(out, of);
-    return out.bytes();
+identity identity_of(const scene& of) {
+    canonical rest(of.now, of.boot_now(), node_named);
+    put_rest(rest, of);
+    const part_identity own = rest.finish();
+    stamp_ranks ranks(of.last_stamp);
+    ranks.add(own);
+    for (std::size_t i = 0; i < of.nodes; ++i) {
+        ranks.add(identity_of_node(of, i));
+    }
+    ranks.rank();
+    identity_builder out;
+    const auto put = [&](const part_identity& part) {
+        out.word(part.bytes.a);
+        out.word(part.bytes.b);
+        for (const std::int16_t one : part.stamps) {
+            out.byte(ranks.of(one));
+        }
+    };
+    put(own);
+    for (std::size_t i = 0; i < of.nodes; ++i) {
+        put(identity_of_node(of, i));
+    }
+    return out.finish();
 }
 
 }  // namespace pvc::explore

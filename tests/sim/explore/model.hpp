@@ -6,11 +6,17 @@
 #include "pvcnoded/policy/domains/migration_journal.hpp"
 #include "pvcnoded/policy/domains/operations.hpp"
 #include "pvcnoded/policy/domains/oversight.hpp"
+#include "sim/explore/identity.hpp"
+#include "sim/explore/shared_value.hpp"
+
+#include <boost/container/static_vector.hpp>
+#include <boost/mp11/algorithm.hpp>
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace pvc::explore {
@@ -35,11 +41,14 @@ struct stored_keys {
     bool is_a_clients = true;  // the `state`: a client wrote it last
 };
 // Who is queued for each lock, by turn: a node or a client.
+using queue = boost::container::static_vector<std::int8_t, 6>;
 struct lock_queues {
-    std::vector<std::int8_t> of_node;
-    std::vector<std::int8_t> of_state;
-    std::vector<std::int8_t> of_sync;
+    queue of_node;
+    queue of_state;
+    queue of_sync;
 };
+
+void leave(queue& of, std::int8_t who);
 
 // ---- hypervisors ----------------------------------------------------------------------------------------------------
 
@@ -82,6 +91,12 @@ struct lock_claim {
     time_point until{};
 };
 
+// (libstdc++ looks for the type anew at every std::holds_alternative: a tenth of the explorer's time.)
+template <class... Question>
+[[nodiscard]] bool is_any(const policy::step& of) {
+    return ((of.what.index() == boost::mp11::mp_find<policy::ask::any, Question>::value) || ...);
+}
+
 struct asked {
     policy::step what;
     bool is_answered = false;  // the effect is done, its answer is on its way
@@ -120,6 +135,9 @@ struct operation {
     std::optional<hand_shake> sync;
     std::optional<live_call> call;
     bool asks_guest = false;
+
+    // What makes two of them different: all but `holds`, which the machine tells.
+    [[nodiscard]] auto fields() const { return std::tie(what, machine, pending, locks, sync, call, asks_guest); }
 };
 
 struct record_on_disk {
@@ -187,8 +205,8 @@ struct scene {
     lock_queues locks;
     live_job job;
     std::int8_t disk_locked_by = nobody;
-    std::array<node, nodes_max> all;
-    std::vector<client> clients;
+    std::array<shared_value<node, part_identity>, nodes_max> all;
+    boost::container::static_vector<client, 4> clients;
     client_word last_word = client_word::run;
     bool may_fail = false;  // a start was refused by a fault: `fail` is what is to become of it
     time_point now{std::chrono::hours(1)};
@@ -198,18 +216,24 @@ struct scene {
     std::int64_t stamp() { return ++last_stamp; }
 };
 
+// To change it: no state has it in common with this one any more. Who only looks uses `see`.
 [[nodiscard]] inline node& at(scene& m, std::int8_t who) {
-    return m.all.at(static_cast<std::size_t>(who));
+    return m.all.at(static_cast<std::size_t>(who)).change();
+}
+[[nodiscard]] inline const node& see(const scene& m, std::int8_t who) {
+    return m.all.at(static_cast<std::size_t>(who)).see();
 }
 [[nodiscard]] inline const node& at(const scene& m, std::int8_t who) {
-    return m.all.at(static_cast<std::size_t>(who));
+    return see(m, who);
 }
+[[nodiscard]] int running_in(const scene& m);  // how many execute the guest
+void count_write(scene& m);                    // of `state`, for those who have not read it yet
 [[nodiscard]] const std::string& name_of(std::int8_t node);
 [[nodiscard]] std::int8_t node_named(std::string_view name);
 // A domain that runs on the first node, where all is quiet; a client is about to migrate it to the second.
 [[nodiscard]] scene beginning(const bounds& of);
-// The bytes that stand for it (canonical.hpp).
-[[nodiscard]] std::string bytes_of(const scene& of);
+// What it is known by (canonical.hpp).
+[[nodiscard]] identity identity_of(const scene& of);
 
 // ---- steps ----------------------------------------------------------------------------------------------------------
 
@@ -255,7 +279,8 @@ struct broken_rule {
     std::string text;
 };
 // All moves that are possible now, those of faults and clients among them.
-[[nodiscard]] std::vector<move> moves_of(const scene& now);
+using moves = boost::container::static_vector<move, 64>;
+[[nodiscard]] moves moves_of(const scene& now);
 // Makes it; says what it broke.
 std::optional<broken_rule> apply(scene& now, const move& one);
 // Nothing goes on, and nothing is left to do; and what is wrong with that.
@@ -270,6 +295,7 @@ public:
 
     scene& m;
     std::optional<broken_rule> broken;
+    bool is_released_at_once = false;  // the locks, in this step: its machine is to know
 
     [[nodiscard]] policy::domain_seen seen_of(std::int8_t who) const;
     void say(std::string_view rule, std::string text);

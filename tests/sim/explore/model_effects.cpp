@@ -42,12 +42,6 @@ bool is_as_seen(const scene& m, const node& one) {
     return by.state_changed == m.keys.state_changed && by.node_changed == m.keys.node_changed;
 }
 
-void count_write(scene& m) {
-    for (auto& one : m.all) {
-        one.seen.unread_writes = static_cast<std::uint8_t>(std::min(2, one.seen.unread_writes + 1));
-    }
-}
-
 // What was written is in the row of the writer at once; a `stop` with the mark is read anew.
 void take_own_write(scene& m, node& one) {
     row& r = one.seen;
@@ -125,8 +119,7 @@ void world::set_guest(std::int8_t who, guest_here what) {
     } else if (what == guest_here::none && m.disk_locked_by == who) {
         m.disk_locked_by = nobody;
     }
-    const auto runs = std::ranges::count(m.all, guest_here::runs, &node::guest);
-    if (runs > 1) {
+    if (running_in(m) > 1) {
         say("one_copy", "the guest runs on two nodes");
     }
 }
@@ -136,9 +129,11 @@ policy::call_answer world::destroy(std::int8_t who) {
     if (one.guest == guest_here::none) {
         return {call_end::no_domain, "no domain"};
     }
-    const bool is_elsewhere = std::ranges::any_of(m.all, [&one](const node& other) {
-        return &other != &one && (other.guest == guest_here::runs || other.guest == guest_here::left);
-    });
+    bool is_elsewhere = false;
+    for (std::int8_t other = 0; other < static_cast<std::int8_t>(m.nodes); ++other) {
+        const auto guest = see(m, other).guest;
+        is_elsewhere = is_elsewhere || (other != who && (guest == guest_here::runs || guest == guest_here::left));
+    }
     const bool has_memory = one.guest != guest_here::arriving;
     // It was asked to go off, and has taken all the time that it has for that.
     const bool may_end = !one.does || one.does->pending.may_end || one.is_going_off;
@@ -154,7 +149,7 @@ policy::call_answer world::destroy(std::int8_t who) {
 
 policy::remote_answer world::answer_about(std::int8_t who, std::int8_t other) const {
     static_cast<void>(who);
-    const node& one = at(m, other);
+    const node& one = see(m, other);
     if (!one.libvirt_is_up) {
         return policy::remote_answer::refused;
     }
@@ -185,8 +180,8 @@ void world::step_job() {
     switch (job.where) {
         case live_job::at::none: return;
         case live_job::at::begun:
-            if (!at(m, job.to).libvirt_is_up || at(m, job.to).guest != guest_here::none ||
-                at(m, job.from).guest != guest_here::runs) {
+            if (!see(m, job.to).libvirt_is_up || see(m, job.to).guest != guest_here::none ||
+                see(m, job.from).guest != guest_here::runs) {
                 fail_job(0);
                 return;
             }
@@ -219,7 +214,7 @@ void world::fail_job(std::uint8_t how) {
         case live_job::at::none: return;
         case live_job::at::begun: break;
         case live_job::at::copying:
-            if (how == 0 && at(m, job.to).libvirt_is_up) {
+            if (how == 0 && see(m, job.to).libvirt_is_up) {
                 set_guest(job.to, guest_here::none);
             } else {
                 at(m, job.to).is_remnant = true;
@@ -338,13 +333,13 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
                 all.is_known = true;
                 for (std::int8_t i = 0; i < static_cast<std::int8_t>(m.nodes); ++i) {
                     if (i != who) {
-                        all.nodes.push_back({name_of(i), at(m, i).stored, at(m, i).lists_it});
+                        all.nodes.push_back({name_of(i), see(m, i).stored, see(m, i).lists_it});
                     }
                 }
                 return all;
             },
             [&](const ask::daemon_runs& of) -> std::optional<answer> {
-                return policy::yes{at(m, node_named(of.node)).stored == model::daemon_state::run};
+                return policy::yes{see(m, node_named(of.node)).stored == model::daemon_state::run};
             },
             [](const ask::node_exists& /*of*/) -> std::optional<answer> { return policy::yes{true}; },
             [](const ask::whose_stop& /*of*/) -> std::optional<answer> { return policy::yes{false}; },

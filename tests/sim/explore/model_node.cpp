@@ -13,12 +13,8 @@ namespace ask = policy::ask;
 
 namespace {
 
-std::size_t place_of(const std::vector<std::int8_t>& queue, std::int8_t who) {
-    return static_cast<std::size_t>(std::ranges::find(queue, who) - queue.begin());
-}
-
-void leave(std::vector<std::int8_t>& queue, std::int8_t who) {
-    std::erase(queue, who);
+std::size_t place_of(const queue& of, std::int8_t who) {
+    return static_cast<std::size_t>(std::ranges::find(of, who) - of.begin());
 }
 
 policy::held_now::locks state_of(const lock_claim& of) {
@@ -37,7 +33,7 @@ policy::held_now::locks state_of(const lock_claim& of) {
 }  // namespace
 
 policy::domain_seen world::seen_of(std::int8_t who) const {
-    const node& one = at(m, who);
+    const node& one = see(m, who);
     const row& r = one.seen;
     policy::domain_seen seen;
     seen.is_present = true;
@@ -84,10 +80,10 @@ policy::domain_seen world::seen_of(std::int8_t who) const {
         seen.held.call_text = "the call failed";
     }
     if (const auto target = node_named(op.holds.follows_daemon_of); target != nobody) {
-        seen.held.target_daemon = at(m, target).stored;
+        seen.held.target_daemon = see(m, target).stored;
     }
     if (const auto target = node_named(op.holds.follows_list_of); target != nobody) {
-        seen.held.target_lists_it = at(m, target).lists_it;
+        seen.held.target_lists_it = see(m, target).lists_it;
     }
     return seen;
 }
@@ -144,11 +140,11 @@ void world::read_row(std::int8_t who) {
 }
 
 void world::see_guest(std::int8_t who) {
-    node& one = at(m, who);
-    const auto now = one.libvirt_is_up ? std::optional(class_of(one.guest)) : std::nullopt;
-    if (now == one.observed) {
+    const auto now = see(m, who).libvirt_is_up ? std::optional(class_of(see(m, who).guest)) : std::nullopt;
+    if (now == see(m, who).observed) {
         return;
     }
+    node& one = at(m, who);
     one.observed = now;
     one.class_since = m.now;
     one.memory.migration.is_stale_half = one.memory.migration.is_stale_half && (!now || now == guest_class::incoming);
@@ -168,7 +164,7 @@ void world::notify(std::int8_t who) {
         one.observed == guest_class::absent) {
         one.memory.listing.is_listed = one.lists_it = false;
     }
-    if (std::holds_alternative<ask::change>(one.does->pending.what.what)) {
+    if (is_any<ask::change>(one.does->pending.what)) {
         resume(who, policy::woken{});
     }
 }
@@ -255,13 +251,10 @@ void world::drop_children(std::int8_t who) {
 namespace {
 
 // Nobody else can tell whether these were done a moment sooner or later: they are no step of their own.
-bool is_invisible(const ask::any& what) {
-    return std::holds_alternative<ask::end_console>(what) || std::holds_alternative<ask::publish_vnc>(what) ||
-           std::holds_alternative<ask::live_xml>(what) || std::holds_alternative<ask::clear_reason>(what) ||
-           std::holds_alternative<ask::definition>(what) || std::holds_alternative<ask::sending_keys>(what) ||
-           std::holds_alternative<ask::set_downtime>(what) || std::holds_alternative<ask::progress>(what) ||
-           std::holds_alternative<ask::connection>(what) || std::holds_alternative<ask::node_exists>(what) ||
-           std::holds_alternative<ask::end_crashed>(what);
+bool is_invisible(const policy::step& what) {
+    return is_any<ask::end_console, ask::publish_vnc, ask::live_xml, ask::clear_reason, ask::definition,
+                  ask::sending_keys, ask::set_downtime, ask::progress, ask::connection, ask::node_exists,
+                  ask::end_crashed>(what);
 }
 
 }  // namespace
@@ -277,6 +270,7 @@ void world::resume(std::int8_t who, const policy::answer& said_first) {
         const auto seen = seen_of(who);
         auto out = policy::resume(one.does->machine, {seen, said, m.now}, one.memory);
         carry_out(who, out.actions);
+        is_released_at_once = false;
         hold(who);
         if (out.next.is_over()) {
             end_operation(who);
@@ -286,14 +280,10 @@ void world::resume(std::int8_t who, const policy::answer& said_first) {
         const auto& keys = one.seen.keys;
         const bool is_obeying = keys.is_a_clients && keys.node != who && !policy::is_migration(keys.state);
         const bool is_to_end = keys.state != vm_state::start && !policy::is_migration(keys.state);
-        const bool is_guarded = std::holds_alternative<ask::write_state>(out.next.what) ||
-                                std::holds_alternative<ask::write_placement>(out.next.what) ||
-                                std::holds_alternative<ask::write_last_node>(out.next.what) ||
-                                std::holds_alternative<ask::offer_to_receive>(out.next.what) ||
-                                std::holds_alternative<ask::write_started>(out.next.what) ||
-                                std::holds_alternative<ask::write_failed>(out.next.what);
+        const bool is_guarded = is_any<ask::write_state, ask::write_placement, ask::write_last_node,
+                                       ask::offer_to_receive, ask::write_started, ask::write_failed>(out.next);
         one.does->pending = {};
-        if (std::holds_alternative<ask::destroy>(out.next.what)) {
+        if (is_any<ask::destroy>(out.next)) {
             one.does->pending.may_end = is_obeying || is_to_end;
         }
         if (is_guarded) {
@@ -303,12 +293,12 @@ void world::resume(std::int8_t who, const policy::answer& said_first) {
         }
         one.does->pending.what = std::move(out.next);
         const auto& what = one.does->pending.what;
-        const bool is_due_wait = std::holds_alternative<ask::change>(what.what) && what.until <= m.now;
+        const bool is_due_wait = is_any<ask::change>(what) && (what.until <= m.now || is_released_at_once);
         if (is_due_wait) {
             said = policy::woken{};
             continue;
         }
-        if (!is_invisible(what.what)) {
+        if (!is_invisible(what)) {
             return;
         }
         const auto answer = perform(who, what);
@@ -326,6 +316,14 @@ void world::hold(std::int8_t who) {
         op.locks = {lock_claim::at::wanted, *wanted.locks};
     } else if (!wanted.locks && op.locks.where != lock_claim::at::none) {
         op.locks.where = op.locks.where == lock_claim::at::late ? lock_claim::at::none : lock_claim::at::releasing;
+        // While nobody is behind us nobody can tell when they are gone: whoever queues later gets them as late as he
+        // would if they were on their way.
+        if (op.locks.where == lock_claim::at::releasing && m.locks.of_node.size() < 2 && m.locks.of_state.size() < 2) {
+            leave(m.locks.of_node, who);
+            leave(m.locks.of_state, who);
+            op.locks = {};
+            is_released_at_once = true;
+        }
     }
     using sync = policy::holdings::sync;
     if (wanted.of_sync != op.holds.of_sync) {
@@ -445,11 +443,28 @@ void world::step_sync_lock(std::int8_t who) {
     }
 }
 
+namespace {
+
+// In its other steps a hand-shake looks at nothing but its own lock and whether it is wanted still.
+bool awaits_others(const hand_shake& shake) {
+    if (shake.has_ended) {
+        return false;
+    }
+    if (const auto* sender = std::get_if<policy::taking_sync>(&shake.machine)) {
+        using at = policy::taking_sync::at;
+        return sender->where == at::waiting || sender->where == at::waiting_behind;
+    }
+    return std::get<policy::offering_sync>(shake.machine).where == policy::offering_sync::at::waiting;
+}
+
+}  // namespace
+
 void world::notify_sync() {
     for (std::int8_t i = 0; i < static_cast<std::int8_t>(m.nodes); ++i) {
-        node& one = at(m, i);
-        if (one.is_up && one.has_session && one.does && one.does->sync && !one.does->sync->has_ended) {
-            one.does->sync->is_changed = true;
+        const node& one = see(m, i);
+        if (one.is_up && one.has_session && one.does && one.does->sync && !one.does->sync->is_changed &&
+            awaits_others(*one.does->sync)) {
+            at(m, i).does->sync->is_changed = true;
         }
     }
 }
@@ -483,7 +498,7 @@ void world::resume_sync(std::int8_t who, const policy::answer& said_first) {
             leave(m.locks.of_sync, who);
             return;
         }
-        const bool is_wait = std::holds_alternative<ask::change>(next.what);
+        const bool is_wait = is_any<ask::change>(next);
         if (is_wait && std::exchange(shake.is_changed, false)) {
             said = policy::woken{};
             continue;

@@ -14,21 +14,21 @@ using kind = move::kind;
 
 namespace {
 
-bool is_first(const std::vector<std::int8_t>& queue, std::int8_t who) {
-    return !queue.empty() && queue.front() == who;
+bool is_first(const queue& of, std::int8_t who) {
+    return !of.empty() && of.front() == who;
 }
-bool is_queued(const std::vector<std::int8_t>& queue, std::int8_t who) {
-    return std::ranges::find(queue, who) != queue.end();
+bool is_queued(const queue& of, std::int8_t who) {
+    return std::ranges::find(of, who) != of.end();
 }
 
 bool is_wait(const policy::step& what) {
-    return std::holds_alternative<ask::change>(what.what) || std::holds_alternative<ask::time>(what.what);
+    return is_any<ask::change, ask::time>(what);
 }
 
 // What can be asked in the next step; its answer is a step of its own where others may do something in between that
 // the answer does not tell.
 bool is_asked_elsewhere(const policy::step& what) {
-    return std::holds_alternative<ask::target>(what.what) || std::holds_alternative<ask::nodes>(what.what);
+    return is_any<ask::target, ask::nodes>(what);
 }
 
 bool is_row_old(const scene& m, const node& one) {
@@ -58,8 +58,8 @@ bool may_step_sync_lock(const scene& m, std::int8_t who, const hand_shake& shake
     }
 }
 
-void add_of_operation(const scene& m, std::int8_t who, std::vector<move>& all) {
-    const operation& op = *at(m, who).does;
+void add_of_operation(const scene& m, std::int8_t who, moves& all) {
+    const operation& op = *see(m, who).does;
     const auto& pending = op.pending;
     if (pending.is_answered) {
         all.push_back({kind::answer, who, 0});
@@ -73,7 +73,7 @@ void add_of_operation(const scene& m, std::int8_t who, std::vector<move>& all) {
     if (may_step_lock(m, who, op)) {
         all.push_back({kind::lock, who, 0});
     }
-    if (op.asks_guest && at(m, who).guest == guest_here::runs && !at(m, who).is_going_off) {
+    if (op.asks_guest && see(m, who).guest == guest_here::runs && !see(m, who).is_going_off) {
         all.push_back({kind::end_request, who, 0});
     }
     if (op.call && !op.call->has_begun && m.job.where == live_job::at::none) {
@@ -85,7 +85,7 @@ void add_of_operation(const scene& m, std::int8_t who, std::vector<move>& all) {
             all.push_back({kind::sync_lock, who, 0});
         }
         if (is_wait(shake.pending.what)) {
-            const bool is_notified = std::holds_alternative<ask::change>(shake.pending.what.what) && shake.is_changed;
+            const bool is_notified = is_any<ask::change>(shake.pending.what) && shake.is_changed;
             if (is_notified || shake.pending.what.until <= m.now) {
                 all.push_back({kind::sync_wake, who, 0});
             }
@@ -93,8 +93,8 @@ void add_of_operation(const scene& m, std::int8_t who, std::vector<move>& all) {
     }
 }
 
-void add_of_node(const scene& m, std::int8_t who, std::vector<move>& all) {
-    const node& one = at(m, who);
+void add_of_node(const scene& m, std::int8_t who, moves& all) {
+    const node& one = see(m, who);
     if (one.session_left) {
         all.push_back({kind::notice, who, 0});
     }
@@ -135,7 +135,7 @@ void add_of_node(const scene& m, std::int8_t who, std::vector<move>& all) {
     }
 }
 
-void add_of_clients(const scene& m, std::vector<move>& all) {
+void add_of_clients(const scene& m, moves& all) {
     for (std::size_t i = 0; i < m.clients.size(); ++i) {
         const client& one = m.clients[i];
         const auto id = static_cast<std::int8_t>(a_client + static_cast<std::int8_t>(i));
@@ -151,7 +151,7 @@ void add_of_clients(const scene& m, std::vector<move>& all) {
 constexpr std::uint8_t words_of_clients = 6;
 constexpr std::uint8_t words_with_lock = 2;
 
-void add_disturbances(const scene& m, std::vector<move>& all) {
+void add_disturbances(const scene& m, moves& all) {
     if (m.writes_left > 0) {
         for (std::uint8_t how = 0; how < words_of_clients + words_with_lock; ++how) {
             all.push_back({kind::client_word, nobody, how});
@@ -161,7 +161,7 @@ void add_disturbances(const scene& m, std::vector<move>& all) {
         return;
     }
     for (std::int8_t who = 0; who < static_cast<std::int8_t>(m.nodes); ++who) {
-        const node& one = at(m, who);
+        const node& one = see(m, who);
         if (one.is_up && one.has_session) {
             all.push_back({kind::lose_session, who, 0});
             all.push_back({kind::kill_daemon, who, 0});
@@ -190,7 +190,7 @@ std::optional<time_point> next_time(const scene& m) {
         }
     };
     for (std::int8_t who = 0; who < static_cast<std::int8_t>(m.nodes); ++who) {
-        const node& one = at(m, who);
+        const node& one = see(m, who);
         if (!one.is_up || !one.has_session) {
             continue;
         }
@@ -233,12 +233,12 @@ bool may_take_long(const move& one) {
 
 }  // namespace
 
-std::vector<move> moves_of(const scene& now) {
-    std::vector<move> all;
+moves moves_of(const scene& now) {
+    moves all;
     for (std::int8_t who = 0; who < static_cast<std::int8_t>(now.nodes); ++who) {
         add_of_node(now, who, all);
     }
-    if (now.job.where != live_job::at::none && at(now, now.job.from).libvirt_is_up) {
+    if (now.job.where != live_job::at::none && see(now, now.job.from).libvirt_is_up) {
         all.push_back({kind::job, nobody, 0});
     }
     add_of_clients(now, all);
@@ -291,9 +291,7 @@ void write_of_client(world& of, client& one) {
     m.keys.state = one.state;
     m.keys.state_changed = stamp;
     m.keys.is_a_clients = true;
-    for (auto& node : m.all) {
-        node.seen.unread_writes = static_cast<std::uint8_t>(std::min(2, node.seen.unread_writes + 1));
-    }
+    count_write(m);
     switch (one.state) {
         case vm_state::stop:
         case vm_state::shutdown: m.last_word = client_word::off; break;
@@ -314,7 +312,7 @@ void turn_of_client(world& of, std::int8_t index) {
         return;
     }
     write_of_client(of, one);
-    std::erase(m.locks.of_state, id);
+    leave(m.locks.of_state, id);
     one = {};
     while (!m.clients.empty() && m.clients.back().state == vm_state::unknown) {
         m.clients.pop_back();
@@ -401,14 +399,14 @@ void disturb(world& of, const move& one) {
             if (one.what == kind::lose_answer) {
                 const auto said = of.perform(one.who, what);
                 static_cast<void>(said);
-                if (std::holds_alternative<ask::create>(what.what)) {
+                if (is_any<ask::create>(what)) {
                     at(m, one.who).memory.listing.lost_creation = m.now;
                     at(m, one.who).memory.listing.is_listed = at(m, one.who).lists_it = true;
                 }
             } else {
-                m.may_fail = m.may_fail || std::holds_alternative<ask::create>(what.what);
+                m.may_fail = m.may_fail || is_any<ask::create>(what);
             }
-            m.may_fail = m.may_fail || std::holds_alternative<ask::clear_rbd_locks>(what.what);
+            m.may_fail = m.may_fail || is_any<ask::clear_rbd_locks>(what);
             if (at(m, one.who).does) {
                 of.resume(one.who, of.failed(what, one.what == kind::lose_answer));
             }
@@ -490,16 +488,14 @@ std::optional<broken_rule> apply(scene& now, const move& one) {
 }
 
 bool is_settled(const scene& now) {
-    const bool is_idle = std::ranges::all_of(now.all, [](const node& one) {
-        return one.is_up && one.has_session && !one.session_left && one.libvirt_is_up && !one.does;
-    });
-    if (!is_idle || now.job.where != live_job::at::none || !now.clients.empty()) {
+    if (now.job.where != live_job::at::none || !now.clients.empty()) {
         return false;
     }
     for (std::int8_t who = 0; who < static_cast<std::int8_t>(now.nodes); ++who) {
-        const node& one = at(now, who);
-        if (is_row_old(now, one) || one.observed != class_of(one.guest) || one.look_again || one.pause_until ||
-            one.is_going_off || one.is_remnant) {
+        const node& one = see(now, who);
+        const bool is_idle = one.is_up && one.has_session && !one.session_left && one.libvirt_is_up && !one.does;
+        if (!is_idle || is_row_old(now, one) || one.observed != class_of(one.guest) || one.look_again ||
+            one.pause_until || one.is_going_off || one.is_remnant) {
             return false;
         }
     }
@@ -507,9 +503,12 @@ bool is_settled(const scene& now) {
 }
 
 std::optional<broken_rule> wrong_when_settled(const scene& now) {
-    const auto runs = std::ranges::count(now.all, guest_here::runs, &node::guest);
-    const bool is_half = std::ranges::any_of(
-        now.all, [](const node& one) { return one.guest == guest_here::arriving || one.guest == guest_here::left; });
+    const auto runs = running_in(now);
+    bool is_half = false;
+    for (std::int8_t who = 0; who < static_cast<std::int8_t>(now.nodes); ++who) {
+        const auto guest = see(now, who).guest;
+        is_half = is_half || guest == guest_here::arriving || guest == guest_here::left;
+    }
     const bool is_on = now.keys.state == vm_state::start;
     const std::string state(model::to_text(now.keys.state));
     if (!now.locks.of_node.empty() || !now.locks.of_state.empty() || !now.locks.of_sync.empty()) {
@@ -532,14 +531,14 @@ std::optional<broken_rule> wrong_when_settled(const scene& now) {
         return broken_rule{"clients_word",
                            "it was moved, is `" + state + "` and runs " + std::to_string(runs) + " times"};
     }
-    if (is_on && at(now, now.keys.node).guest != guest_here::runs) {
+    if (is_on && see(now, now.keys.node).guest != guest_here::runs) {
         return broken_rule{"guests_are_right", "it is `start` on " + name_of(now.keys.node) + " and runs elsewhere"};
     }
     if (now.keys.sync != sync_value::empty) {
         return broken_rule{"guests_are_right", "a word of a migration is left in `migrate_sync_lock`"};
     }
     for (std::int8_t who = 0; who < static_cast<std::int8_t>(now.nodes); ++who) {
-        if (at(now, who).lists_it != (at(now, who).guest == guest_here::runs)) {
+        if (see(now, who).lists_it != (see(now, who).guest == guest_here::runs)) {
             return broken_rule{"running_list", "the running list of " + name_of(who) + " is wrong"};
         }
     }

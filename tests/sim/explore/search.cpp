@@ -2,45 +2,22 @@
 
 #include "sim/explore/graph.hpp"
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include <algorithm>
 #include <deque>
+#include <numeric>
 #include <ostream>
-#include <unordered_map>
 
 namespace pvc::explore {
 
 namespace {
 
-struct hash128 {
-    std::uint64_t a = 0;
-    std::uint64_t b = 0;
-    friend bool operator==(const hash128&, const hash128&) = default;
+// What is known by its identity has one already.
+struct as_it_is {
+    using is_avalanching = void;
+    std::size_t operator()(const identity& of) const { return of.a; }
 };
-struct take_a {
-    std::size_t operator()(const hash128& of) const { return of.a; }
-};
-
-std::uint64_t mixed(std::uint64_t x) {
-    x ^= x >> 33;
-    x *= 0xff51afd7ed558ccdULL;
-    x ^= x >> 33;
-    x *= 0xc4ceb9fe1a85ec53ULL;
-    return x ^ (x >> 33);
-}
-
-hash128 hash_of(const std::string& bytes) {
-    hash128 out{0x243f6a8885a308d3ULL, 0x13198a2e03707344ULL};
-    for (std::size_t i = 0; i < bytes.size(); i += 8) {
-        std::uint64_t word = 0;
-        for (std::size_t k = i; k < std::min(i + 8, bytes.size()); ++k) {
-            word = (word << 8) | static_cast<unsigned char>(bytes[k]);
-        }
-        out.a = mixed(out.a ^ word);
-        out.b = mixed(out.b + word * 0x9e3779b97f4a7c15ULL);
-    }
-    out.a ^= bytes.size();
-    return out;
-}
 
 struct known_state {
     std::uint32_t parent = 0;
@@ -58,8 +35,9 @@ public:
             if (known_.size() > limits_.states || waiting_.size() > limits_.waiting) {
                 return finish(false);
             }
-            auto [index, now] = std::move(waiting_.front());
-            waiting_.pop_front();
+            const bool is_first = limits_.is_nearest_first;
+            auto [index, now] = std::move(is_first ? waiting_.front() : waiting_.back());
+            is_first ? waiting_.pop_front() : waiting_.pop_back();
             expand(index, now);
         }
         if (!out_.broken) {
@@ -78,7 +56,7 @@ private:
     // Its number, and whether it is new.
     std::uint32_t add(scene now, std::uint32_t parent, const move& by) {
         const auto next = static_cast<std::uint32_t>(known_.size());
-        const auto [found, is_new] = numbers_.try_emplace(hash_of(bytes_of(now)), next);
+        const auto [found, is_new] = numbers_.try_emplace(identity_of(now), next);
         if (is_new) {
             known_.push_back({parent, by});
             waiting_.emplace_back(next, std::move(now));
@@ -123,7 +101,17 @@ private:
 
     // Backwards from all settled states along quiet steps: what is not met can never settle.
     void check_progress() {
-        std::ranges::sort(edges_);
+        // Where the edges that end in each state begin in `from`.
+        std::vector<std::uint32_t> first(known_.size() + 1, 0);
+        for (const auto& edge : edges_) {
+            ++first[edge.first + 1];
+        }
+        std::partial_sum(first.begin(), first.end(), first.begin());
+        std::vector<std::uint32_t> from(edges_.size());
+        std::vector<std::uint32_t> next = first;
+        for (const auto& edge : edges_) {
+            from[next[edge.first]++] = edge.second;
+        }
         std::vector<bool> can(known_.size(), false);
         std::vector<std::uint32_t> work = settled_;
         for (const auto one : settled_) {
@@ -132,11 +120,10 @@ private:
         while (!work.empty()) {
             const std::uint32_t to = work.back();
             work.pop_back();
-            for (auto edge = std::ranges::lower_bound(edges_, std::pair(to, std::uint32_t{0}));
-                 edge != edges_.end() && edge->first == to; ++edge) {
-                if (!can[edge->second]) {
-                    can[edge->second] = true;
-                    work.push_back(edge->second);
+            for (std::uint32_t edge = first[to]; edge < first[to + 1]; ++edge) {
+                if (!can[from[edge]]) {
+                    can[from[edge]] = true;
+                    work.push_back(from[edge]);
                 }
             }
         }
@@ -170,7 +157,7 @@ private:
     std::ostream* log_;
     graph* picture_;
     search_result out_;
-    std::unordered_map<hash128, std::uint32_t, take_a> numbers_;
+    boost::unordered_flat_map<identity, std::uint32_t, as_it_is> numbers_;
     std::vector<known_state> known_;
     std::deque<std::pair<std::uint32_t, scene>> waiting_;
     std::vector<std::uint32_t> settled_;

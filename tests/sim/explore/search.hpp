@@ -14,6 +14,9 @@ namespace pvc::explore {
 struct search_limits {
     std::size_t states = 40'000'000;  // then it gives up, unfinished
     std::size_t waiting = 1'500'000;  // states whose steps are not tried yet
+    // The nearest first: what is found is as short as can be, and a search that gives up has seen the beginning. It
+    // keeps ten thousand times as many states waiting as one that goes on with the newest.
+    bool is_nearest_first = true;
 };
 
 struct found_break {

@@ -13,13 +13,15 @@ enum class power_end : std::uint8_t {
 };
 
 // Destroys it until it is gone, however often that takes, by `last`. Once a call has failed it is tried again only for
-// the wish that it was begun for: another word may want the guest to live.
+// the wish that it was begun for: another word may want the guest to live. What was half of a migration and executes by
+// now is another, which has arrived since.
 struct destroying {
     enum class at : std::uint8_t { begin, destroyed, leaving, looked, pausing, looked_after_pause, over };
 
     time_point last = time_point::max();
     std::optional<wish> only_for{};  // empty: proven to be stale, whatever is wanted
     at where = at::begin;
+    bool was_half = false;  // at the beginning
     time_point complain_at{};
     time_point wait_until{};
     power_end end = power_end::unknown;
@@ -29,6 +31,7 @@ struct destroying {
     friend bool operator==(const destroying&, const destroying&) = default;
 
 private:
+    [[nodiscard]] bool is_another(const context& c) const;
     step attempt(context& c);
     step wait_gone(context& c);
     step finish(power_end how);

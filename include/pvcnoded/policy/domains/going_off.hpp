@@ -14,6 +14,7 @@ struct going_off {
     enum class at : std::uint8_t {
         begin,
         looking_for_node,
+        reading_again,
         powering_down,
         destroying,
         unlisting,
@@ -39,6 +40,7 @@ private:
     [[nodiscard]] bool goes_on(const context& c) const;
     step begin(context& c);
     step has_looked(context& c);
+    step has_read_again(context& c);
     step terminate(context& c);
     step power_down(context& c);
     step gone(context& c);

@@ -27,7 +27,9 @@ struct starting {
         reading_live,
         telling,
         clearing_word,
+        looking_before_failing,
         failing,
+        taking_back,
         clearing_vnc,
         ending_console,
         unlisting,
@@ -68,6 +70,7 @@ private:
     step tell(context& c);
     step told(context& c, bool is_written);
     step fail(context& c, std::string why);
+    step write_failure(context& c);
     step failed(context& c);
     step finish();
 };

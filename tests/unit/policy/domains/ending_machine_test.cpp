@@ -53,6 +53,22 @@ TEST(destroying_machine, done_is_not_gone) {
     EXPECT_EQ(p.machine.end, power_end::off);
 }
 
+// Found by exploring: what was destroyed went, and the guest came back here, in a migration from the other node.
+TEST(destroying_machine, what_arrives_after_a_half_went_is_another) {
+    played<destroying> p;
+    p.seen.guest = guest_class::incoming;
+    p.begin();
+    EXPECT_EQ(p.call(call_end::done), "change 5s");
+    auto unseen = p;
+    p.seen.guest = guest_class::alive;
+    EXPECT_EQ(p.woken(), "over");
+    EXPECT_EQ(p.machine.end, power_end::changed);
+    EXPECT_EQ(unseen.at_limit(), "own_guest 5s");
+    EXPECT_EQ(unseen.guest(guest_class::alive), "over");
+    EXPECT_EQ(unseen.machine.end, power_end::changed);
+    EXPECT_EQ(p.count_asked("destroy"), 1);
+}
+
 TEST(destroying_machine, D31_an_error_is_tried_again_every_two_seconds_and_told_every_thirty) {
     played<destroying> p;
     EXPECT_EQ(p.begin(), "destroy 60s");
