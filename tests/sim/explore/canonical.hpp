@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -107,6 +108,15 @@ public:
     template <class T>
         requires(std::is_aggregate_v<T> && !requires(const T& of) { of.fields(); })
     void put(const T& value) {
+        // Most parts of a machine have not begun: that is one byte.
+        if constexpr (sizeof(T) >= 64 && std::equality_comparable<T>) {
+            static const T not_begun{};
+            const bool has_begun = !(value == not_begun);
+            put(has_begun);
+            if (!has_begun) {
+                return;
+            }
+        }
         if constexpr (!std::is_empty_v<T>) {
             boost::pfr::for_each_field(value, [this](const auto& field) { this->put(field); });
         }

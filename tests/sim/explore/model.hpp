@@ -295,7 +295,7 @@ public:
 
     scene& m;
     std::optional<broken_rule> broken;
-    bool is_released_at_once = false;  // the locks, in this step: its machine is to know
+    bool has_own_news = false;  // something it holds is given back in this step: its machine is to know
 
     [[nodiscard]] policy::domain_seen seen_of(std::int8_t who) const;
     void say(std::string_view rule, std::string text);

@@ -252,9 +252,11 @@ namespace {
 
 // Nobody else can tell whether these were done a moment sooner or later: they are no step of their own.
 bool is_invisible(const policy::step& what) {
-    return is_any<ask::end_console, ask::publish_vnc, ask::live_xml, ask::clear_reason, ask::definition,
+    const auto* own = std::get_if<ask::clear_own>(&what.what);
+    return (own != nullptr && own->key == policy::own_key::vnc) ||
+           is_any<ask::end_console, ask::publish_vnc, ask::live_xml, ask::clear_reason, ask::definition,
                   ask::sending_keys, ask::set_downtime, ask::progress, ask::connection, ask::node_exists,
-                  ask::end_crashed>(what);
+                  ask::end_crashed, ask::whose_stop, ask::make_sync_key>(what);
 }
 
 }  // namespace
@@ -270,7 +272,7 @@ void world::resume(std::int8_t who, const policy::answer& said_first) {
         const auto seen = seen_of(who);
         auto out = policy::resume(one.does->machine, {seen, said, m.now}, one.memory);
         carry_out(who, out.actions);
-        is_released_at_once = false;
+        has_own_news = false;
         hold(who);
         if (out.next.is_over()) {
             end_operation(who);
@@ -293,7 +295,7 @@ void world::resume(std::int8_t who, const policy::answer& said_first) {
         }
         one.does->pending.what = std::move(out.next);
         const auto& what = one.does->pending.what;
-        const bool is_due_wait = is_any<ask::change>(what) && (what.until <= m.now || is_released_at_once);
+        const bool is_due_wait = is_any<ask::change>(what) && (what.until <= m.now || has_own_news);
         if (is_due_wait) {
             said = policy::woken{};
             continue;
@@ -322,7 +324,7 @@ void world::hold(std::int8_t who) {
             leave(m.locks.of_node, who);
             leave(m.locks.of_state, who);
             op.locks = {};
-            is_released_at_once = true;
+            has_own_news = true;
         }
     }
     using sync = policy::holdings::sync;
@@ -339,7 +341,8 @@ void world::hold(std::int8_t who) {
                 op.sync->pending = {};  // it is cancelled
                 op.sync->lock.where = lock_claim::at::releasing;
             } else {
-                op.sync->is_changed = true;
+                resume_sync(who, policy::woken{});
+                has_own_news = has_own_news || op.sync->has_ended;
             }
         }
     }
@@ -457,6 +460,21 @@ bool awaits_others(const hand_shake& shake) {
     return std::get<policy::offering_sync>(shake.machine).where == policy::offering_sync::at::waiting;
 }
 
+// At who is queued behind the one that holds the lock of the hand-shake: a sender that was granted it goes on.
+bool nobody_looks(const scene& m, std::int8_t but) {
+    for (std::int8_t who = 0; who < static_cast<std::int8_t>(m.nodes); ++who) {
+        const node& one = see(m, who);
+        if (who == but || !one.does || !one.does->sync || one.does->sync->has_ended) {
+            continue;
+        }
+        const auto* sender = std::get_if<policy::taking_sync>(&one.does->sync->machine);
+        if (sender == nullptr || !sender->is_granted) {
+            return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 void world::notify_sync() {
@@ -485,6 +503,9 @@ void world::resume_sync(std::int8_t who, const policy::answer& said_first) {
                 const bool is_had = shake.lock.where != lock_claim::at::none;
                 if (machine.wants_lock && !is_had) {
                     shake.lock = {lock_claim::at::wanted, machine.queued_until};
+                    if (!m.locks.of_sync.empty() && nobody_looks(m, who)) {
+                        m.locks.of_sync.push_back(who);
+                    }
                 } else if (!machine.wants_lock && is_had) {
                     shake.lock.where =
                         shake.lock.where == lock_claim::at::late ? lock_claim::at::none : lock_claim::at::releasing;
