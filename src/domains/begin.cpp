@@ -110,10 +110,7 @@ async::awaitable<void> manager::perform(domain_action action, std::shared_ptr<sl
     domain_row& row = slot->row;  // rows with an operation are not erased
     operation op(parts, *session_, row);
     row.here->must_end = is_stopping_;
-    auto machine = policy::machine_for(action);
-    if (machine) {
-        co_await run_machine(op, *std::move(machine));
-    }
+    co_await run_machine(op, action);
     row.here->adoption.is_clean = row.here->adoption.is_clean || action == domain_action::clean_up;
     row.here->adoption.is_forgotten = row.here->adoption.is_forgotten || action == domain_action::forget;
 }

@@ -8,43 +8,52 @@ using policy::answer;
 namespace ask = policy::ask;
 namespace act = policy::act;
 
-async::awaitable<answer> effects::carry_out(policy::step what, async::wakeup& changed) {
+async::awaitable<answer> effects::wait(async::wakeup& changed, time_point until, std::string_view what) {
+    if (until == time_point::max()) {
+        co_await changed.wait(async::wait_note::work(what));
+    } else if (op_.now() < until) {
+        co_await changed.wait_until(op_.clock(), until, what);
+    }
+    co_return policy::woken{};
+}
+
+async::awaitable<answer> effects::pass_time(time_point until, std::string_view what) {
+    if (op_.now() < until) {
+        co_await async::sleep_until(op_.clock(), until, what);
+    } else {
+        co_await async::yield();
+    }
+    co_return policy::woken{};
+}
+
+// No coroutine of its own: what is asked is copied into the one that carries it out, and into no other.
+async::awaitable<answer> effects::carry_out(const policy::step& what, async::wakeup& changed) {
     if (std::holds_alternative<ask::change>(what.what)) {
-        if (what.until == time_point::max()) {
-            co_await changed.wait(async::wait_note::work(what.reason));
-        } else if (op_.now() < what.until) {
-            co_await changed.wait_until(op_.clock(), what.until, what.reason);
-        }
-        co_return policy::woken{};
+        return wait(changed, what.until, what.reason);
     }
     if (std::holds_alternative<ask::time>(what.what)) {
-        if (op_.now() < what.until) {
-            co_await async::sleep_until(op_.clock(), what.until, what.reason);
-        } else {
-            co_await async::yield();
-        }
-        co_return policy::woken{};
+        return pass_time(what.until, what.reason);
     }
-    co_return co_await std::visit([&](auto& one) { return perform(std::move(one), what.until); }, what.what);
+    return std::visit([&](const auto& one) { return perform(one, what.until); }, what.what);
 }
 
-void effects::carry_out(const std::vector<act::any>& acts) {
-    for (const auto& one : acts) {
-        std::visit([this](const auto& what) { perform(what); }, one);
+void effects::carry_out(std::vector<act::any>& acts) {
+    for (auto& one : acts) {
+        std::visit([this](auto& what) { perform(std::move(what)); }, one);
     }
 }
 
-void effects::perform(const act::line& what) {
+void effects::perform(act::line what) {
     switch (what.how) {
-        case act::line::level::info: op_.info(what.text); break;
-        case act::line::level::state: op_.state(what.text); break;
+        case act::line::level::info: op_.info(std::move(what.text)); break;
+        case act::line::level::state: op_.state(std::move(what.text)); break;
         case act::line::level::warning: op_.warning(what.id, what.text); break;
         case act::line::level::error: op_.error(what.id, what.text); break;
     }
 }
 
-void effects::perform(const act::write_record& what) {
-    write_journal(op_, what.role, what.peer, what.step);
+void effects::perform(act::write_record what) {
+    write_journal(op_, what.role, std::move(what.peer), what.step);
 }
 
 void effects::perform(const act::drop_record& /*what*/) {

@@ -18,14 +18,18 @@ public:
     effects& operator=(const effects&) = delete;
 
     // `change` is a wait on `changed`.
-    async::awaitable<policy::answer> carry_out(policy::step what, async::wakeup& changed);
-    void carry_out(const std::vector<policy::act::any>& acts);
+    async::awaitable<policy::answer> carry_out(const policy::step& what, async::wakeup& changed);
+    // Their texts are taken.
+    void carry_out(std::vector<policy::act::any>& acts);
     // Whoever has the locks of a reference sender is looked at from here on.
     void follow_sender();
+    [[nodiscard]] bool follows_sender() const { return sender_.has_value(); }
     async::awaitable<void> look_at_sender();
 
 private:
     using answered = async::awaitable<policy::answer>;
+    answered wait(async::wakeup& changed, time_point until, std::string_view what);
+    answered pass_time(time_point until, std::string_view what);
     answered perform(policy::ask::nothing what, time_point until);
     answered perform(policy::ask::change what, time_point until);  // of carry_out itself, as the next
     answered perform(policy::ask::time what, time_point until);
@@ -66,8 +70,8 @@ private:
     answered perform(policy::ask::end_console what, time_point until);
     answered perform(policy::ask::clear_reason what, time_point until);
 
-    void perform(const policy::act::line& what);
-    void perform(const policy::act::write_record& what);
+    void perform(policy::act::line what);
+    void perform(policy::act::write_record what);
     void perform(const policy::act::drop_record& what);
     void perform(const policy::act::pause& what);
     void perform(const policy::act::note_arrival& what);

@@ -16,38 +16,32 @@ held_locks::held_locks(async::task_group& scope, async::wakeup& changed, with_lo
 void held_locks::release() {
     record_->is_unwanted = true;
     record_->body_turn.notify();
-    record_->scope_turn.notify();
+    if (record_->state != status::held) {
+        record_->scope.end();  // nobody waits for locks that he no longer needs
+    }
 }
 
 async::awaitable<void> held_locks::run(std::shared_ptr<record> of) {
-    bool is_over = false;  // of this frame: the child may end after the group's body
-    co_await async::with_task_group("locks", [&of, &is_over](async::task_group& group) -> async::awaitable<void> {
-        group.spawn("lock", [&of, &is_over]() -> async::awaitable<void> {
-            auto done = co_await of->how([&of]() -> async::awaitable<result<void>> {
-                of->state = status::held;
-                of->changed->notify();
-                while (!of->is_unwanted) {
-                    co_await of->body_turn.wait(async::wait_note::work("the end of what is done under the locks"));
-                }
-                co_return result<void>();
-            });
-            if (done || of->state == status::held) {
-                of->state = status::none;
-            } else {
-                const errc code = done.error().code();
-                of->state = code == errc::timed_out   ? status::late
-                            : code == errc::not_found ? status::no_keys
-                                                      : status::failed;
-                of->text = done.error().text();
-            }
-            is_over = true;
-            of->scope_turn.notify();
-        });
-        // Nobody waits for locks that he no longer needs.
-        while (!is_over && (!of->is_unwanted || of->state == status::held)) {
-            co_await of->scope_turn.wait(async::wait_note::work("the locks of an operation"));
+    co_await async::with_task_group("locks", [&of](async::task_group& group) -> async::awaitable<void> {
+        const scope_to_end::body inside(of->scope, group);
+        if (of->is_unwanted) {
+            co_return;
         }
-        group.cancel();
+        auto done = co_await of->how([&of]() -> async::awaitable<result<void>> {
+            of->state = status::held;
+            of->changed->notify();
+            while (!of->is_unwanted) {
+                co_await of->body_turn.wait(async::wait_note::work("the end of what is done under the locks"));
+            }
+            co_return result<void>();
+        });
+        if (done || of->state == status::held) {
+            of->state = status::none;
+            co_return;
+        }
+        const errc code = done.error().code();
+        of->state = code == errc::timed_out ? status::late : code == errc::not_found ? status::no_keys : status::failed;
+        of->text = done.error().text();
     });
     of->state = of->state == status::pending ? status::none : of->state;
     of->has_ended = true;
@@ -86,15 +80,21 @@ held_locks::with_locks sync_lock(operation& op, time_point deadline, std::string
 }
 
 bool somebody_waits(const operation& op, const zookeeper::watched& state_children) {
-    const std::string prefix = op.key(model::domain_key::state) + "/";
-    std::string own;
-    for (const auto* lock : op.locks) {
-        if (lock->child().starts_with(prefix)) {
-            own = lock->child().substr(prefix.size());
+    // Asked at every resumption of a sender, and then there is mostly our own child and nothing else: no text is made.
+    const std::string& path = state_children.path();
+    const auto is_own = [&](const std::string& name) {
+        return std::ranges::any_of(op.locks, [&](const auto* lock) {
+            const std::string_view child = lock->child();
+            return child.size() == path.size() + 1 + name.size() && child.starts_with(path) && child.ends_with(name);
+        });
+    };
+    return std::ranges::any_of(state_children.names(), [&](const std::string& name) {
+        if (is_own(name)) {
+            return false;
         }
-    }
-    const auto all = model::contenders(state_children.names(), model::lock_tag::lock);
-    return std::ranges::any_of(all, [&](const auto& child) { return child.name != own; });
+        const auto child = model::parse_lock_child(name);
+        return child && child->tag == model::lock_tag::lock;
+    });
 }
 
 }  // namespace pvc::domains

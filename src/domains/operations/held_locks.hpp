@@ -11,6 +11,34 @@
 
 namespace pvc::domains {
 
+// A scope that somebody else may end, while there is one: a task that only waits to do that would be one more.
+class scope_to_end {
+public:
+    scope_to_end() = default;
+    scope_to_end(const scope_to_end&) = delete;
+    scope_to_end& operator=(const scope_to_end&) = delete;
+
+    // In the scope's body.
+    class body {
+    public:
+        body(scope_to_end& of, async::task_group& group) : of_(of) { of_.group_ = &group; }
+        body(const body&) = delete;
+        body& operator=(const body&) = delete;
+        ~body() { of_.group_ = nullptr; }
+
+    private:
+        scope_to_end& of_;
+    };
+    void end() {
+        if (group_ != nullptr) {
+            group_->cancel();
+        }
+    }
+
+private:
+    async::task_group* group_ = nullptr;
+};
+
 class held_locks {
 public:
     using status = policy::held_now::locks;
@@ -34,8 +62,8 @@ private:
     struct record {
         with_locks how;
         async::wakeup* changed = nullptr;
-        async::wakeup body_turn;   // for the holder of the locks, when they are wanted no more
-        async::wakeup scope_turn;  // for the scope around it, then or when it is over
+        async::wakeup body_turn;  // for the holder of the locks, when they are wanted no more
+        scope_to_end scope;
         status state = status::pending;
         std::string text;
         bool is_unwanted = false;

@@ -52,6 +52,11 @@ policy::held_now holder::state() {
 
 // ---- what is wanted -------------------------------------------------------------------------------------------------
 
+bool holder::needs_scope(const holdings& wanted) {
+    const bool is_shaking = wanted.of_sync == holdings::sync::offered || wanted.of_sync == holdings::sync::taken;
+    return wanted.locks || is_shaking || wanted.asks_guest_to_end;
+}
+
 bool holder::hold(const holdings& wanted) {
     if (wanted == held_) {
         return false;
@@ -72,7 +77,7 @@ bool holder::hold(const holdings& wanted) {
 
 void holder::hold_locks(const holdings& wanted) {
     if (wanted.locks && !held_.locks) {
-        locks_ = std::make_unique<held_locks>(scope_, op_.here.changed, migration_locks(op_, *wanted.locks));
+        locks_ = std::make_unique<held_locks>(*scope_, op_.here.changed, migration_locks(op_, *wanted.locks));
     } else if (!wanted.locks && locks_) {
         locks_->release();
     }
@@ -94,13 +99,11 @@ void holder::hold_sync(const holdings& wanted) {
         case holdings::sync::released:
         case holdings::sync::none:
             if (sync_) {
-                sync_->is_wanted = false;
-                sync_->changed.notify();
-                sync_->scope_turn.notify();
+                sync_->release();
             }
             return;
     }
-    scope_.spawn("sync lock", [this] { return hand_shake::run(op_, effects_, *sync_); });
+    scope_->spawn("sync lock", [this] { return hand_shake::run(op_, effects_, *sync_); });
 }
 
 void holder::hold_turn(const holdings& wanted) {
@@ -136,10 +139,10 @@ void holder::hold_call(const holdings& wanted) {
 void holder::hold_request(const holdings& wanted) {
     if (wanted.asks_guest_to_end && !request_) {
         request_ = std::make_shared<shutdown_request>();
-        scope_.spawn("request", [this, request = request_] { return shutdown_request::run(op_, request); });
+        scope_->spawn("request", [this, request = request_] { return shutdown_request::run(op_, request); });
     } else if (!wanted.asks_guest_to_end && request_) {
         request_->is_wanted = false;
-        request_->turn.notify();
+        request_->scope.end();
         request_.reset();
     }
 }
@@ -173,6 +176,14 @@ void holder::hold_watches(const holdings& wanted) {
 
 // ---- children -------------------------------------------------------------------------------------------------------
 
+void hand_shake::release() {
+    is_wanted = false;
+    changed.notify();
+    if (std::holds_alternative<policy::offering_sync>(machine)) {
+        scope.end();
+    }
+}
+
 async::awaitable<void> hand_shake::run(operation& op, effects& doing, hand_shake& self) {
     struct leaving {
         operation& op;
@@ -189,15 +200,10 @@ async::awaitable<void> hand_shake::run(operation& op, effects& doing, hand_shake
     if (is_sender) {
         self.value = op.s.watches.add(path, zookeeper::watch_kind::data, self.changed);
     }
-    bool is_over = false;  // of this frame: the child may end after the group's body
     co_await async::with_task_group("hand-shake", [&](async::task_group& group) -> async::awaitable<void> {
-        group.spawn("machine", [&]() -> async::awaitable<void> {
+        const scope_to_end::body inside(self.scope, group);
+        if (is_sender || self.is_wanted) {
             co_await drive(op, doing, self, group);
-            is_over = true;
-            self.scope_turn.notify();
-        });
-        while (!is_over && (is_sender || self.is_wanted)) {
-            co_await self.scope_turn.wait(async::wait_note::work("the end of a hand-shake"));
         }
         group.cancel();
     });
@@ -279,17 +285,11 @@ async::awaitable<void> request_shutdown(operation& op) {
 }  // namespace
 
 async::awaitable<void> shutdown_request::run(operation& op, std::shared_ptr<shutdown_request> self) {
-    bool is_over = false;  // likewise
     co_await async::with_task_group("request", [&](async::task_group& group) -> async::awaitable<void> {
-        group.spawn("call", [&]() -> async::awaitable<void> {
+        const scope_to_end::body inside(self->scope, group);
+        if (self->is_wanted) {
             co_await request_shutdown(op);
-            is_over = true;
-            self->turn.notify();
-        });
-        while (!is_over && self->is_wanted) {
-            co_await self->turn.wait(async::wait_note::work("the end of a request to shut down"));
         }
-        group.cancel();
     });
 }
 

@@ -23,10 +23,12 @@ struct hand_shake {
     std::unique_ptr<zookeeper::watched> children;
     std::unique_ptr<zookeeper::watched> value;  // of a sender
     std::unique_ptr<held_locks> lock;
-    bool is_wanted = true;  // a sender's machine ends by itself then, a receiver's is cancelled
+    bool is_wanted = true;
     bool has_ended = false;
-    async::wakeup scope_turn;
+    scope_to_end scope;
 
+    // It is wanted no more: a sender's machine ends by itself, a receiver's is cancelled.
+    void release();
     static async::awaitable<void> run(operation& op, effects& doing, hand_shake& self);
 
 private:
@@ -36,7 +38,7 @@ private:
 // Asks the guest to shut down, again and again, until it got the request or is wanted no more; resumes a paused one
 // first.
 struct shutdown_request {
-    async::wakeup turn;
+    scope_to_end scope;
     bool is_wanted = true;
 
     static async::awaitable<void> run(operation& op, std::shared_ptr<shutdown_request> self);
@@ -44,10 +46,13 @@ struct shutdown_request {
 
 class holder {
 public:
-    holder(operation& op, effects& doing, async::task_group& scope) : op_(op), effects_(doing), scope_(scope) {}
+    holder(operation& op, effects& doing) : op_(op), effects_(doing) {}
     holder(const holder&) = delete;
     holder& operator=(const holder&) = delete;
 
+    // Whether children hold some of these: they need a scope.
+    [[nodiscard]] static bool needs_scope(const policy::holdings& wanted);
+    void use(async::task_group& scope) { scope_ = &scope; }
     // From now on these are held. True: something was had at once.
     bool hold(const policy::holdings& wanted);
     [[nodiscard]] policy::held_now state();
@@ -63,7 +68,7 @@ private:
 
     operation& op_;
     effects& effects_;
-    async::task_group& scope_;
+    async::task_group* scope_ = nullptr;
     policy::holdings held_;
     std::unique_ptr<held_locks> locks_;
     std::unique_ptr<hand_shake> sync_;

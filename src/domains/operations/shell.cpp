@@ -6,10 +6,12 @@
 
 #include <fmt/format.h>
 
+#include <variant>
+
 namespace pvc::domains {
 
 struct running_machine {
-    running_machine(local_domain& of, policy::domain_machine which) : here(of), machine(std::move(which)) {
+    running_machine(local_domain& of, policy::domain_action action) : here(of), machine(policy::machine_for(action)) {
         here.running = this;
     }
     running_machine(const running_machine&) = delete;
@@ -17,36 +19,72 @@ struct running_machine {
     ~running_machine() { here.running = nullptr; }
 
     local_domain& here;
-    policy::domain_machine machine;
+    std::optional<policy::domain_machine> machine;  // empty: nothing to do
     policy::step next{};
     policy::held_now held{};  // when it was resumed last; its texts are not kept
 };
 
-async::awaitable<void> run_machine(operation& op, policy::domain_machine machine) {
-    running_machine now(op.here, std::move(machine));
-    effects doing(op);
-    std::unique_ptr<holder> held;
-    co_await async::with_task_group("machine", [&](async::task_group& scope) -> async::awaitable<void> {
-        held = std::make_unique<holder>(op, doing, scope);
-        policy::answer said;
-        for (;;) {
-            policy::domain_seen seen = seen_of(op);
-            seen.held = held->state();
-            auto out = policy::resume(now.machine, {seen, said, op.now()}, op.here);
-            now.held = seen.held;
-            now.held.locks_text = now.held.call_text = {};
-            now.next = std::move(out.next);
-            doing.carry_out(out.actions);
-            const bool is_had = held->hold(policy::holdings_of(now.machine));
-            if (now.next.is_over()) {
-                break;
-            }
-            const bool is_wait = std::holds_alternative<policy::ask::change>(now.next.what);
-            said = is_wait && is_had ? policy::answer() : co_await doing.carry_out(now.next, op.here.changed);
-            if (is_wait) {
-                co_await doing.look_at_sender();
-            }
+namespace {
+
+// What one run of a machine needs, and its two steps: a resumption, and what follows from it.
+struct machine_run {
+    machine_run(operation& of, running_machine& which) : op(of), now(which), doing(of), held(of, doing) {}
+
+    void resume();
+    // Until it is over, or, without a scope, until it wants to hold something that children hold.
+    async::awaitable<void> go_on(bool has_scope);
+
+    operation& op;
+    running_machine& now;
+    effects doing;
+    holder held;
+    policy::holdings wanted{};
+    policy::answer said{};
+    std::vector<policy::act::any> acts{};  // its room is used again
+};
+
+void machine_run::resume() {
+    policy::domain_seen seen = seen_of(op);
+    seen.held = held.state();
+    policy::context c({seen, said, op.now()}, op.here, acts);
+    now.next = std::visit([&](auto& one) { return one.resume(c); }, *now.machine);
+    now.held = seen.held;
+    now.held.locks_text = now.held.call_text = {};
+    doing.carry_out(acts);
+    acts.clear();
+    wanted = policy::holdings_of(*now.machine);
+}
+
+async::awaitable<void> machine_run::go_on(bool has_scope) {
+    while (!now.next.is_over() && (has_scope || !holder::needs_scope(wanted))) {
+        const bool is_had = held.hold(wanted);
+        const bool is_wait = std::holds_alternative<policy::ask::change>(now.next.what);
+        said = is_wait && is_had ? policy::answer() : co_await doing.carry_out(now.next, op.here.changed);
+        if (is_wait && doing.follows_sender()) {
+            co_await doing.look_at_sender();
         }
+        resume();
+    }
+}
+
+}  // namespace
+
+async::awaitable<void> run_machine(operation& op, policy::domain_action action) {
+    // Made in its place: whoever hands a machine on by value keeps another in his frame as long as this one runs.
+    running_machine now(op.here, action);
+    if (!now.machine) {
+        co_return;
+    }
+    machine_run run(op, now);
+    run.resume();
+    co_await run.go_on(false);
+    if (now.next.is_over()) {
+        co_return;  // most have no use for a scope, which costs two tasks
+    }
+    co_await async::with_task_group("machine", [&run](async::task_group& scope) -> async::awaitable<void> {
+        run.held.use(scope);
+        co_await run.go_on(true);
+        run.held.hold(run.wanted);
         scope.cancel();
     });
 }
@@ -69,7 +107,7 @@ std::vector<std::string> explain_operation(const domain_parts& parts, const doma
     lines.push_back(fmt::format("{}: {}: waits for {}{}", name, row.here->operation, of.next.reason, limit));
     policy::domain_seen seen = seen_of(parts, row);
     seen.held = of.held;
-    for (const auto& one : policy::next_steps(of.machine, of.next, seen, *row.here, now)) {
+    for (const auto& one : policy::next_steps(*of.machine, of.next, seen, *row.here, now)) {
         lines.push_back(fmt::format("{}:   {}: {}", name, one.answer, one.next));
     }
     return lines;

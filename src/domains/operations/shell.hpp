@@ -10,8 +10,9 @@
 
 namespace pvc::domains {
 
-// Returns when the machine is over, or throws when it is cancelled; what it held is given back in either case.
-async::awaitable<void> run_machine(operation& op, policy::domain_machine machine);
+// The machine for what the tables say, if that takes a step (policy::machine_for). Returns when it is over, or throws
+// when it is cancelled; what it held is given back in either case.
+async::awaitable<void> run_machine(operation& op, policy::domain_action action);
 
 // Where the operation on a domain stands: what it waits for and until when, and what it would wait for next on each
 // answer. Empty: none runs.
