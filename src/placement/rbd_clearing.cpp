@@ -3,21 +3,28 @@
 #include "pvcnoded/async/for_each.hpp"
 #include "pvcnoded/zookeeper/lock.hpp"
 
-#include <array>
-
 namespace pvc::placement {
 
-using namespace std::chrono_literals;
+namespace ask = policy::ask;
 
 namespace {
 
-constexpr duration call_limit = 30s;
-constexpr duration patience = 5s;  // with a foreign lock: its owner may be just closing
-constexpr duration list_locks_again = 1s;
-constexpr std::array<duration, 2> retry_after{1s, 3s};
-
 policy::held_lock to_policy(const storage::rbd_lock& lock) {
     return {lock.id, lock.client, lock.address};
+}
+
+policy::volume_locks to_policy(std::string volume, const result<std::vector<storage::rbd_lock>>& listed) {
+    policy::volume_locks one;
+    one.volume = std::move(volume);
+    if (listed) {
+        for (const auto& lock : *listed) {
+            one.locks.push_back(to_policy(lock));
+        }
+    } else if (const auto why = listed.error(); why.code() != errc::not_found) {  // that, creating the domain reports
+        one.error = why.cause().empty() ? why.text() : why.cause();
+        one.may_pass = why.code() != errc::unavailable;
+    }
+    return one;
 }
 
 }  // namespace
@@ -36,117 +43,112 @@ rbd_clearing::rbd_clearing(storage::rbd_locks& port, async::timers& clock, std::
                            std::function<void(std::string)> tell)
     : port_(port), clock_(clock), holders_(std::move(holders)), tell_(std::move(tell)) {}
 
-// `until`: the whole of it ends by then.
-async::awaitable<policy::volume_locks> rbd_clearing::list_volume(std::string volume, std::optional<time_point> until) {
-    policy::volume_locks one;
-    one.volume = volume;
-    for (std::size_t attempt = 0;; ++attempt) {
-        auto locks =
-            co_await port_.list(volume, std::min(clock_.now() + call_limit, until.value_or(time_point::max())));
-        if (locks) {
-            for (const auto& lock : *locks) {
-                one.locks.push_back(to_policy(lock));
-            }
-            co_return one;
-        }
-        const errc code = locks.error().code();
-        if (code == errc::not_found) {
-            co_return one;  // creating the domain reports a missing image
-        }
-        const bool is_last = attempt == retry_after.size() || (until && clock_.now() + retry_after[attempt] >= *until);
-        if (code == errc::unavailable || is_last) {
-            one.error = locks.error().cause().empty() ? locks.error().text() : locks.error().cause();
-            co_return one;
-        }
-        co_await async::sleep_for(clock_, retry_after[attempt], "another attempt to list RBD locks");
-    }
-}
+// ---- what machines ask ----------------------------------------------------------------------------------------------
 
-async::awaitable<std::vector<policy::volume_locks>> rbd_clearing::list_all(const std::vector<std::string>& volumes,
-                                                                           std::optional<time_point> until) {
-    std::vector<policy::volume_locks> all(volumes.size());
+async::awaitable<policy::rbd_listed> rbd_clearing::list(std::vector<std::string> volumes, time_point until) {
+    policy::rbd_listed all;
+    all.volumes.resize(volumes.size());
+    all.own_addresses = holders_;
     constexpr std::size_t at_once = 4;
     co_await async::for_each_bounded(
-        "RBD locks", at_once, all, [&](policy::volume_locks& one) -> async::awaitable<void> {
-            auto found = co_await list_volume(volumes[static_cast<std::size_t>(&one - all.data())], until);
-            one = std::move(found);
+        "RBD locks", at_once, all.volumes, [&](policy::volume_locks& one) -> async::awaitable<void> {
+            const std::string& volume = volumes[static_cast<std::size_t>(&one - all.volumes.data())];
+            const auto listed = co_await port_.list(volume, until);
+            one = to_policy(volume, listed);
         });
     co_return all;
 }
 
-// Breaks them one by one, each with a proof of its own, and looks whether they are gone.
-async::awaitable<lock_outcome> rbd_clearing::break_all(std::vector<std::string> volumes,
-                                                       std::vector<policy::lock_to_break> to_break,
-                                                       verdict_function decide, guarded_read still_ours) {
-    for (const auto& one : to_break) {
-        const auto ours = co_await still_ours();
-        if (!ours) {
-            co_return lock_outcome{lock_outcome::kind::changed, {}};
-        }
-        auto broken = co_await port_.break_lock(one.volume, {one.lock.id, one.lock.client, one.lock.address},
-                                                *ours + zookeeper::guard_validity, clock_.now() + call_limit);
-        if (!broken) {
-            if (broken.error().code() == errc::stopped) {
-                co_return lock_outcome{lock_outcome::kind::changed, {}};
-            }
-            co_return lock_outcome{lock_outcome::kind::refused,
-                                   policy::unbreakable_lock_text(one, broken.error().text())};
-        }
-        tell_("broke the RBD lock \"" + one.lock.id + "\" of " + one.lock.address + " on " + one.volume);
+async::awaitable<policy::call_answer> rbd_clearing::break_one(ask::break_rbd_lock what, time_point until) {
+    using policy::call_end;
+    const policy::held_lock& lock = what.which.lock;
+    auto broken = co_await port_.break_lock(what.which.volume, {lock.id, lock.client, lock.address},
+                                            what.proof + zookeeper::guard_validity, until);
+    if (broken) {
+        co_return policy::call_answer{call_end::done, {}};
     }
-    if (!to_break.empty()) {
-        const auto left = decide(co_await list_all(volumes));
-        if (left.verdict != policy::lock_verdict::own) {
-            co_return lock_outcome{lock_outcome::kind::refused, left.reason};
-        }
-        if (!left.to_break.empty()) {
-            co_return lock_outcome{lock_outcome::kind::refused,
-                                   policy::unbreakable_lock_text(left.to_break.front(), "it is still there")};
-        }
-    }
-    co_return lock_outcome{lock_outcome::kind::clear, {}};
+    const bool is_late = broken.error().code() == errc::stopped;
+    co_return policy::call_answer{is_late ? call_end::too_late : call_end::other, broken.error().text()};
 }
 
+// ---- the loop -------------------------------------------------------------------------------------------------------
+
+async::awaitable<policy::answer> rbd_clearing::answer_to(policy::step next, const guarded_read& still_ours,
+                                                         const pause& wait) {
+    if (auto* which = std::get_if<ask::list_rbd_locks>(&next.what)) {
+        co_return co_await list(std::move(which->volumes), next.until);
+    }
+    if (auto* which = std::get_if<ask::break_rbd_lock>(&next.what)) {
+        co_return co_await break_one(std::move(*which), next.until);
+    }
+    if (std::holds_alternative<ask::row>(next.what)) {
+        using end = policy::row_read::end;
+        const auto proof = co_await still_ours();
+        co_return proof ? policy::row_read{end::fresh, *proof} : policy::row_read{};
+    }
+    co_await wait(next.until - clock_.now());
+    co_return policy::woken{};
+}
+
+async::awaitable<void> rbd_clearing::drive(machine what, guarded_read still_ours, pause wait) {
+    const policy::domain_seen unseen;  // whether it is still wanted is in the answer of `still_ours`
+    policy::domain_memory none;
+    policy::answer said;
+    for (;;) {
+        std::vector<policy::act::any> acts;
+        policy::context now({unseen, said, clock_.now()}, none, acts);
+        policy::step next = what(now);
+        for (const auto& one : acts) {
+            if (const auto* line = std::get_if<policy::act::line>(&one)) {
+                tell_(line->text);
+            }
+        }
+        if (next.is_over()) {
+            co_return;
+        }
+        said = co_await answer_to(std::move(next), still_ours, wait);
+    }
+}
+
+rbd_clearing::pause rbd_clearing::plain_pause() {
+    return [this](duration time) { return async::sleep_for(clock_, time, "another attempt to list RBD locks"); };
+}
+
+async::awaitable<lock_outcome> rbd_clearing::clear(policy::clearing_rbd_locks what, guarded_read still_ours,
+                                                   pause wait) {
+    co_await drive([&what](policy::context& now) { return what.resume(now, true); }, std::move(still_ours),
+                   std::move(wait));
+    using kind = lock_outcome::kind;
+    switch (what.end) {
+        case policy::clearing_rbd_locks::outcome::clear: co_return lock_outcome{kind::clear, {}};
+        case policy::clearing_rbd_locks::outcome::refused:
+            co_return lock_outcome{kind::refused, std::move(what.reason)};
+        case policy::clearing_rbd_locks::outcome::changed:
+        case policy::clearing_rbd_locks::outcome::no_libvirt: break;
+    }
+    co_return lock_outcome{kind::changed, {}};
+}
+
+// ---- for whom -------------------------------------------------------------------------------------------------------
+
 async::awaitable<policy::lock_decision> rbd_clearing::judge(std::vector<std::string> volumes, time_point until) {
-    const auto listed = co_await list_all(volumes, until);
-    co_return policy::decide_start_locks(listed, holders_);
+    policy::reading_rbd_locks reading{.volumes = std::move(volumes), .limit = until};
+    co_await drive([&reading](policy::context& now) { return reading.resume(now); }, {}, plain_pause());
+    co_return policy::decide_start_locks(reading.found, holders_);
 }
 
 async::awaitable<lock_outcome> rbd_clearing::for_start(std::vector<std::string> volumes, guarded_read still_ours,
                                                        pause wait) {
-    if (volumes.empty()) {
-        co_return lock_outcome{lock_outcome::kind::clear, {}};
-    }
-    const verdict_function decide = [this](const auto& listed) { return policy::decide_start_locks(listed, holders_); };
-    const time_point until = clock_.now() + patience;
-    policy::lock_decision decision;
-    for (;;) {
-        decision = decide(co_await list_all(volumes));
-        if (decision.verdict != policy::lock_verdict::foreign || clock_.now() >= until) {
-            break;
-        }
-        co_await wait(std::min<duration>(until - clock_.now(), list_locks_again));
-        const auto ours = co_await still_ours();
-        if (!ours) {
-            co_return lock_outcome{lock_outcome::kind::changed, {}};
-        }
-    }
-    if (decision.verdict != policy::lock_verdict::own) {
-        co_return lock_outcome{lock_outcome::kind::refused, decision.reason};
-    }
-    co_return co_await break_all(std::move(volumes), std::move(decision.to_break), decide, still_ours);
+    // Whether its guest is on the host that is named, who calls this knows.
+    policy::lock_rules rules = policy::lock_rules::before_a_start();
+    rules.asks_libvirt = false;
+    return clear({.rules = rules, .read = {.volumes = std::move(volumes)}}, std::move(still_ours), std::move(wait));
 }
 
 async::awaitable<lock_outcome> rbd_clearing::for_client(std::vector<std::string> volumes, bool breaks_any,
                                                         guarded_read still_ours) {
-    const verdict_function decide = [this, breaks_any](const auto& listed) {
-        return policy::decide_flush_locks(listed, holders_, breaks_any);
-    };
-    auto decision = decide(co_await list_all(volumes));
-    if (decision.verdict != policy::lock_verdict::own) {
-        co_return lock_outcome{lock_outcome::kind::refused, decision.reason};
-    }
-    co_return co_await break_all(std::move(volumes), std::move(decision.to_break), decide, still_ours);
+    return clear({.rules = {.breaks_any = breaks_any}, .read = {.volumes = std::move(volumes)}}, std::move(still_ours),
+                 plain_pause());
 }
 
 }  // namespace pvc::placement

@@ -55,6 +55,8 @@ enum class defect : std::uint8_t {
     start_seen_blindly,    // `start` is written once more, whatever was written while the new node was asked for
     taken_for_too_soon,    // a sender goes on in the receiver's place, whatever was written meanwhile
     terminates_migrating,  // what is to move is ended
+    lock_of_a_guest,       // whose own lock it is, is not asked before it is broken
+    lock_broken_blindly,   // a stale lock is broken, whatever the last look at what is wanted shows
 };
 
 #ifdef PVC_PLANTED_DEFECTS

@@ -1,11 +1,11 @@
-// RBD locks in the way of a domain: classifies all of its volumes' locks, then breaks all or none. Before a domain is
-// created, when a client wants them gone, and when the domains of a dead node are recovered. Every lock is broken with
-// a proof of its own that it is still this daemon's business. Loop thread only; between two locks it can be cancelled.
-// Specification: vm-domains.md 7, storage.md 6.3 and 6.4 ("VM start", "flush_locks").
+// RBD locks in the way of a domain, for whoever is no machine of a domain: a client that wants them gone, and who
+// recovers the domains of a dead node. What is decided is policy/domains/rbd_clearing; this carries out what that asks.
+// Every lock is broken with a proof of its own that it is still this daemon's business. Loop thread only; between two
+// locks it can be cancelled. Specification: vm-domains.md 7, storage.md 6.3 and 6.4 ("VM start", "flush_locks").
 #pragma once
 
 #include "pvcnoded/config/node_config.hpp"
-#include "pvcnoded/policy/placement/rbd_lock_policy.hpp"
+#include "pvcnoded/policy/domains/rbd_clearing.hpp"
 #include "pvcnoded/storage/rbd_locks.hpp"
 
 #include <functional>
@@ -35,7 +35,7 @@ public:
     rbd_clearing(storage::rbd_locks& port, async::timers& clock, std::vector<std::string> holders,
                  std::function<void(std::string)> tell);
 
-    // Before a creation: what others hold is waited for a moment, as its owner may be just closing.
+    // As before a creation: what others hold is waited for a moment, as its owner may be just closing.
     async::awaitable<lock_outcome> for_start(std::vector<std::string> volumes, guarded_read still_ours, pause wait);
     // For a client that wants them gone (storage.md 6.4): no patience with those of others. `breaks_any`: they are
     // broken too.
@@ -44,14 +44,17 @@ public:
     // Whose the locks are that are listed by `until`: what cannot be listed is `unreadable`, and nobody's.
     async::awaitable<policy::lock_decision> judge(std::vector<std::string> volumes, time_point until);
 
+    // What machines ask: four volumes at a time, each once; and one lock.
+    async::awaitable<policy::rbd_listed> list(std::vector<std::string> volumes, time_point until);
+    async::awaitable<policy::call_answer> break_one(policy::ask::break_rbd_lock what, time_point until);
+
 private:
-    using verdict_function = std::function<policy::lock_decision(const std::vector<policy::volume_locks>&)>;
-    async::awaitable<policy::volume_locks> list_volume(std::string volume, std::optional<time_point> until);
-    async::awaitable<std::vector<policy::volume_locks>> list_all(const std::vector<std::string>& volumes,
-                                                                 std::optional<time_point> until = {});
-    async::awaitable<lock_outcome> break_all(std::vector<std::string> volumes,
-                                             std::vector<policy::lock_to_break> to_break, verdict_function decide,
-                                             guarded_read still_ours);
+    using machine = std::function<policy::step(policy::context&)>;
+    // Until it is over.
+    async::awaitable<void> drive(machine what, guarded_read still_ours, pause wait);
+    async::awaitable<policy::answer> answer_to(policy::step next, const guarded_read& still_ours, const pause& wait);
+    async::awaitable<lock_outcome> clear(policy::clearing_rbd_locks what, guarded_read still_ours, pause wait);
+    [[nodiscard]] pause plain_pause();
 
     storage::rbd_locks& port_;
     async::timers& clock_;

@@ -104,11 +104,6 @@ async::awaitable<hypervisor::call_result<void>> create(operation& op, const std:
     co_return done;
 }
 
-bool is_ours_to_start(const operation& op) {
-    return !op.must_end() && !op.holds_starts() && op.row.is_present && op.row.is_owner &&
-           policy::is_to_run(op.row.state) && op.is_guest(guest_class::absent);
-}
-
 async::awaitable<bool> write_started(operation& op, policy::wish began_with) {
     const policy::wish seen = op.present();
     zookeeper::transaction more;

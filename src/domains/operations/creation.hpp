@@ -22,9 +22,6 @@ async::awaitable<hypervisor::call_result<void>> create(operation& op, const std:
 // A guest that crashed and was kept (`on_crash preserve`) counts as gone, but is in the way of its successor.
 async::awaitable<void> end_crashed(operation& op);
 
-// It could be created now, as far as is known here.
-[[nodiscard]] bool is_ours_to_start(const operation& op);
-
 // {failedreason, vnc} where they differ, and `state = start` at the end of a restart. False: something changed
 // meanwhile, or it could not be written.
 async::awaitable<bool> write_started(operation& op, policy::wish began_with);

@@ -55,12 +55,13 @@ private:
     answered perform(policy::ask::progress what, time_point until);
     answered perform(policy::ask::abort_call what, time_point until);
     answered perform(policy::ask::rbd_verdict what, time_point until);
+    answered perform(policy::ask::list_rbd_locks what, time_point until);
+    answered perform(policy::ask::break_rbd_lock what, time_point until);
     answered perform(policy::ask::contenders what, time_point until);
     answered perform(policy::ask::make_sync_key what, time_point until);
     answered perform(policy::ask::stranded_keys what, time_point until);
     answered perform(policy::ask::take_back what, time_point until);
     answered perform(policy::ask::definition what, time_point until);
-    answered perform(policy::ask::clear_rbd_locks what, time_point until);
     answered perform(policy::ask::create what, time_point until);
     answered perform(policy::ask::end_crashed what, time_point until);
     answered perform(policy::ask::write_started what, time_point until);
@@ -86,7 +87,6 @@ private:
     std::optional<reference_sender> sender_;
     // What was read last to be created.
     std::string xml_;
-    std::vector<std::string> volumes_;
 };
 
 }  // namespace pvc::domains

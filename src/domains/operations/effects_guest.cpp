@@ -123,38 +123,26 @@ async::awaitable<answer> effects::perform(ask::rbd_verdict /*what*/, time_point 
     co_return policy::rbd_judged{verdict::unreadable, std::move(locks.reason)};
 }
 
+async::awaitable<answer> effects::perform(ask::list_rbd_locks what, time_point until) {
+    co_return co_await op_.rbd_locks().list(std::move(what.volumes), until);
+}
+
+async::awaitable<answer> effects::perform(ask::break_rbd_lock what, time_point until) {
+    co_return co_await op_.rbd_locks().break_one(std::move(what), until);
+}
+
 async::awaitable<answer> effects::perform(ask::definition /*what*/, time_point /*until*/) {
     using end = policy::definition_read::end;
     auto found = co_await read_definition(op_);
     if (found) {
         xml_ = std::move(found->xml);
-        volumes_ = std::move(found->volumes);
-        co_return policy::definition_read{end::read, {}};
+        co_return policy::definition_read{end::read, {}, std::move(found->volumes)};
     }
     switch (found.error().code()) {
         case errc::invalid: co_return policy::definition_read{end::unusable, found.error().cause()};
         case errc::not_found: co_return policy::definition_read{end::missing, {}};
         default: co_return policy::definition_read{end::failed, {}};
     }
-}
-
-async::awaitable<answer> effects::perform(ask::clear_rbd_locks what, time_point /*until*/) {
-    using end = policy::locks_cleared::end;
-    const auto still_ours = [this, of = what.of]() -> async::awaitable<std::optional<boot_time>> {
-        auto read = co_await op_.table.read(op_.row);
-        const bool is_same = read && op_.s.zk.is_connected() && is_ours_to_start(op_) && op_.present() == of;
-        co_return is_same ? std::optional(*read) : std::nullopt;
-    };
-    auto locks = co_await op_.rbd_locks().for_start(volumes_, still_ours, [this](duration time) {
-        return op_.wait_news(op_.present(), time, "a foreign RBD lock to go");
-    });
-    switch (locks.what) {
-        case placement::lock_outcome::kind::clear: co_return policy::locks_cleared{end::clear, {}};
-        case placement::lock_outcome::kind::refused:
-            co_return policy::locks_cleared{end::refused, std::move(locks.reason)};
-        case placement::lock_outcome::kind::changed: break;
-    }
-    co_return policy::locks_cleared{end::changed, {}};
 }
 
 async::awaitable<answer> effects::perform(ask::create what, time_point until) {

@@ -25,17 +25,6 @@ std::string operation::address_of(std::string_view peer) const {
     return domain.empty() ? std::string(peer) : std::string(peer) + "." + domain;
 }
 
-async::awaitable<void> operation::wait_news(policy::wish seen, duration time, std::string_view what) {
-    const time_point until = now() + time;
-    const auto before = guest();
-    const bool was_to_end = must_end();
-    const bool was_present = row.is_present;  // without its keys there is news, too: nothing is asked without a pause
-    while (now() < until && row.is_present == was_present && present() == seen && guest() == before &&
-           must_end() == was_to_end) {
-        co_await wait(until, what);
-    }
-}
-
 async::awaitable<std::optional<guest_class>> operation::ask_class() {
     const std::uint64_t since = observed.events();
     auto status = co_await hv.status(id, now() + query_limit);

@@ -89,9 +89,6 @@ public:
     async::awaitable<bool> wait(time_point deadline, std::string_view what) {
         return here.changed.wait_until(clock(), deadline, what);
     }
-    // Suspends for that long, or until the desired or the observed state is another than `seen` and now: an operation
-    // that reads its own keys wakes itself, and must not go on because of that.
-    async::awaitable<void> wait_news(policy::wish seen, duration time, std::string_view what);
     // Asks the hypervisor for the class now. Empty: it did not answer.
     async::awaitable<std::optional<model::guest_class>> ask_class();
     // Suspends until the guest is not there. False: the deadline passed, or the hypervisor is away.

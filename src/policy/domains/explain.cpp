@@ -54,6 +54,25 @@ answers of_locks() {
             {"they cannot be read", rbd_judged{verdict::unreadable, "the storage does not answer"}}};
 }
 
+// Of one of the volumes; the others are free.
+answers of_listing(const ask::list_rbd_locks& question) {
+    const held_lock own{"auto 1", "client.1", "10.0.0.1:0/1"};
+    const held_lock foreign{"auto 2", "client.2", "10.0.0.2:0/2"};
+    answers all;
+    for (const auto& [words, what] :
+         {std::pair("free", volume_locks{}), std::pair("this host has one", volume_locks{{}, {own}, {}}),
+          std::pair("another host has one", volume_locks{{}, {foreign}, {}}),
+          std::pair("they cannot be read", volume_locks{{}, {}, "no answer", true})}) {
+        rbd_listed said{{}, {"10.0.0.1"}};
+        for (const auto& volume : question.volumes) {
+            said.volumes.push_back(said.volumes.empty() ? what : volume_locks{});
+            said.volumes.back().volume = volume;
+        }
+        all.emplace_back(words, std::move(said));
+    }
+    return all;
+}
+
 template <class... F>
 struct one_of : F... {
     using F::operator()...;
@@ -63,7 +82,6 @@ struct one_of : F... {
 
 answers possible_answers(const ask::any& question) {
     using row_end = row_read::end;
-    using cleared = locks_cleared::end;
     using definition_end = definition_read::end;
     return std::visit(
         one_of{
@@ -106,6 +124,12 @@ answers possible_answers(const ask::any& question) {
             [](const ask::create& /*of*/) { return called(); },
             [](const ask::progress& /*of*/) { return answers{{"not known", progress_read{}}}; },
             [](const ask::rbd_verdict& /*of*/) { return of_locks(); },
+            [](const ask::list_rbd_locks& of) { return of_listing(of); },
+            [](const ask::break_rbd_lock& /*of*/) {
+                return answers{{"done", call_answer{call_end::done, {}}},
+                               {"too late to begin", call_answer{call_end::too_late, "late"}},
+                               {"not done", call_answer{call_end::other, "the storage refuses"}}};
+            },
             [](const ask::contenders& /*of*/) {
                 return answers{{"nobody", contenders_read{contenders_read::end::read, false}},
                                {"another node", contenders_read{contenders_read::end::read, true}}};
@@ -116,14 +140,22 @@ answers possible_answers(const ask::any& question) {
                                {"unusable", definition_read{definition_end::unusable, "it cannot be used"}},
                                {"it has none", definition_read{definition_end::missing, {}}}};
             },
-            [](const ask::clear_rbd_locks& /*of*/) {
-                return answers{{"free", locks_cleared{cleared::clear, {}}},
-                               {"another host has one", locks_cleared{cleared::refused, "another host has a lock"}},
-                               {"somebody has written meanwhile", locks_cleared{cleared::changed, {}}}};
-            },
             [](const auto& /*of*/) { return answers{{"its time is over", woken{}}}; },
         },
         question);
+}
+
+std::string awaited(const domain_machine& machine, const step& pending) {
+    const std::string said = std::visit(
+        [](const auto& one) {
+            if constexpr (requires { one.awaited(); }) {
+                return one.awaited();
+            } else {
+                return std::string();
+            }
+        },
+        machine);
+    return said.empty() ? std::string(pending.reason) : said;
 }
 
 std::vector<what_if> next_steps(const domain_machine& machine, const step& pending, const domain_seen& seen,
@@ -137,7 +169,7 @@ std::vector<what_if> next_steps(const domain_machine& machine, const step& pendi
         domain_machine copy = machine;
         domain_memory remembered = memory;
         const outcome out = resume(copy, {seen, said, then}, remembered);
-        all.push_back({words, out.next.is_over() ? "over" : std::string(out.next.reason)});
+        all.push_back({words, out.next.is_over() ? "over" : awaited(copy, out.next)});
     }
     return all;
 }

@@ -40,6 +40,11 @@ void starting::hold(holdings& what) const {
     }
 }
 
+std::string starting::awaited() const {
+    const bool waits_for_lock = where == at::clearing_locks && locks.where == clearing_rbd_locks::at::waiting;
+    return waits_for_lock ? locks.in_the_way : std::string();
+}
+
 bool starting::is_ours_to_start(const context& c) {
     return !c.seen.must_end && !c.seen.holds_starts && c.seen.is_present && c.seen.is_owner &&
            (c.seen.state == vm_state::start || c.seen.state == vm_state::restart) &&
@@ -108,8 +113,9 @@ step starting::has_definition(context& c) {
     const auto& read = c.answer_as<definition_read>();
     switch (read.what) {
         case definition_read::end::read:
+            locks = {.rules = lock_rules::before_a_start(), .read = {.volumes = read.volumes}};
             where = at::clearing_locks;
-            return {ask::clear_rbd_locks{began_with}, time_point::max(), "the locks of its disks"};
+            return clear_locks(c);
         case definition_read::end::unusable: return fail(c, read.reason);
         case definition_read::end::missing:
             if (c.seen.is_present) {
@@ -121,12 +127,17 @@ step starting::has_definition(context& c) {
     return finish();
 }
 
-step starting::has_locks(context& c) {
-    const auto& locks = c.answer_as<locks_cleared>();
-    switch (locks.what) {
-        case locks_cleared::end::refused: return fail(c, locks.reason);
-        case locks_cleared::end::changed: return attempt(c);
-        case locks_cleared::end::clear: break;
+step starting::clear_locks(context& c) {
+    step next = locks.resume(c, goes_on(c));
+    if (!next.is_over()) {
+        return next;
+    }
+    const clearing_rbd_locks cleared = std::exchange(locks, {});
+    switch (cleared.end) {
+        case clearing_rbd_locks::outcome::refused: return fail(c, cleared.reason);
+        case clearing_rbd_locks::outcome::changed: return attempt(c);
+        case clearing_rbd_locks::outcome::no_libvirt: c.pause(unavailable_pause); return finish();
+        case clearing_rbd_locks::outcome::clear: break;
     }
     wants_turn = true;
     where = at::taking_turn;
@@ -134,6 +145,9 @@ step starting::has_locks(context& c) {
 }
 
 step starting::take_turn(context& c) {
+    if (!goes_on(c)) {
+        return attempt(c);  // others need the place
+    }
     if (!c.seen.held.has_turn) {
         return {ask::change{}, time_point::max(), "its turn to be created"};
     }
@@ -290,7 +304,7 @@ step starting::resume(context& c) {
         case at::spacing: return space(c);
         case at::releasing: return release(c);
         case at::reading_definition: return has_definition(c);
-        case at::clearing_locks: return has_locks(c);
+        case at::clearing_locks: return clear_locks(c);
         case at::taking_turn: return take_turn(c);
         case at::proving: return proven(c);
         case at::yielding:

@@ -40,12 +40,19 @@ bool is_shared_by_all_hosts(const ip::address& address) {
     return is_this_network || address.is_unspecified() || address.is_loopback();
 }
 
-std::string foreign_lock_text(std::string_view volume, const held_lock& lock) {
+std::string holder_of(const held_lock& lock) {
     const auto holder = parse_lock_address(lock.address);
-    return fmt::format(
-        "RBD lock \"{}\" on {} is held by {}, not by this node; make sure the VM is stopped there, flush its locks, "
-        "then start it",
-        tame(lock.id), tame(volume), holder ? holder->to_string() : tame(lock.address));
+    return holder ? holder->to_string() : tame(lock.address);
+}
+
+lock_decision foreign_lock(std::string_view volume, const held_lock& lock) {
+    return {
+        lock_verdict::foreign,
+        {},
+        fmt::format("RBD lock \"{}\" on {} is held by {}, not by this node; make sure the VM is stopped there, flush "
+                    "its locks, then start it",
+                    tame(lock.id), tame(volume), holder_of(lock)),
+        fmt::format("the RBD lock of {} on {}", holder_of(lock), tame(volume))};
 }
 
 class owner {
@@ -98,21 +105,21 @@ namespace {
 lock_decision decide(const std::vector<volume_locks>& volumes, const std::function<bool(const held_lock&)>& is_ours) {
     std::vector<lock_to_break> own;
     std::string unreadable;
-    for (const auto& [volume, locks, error] : volumes) {
-        if (error && unreadable.empty()) {
-            unreadable = fmt::format("RBD locks of {} could not be read: {}", tame(volume), tame(*error));
+    for (const auto& one : volumes) {
+        if (one.error && unreadable.empty()) {
+            unreadable = fmt::format("RBD locks of {} could not be read: {}", tame(one.volume), tame(*one.error));
         }
-        for (const auto& lock : locks) {
+        for (const auto& lock : one.locks) {
             if (!is_ours(lock)) {
-                return {lock_verdict::foreign, {}, foreign_lock_text(volume, lock)};
+                return foreign_lock(one.volume, lock);
             }
-            own.push_back({volume, lock});
+            own.push_back({one.volume, lock});
         }
     }
     if (!unreadable.empty()) {
-        return {lock_verdict::unreadable, {}, std::move(unreadable)};
+        return {lock_verdict::unreadable, {}, std::move(unreadable), {}};
     }
-    return {lock_verdict::own, std::move(own), {}};
+    return {lock_verdict::own, std::move(own), {}, {}};
 }
 }  // namespace
 

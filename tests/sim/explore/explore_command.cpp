@@ -24,6 +24,7 @@ constexpr std::array subjects{
     subject_text{"offline", subject::offline, "the same for one that may only move through a shutdown"},
     subject_text{"start", subject::start, "a machine that is off is started"},
     subject_text{"shutdown", subject::shutdown, "a machine that runs is shut down"},
+    subject_text{"locked", subject::locked, "a machine is started whose disk has a lock that was left behind"},
 };
 
 double processor_seconds() {

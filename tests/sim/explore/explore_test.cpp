@@ -55,7 +55,7 @@ TEST(explorer_states, what_does_not_matter_makes_none) {
 }
 
 TEST(explorer_search, small_bounds_are_exhausted_and_nothing_is_broken) {
-    for (const auto what : {subject::migration, subject::offline, subject::start, subject::shutdown}) {
+    for (const auto what : {subject::migration, subject::offline, subject::start, subject::shutdown, subject::locked}) {
         bounds of;
         of.what = what;
         of.faults = 0;

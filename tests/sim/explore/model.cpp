@@ -57,7 +57,7 @@ namespace {
 // A node that has joined, and knows what there is.
 void begin_node(scene& m, std::int8_t who) {
     node& one = at(m, who);
-    const bool runs_here = who == 0 && m.what != subject::start;
+    const bool runs_here = who == 0 && !begins_off(m.what);
     one.guest = runs_here ? guest_here::runs : guest_here::none;
     one.lists_it = runs_here;
     one.observed = class_of(one.guest);
@@ -85,15 +85,15 @@ scene beginning(const bounds& of) {
     m.faults_left = of.faults;
     m.writes_left = of.writes;
     m.delays_left = of.delays;
-    const bool runs = of.what != subject::start;
+    const bool runs = !begins_off(of.what);
     m.keys.state = runs ? model::vm_state::start : model::vm_state::stop;
     m.last_word = runs ? client_word::run : client_word::off;
-    m.disk_locked_by = runs ? 0 : nobody;
+    m.disk_locked_by = of.what == subject::start ? nobody : 0;
     for (std::int8_t i = 0; i < static_cast<std::int8_t>(m.nodes); ++i) {
         begin_node(m, i);
     }
     client first{client::at::idle, true, model::vm_state::migrate, 1};
-    if (of.what == subject::start || of.what == subject::shutdown) {
+    if (begins_off(of.what) || of.what == subject::shutdown) {
         first.state = runs ? model::vm_state::shutdown : model::vm_state::start;
         first.to = nobody;
     }

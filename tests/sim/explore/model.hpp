@@ -186,7 +186,11 @@ struct client {
 };
 
 // What is begun at first.
-enum class subject : std::uint8_t { migration, offline, start, shutdown };
+enum class subject : std::uint8_t { migration, offline, start, shutdown, locked };
+// It is off at first; of `locked` its disk has a lock that a guest on the first node left.
+[[nodiscard]] constexpr bool begins_off(subject what) {
+    return what == subject::start || what == subject::locked;
+}
 struct bounds {
     subject what = subject::migration;
     std::uint8_t nodes = 2;

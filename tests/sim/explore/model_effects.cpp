@@ -271,6 +271,47 @@ bool contends(const scene& m, std::int8_t who) {
 
 }  // namespace
 
+namespace {
+
+// One disk; whose its lock is, is told by the address.
+std::string address_of(std::int8_t node) {
+    return "10.254.0." + std::to_string(node + 1);
+}
+
+answer locks_on_disk(scene& m, std::int8_t who, const std::string& volume) {
+    const std::int8_t holder = m.disk_locked_by;
+    policy::rbd_listed all{{{volume, {}, {}}}, {address_of(who)}};
+    if (holder != nobody) {
+        all.volumes.front().locks.push_back({"its lock", name_of(holder), address_of(holder) + ":0/1"});
+        // Nobody there lets go of it: whoever starts it elsewhere is refused.
+        m.may_fail = m.may_fail || (holder != who && see(m, holder).guest == guest_here::none);
+    }
+    return all;
+}
+
+answer break_lock(world& of, std::int8_t who, const ask::break_rbd_lock& what) {
+    scene& m = of.m;
+    if (m.boot_now() > what.proof + guard_validity) {
+        return policy::call_answer{call_end::too_late, "late"};
+    }
+    if (at(m, who).does->pending.may_end) {
+        of.say("locks_for_a_start", name_of(who) + " breaks a lock for what is not to run there any more");
+    }
+    const std::int8_t holder = node_named(what.which.lock.client);
+    if (holder != who) {
+        of.say("foreign_disk_locks", name_of(who) + " breaks the lock of " + name_of(holder));
+    }
+    if (m.disk_locked_by == holder) {
+        if (see(m, holder).guest != guest_here::none) {
+            of.say("only_copy", name_of(who) + " takes its disk from the guest on " + name_of(holder));
+        }
+        m.disk_locked_by = nobody;
+    }
+    return policy::call_answer{call_end::done, {}};
+}
+
+}  // namespace
+
 std::optional<answer> world::perform(std::int8_t who, const policy::step& what) {
     node& one = at(m, who);
     const auto no_libvirt = [&one] { return !one.libvirt_is_up; };
@@ -395,6 +436,10 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
                 const bool is_own = m.disk_locked_by == nobody || m.disk_locked_by == who;
                 return policy::rbd_judged{is_own ? verdict::own : verdict::foreign, {}};
             },
+            [&](const ask::list_rbd_locks& of) -> std::optional<answer> {
+                return locks_on_disk(m, who, of.volumes.front());
+            },
+            [&](const ask::break_rbd_lock& of) -> std::optional<answer> { return break_lock(*this, who, of); },
             [&](const ask::contenders& /*of*/) -> std::optional<answer> {
                 return policy::contenders_read{policy::contenders_read::end::read, contends(m, who)};
             },
@@ -421,18 +466,7 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
                 return written(write_placement(who, vm_state::start, node_named(of.node), node_named(last)));
             },
             [](const ask::definition& /*of*/) -> std::optional<answer> {
-                return policy::definition_read{policy::definition_read::end::read, {}};
-            },
-            [&](const ask::clear_rbd_locks& of) -> std::optional<answer> {
-                using end = policy::locks_cleared::end;
-                const auto& keys = one.seen.keys;
-                const bool is_same = keys.created == of.of.created && keys.state_changed == of.of.state_changed &&
-                                     keys.node_changed == of.of.node_changed;
-                const bool is_own = m.disk_locked_by == nobody || m.disk_locked_by == who;
-                return policy::locks_cleared{!is_same ? end::changed
-                                             : is_own ? end::clear
-                                                      : end::refused,
-                                             "an RBD lock of another host"};
+                return policy::definition_read{policy::definition_read::end::read, {}, {"its disk"}};
             },
             [&](const ask::create& of) -> std::optional<answer> {
                 if (no_libvirt()) {
@@ -510,8 +544,11 @@ answer world::failed(const policy::step& what, bool is_done) const {
             },
             [](const ask::contenders& /*of*/) -> answer { return policy::contenders_read{}; },
             [](const ask::stranded_keys& /*of*/) -> answer { return policy::keys_compared{}; },
-            [](const ask::clear_rbd_locks& /*of*/) -> answer {
-                return policy::locks_cleared{policy::locks_cleared::end::refused, "Ceph is away"};
+            [](const ask::list_rbd_locks& of) -> answer {
+                return policy::rbd_listed{{{of.volumes.front(), {}, "Ceph is away", true}}, {}};
+            },
+            [](const ask::break_rbd_lock& /*of*/) -> answer {
+                return policy::call_answer{call_end::timed_out, "no answer"};
             },
             [](const ask::definition& /*of*/) -> answer { return policy::definition_read{}; },
             [](const ask::set_listed& /*of*/) -> answer { return policy::woken{}; },

@@ -285,7 +285,9 @@ void world::resume(std::int8_t who, const policy::answer& said_first) {
         const bool is_guarded = is_any<ask::write_state, ask::write_placement, ask::write_last_node,
                                        ask::offer_to_receive, ask::write_started, ask::write_failed>(out.next);
         one.does->pending = {};
-        if (is_any<ask::destroy>(out.next)) {
+        if (is_any<ask::break_rbd_lock>(out.next)) {
+            one.does->pending.may_end = keys.node != who || !policy::is_to_run(keys.state);
+        } else if (is_any<ask::destroy>(out.next)) {
             one.does->pending.may_end = is_obeying || is_to_end;
         }
         if (is_guarded) {

@@ -406,7 +406,7 @@ void disturb(world& of, const move& one) {
             } else {
                 m.may_fail = m.may_fail || is_any<ask::create>(what);
             }
-            m.may_fail = m.may_fail || is_any<ask::clear_rbd_locks>(what);
+            m.may_fail = m.may_fail || is_any<ask::break_rbd_lock>(what);
             if (at(m, one.who).does) {
                 of.resume(one.who, of.failed(what, one.what == kind::lose_answer));
             }

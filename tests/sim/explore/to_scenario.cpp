@@ -103,8 +103,13 @@ std::string scenario_of(const bounds& of, const found_break& what) {
     if (of.what == subject::offline) {
         out += "method-of-guest 1 shutdown\n";
     }
-    if (of.what != subject::start) {
+    if (!begins_off(of.what)) {
         out += "set-guest 1 start\nuntil guest 1 runs hv1 within 10s\n";
+    }
+    if (of.what == subject::locked) {
+        out +=
+            "set-guest 1 start\nuntil guest 1 runs hv1 within 10s\nwait 2s\npower-off hv1\nset-guest 1 stop\n"
+            "wait 20s\nstart hv1\nuntil hv1 runs within 60s\n";
     }
     out += "wait 2s\n" + failing_migrations(of, what);
     scene now = beginning(of);

@@ -21,6 +21,9 @@ struct what_if {
 // The answers that may come to a question, each once. Of a wait: that its time is over.
 [[nodiscard]] std::vector<std::pair<std::string_view, answer>> possible_answers(const ask::any& question);
 
+// What it waits for now, in words.
+[[nodiscard]] std::string awaited(const domain_machine& machine, const step& pending);
+
 // Nothing is changed and nothing is done by asking.
 [[nodiscard]] std::vector<what_if> next_steps(const domain_machine& machine, const step& pending,
                                               const domain_seen& seen, const domain_memory& memory, time_point now);

@@ -7,6 +7,7 @@
 #include "pvcnoded/model/states.hpp"
 #include "pvcnoded/policy/domains/domain_seen.hpp"
 #include "pvcnoded/policy/domains/resolve_rules.hpp"
+#include "pvcnoded/policy/placement/rbd_lock_seen.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -102,7 +103,14 @@ struct progress {};    // [progress_read] of the live call
 struct abort_call {};  // [call_answer]
 
 // Locks on its disks.
-struct rbd_verdict {};  // [rbd_judged]
+struct rbd_verdict {};   // [rbd_judged]
+struct list_rbd_locks {  // [rbd_listed] of each of these volumes
+    std::vector<std::string> volumes;
+};
+struct break_rbd_lock {  // [call_answer] this very lock; begins while the proof is valid, or not at all
+    lock_to_break which;
+    boot_time proof{};
+};
 
 // The lock of the hand-shake.
 struct contenders {};     // [contenders_read] who else is at it
@@ -116,11 +124,8 @@ struct take_back {        // [write_end] under the lock of `state`: it stays wit
 };
 
 // A creation.
-struct definition {};     // [definition_read] what is to be created
-struct clear_rbd_locks {  // [locks_cleared] as long as this is the wish
-    policy::wish of;
-};
-struct create {  // [call_answer] what was read last; begins while the proof is valid, or not at all
+struct definition {};  // [definition_read] what is to be created
+struct create {        // [call_answer] what was read last; begins while the proof is valid, or not at all
     boot_time proof{};
 };
 struct end_crashed {};  // [woken] a guest that crashed and was kept goes
@@ -141,8 +146,8 @@ struct clear_reason {};  // [yes] false: somebody has written since
 using any =
     std::variant<nothing, change, time, row, write_state, write_placement, write_last_node, clear_own, offer_to_receive,
                  connection, sending_keys, set_listed, others, daemon_runs, node_exists, whose_stop, target, nodes,
-                 own_guest, destroy, resume_guest, set_downtime, progress, abort_call, rbd_verdict, contenders,
-                 make_sync_key, stranded_keys, take_back, definition, clear_rbd_locks, create, end_crashed,
+                 own_guest, destroy, resume_guest, set_downtime, progress, abort_call, rbd_verdict, list_rbd_locks,
+                 break_rbd_lock, contenders, make_sync_key, stranded_keys, take_back, definition, create, end_crashed,
                  write_started, write_failed, publish_vnc, live_xml, end_console, clear_reason>;
 
 }  // namespace ask
@@ -180,6 +185,10 @@ struct rbd_judged {
     enum class verdict : std::uint8_t { not_read, no_disks, own, foreign, unreadable } what = verdict::not_read;
     std::string reason;
 };
+struct rbd_listed {
+    std::vector<volume_locks> volumes;
+    std::vector<std::string> own_addresses;  // of the host whose locks are our own
+};
 struct wishes_read {
     bool is_known = false;
     bool is_target_known = false;
@@ -205,15 +214,12 @@ struct keys_compared {
 };
 struct definition_read {
     enum class end : std::uint8_t { read, unusable, missing, failed } what = end::failed;
-    std::string reason;  // of `unusable`
-};
-struct locks_cleared {
-    enum class end : std::uint8_t { clear, refused, changed } what = end::changed;
-    std::string reason;  // of `refused`
+    std::string reason{};                // of `unusable`
+    std::vector<std::string> volumes{};  // of `read`: its RBD disks
 };
 using answer =
     std::variant<woken, yes, row_read, write_end, call_answer, others_read, remote_answer, nodes_asked, rbd_judged,
-                 wishes_read, progress_read, contenders_read, keys_compared, definition_read, locks_cleared>;
+                 rbd_listed, wishes_read, progress_read, contenders_read, keys_compared, definition_read>;
 
 // Done at once, in order, before what is asked.
 namespace act {

@@ -2,6 +2,7 @@
 // Specification: vm-domains.md 5.3, 6.1; storage.md 6.3.
 #pragma once
 
+#include "pvcnoded/policy/domains/rbd_clearing.hpp"
 #include "pvcnoded/policy/domains/release_wait.hpp"
 
 namespace pvc::policy {
@@ -40,6 +41,7 @@ struct starting {
     wish began_with{};  // this attempt
     wish spaced_for{};
     release_wait released{};
+    clearing_rbd_locks locks{};
     std::optional<time_point> again_until{};  // what is in the way is waited for, over attempts
     bool wants_turn = false;
     call_end refused = call_end::done;
@@ -48,6 +50,8 @@ struct starting {
 
     [[nodiscard]] step resume(context& c);
     void hold(holdings& what) const;
+    // What it waits for, where that is no static text; empty: nothing of that kind.
+    [[nodiscard]] std::string awaited() const;
     friend bool operator==(const starting&, const starting&) = default;
 
 private:
@@ -59,7 +63,7 @@ private:
     step attempt(context& c);
     step release(context& c);
     step has_definition(context& c);
-    step has_locks(context& c);
+    step clear_locks(context& c);
     step take_turn(context& c);
     step proven(context& c);
     step created(context& c);

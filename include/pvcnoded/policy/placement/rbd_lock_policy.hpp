@@ -4,6 +4,7 @@
 #pragma once
 
 #include "pvcnoded/base/address.hpp"
+#include "pvcnoded/policy/placement/rbd_lock_seen.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -18,28 +19,6 @@ namespace pvc::policy {
 // "10.254.0.2:0/3058373081", "v2:[fd00::1]:6800/17": optional v1:, v2: or any:, then the address, port and nonce.
 [[nodiscard]] std::optional<ip::address> parse_lock_address(std::string_view text);
 
-struct held_lock {
-    std::string id;
-    std::string client;
-    std::string address;  // as stored
-
-    friend bool operator==(const held_lock&, const held_lock&) = default;
-};
-
-// What a listing of one volume gave. A volume that does not exist has no locks: creating the domain reports it.
-struct volume_locks {
-    std::string volume;  // pool/[namespace/]image
-    std::vector<held_lock> locks;
-    std::optional<std::string> error;  // it could not be listed: what was wrong
-};
-
-struct lock_to_break {
-    std::string volume;
-    held_lock lock;
-
-    friend bool operator==(const lock_to_break&, const lock_to_break&) = default;
-};
-
 enum class lock_verdict : std::uint8_t {
     own,         // every lock is ours: break `to_break` (perhaps none), then create
     foreign,     // one is not ours: list again for a while (the old owner may be just closing), then fail
@@ -50,6 +29,7 @@ struct lock_decision {
     lock_verdict verdict = lock_verdict::own;
     std::vector<lock_to_break> to_break;  // verdict own only
     std::string reason;                   // the failedreason of the other two, one line
+    std::string in_the_way;               // verdict foreign: which lock, for whoever waits for it
 };
 
 // `own_addresses`: the storage address and the other static addresses of this host; those that cannot be read are

@@ -42,7 +42,7 @@ constexpr std::pair<std::string_view, std::string_view> marks_of_domains[] = {
 constexpr planted_mistake mistakes_with_domains[] = {
     {defect::create_unguarded, "create_unguarded", "guest-is-moved-while-it-waits-to-be-created"},
     {defect::placement_unchecked, "placement_unchecked", "guest-still-runs-where-nobody-hears"},
-    {defect::foreign_lock_broken, "foreign_lock_broken"},
+    {defect::foreign_lock_broken, "foreign_lock_broken", {}, {.subject = "locked", .writes = 1, .is_only = false}},
     {defect::target_not_asked, "target_not_asked", "guest-arrived-and-nobody-says-so"},
     {defect::blind_rollback, "blind_rollback"},
     {defect::blind_stop_write, "blind_stop_write", {}, {.subject = "shutdown", .writes = 1, .is_only = false}},
@@ -63,6 +63,8 @@ constexpr planted_mistake mistakes_with_domains[] = {
     {defect::start_seen_blindly, "start_seen_blindly", {}, {"offline", 0, 1}},
     {defect::taken_for_too_soon, "taken_for_too_soon", {}, {"migration", 0, 1}},
     {defect::terminates_migrating, "terminates_migrating", {}, {"migration", 0, 0}},
+    {defect::lock_of_a_guest, "lock_of_a_guest", {}, {"migration", 0, 1}},
+    {defect::lock_broken_blindly, "lock_broken_blindly", {}, {"locked", 0, 1}},
 };
 
 // Keys of virtual machines that their node may write (vm-domains.md 1).

@@ -57,6 +57,32 @@ TEST(explain, who_has_it_decides_what_comes_next) {
     EXPECT_EQ(next[1], (what_if{"no", "its keys"}));
 }
 
+TEST(explain, whose_lock_a_start_waits_for) {
+    domain_seen seen = a_machine_that_is_to_move();
+    seen.state = vm_state::start;
+    seen.is_owner = true;
+    seen.guest = guest_class::absent;
+    const time_point now(1h);
+    domain_machine machine = starting{};
+    domain_memory memory;
+    const auto said = [&](const answer& one) { return resume(machine, {seen, one, now}, memory).next; };
+    said({});
+    said(others_read{true, {}});
+    const step lists = said(definition_read{definition_read::end::read, {}, {"vms/web_sda"}});
+    EXPECT_EQ(awaited(machine, lists), "the locks of its disks");
+    EXPECT_EQ(next_steps(machine, lists, seen, memory, now),
+              (std::vector<what_if>{{"free", "its turn to be created"},
+                                    {"this host has one", "libvirt, whether it is here already"},
+                                    {"another host has one", "the RBD lock of 10.0.0.2 on vms/web_sda"},
+                                    {"they cannot be read", "another attempt to list the locks of its disks"}}));
+    const held_lock foreign{"auto 7", "client.7", "10.254.0.2:0/7"};
+    const step waits = said(rbd_listed{{{"vms/web_sda", {foreign}, {}}}, {"10.254.0.1"}});
+    EXPECT_EQ(awaited(machine, waits), "the RBD lock of 10.254.0.2 on vms/web_sda");
+    EXPECT_EQ(waits.until, now + 1s);
+    EXPECT_EQ(next_steps(machine, waits, seen, memory, now),
+              (std::vector<what_if>{{"its time is over", "its keys, before a lock of its disks is dealt with"}}));
+}
+
 TEST(explain, every_question_has_an_answer_that_fits) {
     // Of each machine, along whatever comes first.
     for (const auto action : {domain_action::adopt, domain_action::start, domain_action::shutdown, domain_action::stop,

@@ -39,12 +39,13 @@ inline constexpr std::array<std::string_view, std::variant_size_v<ask::any>> que
                                                                                             "progress",
                                                                                             "abort_call",
                                                                                             "rbd_verdict",
+                                                                                            "list_rbd_locks",
+                                                                                            "break_rbd_lock",
                                                                                             "contenders",
                                                                                             "make_sync_key",
                                                                                             "stranded_keys",
                                                                                             "take_back",
                                                                                             "definition",
-                                                                                            "clear_rbd_locks",
                                                                                             "create",
                                                                                             "end_crashed",
                                                                                             "write_started",
@@ -85,6 +86,16 @@ struct question_words {
             text += " " + name;
         }
         return text;
+    }
+    std::string operator()(const ask::list_rbd_locks& one) const {
+        std::string text;
+        for (const auto& volume : one.volumes) {
+            text += " " + volume;
+        }
+        return text;
+    }
+    std::string operator()(const ask::break_rbd_lock& one) const {
+        return " " + one.which.volume + " " + one.which.lock.id;
     }
     std::string operator()(const ask::set_downtime& one) const { return " " + one.stored; }
     std::string operator()(const ask::take_back& one) const {

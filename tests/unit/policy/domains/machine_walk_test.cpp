@@ -78,6 +78,20 @@ struct answers_by_chance {
         return said;
     }
     answer of(const rbd_judged& /*t*/) { return rbd_judged{by.any_to(rbd_judged::verdict::unreadable), "why"}; }
+    answer of(const rbd_listed& /*t*/) {
+        rbd_listed said{{}, {"10.254.0.1"}};
+        for (const auto& volume : std::get<ask::list_rbd_locks>(question).volumes) {
+            said.volumes.push_back({volume, {}, {}});
+            if (by.one_in(6)) {
+                said.volumes.back().error = "no answer";
+                said.volumes.back().may_pass = !by.one_in(3);
+            } else if (by.one_in(2)) {
+                said.volumes.back().locks.push_back(
+                    {"auto 1", "client.1", by.one_in(3) ? "10.254.0.2:0/1" : "10.254.0.1:0/1"});
+            }
+        }
+        return said;
+    }
     answer of(const wishes_read& /*t*/) {
         static constexpr std::array<const char*, 4> methods{"none", "live", "shutdown", "x"};
         wishes_read read{!by.one_in(4), !by.one_in(6), methods.at(by.number(4)), {}};
@@ -91,10 +105,8 @@ struct answers_by_chance {
     }
     answer of(const definition_read& /*t*/) {
         return definition_read{by.one_in(4) ? by.any_to(definition_read::end::failed) : definition_read::end::read,
-                               "x"};
-    }
-    answer of(const locks_cleared& /*t*/) {
-        return locks_cleared{by.one_in(4) ? by.any_to(locks_cleared::end::changed) : locks_cleared::end::clear, "x"};
+                               "x",
+                               {"vms/web_sda", "vms/web_sdb"}};
     }
 };
 

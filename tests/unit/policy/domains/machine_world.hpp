@@ -137,13 +137,21 @@ private:
         return call_answer{call_end::done, {}};
     }
     answer answer_to(const ask::rbd_verdict& /*q*/) { return rbd_judged{rbd_judged::verdict::no_disks, {}}; }
+    answer answer_to(const ask::list_rbd_locks& question) {
+        rbd_listed said;
+        for (const auto& volume : question.volumes) {
+            said.volumes.push_back({volume, {}, {}});
+        }
+        return said;
+    }
+    answer answer_to(const ask::break_rbd_lock& /*q*/) { return call_answer{call_end::done, {}}; }
     answer answer_to(const ask::contenders& /*q*/) { return contenders_read{contenders_read::end::read, false}; }
     answer answer_to(const ask::make_sync_key& /*q*/) { return policy::yes{p.seen.is_present}; }
     answer answer_to(const ask::stranded_keys& /*q*/) { return keys_compared{true, false, 5}; }
     answer answer_to(const ask::definition& /*q*/) {
-        return definition_read{p.seen.is_present ? definition_read::end::read : definition_read::end::missing, {}};
+        return definition_read{
+            p.seen.is_present ? definition_read::end::read : definition_read::end::missing, {}, {"vms/web_sda"}};
     }
-    answer answer_to(const ask::clear_rbd_locks& /*q*/) { return locks_cleared{locks_cleared::end::clear, {}}; }
     answer answer_to(const ask::end_crashed& /*q*/) { return woken{}; }
     answer answer_to(const ask::publish_vnc& /*q*/) { return policy::yes{true}; }
     answer answer_to(const ask::live_xml& /*q*/) { return policy::yes{true}; }

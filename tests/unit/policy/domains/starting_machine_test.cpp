@@ -21,16 +21,24 @@ start_played to_be_started() {
     p.seen.guest = guest_class::absent;
     return p;
 }
+const definition_read with_a_disk{definition_read::end::read, {}, {"vms/web_sda"}};
+const held_lock lock_of_hv1{"auto 1", "client.1", "10.254.0.1:0/1"};
+const held_lock lock_of_hv2{"auto 2", "client.2", "10.254.0.2:0/7"};
+
+rbd_listed listed(std::vector<held_lock> locks) {
+    return {{{"vms/web_sda", std::move(locks), {}}}, {"10.254.0.1"}};
+}
+
 start_played before_its_locks() {
     auto p = to_be_started();
     p.begin();
     p.others(nobody_lists_it);
-    EXPECT_EQ(p.says(definition_read{definition_read::end::read, {}}), "clear_rbd_locks");
+    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 30s");
     return p;
 }
 start_played before_its_proof() {
     auto p = before_its_locks();
-    EXPECT_EQ(p.says(locks_cleared{locks_cleared::end::clear, {}}), "change 0s");
+    EXPECT_EQ(p.says(listed({})), "change 0s");
     p.seen.held.has_turn = true;
     EXPECT_EQ(p.woken(), "row");
     return p;
@@ -49,8 +57,8 @@ start_played created_guest() {
 // From the creation that was refused to where it is created again.
 void expect_created_again(start_played& p) {
     EXPECT_EQ(p.others(nobody_lists_it), "definition");
-    EXPECT_EQ(p.says(definition_read{definition_read::end::read, {}}), "clear_rbd_locks");
-    EXPECT_EQ(p.says(locks_cleared{locks_cleared::end::clear, {}}), "change 0s");
+    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 30s");
+    EXPECT_EQ(p.says(listed({})), "change 0s");
     EXPECT_EQ(p.woken(), "row");
     EXPECT_EQ(p.fresh(), "create 120s");
 }
@@ -73,8 +81,8 @@ TEST(starting_machine, D01_D03_D14_D41_the_whole_way) {
     EXPECT_EQ(p.begin(), "others");
     EXPECT_EQ(p.acts(), (lines{"follow_console"}));
     EXPECT_EQ(p.others(nobody_lists_it), "definition");
-    EXPECT_EQ(p.says(definition_read{definition_read::end::read, {}}), "clear_rbd_locks");
-    EXPECT_EQ(p.says(locks_cleared{locks_cleared::end::clear, {}}), "change 0s");
+    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 30s");
+    EXPECT_EQ(p.says(listed({})), "change 0s");
     EXPECT_EQ(p.holds().of_turn, holdings::turn::to_be_created);
     p.seen.held.has_turn = true;
     EXPECT_EQ(p.woken(), "row");
@@ -230,30 +238,114 @@ TEST(starting_machine, a_definition_that_is_missing_or_cannot_be_read) {
     EXPECT_EQ(unread.acts(), (lines{"pause 1s"}));
 }
 
+// Every decision about its locks is in rbd_clearing_machine_test.cpp.
 TEST(starting_machine, D17_a_foreign_lock) {
     auto p = before_its_locks();
-    p.says(locks_cleared{locks_cleared::end::refused, "RBD lock \"a\" on vms/web_sdb is held by 10.254.0.2"});
-    expect_failed(p, "RBD lock \"a\" on vms/web_sdb is held by 10.254.0.2");
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(p.says(listed({lock_of_hv2})), "change 1s");
+        EXPECT_EQ(p.at_limit(), "row");
+        EXPECT_EQ(p.fresh(), "list_rbd_locks vms/web_sda 30s");
+    }
+    p.says(listed({lock_of_hv2}));
+    expect_failed(p,
+                  "RBD lock \"auto 2\" on vms/web_sda is held by 10.254.0.2, not by this node; make sure the VM is "
+                  "stopped there, flush its locks, then start it");
     EXPECT_FALSE(p.ever_asked("create"));
+    EXPECT_FALSE(p.ever_asked("break_rbd_lock"));
 }
 
 TEST(starting_machine, D17_stop_while_it_waits_for_a_foreign_lock) {
     auto p = before_its_locks();
+    p.says(listed({lock_of_hv2}));
+    auto at_its_list = p;
     p.set(vm_state::stop);
-    auto refused = p;
-    EXPECT_EQ(p.says(locks_cleared{locks_cleared::end::changed, {}}), "over");
-    EXPECT_EQ(refused.says(locks_cleared{locks_cleared::end::refused, "x"}), "over") << "nobody wants to know";
-    EXPECT_FALSE(refused.did("error"));
+    EXPECT_EQ(p.woken(), "over") << "at once";
+    at_its_list.at_limit();
+    at_its_list.fresh();
+    at_its_list.set(vm_state::stop);
+    EXPECT_EQ(at_its_list.says(listed({lock_of_hv2})), "over") << "nobody wants to know";
+    EXPECT_FALSE(at_its_list.did("error"));
+}
+
+TEST(starting_machine, D16_own_locks_are_broken_before_the_creation) {
+    auto p = before_its_locks();
+    EXPECT_EQ(p.says(listed({lock_of_hv1})), "own_guest 5s");
+    EXPECT_EQ(p.guest(guest_class::absent), "row");
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 30s");
+    EXPECT_EQ(p.call(call_end::done), "list_rbd_locks vms/web_sda 30s");
+    EXPECT_EQ(p.says(listed({})), "change 0s");
+    EXPECT_EQ(p.machine.locks, clearing_rbd_locks{}) << "nothing of it is kept";
+}
+
+TEST(starting_machine, D16_a_lock_is_broken_for_this_wish_only) {
+    for (const bool is_rewritten : {false, true}) {
+        auto p = before_its_locks();
+        p.says(listed({lock_of_hv1}));
+        EXPECT_EQ(p.guest(guest_class::absent), "row");
+        p.set(is_rewritten ? vm_state::start : vm_state::stop);
+        EXPECT_EQ(p.fresh(), is_rewritten ? "others" : "over");
+        EXPECT_FALSE(p.ever_asked("break_rbd_lock"));
+    }
+}
+
+TEST(starting_machine, the_lock_is_of_a_guest_that_has_arrived_and_was_not_seen) {
+    auto p = before_its_locks();
+    p.says(listed({lock_of_hv1}));
+    auto away = p;
+    auto late = p;
+    EXPECT_EQ(p.guest(guest_class::alive), "over") << "the tables adopt it";
+    EXPECT_EQ(away.libvirt_silent(), "over") << "the tables wait for it";
+    EXPECT_EQ(late.no(), "over");
+    EXPECT_EQ(late.acts(), (lines{"pause 500ms"})) << "no failure of the domain";
+    for (const auto& one : {p, away, late}) {
+        EXPECT_FALSE(one.ever_asked("break_rbd_lock") || one.ever_asked("write_failed"));
+    }
+}
+
+TEST(starting_machine, D20_without_such_disks_nobody_is_asked) {
+    auto p = to_be_started();
+    p.begin();
+    p.others(nobody_lists_it);
+    EXPECT_EQ(p.says(definition_read{definition_read::end::read, {}}), "change 0s");
+    EXPECT_EQ(p.holds().of_turn, holdings::turn::to_be_created);
 }
 
 TEST(starting_machine, D12_it_waits_for_its_turn) {
     auto p = before_its_locks();
-    p.says(locks_cleared{locks_cleared::end::clear, {}});
+    p.says(listed({}));
     EXPECT_EQ(p.woken(), "change");
     EXPECT_EQ(p.after(300s), "change");
     EXPECT_EQ(p.holds().of_turn, holdings::turn::to_be_created);
     p.seen.held.has_turn = true;
     EXPECT_EQ(p.woken(), "row");
+}
+
+// Others need the place: it is given back as soon as this wish is not what is wanted.
+TEST(starting_machine, D12_a_turn_that_nobody_wants_any_more) {
+    struct line {
+        std::string_view what;
+        void (*change)(start_played&);
+        bool begins_anew = false;
+    };
+    for (const auto& one : {line{"stop", [](start_played& p) { p.set(vm_state::stop); }},
+                            line{"moved", [](start_played& p) { p.place(vm_state::start, "hv2"); }},
+                            line{"gone", [](start_played& p) { p.remove_keys(); }},
+                            line{"the daemon stops", [](start_played& p) { p.seen.must_end = true; }},
+                            line{"held", [](start_played& p) { p.seen.holds_starts = true; }},
+                            line{"there", [](start_played& p) { p.seen.guest = guest_class::alive; }},
+                            line{"libvirt away", [](start_played& p) { p.seen.guest.reset(); }},
+                            line{"start once more", [](start_played& p) { p.set(vm_state::start); }, true},
+                            line{"restart", [](start_played& p) { p.set(vm_state::restart); }, true}}) {
+        for (const bool has_turn : {false, true}) {
+            auto p = before_its_locks();
+            p.says(listed({}));
+            EXPECT_EQ(p.woken(), "change") << one.what;
+            one.change(p);
+            p.seen.held.has_turn = has_turn;
+            EXPECT_EQ(p.woken(), one.begins_anew ? "others" : "over") << one.what;
+            EXPECT_EQ(p.holds().of_turn, holdings::turn::none) << one.what;
+        }
+    }
 }
 
 TEST(starting_machine, D11_D111_the_last_look_finds_another_wish) {
@@ -452,8 +544,8 @@ TEST(starting_machine, D32_a_restart_is_answered_by_the_start_that_it_asked_for_
     p.set(vm_state::restart);
     p.begin();
     p.others(nobody_lists_it);
-    p.says(definition_read{definition_read::end::read, {}});
-    p.says(locks_cleared{locks_cleared::end::clear, {}});
+    p.says(with_a_disk);
+    p.says(listed({}));
     p.seen.held.has_turn = true;
     p.woken();
     p.fresh();

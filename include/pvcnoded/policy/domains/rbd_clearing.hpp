@@ -1,0 +1,90 @@
+// RBD locks in the way of a domain: all of them are listed and classified, then all are broken or none, each with a
+// proof of its own that this is still wanted; then they are listed again. Before a creation, what others hold is waited
+// for a moment. Used by a start, as a part, and by placement/rbd_clearing for whoever is no machine.
+// Specification: vm-domains.md 7, storage.md 6.3 and 6.4 ("VM start", "flush_locks").
+#pragma once
+
+#include "pvcnoded/policy/domains/machine.hpp"
+#include "pvcnoded/policy/placement/rbd_lock_policy.hpp"
+
+#include <string>
+#include <vector>
+
+namespace pvc::policy {
+
+// Lists the locks of all volumes; those that cannot be listed twice more, after 1 s and 3 s.
+struct reading_rbd_locks {
+    enum class at : std::uint8_t { begin, listing, pausing, over };
+
+    std::vector<std::string> volumes{};
+    time_point limit = time_point::max();  // it is over by then
+    at where = at::begin;
+    std::vector<volume_locks> found{};  // in the order of `volumes`
+    std::vector<std::string> own_addresses{};
+    std::size_t tries = 0;  // beyond the first
+    time_point again_at{};
+
+    [[nodiscard]] step resume(context& c);
+    friend bool operator==(const reading_rbd_locks&, const reading_rbd_locks&) = default;
+
+private:
+    [[nodiscard]] std::vector<std::string> unread() const;
+    step list(context& c, std::vector<std::string> which);
+    step pause();
+    step take(context& c);
+};
+
+struct lock_rules {
+    duration patience{};      // with what others hold: its owner may be just closing
+    bool breaks_any = false;  // also what others hold
+    // Whether its guest is here, whose lock it then is: events come late, and without its lock a guest has no disk.
+    bool asks_libvirt = false;
+
+    [[nodiscard]] static lock_rules before_a_start() {
+        return {.patience = std::chrono::seconds(5), .asks_libvirt = true};
+    }
+    friend bool operator==(const lock_rules&, const lock_rules&) = default;
+};
+
+struct clearing_rbd_locks {
+    enum class at : std::uint8_t {
+        begin,
+        listing,
+        waiting,        // for another's to go
+        looking_again,  // whether that is still wanted
+        looking_here,   // for its guest
+        proving,
+        breaking,
+        listing_again,  // what was broken is gone
+        over,
+    };
+    enum class outcome : std::uint8_t { clear, refused, changed, no_libvirt };
+
+    lock_rules rules{};
+    reading_rbd_locks read{};
+    at where = at::begin;
+    time_point patient_until{};
+    time_point again_at{};
+    std::string in_the_way{};  // while it waits: which lock, of whom
+    std::vector<lock_to_break> to_break{};
+    outcome end = outcome::changed;
+    std::string reason{};  // of `refused`: the failedreason
+
+    // `goes_on`: whether it is still wanted, asked at every resumption.
+    [[nodiscard]] step resume(context& c, bool goes_on);
+    friend bool operator==(const clearing_rbd_locks&, const clearing_rbd_locks&) = default;
+
+private:
+    [[nodiscard]] lock_decision decision() const;
+    step list(context& c, at which);
+    step decide(context& c);
+    step wait();
+    step prove(at which);
+    step look_here(context& c);
+    step break_next(context& c);
+    step broken(context& c);
+    step conclude();
+    step finish(outcome how, std::string why = {});
+};
+
+}  // namespace pvc::policy

@@ -1,0 +1,304 @@
+// RBD locks in the way: who waits and for how long, what is broken and on which proof, what each answer of the storage
+// means. Whose a lock is, is in placement/rbd_lock_policy_test.cpp.
+#include "pvcnoded/policy/domains/rbd_clearing.hpp"
+
+#include "machine_world.hpp"
+
+namespace pvc::policy {
+namespace {
+
+using namespace std::chrono_literals;
+using lines = std::vector<std::string>;
+using come = clearing_rbd_locks::outcome;
+using volumes = std::vector<volume_locks>;
+
+const held_lock ours{"auto 1", "client.1", "10.254.0.1:0/1"};
+const held_lock ours_too{"auto 2", "client.2", "10.254.0.1:0/2"};
+const held_lock foreign{"auto 7", "client.7", "10.254.0.2:0/7"};
+const std::string both = "list_rbd_locks vms/web_sda vms/web_sdb 30s";
+
+// A part has no `hold`: nothing of it lasts over several steps.
+struct locks_played : clearing_rbd_locks {
+    bool goes_on = true;
+    step resume(context& c) { return clearing_rbd_locks::resume(c, goes_on); }
+    friend bool operator==(const locks_played&, const locks_played&) = default;
+};
+class played_locks : public played<locks_played> {
+public:
+    explicit played_locks(lock_rules rules, std::vector<std::string> of = {"vms/web_sda", "vms/web_sdb"}) {
+        machine.rules = rules;
+        machine.read.volumes = std::move(of);
+    }
+    std::string listed(std::vector<held_lock> sda, std::vector<held_lock> sdb = {}) {
+        return list({{"vms/web_sda", std::move(sda), {}}, {"vms/web_sdb", std::move(sdb), {}}});
+    }
+    // From the listing to the proof: its guest is not here.
+    std::string absent() {
+        EXPECT_EQ(last_question(), "own_guest 5s");
+        return guest(model::guest_class::absent);
+    }
+    std::string list(volumes all) { return says(rbd_listed{std::move(all), {"10.254.0.1"}}); }
+    // Over, and how.
+    void expect_end(come how, const std::string& reason = {}) {
+        EXPECT_TRUE(is_over()) << story();
+        EXPECT_EQ(machine.end, how) << story();
+        EXPECT_EQ(machine.reason, reason) << story();
+    }
+};
+
+played_locks before_a_start() {
+    played_locks p(lock_rules::before_a_start());
+    EXPECT_EQ(p.begin(), both);
+    return p;
+}
+const std::string held_by_hv2 =
+    "RBD lock \"auto 7\" on vms/web_sdb is held by 10.254.0.2, not by this node; make sure the VM is stopped there, "
+    "flush its locks, then start it";
+
+// ---- before a start
+
+TEST(rbd_clearing_machine, D20_no_volumes) {
+    played_locks p(lock_rules::before_a_start(), {});
+    EXPECT_EQ(p.begin(), "over");
+    p.expect_end(come::clear);
+}
+
+TEST(rbd_clearing_machine, no_locks) {
+    auto p = before_a_start();
+    EXPECT_EQ(p.listed({}), "over");
+    p.expect_end(come::clear);
+    EXPECT_FALSE(p.ever_asked("row")) << "what breaks nothing needs no proof";
+}
+
+TEST(rbd_clearing_machine, D16_own_locks_are_broken_each_with_a_proof_of_its_own) {
+    auto p = before_a_start();
+    EXPECT_EQ(p.listed({ours}, {ours_too}), "own_guest 5s");
+    EXPECT_EQ(p.absent(), "row");
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 30s");
+    EXPECT_EQ(p.asked<ask::break_rbd_lock>()->proof, boot_time(7s));
+    EXPECT_EQ(p.asked<ask::break_rbd_lock>()->which.lock, ours);
+    EXPECT_EQ(p.call(call_end::done), "row");
+    EXPECT_EQ(p.acts(), (lines{"info: broke the RBD lock \"auto 1\" of 10.254.0.1:0/1 on vms/web_sda"}));
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sdb auto 2 30s");
+    EXPECT_EQ(p.call(call_end::done), both) << "whether they are gone";
+    EXPECT_EQ(p.listed({}), "over");
+    p.expect_end(come::clear);
+}
+
+TEST(rbd_clearing_machine, D17_a_foreign_lock_that_stays_is_listed_again_every_second_for_5_s) {
+    auto p = before_a_start();
+    const time_point began = p.now;
+    while (p.listed({ours}, {foreign}) == "change 1s" && p.now < began + 1h) {
+        EXPECT_EQ(p.machine.in_the_way, "the RBD lock of 10.254.0.2 on vms/web_sdb");
+        EXPECT_EQ(p.at_limit(), "row");
+        EXPECT_EQ(p.fresh(), both);
+    }
+    EXPECT_EQ(p.now - began, duration(5s));
+    EXPECT_EQ(p.count_asked("list_rbd_locks"), 6);
+    p.expect_end(come::refused, held_by_hv2);
+    EXPECT_FALSE(p.ever_asked("break_rbd_lock")) << "all or none";
+}
+
+TEST(rbd_clearing_machine, D17_the_last_wait_ends_with_the_patience) {
+    auto p = before_a_start();
+    p.now += 4600ms;  // the storage is slow
+    EXPECT_EQ(p.listed({}, {foreign}), "change 400ms");
+    p.at_limit();
+    p.fresh();
+    EXPECT_EQ(p.listed({}, {foreign}), "over");
+    p.expect_end(come::refused, held_by_hv2);
+    auto late = before_a_start();
+    late.now += 5s;
+    EXPECT_EQ(late.listed({}, {foreign}), "over");
+}
+
+TEST(rbd_clearing_machine, D18_a_foreign_lock_that_goes) {
+    auto p = before_a_start();
+    p.listed({ours}, {foreign});
+    p.at_limit();
+    p.fresh();
+    EXPECT_EQ(p.listed({ours}, {}), "own_guest 5s");
+    EXPECT_EQ(p.absent(), "row");
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 30s");
+}
+
+TEST(rbd_clearing_machine, D19_an_address_that_only_begins_like_ours) {
+    for (const auto* address : {"10.254.0.11:0/1", "10.254.0.1", "x", ""}) {
+        played_locks p(lock_rules{});
+        p.begin();
+        p.listed({{"auto 1", "client.1", address}});
+        EXPECT_EQ(p.machine.end, come::refused) << address;
+        EXPECT_FALSE(p.ever_asked("break_rbd_lock")) << address;
+    }
+}
+
+// A guest that has arrived, and whose event has not: its lock is one of this host, and it needs it.
+TEST(rbd_clearing_machine, libvirt_is_asked_whose_an_own_lock_is) {
+    auto p = before_a_start();
+    p.listed({ours});
+    auto silent = p;
+    p.machine.goes_on = false;  // it is here, so that there is nothing to start
+    EXPECT_EQ(p.guest(model::guest_class::alive), "over");
+    p.expect_end(come::changed);
+    EXPECT_EQ(silent.libvirt_silent(), "over");
+    silent.expect_end(come::no_libvirt);
+    EXPECT_FALSE(p.ever_asked("break_rbd_lock") || silent.ever_asked("break_rbd_lock"));
+}
+
+// ---- what has changed meanwhile
+
+TEST(rbd_clearing_machine, in_every_step_it_ends_when_it_is_not_wanted_any_more) {
+    auto p = before_a_start();
+    p.list({{"vms/web_sda", {}, "no answer", true}, {"vms/web_sdb", {}, {}}});
+    p.at_limit();
+    p.list({{"vms/web_sda", {}, {}}});
+    auto waits = before_a_start();
+    waits.listed({ours}, {foreign});
+    waits.at_limit();
+    waits.fresh();
+    waits.listed({ours});
+    waits.absent();
+    waits.fresh();
+    waits.call(call_end::done);
+    waits.listed({});
+    for (const auto& story : {p, waits}) {
+        for (auto one : story.on_its_way()) {
+            one.machine.goes_on = false;
+            quiet_world<locks_played> world(one);
+            EXPECT_TRUE(world.wind_up(1));
+            EXPECT_EQ(one.machine.end, come::changed);
+        }
+    }
+}
+
+TEST(rbd_clearing_machine, without_a_proof_nothing_is_broken) {
+    const auto end_of = [](auto answer) {
+        auto p = before_a_start();
+        p.listed({ours}, {ours_too});
+        p.absent();
+        answer(p);
+        p.expect_end(come::changed);
+        EXPECT_FALSE(p.ever_asked("break_rbd_lock"));
+    };
+    end_of([](played_locks& p) { p.unread(); });
+    end_of([](played_locks& p) { p.says(row_read{row_read::end::gone, {}}); });
+    end_of([](played_locks& p) {
+        p.seen.is_connected = false;
+        p.fresh();
+    });
+}
+
+TEST(rbd_clearing_machine, without_a_proof_it_waits_no_longer) {
+    auto p = before_a_start();
+    p.listed({}, {foreign});
+    p.at_limit();
+    EXPECT_EQ(p.unread(), "over");
+    p.expect_end(come::changed);
+}
+
+TEST(rbd_clearing_machine, a_proof_that_has_run_out) {
+    auto p = before_a_start();
+    p.listed({ours});
+    p.absent();
+    p.fresh();
+    EXPECT_EQ(p.call(call_end::too_late), "over");
+    p.expect_end(come::changed);
+}
+
+// ---- what the storage says
+
+TEST(rbd_clearing_machine, a_lock_that_cannot_be_removed) {
+    auto p = before_a_start();
+    p.listed({ours}, {ours_too});
+    p.absent();
+    p.fresh();
+    EXPECT_EQ(p.call(call_end::other, "Input/output error"), "over");
+    p.expect_end(come::refused, "RBD lock \"auto 1\" on vms/web_sda could not be removed: Input/output error");
+    EXPECT_EQ(p.count_asked("break_rbd_lock"), 1);
+}
+
+TEST(rbd_clearing_machine, what_is_found_after_the_break) {
+    struct line {
+        std::vector<held_lock> sda;
+        std::vector<held_lock> sdb;
+        std::string reason;
+    };
+    for (const auto& one :
+         {line{{ours}, {}, "RBD lock \"auto 1\" on vms/web_sda could not be removed: it is still there"},
+          line{{ours_too}, {}, "RBD lock \"auto 2\" on vms/web_sda could not be removed: it is still there"},
+          line{{}, {foreign}, held_by_hv2}}) {
+        auto p = before_a_start();
+        p.listed({ours});
+        p.absent();
+        p.fresh();
+        p.call(call_end::done);
+        EXPECT_EQ(p.listed(one.sda, one.sdb), "over") << "at once: who took it after the break may write";
+        p.expect_end(come::refused, one.reason);
+    }
+}
+
+TEST(rbd_clearing_machine, what_could_not_be_listed_is_listed_twice_more) {
+    auto p = before_a_start();
+    const volume_locks unread{"vms/web_sda", {}, "Input/output error", true};
+    EXPECT_EQ(p.list({unread, {"vms/web_sdb", {ours}, {}}}), "change 1s");
+    EXPECT_EQ(p.at_limit(), "list_rbd_locks vms/web_sda 30s") << "and no other";
+    EXPECT_EQ(p.list({unread}), "change 3s");
+    auto heals = p;
+    EXPECT_EQ(p.at_limit(), "list_rbd_locks vms/web_sda 30s");
+    EXPECT_EQ(p.list({unread}), "over");
+    p.expect_end(come::refused, "RBD locks of vms/web_sda could not be read: Input/output error");
+    heals.at_limit();
+    EXPECT_EQ(heals.list({{"vms/web_sda", {ours_too}, {}}}), "own_guest 5s");
+    EXPECT_EQ(heals.absent(), "row");
+    EXPECT_EQ(heals.fresh(), "break_rbd_lock vms/web_sda auto 2 30s") << "in the order of the volumes";
+}
+
+TEST(rbd_clearing_machine, a_storage_that_cannot_be_asked_at_all_is_asked_once) {
+    auto p = before_a_start();
+    EXPECT_EQ(p.list({{"vms/web_sda", {}, "no Ceph", false}, {"vms/web_sdb", {ours}, {}}}), "over");
+    p.expect_end(come::refused, "RBD locks of vms/web_sda could not be read: no Ceph");
+    EXPECT_FALSE(p.ever_asked("break_rbd_lock"));
+}
+
+TEST(rbd_clearing_machine, a_foreign_lock_says_more_than_what_cannot_be_read) {
+    auto p = before_a_start();
+    EXPECT_EQ(p.list({{"vms/web_sda", {}, "no Ceph", false}, {"vms/web_sdb", {foreign}, {}}}), "change 1s");
+}
+
+// ---- for a client
+
+TEST(rbd_clearing_machine, AC108_a_client_does_not_wait_for_others) {
+    played_locks p(lock_rules{});
+    p.begin();
+    EXPECT_EQ(p.listed({ours}, {foreign}), "over");
+    p.expect_end(come::refused, held_by_hv2);
+}
+
+TEST(rbd_clearing_machine, AC108_of_what_is_off_a_client_has_all_broken) {
+    played_locks p({.breaks_any = true});
+    p.begin();
+    EXPECT_EQ(p.listed({ours}, {foreign}), "row");
+    p.fresh();
+    p.call(call_end::done);
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sdb auto 7 30s");
+    p.call(call_end::done);
+    EXPECT_EQ(p.listed({}, {foreign}), "over");
+    p.expect_end(come::refused, "RBD lock \"auto 7\" on vms/web_sdb could not be removed: it is still there");
+}
+
+// ---- looking only
+
+TEST(reading_rbd_locks, it_is_over_by_its_limit) {
+    played<reading_rbd_locks> p;
+    p.machine.volumes = {"vms/web_sda"};
+    p.machine.limit = p.now + 2s;
+    const rbd_listed unread{{{"vms/web_sda", {}, "no answer", true}}, {}};
+    EXPECT_EQ(p.begin(), "list_rbd_locks vms/web_sda 2s");
+    EXPECT_EQ(p.says(unread), "change 1s");
+    EXPECT_EQ(p.at_limit(), "list_rbd_locks vms/web_sda 1s");
+    EXPECT_EQ(p.says(unread), "over") << "3 s more are too many";
+    EXPECT_EQ(p.machine.found, unread.volumes);
+}
+
+}  // namespace
+}  // namespace pvc::policy
