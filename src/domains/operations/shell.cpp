@@ -105,7 +105,7 @@ std::vector<std::string> explain_operation(const domain_parts& parts, const doma
             : fmt::format(", at most {} s more", std::max<std::int64_t>(0, seconds(of.next.until)));
     const std::string name = row.here->name.empty() ? to_text(row.id) : shown(row.here->name);
     lines.push_back(
-        fmt::format("{}: {}: waits for {}{}", name, row.here->operation, policy::awaited(of.machine, of.next), limit));
+        fmt::format("{}: {}: waits for {}{}", name, row.here->operation, policy::awaited(*of.machine, of.next), limit));
     policy::domain_seen seen = seen_of(parts, row);
     seen.held = of.held;
     for (const auto& one : policy::next_steps(*of.machine, of.next, seen, *row.here, now)) {
