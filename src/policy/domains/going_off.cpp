@@ -1,5 +1,6 @@
 #include "pvcnoded/policy/domains/going_off.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/policy/domains/domain_table.hpp"
 #include "pvcnoded/policy/domains/resolving.hpp"
@@ -64,11 +65,11 @@ step going_off::begin(context& c) {
             return resume(c);
         case reason::terminate: break;
     }
+    asked = c.seen.wish;
     // What is to run must have somewhere to run: a slip of the pen in `node` ends no guest.
     if (!is_to_run(c.seen.state)) {
-        return terminate(c);
+        return look_again(c);
     }
-    asked = c.seen.wish;
     where = at::looking_for_node;
     return {ask::node_exists{std::string(c.seen.node)}, time_point::max(), "whether the cluster has its node"};
 }
@@ -83,9 +84,7 @@ step going_off::has_looked(context& c) {
         return finish();
     }
     if (*found) {
-        // News of it may be on their way, as the guest itself may have been: the keys as they are now.
-        where = at::reading_again;
-        return {ask::row{}, time_point::max(), "its keys, before it is destroyed"};
+        return look_again(c);
     }
     told_once& told = c.memory.told;
     if (std::exchange(told.nowhere, c.seen.wish.node_changed) != c.seen.wish.node_changed) {
@@ -96,12 +95,25 @@ step going_off::has_looked(context& c) {
     return finish();
 }
 
-step going_off::has_read_again(context& c) {
-    const auto read = c.answer_as<row_read>().what;
-    if (read == row_read::end::failed) {
+// What is here may have come by a migration that was begun since its keys were read: a reference node sends without
+// waiting for its receiver, which may be us.
+step going_off::look_again(context& c) {
+    if (!c.seen.is_present || c.seen.state == vm_state::deleted) {
+        return terminate(c);
+    }
+    where = at::reading;
+    return {ask::row{}, time_point::max(), "its keys, before it is ended"};
+}
+
+step going_off::has_read(context& c) {
+    const auto& read = c.answer_as<row_read>();
+    if (read.is_fresh() && (c.seen.wish == asked || is_planted(defect::ended_unread))) {
+        return terminate(c);
+    }
+    if (read.what == row_read::end::failed) {
         c.pause(1s);
     }
-    return read == row_read::end::fresh && c.seen.wish == asked ? terminate(c) : finish();
+    return finish();  // the tables look again
 }
 
 step going_off::terminate(context& c) {
@@ -167,7 +179,7 @@ step going_off::resume(context& c) {
     switch (where) {
         case at::begin: return begin(c);
         case at::looking_for_node: return has_looked(c);
-        case at::reading_again: return has_read_again(c);
+        case at::reading: return has_read(c);
         case at::powering_down: return power_down(c);
         case at::destroying:
             return hand_on(destroy, c, [&] { return destroy.end == power_end::off ? gone(c) : finish(); });

@@ -14,7 +14,7 @@ struct going_off {
     enum class at : std::uint8_t {
         begin,
         looking_for_node,
-        reading_again,
+        reading,
         powering_down,
         destroying,
         unlisting,
@@ -27,7 +27,7 @@ struct going_off {
 
     reason why = reason::stop;
     at where = at::begin;
-    wish asked{};  // when the cluster was asked for its node
+    wish asked{};  // when the cluster was asked for its node, and the keys were read once more
     powering_down power{};
     destroying destroy{};
     cleaning_up clean{};
@@ -40,7 +40,8 @@ private:
     [[nodiscard]] bool goes_on(const context& c) const;
     step begin(context& c);
     step has_looked(context& c);
-    step has_read_again(context& c);
+    step look_again(context& c);
+    step has_read(context& c);
     step terminate(context& c);
     step power_down(context& c);
     step gone(context& c);

@@ -251,10 +251,24 @@ TEST(going_off_machine, nothing_is_destroyed_on_keys_of_before) {
 
 TEST(going_off_machine, what_is_off_elsewhere_needs_no_question) {
     auto p = to_go(reason::terminate, vm_state::stop, "hv2");
-    EXPECT_EQ(p.begin(), "destroy 60s");
+    EXPECT_EQ(p.begin(), "row");
+    EXPECT_EQ(p.fresh(), "destroy 60s");
     auto nowhere = to_go(reason::terminate, vm_state::stop, "");
-    EXPECT_EQ(nowhere.begin(), "destroy 60s");
+    EXPECT_EQ(nowhere.begin(), "row");
+    EXPECT_EQ(nowhere.fresh(), "destroy 60s");
     EXPECT_EQ(nowhere.acts(), (lines{"state: terminating"}));
+}
+
+TEST(going_off_machine, what_came_here_since_its_keys_were_read_is_not_ended) {
+    auto p = to_go(reason::terminate, vm_state::stop, "hv2");
+    EXPECT_EQ(p.begin(), "row");
+    auto unread = p;
+    p.place(vm_state::migrate, "hv1");
+    EXPECT_EQ(p.fresh(), "over") << "a sender of the reference does not wait for us: the tables look again";
+    EXPECT_TRUE(p.acts().empty());
+    EXPECT_EQ(unread.unread(), "over");
+    EXPECT_EQ(unread.acts(), (lines{"pause 1s"}));
+    EXPECT_FALSE(p.ever_asked("destroy") || unread.ever_asked("destroy"));
 }
 
 // ---- restart
