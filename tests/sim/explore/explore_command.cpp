@@ -52,6 +52,15 @@ std::optional<subject> subject_named(std::string_view name) {
     return std::nullopt;
 }
 
+std::optional<std::int8_t> side_named(std::string_view name) {
+    if (name.empty()) {
+        return nobody;
+    }
+    return name == "sender"     ? std::optional<std::int8_t>(0)
+           : name == "receiver" ? std::optional<std::int8_t>(1)
+                                : std::nullopt;
+}
+
 void list_subjects(std::ostream& out) {
     for (const auto& one : subjects) {
         out << fmt::format("  {:<12} {}\n", one.name, one.meaning);
@@ -67,6 +76,12 @@ int explore(const explore_wish& wanted, std::ostream& out, std::ostream& error) 
         list_subjects(error);
         return 2;
     }
+    if (const auto side = side_named(wanted.reference)) {
+        within.reference = *side;
+    } else {
+        error << "explore: --reference receiver or sender\n";
+        return 2;
+    }
     graph picture;
     const double before = processor_seconds();
     std::ostream* const log = wanted.verbose ? &error : nullptr;
@@ -80,9 +95,9 @@ int explore(const explore_wish& wanted, std::ostream& out, std::ostream& error) 
         }
     }
     out << fmt::format(
-        "{}, {} nodes, {} faults, {} writes of clients, {} delays: {} states, {} steps, {} settled, {}, {:.1f} s\n",
-        wanted.subject, within.nodes, within.faults, within.writes, within.delays, result.states, result.steps,
-        result.settled,
+        "{}, {} nodes{}, {} faults, {} writes of clients, {} delays: {} states, {} steps, {} settled, {}, {:.1f} s\n",
+        wanted.subject, within.nodes, wanted.reference.empty() ? "" : ", the reference as " + wanted.reference,
+        within.faults, within.writes, within.delays, result.states, result.steps, result.settled,
         result.broken         ? "broken"
         : result.is_exhausted ? "exhausted"
                               : "NOT exhausted",

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace pvc::explore {
 namespace {
 
@@ -65,6 +67,52 @@ TEST(explorer_search, small_bounds_are_exhausted_and_nothing_is_broken) {
         EXPECT_FALSE(out.broken) << out.broken->what.text;
         EXPECT_GE(out.settled, 1U);
     }
+}
+
+TEST(explorer_search, beside_a_reference_node_nothing_of_ours_is_broken) {
+    for (const auto what : {subject::migration, subject::offline}) {
+        for (const std::int8_t reference : {std::int8_t{0}, std::int8_t{1}}) {
+            bounds of;
+            of.what = what;
+            of.reference = reference;
+            of.faults = of.writes = 0;
+            const auto out = search(of, {});
+            EXPECT_TRUE(out.is_exhausted);
+            EXPECT_FALSE(out.broken) << out.broken->what.text;
+            EXPECT_GE(out.settled, 1U);
+        }
+    }
+}
+
+// The ordinary course against the reference, either way: it ends on the other node, and nobody has written over
+// anybody.
+TEST(explorer_search, a_reference_node_takes_part_in_a_migration) {
+    for (const std::int8_t reference : {std::int8_t{0}, std::int8_t{1}}) {
+        bounds of;
+        of.reference = reference;
+        of.faults = of.writes = of.delays = 0;
+        scene now = beginning(of);
+        for (int steps = 0; steps < 200 && !(is_settled(now) && now.clients.empty()); ++steps) {
+            ASSERT_FALSE(apply(now, moves_of(now).front()));
+        }
+        EXPECT_EQ(now.keys.state, model::vm_state::start);
+        EXPECT_EQ(now.keys.node, 1);
+        EXPECT_EQ(now.all[1].guest, guest_here::runs);
+        EXPECT_EQ(now.all[0].guest, guest_here::none);
+    }
+}
+
+TEST(explorer_faults, a_record_is_lost_or_garbled_only_where_there_is_one) {
+    bounds of;
+    of.writes = 0;
+    const auto kills = [](const scene& now) {
+        return std::ranges::count_if(moves_of(now),
+                                     [](const move& one) { return one.what == move::kind::kill_daemon; });
+    };
+    scene now = beginning(of);
+    EXPECT_EQ(kills(now), 2);
+    now.all[1].record.is_there = true;
+    EXPECT_EQ(kills(now), 4);
 }
 
 TEST(explorer_search, it_says_when_there_is_too_much) {

@@ -55,7 +55,7 @@ model::guest_class class_of(guest_here what) {
 namespace {
 
 // A node that has joined, and knows what there is.
-void begin_node(scene& m, std::int8_t who) {
+void begin_node(scene& m, std::int8_t who, std::int8_t reference) {
     node& one = at(m, who);
     const bool runs_here = who == 0 && !begins_off(m.what);
     one.guest = runs_here ? guest_here::runs : guest_here::none;
@@ -67,6 +67,17 @@ void begin_node(scene& m, std::int8_t who) {
     one.seen.state_since = m.now;
     one.seen.stable = {true, who == 0, m.keys.state, 0, m.keys.state_changed};
     one.has_memory = who == 0;
+    if (who == reference) {
+        one.reference.emplace();
+        one.reference->noticed = m.keys.state_changed;
+        one.reference->state = m.keys.state;
+        one.reference->node = 0;
+        one.reference->has_handle = runs_here;
+        one.seen = {};
+        one.observed.reset();
+        one.has_memory = false;
+        return;
+    }
     if (who != 0) {
         return;
     }
@@ -90,7 +101,7 @@ scene beginning(const bounds& of) {
     m.last_word = runs ? client_word::run : client_word::off;
     m.disk_locked_by = of.what == subject::start ? nobody : 0;
     for (std::int8_t i = 0; i < static_cast<std::int8_t>(m.nodes); ++i) {
-        begin_node(m, i);
+        begin_node(m, i, of.reference);
     }
     client first{client::at::idle, true, model::vm_state::migrate, 1};
     if (begins_off(of.what) || of.what == subject::shutdown) {

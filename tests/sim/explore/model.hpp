@@ -7,6 +7,7 @@
 #include "pvcnoded/policy/domains/operations.hpp"
 #include "pvcnoded/policy/domains/oversight.hpp"
 #include "sim/explore/identity.hpp"
+#include "sim/explore/model_reference.hpp"
 #include "sim/explore/shared_value.hpp"
 
 #include <boost/container/static_vector.hpp>
@@ -24,6 +25,7 @@ namespace pvc::explore {
 inline constexpr std::size_t nodes_max = 3;
 inline constexpr std::int8_t nobody = -1;
 inline constexpr std::int8_t a_client = 7;  // as the owner of a lock's child
+inline constexpr std::int8_t a_leak = 32;   // the same, and the node: a child that a reference node has forgotten
 
 // ---- ZooKeeper ------------------------------------------------------------------------------------------------------
 
@@ -38,7 +40,7 @@ struct stored_keys {
     std::int64_t node_changed = 2;
     std::int64_t last_changed = 2;
     std::int64_t sync_changed = 2;
-    bool is_a_clients = true;  // the `state`: a client wrote it last
+    bool is_a_clients = true;  // the `state`: a client wrote it last, or a reference node
 };
 // Who is queued for each lock, by turn: a node or a client.
 using queue = boost::container::static_vector<std::int8_t, 6>;
@@ -126,6 +128,14 @@ struct live_call {
     std::optional<policy::call_end> outcome;
 };
 
+// The locks of a reference sender, as far as a receiver of ours has seen them (src/domains, reference_sender).
+struct sender_seen {
+    bool is_old = true;  // children have changed since it looked
+    bool has_them = false;
+    std::uint8_t changes = 0;  // of the children of `state` since it had them: none, one, more
+    std::int64_t changed = 0;
+};
+
 struct operation {
     policy::domain_action what = policy::domain_action::nothing;
     policy::domain_machine machine;
@@ -135,13 +145,17 @@ struct operation {
     std::optional<hand_shake> sync;
     std::optional<live_call> call;
     bool asks_guest = false;
+    sender_seen sender;
 
     // What makes two of them different: all but `holds`, which the machine tells.
-    [[nodiscard]] auto fields() const { return std::tie(what, machine, pending, locks, sync, call, asks_guest); }
+    [[nodiscard]] auto fields() const {
+        return std::tie(what, machine, pending, locks, sync, call, asks_guest, sender);
+    }
 };
 
 struct record_on_disk {
     bool is_there = false;
+    bool is_garbage = false;
     bool is_sender = false;
     bool is_offline = false;
     std::int64_t created = 0;
@@ -156,6 +170,7 @@ struct node {
     bool is_going_off = false;  // the guest got the request
     bool is_remnant = false;    // libvirt itself ends this half, sooner or later
     bool libvirt_is_up = true;
+    bool has_power = true;
     bool lists_it = false;  // in the stored running list
     model::daemon_state stored = model::daemon_state::run;
     record_on_disk record;
@@ -172,12 +187,14 @@ struct node {
     std::optional<time_point> pause_until;
     std::optional<time_point> look_again;
     std::optional<operation> does;
+    std::optional<reference_daemon> reference;  // instead of ours: nothing of the above but the session is used then
 };
 
 // ---- all ------------------------------------------------------------------------------------------------------------
 
-// What is off and is moved stays off if a node has seen it off, and else comes to run: `moved_off`.
-enum class client_word : std::uint8_t { run, off, moved_off };
+// What is off and is moved stays off if a node has seen it off, and else comes to run: `moved_off`. What a reference
+// node wrote over, or handed over without saying so, may be either: `open`.
+enum class client_word : std::uint8_t { run, off, moved_off, open };
 struct client {
     enum class at : std::uint8_t { idle, queued } where = at::idle;
     bool has_lock = false;
@@ -197,6 +214,7 @@ struct bounds {
     std::uint8_t faults = 1;
     std::uint8_t writes = 1;  // of clients, after the first
     std::uint8_t delays = 1;  // deadlines that pass while something slow is under way: a copy, a restart, a clean-up
+    std::int8_t reference = nobody;  // the node that runs the reference
 };
 
 struct scene {
@@ -230,6 +248,14 @@ struct scene {
 [[nodiscard]] inline const node& at(const scene& m, std::int8_t who) {
     return see(m, who);
 }
+template <class Question>
+[[nodiscard]] bool any_node(const scene& m, Question question) {
+    bool is_any = false;
+    for (std::int8_t who = 0; who < static_cast<std::int8_t>(m.nodes); ++who) {
+        is_any = is_any || question(see(m, who));
+    }
+    return is_any;
+}
 [[nodiscard]] int running_in(const scene& m);  // how many execute the guest
 void count_write(scene& m);                    // of `state`, for those who have not read it yet
 [[nodiscard]] const std::string& name_of(std::int8_t node);
@@ -258,14 +284,19 @@ struct move {
         reconnect,    // a new session
         start_daemon,
         start_libvirt,
-        notice,       // the servers notice that a session is gone
+        notice,     // the servers notice that a session is gone
+        follow,     // a receiver looks who has the locks of a reference sender
+        reference,  // a reference node: how it goes on, model_reference.cpp
+        power_on,
         client_turn,  // a client has its lock, or needs none: it writes
         time,         // nothing is ready: the next deadline
         // Not quiet.
         client_word,  // a client begins
         lose_session,
-        kill_daemon,
+        kill_daemon,  // variants: its record kept, lost, or garbage
         kill_libvirt,
+        lose_power,
+        end_guest,    // variants: it powers off from inside; it crashes, and its lock on the disk stays
         fail_job,     // variants: cleanly; with the guest over there, the half here left; or gone from here
         lose_answer,  // what was asked is done, and the answer never comes
         fail_effect,  // what was asked is not done
@@ -287,6 +318,8 @@ using moves = boost::container::static_vector<move, 64>;
 [[nodiscard]] moves moves_of(const scene& now);
 // Makes it; says what it broke.
 std::optional<broken_rule> apply(scene& now, const move& one);
+// The daemon has read its keys before they were last written.
+[[nodiscard]] bool is_row_old(const scene& m, const node& one);
 // Nothing goes on, and nothing is left to do; and what is wrong with that.
 [[nodiscard]] bool is_settled(const scene& now);
 [[nodiscard]] std::optional<broken_rule> wrong_when_settled(const scene& now);
@@ -317,6 +350,7 @@ public:
     void step_sync_lock(std::int8_t who);
     void begin_session(std::int8_t who);
     void lose_daemon(std::int8_t who);
+    void lose_session(std::int8_t who);
     // Effects.
     [[nodiscard]] std::optional<policy::answer> perform(std::int8_t who, const policy::step& what);
     [[nodiscard]] policy::answer failed(const policy::step& what, bool is_done) const;
@@ -330,7 +364,25 @@ public:
     void fail_job(std::uint8_t how);
     void answer_call(std::int8_t who, policy::call_end how);
     void drop_children(std::int8_t who);
+    // A reference node (model_reference.cpp).
+    void step_reference(std::int8_t who, std::uint8_t how);
+    void follow_sender(std::int8_t who);
+    [[nodiscard]] bool is_senders_stop(std::int8_t who);
+    [[nodiscard]] bool contends(std::int8_t who);
+    void judge_reference(const scene& before, const move& by);
 };
+
+// ---- a reference node (model_reference.cpp) -------------------------------------------------------------------------
+
+[[nodiscard]] std::int8_t reference_of(const scene& of);
+void add_of_reference(const scene& now, std::int8_t who, moves& all);
+[[nodiscard]] bool may_take_long_there(std::uint8_t how);
+[[nodiscard]] std::optional<time_point> next_time_of_reference(const scene& now);
+[[nodiscard]] bool is_settled_reference(const scene& now);
+[[nodiscard]] bool is_the_references(const scene& now);
+[[nodiscard]] bool hangs_on_reference(const scene& now);
+[[nodiscard]] bool has_left_word(const scene& now);
+[[nodiscard]] bool has_misled(const scene& now);
 
 [[nodiscard]] model::guest_class class_of(guest_here what);
 

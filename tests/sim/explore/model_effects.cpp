@@ -64,7 +64,8 @@ write_end world::write_state(std::int8_t who, vm_state state, policy::sync_word 
         return write_end::overtaken;
     }
     const std::int64_t stamp = m.stamp();
-    if (state == vm_state::start && one.guest == guest_here::arriving && one.observed == guest_class::incoming) {
+    if (state == vm_state::start && one.guest == guest_here::arriving && one.observed == guest_class::incoming &&
+        !has_misled(m)) {
         say("states_are_true", name_of(who) + " wrote `start` of a guest that has not arrived there");
     }
     if (state == vm_state::stop && one.guest == guest_here::runs && one.observed == guest_class::alive) {
@@ -150,6 +151,9 @@ policy::call_answer world::destroy(std::int8_t who) {
 policy::remote_answer world::answer_about(std::int8_t who, std::int8_t other) const {
     static_cast<void>(who);
     const node& one = see(m, other);
+    if (!one.has_power) {
+        return policy::remote_answer::silent;
+    }
     if (!one.libvirt_is_up) {
         return policy::remote_answer::refused;
     }
@@ -166,7 +170,9 @@ policy::remote_answer world::answer_about(std::int8_t who, std::int8_t other) co
 
 void world::answer_call(std::int8_t who, call_end how) {
     node& one = at(m, who);
-    if (one.does && one.does->call && !one.does->call->is_over) {
+    if (one.reference) {
+        one.reference->has_moved = how == call_end::done;
+    } else if (one.does && one.does->call && !one.does->call->is_over) {
         one.does->call->outcome = how;
         one.does->call->is_over = true;
         notify(who);
@@ -241,6 +247,7 @@ void world::carry_out(std::int8_t who, const std::vector<act::any>& acts) {
         std::visit(overloaded{
                        [&](const act::write_record& of) {
                            one.record = {true,
+                                         false,
                                          of.role == "sender",
                                          of.step == "offline",
                                          one.seen.keys.created,
@@ -261,15 +268,6 @@ void world::carry_out(std::int8_t who, const std::vector<act::any>& acts) {
                    what);
     }
 }
-
-namespace {
-
-// Who else is at the lock of the hand-shake; none of an earlier migration is left there in this world.
-bool contends(const scene& m, std::int8_t who) {
-    return std::ranges::any_of(m.locks.of_sync, [who](std::int8_t one) { return one != who; });
-}
-
-}  // namespace
 
 namespace {
 
@@ -383,7 +381,7 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
                 return policy::yes{see(m, node_named(of.node)).stored == model::daemon_state::run};
             },
             [](const ask::node_exists& /*of*/) -> std::optional<answer> { return policy::yes{true}; },
-            [](const ask::whose_stop& /*of*/) -> std::optional<answer> { return policy::yes{false}; },
+            [&](const ask::whose_stop& /*of*/) -> std::optional<answer> { return policy::yes{is_senders_stop(who)}; },
             [&](const ask::target& of) -> std::optional<answer> { return answer_about(who, node_named(of.node)); },
             [&](const ask::nodes& of) -> std::optional<answer> {
                 policy::nodes_asked all;
@@ -441,12 +439,12 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
             },
             [&](const ask::break_rbd_lock& of) -> std::optional<answer> { return break_lock(*this, who, of); },
             [&](const ask::contenders& /*of*/) -> std::optional<answer> {
-                return policy::contenders_read{policy::contenders_read::end::read, contends(m, who)};
+                return policy::contenders_read{policy::contenders_read::end::read, contends(who)};
             },
             [](const ask::make_sync_key& /*of*/) -> std::optional<answer> { return policy::yes{true}; },
             [&](const ask::stranded_keys& /*of*/) -> std::optional<answer> {
                 return policy::keys_compared{
-                    true, contends(m, who) || !m.locks.of_node.empty(),
+                    true, contends(who) || !m.locks.of_node.empty(),
                     std::max({m.keys.state_changed, m.keys.node_changed, m.keys.last_changed, m.keys.sync_changed})};
             },
             [&](const ask::take_back& of) {
@@ -456,7 +454,7 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
                 one.does->pending.last_changed = m.keys.last_changed;
                 const std::int64_t changed =
                     std::max({m.keys.state_changed, m.keys.node_changed, m.keys.last_changed, m.keys.sync_changed});
-                const bool is_same = changed == of.changed && !contends(m, who) && m.locks.of_node.empty() &&
+                const bool is_same = changed == of.changed && !contends(who) && m.locks.of_node.empty() &&
                                      m.locks.of_state.empty() && m.keys.node == who &&
                                      policy::is_migration(m.keys.state) && one.observed == guest_class::absent;
                 if (!is_same) {

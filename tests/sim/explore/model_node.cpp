@@ -152,7 +152,7 @@ void world::see_guest(std::int8_t who) {
 
 void world::notify(std::int8_t who) {
     node& one = at(m, who);
-    if (!one.is_up || !one.has_session) {
+    if (!one.is_up || !one.has_session || one.reference) {
         return;
     }
     if (!one.does) {
@@ -172,7 +172,7 @@ void world::notify(std::int8_t who) {
 void world::look(std::int8_t who) {
     node& one = at(m, who);
     one.look_again.reset();
-    if (!one.is_up || !one.has_session || one.does || !one.seen.is_known) {
+    if (!one.is_up || !one.has_session || one.does || !one.seen.is_known || one.reference) {
         return;
     }
     if (m.job.where != live_job::at::none && m.job.from == who) {
@@ -244,6 +244,7 @@ void world::drop_children(std::int8_t who) {
     leave(m.locks.of_node, who);
     leave(m.locks.of_state, who);
     leave(m.locks.of_sync, who);
+    leave(m.locks.of_sync, static_cast<std::int8_t>(a_leak + who));
 }
 
 // ---- an operation ---------------------------------------------------------------------------------------------------
@@ -256,7 +257,7 @@ bool is_invisible(const policy::step& what) {
     return (own != nullptr && own->key == policy::own_key::vnc) ||
            is_any<ask::end_console, ask::publish_vnc, ask::live_xml, ask::clear_reason, ask::definition,
                   ask::sending_keys, ask::set_downtime, ask::progress, ask::connection, ask::node_exists,
-                  ask::end_crashed, ask::whose_stop, ask::make_sync_key>(what);
+                  ask::end_crashed, ask::make_sync_key>(what);
 }
 
 }  // namespace
@@ -542,8 +543,11 @@ void world::resume_sync(std::int8_t who, const policy::answer& said_first) {
 
 void world::lose_daemon(std::int8_t who) {
     node& one = at(m, who);
-    if (one.does) {
+    if (one.does || one.reference) {
         one.does.reset();
+        if (one.reference) {
+            one.reference = reference_daemon{};  // it will know nothing, and look at the domain once
+        }
         if (m.job.from == who && m.job.where != live_job::at::none) {
             fail_job(0);  // the call ends with its connection
         }
@@ -554,10 +558,23 @@ void world::lose_daemon(std::int8_t who) {
     one.pause_until.reset();
 }
 
+void world::lose_session(std::int8_t who) {
+    node& one = at(m, who);
+    if (one.reference) {  // which does not notice: its live call goes on, and it believes in its locks
+        one.has_session = false;
+        one.session_left = true;
+        return;
+    }
+    lose_daemon(who);
+}
+
 void world::begin_session(std::int8_t who) {
     node& one = at(m, who);
     one.has_session = true;
     one.stored = model::daemon_state::run;
+    if (one.reference) {
+        return;
+    }
     read_row(who);
     see_guest(who);
     if (!std::exchange(one.has_list, true)) {
@@ -572,7 +589,8 @@ void world::begin_session(std::int8_t who) {
     adoption.untidy();
     one.has_memory = one.has_memory || one.seen.keys.node == who || one.observed != guest_class::absent;
     const auto seen = seen_of(who);
-    const record_on_disk& left = one.record;
+    // One that cannot be read says nothing, and stays until another is written over it, or nothing is left to do.
+    const record_on_disk left = one.record.is_garbage ? record_on_disk{} : one.record;
     policy::journal_entry entry;
     entry.role = left.is_sender ? "sender" : "receiver";
     entry.step = left.is_offline ? "offline" : "live";

@@ -31,13 +31,6 @@ bool is_asked_elsewhere(const policy::step& what) {
     return is_any<ask::target, ask::nodes>(what);
 }
 
-bool is_row_old(const scene& m, const node& one) {
-    return !one.seen.is_known || one.seen.keys.state_changed != m.keys.state_changed ||
-           one.seen.keys.node_changed != m.keys.node_changed || one.seen.keys.last_changed != m.keys.last_changed ||
-           (one.seen.keys.state == vm_state::stop && one.seen.keys.sync_changed != m.keys.sync_changed &&
-            m.keys.sync_changed == m.keys.state_changed);
-}
-
 bool may_step_lock(const scene& m, std::int8_t who, const operation& op) {
     switch (op.locks.where) {
         case lock_claim::at::wanted:
@@ -70,6 +63,9 @@ void add_of_operation(const scene& m, std::int8_t who, moves& all) {
     } else {
         all.push_back({kind::perform, who, 0});
     }
+    if (op.holds.follows_sender && op.sender.is_old && reference_of(m) != nobody) {
+        all.push_back({kind::follow, who, 0});
+    }
     if (may_step_lock(m, who, op)) {
         all.push_back({kind::lock, who, 0});
     }
@@ -98,7 +94,9 @@ void add_of_node(const scene& m, std::int8_t who, moves& all) {
     if (one.session_left) {
         all.push_back({kind::notice, who, 0});
     }
-    if (!one.is_up) {
+    if (!one.has_power) {
+        all.push_back({kind::power_on, who, 0});
+    } else if (!one.is_up) {
         if (!one.session_left) {
             all.push_back({kind::start_daemon, who, 0});
         }
@@ -106,6 +104,8 @@ void add_of_node(const scene& m, std::int8_t who, moves& all) {
         if (!one.session_left) {
             all.push_back({kind::reconnect, who, 0});
         }
+    } else if (one.reference) {
+        add_of_reference(m, who, all);
     } else {
         if (is_row_old(m, one)) {
             all.push_back({kind::read_row, who, 0});
@@ -124,7 +124,7 @@ void add_of_node(const scene& m, std::int8_t who, moves& all) {
             }
         }
     }
-    if (!one.libvirt_is_up) {
+    if (!one.libvirt_is_up && one.has_power) {
         all.push_back({kind::start_libvirt, who, 0});
     }
     if (one.is_remnant && one.libvirt_is_up) {
@@ -165,10 +165,20 @@ void add_disturbances(const scene& m, moves& all) {
         if (one.is_up && one.has_session) {
             all.push_back({kind::lose_session, who, 0});
             all.push_back({kind::kill_daemon, who, 0});
-            all.push_back({kind::kill_daemon, who, 1});
+            if (one.record.is_there && !one.record.is_garbage) {
+                all.push_back({kind::kill_daemon, who, 1});
+                all.push_back({kind::kill_daemon, who, 2});
+            }
         }
         if (one.libvirt_is_up) {
             all.push_back({kind::kill_libvirt, who, 0});
+        }
+        if (one.has_power) {
+            all.push_back({kind::lose_power, who, 0});
+        }
+        if (one.guest == guest_here::runs) {
+            all.push_back({kind::end_guest, who, 0});
+            all.push_back({kind::end_guest, who, 1});
         }
         if (one.is_up && one.has_session && one.does && !one.does->pending.is_answered &&
             !is_wait(one.does->pending.what)) {
@@ -183,7 +193,7 @@ void add_disturbances(const scene& m, moves& all) {
 }
 
 std::optional<time_point> next_time(const scene& m) {
-    std::optional<time_point> next;
+    std::optional<time_point> next = next_time_of_reference(m);
     const auto take = [&](time_point one) {
         if (one > m.now && one != time_point::max()) {
             next = std::min(next.value_or(one), one);
@@ -191,7 +201,7 @@ std::optional<time_point> next_time(const scene& m) {
     };
     for (std::int8_t who = 0; who < static_cast<std::int8_t>(m.nodes); ++who) {
         const node& one = see(m, who);
-        if (!one.is_up || !one.has_session) {
+        if (!one.is_up || !one.has_session || one.reference) {
             continue;
         }
         if (one.does) {
@@ -223,8 +233,10 @@ bool may_take_long(const move& one) {
         case kind::clean:
         case kind::start_libvirt:
         case kind::start_daemon:
+        case kind::power_on:
         case kind::reconnect:
         case kind::notice: return true;
+        case kind::reference: return may_take_long_there(one.how);
         case kind::job: return one.how == 0;
         case kind::end_request: return one.how == 1;
         default: return false;
@@ -356,6 +368,46 @@ void kill_libvirt(world& of, std::int8_t who) {
     }
 }
 
+void kill_daemon(world& of, std::int8_t who) {
+    of.lose_daemon(who);
+    node& dead = at(of.m, who);
+    dead.is_up = false;
+    dead.memory = {};
+    dead.has_memory = false;
+    dead.seen = {};
+    dead.observed.reset();
+    dead.has_list = false;
+}
+
+// It powers off from inside, or it crashes and leaves the lock that it had on its disk.
+void end_guest(world& of, std::int8_t who, bool is_crash) {
+    const std::int8_t locked_by = of.m.disk_locked_by;
+    if (of.m.job.from == who && of.m.job.where != live_job::at::none) {
+        of.fail_job(0);
+    }
+    of.set_guest(who, guest_here::none);
+    if (is_crash) {
+        of.m.disk_locked_by = locked_by;
+    }
+}
+
+// Daemon, libvirt and whatever ran, at once. The lock that the guest had on its disk outlives it: who fences the node
+// breaks it, or its own next start there.
+void lose_power(world& of, std::int8_t who) {
+    scene& m = of.m;
+    if (at(m, who).is_up) {
+        kill_daemon(of, who);
+    }
+    const live_job job = m.job;
+    if (job.where != live_job::at::none && (job.from == who || job.to == who)) {
+        of.fail_job(1);
+    }
+    const std::int8_t locked_by = m.disk_locked_by;
+    of.set_guest(who, guest_here::none);
+    m.disk_locked_by = locked_by;
+    at(m, who).libvirt_is_up = at(m, who).has_power = false;
+}
+
 void disturb(world& of, const move& one) {
     scene& m = of.m;
     switch (one.what) {
@@ -367,23 +419,27 @@ void disturb(world& of, const move& one) {
             return;
         case kind::lose_session:
             --m.faults_left;
-            of.lose_daemon(one.who);
+            of.lose_session(one.who);
             return;
         case kind::kill_daemon: {
             --m.faults_left;
-            of.lose_daemon(one.who);
+            kill_daemon(of, one.who);
             node& dead = at(m, one.who);
-            dead.is_up = false;
-            dead.memory = {};
-            dead.has_memory = false;
-            dead.seen = {};
-            dead.observed.reset();
-            dead.has_list = false;
             if (one.how == 1) {
                 dead.record = {};
             }
+            // Not to be parsed: it says as little as none, but it is there until something takes it away.
+            dead.record.is_garbage = dead.record.is_garbage || one.how == 2;
             return;
         }
+        case kind::lose_power:
+            --m.faults_left;
+            lose_power(of, one.who);
+            return;
+        case kind::end_guest:
+            --m.faults_left;
+            end_guest(of, one.who, one.how == 1);
+            return;
         case kind::kill_libvirt:
             --m.faults_left;
             kill_libvirt(of, one.who);
@@ -418,8 +474,10 @@ void disturb(world& of, const move& one) {
 
 }  // namespace
 
-std::optional<broken_rule> apply(scene& now, const move& one) {
-    world of(now);
+namespace {
+
+void make(world& of, const move& one) {
+    scene& now = of.m;
     switch (one.what) {
         case kind::read_row:
             of.read_row(one.who);
@@ -474,6 +532,9 @@ std::optional<broken_rule> apply(scene& now, const move& one) {
             of.drop_children(one.who);
             of.notify_sync();
             break;
+        case kind::follow: of.follow_sender(one.who); break;
+        case kind::reference: of.step_reference(one.who, one.how); break;
+        case kind::power_on: at(now, one.who).has_power = at(now, one.who).libvirt_is_up = true; break;
         case kind::client_turn: turn_of_client(of, one.who); break;
         case kind::time:
             // That something could have been done meanwhile is counted.
@@ -484,65 +545,20 @@ std::optional<broken_rule> apply(scene& now, const move& one) {
             break;
         default: disturb(of, one); break;
     }
+}
+
+}  // namespace
+
+std::optional<broken_rule> apply(scene& now, const move& one) {
+    world of(now);
+    if (reference_of(now) == nobody) {
+        make(of, one);
+    } else {
+        const scene before = now;
+        make(of, one);
+        of.judge_reference(before, one);
+    }
     return std::move(of.broken);
-}
-
-bool is_settled(const scene& now) {
-    if (now.job.where != live_job::at::none || !now.clients.empty()) {
-        return false;
-    }
-    for (std::int8_t who = 0; who < static_cast<std::int8_t>(now.nodes); ++who) {
-        const node& one = see(now, who);
-        const bool is_idle = one.is_up && one.has_session && !one.session_left && one.libvirt_is_up && !one.does;
-        if (!is_idle || is_row_old(now, one) || one.observed != class_of(one.guest) || one.look_again ||
-            one.pause_until || one.is_going_off || one.is_remnant) {
-            return false;
-        }
-    }
-    return true;
-}
-
-std::optional<broken_rule> wrong_when_settled(const scene& now) {
-    const auto runs = running_in(now);
-    bool is_half = false;
-    for (std::int8_t who = 0; who < static_cast<std::int8_t>(now.nodes); ++who) {
-        const auto guest = see(now, who).guest;
-        is_half = is_half || guest == guest_here::arriving || guest == guest_here::left;
-    }
-    const bool is_on = now.keys.state == vm_state::start;
-    const std::string state(model::to_text(now.keys.state));
-    if (!now.locks.of_node.empty() || !now.locks.of_state.empty() || !now.locks.of_sync.empty()) {
-        return broken_rule{"locks_are_given_back", "a lock is left while nothing goes on"};
-    }
-    if (is_half) {
-        return broken_rule{"guests_are_right", "half of a migration is left: `" + state + "`"};
-    }
-    const bool has_failed = now.may_fail && now.keys.state == vm_state::fail && runs == 0;
-    if (now.last_word == client_word::run && !has_failed && (!is_on || runs != 1)) {
-        return broken_rule{"clients_word",
-                           "it is to run, is `" + state + "` and runs " + std::to_string(runs) + " times"};
-    }
-    if (now.last_word == client_word::off && (now.keys.state != vm_state::stop || runs != 0)) {
-        return broken_rule{"clients_word",
-                           "it is to be off, is `" + state + "` and runs " + std::to_string(runs) + " times"};
-    }
-    const bool is_off = now.keys.state == vm_state::stop;
-    if (now.last_word == client_word::moved_off && !has_failed && !(is_on && runs == 1) && !(is_off && runs == 0)) {
-        return broken_rule{"clients_word",
-                           "it was moved, is `" + state + "` and runs " + std::to_string(runs) + " times"};
-    }
-    if (is_on && see(now, now.keys.node).guest != guest_here::runs) {
-        return broken_rule{"guests_are_right", "it is `start` on " + name_of(now.keys.node) + " and runs elsewhere"};
-    }
-    if (now.keys.sync != sync_value::empty) {
-        return broken_rule{"guests_are_right", "a word of a migration is left in `migrate_sync_lock`"};
-    }
-    for (std::int8_t who = 0; who < static_cast<std::int8_t>(now.nodes); ++who) {
-        if (see(now, who).lists_it != (see(now, who).guest == guest_here::runs)) {
-            return broken_rule{"running_list", "the running list of " + name_of(who) + " is wrong"};
-        }
-    }
-    return std::nullopt;
 }
 
 }  // namespace pvc::explore

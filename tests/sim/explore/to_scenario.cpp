@@ -45,6 +45,7 @@ std::string line_of(const move& one, const scene& before) {
     switch (one.what) {
         case kind::lose_session: return "expire " + who;
         case kind::kill_daemon: return fmt::format("kill {} for 3s", who);
+        case kind::end_guest: return one.how == 0 ? "power-off-guest 1" : "crash-guest 1";
         case kind::kill_libvirt: return fmt::format("kill-libvirtd {} for 3s", who);
         case kind::lose_answer: return "lose-answer " + who;
         case kind::fail_effect: {
@@ -91,8 +92,9 @@ std::string failing_migrations(const bounds& of, const found_break& what) {
 std::string scenario_of(const bounds& of, const found_break& what) {
     std::string out = fmt::format("# Found by exploring: {} ({}).\nnodes", what.what.rule, what.what.text);
     for (std::int8_t who = 0; who < static_cast<std::int8_t>(of.nodes); ++who) {
-        out += " " + name_of(who);
+        out += who != of.reference ? " " + name_of(who) : "";
     }
+    out += of.reference != nobody ? "\nreference " + name_of(of.reference) : "";
     out += "\nsetting all hypervisor on\ndefine-guest hv1 1 acpi\n";
     for (std::int8_t who = 0; who < static_cast<std::int8_t>(of.nodes); ++who) {
         out += fmt::format("start {}\n", name_of(who));

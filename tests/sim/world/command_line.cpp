@@ -42,7 +42,7 @@ pvcnoded-sim sweep [--operation NAME] [--fault TEXT] [--every N] [--pairs N] [--
 pvcnoded-sim judge [--seeds 1..100] [--defect NAME]
     whether every planted defect is found (only in builds that have them, preset `judge`); one of them again:
     run --seed N --nodes any --duration 30min --dense --defect NAME
-pvcnoded-sim explore [SUBJECT] [--nodes 2] [--faults 1] [--writes 1] [--delays 1] [--states N] [--verbose] [--defect NAME]
+pvcnoded-sim explore [SUBJECT] [--nodes 2] [--faults 1] [--writes 1] [--delays 1] [--reference SIDE] [--states N] [--verbose] [--defect NAME]
                      [--scenario FILE] [--graph FILE]
     every order of events of one operation, within these bounds, on the machines of src/policy; a finding goes into a
     script, the steps of its machines into a picture for Graphviz. Exit status 3: there are more states than allowed
@@ -274,8 +274,9 @@ int explore_orders(const words& given, std::ostream& out, std::ostream& error) {
         "faults", small_into(wanted.within.faults, "--faults", 0, 3))(
         "writes", small_into(wanted.within.writes, "--writes", 0, 3))(
         "delays", small_into(wanted.within.delays, "--delays", 0, 20))("states", number_into(states, "--states", 1))(
-        "verbose", options::bool_switch(&wanted.verbose))("defect", options::value(&defect_name))(
-        "scenario", options::value(&wanted.scenario_file))("graph", options::value(&wanted.graph_file));
+        "reference", options::value(&wanted.reference))("verbose", options::bool_switch(&wanted.verbose))(
+        "defect", options::value(&defect_name))("scenario", options::value(&wanted.scenario_file))(
+        "graph", options::value(&wanted.graph_file));
     auto problem = understand(known, given, &others);
     if (problem.empty() && others.size() > 1) {
         problem = "one subject at a time";

@@ -44,6 +44,7 @@ bool judge_by_exploring(const planted_mistake& which, std::ostream& out) {
     within.faults = which.explored.faults;
     within.writes = which.explored.writes;
     within.nodes = which.explored.nodes;
+    within.reference = explore::side_named(which.explored.reference).value_or(explore::nobody);
     within.what = explore::subject_named(which.explored.subject).value_or(explore::subject::migration);
     const auto result = explore::search(within, {});
     if (!result.broken) {

@@ -25,6 +25,7 @@ struct explored_mistake {
     bool replays = false;
     bool is_only = true;  // false: random runs find it too
     std::uint8_t nodes = 2;
+    std::string_view reference{};  // the side that a reference node is
 };
 struct planted_mistake {
     defect which;
