@@ -19,6 +19,7 @@ constexpr duration complain_of_waiting_every = 60s;
 constexpr duration usual_room = 30s;
 constexpr duration release_patience = 10s;
 constexpr duration connection_patience = 30s;
+constexpr duration query_limit = 5s;
 constexpr int clearings_max = 3;
 constexpr int offers_max = 3;
 
@@ -26,6 +27,12 @@ constexpr int offers_max = 3;
 bool is_waiting_state(const domain_seen& seen) {
     return seen.is_present && seen.is_owner &&
            (is_migration(seen.state) || seen.state == vm_state::stop || seen.state == vm_state::start);
+}
+
+// What was seen last is what it was moved from only if nothing was written between: changes may come as one.
+bool was_off(const domain_seen& seen) {
+    const bool is_latest = seen.stable.is_known && seen.state_version == seen.stable.state_version + 1;
+    return is_latest && is_off_state(seen.stable.state);
 }
 
 }  // namespace
@@ -162,16 +169,23 @@ step receiving::searched(context& c) {
     if (!is_nowhere) {
         return look(c);
     }
-    // What was seen last is what it was moved from only if nothing was written between: changes may come as one.
-    const auto& stable = c.seen.stable;
-    const bool is_latest = stable.is_known && c.seen.state_version == stable.state_version + 1;
-    if (is_latest && is_off_state(stable.state)) {
+    if (!was_off(c.seen) && c.now - c.seen.state_since < earliest_cold_start) {
+        return look(c);
+    }
+    // It may have left the others for here while they were asked, and nobody has told yet: libvirt's own word.
+    where = at::looking_here;
+    return {ask::own_guest{}, c.now + query_limit, "libvirt, whether it has come"};
+}
+
+step receiving::looked_here(context& c) {
+    const bool is_awaited = is_migration(c.seen.state) && c.seen.is_owner && c.seen.is_guest(guest_class::absent);
+    if (!c.said_yes() || !is_awaited) {
+        return look(c);
+    }
+    if (was_off(c.seen)) {
         c.info("it was off before it was moved: it stays off");
         where = at::writing;
-        return {ask::write_state{stable.state}, time_point::max(), "that it stays off"};
-    }
-    if (c.now - c.seen.state_since < earliest_cold_start) {
-        return look(c);
+        return {ask::write_state{c.seen.stable.state}, time_point::max(), "that it stays off"};
     }
     c.warning(message::migration_started_here, "it runs nowhere and nobody sends it: starting it here");
     where = at::writing;
@@ -250,6 +264,7 @@ step receiving::resume(context& c) {
         case at::pausing_stop:
         case at::waiting: return look(c);
         case at::searching: return hand_on(search, c, [&] { return searched(c); });
+        case at::looking_here: return looked_here(c);
         case at::writing: return c.wrote() ? withdraw(c) : look(c);
         case at::arriving:
             return hand_on(adopt, c, [&] {

@@ -52,6 +52,7 @@ struct receiving {
         pausing_stop,
         waiting,
         searching,
+        looking_here,
         writing,
         arriving,
         taking_over,
@@ -93,6 +94,7 @@ private:
     step take_over(context& c);
     step taken_over(context& c);
     step searched(context& c);
+    step looked_here(context& c);
     step wait(context& c);
     step withdraw(context& c);
     step clear(context& c);

@@ -49,6 +49,8 @@ void ask_all_until(received& p, duration most, const std::vector<other_node>& no
             p.nodes(answers);
         } else if (p.asked<ask::stranded_keys>() != nullptr) {
             p.says(keys_compared{true, false, 5});
+        } else if (p.asked<ask::own_guest>() != nullptr) {
+            p.yes();
         } else if (p.asked<ask::change>() != nullptr && p.next.until < time_point::max()) {
             p.at_limit();
         } else {
@@ -286,6 +288,22 @@ TEST(receiving_machine, D77_it_runs_nowhere_for_60_s) {
     EXPECT_TRUE(p.did("warning: it runs nowhere and nobody sends it"));
     EXPECT_EQ(p.written(), "change");
     expect_withdrawn(p);
+}
+
+TEST(receiving_machine, what_came_while_the_others_were_asked_is_not_said_to_be_off) {
+    auto p = to_come();
+    p.seen.stable.state = vm_state::stop;
+    p.begin();
+    p.yes();
+    p.woken();
+    EXPECT_EQ(p.at_limit(), "others");
+    p.others(two_nodes);
+    EXPECT_EQ(p.nodes(neither), "own_guest 5s");
+    auto silent = p;
+    EXPECT_FALSE(silent.no().starts_with("write_state")) << "nothing is known";
+    p.seen.guest = guest_class::alive;
+    EXPECT_EQ(p.yes(), "set_listed +");
+    EXPECT_FALSE(p.ever_asked("write_state stop"));
 }
 
 TEST(receiving_machine, D77_a_start_that_is_overtaken) {
