@@ -187,7 +187,8 @@ void world::judge_reference(const scene& before, const move& by) {
     // It looks at the locks of the disks before a start, not at who else has it or is about to.
     const bool has_begun =
         is_its && see(before, who).guest == guest_here::none && see(m, who).guest == guest_here::runs;
-    if (has_begun && !r.start_is_ours) {
+    const bool is_told = r.start_is_ours && m.keys.node == who;
+    if (has_begun && !is_told) {
         r.is_rash = m.keys.node != who || any_node(m, may_have);
     } else if (running_in(m) == 0) {
         r.is_rash = false;
