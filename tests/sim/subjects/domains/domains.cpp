@@ -40,7 +40,7 @@ constexpr std::pair<std::string_view, std::string_view> marks_of_domains[] = {
 };
 
 constexpr planted_mistake mistakes_with_domains[] = {
-    {defect::create_unguarded, "create_unguarded", "guest-is-moved-while-it-waits-to-be-created"},
+    {defect::create_unguarded, "create_unguarded", "guest-is-moved-during-the-last-look-before-its-creation"},
     {defect::placement_unchecked, "placement_unchecked", "guest-still-runs-where-nobody-hears"},
     {defect::foreign_lock_broken, "foreign_lock_broken", {}, {.subject = "locked", .writes = 1, .is_only = false}},
     {defect::target_not_asked, "target_not_asked", "guest-arrived-and-nobody-says-so"},
