@@ -151,6 +151,17 @@ step starting::take_turn(context& c) {
     if (!c.seen.held.has_turn) {
         return {ask::change{}, time_point::max(), "its turn to be created"};
     }
+    if (c.memory.listing.is_listed || is_planted(defect::created_unlisted)) {
+        return prove(c);
+    }
+    where = at::announcing;
+    return {ask::set_listed{true}, time_point::max(), "the running list, before it is created"};
+}
+
+// Listed first, then read: should it have been given to another node before this read, then it is not created here; and
+// should it be given to another node after it, then that node finds it in the list when it looks who may have it. What
+// is listed and not created after all is taken off the list by what is done instead.
+step starting::prove(context& /*c*/) {
     where = at::proving;
     return {ask::row{}, time_point::max(), "its keys, before it is created"};
 }
@@ -262,8 +273,8 @@ step starting::told(context& c, bool is_written) {
     return finish();
 }
 
-// {state = fail, failedreason}, unless somebody changed it since the attempt began: the tables say what is wanted. Nor if
-// its guest has come meanwhile, from wherever: libvirt is asked, as its news may be on their way.
+// {state = fail, failedreason}, unless somebody changed it since the attempt began: the tables say what is wanted. Nor
+// if its guest has come meanwhile, from wherever: libvirt is asked, as its news may be on their way.
 step starting::fail(context& c, std::string why) {
     wants_turn = false;
     if (!goes_on(c)) {
@@ -306,6 +317,7 @@ step starting::resume(context& c) {
         case at::reading_definition: return has_definition(c);
         case at::clearing_locks: return clear_locks(c);
         case at::taking_turn: return take_turn(c);
+        case at::announcing: return prove(c);
         case at::proving: return proven(c);
         case at::yielding:
         case at::pausing: return attempt(c);

@@ -543,6 +543,8 @@ void world::resume_sync(std::int8_t who, const policy::answer& said_first) {
 
 void world::lose_daemon(std::int8_t who) {
     node& one = at(m, who);
+    one.has_session = false;  // what ends here begins nothing
+    one.session_left = true;
     if (one.does || one.reference) {
         one.does.reset();
         if (one.reference) {
@@ -552,8 +554,6 @@ void world::lose_daemon(std::int8_t who) {
             fail_job(0);  // the call ends with its connection
         }
     }
-    one.has_session = false;
-    one.session_left = true;
     one.look_again.reset();
     one.pause_until.reset();
 }

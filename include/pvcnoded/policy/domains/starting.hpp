@@ -18,6 +18,7 @@ struct starting {
         reading_definition,
         clearing_locks,
         taking_turn,
+        announcing,
         proving,
         yielding,
         creating,
@@ -65,6 +66,7 @@ private:
     step has_definition(context& c);
     step clear_locks(context& c);
     step take_turn(context& c);
+    step prove(context& c);
     step proven(context& c);
     step created(context& c);
     step refused_creation(context& c);

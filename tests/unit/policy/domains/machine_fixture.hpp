@@ -122,6 +122,9 @@ public:
 
     std::string says(const answer& said) {
         EXPECT_TRUE(is_fitting(said)) << text_of(next, now);
+        if (const auto* list = asked<ask::set_listed>()) {
+            memory.listing.is_listed = list->runs;
+        }
         history_.push_back({machine, memory, seen, now, next});
         Machine twin = machine;
         domain_memory twin_memory = memory;

@@ -40,6 +40,7 @@ start_played before_its_proof() {
     auto p = before_its_locks();
     EXPECT_EQ(p.says(listed({})), "change 0s");
     p.seen.held.has_turn = true;
+    EXPECT_EQ(p.woken(), "set_listed +") << "first listed, then looked at once more";
     EXPECT_EQ(p.woken(), "row");
     return p;
 }
@@ -85,6 +86,7 @@ TEST(starting_machine, D01_D03_D14_D41_the_whole_way) {
     EXPECT_EQ(p.says(listed({})), "change 0s");
     EXPECT_EQ(p.holds().of_turn, holdings::turn::to_be_created);
     p.seen.held.has_turn = true;
+    EXPECT_EQ(p.woken(), "set_listed +") << "first listed, then looked at once more";
     EXPECT_EQ(p.woken(), "row");
     EXPECT_EQ(p.fresh(), "create 120s");
     EXPECT_EQ(p.asked<ask::create>()->proof, boot_time(7s)) << "the date of the read that it rests on";
@@ -101,6 +103,22 @@ TEST(starting_machine, D01_D03_D14_D41_the_whole_way) {
     EXPECT_EQ(p.memory.adoption.state, p.seen.wish.state_changed);
     EXPECT_EQ(p.holds(), holdings());
     EXPECT_FALSE(p.ever_asked("set_listed -")) << "who is started again stays listed all the time";
+}
+
+// Found by exploring: it was given to another node while its creation was under way, and was in no list: that node
+// started it as well. What is listed already, as who is started again is, needs no second word.
+TEST(starting_machine, it_is_listed_before_the_last_look_at_its_keys) {
+    auto p = before_its_locks();
+    p.memory.listing.is_listed = true;
+    p.says(listed({}));
+    p.seen.held.has_turn = true;
+    EXPECT_EQ(p.woken(), "row");
+    auto late = before_its_proof();
+    late.place(vm_state::start, "hv2");
+    EXPECT_EQ(late.fresh(), "time 0s");
+    EXPECT_EQ(late.woken(), "over") << "the tables take it off the list";
+    EXPECT_TRUE(late.memory.listing.is_listed);
+    EXPECT_FALSE(late.ever_asked("create"));
 }
 
 TEST(starting_machine, D09_D10_D13_D22_D36_D80_D113_whose_it_is_to_start) {
@@ -317,6 +335,7 @@ TEST(starting_machine, D12_it_waits_for_its_turn) {
     EXPECT_EQ(p.after(300s), "change");
     EXPECT_EQ(p.holds().of_turn, holdings::turn::to_be_created);
     p.seen.held.has_turn = true;
+    EXPECT_EQ(p.woken(), "set_listed +") << "first listed, then looked at once more";
     EXPECT_EQ(p.woken(), "row");
 }
 
@@ -547,6 +566,7 @@ TEST(starting_machine, D32_a_restart_is_answered_by_the_start_that_it_asked_for_
     p.says(with_a_disk);
     p.says(listed({}));
     p.seen.held.has_turn = true;
+    p.woken();
     p.woken();
     p.fresh();
     p.seen.guest = guest_class::alive;
