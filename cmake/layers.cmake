@@ -3,7 +3,7 @@
 # docs/architecture.md does not compile.
 # What libFuzzer needs to see the ways taken costs compile time: with PVC_FUZZ the layers that only compute have it, and of
 # the others the files that a fuzz target says it covers.
-set(PVC_COMPUTING_LAYERS base config model policy)
+set(PVC_COMPUTING_LAYERS base config model policy protocol)
 function(pvc_show_to_fuzzers target)
   string(REGEX REPLACE "^pvc_" "" layer "${target}")
   if(layer IN_LIST PVC_COMPUTING_LAYERS)

@@ -6,6 +6,8 @@
 #include "pvcnoded/async/adapter/signal_source.hpp"
 #include "pvcnoded/async/adapter/thread_offload.hpp"
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/control/answers.hpp"
+#include "pvcnoded/control/server.hpp"
 #include "pvcnoded/hypervisor/adapter/libvirt_hypervisor.hpp"
 #include "pvcnoded/node/daemon.hpp"
 #include "pvcnoded/policy/membership/schema_rules.hpp"
@@ -15,6 +17,7 @@
 #include "pvcnoded/services/adapter/linux_host.hpp"
 #include "pvcnoded/services/adapter/sd_notifier.hpp"
 #include "pvcnoded/services/adapter/systemctl.hpp"
+#include "pvcnoded/services/adapter/unix_sockets.hpp"
 #include "pvcnoded/zookeeper/adapter/c_client.hpp"
 #include "standard_streams.hpp"
 
@@ -122,6 +125,20 @@ async::awaitable<void> follow_signals(async::signal_source& signals, node::daemo
     }
 }
 
+// Answers over the local socket from the moment when the daemon can be asked until it has ended, whatever becomes of
+// its attempts and sessions: until cancelled.
+async::awaitable<void> serve_questions(control::server& server, node::daemon& daemon) {
+    async::wakeup changed;
+    const async::latest<bool>::observer watch(daemon.can_be_asked(), changed);
+    while (!daemon.can_be_asked().value()) {
+        co_await changed.wait(async::wait_note::work("a daemon that can be asked"));
+    }
+    const auto& config = *daemon.context().config;
+    const std::string path = config.directories.dynamic + "/pvcnoded.sock";
+    const std::string group = config.control_group;
+    co_await server.run(path, group);
+}
+
 // A value of hundreds of KiB is read once in a while (somebody's mistake in a key): what it took goes back to the
 // system, and pool threads share one arena with the loop.
 void bound_heap() {
@@ -176,10 +193,15 @@ int run(config::changeable_file others_can_change) {
     node::subject_ports outside;
     outside.domains.emplace(domains::domain_ports{hypervisor, rbd_locks, consoles});
     node::daemon daemon(platform, std::move(process), node::all_subjects(outside));
+    services::unix_sockets sockets(loop.context(), pool, loop.clock());
+    const control::answers answers(daemon, host);
+    control::server server(sockets, loop.clock(), daemon.context().log,
+                           [&](const protocol::request& asked) { return answers.to(asked); });
     int status = node::exit_status::environment;
     loop.run("main", [&]() -> async::awaitable<void> {
         co_await async::with_task_group("main", [&](async::task_group& group) -> async::awaitable<void> {
             group.spawn("signals", [&] { return follow_signals(signals, daemon); });
+            group.spawn("control", [&] { return serve_questions(server, daemon); });
             status = co_await daemon.run();
             group.cancel();
         });

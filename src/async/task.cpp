@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 namespace pvc::async {
 
@@ -93,24 +94,44 @@ void task::drop_lock(std::string_view path) {
     }
 }
 
-void task::describe(std::vector<std::string>& lines, std::size_t depth) const {
+bool task::view(std::vector<task_view>& all, std::size_t most, std::size_t depth) const {
+    if (all.size() >= most) {
+        return false;
+    }
     const time_point now = owner_.clock().now();
-    std::string line(depth * 2, ' ');
-    line += name_ + "  (" + seconds_text(now - started_) + ")";
+    task_view& mine = all.emplace_back(task_view{depth, name_, now - started_, {}, locks_});
     if (wait_) {
-        line += wait_->deadline || wait_->what == wait_note::children().what ? "  waits for " : "  idle, waits for ";
-        line += wait_->what;
-        line += " since " + seconds_text(now - wait_since_);
+        const bool is_idle = !wait_->deadline && wait_->what != wait_note::children().what;
+        mine.wait.emplace(task_view::waiting{std::string(wait_->what), now - wait_since_, {}, is_idle});
         if (wait_->deadline) {
-            line += ", at most " + seconds_text(std::max(duration::zero(), *wait_->deadline - now)) + " more";
+            mine.wait->at_most = std::max(duration::zero(), *wait_->deadline - now);
         }
     }
-    for (const auto& lock : locks_) {
+    return std::ranges::all_of(children_, [&](const task* child) { return child->view(all, most, depth + 1); });
+}
+
+std::string to_text(const task_view& seen) {
+    std::string line(seen.depth * 2, ' ');
+    line += seen.name + "  (" + seconds_text(seen.age) + ")";
+    if (seen.wait) {
+        line += seen.wait->is_idle ? "  idle, waits for " : "  waits for ";
+        line += seen.wait->what;
+        line += " since " + seconds_text(seen.wait->since);
+        if (seen.wait->at_most) {
+            line += ", at most " + seconds_text(*seen.wait->at_most) + " more";
+        }
+    }
+    for (const auto& lock : seen.locks) {
         line += "  holds " + lock;
     }
-    lines.push_back(std::move(line));
-    for (const task* child : children_) {
-        child->describe(lines, depth + 1);
+    return line;
+}
+
+void task::describe(std::vector<std::string>& lines, std::size_t depth) const {
+    std::vector<task_view> all;
+    view(all, std::numeric_limits<std::size_t>::max(), depth);
+    for (const auto& one : all) {
+        lines.push_back(to_text(one));
     }
 }
 

@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 137> names{
+constexpr std::array<std::string_view, 139> names{
     "command-failed",
     "command-unanswered",
     "config-error",
@@ -18,6 +18,8 @@ constexpr std::array<std::string_view, 137> names{
     "console-file",
     "console-name",
     "console-unread",
+    "control-group",
+    "control-socket",
     "domain-crash-kept",
     "domain-creation-late",
     "domain-destroy-refused",

@@ -92,6 +92,7 @@ void add_hypervisor(const node_config& config, listing& out) {
     out.add("stall_limit", config.hypervisor.stall_limit);
     out.add("migration_bandwidth", config.hypervisor.migration_bandwidth);
     out.add("console_writes", config.hypervisor.console_writes);
+    out.add("control_group", config.control_group);
 }
 
 void add_logging(const node_config& config, listing& out) {

@@ -69,6 +69,7 @@ void read_all(section& pvc, const host_facts& facts, node_config& config) {
     auto directories = configuration.child("directories");
     auto logging = configuration.child("logging");
     auto hypervisor = configuration.child("hypervisor");
+    auto control = configuration.child("control");
     auto storage = configuration.child("storage");
     auto health = configuration.child("health");
 
@@ -80,6 +81,7 @@ void read_all(section& pvc, const host_facts& facts, node_config& config) {
     read_directories(directories, facts, config);
     read_logging(logging, config);
     read_hypervisor(hypervisor, config);
+    read_control(control, config);
     read_storage(storage, facts, config);
     read_health(health, facts, config);
     configuration.finish();

@@ -131,6 +131,13 @@ void read_hypervisor(section& hypervisor, node_config& config) {
     hypervisor.finish();
 }
 
+// Whether there is such a group is seen when the socket is made: asking may take long where groups come from a
+// directory.
+void read_control(section& control, node_config& config) {
+    config.control_group = control.text("group", presence::optional, non_empty_text).value;
+    control.finish();
+}
+
 void read_storage(section& storage, const host_facts& facts, node_config& config) {
     const auto file = [&](std::string_view key, std::string_view fallback) {
         const auto path = storage.text(key, presence::optional, path_rule, std::string(fallback));

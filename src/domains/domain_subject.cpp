@@ -105,6 +105,46 @@ void domain_subject::report(std::vector<std::string>& lines) const {
     }
 }
 
+// What belongs here or runs here has the part `here`; the rest of the cluster's domains are somebody else's to explain.
+static core::machine_view view_of(const manager& all, const domain_row& row) {
+    const local_domain& here = *row.here;
+    core::machine_view seen;
+    seen.id = row.id;
+    seen.name = here.name;
+    seen.state = here.word.empty() ? std::string(to_text(row.state)) : here.word;
+    seen.node = row.node == nullptr ? std::string() : *row.node;
+    if (const auto guest = all.observed.class_of(row.id)) {
+        seen.guest = to_text(*guest);
+    }
+    seen.is_listed = here.listing.is_listed;
+    seen.state_age = all.node.clock().now() - here.state_since;
+    seen.doing = view_operation(all.parts, row);
+    return seen;
+}
+
+bool domain_subject::report_machines(std::vector<core::machine_view>& all, std::size_t most) const {
+    for (const auto& [id, row] : manager_->table.rows()) {
+        if (!row.here) {
+            continue;
+        }
+        if (all.size() >= most) {
+            return false;
+        }
+        all.push_back(view_of(*manager_, row));
+    }
+    return true;
+}
+
+std::optional<core::machine_view> domain_subject::report_machine(std::string_view name) const {
+    const auto id = parse_any_uuid(name);
+    for (const auto& [key, row] : manager_->table.rows()) {
+        if (row.here && (row.here->name == name || id == key)) {
+            return view_of(*manager_, row);
+        }
+    }
+    return std::nullopt;
+}
+
 bool domain_subject::owns(const uuid& id) const {
     return manager_->owns(id);
 }

@@ -28,7 +28,9 @@ daemon::daemon(core::platform& outside, process around, assembly of)
       process_(std::move(around)),
       assembly_(std::move(of)),
       log_(outside.clock, outside.pool),
-      context_(outside, log_) {
+      context_(outside, log_),
+      begun_(outside.clock.now()),
+      phase_since_(begun_) {
     for (const auto& row : assembly_.phases) {
         PVC_ASSERT(policy::is_for_subjects(row.in));
     }
@@ -65,7 +67,26 @@ void daemon::log_tasks() {
     }
 }
 
+daemon_view daemon::view() const {
+    const time_point now = port_.clock.now();
+    daemon_view seen{now - begun_, phase_, now - phase_since_, attempts_, {}, {}, {}};
+    if (session_ != nullptr) {
+        seen.session = session_->s.zk.state().value();
+        seen.session_age = now - session_->begun;
+    }
+    if (outage_) {
+        seen.outage_age = now - outage_->since;
+    }
+    return seen;
+}
+
+bool daemon::view_tasks(std::vector<async::task_view>& all, std::size_t most) const {
+    return !root_ || root_->owner().root()->view(all, most);
+}
+
 void daemon::enter(policy::phase which) {
+    phase_ = which;
+    phase_since_ = port_.clock.now();
     const auto& info = policy::info_of(which);
     port_.notifier.send(fmt::format("STATUS=S{}: {}", info.number, info.name));
     log_.debug(fmt::format("phase S{}: {}", info.number, info.name));
@@ -217,6 +238,7 @@ async::awaitable<daemon::verdict> daemon::attempt() {
         enter(policy::phase::logger);
         co_await open_logs(group);
         subjects_ = assembly_.make(context_);
+        can_be_asked_.set(true);
         const bool stopped = co_await unless_stopped(
             "start-up", [&]() -> async::awaitable<void> { refused = co_await before_zookeeper(); });
         if (stopped) {
@@ -261,10 +283,15 @@ async::awaitable<daemon::verdict> daemon::run_session() {
     session_state now(context_, *client, subjects_);
     struct leaving {
         membership::keepalive*& beat;
-        ~leaving() { beat = nullptr; }
+        const session_state*& session;
+        ~leaving() {
+            beat = nullptr;
+            session = nullptr;
+        }
     };
     beat_ = &now.beat;
-    const leaving guard{beat_};
+    session_ = &now;
+    const leaving guard{beat_, session_};
     verdict end{next_step::start_again, exit_status::orderly, "session lost"};
     co_await async::with_task_group("session",
                                     [&](async::task_group& scope) { return run_session_scope(now, scope, end); });

@@ -8,7 +8,8 @@ namespace pvc::node {
 
 struct daemon::session_state {
     session_state(core::node_context& node, zookeeper::client& client, const core::subjects& subjects)
-        : s(node, client, node.started ? node.schema_version.value() : 0),
+        : begun(node.clock().now()),
+          s(node, client, node.started ? node.schema_version.value() : 0),
           beat(s, core::all_that_are<core::figure_source>(subjects),
                core::all_that_are<core::fence_survivor>(subjects)) {
         for (const auto& one : subjects) {
@@ -18,6 +19,7 @@ struct daemon::session_state {
         }
     }
 
+    const time_point begun;
     core::session s;
     membership::keepalive beat;
     std::vector<part_of_session> parts;

@@ -94,6 +94,22 @@ struct task_end {
     bool is_cancellation = false;
 };
 
+// A task as it is at one moment, for whoever is to be told of it.
+struct task_view {
+    std::size_t depth = 0;
+    std::string name;
+    duration age{};
+    struct waiting {
+        std::string what;
+        duration since{};
+        std::optional<duration> at_most;  // from now on; empty: idle, or bounded by what its children wait for
+        bool is_idle = false;
+    };
+    std::optional<waiting> wait;
+    std::vector<std::string> locks;
+};
+[[nodiscard]] std::string to_text(const task_view& seen);
+
 class task : public std::enable_shared_from_this<task> {
 public:
     task(runtime& owner, std::string name, std::shared_ptr<task> parent);
@@ -124,7 +140,9 @@ public:
     [[nodiscard]] const task_end& end() const { return end_; }
     [[nodiscard]] const std::list<task*>& children() const { return children_; }
 
-    // The tree below this task, one line a task.
+    // The tree below this task, from the top down, at most so many of them. False: there are more.
+    bool view(std::vector<task_view>& all, std::size_t most, std::size_t depth = 0) const;
+    // The same, one line a task.
     void describe(std::vector<std::string>& lines, std::size_t depth = 0) const;
 
 private:

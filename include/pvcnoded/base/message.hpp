@@ -16,6 +16,8 @@ enum class message : std::uint8_t {
     console_file,
     console_name,
     console_unread,
+    control_group,
+    control_socket,
     domain_crash_kept,
     domain_creation_late,
     domain_destroy_refused,

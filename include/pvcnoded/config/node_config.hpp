@@ -184,6 +184,8 @@ struct node_config {
         int console_writes = 20;      // publications of console logs a second
     } hypervisor;
 
+    std::string control_group;  // who may use the local socket beside root; "" = nobody
+
     // 5.8
     struct health {
         health_mode mode = health_mode::automatic;

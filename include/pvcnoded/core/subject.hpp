@@ -12,15 +12,18 @@
 
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/base/result.hpp"
+#include "pvcnoded/base/uuid.hpp"
 #include "pvcnoded/core/session.hpp"
 #include "pvcnoded/policy/role/role_phases.hpp"
 #include "pvcnoded/policy/startup_plan.hpp"
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pvc::core {
@@ -139,13 +142,42 @@ protected:
     ~fence_survivor() = default;
 };
 
-// Says in a few lines what it does; for SIGUSR1.
+// Says in a few lines what it does; for SIGUSR1 and for whoever asks over the local socket.
 class reporter {
 public:
     virtual void report(std::vector<std::string>& lines) const = 0;
 
 protected:
     ~reporter() = default;
+};
+
+// A virtual machine as its node sees it, for whoever asks.
+struct machine_view {
+    uuid id;
+    std::string name;   // empty: not known yet
+    std::string state;  // as stored
+    std::string node;   // as stored
+    std::string guest;  // what the hypervisor has of it; empty: not known
+    bool is_listed = false;
+    duration state_age{};
+    struct operation {
+        std::string name;
+        std::string waits_for;
+        std::optional<duration> at_most;                           // from now on
+        std::vector<std::pair<std::string, std::string>> answers;  // what may come, and what it would wait for then
+    };
+    std::optional<operation> doing;
+};
+// Knows virtual machines that belong to this node or run here.
+class machine_reporter {
+public:
+    // At most so many, in the order of their identities. False: there are more.
+    virtual bool report_machines(std::vector<machine_view>& all, std::size_t most) const = 0;
+    // By name or identity; empty: there is none here.
+    [[nodiscard]] virtual std::optional<machine_view> report_machine(std::string_view name) const = 0;
+
+protected:
+    ~machine_reporter() = default;
 };
 
 using subjects = std::vector<std::unique_ptr<subject>>;

@@ -41,7 +41,8 @@ class domain_subject final : public core::subject,
                              public core::session_subject,
                              public core::figure_source,
                              public core::fence_survivor,
-                             public core::reporter {
+                             public core::reporter,
+                             public core::machine_reporter {
 public:
     domain_subject(core::node_context& node, domain_ports outside);
     ~domain_subject() override;
@@ -60,6 +61,8 @@ public:
     // This node was declared off, and is alive: ends every guest that others may have started by now.
     async::awaitable<void> clean_up_after_fence(core::session& s, std::function<bool()> goes_on) override;
     void report(std::vector<std::string>& lines) const override;
+    bool report_machines(std::vector<core::machine_view>& all, std::size_t most) const override;
+    [[nodiscard]] std::optional<core::machine_view> report_machine(std::string_view name) const override;
 
     // A command of a client about one domain (vm-domains.md 14). Whether it belongs to this node, as far as is known:
     [[nodiscard]] bool owns(const uuid& id) const;

@@ -48,6 +48,17 @@ struct process {
     std::string implementation;                 // program, version and build, for log and file
 };
 
+// The daemon as it is at one moment, from memory: for whoever asks, also while nothing else answers.
+struct daemon_view {
+    duration uptime{};
+    policy::phase phase = policy::phase::configuration;  // entered last
+    duration phase_age{};
+    std::uint64_t attempts = 0;
+    std::optional<zookeeper::session_state> session;  // none is open
+    duration session_age{};
+    std::optional<duration> outage_age;  // ZooKeeper is away since then
+};
+
 class daemon {
 public:
     // `outside` must outlive the daemon.
@@ -67,6 +78,15 @@ public:
     void log_tasks();
 
     [[nodiscard]] const core::node_context& context() const { return context_; }
+
+    // Its directories are there, no other daemon has them, and it has a log: it can be asked from now on.
+    [[nodiscard]] async::latest<bool>& can_be_asked() { return can_be_asked_; }
+    [[nodiscard]] daemon_view view() const;
+    // The tree of all tasks. False: there are more.
+    bool view_tasks(std::vector<async::task_view>& all, std::size_t most) const;
+    // Of the present attempt; for the duration of a call.
+    [[nodiscard]] const core::subjects& subjects() const { return subjects_; }
+    [[nodiscard]] const std::string& implementation() const { return process_.implementation; }
 
 private:
     enum class next_step : std::uint8_t { leave, start_again, new_session };
@@ -143,8 +163,13 @@ private:
     core::subjects subjects_;             // of the attempt
     async::task_group* scope_ = nullptr;  // of the attempt
     membership::keepalive* beat_ = nullptr;
+    const session_state* session_ = nullptr;
     bool is_cut_off_ = false;  // it left without having been able to say so
     std::uint64_t attempts_ = 0;
+    const time_point begun_;
+    policy::phase phase_ = policy::phase::configuration;
+    time_point phase_since_;
+    async::latest<bool> can_be_asked_{false};
     bool ready_sent_ = false;
     std::shared_ptr<async::task> root_;
 };

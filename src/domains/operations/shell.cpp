@@ -89,27 +89,40 @@ async::awaitable<void> run_machine(operation& op, policy::domain_action action) 
     });
 }
 
-std::vector<std::string> explain_operation(const domain_parts& parts, const domain_row& row) {
-    std::vector<std::string> lines;
+std::optional<core::machine_view::operation> view_operation(const domain_parts& parts, const domain_row& row) {
     if (!row.here || row.here->running == nullptr) {
-        return lines;
+        return std::nullopt;
     }
     const running_machine& of = *row.here->running;
     const time_point now = parts.node.clock().now();
-    const auto seconds = [now](time_point then) {
-        return std::chrono::duration_cast<std::chrono::seconds>(then - now).count();
-    };
-    const std::string limit =
-        of.next.until == time_point::max()
-            ? std::string()
-            : fmt::format(", at most {} s more", std::max<std::int64_t>(0, seconds(of.next.until)));
-    const std::string name = row.here->name.empty() ? to_text(row.id) : shown(row.here->name);
-    lines.push_back(
-        fmt::format("{}: {}: waits for {}{}", name, row.here->operation, policy::awaited(*of.machine, of.next), limit));
+    core::machine_view::operation seen_now;
+    seen_now.name = row.here->operation;
+    seen_now.waits_for = policy::awaited(*of.machine, of.next);
+    if (of.next.until != time_point::max()) {
+        seen_now.at_most = std::max(duration::zero(), of.next.until - now);
+    }
     policy::domain_seen seen = seen_of(parts, row);
     seen.held = of.held;
     for (const auto& one : policy::next_steps(*of.machine, of.next, seen, *row.here, now)) {
-        lines.push_back(fmt::format("{}:   {}: {}", name, one.answer, one.next));
+        seen_now.answers.emplace_back(one.answer, one.next);
+    }
+    return seen_now;
+}
+
+std::vector<std::string> explain_operation(const domain_parts& parts, const domain_row& row) {
+    std::vector<std::string> lines;
+    const auto doing = view_operation(parts, row);
+    if (!doing) {
+        return lines;
+    }
+    const std::string limit =
+        doing->at_most ? fmt::format(", at most {} s more",
+                                     std::chrono::duration_cast<std::chrono::seconds>(*doing->at_most).count())
+                       : std::string();
+    const std::string name = row.here->name.empty() ? to_text(row.id) : shown(row.here->name);
+    lines.push_back(fmt::format("{}: {}: waits for {}{}", name, doing->name, doing->waits_for, limit));
+    for (const auto& [said, next] : doing->answers) {
+        lines.push_back(fmt::format("{}:   {}: {}", name, said, next));
     }
     return lines;
 }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "operations/operation.hpp"
+#include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/policy/domains/operations.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,9 @@ async::awaitable<void> run_machine(operation& op, policy::domain_action action);
 
 // Where the operation on a domain stands: what it waits for and until when, and what it would wait for next on each
 // answer. Empty: none runs.
+[[nodiscard]] std::optional<core::machine_view::operation> view_operation(const domain_parts& parts,
+                                                                          const domain_row& row);
+// The same in lines.
 [[nodiscard]] std::vector<std::string> explain_operation(const domain_parts& parts, const domain_row& row);
 
 }  // namespace pvc::domains

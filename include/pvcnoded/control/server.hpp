@@ -1,0 +1,58 @@
+// The server of the local socket: takes requests from whoever may ask, and hands each to a function that answers at
+// once, from memory. It lives as long as the daemon, above attempts and sessions. Whatever comes over a connection
+// costs that connection and nothing else (docs/control.md has the limits). Loop thread only.
+#pragma once
+
+#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/base/log_record.hpp"
+#include "pvcnoded/protocol/messages.hpp"
+#include "pvcnoded/services/local_sockets.hpp"
+
+#include <functional>
+#include <string>
+
+namespace pvc::control {
+
+struct server_limits {
+    std::size_t connections = 32;
+    duration idle = std::chrono::seconds(30);  // without a whole request
+    duration write = std::chrono::seconds(5);  // for an answer; the deadline of the request, if that is sooner
+    duration make = std::chrono::seconds(10);  // the socket; and then again after
+    duration pause = std::chrono::seconds(30);
+};
+
+// Root, the user of the daemon, and who is in the group, if there is one.
+[[nodiscard]] bool may_ask(const services::socket_peer& who, std::uint32_t own_user,
+                           std::optional<std::uint32_t> group);
+
+class server {
+public:
+    // Does not wait.
+    using answerer = std::function<protocol::answer(const protocol::request&)>;
+
+    // All references must outlive it.
+    server(services::local_sockets& sockets, async::timers& clock, logger& log, answerer answer,
+           server_limits limits = {})
+        : sockets_(sockets), clock_(clock), log_(log), answer_(std::move(answer)), limits_(limits) {}
+    server(const server&) = delete;
+    server& operator=(const server&) = delete;
+
+    // Until cancelled; then the socket and its file are gone. A socket that cannot be made is tried again.
+    async::awaitable<void> run(std::string path, std::string group);
+
+private:
+    using connection = std::shared_ptr<services::local_connection>;
+    async::awaitable<void> accept_all(services::local_listener& from, async::task_group& scope);
+    bool admit(const services::local_listener& from, services::local_connection& who, std::size_t others) const;
+    async::awaitable<void> serve(connection with);
+    async::awaitable<bool> answer_line(connection with, std::string_view line);
+    async::awaitable<bool> send(connection with, protocol::answer what, duration limit);
+
+    services::local_sockets& sockets_;
+    async::timers& clock_;
+    logger& log_;
+    answerer answer_;
+    server_limits limits_;
+};
+
+}  // namespace pvc::control

@@ -1,0 +1,74 @@
+// The local sockets port: other programs of this host ask over a stream socket that has a path. Who they are is what
+// the kernel says, not what they say.
+#pragma once
+
+#include "pvcnoded/async/wakeup.hpp"
+#include "pvcnoded/base/result.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pvc::services {
+
+// Who connected, at the moment when it did.
+struct socket_peer {
+    std::uint32_t user = 0;
+    std::vector<std::uint32_t> groups;  // its own first, then those that it is in besides
+    int pid = 0;
+};
+
+// Destroying it closes it. One waiter for each direction.
+class local_connection {
+public:
+    local_connection() = default;
+    local_connection(const local_connection&) = delete;
+    local_connection& operator=(const local_connection&) = delete;
+    virtual ~local_connection() = default;
+
+    [[nodiscard]] virtual const socket_peer& peer() const = 0;
+    // Suspends until there is something to read, which may be less than there is room for; 0: the other side has ended.
+    // `into` must outlive the wait. Errors: timed_out, io.
+    virtual async::awaitable<result<std::size_t>> read(std::span<char> into, time_point deadline) = 0;
+    // Suspends until all of it is taken by the kernel. `text` must outlive the wait. Errors: timed_out (a part may have
+    // been sent), io.
+    virtual async::awaitable<result<void>> write(std::string_view text, time_point deadline) = 0;
+    // As much as is taken at once.
+    virtual void write_now(std::string_view text) = 0;
+};
+
+// Destroying it closes the socket and removes its file, if that is still its own; who is connected stays.
+class local_listener {
+public:
+    local_listener() = default;
+    local_listener(const local_listener&) = delete;
+    local_listener& operator=(const local_listener&) = delete;
+    virtual ~local_listener() = default;
+
+    // Suspends until somebody connects. Errors: io (no more descriptors, for one; the next one may be had).
+    virtual async::awaitable<result<std::unique_ptr<local_connection>>> accept() = 0;
+    [[nodiscard]] virtual std::uint32_t own_user() const = 0;
+    // Whose the file is; empty: no group was wanted, or there is none of that name.
+    [[nodiscard]] virtual std::optional<std::uint32_t> group() const = 0;
+};
+
+class local_sockets {
+public:
+    local_sockets() = default;
+    local_sockets(const local_sockets&) = delete;
+    local_sockets& operator=(const local_sockets&) = delete;
+    virtual ~local_sockets() = default;
+
+    // Listens at `path`, mode 0660, of the group of that name if there is one ("": none is wanted). A socket that
+    // stands there is taken for one that was left behind and is replaced in one step: the caller sees to it that nobody
+    // else uses the path. Errors: refused (what stands there is no socket), invalid (the path is too long), io,
+    // timed_out.
+    virtual async::awaitable<result<std::unique_ptr<local_listener>>> listen(std::string path, std::string group,
+                                                                             time_point deadline) = 0;
+};
+
+}  // namespace pvc::services

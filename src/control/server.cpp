@@ -1,0 +1,143 @@
+#include "pvcnoded/control/server.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace pvc::control {
+
+using namespace std::chrono_literals;
+using protocol::problem;
+
+namespace {
+
+constexpr duration accept_pause = 1s;  // no descriptors left: others have to end first
+constexpr std::size_t read_bytes = 4096;
+
+protocol::answer refuse(std::optional<std::int64_t> id, problem what, std::string text) {
+    protocol::answer said;
+    said.id = id;
+    said.error.emplace(protocol::refusal{what, std::move(text)});
+    return said;
+}
+
+problem problem_of(const failure& why) {
+    switch (why.code()) {
+        case errc::unavailable: return problem::other_version;
+        case errc::too_large: return problem::too_large;
+        default: return problem::bad_request;
+    }
+}
+
+}  // namespace
+
+bool may_ask(const services::socket_peer& who, std::uint32_t own_user, std::optional<std::uint32_t> group) {
+    return who.user == 0 || who.user == own_user ||
+           (group && std::ranges::find(who.groups, *group) != who.groups.end());
+}
+
+async::awaitable<void> server::run(std::string path, std::string group) {
+    bool is_told = false;
+    for (;;) {
+        auto listening = co_await sockets_.listen(path, group, clock_.now() + limits_.make);
+        if (listening) {
+            const std::unique_ptr<services::local_listener> from = *std::move(listening);
+            if (!group.empty() && !from->group()) {
+                log_.warning(message::control_group,
+                             "there is no group \"" + group + "\": only root may ask over " + path);
+            }
+            co_await async::with_task_group("connections",
+                                            [&](async::task_group& scope) { return accept_all(*from, scope); });
+        } else if (!std::exchange(is_told, true)) {
+            const failure why = listening.error();
+            log_.warning(message::control_socket, "no local socket: " + why.text() + ", going on without it");
+        }
+        co_await async::sleep_for(clock_, limits_.pause, "another attempt to make the socket");
+    }
+}
+
+async::awaitable<void> server::accept_all(services::local_listener& from, async::task_group& scope) {
+    for (;;) {
+        auto accepted = co_await from.accept();
+        if (!accepted) {
+            co_await async::sleep_for(clock_, accept_pause, "free descriptors");
+            continue;
+        }
+        const connection with = *std::move(accepted);
+        if (admit(from, *with, scope.size())) {
+            scope.spawn("process " + std::to_string(with->peer().pid), [this, with] { return serve(with); });
+        }
+        co_await async::yield();  // whoever connects without end does not keep the others from their turn
+    }
+}
+
+bool server::admit(const services::local_listener& from, services::local_connection& who, std::size_t others) const {
+    if (!may_ask(who.peer(), from.own_user(), from.group())) {
+        who.write_now(protocol::encode(refuse({}, problem::refused,
+                                              "this user may not ask; root may, and the members of "
+                                              "configuration.control.group")));
+        return false;
+    }
+    if (others >= limits_.connections) {
+        who.write_now(
+            protocol::encode(refuse({}, problem::busy, std::to_string(others) + " are connected already; try again")));
+        return false;
+    }
+    return true;
+}
+
+async::awaitable<void> server::serve(connection with) {
+    std::string pending;
+    std::array<char, read_bytes> room{};
+    time_point until = clock_.now() + limits_.idle;
+    for (;;) {
+        const auto size = co_await with->read(room, until);
+        if (!size || *size == 0) {
+            const bool is_late = !size && size.error().code() == errc::timed_out;
+            if (is_late) {
+                with->write_now(protocol::encode(refuse({}, problem::too_late, "nothing was asked for too long")));
+            }
+            co_return;
+        }
+        pending.append(room.data(), *size);
+        std::size_t begin = 0;
+        for (auto end = pending.find('\n'); end != std::string::npos; end = pending.find('\n', begin)) {
+            const bool goes_on = co_await answer_line(with, std::string_view(pending).substr(begin, end - begin));
+            if (!goes_on) {
+                co_return;
+            }
+            begin = end + 1;
+            until = clock_.now() + limits_.idle;
+            co_await async::yield();  // many requests at once: everybody else first
+        }
+        pending.erase(0, begin);
+        if (pending.size() > protocol::request_bytes_max) {
+            with->write_now(protocol::encode(refuse({}, problem::too_large, "the line is too long")));
+            co_return;
+        }
+    }
+}
+
+// False: the connection ends.
+async::awaitable<bool> server::answer_line(connection with, std::string_view line) {
+    const auto asked = protocol::parse_request(line);
+    if (!asked) {
+        with->write_now(protocol::encode(refuse({}, problem_of(asked.error()), asked.error().cause())));
+        co_return false;
+    }
+    protocol::answer said = answer_(*asked);
+    said.id = asked->id;
+    const bool is_sent = co_await send(with, std::move(said), std::min<duration>(limits_.write, asked->deadline));
+    co_return is_sent;
+}
+
+async::awaitable<bool> server::send(connection with, protocol::answer what, duration limit) {
+    std::string line = protocol::encode(what);
+    if (line.size() > protocol::answer_bytes_max) {
+        line = protocol::encode(refuse(what.id, problem::too_large, "the answer is too long; ask for less"));
+    }
+    const auto sent = co_await with->write(line, clock_.now() + limit);
+    co_return sent.has_value();
+}
+
+}  // namespace pvc::control

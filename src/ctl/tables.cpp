@@ -1,0 +1,274 @@
+#include "pvcnoded/ctl/tables.hpp"
+
+#include "pvcnoded/base/utf8.hpp"
+
+#include <fmt/format.h>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace pvc::ctl {
+
+namespace json = boost::json;
+
+namespace {
+
+// One line of it.
+std::string tame_line(std::string_view text) {
+    std::string line = tame_text(text);
+    std::ranges::replace_if(line, [](char c) { return is_ascii_control(c); }, ' ');
+    return line;
+}
+
+// A whole number of seconds and more in the units of people: "42.1 s", "3 min 5 s", "2 h 10 min", "5 d 3 h".
+std::string age_text(double seconds) {
+    constexpr double most = 1e12;
+    if (!(seconds >= 0 && seconds < most)) {
+        return "-";
+    }
+    const auto whole = static_cast<std::int64_t>(seconds);
+    if (whole < 60) {
+        return fmt::format("{:.1f} s", seconds);
+    }
+    if (whole < 3600) {
+        return fmt::format("{} min {} s", whole / 60, whole % 60);
+    }
+    if (whole < 86400) {
+        return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+    }
+    return fmt::format("{} d {} h", whole / 86400, whole / 3600 % 24);
+}
+
+// What is looked for may be missing, or of another kind.
+class reader {
+public:
+    explicit reader(const json::value* from) : object_(from == nullptr ? nullptr : from->if_object()) {}
+    explicit reader(const json::object& from) : object_(&from) {}
+
+    [[nodiscard]] bool exists() const { return object_ != nullptr; }
+    [[nodiscard]] const json::value* value(std::string_view name) const {
+        return object_ == nullptr ? nullptr : object_->if_contains(json::string_view(name.data(), name.size()));
+    }
+    [[nodiscard]] reader child(std::string_view name) const { return reader(value(name)); }
+    [[nodiscard]] std::vector<json::value> items(std::string_view name) const {
+        const json::value* found = value(name);
+        const json::array* list = found == nullptr ? nullptr : found->if_array();
+        return list == nullptr ? std::vector<json::value>() : std::vector<json::value>(list->begin(), list->end());
+    }
+    [[nodiscard]] std::string text(std::string_view name) const {
+        const json::value* found = value(name);
+        if (found == nullptr || found->is_null()) {
+            return "-";
+        }
+        if (const json::string* text = found->if_string()) {
+            return tame_line({text->data(), text->size()});
+        }
+        return tame_line(json::serialize(*found));
+    }
+    [[nodiscard]] bool has(std::string_view name) const {
+        const json::value* found = value(name);
+        return found != nullptr && !found->is_null();
+    }
+    [[nodiscard]] bool is_true(std::string_view name) const {
+        const json::value* found = value(name);
+        return found != nullptr && found->is_bool() && found->get_bool();
+    }
+    [[nodiscard]] double number(std::string_view name) const {
+        const json::value* found = value(name);
+        json::error_code code;
+        const double got = found != nullptr && found->is_number() ? found->to_number<double>(code) : -1.0;
+        return code ? -1.0 : got;
+    }
+    [[nodiscard]] std::string age(std::string_view name) const { return age_text(number(name)); }
+
+private:
+    const json::object* object_;
+};
+
+enum class look { plain, good, doubtful, bad };
+
+class page {
+public:
+    explicit page(bool coloured) : coloured_(coloured) {}
+
+    void row(std::string_view name, const std::string& value, look how = look::plain) {
+        text_ += fmt::format("{:<16}{}\n", name, coloured(value, how));
+    }
+    void line(const std::string& text) { text_ += text + '\n'; }
+    [[nodiscard]] std::string coloured(const std::string& text, look how) const {
+        const char* code = how == look::good ? "32" : how == look::doubtful ? "33" : "31";
+        return !coloured_ || how == look::plain ? text : fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+    }
+    [[nodiscard]] std::string take() { return std::move(text_); }
+
+private:
+    bool coloured_;
+    std::string text_;
+};
+
+// Columns as wide as their widest cell, the last one as it is.
+std::string columns(const std::vector<std::vector<std::string>>& rows) {
+    std::vector<std::size_t> widths(rows.front().size(), 0);
+    const auto width_of = [](const std::string& cell) {
+        return static_cast<std::size_t>(std::ranges::count_if(cell, [](char c) { return !is_continuation(c); }));
+    };
+    for (const auto& row : rows) {
+        for (std::size_t at = 0; at < row.size(); ++at) {
+            widths[at] = std::max(widths[at], width_of(row[at]));
+        }
+    }
+    std::string text;
+    for (const auto& row : rows) {
+        for (std::size_t at = 0; at + 1 < row.size(); ++at) {
+            text += row[at] + std::string(widths[at] - width_of(row[at]) + 2, ' ');
+        }
+        text += row.back() + '\n';
+    }
+    return text;
+}
+
+std::string status_page(const reader& from, bool is_coloured) {
+    page out(is_coloured);
+    const auto phase = from.child("phase");
+    const auto beat = from.child("heartbeat");
+    const auto zookeeper = from.child("zookeeper");
+    const std::string state = from.text("state");
+    const bool is_running = state == "running";
+    out.row("node", from.text("node"));
+    out.row("version", from.text("implementation"));
+    out.row("up for", from.age("uptime_s"));
+    out.row("state",
+            is_running ? state
+                       : fmt::format("{}, phase S{}: {}, since {} (attempt {})", state, phase.text("number"),
+                                     phase.text("name"), phase.age("age_s"), phase.text("attempt")),
+            is_running ? look::good : look::doubtful);
+    out.row("mode", from.text("mode"));
+    out.row("role", from.text("role"));
+    out.row("maintenance", from.is_true("maintenance") ? "on" : "off",
+            from.is_true("maintenance") ? look::doubtful : look::plain);
+    const bool is_old = beat.number("age_s") < 0 || beat.number("age_s") > 2 * beat.number("interval_s");
+    out.row("heartbeat",
+            beat.has("age_s") ? fmt::format("{} ago (every {} s; dead after {} s)", beat.age("age_s"),
+                                            beat.text("interval_s"), beat.text("dead_after_s"))
+                              : "none yet",
+            is_old ? look::bad : look::good);
+    const std::string link = zookeeper.text("state");
+    std::string words = zookeeper.has("session_age_s")
+                            ? fmt::format("{}, session open for {} (number {})", link, zookeeper.age("session_age_s"),
+                                          zookeeper.text("sessions"))
+                            : link;
+    words += zookeeper.has("reason") ? ", " + zookeeper.text("reason") : "";
+    words += zookeeper.has("outage_s") ? ", away for " + zookeeper.age("outage_s") : "";
+    out.row("zookeeper", words, link == "connected" ? look::good : look::bad);
+    out.row("schema", from.text("schema_version"));
+    for (const auto& one : from.items("subjects")) {
+        const reader subject(&one);
+        std::string name = subject.text("name");
+        for (const auto& line : subject.items("lines")) {
+            const json::string* text = line.if_string();
+            out.row(name, text == nullptr ? "-" : tame_line({text->data(), text->size()}));
+            name.clear();
+        }
+    }
+    return out.take();
+}
+
+std::string tasks_page(const reader& from) {
+    constexpr std::size_t depth_max = 40;
+    page out(false);
+    for (const auto& one : from.items("tasks")) {
+        const reader task(&one);
+        const auto depth = std::min(static_cast<std::size_t>(std::max(0.0, task.number("depth"))), depth_max);
+        std::string line = fmt::format("{}{}  ({})", std::string(depth * 2, ' '), task.text("name"), task.age("age_s"));
+        if (task.has("waits_for")) {
+            line += fmt::format("  {}waits for {} since {}", task.is_true("is_idle") ? "idle, " : "",
+                                task.text("waits_for"), task.age("waits_since_s"));
+            line += task.has("at_most_s") ? fmt::format(", at most {} more", task.age("at_most_s")) : "";
+        }
+        for (const auto& lock : task.items("locks")) {
+            const json::string* text = lock.if_string();
+            line += text == nullptr ? "" : "  holds " + tame_line({text->data(), text->size()});
+        }
+        out.line(line);
+    }
+    if (!from.is_true("is_complete")) {
+        out.line("(there are more)");
+    }
+    return out.take();
+}
+
+std::string machines_page(const reader& from) {
+    std::vector<std::vector<std::string>> rows{{"NAME", "STATE", "FOR", "GUEST", "NODE", "OPERATION"}};
+    for (const auto& one : from.items("machines")) {
+        const reader machine(&one);
+        const auto doing = machine.child("operation");
+        std::string operation = "-";
+        if (doing.exists()) {
+            operation = fmt::format("{}: waits for {}", doing.text("name"), doing.text("waits_for"));
+            operation += doing.has("at_most_s") ? fmt::format(", at most {} more", doing.age("at_most_s")) : "";
+        }
+        rows.push_back({machine.has("name") ? machine.text("name") : machine.text("uuid"), machine.text("state"),
+                        machine.age("state_age_s"), machine.text("guest"), machine.text("node"), operation});
+    }
+    return columns(rows) + (from.is_true("is_complete") ? "" : "(there are more)\n");
+}
+
+std::string machine_page(const reader& machine) {
+    page out(false);
+    out.row("name", machine.text("name"));
+    out.row("uuid", machine.text("uuid"));
+    out.row("state", fmt::format("{}, for {}", machine.text("state"), machine.age("state_age_s")));
+    out.row("node", machine.text("node"));
+    out.row("guest", machine.text("guest"));
+    out.row("running list", machine.is_true("is_listed") ? "yes" : "no");
+    const auto doing = machine.child("operation");
+    if (!doing.exists()) {
+        out.row("operation", "none");
+        return out.take();
+    }
+    out.row("operation", doing.text("name"));
+    out.row("waits for", doing.text("waits_for") +
+                             (doing.has("at_most_s") ? fmt::format(", at most {} more", doing.age("at_most_s")) : ""));
+    for (const auto& one : doing.items("answers")) {
+        const reader answer(&one);
+        out.row("  if", fmt::format("{}: {}", answer.text("answer"), answer.text("next")));
+    }
+    return out.take();
+}
+
+std::string daemon_page(const reader& from) {
+    page out(false);
+    out.row("version", from.text("implementation"));
+    out.row("process", from.text("pid"));
+    out.row("up for", from.age("uptime_s"));
+    out.row("tasks", fmt::format("{}, {} of them wait", from.text("tasks"), from.text("tasks_waiting")));
+    out.row("memory", fmt::format("{} KiB resident (at most {}), {} KiB of it private", from.text("resident_kib"),
+                                  from.text("highest_resident_kib"), from.text("private_kib")));
+    return out.take();
+}
+
+}  // namespace
+
+std::string table(std::string_view command, const json::object& result, bool coloured) {
+    const reader from(result);
+    if (command == "status") {
+        return status_page(from, coloured);
+    }
+    if (command == "tasks") {
+        return tasks_page(from);
+    }
+    if (command == "vm list") {
+        return machines_page(from);
+    }
+    if (command == "vm show") {
+        return machine_page(from.child("machine"));
+    }
+    if (command == "daemon") {
+        return daemon_page(from);
+    }
+    return json::serialize(result) + '\n';
+}
+
+}  // namespace pvc::ctl

@@ -1,0 +1,371 @@
+// The server of the local socket on real sockets in a folder of its own: whatever comes over a connection costs that
+// connection and nothing else.
+#include "pvcnoded/control/server.hpp"
+
+#include "contract/process_bench.hpp"
+#include "pvcnoded/services/adapter/unix_sockets.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <list>
+
+namespace pvc::control {
+namespace {
+
+using namespace std::chrono_literals;
+using async::awaitable;
+using contract::scratch_folder;
+
+class silent_log final : public logger {
+public:
+    void write(log_level level, std::string text, std::string /*prefix*/) override {
+        lines.push_back(text);
+        warnings += level == log_level::warning ? 1 : 0;
+    }
+    std::vector<std::string> lines;
+    int warnings = 0;
+};
+
+// A client that never blocks; it waits on the loop's clock.
+class client {
+public:
+    explicit client(async::timers& clock) : clock_(clock) {
+        socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    }
+    client(const client&) = delete;
+    client& operator=(const client&) = delete;
+    ~client() { hang_up(); }
+    void hang_up() {
+        if (socket_ >= 0) {
+            ::close(std::exchange(socket_, -1));
+        }
+    }
+    bool connect(const std::string& path) const {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path.copy(address.sun_path, sizeof address.sun_path - 1);
+        return ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    }
+    ssize_t send(std::string_view text) const { return ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
+    // All of it, or until the other side has closed.
+    awaitable<bool> send_all(std::string_view text) {
+        const time_point until = clock_.now() + 10s;
+        while (!text.empty() && clock_.now() < until) {
+            const ssize_t size = send(text);
+            if (size < 0 && errno != EAGAIN) {
+                co_return false;
+            }
+            text.remove_prefix(size < 0 ? 0 : static_cast<std::size_t>(size));
+            co_await async::sleep_for(clock_, size < 0 ? 1ms : 0ms, "room");
+        }
+        co_return text.empty();
+    }
+    // The next line; "closed" or "late".
+    awaitable<std::string> line(duration limit = 10s) {
+        const time_point until = clock_.now() + limit;
+        for (;;) {
+            if (const auto end = got_.find('\n'); end != std::string::npos) {
+                std::string found = got_.substr(0, end);
+                got_.erase(0, end + 1);
+                co_return found;
+            }
+            std::array<char, 65536> room{};
+            const ssize_t size = ::recv(socket_, room.data(), room.size(), 0);
+            if (size > 0) {
+                got_.append(room.data(), static_cast<std::size_t>(size));
+            } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
+                co_return "closed";
+            } else if (clock_.now() > until) {
+                co_return "late";
+            } else {
+                co_await async::sleep_for(clock_, 1ms, "an answer");
+            }
+        }
+    }
+
+private:
+    async::timers& clock_;
+    int socket_ = -1;
+    std::string got_;
+};
+
+std::string asking(const std::string& name, std::int64_t id = 1) {
+    protocol::request what;
+    what.id = id;
+    what.name = name;
+    return protocol::encode(what);
+}
+
+class control_server : public testing::Test {
+protected:
+    // Answers with what it was asked; "long" with a MiB.
+    protocol::answer answer(const protocol::request& asked) {
+        ++asked_;
+        protocol::answer said;
+        said.result["name"] = asked.name == "long" ? std::string(1UL << 20U, 'x') : asked.name;
+        return said;
+    }
+    void with_server(std::function<awaitable<void>()> body, server_limits limits = {}) {
+        server here(sockets_, loop_.clock(), log_, [this](const auto& asked) { return answer(asked); }, limits);
+        loop_.run("test", [&]() -> awaitable<void> {
+            co_await async::with_task_group("all", [&](async::task_group& group) -> awaitable<void> {
+                group.spawn("server", [&] { return here.run(path_, group_); });
+                co_await listening();
+                co_await body();
+                group.cancel();
+            });
+        });
+    }
+    awaitable<void> listening() {
+        struct stat found{};
+        for (int i = 0; i < 2000 && (::lstat(path_.c_str(), &found) != 0 || !S_ISSOCK(found.st_mode)); ++i) {
+            co_await async::sleep_for(loop_.clock(), 1ms, "the socket");
+        }
+    }
+    client& connected() {
+        client& one = clients_.emplace_back(loop_.clock());
+        EXPECT_TRUE(one.connect(path_));
+        return one;
+    }
+    // A new connection is served.
+    awaitable<void> expect_served() {
+        client& one = connected();
+        one.send(asking("ping", 99));
+        const std::string said = co_await one.line();
+        const auto got = protocol::parse_answer(said);
+        EXPECT_TRUE(got && got->id == 99 && got->result.at("name") == "ping") << said;
+        one.hang_up();
+    }
+    awaitable<void> expect_problem(client& one, protocol::problem what) {
+        const std::string said = co_await one.line();
+        const auto got = protocol::parse_answer(said);
+        EXPECT_TRUE(got && got->error && got->error->what == what) << said;
+        const std::string after = co_await one.line();
+        EXPECT_EQ(after, "closed");
+    }
+
+    scratch_folder folder_;
+    std::string path_ = folder_ / "pvcnoded.sock";
+    std::string group_;
+    async::real_loop loop_;
+    async::thread_offload pool_{loop_.context()};
+    services::unix_sockets sockets_{loop_.context(), pool_, loop_.clock()};
+    silent_log log_;
+    std::list<client> clients_;
+    int asked_ = 0;
+};
+
+TEST_F(control_server, answers_one_after_the_other) {
+    with_server([&]() -> awaitable<void> {
+        client& one = connected();
+        const std::string first = asking("status", 1);
+        // In pieces, and two at once.
+        one.send(std::string_view(first).substr(0, 10));
+        co_await async::sleep_for(loop_.clock(), 5ms, "a pause");
+        one.send(first.substr(10) + asking("tasks", 2));
+        for (const auto& [id, name] : {std::pair{1, "status"}, std::pair{2, "tasks"}}) {
+            const std::string said = co_await one.line();
+            const auto got = protocol::parse_answer(said);
+            EXPECT_TRUE(got && got->id == id && got->result.at("name") == name) << said;
+        }
+    });
+    EXPECT_EQ(log_.lines.size(), 0U);
+}
+
+TEST_F(control_server, garbage_costs_its_connection) {
+    with_server([&]() -> awaitable<void> {
+        for (const std::string garbage : {"GET / HTTP/1.1\r\n", "\n", "{}\n", "\xff\xfe\xfd\n"}) {
+            client& one = connected();
+            one.send(garbage);
+            co_await expect_problem(one, protocol::problem::bad_request);
+            co_await expect_served();
+        }
+        client& later = connected();
+        later.send("{\"version\":2,\"id\":1,\"name\":\"status\"}\n");
+        co_await expect_problem(later, protocol::problem::other_version);
+    });
+}
+
+TEST_F(control_server, an_endless_line_ends_at_the_limit) {
+    with_server([&]() -> awaitable<void> {
+        client& one = connected();
+        const std::string piece(1UL << 20U, 'x');
+        std::size_t sent = 0;
+        bool goes_on = true;
+        while (goes_on && sent < 1024) {  // a GiB, if it were taken
+            goes_on = co_await one.send_all(piece);
+            sent += goes_on ? 1 : 0;
+        }
+        EXPECT_FALSE(goes_on);
+        EXPECT_EQ(sent, 0U);
+        co_await expect_problem(one, protocol::problem::too_large);
+        co_await expect_served();
+    });
+}
+
+TEST_F(control_server, who_does_not_read_is_left) {
+    with_server(
+        [&]() -> awaitable<void> {
+            client& one = connected();
+            std::string many;
+            for (int i = 0; i < 20; ++i) {
+                many += asking("long", i);
+            }
+            one.send(many);
+            co_await async::sleep_for(loop_.clock(), 400ms, "the limit of a write");
+            EXPECT_EQ(asked_, 1);  // the others were not looked at
+            co_await expect_served();
+            std::string said;
+            do {
+                said = co_await one.line();
+            } while (said != "closed" && said != "late");
+            EXPECT_EQ(said, "closed");
+        },
+        {.write = 100ms});
+}
+
+TEST_F(control_server, who_does_not_ask_is_left) {
+    with_server(
+        [&]() -> awaitable<void> {
+            client& silent = connected();
+            client& half = connected();
+            half.send("{\"version\":");
+            co_await expect_problem(silent, protocol::problem::too_late);
+            co_await expect_problem(half, protocol::problem::too_late);
+            co_await expect_served();
+        },
+        {.idle = 100ms});
+}
+
+TEST_F(control_server, so_many_at_once_and_no_more) {
+    with_server(
+        [&]() -> awaitable<void> {
+            std::vector<client*> all;
+            for (int i = 0; i < 4; ++i) {
+                all.push_back(&connected());
+                all.back()->send(asking("ping"));
+                const std::string said = co_await all.back()->line();
+                EXPECT_TRUE(protocol::parse_answer(said)) << said;
+            }
+            for (int i = 0; i < 200; ++i) {
+                client& refused = connected();
+                const std::string said = co_await refused.line();
+                const auto got = protocol::parse_answer(said);
+                EXPECT_TRUE(got && got->error && got->error->what == protocol::problem::busy) << said;
+                refused.hang_up();
+            }
+            all.front()->hang_up();
+            co_await async::sleep_for(loop_.clock(), 20ms, "the end of one");
+            co_await expect_served();
+        },
+        {.connections = 4});
+}
+
+TEST_F(control_server, who_hangs_up_in_the_middle_takes_nobody_along) {
+    with_server([&]() -> awaitable<void> {
+        for (int i = 0; i < 100; ++i) {
+            client& one = connected();
+            one.send(i % 2 == 0 ? asking("long") : std::string("{\"ver"));
+            if (i % 3 == 0) {
+                co_await async::sleep_for(loop_.clock(), 1ms, "a part of the answer");
+            }
+            one.hang_up();
+        }
+        co_await async::sleep_for(loop_.clock(), 50ms, "their ends");
+        co_await expect_served();
+    });
+}
+
+TEST_F(control_server, the_file_has_its_rights_and_goes_with_the_server) {
+    const auto before = contract::open_descriptors();
+    with_server([&]() -> awaitable<void> {
+        struct stat found{};
+        EXPECT_EQ(::lstat(path_.c_str(), &found), 0);
+        EXPECT_EQ(found.st_mode, S_IFSOCK | 0660U);
+        EXPECT_EQ(found.st_uid, ::geteuid());
+        connected().send("{\"ver");  // still connected at the end
+        co_return;
+    });
+    clients_.clear();
+    struct stat found{};
+    EXPECT_NE(::lstat(path_.c_str(), &found), 0);
+    EXPECT_NE(::lstat((path_ + ".new").c_str(), &found), 0);
+    loop_.run("leftovers", [&] { return async::sleep_for(loop_.clock(), 10ms, "handlers of closed descriptors"); });
+    EXPECT_LE(contract::open_descriptors(), before + 3);  // what the pool keeps
+}
+
+TEST_F(control_server, a_socket_that_was_left_behind_is_replaced) {
+    {
+        const int left = ::socket(AF_UNIX, SOCK_STREAM, 0);
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path_.copy(address.sun_path, sizeof address.sun_path - 1);
+        ASSERT_EQ(::bind(left, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+        ::close(left);
+        client refused(loop_.clock());
+        EXPECT_FALSE(refused.connect(path_));
+    }
+    struct stat before{};
+    ASSERT_EQ(::lstat(path_.c_str(), &before), 0);
+    with_server([&]() -> awaitable<void> {
+        struct stat now = before;
+        for (int i = 0; i < 2000 && now.st_ino == before.st_ino; ++i) {
+            co_await async::sleep_for(loop_.clock(), 1ms, "the new socket");
+            EXPECT_EQ(::lstat(path_.c_str(), &now), 0);  // there is always one
+        }
+        co_await expect_served();
+    });
+}
+
+TEST_F(control_server, what_is_no_socket_is_left_alone) {
+    folder_.write("pvcnoded.sock", "precious");
+    server here(sockets_, loop_.clock(), log_, [this](const auto& asked) { return answer(asked); }, {.pause = 5ms});
+    loop_.run("test", [&]() -> awaitable<void> {
+        co_await async::with_task_group("all", [&](async::task_group& group) -> awaitable<void> {
+            group.spawn("server", [&] { return here.run(path_, group_); });
+            co_await async::sleep_for(loop_.clock(), 100ms, "some attempts");
+            EXPECT_EQ(folder_.read("pvcnoded.sock"), "precious");
+            std::filesystem::remove(path_);
+            co_await listening();
+            co_await expect_served();
+            group.cancel();
+        });
+    });
+    EXPECT_EQ(log_.warnings, 1);  // said once
+    EXPECT_NE(log_.lines.front().find("[control-socket]"), std::string::npos);
+}
+
+TEST_F(control_server, a_group_that_is_not_there_is_said) {
+    group_ = "no-such-group-of-this-host";
+    with_server([&]() -> awaitable<void> { co_await expect_served(); });
+    ASSERT_EQ(log_.lines.size(), 1U);
+    EXPECT_NE(log_.lines.front().find("[control-group]"), std::string::npos);
+}
+
+TEST(control_rights, who_may_ask) {
+    struct row {
+        std::uint32_t user;
+        std::vector<std::uint32_t> groups;
+        std::optional<std::uint32_t> group;
+        bool may;
+    };
+    constexpr std::uint32_t own = 500;
+    for (const row& one : std::vector<row>{{0, {0}, {}, true},
+                                           {own, {7}, {}, true},
+                                           {1000, {1000}, {}, false},
+                                           {1000, {0}, {}, false},  // the group of root is not meant by "none"
+                                           {1000, {1000}, 4, false},
+                                           {1000, {4}, 4, true},
+                                           {1000, {1000, 24, 4}, 4, true},
+                                           {1000, {}, 4, false}}) {
+        EXPECT_EQ(may_ask({one.user, one.groups, 1}, own, one.group), one.may) << one.user;
+    }
+}
+
+}  // namespace
+}  // namespace pvc::control
