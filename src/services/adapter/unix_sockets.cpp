@@ -29,8 +29,16 @@ bool is_not_now(int code) {
 // the next wait, or when the descriptor is closed.
 class watched_descriptor {
 public:
-    watched_descriptor(boost::asio::io_context& context, int number) : descriptor_(context.get_executor(), number) {}
+    // `number` is closed with it, also where it cannot be watched (no memory for that, no watches left).
+    watched_descriptor(boost::asio::io_context& context, int number) : descriptor_(context.get_executor()) {
+        async::error_code code;
+        descriptor_.assign(number, code);
+        if (code) {
+            ::close(number);
+        }
+    }
 
+    [[nodiscard]] bool is_watched() const { return descriptor_.is_open(); }
     [[nodiscard]] int number() { return descriptor_.native_handle(); }
     async::wakeup& until_readable() { return ask(descriptor::wait_read, *readable_); }
     async::wakeup& until_writable() { return ask(descriptor::wait_write, *writable_); }
@@ -85,6 +93,7 @@ public:
     unix_connection(boost::asio::io_context& context, async::timers& clock, int socket, socket_peer who)
         : clock_(clock), socket_(context, socket), peer_(std::move(who)) {}
 
+    [[nodiscard]] bool is_watched() const { return socket_.is_watched(); }
     [[nodiscard]] const socket_peer& peer() const override { return peer_; }
 
     async::awaitable<result<std::size_t>> read(std::span<char> into, time_point deadline) override {
@@ -144,6 +153,8 @@ public:
     unix_listener(boost::asio::io_context& context, async::timers& clock, std::shared_ptr<socket_file> file)
         : context_(context), clock_(clock), file_(std::move(file)), socket_(context, file_->release()) {}
 
+    [[nodiscard]] bool is_watched() const { return socket_.is_watched(); }
+
     async::awaitable<result<std::unique_ptr<local_connection>>> accept() override {
         for (;;) {
             const int number = ::accept4(socket_.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -153,7 +164,11 @@ public:
                     ::close(number);
                     continue;
                 }
-                co_return std::make_unique<unix_connection>(context_, clock_, number, *std::move(who));
+                auto made = std::make_unique<unix_connection>(context_, clock_, number, *std::move(who));
+                if (!made->is_watched()) {
+                    co_return socket_failure(ENOMEM);
+                }
+                co_return made;
             }
             if (errno == EINTR || errno == ECONNABORTED) {
                 continue;
@@ -187,7 +202,11 @@ async::awaitable<result<std::unique_ptr<local_listener>>> unix_sockets::listen(s
     if (!made) {
         co_return made.error();
     }
-    co_return std::make_unique<unix_listener>(context_, clock_, *std::move(made));
+    auto listener = std::make_unique<unix_listener>(context_, clock_, *std::move(made));
+    if (!listener->is_watched()) {
+        co_return socket_failure(ENOMEM);
+    }
+    co_return listener;
 }
 
 }  // namespace pvc::services
