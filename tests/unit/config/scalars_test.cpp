@@ -70,6 +70,17 @@ TEST(scalars, integers) {
     }
 }
 
+TEST(scalars, the_group_of_the_local_socket) {
+    const auto with = [](const std::string& text) {
+        return load(base_with("      logging:\n", "      control:\n        group: " + text + "\n      logging:\n"));
+    };
+    EXPECT_EQ(settings(load(base()))["control_group"], "none");
+    EXPECT_EQ(messages(with("adm")), lines{});
+    EXPECT_EQ(settings(with("adm"))["control_group"], "adm");
+    EXPECT_EQ(with("''").config.has_value(), false);
+    EXPECT_EQ(with("[adm]").config.has_value(), false);
+}
+
 TEST(scalars, strings_keep_the_source_text) {
     const auto user = [](const std::string& text) {
         return load(base_with("        user: admin", "        user: " + text));
