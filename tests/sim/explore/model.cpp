@@ -26,6 +26,10 @@ void leave(queue& of, std::int8_t who) {
     of.erase(std::remove(of.begin(), of.end(), who), of.end());
 }
 
+std::size_t place_of(const queue& of, std::int8_t who) {
+    return static_cast<std::size_t>(std::ranges::find(of, who) - of.begin());
+}
+
 int running_in(const scene& m) {
     int runs = 0;
     for (std::int8_t who = 0; who < static_cast<std::int8_t>(m.nodes); ++who) {

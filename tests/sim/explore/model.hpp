@@ -51,6 +51,7 @@ struct lock_queues {
 };
 
 void leave(queue& of, std::int8_t who);
+[[nodiscard]] std::size_t place_of(const queue& of, std::int8_t who);  // its size: not there
 
 // ---- hypervisors ----------------------------------------------------------------------------------------------------
 
@@ -98,6 +99,8 @@ template <class... Question>
 [[nodiscard]] bool is_any(const policy::step& of) {
     return ((of.what.index() == boost::mp11::mp_find<policy::ask::any, Question>::value) || ...);
 }
+
+[[nodiscard]] policy::held_now::locks state_of(const lock_claim& of);
 
 struct asked {
     policy::step what;
