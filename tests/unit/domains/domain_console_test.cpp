@@ -296,7 +296,7 @@ TEST_F(domain_console, D96_created_with_such_an_address) {
     settled_host();
     set("start");
     pass(10s);
-    EXPECT_EQ(effects(), (texts{"create U1", "rd = U1"}));
+    EXPECT_EQ(effects(), (texts{"rd = U1", "create U1"}));
     EXPECT_EQ(hv1().times_logged("VNC address"), 1U);
 }
 

@@ -142,7 +142,7 @@ TEST_F(domain_deletion, D85_defined_again_with_the_same_UUID) {
         mark();
         set("start");
         pass(2s);
-        EXPECT_EQ(effects(), (texts{"create U1", "rd = U1", running_vnc})) << offset;
+        EXPECT_EQ(effects(), (texts{"rd = U1", "create U1", running_vnc})) << offset;
         set("stop");
         pass(3s);
     }

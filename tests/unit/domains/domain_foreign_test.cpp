@@ -156,7 +156,7 @@ TEST_F(domain_foreign, D46_only_the_node_changes) {
     EXPECT_EQ(effects(), (texts{"destroy U1", "gone U1", "rd = "}));
     ensemble.put(key("/node"), "hv1");
     pass(10s);
-    EXPECT_EQ(effects(), (texts{"destroy U1", "gone U1", "rd = ", "create U1", "rd = U1"}));
+    EXPECT_EQ(effects(), (texts{"destroy U1", "gone U1", "rd = ", "rd = U1", "create U1"}));
 }
 
 TEST_F(domain_foreign, D47_the_only_good_copy) {

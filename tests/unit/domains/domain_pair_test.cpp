@@ -72,7 +72,7 @@ TEST_F(domain_pair, through_a_shutdown_there_and_back) {
         const std::string source = from;
         const std::string target = to;
         EXPECT_TRUE(in_order({source + ": shutdown U1", source + " list=", "state=stop", source + " -sync",
-                              "state=start", target + ": create U1", target + " list=U1"}))
+                              "state=start", target + " list=U1", target + ": create U1"}))
             << story();
         EXPECT_EQ(count("state=stop") + count("state=start"), 2U);
         EXPECT_TRUE(settled_on(to)) << story();

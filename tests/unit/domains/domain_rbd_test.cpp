@@ -32,7 +32,7 @@ protected:
         return std::ranges::count(hardware.rbd.calls(), "list " + image) > 0;
     }
     void expect_started() {
-        EXPECT_EQ(effects(), (texts{"create U1", "rd = U1", running_vnc}));
+        EXPECT_EQ(effects(), (texts{"rd = U1", "create U1", running_vnc}));
         expect_running();
     }
 };

@@ -7,7 +7,7 @@ namespace {
 using hypervisor::call_error;
 using domain_start = effects_test;
 
-const texts started{"create U1", "rd = U1", "vnc = 127.0.0.1:5900"};
+const texts started{"rd = U1", "create U1", "vnc = 127.0.0.1:5900"};
 
 TEST_F(domain_start, D01_started_at_daemon_start) {
     define("start", "hv1");
@@ -48,7 +48,7 @@ TEST_F(domain_start, D04_create_fails) {
     guest().fail_next("create", refusal(call_error::other, reason));
     set("start");
     pass(65s);
-    EXPECT_EQ(effects(), (texts{"create U1", "state = fail + failedreason = " + reason}));
+    EXPECT_EQ(effects(), (texts{"rd = U1", "create U1", "state = fail + failedreason = " + reason, "rd = "}));
     EXPECT_EQ(running(), "");
     EXPECT_EQ(value(key("/vnc")), "");
 }
@@ -69,7 +69,7 @@ TEST_F(domain_start, D04_a_failure_that_nobody_wants_to_know_any_more) {
         pass(5s);
         EXPECT_EQ(state(), wish);
         EXPECT_EQ(value(key("/failedreason")), "");
-        EXPECT_EQ(effects(), (texts{"create U1", "rd = U1", "gone U1", "rd = "})) << wish;
+        EXPECT_EQ(effects(), (texts{"rd = U1", "create U1", "gone U1", "rd = "})) << wish;
     }
 }
 
@@ -78,7 +78,7 @@ TEST_F(domain_start, D05_start_after_a_failure) {
     settled_host();
     set("start");
     pass(5s);
-    EXPECT_EQ(effects(), (texts{"create U1", "rd = U1", "failedreason =  + vnc = 127.0.0.1:5900"}));
+    EXPECT_EQ(effects(), (texts{"rd = U1", "create U1", "failedreason =  + vnc = 127.0.0.1:5900"}));
     expect_running();
 }
 
@@ -99,7 +99,7 @@ TEST_F(domain_start, D07_an_old_instance_is_being_removed) {
     guest().fail_next("create", refusal(call_error::being_removed, "operation failed: being removed"), 3);
     set("start");
     pass(10s);
-    EXPECT_EQ(effects(), (texts{"create U1", "create U1", "create U1", "create U1", "rd = U1", running_vnc}));
+    EXPECT_EQ(effects(), (texts{"rd = U1", "create U1", "create U1", "create U1", "create U1", running_vnc}));
     const auto at = moments("create U1");
     for (std::size_t i = 1; i < at.size(); ++i) {
         EXPECT_GE(at[i] - at[i - 1], 0.5);
