@@ -97,8 +97,8 @@ TEST(explorer_search, a_reference_node_takes_part_in_a_migration) {
         }
         EXPECT_EQ(now.keys.state, model::vm_state::start);
         EXPECT_EQ(now.keys.node, 1);
-        EXPECT_EQ(now.all[1].guest, guest_here::runs);
-        EXPECT_EQ(now.all[0].guest, guest_here::none);
+        EXPECT_EQ(see(now, 1).guest, guest_here::runs);
+        EXPECT_EQ(see(now, 0).guest, guest_here::none);
     }
 }
 
@@ -111,7 +111,7 @@ TEST(explorer_faults, a_record_is_lost_or_garbled_only_where_there_is_one) {
     };
     scene now = beginning(of);
     EXPECT_EQ(kills(now), 2);
-    now.all[1].record.is_there = true;
+    at(now, 1).record.is_there = true;
     EXPECT_EQ(kills(now), 4);
 }
 

@@ -26,6 +26,14 @@ void leave(queue& of, std::int8_t who) {
     of.erase(std::remove(of.begin(), of.end(), who), of.end());
 }
 
+bool is_first(const queue& of, std::int8_t who) {
+    return !of.empty() && of.front() == who;
+}
+
+bool is_queued(const queue& of, std::int8_t who) {
+    return std::ranges::find(of, who) != of.end();
+}
+
 std::size_t place_of(const queue& of, std::int8_t who) {
     return static_cast<std::size_t>(std::ranges::find(of, who) - of.begin());
 }

@@ -51,6 +51,8 @@ struct lock_queues {
 };
 
 void leave(queue& of, std::int8_t who);
+[[nodiscard]] bool is_first(const queue& of, std::int8_t who);
+[[nodiscard]] bool is_queued(const queue& of, std::int8_t who);
 [[nodiscard]] std::size_t place_of(const queue& of, std::int8_t who);  // its size: not there
 
 // ---- hypervisors ----------------------------------------------------------------------------------------------------

@@ -12,12 +12,6 @@ using at_step = reference_daemon::at;
 
 namespace {
 
-bool is_first(const queue& of, std::int8_t who) {
-    return !of.empty() && of.front() == who;
-}
-bool is_queued(const queue& of, std::int8_t who) {
-    return std::ranges::find(of, who) != of.end();
-}
 // It may queue, or has its turn.
 bool may_go_on(const queue& of, std::int8_t who) {
     return !is_queued(of, who) || is_first(of, who);

@@ -19,13 +19,6 @@ constexpr duration lock_limit = 30s;
 constexpr duration shutdown_timeout = 180s;
 constexpr std::uint8_t live_tries = 3;
 
-bool is_first(const queue& of, std::int8_t who) {
-    return !of.empty() && of.front() == who;
-}
-bool is_queued(const queue& of, std::int8_t who) {
-    return std::ranges::find(of, who) != of.end();
-}
-
 // One step of one reference node.
 class reference_step {
 public:

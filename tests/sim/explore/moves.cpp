@@ -14,13 +14,6 @@ using kind = move::kind;
 
 namespace {
 
-bool is_first(const queue& of, std::int8_t who) {
-    return !of.empty() && of.front() == who;
-}
-bool is_queued(const queue& of, std::int8_t who) {
-    return std::ranges::find(of, who) != of.end();
-}
-
 bool is_wait(const policy::step& what) {
     return is_any<ask::change, ask::time>(what);
 }

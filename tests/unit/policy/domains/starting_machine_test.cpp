@@ -1,8 +1,6 @@
 // A start: what stands before the creation, what each refusal means, who is told, and when somebody wanted something
 // else meanwhile.
-#include "pvcnoded/policy/domains/starting.hpp"
-
-#include "machine_world.hpp"
+#include "starting_fixture.hpp"
 
 namespace pvc::policy {
 namespace {
@@ -12,57 +10,7 @@ using model::daemon_state;
 using model::guest_class;
 using model::vm_state;
 using lines = std::vector<std::string>;
-using start_played = played<starting>;
 
-const std::vector<other_node> nobody_lists_it{{"hv2", daemon_state::run, false}};
-
-start_played to_be_started() {
-    start_played p;
-    p.seen.guest = guest_class::absent;
-    return p;
-}
-const definition_read with_a_disk{definition_read::end::read, {}, {"vms/web_sda"}};
-const held_lock lock_of_hv1{"auto 1", "client.1", "10.254.0.1:0/1"};
-const held_lock lock_of_hv2{"auto 2", "client.2", "10.254.0.2:0/7"};
-
-rbd_listed listed(std::vector<held_lock> locks) {
-    return {{{"vms/web_sda", std::move(locks), {}}}, {"10.254.0.1"}};
-}
-
-start_played before_its_locks() {
-    auto p = to_be_started();
-    p.begin();
-    p.others(nobody_lists_it);
-    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 30s");
-    return p;
-}
-start_played before_its_proof() {
-    auto p = before_its_locks();
-    EXPECT_EQ(p.says(listed({})), "change 0s");
-    p.seen.held.has_turn = true;
-    EXPECT_EQ(p.woken(), "set_listed +") << "first listed, then looked at once more";
-    EXPECT_EQ(p.woken(), "row");
-    return p;
-}
-start_played being_created() {
-    auto p = before_its_proof();
-    EXPECT_EQ(p.fresh(), "create 120s");
-    return p;
-}
-start_played created_guest() {
-    auto p = being_created();
-    p.seen.guest = guest_class::alive;
-    EXPECT_EQ(p.call(call_end::done), "set_listed +");
-    return p;
-}
-// From the creation that was refused to where it is created again.
-void expect_created_again(start_played& p) {
-    EXPECT_EQ(p.others(nobody_lists_it), "definition");
-    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 30s");
-    EXPECT_EQ(p.says(listed({})), "change 0s");
-    EXPECT_EQ(p.woken(), "row");
-    EXPECT_EQ(p.fresh(), "create 120s");
-}
 // `fail` is told, and nothing of a guest is left.
 void expect_failed(start_played& p, const std::string& reason) {
     EXPECT_EQ(p.last_question(), "own_guest 5s") << "it may have come meanwhile";

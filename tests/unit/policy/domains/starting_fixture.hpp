@@ -1,0 +1,62 @@
+// A machine that is started on hv1, step by step.
+#pragma once
+
+#include "pvcnoded/policy/domains/starting.hpp"
+
+#include "machine_world.hpp"
+
+namespace pvc::policy {
+
+using start_played = played<starting>;
+
+inline const std::vector<other_node> nobody_lists_it{{"hv2", model::daemon_state::run, false}};
+
+inline start_played to_be_started() {
+    start_played p;
+    p.seen.guest = model::guest_class::absent;
+    return p;
+}
+inline const definition_read with_a_disk{definition_read::end::read, {}, {"vms/web_sda"}};
+inline const held_lock lock_of_hv1{"auto 1", "client.1", "10.254.0.1:0/1"};
+inline const held_lock lock_of_hv2{"auto 2", "client.2", "10.254.0.2:0/7"};
+
+inline rbd_listed listed(std::vector<held_lock> locks) {
+    return {{{"vms/web_sda", std::move(locks), {}}}, {"10.254.0.1"}};
+}
+
+inline start_played before_its_locks() {
+    auto p = to_be_started();
+    p.begin();
+    p.others(nobody_lists_it);
+    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 30s");
+    return p;
+}
+inline start_played before_its_proof() {
+    auto p = before_its_locks();
+    EXPECT_EQ(p.says(listed({})), "change 0s");
+    p.seen.held.has_turn = true;
+    EXPECT_EQ(p.woken(), "set_listed +") << "first listed, then looked at once more";
+    EXPECT_EQ(p.woken(), "row");
+    return p;
+}
+inline start_played being_created() {
+    auto p = before_its_proof();
+    EXPECT_EQ(p.fresh(), "create 120s");
+    return p;
+}
+inline start_played created_guest() {
+    auto p = being_created();
+    p.seen.guest = model::guest_class::alive;
+    EXPECT_EQ(p.call(call_end::done), "set_listed +");
+    return p;
+}
+// From the creation that was refused to where it is created again.
+inline void expect_created_again(start_played& p) {
+    EXPECT_EQ(p.others(nobody_lists_it), "definition");
+    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 30s");
+    EXPECT_EQ(p.says(listed({})), "change 0s");
+    EXPECT_EQ(p.woken(), "row");
+    EXPECT_EQ(p.fresh(), "create 120s");
+}
+
+}  // namespace pvc::policy
