@@ -57,7 +57,7 @@ result<std::shared_ptr<socket_file>> socket_file::make_blocking(const std::strin
     if (descriptor < 0) {
         return system_failure(path, errno);
     }
-    const std::shared_ptr<socket_file> made(new socket_file(path, descriptor));
+    std::shared_ptr<socket_file> made(new socket_file(path, descriptor));
     ::unlink(beside.c_str());
     if (::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
         return system_failure(path, errno);
