@@ -233,7 +233,7 @@ step starting::again_or_fail(context& c) {
     return fail(c, reason);
 }
 
-// The running guest is told to the world: running list (where it mostly is already), then {state, failedreason}, then VNC.
+// The running guest is told to the world: running list, unless it is there, then {state, failedreason}, then VNC.
 step starting::announce(context& c) {
     c.state("started");
     adoption& memory = c.memory.adoption;
