@@ -40,11 +40,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 # The presets that run tests compile eight files as one: most of a file's time is its headers. Such a file sees the names
 # of its neighbours; that one of its own hides one of theirs is no mistake. The preset release looks for those, and
-# compiles every file alone.
+# compiles every file of the daemon alone; what only tests it, as the others do.
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
-if(CMAKE_UNITY_BUILD)
-  target_compile_options(pvc_warnings INTERFACE -Wno-shadow)
-endif()
+target_compile_options(pvc_warnings INTERFACE $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow>)
 add_compile_definitions(_GNU_SOURCE)
 option(PVC_LTO "optimise across files (the package, and what is measured); the link of every program takes a minute" OFF)
 if(PVC_LTO AND LLD_PROGRAM)

@@ -176,11 +176,11 @@ std::string status_page(const reader& from, bool is_coloured) {
 }
 
 std::string tasks_page(const reader& from) {
-    constexpr std::size_t depth_max = 40;
+    constexpr double depth_max = 40;
     page out(false);
     for (const auto& one : from.items("tasks")) {
         const reader task(&one);
-        const auto depth = std::min(static_cast<std::size_t>(std::max(0.0, task.number("depth"))), depth_max);
+        const auto depth = static_cast<std::size_t>(std::clamp(task.number("depth"), 0.0, depth_max));
         std::string line = fmt::format("{}{}  ({})", std::string(depth * 2, ' '), task.text("name"), task.age("age_s"));
         if (task.has("waits_for")) {
             line += fmt::format("  {}waits for {} since {}", task.is_true("is_idle") ? "idle, " : "",

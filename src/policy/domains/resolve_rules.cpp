@@ -62,7 +62,7 @@ resolve_step decide_with_half(remote_answer there, bool is_done_there) {
         case remote_answer::being_made:
         case remote_answer::ending: return look_again;
         case remote_answer::absent:
-        case remote_answer::shut_off: return is_done_there ? destroy_half : resume;
+        case remote_answer::shut_off: return is_done_there ? destroy_half : resume_half;
         case remote_answer::refused:
         case remote_answer::silent: return ask_again;
     }

@@ -235,7 +235,7 @@ step resolving::heard_both(context& c) {
     const bool is_done_there = c.seen.state == vm_state::start && !c.seen.is_owner;
     const resolve_step what = decide_resolve(*here, there, is_done_there);
     const bool may_destroy = what == resolve_step::destroy_copy || what == resolve_step::destroy_half;
-    if (!may_destroy && what != resolve_step::resume) {
+    if (!may_destroy && what != resolve_step::resume_half) {
         before.forget();
     }
     pause = may_destroy ? second_look::apart : look_at_sides_again;
@@ -265,7 +265,7 @@ step resolving::act_on(context& c, resolve_step what) {
                 return begin_destroying(c, c.seen.is_guest(guest_class::incoming), at::destroying);
             }
             break;
-        case resolve_step::resume: return c.seen.is_present ? begin_half(c) : finish(resolution::overtaken);
+        case resolve_step::resume_half: return c.seen.is_present ? begin_half(c) : finish(resolution::overtaken);
         default: return wait_or_let_go(c, what);
     }
     return wait(c, pause, "another look at both sides of a migration");

@@ -37,7 +37,7 @@ enum class resolve_step : std::uint8_t {
     failed,        // it is here, and only here
     unanswered,    // it runs here, the target does not answer
     ended,         // it is nowhere
-    resume,        // the half here may be all there is: its locks decide
+    resume_half,   // the half here may be all there is: its locks decide
     halted_there,  // it runs here, the target has a copy that does not: look again for a while
     look_again,
     ask_again,    // the half here stands as long as nobody answers

@@ -71,6 +71,11 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
         const bool is_listed =
             value_of(of, one->root() + "/runningdomains").find(pvc::to_text(id)) != std::string::npos;
         const bool runs_here = std::ranges::find(places, one->name()) != places.end();
+        if (const auto what = one->node.guests().guest(id).what();
+            !runs_here && (what == model::guest_class::ending || what == model::guest_class::paused)) {
+            return fmt::format("machine {} runs {}, and {} still has {} of it", number, where, one->name(),
+                               what == model::guest_class::paused ? "half" : "an ending copy");
+        }
         const auto followers = one->node.consoles.followers(fmt::format("/var/log/libvirt/vm{}.log", number));
         if (followers != (runs_here ? 1U : 0U)) {
             return fmt::format("machine {} runs {}, and {} follows its console {} times", number, where, one->name(),

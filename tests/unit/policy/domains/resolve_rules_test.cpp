@@ -49,7 +49,7 @@ TEST(resolve_rules, table_8_7) {
                   {failed, failed, halted_there, destroy_copy, destroy_copy, halted_there, halted_there, unanswered,
                    unanswered}},
              line{guest_class::incoming,
-                  {resume, resume, look_again, destroy_copy, destroy_copy, look_again, look_again, ask_again,
+                  {resume_half, resume_half, look_again, destroy_copy, destroy_copy, look_again, look_again, ask_again,
                    ask_again}},
              line{guest_class::ending,
                   {look_again, look_again, look_again, look_again, look_again, look_again, look_again, look_again,
