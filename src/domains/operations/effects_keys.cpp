@@ -129,8 +129,7 @@ async::awaitable<answer> effects::perform(ask::sending_keys what, time_point /*u
 }
 
 async::awaitable<answer> effects::perform(ask::set_listed what, time_point /*until*/) {
-    co_await op_.set_listed(what.runs);
-    co_return policy::woken{};
+    co_return policy::yes{co_await op_.set_listed(what.runs)};
 }
 
 async::awaitable<answer> effects::perform(ask::whose_stop /*what*/, time_point /*until*/) {

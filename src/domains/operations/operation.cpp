@@ -139,13 +139,14 @@ async::awaitable<bool> operation::write_own(std::string_view suffix, std::string
     co_return done || done.error().code() == errc::not_found;
 }
 
-async::awaitable<void> operation::set_listed(bool runs) {
+async::awaitable<bool> operation::set_listed(bool runs) {
     here.listing.is_listed = runs || here.listing.lost_creation;
     list.set(id, here.listing.is_listed);
     const bool written = co_await list.settled(clock(), now() + list_patience);
     if (!written && s.zk.is_connected()) {
-        warning(message::running_list_late, "the running list was not written in time, going on");
+        warning(message::running_list_late, "the running list was not written in time");
     }
+    co_return written;
 }
 
 }  // namespace pvc::domains

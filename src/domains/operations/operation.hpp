@@ -106,7 +106,7 @@ public:
     [[nodiscard]] std::string key(std::string_view suffix) const { return root + std::string(suffix); }
 
     // Running list: set, and written before this returns (or 2 s have passed).
-    async::awaitable<void> set_listed(bool runs);
+    async::awaitable<bool> set_listed(bool runs);
     // Locks whose children every write of this operation checks.
     std::vector<const zookeeper::held_lock*> locks;
 

@@ -89,10 +89,10 @@ bool is_done_already(domain_action action, const domain_seen& seen, domain_memor
                 here.spacing.reset();
                 here.state = seen.wish.state_changed;
             }
-            return here.is_adopted && !here.owes_vnc;
+            return here.is_adopted && !here.owes_vnc && !here.owes_word;
         case domain_action::keep:
         case domain_action::report_fail: return here.is_adopted;
-        case domain_action::clean_up: return here.is_clean;
+        case domain_action::clean_up: return here.is_clean && !here.owes_word;
         case domain_action::forget: return here.is_tidy();
         case domain_action::start:
             return seen.holds_starts || (is_planted(defect::unexpected_end_ignored) && here.is_adopted &&

@@ -235,7 +235,7 @@ step sending::resume(context& c) {
         case at::writing_hand_over: return written(c);
         case at::ending_console: return console_ended(c);
         case at::rolling_back: return rolled_back(c);
-        case at::clearing_word: return release(c);
+        case at::clearing_word: c.memory.adoption.owes_word = !c.said_yes(); return release(c);
         case at::releasing: return released(c);
         case at::awaiting_receiver: return hand_on(receiver, c, [&] { return unlock(c); });
         case at::unlocking: return unlocked(c);

@@ -11,11 +11,19 @@ using model::vm_state;
 namespace {
 
 constexpr duration vnc_again = std::chrono::seconds(1);
+constexpr duration word_again = std::chrono::seconds(1);
 
 void take_vnc(context& c) {
     c.memory.adoption.owes_vnc = !c.said_yes();
     if (c.memory.adoption.owes_vnc) {
         c.pause(vnc_again);
+    }
+}
+
+void take_word(context& c) {
+    c.memory.adoption.owes_word = !c.said_yes();
+    if (c.memory.adoption.owes_word) {
+        c.pause(word_again);
     }
 }
 
@@ -61,6 +69,7 @@ step adopting::resume(context& c) {
     switch (where) {
         case at::begin:
             c.acts.emplace_back(act::tell_pause{});
+            c.memory.adoption.owes_word = false;
             where = at::listing;
             return {ask::set_listed{true}, time_point::max(), "the running list"};
         case at::listing: return listed(c);
@@ -78,7 +87,7 @@ step adopting::resume(context& c) {
             }
             where = at::clearing_word;  // of a migration that ended with its session
             return {ask::clear_own{own_key::sync_word}, time_point::max(), "what a migration left"};
-        case at::clearing_word:
+        case at::clearing_word: take_word(c); break;
         case at::over: break;
     }
     where = at::over;
@@ -121,6 +130,7 @@ step cleaning_up::resume(context& c) {
     switch (where) {
         case at::begin:
             c.memory.adoption.ended();
+            c.memory.adoption.owes_word = false;
             c.memory.going_down.over();
             where = at::listing;
             return {ask::set_listed{false}, time_point::max(), "the running list"};
@@ -139,7 +149,7 @@ step cleaning_up::resume(context& c) {
             }
             where = at::clearing_word;  // of a migration that ended with its session
             return {ask::clear_own{own_key::sync_word}, time_point::max(), "what a migration left"};
-        case at::clearing_word:
+        case at::clearing_word: take_word(c); break;
         case at::over: break;
     }
     where = at::over;

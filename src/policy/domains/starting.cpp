@@ -19,6 +19,7 @@ constexpr duration create_limit = 120s;
 constexpr duration removal_patience = 15s;
 constexpr duration create_pause = 500ms;
 constexpr duration unavailable_pause = 500ms;
+constexpr duration unlisted_pause = 500ms;
 constexpr duration query_limit = 5s;
 constexpr int announce_tries = 5;
 
@@ -151,17 +152,25 @@ step starting::take_turn(context& c) {
     if (!c.seen.held.has_turn) {
         return {ask::change{}, time_point::max(), "its turn to be created"};
     }
-    if (c.memory.listing.is_listed || is_planted(defect::created_unlisted)) {
-        return prove(c);
+    if (is_planted(defect::created_unlisted)) {
+        return prove();
     }
     where = at::announcing;
     return {ask::set_listed{true}, time_point::max(), "the running list, before it is created"};
 }
 
-// Listed first, then read: should it have been given to another node before this read, then it is not created here; and
-// should it be given to another node after it, then that node finds it in the list when it looks who may have it. What
-// is listed and not created after all is taken off the list by what is done instead.
-step starting::prove(context& /*c*/) {
+// Listed first, and acknowledged, then read: should it have been given to another node before this read, then it is not
+// created here; and should it be given to another node after it, then that node finds it in the list when it looks who
+// may have it. What is listed and not created after all is taken off the list by what is done instead.
+step starting::announced(context& c) {
+    if (c.said_yes() || is_planted(defect::created_unannounced)) {
+        return prove();
+    }
+    c.pause(unlisted_pause);
+    return finish();
+}
+
+step starting::prove() {
     where = at::proving;
     return {ask::row{}, time_point::max(), "its keys, before it is created"};
 }
@@ -317,7 +326,7 @@ step starting::resume(context& c) {
         case at::reading_definition: return has_definition(c);
         case at::clearing_locks: return clear_locks(c);
         case at::taking_turn: return take_turn(c);
-        case at::announcing: return prove(c);
+        case at::announcing: return announced(c);
         case at::proving: return proven(c);
         case at::yielding:
         case at::pausing: return attempt(c);
@@ -333,6 +342,7 @@ step starting::resume(context& c) {
             return tell(c);
         case at::telling: return c.said_yes() ? told(c, true) : tell(c);
         case at::clearing_word:
+            c.memory.adoption.owes_word = !c.said_yes();  // who adopts it clears it then
             c.memory.adoption.owes_reason = false;
             c.memory.adoption.state = c.seen.wish.state_changed;
             return finish();

@@ -176,7 +176,8 @@ struct node {
     bool is_remnant = false;    // libvirt itself ends this half, sooner or later
     bool libvirt_is_up = true;
     bool has_power = true;
-    bool lists_it = false;  // in the stored running list
+    bool lists_it = false;      // in the stored running list
+    bool is_list_late = false;  // which is still to be written
     model::daemon_state stored = model::daemon_state::run;
     record_on_disk record;
     // The daemon.
@@ -286,6 +287,7 @@ struct move {
         job,          // the live migration goes a step further
         clean,        // libvirt ends the receiving half of a migration that broke
         look,         // nothing runs, and the manager looks again
+        write_list,   // its running list, that was refused before
         reconnect,    // a new session
         start_daemon,
         start_libvirt,
@@ -344,6 +346,8 @@ public:
     // The daemon.
     void read_row(std::int8_t who);
     void see_guest(std::int8_t who);
+    // The stored running list becomes what the daemon wants it to be, unless that is still to be written.
+    void store_list(std::int8_t who);
     void notify(std::int8_t who);  // whoever waits for a change of the domain
     void look(std::int8_t who);    // between two operations
     void resume(std::int8_t who, const policy::answer& said);

@@ -364,8 +364,9 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
             },
             [&](const ask::set_listed& of) -> std::optional<answer> {
                 one.memory.listing.is_listed = of.runs || one.memory.listing.lost_creation;
-                one.lists_it = one.memory.listing.is_listed;
-                return policy::woken{};
+                one.is_list_late = false;
+                store_list(who);
+                return policy::yes{true};
             },
             [&](const ask::others& /*of*/) -> std::optional<answer> {
                 policy::others_read all;
@@ -549,7 +550,6 @@ answer world::failed(const policy::step& what, bool is_done) const {
                 return policy::call_answer{call_end::timed_out, "no answer"};
             },
             [](const ask::definition& /*of*/) -> answer { return policy::definition_read{}; },
-            [](const ask::set_listed& /*of*/) -> answer { return policy::woken{}; },
             [](const auto& /*of*/) -> answer { return policy::yes{}; },
         },
         what.what);

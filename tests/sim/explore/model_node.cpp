@@ -142,6 +142,14 @@ void world::see_guest(std::int8_t who) {
     one.memory.migration.is_stale_half = one.memory.migration.is_stale_half && (!now || now == guest_class::incoming);
 }
 
+void world::store_list(std::int8_t who) {
+    node& one = at(m, who);
+    one.is_list_late = one.is_list_late && one.lists_it != one.memory.listing.is_listed;
+    if (!one.is_list_late) {
+        one.lists_it = one.memory.listing.is_listed;
+    }
+}
+
 void world::notify(std::int8_t who) {
     node& one = at(m, who);
     if (!one.is_up || !one.has_session || one.reference) {
@@ -154,7 +162,8 @@ void world::notify(std::int8_t who) {
     note_placement(*this, who);
     if (policy::ends_the_guest(one.does->what) && !one.memory.listing.lost_creation &&
         one.observed == guest_class::absent) {
-        one.memory.listing.is_listed = one.lists_it = false;
+        one.memory.listing.is_listed = false;
+        store_list(who);
     }
     if (is_any<ask::change>(one.does->pending.what)) {
         resume(who, policy::woken{});
@@ -183,7 +192,7 @@ void world::look(std::int8_t who) {
     const auto [action, again] = policy::action_for(seen, one.memory, m.now);
     one.look_again = again;
     policy::note_listing(seen, m.now, m.now, one.memory);
-    one.lists_it = one.memory.listing.is_listed;
+    store_list(who);
     if (*seen.guest != guest_class::absent) {
         one.memory.adoption.untidy();
     }
@@ -402,6 +411,8 @@ void world::begin_session(std::int8_t who) {
         one.lists_it = one.guest != guest_here::none && !is_arriving;
         one.memory.listing.is_listed = one.lists_it;
     }
+    one.is_list_late = false;  // the first thing that a session writes
+    store_list(who);
     policy::adoption& adoption = one.memory.adoption;
     adoption.is_restarting = adoption.is_restarting || adoption.is_adopted;
     adoption.is_adopted = false;

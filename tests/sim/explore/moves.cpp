@@ -107,6 +107,9 @@ void add_of_node(const scene& m, std::int8_t who, moves& all) {
         if (now != one.observed) {
             all.push_back({kind::see_guest, who, 0});
         }
+        if (one.is_list_late) {
+            all.push_back({kind::write_list, who, 0});
+        }
         if (one.does) {
             add_of_operation(m, who, all);
         } else {
@@ -455,6 +458,12 @@ void disturb(world& of, const move& one) {
             } else {
                 m.may_fail = m.may_fail || is_any<ask::create>(what);
             }
+            if (const auto* list = std::get_if<ask::set_listed>(&what.what);
+                list != nullptr && one.what == kind::fail_effect) {
+                policy::listing& here = at(m, one.who).memory.listing;
+                here.is_listed = list->runs || here.lost_creation;
+                at(m, one.who).is_list_late = at(m, one.who).lists_it != here.is_listed;
+            }
             m.may_fail = m.may_fail || is_any<ask::break_rbd_lock>(what);
             if (at(m, one.who).does) {
                 of.resume(one.who, of.failed(what, one.what == kind::lose_answer));
@@ -514,6 +523,10 @@ void make(world& of, const move& one) {
             break;
         case kind::clean: of.set_guest(one.who, guest_here::none); break;
         case kind::look: of.look(one.who); break;
+        case kind::write_list:
+            at(now, one.who).is_list_late = false;
+            of.store_list(one.who);
+            break;
         case kind::reconnect: of.begin_session(one.who); break;
         case kind::start_daemon:
             at(now, one.who).is_up = true;

@@ -32,7 +32,7 @@ bool is_settled(const scene& now) {
             continue;
         }
         if (is_row_old(now, one) || one.observed != class_of(one.guest) || one.look_again || one.pause_until ||
-            one.is_going_off || one.is_remnant) {
+            one.is_list_late || one.is_going_off || one.is_remnant) {
             return false;
         }
     }

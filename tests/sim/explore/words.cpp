@@ -99,6 +99,7 @@ std::string to_text(const move& one, const scene& before) {
         case kind::job: return who + (one.how == 1 ? "the live call begins" : "the live migration goes a step further");
         case kind::clean: return who + "libvirt ends the half of a migration that broke";
         case kind::look: return who + "looks again";
+        case kind::write_list: return who + "its running list is written at last";
         case kind::reconnect: return who + "has a new session";
         case kind::start_daemon: return who + "the daemon starts";
         case kind::start_libvirt: return who + "libvirtd is back";

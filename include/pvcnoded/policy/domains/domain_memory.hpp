@@ -18,6 +18,7 @@ struct adoption {
     bool is_adopted = false;
     bool owes_vnc = false;       // the live definition could not be read
     bool owes_reason = false;    // it was started, and the reason of an earlier failure is still there
+    bool owes_word = false;      // what a migration left in `migrate_sync_lock` was not cleared
     bool is_restarting = false;  // it ended by itself and is being started again
     bool is_clean = false;       // nothing is left to tidy up for a guest that is not here
     bool is_forgotten = false;   // the same but for the keys below the domain

@@ -67,8 +67,8 @@ struct sending_keys {        // [wishes_read] of a domain that is to be sent
     std::string target;
 };
 
-// Running list: written, or 2 s have passed.
-struct set_listed {  // [woken]
+// Running list.
+struct set_listed {  // [yes] it is stored; false: not within 2 s, and is written later
     bool runs = false;
 };
 

@@ -66,7 +66,8 @@ private:
     step has_definition(context& c);
     step clear_locks(context& c);
     step take_turn(context& c);
-    step prove(context& c);
+    step announced(context& c);
+    step prove();
     step proven(context& c);
     step created(context& c);
     step refused_creation(context& c);

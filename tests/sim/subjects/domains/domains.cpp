@@ -65,6 +65,7 @@ constexpr planted_mistake mistakes_with_domains[] = {
     {defect::terminates_migrating, "terminates_migrating", {}, {"migration", 0, 0}},
     {defect::lock_of_a_guest, "lock_of_a_guest", {}, {"migration", 0, 1}},
     {defect::lock_broken_blindly, "lock_broken_blindly", {}, {"locked", 0, 1}},
+    {defect::created_unannounced, "created_unannounced", {}, {"start", 1, 2}},
     {defect::created_unlisted, "created_unlisted", {}, {"start", 0, 2}},
     {defect::ended_unread, "ended_unread", {}, {.subject = "migration", .writes = 1, .reference = "receiver"}},
 };

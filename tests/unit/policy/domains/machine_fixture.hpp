@@ -63,7 +63,10 @@ public:
 
     // Each returns what is asked next.
     std::string begin() { return says(policy::woken{}); }
-    std::string woken() { return says(policy::woken{}); }
+    // Of a write of the running list: that it is stored.
+    std::string woken() {
+        return says(asked<ask::set_listed>() != nullptr ? answer(policy::yes{true}) : answer(policy::woken{}));
+    }
     std::string after(duration time) {
         now += time;
         return woken();

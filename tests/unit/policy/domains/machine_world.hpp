@@ -98,7 +98,7 @@ private:
     answer answer_to(const ask::offer_to_receive& /*q*/) { return policy::yes{true}; }
     answer answer_to(const ask::connection& /*q*/) { return policy::yes{true}; }
     answer answer_to(const ask::sending_keys& /*q*/) { return wishes_read{true, true, "none", std::nullopt}; }
-    answer answer_to(const ask::set_listed& /*q*/) { return woken{}; }
+    answer answer_to(const ask::set_listed& /*q*/) { return policy::yes{true}; }
     answer answer_to(const ask::others& /*q*/) {
         return others_read{true, {{"hv2", model::daemon_state::run, false}, {"hv3", model::daemon_state::run, false}}};
     }

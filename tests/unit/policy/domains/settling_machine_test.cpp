@@ -1,4 +1,5 @@
 // What is here is shown, what is gone is tidied up: what is written of it, and of whose domain nothing is.
+#include "pvcnoded/policy/domains/oversight.hpp"
 #include "pvcnoded/policy/domains/settling.hpp"
 
 #include "machine_world.hpp"
@@ -106,6 +107,25 @@ TEST(adopting_machine, a_live_definition_that_cannot_be_read_is_owed) {
     EXPECT_EQ(p.nobody_knows(), "over");
 }
 
+// Found by exploring: it was asked for once, and stayed for ever when that was refused.
+TEST(adopting_machine, the_word_of_a_migration_is_owed_until_it_is_cleared) {
+    played<adopting> p;
+    p.begin();
+    p.woken();
+    p.yes();
+    EXPECT_EQ(p.nobody_knows(), "over");
+    EXPECT_TRUE(p.memory.adoption.owes_word);
+    EXPECT_EQ(p.acts(), (lines{"pause 1s"})) << "not at once again";
+    EXPECT_FALSE(is_done_already(domain_action::adopt, p.seen, p.memory, p.now));
+    played<adopting> again;
+    again.memory = p.memory;
+    again.begin();
+    again.woken();
+    again.yes();
+    EXPECT_EQ(again.yes(), "over");
+    EXPECT_TRUE(is_done_already(domain_action::adopt, again.seen, again.memory, again.now));
+}
+
 TEST(adopting_machine, it_ends_whatever_comes_between) {
     played<adopting> p(adopting{.with_state = true});
     p.place(vm_state::migrate, "hv1");
@@ -174,6 +194,8 @@ TEST(cleaning_up_machine, D28_D30_the_list_the_console_and_the_keys_of_a_guest) 
     EXPECT_EQ(p.woken(), "clear_own vnc");
     EXPECT_EQ(p.no(), "clear_own word");
     EXPECT_EQ(p.nobody_knows(), "over");
+    p.memory.adoption.is_clean = true;
+    EXPECT_FALSE(is_done_already(domain_action::clean_up, p.seen, p.memory, p.now)) << "the word is still there";
     EXPECT_FALSE(p.ever_asked("write_state"));
 }
 

@@ -55,6 +55,7 @@ inline void expect_created_again(start_played& p) {
     EXPECT_EQ(p.others(nobody_lists_it), "definition");
     EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 30s");
     EXPECT_EQ(p.says(listed({})), "change 0s");
+    EXPECT_EQ(p.woken(), "set_listed +");
     EXPECT_EQ(p.woken(), "row");
     EXPECT_EQ(p.fresh(), "create 120s");
 }

@@ -49,18 +49,27 @@ TEST(starting_machine, D01_D03_D14_D41_the_whole_way) {
     EXPECT_EQ(p.written(), "clear_own word");
     EXPECT_EQ(p.yes(), "over");
     EXPECT_EQ(p.memory.adoption.state, p.seen.wish.state_changed);
+    EXPECT_FALSE(p.memory.adoption.owes_word);
     EXPECT_EQ(p.holds(), holdings());
     EXPECT_FALSE(p.ever_asked("set_listed -")) << "who is started again stays listed all the time";
 }
 
 // Found by exploring: it was given to another node while its creation was under way, and was in no list: that node
-// started it as well. What is listed already, as who is started again is, needs no second word.
+// started it as well.
 TEST(starting_machine, it_is_listed_before_the_last_look_at_its_keys) {
     auto p = before_its_locks();
     p.memory.listing.is_listed = true;
     p.says(listed({}));
     p.seen.held.has_turn = true;
-    EXPECT_EQ(p.woken(), "row");
+    EXPECT_EQ(p.woken(), "set_listed +") << "in memory is not enough: it is asked whether it is stored";
+    EXPECT_EQ(p.yes(), "row");
+    auto refused = before_its_locks();
+    refused.says(listed({}));
+    refused.seen.held.has_turn = true;
+    EXPECT_EQ(refused.woken(), "set_listed +");
+    EXPECT_EQ(refused.no(), "over") << "others may not find it in the list yet: not now";
+    EXPECT_EQ(refused.acts(), (lines{"pause 500ms"}));
+    EXPECT_EQ(refused.holds(), holdings());
     auto late = before_its_proof();
     late.place(vm_state::start, "hv2");
     EXPECT_EQ(late.fresh(), "time 0s");
