@@ -160,7 +160,6 @@ struct operation {
 
 struct record_on_disk {
     bool is_there = false;
-    bool is_garbage = false;
     bool is_sender = false;
     bool is_offline = false;
     std::int64_t created = 0;
@@ -300,7 +299,7 @@ struct move {
         // Not quiet.
         client_word,  // a client begins
         lose_session,
-        kill_daemon,  // variants: its record kept, lost, or garbage
+        kill_daemon,  // variants: its record kept; lost, or not to be parsed, which says as little as none
         kill_libvirt,
         lose_power,
         end_guest,    // variants: it powers off from inside; it crashes, and its lock on the disk stays

@@ -247,7 +247,6 @@ void world::carry_out(std::int8_t who, const std::vector<act::any>& acts) {
         std::visit(overloaded{
                        [&](const act::write_record& of) {
                            one.record = {true,
-                                         false,
                                          of.role == "sender",
                                          of.step == "offline",
                                          one.seen.keys.created,

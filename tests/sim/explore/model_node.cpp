@@ -419,8 +419,7 @@ void world::begin_session(std::int8_t who) {
     adoption.untidy();
     one.has_memory = one.has_memory || one.seen.keys.node == who || one.observed != guest_class::absent;
     const auto seen = seen_of(who);
-    // One that cannot be read says nothing, and stays until another is written over it, or nothing is left to do.
-    const record_on_disk left = one.record.is_garbage ? record_on_disk{} : one.record;
+    const record_on_disk left = one.record;
     policy::journal_entry entry;
     entry.role = left.is_sender ? "sender" : "receiver";
     entry.step = left.is_offline ? "offline" : "live";

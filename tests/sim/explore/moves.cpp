@@ -161,9 +161,8 @@ void add_disturbances(const scene& m, moves& all) {
         if (one.is_up && one.has_session) {
             all.push_back({kind::lose_session, who, 0});
             all.push_back({kind::kill_daemon, who, 0});
-            if (one.record.is_there && !one.record.is_garbage) {
+            if (one.record.is_there) {
                 all.push_back({kind::kill_daemon, who, 1});
-                all.push_back({kind::kill_daemon, who, 2});
             }
         }
         if (one.libvirt_is_up) {
@@ -420,12 +419,9 @@ void disturb(world& of, const move& one) {
         case kind::kill_daemon: {
             --m.faults_left;
             kill_daemon(of, one.who);
-            node& dead = at(m, one.who);
             if (one.how == 1) {
-                dead.record = {};
+                at(m, one.who).record = {};
             }
-            // Not to be parsed: it says as little as none, but it is there until something takes it away.
-            dead.record.is_garbage = dead.record.is_garbage || one.how == 2;
             return;
         }
         case kind::lose_power:
@@ -553,12 +549,23 @@ void make(world& of, const move& one) {
     }
 }
 
+// Only a daemon that begins anew reads its record: without another fault none does any more.
+void forget_records(scene& m) {
+    for (std::int8_t who = 0; m.faults_left == 0 && who < static_cast<std::int8_t>(m.nodes); ++who) {
+        const node& one = see(m, who);
+        if (one.record.is_there && one.is_up && one.has_session) {
+            at(m, who).record = {};
+        }
+    }
+}
+
 }  // namespace
 
 std::optional<broken_rule> apply(scene& now, const move& one) {
     world of(now);
     if (reference_of(now) == nobody) {
         make(of, one);
+        forget_records(now);
     } else {
         const scene before = now;
         make(of, one);

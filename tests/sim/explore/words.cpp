@@ -114,9 +114,7 @@ std::string to_text(const move& one, const scene& before) {
         case kind::client_word: return word_of_client(one.how);
         case kind::lose_session: return who + "loses its session";
         case kind::kill_daemon:
-            return who + (one.how == 0   ? "the daemon is killed"
-                          : one.how == 1 ? "the daemon is killed, its records are lost"
-                                         : "the daemon is killed, its records are garbage");
+            return who + (one.how == 0 ? "the daemon is killed" : "the daemon is killed, its records are lost");
         case kind::kill_libvirt: return who + "libvirtd is killed";
         case kind::fail_job:
             return one.how == 0 ? "the live migration fails" : "the live migration fails, and nobody cleans up";
