@@ -75,9 +75,11 @@ struct domain_table::reading {
 
     [[nodiscard]] std::vector<zookeeper::read_wish> wishes(const std::string& root) const {
         const auto watch = [](bool arms) { return arms ? zookeeper::watching::yes : zookeeper::watching::no; };
-        std::vector<zookeeper::read_wish> all{{root + model::domain_key::state, watch(arms_state)},
-                                              {root + model::domain_key::node, watch(arms_node)},
-                                              {root}};
+        std::vector<zookeeper::read_wish> all;
+        all.reserve(with_own ? 6 : 4);  // and no list in braces, which would be copied
+        all.push_back({root + model::domain_key::state, watch(arms_state)});
+        all.push_back({root + model::domain_key::node, watch(arms_node)});
+        all.push_back({root});
         if (with_own) {
             all.push_back({root + model::domain_key::last_node});
             all.push_back({root + model::domain_key::migrate_sync_lock});

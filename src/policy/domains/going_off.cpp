@@ -56,9 +56,9 @@ step going_off::begin(context& c) {
             c.state(std::string("shutting down: its state is ") + std::string(to_text(c.seen.state)));
             return power_down(c);
         case reason::stop:
-            c.state("stopping");
-            where = at::destroying;
-            return resume(c);
+            asked = c.seen.wish;
+            // What arrives is sent because of a newer word, unless it is read that there is none.
+            return c.seen.is_guest(guest_class::incoming) ? look_again(c) : stop(c);
         case reason::restart:
             c.state("restarting");
             where = c.seen.is_guest(guest_class::paused) ? at::destroying : at::powering_down;
@@ -99,7 +99,7 @@ step going_off::has_looked(context& c) {
 // waiting for its receiver, which may be us.
 step going_off::look_again(context& c) {
     if (!c.seen.is_present || c.seen.state == vm_state::deleted) {
-        return terminate(c);
+        return end(c);
     }
     where = at::reading;
     return {ask::row{}, time_point::max(), "its keys, before it is ended"};
@@ -108,12 +108,22 @@ step going_off::look_again(context& c) {
 step going_off::has_read(context& c) {
     const auto& read = c.answer_as<row_read>();
     if (read.is_fresh() && (c.seen.wish == asked || is_planted(defect::ended_unread))) {
-        return terminate(c);
+        return end(c);
     }
     if (read.what == row_read::end::failed) {
         c.pause(1s);
     }
     return finish();  // the tables look again
+}
+
+step going_off::end(context& c) {
+    return why == reason::stop ? stop(c) : terminate(c);
+}
+
+step going_off::stop(context& c) {
+    c.state("stopping");
+    where = at::destroying;
+    return resume(c);
 }
 
 step going_off::terminate(context& c) {

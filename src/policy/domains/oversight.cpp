@@ -88,6 +88,7 @@ bool is_done_already(domain_action action, const domain_seen& seen, domain_memor
             if (here.is_adopted && here.state != seen.wish.state_changed) {
                 here.spacing.reset();
                 here.state = seen.wish.state_changed;
+                here.owes_word = true;  // of a migration that somebody ended by writing this
             }
             return here.is_adopted && !here.owes_vnc && !here.owes_word;
         case domain_action::keep:

@@ -217,6 +217,7 @@ step receiving::clear(context& c) {
 }
 
 step receiving::cleared(context& c) {
+    c.memory.adoption.owes_word = !c.said_yes();  // should it come to no other attempt here
     if (c.said_yes()) {
         return finish(c);
     }

@@ -173,6 +173,7 @@ struct node {
     guest_here guest = guest_here::none;
     bool is_going_off = false;  // the guest got the request
     bool is_remnant = false;    // libvirt itself ends this half, sooner or later
+    bool is_stale = false;      // it went on elsewhere, and ended there: nobody misses this copy
     bool libvirt_is_up = true;
     bool has_power = true;
     bool lists_it = false;      // in the stored running list

@@ -112,6 +112,14 @@ write_end world::write_placement(std::int8_t who, vm_state state, std::int8_t to
 
 void world::set_guest(std::int8_t who, guest_here what) {
     node& one = at(m, who);
+    if (one.guest == guest_here::runs && what == guest_here::none) {
+        for (std::int8_t other = 0; other < static_cast<std::int8_t>(m.nodes); ++other) {
+            if (see(m, other).guest == guest_here::left) {
+                at(m, other).is_stale = true;
+            }
+        }
+    }
+    one.is_stale = one.is_stale && what != guest_here::none;
     one.guest = what;
     one.is_going_off = one.is_going_off && what != guest_here::none;
     one.is_remnant = one.is_remnant && what == guest_here::arriving;
@@ -135,7 +143,7 @@ policy::call_answer world::destroy(std::int8_t who) {
         const auto guest = see(m, other).guest;
         is_elsewhere = is_elsewhere || (other != who && (guest == guest_here::runs || guest == guest_here::left));
     }
-    const bool has_memory = one.guest != guest_here::arriving;
+    const bool has_memory = one.guest != guest_here::arriving && !one.is_stale;
     // It was asked to go off, and has taken all the time that it has for that.
     const bool may_end = !one.does || one.does->pending.may_end || one.is_going_off;
     if (has_memory && !may_end && !is_elsewhere && m.disk_locked_by == who) {

@@ -42,6 +42,8 @@ private:
     step has_looked(context& c);
     step look_again(context& c);
     step has_read(context& c);
+    step end(context& c);
+    step stop(context& c);
     step terminate(context& c);
     step power_down(context& c);
     step gone(context& c);

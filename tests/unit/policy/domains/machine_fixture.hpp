@@ -248,7 +248,7 @@ template <class Answer>
         index_of_answer<write_end>(),     index_of_answer<write_end>(),
         index_of_answer<write_end>(),     index_of_answer<yes>(),
         index_of_answer<yes>(),           index_of_answer<yes>(),
-        index_of_answer<wishes_read>(),   index_of_answer<woken>(),
+        index_of_answer<wishes_read>(),   index_of_answer<yes>(),
         index_of_answer<others_read>(),   index_of_answer<yes>(),
         index_of_answer<yes>(),           index_of_answer<yes>(),
         index_of_answer<remote_answer>(), index_of_answer<nodes_asked>(),
