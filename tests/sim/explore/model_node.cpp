@@ -292,6 +292,7 @@ void world::resume(std::int8_t who, const policy::answer& said_first) {
         } else if (is_any<ask::destroy>(out.next)) {
             one.does->pending.may_end = is_obeying || is_to_end;
         }
+        one.does->pending.ran_here = is_any<ask::write_state>(out.next) && one.guest == guest_here::runs;
         if (is_guarded) {
             one.does->pending.state_changed = keys.state_changed;
             one.does->pending.node_changed = keys.node_changed;
