@@ -1,5 +1,8 @@
 #include "pvcnoded/core/log_hub.hpp"
 
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/core/log_follower.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -105,7 +108,7 @@ void log_hub::configure(outputs wanted, async::task_group& scope) {
     sinks_.clear();
     file_.reset();
     errors_only_.reset();
-    debug_ = wanted.debug;
+    levels_.configure(wanted.debug ? log_detail::debug : log_detail::info);
     const auto add = [&](std::string name, const log_style& style, std::shared_ptr<services::log_output> output) {
         auto sink = std::make_shared<log_sink>(name, style, std::move(output));
         sink->drained_ = &drained_;
@@ -125,9 +128,15 @@ void log_hub::configure(outputs wanted, async::task_group& scope) {
 }
 
 void log_hub::write(log_level level, std::string text, std::string prefix) {
-    if (level == log_level::debug && !debug_) {
-        return;
+    if (!levels_.settings().empty()) {
+        expire_levels();
     }
+    if (levels_.shows(level, prefix)) {
+        deliver(level, std::move(text), std::move(prefix));
+    }
+}
+
+void log_hub::deliver(log_level level, std::string text, std::string prefix) {
     log_record record{level, clock_.wall_now(), std::move(prefix), std::move(text)};
     for (const auto& sink : sinks_) {
         sink->push(record);
@@ -138,6 +147,52 @@ void log_hub::write(log_level level, std::string text, std::string prefix) {
     if (observer_) {
         observer_(record);
     }
+    for (auto* one : followers_) {
+        one->push(record);
+    }
+}
+
+// By the next record, not by a timer: until then nobody notices.
+void log_hub::expire_levels() {
+    for (const auto& one : levels_.expire(clock_.now())) {
+        deliver(log_level::state,
+                fmt::format("the log level {}{} is over", to_text(one.detail),
+                            one.subject.empty() ? "" : " of " + shown(one.subject)),
+                {});
+    }
+}
+
+result<void> log_hub::set_level(std::string subject, std::optional<log_detail> detail, duration time,
+                                const std::string& who) {
+    expire_levels();
+    const std::string of = subject.empty() ? "" : " of " + shown(subject);
+    if (!detail) {
+        if (!levels_.reset(subject)) {
+            return failure(errc::not_found, "log level", "no level is set" + (of.empty() ? " for all" : of));
+        }
+        deliver(log_level::state, fmt::format("the log level{} is taken back, by {}", of, who), {});
+        return {};
+    }
+    if (!levels_.set({std::move(subject), *detail, clock_.now() + time})) {
+        return failure(errc::too_large, "log level",
+                       fmt::format("{} levels are set already", log_levels::settings_max));
+    }
+    deliver(log_level::state,
+            fmt::format("the log level{} is {} for {} min, by {}", of, to_text(*detail),
+                        std::chrono::duration_cast<std::chrono::minutes>(time).count(), who),
+            {});
+    return {};
+}
+
+std::vector<const log_sink*> log_hub::sinks() const {
+    std::vector<const log_sink*> all;
+    for (const auto& one : sinks_) {
+        all.push_back(one.get());
+    }
+    if (errors_only_) {
+        all.push_back(errors_only_.get());
+    }
+    return all;
 }
 
 bool log_hub::reopen_files() {

@@ -6,16 +6,21 @@
 
 #include "pvcnoded/async/offload.hpp"
 #include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/base/result.hpp"
 #include "pvcnoded/core/log_format.hpp"
+#include "pvcnoded/core/log_levels.hpp"
 #include "pvcnoded/services/log_output.hpp"
 
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace pvc::core {
+
+class log_follower;
 
 // One queue in front of one output.
 class log_sink {
@@ -28,6 +33,8 @@ public:
     void reopen();
     [[nodiscard]] bool idle() const { return queue_.empty() && !busy_ && !reopen_; }
     [[nodiscard]] std::uint64_t dropped() const { return dropped_total_; }
+    [[nodiscard]] std::size_t queued() const { return queue_.size(); }
+    [[nodiscard]] const std::string& name() const { return name_; }
     // Writes what is queued until cancelled.
     async::awaitable<void> run(async::offload& pool, async::timers& clock);
 
@@ -69,13 +76,26 @@ public:
     void set_observer(std::function<void(const log_record&)> observer) { observer_ = std::move(observer); }
 
     void write(log_level level, std::string text, std::string prefix) override;
-    [[nodiscard]] bool debug_enabled() const { return debug_; }
+    // Sets how much is logged, for at most so long: all records (`subject` is empty), or those of one subject; empty
+    // `detail`: back to what is configured. It is logged, whatever is set; `who` says on whose order. Errors: too_large
+    // (too many subjects are set), not_found (there is nothing to take back).
+    result<void> set_level(std::string subject, std::optional<log_detail> detail, duration time,
+                           const std::string& who);
+    // Those whose time is over are taken out by the next record.
+    [[nodiscard]] const log_levels& levels() const { return levels_; }
+    [[nodiscard]] std::size_t followers() const { return followers_.size(); }
+    // The sinks, for whoever asks; for the duration of a call.
+    [[nodiscard]] std::vector<const log_sink*> sinks() const;
     // Reopens the file after it was rotated. False if there is no file sink.
     bool reopen_files();
     // Waits until everything is written, at most until the deadline.
     async::awaitable<void> flush(time_point deadline);
 
 private:
+    friend class log_follower;
+    void expire_levels();
+    void deliver(log_level level, std::string text, std::string prefix);
+
     async::timers& clock_;
     async::offload& pool_;
     std::vector<std::shared_ptr<log_sink>> sinks_;
@@ -83,7 +103,8 @@ private:
     std::shared_ptr<log_sink> errors_only_;
     std::function<void(const log_record&)> observer_;
     async::wakeup drained_;
-    bool debug_ = false;
+    log_levels levels_;
+    std::vector<log_follower*> followers_;
 };
 
 }  // namespace pvc::core

@@ -180,6 +180,16 @@ protected:
     ~machine_reporter() = default;
 };
 
+// Knows of work that whoever upgrades the cluster, one node after the other, waits for.
+class readiness_reporter {
+public:
+    // Why this node is not ready for that now, in words, each a line ("a flush is under way"); nothing: it is.
+    virtual void report_unready(std::vector<std::string>& reasons) const = 0;
+
+protected:
+    ~readiness_reporter() = default;
+};
+
 using subjects = std::vector<std::unique_ptr<subject>>;
 
 // Those that offer an interface, in their order.
