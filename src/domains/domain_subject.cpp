@@ -145,6 +145,22 @@ std::optional<core::machine_view> domain_subject::report_machine(std::string_vie
     return std::nullopt;
 }
 
+void domain_subject::report_unready(std::vector<std::string>& reasons) const {
+    constexpr std::size_t most = 10;  // a node that is being emptied has a few at a time
+    for (const auto& [id, row] : manager_->table.rows()) {
+        const auto doing = row.here ? row.here->doing : std::nullopt;
+        if (doing != policy::domain_action::send && doing != policy::domain_action::receive) {
+            continue;
+        }
+        const std::string name = row.here->name.empty() ? to_text(row.id) : shown(row.here->name);
+        reasons.push_back(fmt::format("the virtual machine {} moves {}", name,
+                                      doing == policy::domain_action::send ? "away" : "here"));
+        if (reasons.size() >= most) {
+            return;
+        }
+    }
+}
+
 bool domain_subject::owns(const uuid& id) const {
     return manager_->owns(id);
 }

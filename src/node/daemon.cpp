@@ -69,10 +69,16 @@ void daemon::log_tasks() {
 
 daemon_view daemon::view() const {
     const time_point now = port_.clock.now();
-    daemon_view seen{now - begun_, phase_, now - phase_since_, attempts_, {}, {}, {}};
+    daemon_view seen;
+    seen.uptime = now - begun_;
+    seen.phase = phase_;
+    seen.phase_age = now - phase_since_;
+    seen.attempts = attempts_;
     if (session_ != nullptr) {
         seen.session = session_->s.zk.state().value();
         seen.session_age = now - session_->begun;
+        seen.watches = session_->s.watches.size();
+        seen.watch_bytes = session_->s.watches.armed_bytes();
     }
     if (outage_) {
         seen.outage_age = now - outage_->since;

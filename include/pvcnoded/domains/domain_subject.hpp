@@ -42,7 +42,8 @@ class domain_subject final : public core::subject,
                              public core::figure_source,
                              public core::fence_survivor,
                              public core::reporter,
-                             public core::machine_reporter {
+                             public core::machine_reporter,
+                             public core::readiness_reporter {
 public:
     domain_subject(core::node_context& node, domain_ports outside);
     ~domain_subject() override;
@@ -63,6 +64,8 @@ public:
     void report(std::vector<std::string>& lines) const override;
     bool report_machines(std::vector<core::machine_view>& all, std::size_t most) const override;
     [[nodiscard]] std::optional<core::machine_view> report_machine(std::string_view name) const override;
+    // Virtual machines that move here or away.
+    void report_unready(std::vector<std::string>& reasons) const override;
 
     // A command of a client about one domain (vm-domains.md 14). Whether it belongs to this node, as far as is known:
     [[nodiscard]] bool owns(const uuid& id) const;

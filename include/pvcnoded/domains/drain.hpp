@@ -15,15 +15,17 @@ namespace pvc::domains {
 
 class domain_subject;
 
-class drain_subject final : public core::subject, public core::session_subject {
+class drain_subject final : public core::subject, public core::session_subject, public core::readiness_reporter {
 public:
     // `here` is null on a node without the hypervisor function, and outlives this.
     explicit drain_subject(domain_subject* here) : here_(here) {}
     [[nodiscard]] std::string_view name() const override { return "drain"; }
     std::unique_ptr<core::session_part> begin(core::session& s) override;
+    void report_unready(std::vector<std::string>& reasons) const override;
 
 private:
     domain_subject* here_;
+    std::string_view under_way_;  // the job, as its order says it; empty: none
 };
 
 }  // namespace pvc::domains

@@ -57,6 +57,8 @@ struct daemon_view {
     std::optional<zookeeper::session_state> session;  // none is open
     duration session_age{};
     std::optional<duration> outage_age;  // ZooKeeper is away since then
+    std::size_t watches = 0;             // keys that are watched
+    std::size_t watch_bytes = 0;         // of the packet that arms them again after a reconnect
 };
 
 class daemon {

@@ -74,7 +74,7 @@ real_loop::~real_loop() {
 void real_loop::run() {
     context_->restart();
     expect_turn();
-    tick();
+    arm_tick();
     context_->run();
     tick_.disarm();
 }
@@ -101,9 +101,14 @@ void real_loop::expect_turn() {
     due_ = last_turn_ + turn_interval;
 }
 
-void real_loop::tick() {
+void real_loop::arm_tick() {
     due_ = clock_.boot_now() + turn_interval;
-    tick_.arm(clock_.now() + turn_interval, [this] { tick(); });
+    const time_point due = clock_.now() + turn_interval;
+    tick_.arm(due, [this, due] {
+        delay_.last = std::max(duration::zero(), clock_.now() - due);
+        delay_.highest = std::max(delay_.highest, delay_.last);
+        arm_tick();
+    });
 }
 
 bool real_loop::check_pause() {

@@ -24,7 +24,8 @@ bool is_order(std::optional<model::domain_state> state) {
 
 }  // namespace
 
-drain_actor::drain_actor(core::session& s, domain_subject* here) : session_(s), here_(here) {
+drain_actor::drain_actor(core::session& s, domain_subject* here, std::string_view& under_way)
+    : session_(s), here_(here), under_way_(under_way) {
     order_ = s.watches.add(s.own(model::node_key::domain_state), zookeeper::watch_kind::data, changed_);
 }
 
@@ -86,10 +87,14 @@ async::awaitable<void> drain_actor::run() {
 async::awaitable<void> drain_actor::work_off(model::domain_state order) {
     struct leaving {
         drain_actor& actor;
-        ~leaving() { actor.job_ = nullptr; }
+        ~leaving() {
+            actor.job_ = nullptr;
+            actor.under_way_ = {};
+        }
     };
     const leaving guard{*this};
     job_order_ = order == model::domain_state::flushed ? model::domain_state::flush : order;
+    under_way_ = to_text(job_order_);
     const std::int64_t given = order_->stat().mzxid;
     bool is_overtaken = false;
     co_await async::with_task_group(std::string(to_text(order)),
@@ -170,7 +175,13 @@ async::awaitable<void> drain_actor::stop(time_point deadline) {
 }
 
 std::unique_ptr<core::session_part> drain_subject::begin(core::session& s) {
-    return std::make_unique<drain_actor>(s, here_);
+    return std::make_unique<drain_actor>(s, here_, under_way_);
+}
+
+void drain_subject::report_unready(std::vector<std::string>& reasons) const {
+    if (!under_way_.empty()) {
+        reasons.push_back(fmt::format("{} of this node is under way", under_way_));
+    }
 }
 
 }  // namespace pvc::domains

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 namespace pvc::domains {
 
@@ -14,7 +15,8 @@ class domain_subject;
 
 class drain_actor final : public core::session_part {
 public:
-    drain_actor(core::session& s, domain_subject* here);
+    // In `under_way` stands the order that is carried out; it must outlive this.
+    drain_actor(core::session& s, domain_subject* here, std::string_view& under_way);
 
     async::awaitable<void> run() override;
     void open() override;
@@ -33,6 +35,7 @@ private:
 
     core::session& session_;
     domain_subject* here_;
+    std::string_view& under_way_;
     async::wakeup changed_;
     async::condition job_ended_;  // for stop()
     std::unique_ptr<zookeeper::watched> order_;

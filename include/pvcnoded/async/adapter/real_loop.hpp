@@ -26,6 +26,12 @@ struct loop_pause {
     [[nodiscard]] duration gap() const { return after - before; }
 };
 
+// How late the timer of each second was: what everything that is due waits for, one measure a second.
+struct loop_delay {
+    duration last{};
+    duration highest{};  // since the start, pauses included
+};
+
 // Loop thread only, but for stop().
 class real_loop {
 public:
@@ -50,6 +56,7 @@ public:
     // every turn; who reads a socket outside a task calls it before looking at the data.
     bool check_pause();
     [[nodiscard]] const std::optional<loop_pause>& last_pause() const { return last_pause_; }
+    [[nodiscard]] const loop_delay& delay() const { return delay_; }
     // Grows with every step of a task: the watchdog's proof that the loop turns.
     [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
@@ -69,7 +76,7 @@ public:
 
 private:
     class task_steps;
-    void tick();
+    void arm_tick();
     void expect_turn();
 
     std::optional<boost::asio::io_context> context_;
@@ -82,6 +89,7 @@ private:
     std::optional<loop_pause> last_pause_;
     std::vector<pause_observer*> observers_;
     std::uint64_t turns_ = 0;
+    loop_delay delay_;
 };
 
 }  // namespace pvc::async
