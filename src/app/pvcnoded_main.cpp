@@ -194,9 +194,12 @@ int run(config::changeable_file others_can_change) {
     outside.domains.emplace(domains::domain_ports{hypervisor, rbd_locks, consoles});
     node::daemon daemon(platform, std::move(process), node::all_subjects(outside));
     services::unix_sockets sockets(loop.context(), pool, loop.clock());
-    const control::answers answers(daemon, host);
-    control::server server(sockets, loop.clock(), daemon.context().log,
-                           [&](const protocol::request& asked) { return answers.to(asked); });
+    const control::answers answers(daemon, host, [&]() -> control::surroundings {
+        return {loop.delay().last, loop.delay().highest, pool.threads(), pool.waiting()};
+    });
+    control::server server(
+        sockets, loop.clock(), daemon.context().log,
+        [&](const protocol::request& asked, const control::asker& who) { return answers.to(asked, who); });
     int status = node::exit_status::environment;
     loop.run("main", [&]() -> async::awaitable<void> {
         co_await async::with_task_group("main", [&](async::task_group& group) -> async::awaitable<void> {

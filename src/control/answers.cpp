@@ -1,6 +1,8 @@
 #include "pvcnoded/control/answers.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/config/load.hpp"
+#include "pvcnoded/core/log_follower.hpp"
 
 #include <boost/json/array.hpp>
 
@@ -16,6 +18,11 @@ namespace {
 // A tree or a list that is longer is cut off, and says so: the loop has other things to do.
 constexpr std::size_t tasks_max = 5000;
 constexpr std::size_t machines_max = 5000;
+constexpr std::size_t followers_max = 4;
+constexpr std::size_t records_a_batch = 200;
+constexpr std::size_t subject_bytes_max = 64;
+// What somebody set at night is not what fills the disk in the morning.
+constexpr duration level_time = std::chrono::hours(1);
 
 double seconds(duration time) {
     // Whole milliseconds: an age is read by people.
@@ -77,6 +84,34 @@ json::object object_of(const core::machine_view& seen) {
     return out;
 }
 
+// Empty: it is not there, or no text.
+std::optional<std::string> text_parameter(const protocol::request& asked, std::string_view name) {
+    const json::value* found = asked.parameters.if_contains(json::string_view(name.data(), name.size()));
+    const json::string* text = found == nullptr ? nullptr : found->if_string();
+    return text == nullptr ? std::nullopt : std::optional(std::string(text->data(), text->size()));
+}
+
+class log_feed final : public feed {
+public:
+    explicit log_feed(core::log_hub& log) : from_(log) {}
+
+    async::awaitable<json::object> next() override {
+        const auto got = co_await from_.next(records_a_batch);
+        json::array records;
+        for (const auto& one : got.records) {
+            const auto when = std::chrono::duration_cast<std::chrono::microseconds>(one.when.time_since_epoch());
+            records.push_back(json::object{{"time_us", when.count()},
+                                           {"level", core::to_text(one.level)},
+                                           {"subject", text_or_null(one.prefix)},
+                                           {"text", one.text}});
+        }
+        co_return json::object{{"records", std::move(records)}, {"missed", got.missed}};
+    }
+
+private:
+    core::log_follower from_;
+};
+
 }  // namespace
 
 process_memory parse_process_status(std::string_view text) {
@@ -98,7 +133,7 @@ process_memory parse_process_status(std::string_view text) {
     return found;
 }
 
-protocol::answer answers::to(const protocol::request& asked) const {
+reply answers::to(const protocol::request& asked, const asker& who) const {
     if (asked.name == "status") {
         return status();
     }
@@ -113,6 +148,18 @@ protocol::answer answers::to(const protocol::request& asked) const {
     }
     if (asked.name == "daemon") {
         return process();
+    }
+    if (asked.name == "ready") {
+        return ready();
+    }
+    if (asked.name == "config show") {
+        return settings();
+    }
+    if (asked.name == "log level") {
+        return log_level(asked, who);
+    }
+    if (asked.name == "log follow") {
+        return log_follow();
     }
     return refuse(problem::unknown_request, "nobody here answers to \"" + shown(asked.name) + "\"");
 }
@@ -258,7 +305,130 @@ protocol::answer answers::process() const {
                    {"resident_kib", memory.resident_kib},
                    {"highest_resident_kib", memory.highest_resident_kib},
                    {"private_kib", memory.private_kib}};
+    add_figures(said.result);
     return said;
+}
+
+void answers::add_figures(json::object& out) const {
+    const auto& node = daemon_.context();
+    const auto seen = daemon_.view();
+    json::array sinks;
+    for (const auto* one : node.log.sinks()) {
+        sinks.push_back(json::object{{"name", one->name()}, {"queued", one->queued()}, {"dropped", one->dropped()}});
+    }
+    out["log_sinks"] = std::move(sinks);
+    out["log_followers"] = node.log.followers();
+    out["sessions"] = node.sessions_opened;
+    out["watches"] = seen.watches;
+    out["watch_bytes"] = seen.watch_bytes;
+    out["loop_delay_s"] = nullptr;
+    out["highest_loop_delay_s"] = nullptr;
+    out["pool_threads"] = nullptr;
+    out["pool_waiting"] = nullptr;
+    if (around_) {
+        const surroundings around = around_();
+        out["loop_delay_s"] = seconds(around.loop_delay);
+        out["highest_loop_delay_s"] = seconds(around.highest_loop_delay);
+        out["pool_threads"] = around.pool_threads;
+        out["pool_waiting"] = around.pool_waiting;
+    }
+}
+
+// For whoever upgrades one node after the other: does this one do its work again, and is nothing half done?
+protocol::answer answers::ready() const {
+    const auto& node = daemon_.context();
+    const auto seen = daemon_.view();
+    std::vector<std::string> reasons;
+    if (node.stopping.value()) {
+        reasons.emplace_back("the daemon stops");
+    } else if (!node.started) {
+        const auto& phase = policy::info_of(seen.phase);
+        reasons.push_back("the daemon starts: phase S" + std::to_string(phase.number) + ", " + std::string(phase.name));
+    }
+    if (!seen.session || seen.session->now != zookeeper::link::connected) {
+        reasons.emplace_back("ZooKeeper is not connected");
+    }
+    if (!node.heartbeat_sent) {
+        reasons.emplace_back("no heartbeat was acknowledged yet");
+    } else if (node.heartbeat_age() >= 2 * node.times.keepalive) {
+        const auto age = std::chrono::duration_cast<std::chrono::seconds>(node.heartbeat_age()).count();
+        reasons.push_back("the last heartbeat was acknowledged " + std::to_string(age) + " s ago");
+    }
+    for (const auto* one : core::all_that_are<core::readiness_reporter>(daemon_.subjects())) {
+        one->report_unready(reasons);
+    }
+    json::array all(reasons.begin(), reasons.end());
+    protocol::answer said;
+    said.result = {{"is_ready", all.empty()}, {"reasons", std::move(all)}};
+    return said;
+}
+
+protocol::answer answers::settings() const {
+    const auto& config = *daemon_.context().config;
+    json::object all;
+    for (const auto& [name, value] : config::effective_settings(config)) {
+        all[name] = value;
+    }
+    protocol::answer said;
+    said.result = {{"file", config.file}, {"settings", std::move(all)}};
+    return said;
+}
+
+json::object answers::levels() const {
+    const auto& node = daemon_.context();
+    const time_point now = node.clock().now();
+    json::array set;
+    for (const auto& one : node.log.levels().settings()) {
+        if (one.until > now) {
+            set.push_back(json::object{{"subject", text_or_null(one.subject)},
+                                       {"level", core::to_text(one.detail)},
+                                       {"left_s", seconds(one.until - now)}});
+        }
+    }
+    return {{"configured", core::to_text(node.log.levels().configured())}, {"set", std::move(set)}};
+}
+
+protocol::answer answers::log_level(const protocol::request& asked, const asker& who) const {
+    auto& log = daemon_.context().log;
+    const auto level = text_parameter(asked, "level");
+    const auto subject = text_parameter(asked, "subject");
+    if (!level && !subject) {
+        protocol::answer said;
+        said.result = levels();
+        return said;
+    }
+    if (!who.may_change) {
+        return refuse(problem::refused, "only root and the user of the daemon may change what is logged");
+    }
+    const auto detail = core::parse_log_detail(level.value_or(""));
+    if (!detail && level != "default") {
+        return refuse(problem::bad_request,
+                      "the level is \"" + shown(level.value_or("")) + "\", not error, warning, info, debug or default");
+    }
+    if (subject && (subject->empty() || subject->size() > subject_bytes_max)) {
+        return refuse(problem::bad_request, "the subject is not a text of 1 to 64 bytes");
+    }
+    const auto set = log.set_level(subject.value_or(""), detail, level_time,
+                                   "user " + std::to_string(who.user) + " (process " + std::to_string(who.pid) + ")");
+    if (!set) {
+        const failure why = set.error();
+        const bool is_missing = why.code() == errc::not_found;
+        return refuse(is_missing ? problem::not_found : problem::busy, why.cause());
+    }
+    protocol::answer said;
+    said.result = levels();
+    return said;
+}
+
+reply answers::log_follow() const {
+    auto& log = daemon_.context().log;
+    if (log.followers() >= followers_max) {
+        return refuse(problem::busy, std::to_string(followers_max) + " follow the log already; try again later");
+    }
+    // The first answer comes at once, so that who asks knows that it goes on.
+    protocol::answer said;
+    said.result = {{"records", json::array()}, {"missed", 0}};
+    return {std::move(said), std::make_unique<log_feed>(log)};
 }
 
 }  // namespace pvc::control

@@ -32,8 +32,11 @@ problem problem_of(const failure& why) {
 }  // namespace
 
 bool may_ask(const services::socket_peer& who, std::uint32_t own_user, std::optional<std::uint32_t> group) {
-    return who.user == 0 || who.user == own_user ||
-           (group && std::ranges::find(who.groups, *group) != who.groups.end());
+    return may_change(who, own_user) || (group && std::ranges::find(who.groups, *group) != who.groups.end());
+}
+
+bool may_change(const services::socket_peer& who, std::uint32_t own_user) {
+    return who.user == 0 || who.user == own_user;
 }
 
 async::awaitable<void> server::run(std::string path, std::string group) {
@@ -65,7 +68,9 @@ async::awaitable<void> server::accept_all(services::local_listener& from, async:
         }
         const connection with = *std::move(accepted);
         if (admit(from, *with, scope.size())) {
-            scope.spawn("process " + std::to_string(with->peer().pid), [this, with] { return serve(with); });
+            const services::socket_peer& peer = with->peer();
+            const asker who{peer.user, peer.pid, may_change(peer, from.own_user())};
+            scope.spawn("process " + std::to_string(who.pid), [this, with, who] { return serve(with, who); });
         }
         co_await async::yield();  // whoever connects without end does not keep the others from their turn
     }
@@ -86,7 +91,7 @@ bool server::admit(const services::local_listener& from, services::local_connect
     return true;
 }
 
-async::awaitable<void> server::serve(connection with) {
+async::awaitable<void> server::serve(connection with, asker who) {
     std::string pending;
     std::array<char, read_bytes> room{};
     time_point until = clock_.now() + limits_.idle;
@@ -102,7 +107,7 @@ async::awaitable<void> server::serve(connection with) {
         pending.append(room.data(), *size);
         std::size_t begin = 0;
         for (auto end = pending.find('\n'); end != std::string::npos; end = pending.find('\n', begin)) {
-            const bool goes_on = co_await answer_line(with, std::string_view(pending).substr(begin, end - begin));
+            const bool goes_on = co_await answer_line(with, who, std::string_view(pending).substr(begin, end - begin));
             if (!goes_on) {
                 co_return;
             }
@@ -119,16 +124,49 @@ async::awaitable<void> server::serve(connection with) {
 }
 
 // False: the connection ends.
-async::awaitable<bool> server::answer_line(connection with, std::string_view line) {
+async::awaitable<bool> server::answer_line(connection with, asker who, std::string_view line) {
     const auto asked = protocol::parse_request(line);
     if (!asked) {
         with->write_now(protocol::encode(refuse({}, problem_of(asked.error()), asked.error().cause())));
         co_return false;
     }
-    protocol::answer said = answer_(*asked);
-    said.id = asked->id;
-    const bool is_sent = co_await send(with, std::move(said), std::min<duration>(limits_.write, asked->deadline));
+    reply got = answer_(*asked, who);
+    got.said.id = asked->id;
+    got.said.more = got.more != nullptr;
+    const bool is_sent = co_await send(with, std::move(got.said), std::min<duration>(limits_.write, asked->deadline));
+    if (is_sent && got.more) {
+        co_await go_on(with, asked->id, *got.more);
+        co_return false;
+    }
     co_return is_sent;
+}
+
+// Until the other side hangs up, says anything, or does not read for too long.
+async::awaitable<void> server::go_on(connection with, std::int64_t id, feed& from) {
+    co_await async::with_task_group("answers", [&](async::task_group& scope) -> async::awaitable<void> {
+        scope.spawn("end of the connection", [&] { return wait_hung_up(with, scope); });
+        bool is_read = true;
+        while (is_read) {
+            protocol::answer said;
+            said.id = id;
+            said.more = true;
+            said.result = co_await from.next();
+            is_read = co_await send(with, std::move(said), limits_.follow);
+            co_await async::sleep_for(clock_, limits_.collect, "what is told next");
+        }
+        scope.cancel();
+    });
+}
+
+async::awaitable<void> server::wait_hung_up(connection with, async::task_group& scope) {
+    char unread = 0;
+    for (;;) {
+        const auto size = co_await with->read({&unread, 1}, clock_.now() + limits_.idle);
+        if (size || size.error().code() != errc::timed_out) {
+            scope.cancel();
+            co_return;
+        }
+    }
 }
 
 async::awaitable<bool> server::send(connection with, protocol::answer what, duration limit) {

@@ -116,6 +116,9 @@ std::string encode(const answer& what) {
     } else {
         out["result"] = what.result;
     }
+    if (what.more) {
+        out["more"] = true;
+    }
     return line_of(out);
 }
 
@@ -165,6 +168,8 @@ result<answer> parse_answer(std::string_view line) {
             return invalid("\"result\" is missing or no object");
         }
         out.result = std::move(result->get_object());
+        const json::value* more = from.if_contains("more");
+        out.more = more != nullptr && more->is_bool() && more->get_bool();
         return out;
     }
     const json::value* error = from.if_contains("error");

@@ -1,12 +1,16 @@
 // What the daemon answers over its local socket: all of it from memory, at once, so that it is told also while
-// ZooKeeper and libvirt are away. Asking changes nothing. The fields are documented in docs/control.md.
+// ZooKeeper and libvirt are away. Asking changes nothing, but for the level of the log. The fields are documented in
+// docs/control.md.
 #pragma once
 
+#include "pvcnoded/control/server.hpp"
 #include "pvcnoded/node/daemon.hpp"
 #include "pvcnoded/protocol/messages.hpp"
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace pvc::control {
 
@@ -21,14 +25,29 @@ struct process_memory {
 // Of the text of /proc/self/status; what is not there is 0.
 [[nodiscard]] process_memory parse_process_status(std::string_view text);
 
+// What the daemon is run by, which it does not know itself.
+struct surroundings {
+    duration loop_delay{};          // of the last second
+    duration highest_loop_delay{};  // since the start
+    std::size_t pool_threads = 0;
+    std::size_t pool_waiting = 0;  // blocking calls without a thread yet
+};
+
 class answers {
 public:
-    // Both must outlive it.
-    answers(const node::daemon& of, services::host& host) : daemon_(of), host_(host) {}
+    // Both references must outlive it. Without `around` what it would say is not known.
+    answers(const node::daemon& of, services::host& host, std::function<surroundings()> around = nullptr)
+        : daemon_(of), host_(host), around_(std::move(around)) {}
 
-    [[nodiscard]] protocol::answer to(const protocol::request& asked) const;
+    [[nodiscard]] reply to(const protocol::request& asked, const asker& who = {}) const;
 
 private:
+    [[nodiscard]] protocol::answer ready() const;
+    [[nodiscard]] protocol::answer settings() const;
+    [[nodiscard]] protocol::answer log_level(const protocol::request& asked, const asker& who) const;
+    [[nodiscard]] reply log_follow() const;
+    [[nodiscard]] boost::json::object levels() const;
+    void add_figures(boost::json::object& out) const;
     [[nodiscard]] protocol::answer status() const;
     [[nodiscard]] protocol::answer tasks() const;
     [[nodiscard]] protocol::answer machines() const;
@@ -40,6 +59,7 @@ private:
 
     const node::daemon& daemon_;
     services::host& host_;
+    std::function<surroundings()> around_;
 };
 
 }  // namespace pvc::control

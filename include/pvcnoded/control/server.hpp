@@ -9,7 +9,9 @@
 #include "pvcnoded/services/local_sockets.hpp"
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace pvc::control {
 
@@ -19,16 +21,47 @@ struct server_limits {
     duration write = std::chrono::seconds(5);  // for an answer; the deadline of the request, if that is sooner
     duration make = std::chrono::seconds(10);  // the socket; and then again after
     duration pause = std::chrono::seconds(30);
+    duration follow = std::chrono::minutes(10);         // for reading one answer of a request that goes on
+    duration collect = std::chrono::milliseconds(100);  // between two of them: what comes meanwhile goes together
 };
 
 // Root, the user of the daemon, and who is in the group, if there is one.
 [[nodiscard]] bool may_ask(const services::socket_peer& who, std::uint32_t own_user,
                            std::optional<std::uint32_t> group);
 
+// Root and the user of the daemon: they may also change what is logged. Members of the group may only look.
+[[nodiscard]] bool may_change(const services::socket_peer& who, std::uint32_t own_user);
+
+// Who asks.
+struct asker {
+    std::uint32_t user = 0;
+    int pid = 0;
+    bool may_change = false;
+};
+
+// What goes on after the first answer. It belongs to its connection and ends with it.
+class feed {
+public:
+    feed() = default;
+    feed(const feed&) = delete;
+    feed& operator=(const feed&) = delete;
+    virtual ~feed() = default;
+    // Suspends until there is more to tell. Cancelling it loses nothing but what it would have told.
+    virtual async::awaitable<boost::json::object> next() = 0;
+};
+
+struct reply {
+    reply(protocol::answer only) : said(std::move(only)) {}
+    reply(protocol::answer first, std::unique_ptr<feed> rest) : said(std::move(first)), more(std::move(rest)) {}
+
+    protocol::answer said;
+    std::unique_ptr<feed> more;  // null: that was all
+};
+
 class server {
 public:
     // Does not wait.
-    using answerer = std::function<protocol::answer(const protocol::request&)>;
+    using answerer = std::function<reply(const protocol::request&, const asker&)>;
 
     // All references must outlive it.
     server(services::local_sockets& sockets, async::timers& clock, logger& log, answerer answer,
@@ -44,9 +77,11 @@ private:
     using connection = std::shared_ptr<services::local_connection>;
     async::awaitable<void> accept_all(services::local_listener& from, async::task_group& scope);
     bool admit(const services::local_listener& from, services::local_connection& who, std::size_t others) const;
-    async::awaitable<void> serve(connection with);
-    async::awaitable<bool> answer_line(connection with, std::string_view line);
+    async::awaitable<void> serve(connection with, asker who);
+    async::awaitable<bool> answer_line(connection with, asker who, std::string_view line);
     async::awaitable<bool> send(connection with, protocol::answer what, duration limit);
+    async::awaitable<void> go_on(connection with, std::int64_t id, feed& from);
+    async::awaitable<void> wait_hung_up(connection with, async::task_group& scope);
 
     services::local_sockets& sockets_;
     async::timers& clock_;

@@ -1,5 +1,6 @@
-// What is said over the daemon's local socket: one JSON object a line, a request and its answer (docs/control.md). The
-// same for every program of ours that asks or is asked. Parsing is total: any bytes give a message or a failure.
+// What is said over the daemon's local socket: one JSON object a line, a request and its answer, or its answers: all
+// but the last one of a request say that there are more (docs/control.md). The same for every program of ours that asks
+// or is asked. Parsing is total: any bytes give a message or a failure.
 #pragma once
 
 #include "pvcnoded/base/result.hpp"
@@ -53,6 +54,7 @@ struct answer {
     std::optional<std::int64_t> id;  // empty: what was asked could not be read
     std::optional<refusal> error;
     boost::json::object result{};  // without an error
+    bool more = false;             // another answer to the same request follows
 
     friend bool operator==(const answer&, const answer&) = default;
 };

@@ -103,15 +103,35 @@ std::string asking(const std::string& name, std::int64_t id = 1) {
 
 class control_server : public testing::Test {
 protected:
+    // Tells a number that grows, as often as it is asked to.
+    class test_feed final : public feed {
+    public:
+        explicit test_feed(control_server& of) : of_(of) { ++of_.feeds_; }
+        ~test_feed() override { --of_.feeds_; }
+        awaitable<boost::json::object> next() override {
+            co_await of_.more_.wait(async::wait_note::work("something to tell"));
+            co_return boost::json::object{{"number", ++number_}, {"text", std::string(of_.feed_bytes_, 'x')}};
+        }
+
+    private:
+        control_server& of_;
+        int number_ = 0;
+    };
     // Answers with what it was asked; "long" with a MiB.
-    protocol::answer answer(const protocol::request& asked) {
+    reply answer(const protocol::request& asked, const asker& who) {
         ++asked_;
+        last_ = who;
         protocol::answer said;
+        if (asked.name == "follow") {
+            return {std::move(said), std::make_unique<test_feed>(*this)};
+        }
         said.result["name"] = asked.name == "long" ? std::string(1UL << 20U, 'x') : asked.name;
         return said;
     }
     void with_server(std::function<awaitable<void>()> body, server_limits limits = {}) {
-        server here(sockets_, loop_.clock(), log_, [this](const auto& asked) { return answer(asked); }, limits);
+        server here(
+            sockets_, loop_.clock(), log_, [this](const auto& asked, const asker& who) { return answer(asked, who); },
+            limits);
         loop_.run("test", [&]() -> awaitable<void> {
             co_await async::with_task_group("all", [&](async::task_group& group) -> awaitable<void> {
                 group.spawn("server", [&] { return here.run(path_, group_); });
@@ -158,6 +178,10 @@ protected:
     silent_log log_;
     std::list<client> clients_;
     int asked_ = 0;
+    asker last_;
+    int feeds_ = 0;  // that live
+    std::size_t feed_bytes_ = 0;
+    async::wakeup more_;
 };
 
 TEST_F(control_server, answers_one_after_the_other) {
@@ -266,6 +290,63 @@ TEST_F(control_server, so_many_at_once_and_no_more) {
         {.connections = 4});
 }
 
+TEST_F(control_server, a_request_that_goes_on_until_it_is_hung_up) {
+    with_server(
+        [&]() -> awaitable<void> {
+            client& one = connected();
+            one.send(asking("follow", 7));
+            for (int number = 0; number < 3; ++number) {
+                const std::string said = co_await one.line();
+                const auto got = protocol::parse_answer(said);
+                EXPECT_TRUE(got && got->id == 7 && got->more) << said;
+                EXPECT_TRUE(got && (number == 0 || got->result.at("number") == number)) << said;
+                co_await expect_served();
+                more_.notify();
+            }
+            EXPECT_EQ(feeds_, 1);
+            co_await async::sleep_for(loop_.clock(), 300ms, "longer than a request may take");
+            EXPECT_EQ(feeds_, 1);
+            one.hang_up();
+            co_await async::sleep_for(loop_.clock(), 50ms, "its end");
+            EXPECT_EQ(feeds_, 0);
+        },
+        {.idle = 100ms, .collect = 1ms});
+}
+
+TEST_F(control_server, a_request_that_goes_on_ends_when_something_is_said_or_nothing_is_read) {
+    with_server(
+        [&]() -> awaitable<void> {
+            client& talks = connected();
+            talks.send(asking("follow"));
+            const std::string first = co_await talks.line();
+            EXPECT_TRUE(protocol::parse_answer(first)) << first;
+            talks.send(asking("ping"));
+            const std::string after = co_await talks.line();
+            EXPECT_EQ(after, "closed");
+            EXPECT_EQ(feeds_, 0);
+
+            feed_bytes_ = 1UL << 20U;
+            client& sleeps = connected();
+            sleeps.send(asking("follow"));
+            for (int i = 0; i < 300 && (i < 20 || feeds_ != 0); ++i) {
+                more_.notify();
+                co_await async::sleep_for(loop_.clock(), 5ms, "more than it reads");
+            }
+            EXPECT_EQ(feeds_, 0);
+            co_await expect_served();
+        },
+        {.follow = 100ms, .collect = 1ms});
+}
+
+TEST_F(control_server, who_asks_is_told_to_who_answers) {
+    with_server([&]() -> awaitable<void> {
+        co_await expect_served();
+        EXPECT_EQ(last_.user, ::geteuid());
+        EXPECT_EQ(last_.pid, ::getpid());
+        EXPECT_TRUE(last_.may_change);
+    });
+}
+
 TEST_F(control_server, who_hangs_up_in_the_middle_takes_nobody_along) {
     with_server([&]() -> awaitable<void> {
         for (int i = 0; i < 100; ++i) {
@@ -324,7 +405,8 @@ TEST_F(control_server, a_socket_that_was_left_behind_is_replaced) {
 
 TEST_F(control_server, what_is_no_socket_is_left_alone) {
     folder_.write("pvcnoded.sock", "precious");
-    server here(sockets_, loop_.clock(), log_, [this](const auto& asked) { return answer(asked); }, {.pause = 5ms});
+    server here(sockets_, loop_.clock(), log_,
+                [this](const auto& asked, const asker& who) { return answer(asked, who); }, {.pause = 5ms});
     loop_.run("test", [&]() -> awaitable<void> {
         co_await async::with_task_group("all", [&](async::task_group& group) -> awaitable<void> {
             group.spawn("server", [&] { return here.run(path_, group_); });
@@ -364,6 +446,8 @@ TEST(control_rights, who_may_ask) {
                                            {1000, {1000, 24, 4}, 4, true},
                                            {1000, {}, 4, false}}) {
         EXPECT_EQ(may_ask({one.user, one.groups, 1}, own, one.group), one.may) << one.user;
+        // To be in the group is not enough.
+        EXPECT_EQ(may_change({one.user, one.groups, 1}, own), one.user == 0 || one.user == own) << one.user;
     }
 }
 

@@ -84,9 +84,11 @@ TEST(control_messages, answers_are_read_as_they_were_written) {
     answer good;
     good.id = 3;
     good.result = {{"node", "hv1"}, {"tasks", boost::json::array{1, "two", nullptr, 2.5}}};
+    answer first = good;
+    first.more = true;
     answer bad;
     bad.error.emplace(refusal{problem::busy, "too many"});
-    for (const auto& one : {good, bad}) {
+    for (const auto& one : {good, first, bad}) {
         const std::string line = encode(one);
         const auto back = parse_answer(std::string_view(line).substr(0, line.size() - 1));
         ASSERT_TRUE(back);
