@@ -1,16 +1,17 @@
 #include "pvcnoded/ctl/client.hpp"
 
+#include "descriptor.hpp"
+
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace pvc::ctl {
 
@@ -18,22 +19,6 @@ namespace {
 
 constexpr std::size_t read_bytes = 64UL * 1024;
 constexpr int full_queue_pause = 20;  // milliseconds; more want to connect at once than the daemon has room for
-
-class descriptor {
-public:
-    explicit descriptor(int number) : number_(number) {}
-    descriptor(const descriptor&) = delete;
-    descriptor& operator=(const descriptor&) = delete;
-    ~descriptor() {
-        if (number_ >= 0) {
-            ::close(number_);
-        }
-    }
-    [[nodiscard]] int number() const { return number_; }
-
-private:
-    int number_;
-};
 
 failure failure_of(const std::string& path, int code) {
     const std::string text = std::generic_category().message(code);
@@ -53,12 +38,7 @@ public:
     exchange(const std::string& path, std::chrono::milliseconds limit)
         : path_(path),
           socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
-          timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {
-        itimerspec when{};
-        when.it_value.tv_sec = limit.count() / 1000;
-        when.it_value.tv_nsec = limit.count() % 1000 * 1'000'000;
-        ::timerfd_settime(timer_.number(), 0, &when, nullptr);
-    }
+          timer_(timer_of(limit)) {}
 
     result<void> connect() {
         sockaddr_un address{};
@@ -96,20 +76,21 @@ public:
     }
 
     result<std::string> receive_line() {
-        std::string line;
         std::array<char, read_bytes> room{};
+        std::size_t searched = 0;
         for (;;) {
+            if (const auto end = pending_.find('\n', searched); end != std::string::npos) {
+                std::string line = pending_.substr(0, end);
+                pending_.erase(0, end + 1);
+                return line;
+            }
+            searched = pending_.size();
+            if (searched > protocol::answer_bytes_max) {
+                return failure(errc::too_large, path_, "the answer does not end");
+            }
             const ssize_t size = ::recv(socket_.number(), room.data(), room.size(), 0);
             if (size > 0) {
-                const std::string_view got(room.data(), static_cast<std::size_t>(size));
-                const auto end = got.find('\n');
-                line.append(got.substr(0, end));
-                if (end != std::string_view::npos) {
-                    return line;
-                }
-                if (line.size() > protocol::answer_bytes_max) {
-                    return failure(errc::too_large, path_, "the answer does not end");
-                }
+                pending_.append(room.data(), static_cast<std::size_t>(size));
             } else if (size == 0) {
                 return failure(errc::io, path_, "it hung up without an answer");
             } else if (!may_go_on()) {
@@ -119,6 +100,9 @@ public:
             }
         }
     }
+
+    // From now on it is waited for without a limit.
+    void forget_limit() { timer_.close(); }
 
 private:
     [[nodiscard]] static bool may_go_on() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
@@ -132,11 +116,13 @@ private:
     const std::string& path_;
     descriptor socket_;
     descriptor timer_;
+    std::string pending_;  // received, and not taken yet
 };
 
 }  // namespace
 
-result<protocol::answer> ask(const std::string& socket, const protocol::request& what) {
+result<void> ask_on(const std::string& socket, const protocol::request& what,
+                    const std::function<bool(const protocol::answer&)>& take) {
     exchange with(socket, what.deadline);
     if (const auto connected = with.connect(); !connected) {
         return connected.error();
@@ -144,8 +130,23 @@ result<protocol::answer> ask(const std::string& socket, const protocol::request&
     if (const auto sent = with.send(protocol::encode(what)); !sent) {
         return sent.error();
     }
-    PVC_TRY(const std::string line, with.receive_line());
-    return protocol::parse_answer(line);
+    for (;;) {
+        PVC_TRY(const std::string line, with.receive_line());
+        PVC_TRY(const protocol::answer said, protocol::parse_answer(line));
+        if (!take(said) || !said.more) {
+            return {};
+        }
+        with.forget_limit();
+    }
+}
+
+result<protocol::answer> ask(const std::string& socket, const protocol::request& what) {
+    protocol::answer got;
+    const auto asked = ask_on(socket, what, [&](const protocol::answer& said) {
+        got = said;
+        return false;
+    });
+    return asked ? result<protocol::answer>(std::move(got)) : asked.error();
 }
 
 }  // namespace pvc::ctl

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -13,25 +14,99 @@ namespace pvc::ctl {
 
 namespace {
 
+constexpr std::int64_t answer_seconds_max = 60;
+constexpr std::int64_t wait_seconds_max = 86'400;
+
 struct command {
     std::string_view name;
-    std::string_view argument;  // what it takes; empty: nothing
+    std::string_view usage;                      // of its arguments; empty: it takes none
+    std::size_t least;                           // arguments
+    std::array<std::string_view, 2> parameters;  // of the request, in the order of the arguments
     std::string_view summary;
     std::string_view about;
+
+    [[nodiscard]] std::size_t most() const {
+        return static_cast<std::size_t>(std::ranges::count_if(parameters, [](auto one) { return !one.empty(); }));
+    }
+    [[nodiscard]] std::string line() const { return fmt::format("{}{}{}", name, usage.empty() ? "" : " ", usage); }
 };
 
-constexpr std::array<command, 5> commands{{
-    {"status", "", "what this node does, and whether it is all right",
+constexpr std::array<command, 11> commands{{
+    {"status",
+     "",
+     0,
+     {},
+     "what this node does, and whether it is all right",
      "State, role, heartbeat and ZooKeeper session, each with its age in seconds, and what each part of the\n"
-     "daemon says of itself. It is answered from memory, also while ZooKeeper and libvirt are away.\n"},
-    {"tasks", "", "the tree of running tasks: what each waits for, since when, at most how long",
+     "daemon says of itself. It is answered from memory, also while ZooKeeper and libvirt are away. If no daemon\n"
+     "listens: its last heartbeat, and what the service manager says; the exit status is 3 all the same.\n"},
+    {"watch",
+     "",
+     0,
+     {},
+     "the same and the virtual machines, live on one screen",
+     "It is drawn anew every 2 seconds until q or Ctrl-C. Where the output is no terminal, it is printed once.\n"},
+    {"ready",
+     "[--wait]",
+     0,
+     {},
+     "whether the next node may be upgraded",
+     "Exit status 0 and \"ready\" if this node runs, is connected to ZooKeeper, its last heartbeat is younger than "
+     "two\n"
+     "intervals, and neither a flush nor an unflush nor a migration is under way here; else 1 and the reasons.\n"
+     "With --wait it asks again each second until that is so, also where no daemon listens yet, at most as\n"
+     "long as --timeout says: 1 to 86400 seconds, here 300 if nothing is said.\n"},
+    {"tasks",
+     "",
+     0,
+     {},
+     "the tree of running tasks: what each waits for, since when, at most how long",
      "Each line: how long the task lives, what it waits for and since when, how much longer at most, and the\n"
      "locks that it holds. \"idle\" is a task that waits for work.\n"},
-    {"vm list", "", "the virtual machines that belong to this node or run here",
+    {"vm list",
+     "",
+     0,
+     {},
+     "the virtual machines that belong to this node or run here",
      "State as stored, class of the guest as libvirt has it, and the operation that runs.\n"},
-    {"vm show", "NAME|UUID", "one virtual machine: what is under way, and what would come next",
+    {"vm show",
+     "NAME|UUID",
+     1,
+     {"vm"},
+     "one virtual machine: what is under way, and what would come next",
      "What its operation waits for, at most how long, and what it would wait for next on each answer.\n"},
-    {"daemon", "", "the process: version, memory, number of tasks", "What the daemon knows of its own process.\n"},
+    {"daemon",
+     "",
+     0,
+     {},
+     "the process: version, memory, tasks, loop, log, threads, watches",
+     "What the daemon knows of its own process. The loop's delay is how late a timer was: in the last second, and the\n"
+     "longest since the start.\n"},
+    {"config check",
+     "[FILE]",
+     0,
+     {"file"},
+     "whether the daemon would take a configuration file",
+     "All problems at once, found by `pvcnoded --check-config` as it is installed; the running daemon is not asked.\n"
+     "FILE: what PVCD_CONFIG_FILE names if nothing is said, else /etc/pvc/pvcnoded.yaml. Exit status 1: it would "
+     "not.\n"},
+    {"config show", "", 0, {}, "the settings that the running daemon uses", "Passwords are not shown.\n"},
+    {"log level",
+     "[LEVEL [SUBJECT]]",
+     0,
+     {"level", "subject"},
+     "what is logged, or for an hour more or less of it",
+     "LEVEL: error, warning, info, debug (each includes those before it), or default: back to what is configured.\n"
+     "SUBJECT: only records about that, as a line of the log names it in front of its text: \"web\" of\n"
+     "\"info: web - ...\". After an hour it is as before. Without LEVEL: what is set, and for how long.\n"
+     "Only root and the daemon's own user may set it.\n"},
+    {"log follow",
+     "",
+     0,
+     {},
+     "the log as it is written, until Ctrl-C",
+     "What is logged from now on, at the level that is set. What is read too slowly is left out, counted and said. At\n"
+     "most 4 may follow. With --json one object a line. It ends with the daemon, and the exit status is then 3.\n"},
 }};
 
 constexpr std::string_view common_options =
@@ -43,23 +118,20 @@ constexpr std::string_view common_options =
     "  --help          this text, or that of a command\n"
     "  --version       the version\n"
     "\n"
-    "Exit status: 0 answered, 1 refused or not found, 2 usage error, 3 no daemon listens, 4 not permitted,\n"
-    "5 no answer in time, 6 an answer that is not understood.\n";
+    "Exit status: 0 answered, 1 refused, not found, not ready or not good, 2 usage error, 3 no daemon listens,\n"
+    "4 not permitted, 5 no answer in time, 6 an answer that is not understood.\n";
 
 std::string general_help() {
     std::string text =
         "Usage: pvcnodectl [OPTION...] COMMAND\n\nAsks the node daemon of this host what it does.\n\nCommands:\n";
     for (const auto& one : commands) {
-        text +=
-            fmt::format("  {:<18}  {}\n",
-                        fmt::format("{}{}{}", one.name, one.argument.empty() ? "" : " ", one.argument), one.summary);
+        text += fmt::format("  {:<27}  {}\n", one.line(), one.summary);
     }
     return text + "\n" + std::string(common_options);
 }
 
 std::string help_of(const command& one) {
-    return fmt::format("Usage: pvcnodectl [OPTION...] {}{}{}\n\n{}\n{}", one.name, one.argument.empty() ? "" : " ",
-                       one.argument, one.about, common_options);
+    return fmt::format("Usage: pvcnodectl [OPTION...] {}\n\n{}\n{}", one.line(), one.about, common_options);
 }
 
 // The command that these words begin with, and how many words that takes.
@@ -74,30 +146,68 @@ const command* find_command(std::span<const std::string> words, std::size_t& tak
     return nullptr;
 }
 
-void take_command(const std::vector<std::string>& words, bool wants_help, options& out) {
+// The command line as it is read, before it is known what command it is for.
+struct raw_options {
+    std::vector<std::string> words;
+    std::optional<std::int64_t> seconds;
+    bool wants_help = false;
+    bool waits = false;
+};
+
+std::string problem_of_arguments(const command& of) {
+    if (of.most() == 0) {
+        return fmt::format("{} takes no argument", of.name);
+    }
+    if (of.least == 1 && of.most() == 1) {
+        return fmt::format("{} takes one argument: {}", of.name, of.usage);
+    }
+    return fmt::format("{} takes at most {} argument{}: {}", of.name, of.most(), of.most() == 1 ? "" : "s", of.usage);
+}
+
+void take_seconds(const raw_options& from, options& out) {
+    const std::int64_t most = from.waits ? wait_seconds_max : answer_seconds_max;
+    if (from.seconds && (*from.seconds < 1 || *from.seconds > most)) {
+        out.problem = fmt::format("--timeout takes a number of seconds from 1 to {}", most);
+    } else if (from.seconds && from.waits) {
+        out.wait_limit = std::chrono::seconds(*from.seconds);
+    } else if (from.seconds) {
+        out.asked.deadline = std::chrono::seconds(*from.seconds);
+    }
+}
+
+void take_command(const raw_options& from, options& out) {
     std::size_t taken = 0;
-    const command* found = find_command(words, taken);
-    if (wants_help) {
+    const command* found = find_command(from.words, taken);
+    if (from.wants_help) {
         out.help = found == nullptr ? general_help() : help_of(*found);
         return;
     }
-    if (words.empty()) {
+    if (from.words.empty()) {
         out.problem = "a command is missing; see pvcnodectl --help";
         return;
     }
     if (found == nullptr) {
-        out.problem = fmt::format("unknown command \"{}\"; see pvcnodectl --help", ascii_only(join(words, " ")));
+        out.problem = fmt::format("unknown command \"{}\"; see pvcnodectl --help", ascii_only(join(from.words, " ")));
         return;
     }
-    const std::size_t wanted = found->argument.empty() ? 0 : 1;
-    if (words.size() - taken != wanted) {
-        out.problem = wanted == 0 ? fmt::format("{} takes no argument", found->name)
-                                  : fmt::format("{} takes one argument: {}", found->name, found->argument);
+    const std::size_t given = from.words.size() - taken;
+    if (given < found->least || given > found->most()) {
+        out.problem = problem_of_arguments(*found);
         return;
     }
+    if (from.waits && found->name != "ready") {
+        out.problem = "--wait is for ready";
+        return;
+    }
+    if (out.as_json && found->name == "watch") {
+        out.problem = "watch is for people; for programs: status --json";
+        return;
+    }
+    take_seconds(from, out);
+    out.waits = from.waits;
     out.asked.name = found->name;
-    if (wanted == 1) {
-        out.asked.parameters["vm"] = words.back();
+    for (std::size_t at = 0; at < given; ++at) {
+        out.asked.parameters[found->parameters[at]] = from.words[taken + at];
     }
 }
 
@@ -106,8 +216,7 @@ void take_command(const std::vector<std::string>& words, bool wants_help, option
 options parse_options(const std::vector<std::string>& arguments) {
     options out;
     out.asked.id = 1;
-    std::vector<std::string> words;
-    bool wants_help = false;
+    raw_options raw;
     bool are_words = false;
     for (std::size_t at = 0; at < arguments.size(); ++at) {
         const std::string& argument = arguments[at];
@@ -117,22 +226,19 @@ options parse_options(const std::vector<std::string>& arguments) {
             return out;
         }
         if (are_words || !argument.starts_with('-')) {
-            words.push_back(argument);
+            raw.words.push_back(argument);
         } else if (argument == "--") {
             are_words = true;
         } else if (argument == "--json") {
             out.as_json = true;
+        } else if (argument == "--wait") {
+            raw.waits = true;
         } else if (argument == "--socket") {
             out.socket = arguments[++at];
         } else if (argument == "--timeout") {
-            const auto seconds = parse_integer(arguments[++at]);
-            if (!seconds || *seconds < 1 || *seconds > 60) {
-                out.problem = "--timeout takes a number of seconds from 1 to 60";
-                return out;
-            }
-            out.asked.deadline = std::chrono::seconds(*seconds);
+            raw.seconds = parse_integer(arguments[++at]).value_or(0);
         } else if (argument == "--help" || argument == "-h") {
-            wants_help = true;
+            raw.wants_help = true;
         } else if (argument == "--version" || argument == "-V") {
             out.wants_version = true;
             return out;
@@ -141,7 +247,7 @@ options parse_options(const std::vector<std::string>& arguments) {
             return out;
         }
     }
-    take_command(words, wants_help, out);
+    take_command(raw, out);
     return out;
 }
 

@@ -1,5 +1,6 @@
 #include "pvcnoded/ctl/tables.hpp"
 
+#include "pvcnoded/base/text.hpp"
 #include "pvcnoded/base/utf8.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +8,8 @@
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
+#include <array>
+#include <ctime>
 #include <vector>
 
 namespace pvc::ctl {
@@ -39,6 +42,12 @@ std::string age_text(double seconds) {
         return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
     }
     return fmt::format("{} d {} h", whole / 86400, whole / 3600 % 24);
+}
+
+// How late something was.
+std::string delay_text(double seconds) {
+    constexpr double most = 1e9;
+    return seconds >= 0 && seconds < most ? fmt::format("{:.0f} ms", seconds * 1000) : "-";
 }
 
 // What is looked for may be missing, or of another kind.
@@ -129,7 +138,7 @@ std::string columns(const std::vector<std::vector<std::string>>& rows) {
     return text;
 }
 
-std::string status_page(const reader& from, bool is_coloured) {
+std::string head_page(const reader& from, bool is_coloured) {
     page out(is_coloured);
     const auto phase = from.child("phase");
     const auto beat = from.child("heartbeat");
@@ -163,6 +172,11 @@ std::string status_page(const reader& from, bool is_coloured) {
     words += zookeeper.has("outage_s") ? ", away for " + zookeeper.age("outage_s") : "";
     out.row("zookeeper", words, link == "connected" ? look::good : look::bad);
     out.row("schema", from.text("schema_version"));
+    return out.take();
+}
+
+std::string subjects_page(const reader& from) {
+    page out(false);
     for (const auto& one : from.items("subjects")) {
         const reader subject(&one);
         std::string name = subject.text("name");
@@ -246,7 +260,108 @@ std::string daemon_page(const reader& from) {
     out.row("tasks", fmt::format("{}, {} of them wait", from.text("tasks"), from.text("tasks_waiting")));
     out.row("memory", fmt::format("{} KiB resident (at most {}), {} KiB of it private", from.text("resident_kib"),
                                   from.text("highest_resident_kib"), from.text("private_kib")));
+    out.row("loop", fmt::format("{} late in the last second, at most {}", delay_text(from.number("loop_delay_s")),
+                                delay_text(from.number("highest_loop_delay_s"))));
+    std::string name = "log";
+    for (const auto& one : from.items("log_sinks")) {
+        const reader sink(&one);
+        const bool has_lost = sink.number("dropped") > 0;
+        out.row(name,
+                fmt::format("{}: {} lines wait, {} lost", sink.text("name"), sink.text("queued"), sink.text("dropped")),
+                has_lost ? look::doubtful : look::plain);
+        name.clear();
+    }
+    out.row("log followers", from.text("log_followers"));
+    out.row("threads", fmt::format("{}, {} calls wait for one", from.text("pool_threads"), from.text("pool_waiting")));
+    out.row("sessions", from.text("sessions"));
+    out.row("watches", fmt::format("{} ({} bytes)", from.text("watches"), from.text("watch_bytes")));
     return out.take();
+}
+
+std::string ready_page(const reader& from, bool is_coloured) {
+    page out(is_coloured);
+    if (from.is_true("is_ready")) {
+        out.line(out.coloured("ready", look::good));
+        return out.take();
+    }
+    std::string name = "not ready";
+    for (const auto& one : from.items("reasons")) {
+        const json::string* text = one.if_string();
+        out.row(name, text == nullptr ? "-" : tame_line({text->data(), text->size()}), look::bad);
+        name.clear();
+    }
+    if (!name.empty()) {
+        out.line(name);
+    }
+    return out.take();
+}
+
+std::string levels_page(const reader& from) {
+    page out(false);
+    out.row("configured", from.text("configured"));
+    for (const auto& one : from.items("set")) {
+        const reader setting(&one);
+        out.row(setting.has("subject") ? setting.text("subject") : "all",
+                fmt::format("{}, for {} more", setting.text("level"), setting.age("left_s")));
+    }
+    return out.take();
+}
+
+std::string settings_page(const reader& from) {
+    page out(false);
+    const json::value* found = from.value("settings");
+    if (const json::object* all = found == nullptr ? nullptr : found->if_object()) {
+        for (const auto& one : *all) {
+            const reader value(*all);
+            out.line(fmt::format("{} = {}", tame_line(one.key()), value.text(one.key())));
+        }
+    }
+    return out.take();
+}
+
+std::string check_page(const reader& from, bool is_coloured) {
+    page out(is_coloured);
+    for (const auto& one : from.items("remarks")) {
+        const json::string* text = one.if_string();
+        out.line(text == nullptr ? "-" : tame_line({text->data(), text->size()}));
+    }
+    const bool is_good = from.is_true("is_good");
+    out.line(fmt::format("{}: {}", from.text("file"),
+                         is_good ? out.coloured("good", look::good) : out.coloured("not good", look::bad)));
+    return out.take();
+}
+
+std::string absent_page(const reader& from, bool is_coloured) {
+    page out(is_coloured);
+    out.row("state", "no pvcnoded listens", look::bad);
+    const auto beat = from.child("heartbeat");
+    if (!beat.exists()) {
+        out.row("heartbeat", "none is noted");
+    } else if (beat.has("age_s")) {
+        out.row("heartbeat", fmt::format("{} ago, the last one that was acknowledged (role {})", beat.age("age_s"),
+                                         beat.text("role")));
+    } else {
+        out.row("heartbeat", beat.is_true("is_of_this_boot") ? "none was acknowledged" : "before this boot");
+    }
+    const auto unit = from.child("unit");
+    if (!unit.exists()) {
+        out.row("unit", from.text("unit_problem"));
+        return out.take();
+    }
+    std::string text = fmt::format("{}: {} ({})", unit.text("name"), unit.text("active_state"), unit.text("sub_state"));
+    text += unit.has("since") ? ", since " + unit.text("since") : "";
+    text += fmt::format(", result {}, exit status {}", unit.text("result"), unit.text("exit_status"));
+    out.row("unit", unit.text("load_state") == "not-found" ? unit.text("name") + " is not installed" : text);
+    return out.take();
+}
+
+std::string time_text(std::int64_t microseconds) {
+    const std::time_t seconds = microseconds / 1'000'000;
+    std::tm local{};
+    ::localtime_r(&seconds, &local);
+    std::array<char, 32> text{};
+    std::strftime(text.data(), text.size(), "%Y/%m/%d %H:%M:%S", &local);
+    return fmt::format("{}.{:03}", text.data(), microseconds / 1000 % 1000);
 }
 
 }  // namespace
@@ -254,7 +369,7 @@ std::string daemon_page(const reader& from) {
 std::string table(std::string_view command, const json::object& result, bool coloured) {
     const reader from(result);
     if (command == "status") {
-        return status_page(from, coloured);
+        return head_page(from, coloured) + subjects_page(from);
     }
     if (command == "tasks") {
         return tasks_page(from);
@@ -268,7 +383,79 @@ std::string table(std::string_view command, const json::object& result, bool col
     if (command == "daemon") {
         return daemon_page(from);
     }
+    if (command == "ready") {
+        return ready_page(from, coloured);
+    }
+    if (command == "log level") {
+        return levels_page(from);
+    }
+    if (command == "config show") {
+        return settings_page(from);
+    }
+    if (command == "config check") {
+        return check_page(from, coloured);
+    }
+    if (command == "absent") {
+        return absent_page(from, coloured);
+    }
     return json::serialize(result) + '\n';
+}
+
+std::string log_lines(const json::object& result, bool coloured) {
+    const reader from(result);
+    page out(coloured);
+    for (const auto& one : from.items("records")) {
+        const reader record(&one);
+        const json::value* time = record.value("time_us");
+        const bool has_time = time != nullptr && time->is_int64() && time->get_int64() >= 0;
+        const std::string level = record.text("level");
+        const look how = level == "error" ? look::bad : level == "warning" ? look::doubtful : look::plain;
+        out.line(fmt::format("{} {} {}{}", has_time ? time_text(time->get_int64()) : "-",
+                             out.coloured(fmt::format("{:<7}", level), how),
+                             record.has("subject") ? record.text("subject") + " - " : "", record.text("text")));
+    }
+    if (from.number("missed") > 0) {
+        out.line(out.coloured(fmt::format("({} records were missed: read too slowly)", from.text("missed")),
+                              look::doubtful));
+    }
+    return out.take();
+}
+
+std::string log_json_lines(const json::object& result) {
+    const reader from(result);
+    std::string text;
+    for (const auto& one : from.items("records")) {
+        text += json::serialize(one) + '\n';
+    }
+    if (from.number("missed") > 0) {
+        text += json::serialize(json::object{{"missed", *from.value("missed")}}) + '\n';
+    }
+    return text;
+}
+
+std::string live_page(const json::object& status, const json::object& machines, bool coloured) {
+    const reader from(status);
+    const reader list(machines);
+    std::string text = head_page(from, coloured) + '\n';
+    if (list.has("machines")) {
+        text += machines_page(list) + '\n';
+    }
+    return text + subjects_page(from);
+}
+
+std::string screen_of(std::string_view text, std::size_t rows) {
+    auto lines = split(text, '\n');
+    while (!lines.empty() && lines.back().empty()) {
+        lines.pop_back();
+    }
+    const std::size_t most = std::max<std::size_t>(rows, 2) - 1;  // the last row would scroll
+    std::string out = "\x1b[H";
+    for (std::size_t at = 0; at < std::min(lines.size(), most); ++at) {
+        const bool is_cut = at + 1 == most && lines.size() > most;
+        out += is_cut ? fmt::format("({} more lines)", lines.size() - at) : std::string(lines[at]);
+        out += "\x1b[K\n";
+    }
+    return out + "\x1b[J";
 }
 
 }  // namespace pvc::ctl

@@ -3,6 +3,7 @@
 
 #include "pvcnoded/protocol/messages.hpp"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace pvc::ctl {
 // Documented in docs/control.md and in the help: scripts rely on them.
 namespace exit_status {
 inline constexpr int good = 0;
-inline constexpr int refused = 1;  // the daemon answered that it cannot or will not
+inline constexpr int refused = 1;  // the daemon answered that it cannot or will not; not ready; a file that is not good
 inline constexpr int usage = 2;
 inline constexpr int no_daemon = 3;  // nobody listens
 inline constexpr int forbidden = 4;  // this user may not ask
@@ -20,9 +21,11 @@ inline constexpr int not_understood = 6;
 }  // namespace exit_status
 
 struct options {
-    protocol::request asked;
+    protocol::request asked;  // its name is the command, also of one for which the daemon is not asked
     std::string socket = "/run/pvc/pvcnoded.sock";
     bool as_json = false;
+    bool waits = false;  // until it is ready, at most so long:
+    std::chrono::seconds wait_limit{300};
     bool wants_version = false;
     std::string help;     // not empty: print it and end
     std::string problem;  // not empty: a usage error

@@ -9,7 +9,18 @@
 
 namespace pvc::ctl {
 
-// `command` is the name of the request.
+// `command` is the name of the request; "absent" is what is known where no daemon listens (absence.hpp).
 [[nodiscard]] std::string table(std::string_view command, const boost::json::object& result, bool coloured);
+
+// The records in one answer to `log follow`, a line each, in local time; and as JSON objects.
+[[nodiscard]] std::string log_lines(const boost::json::object& result, bool coloured);
+[[nodiscard]] std::string log_json_lines(const boost::json::object& result);
+
+// What `watch` shows: the head of `status`, the virtual machines (no list: none are shown), the subjects.
+[[nodiscard]] std::string live_page(const boost::json::object& status, const boost::json::object& machines,
+                                    bool coloured);
+// The text as it is written over the one before on a terminal of so many rows: what is beyond them is left out, and
+// said.
+[[nodiscard]] std::string screen_of(std::string_view text, std::size_t rows);
 
 }  // namespace pvc::ctl

@@ -16,6 +16,13 @@ TEST(ctl_options, commands) {
         {{"daemon"}, "daemon"},
         {{"--json", "vm", "list"}, "vm list"},
         {{"vm", "show", "web"}, "vm show"},
+        {{"watch"}, "watch"},
+        {{"ready"}, "ready"},
+        {{"ready", "--wait"}, "ready"},
+        {{"config", "show"}, "config show"},
+        {{"config", "check"}, "config check"},
+        {{"log", "level"}, "log level"},
+        {{"log", "follow"}, "log follow"},
     };
     for (const auto& [words, name] : table) {
         const auto got = parse_options(words);
@@ -29,6 +36,17 @@ TEST(ctl_options, commands) {
     EXPECT_EQ(show.socket, "/s");
     EXPECT_EQ(parse_options({"status", "--timeout", "1"}).asked.deadline, 1s);
     EXPECT_TRUE(parse_options({"status", "--json"}).as_json);
+    const auto level = parse_options({"log", "level", "debug", "web"});
+    EXPECT_EQ(level.asked.parameters.at("level").as_string(), "debug");
+    EXPECT_EQ(level.asked.parameters.at("subject").as_string(), "web");
+    EXPECT_FALSE(parse_options({"log", "level", "debug"}).asked.parameters.contains("subject"));
+    EXPECT_EQ(parse_options({"config", "check", "/f"}).asked.parameters.at("file").as_string(), "/f");
+    const auto ready = parse_options({"ready", "--wait", "--timeout", "3600"});
+    EXPECT_TRUE(ready.waits);
+    EXPECT_EQ(ready.wait_limit, 3600s);
+    EXPECT_EQ(ready.asked.deadline, 5s);  // of each question
+    EXPECT_EQ(parse_options({"ready", "--wait"}).wait_limit, 300s);
+    EXPECT_EQ(parse_options({"ready", "--timeout", "9"}).asked.deadline, 9s);
 }
 
 TEST(ctl_options, what_is_wrong_is_said) {
@@ -43,6 +61,14 @@ TEST(ctl_options, what_is_wrong_is_said) {
         {{"status", "--socket"}, "--socket takes a value; see pvcnodectl --help"},
         {{"status", "--timeout", "0"}, "--timeout takes a number of seconds from 1 to 60"},
         {{"status", "--timeout", "soon"}, "--timeout takes a number of seconds from 1 to 60"},
+        {{"ready", "--timeout", "61"}, "--timeout takes a number of seconds from 1 to 60"},
+        {{"ready", "--wait", "--timeout", "86401"}, "--timeout takes a number of seconds from 1 to 86400"},
+        {{"status", "--wait"}, "--wait is for ready"},
+        {{"watch", "--json"}, "watch is for people; for programs: status --json"},
+        {{"log"}, "unknown command \"log\"; see pvcnodectl --help"},
+        {{"log", "follow", "web"}, "log follow takes no argument"},
+        {{"log", "level", "debug", "web", "db"}, "log level takes at most 2 arguments: [LEVEL [SUBJECT]]"},
+        {{"config", "check", "a", "b"}, "config check takes at most 1 argument: [FILE]"},
     };
     for (const auto& [words, problem] : table) {
         EXPECT_EQ(parse_options(words).problem, problem);
@@ -55,7 +81,13 @@ TEST(ctl_options, each_command_has_its_help) {
                                                                                        {"tasks", "-h"},
                                                                                        {"vm", "list", "--help"},
                                                                                        {"--help", "vm", "show"},
-                                                                                       {"daemon", "-h"}}) {
+                                                                                       {"daemon", "-h"},
+                                                                                       {"watch", "-h"},
+                                                                                       {"ready", "--wait", "-h"},
+                                                                                       {"config", "check", "-h"},
+                                                                                       {"config", "show", "-h"},
+                                                                                       {"log", "level", "-h"},
+                                                                                       {"log", "follow", "-h"}}) {
         const auto got = parse_options(words);
         EXPECT_EQ(got.problem, "");
         EXPECT_TRUE(got.help.starts_with("Usage: pvcnodectl [OPTION...] ")) << got.help;

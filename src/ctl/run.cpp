@@ -1,0 +1,207 @@
+#include "pvcnoded/ctl/run.hpp"
+
+#include "descriptor.hpp"
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/base/utf8.hpp"
+#include "pvcnoded/ctl/absence.hpp"
+#include "pvcnoded/ctl/client.hpp"
+#include "pvcnoded/ctl/program.hpp"
+#include "pvcnoded/ctl/tables.hpp"
+
+#include <fmt/format.h>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace pvc::ctl {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr int between_questions = 1000;  // milliseconds
+
+int report(const std::string& text, int status) {
+    fmt::print(stderr, "pvcnodectl: {}\n", text);
+    return status;
+}
+
+int report(const no_answer_reason& why) {
+    return report(why.text, why.status);
+}
+
+int report(const protocol::refusal& why) {
+    return report(tame_text(why.text),
+                  why.what == protocol::problem::refused ? exit_status::forbidden : exit_status::refused);
+}
+
+bool print(const options& given, std::string_view as, const json::object& what) {
+    if (given.as_json) {
+        fmt::print("{}\n", json::serialize(what));
+    } else {
+        fmt::print("{}", table(as, what, ::isatty(STDOUT_FILENO) == 1));
+    }
+    return std::fflush(stdout) == 0;
+}
+
+int ask_once(const options& given) {
+    const auto answer = ask(given.socket, given.asked);
+    if (!answer) {
+        const auto why = reason_of(answer.error(), given.socket);
+        if (given.asked.name == "status" && why.status == exit_status::no_daemon) {
+            print(given, "absent", describe(look_for_traces(given.socket)));
+        }
+        return report(why);
+    }
+    if (answer->error) {
+        return report(*answer->error);
+    }
+    return print(given, given.asked.name, answer->result) ? exit_status::good : exit_status::refused;
+}
+
+// Until Ctrl-C.
+int follow_log(const options& given) {
+    std::optional<protocol::refusal> refusal;
+    bool is_begun = false;
+    bool is_printed = true;
+    const auto followed = ask_on(given.socket, given.asked, [&](const protocol::answer& said) {
+        refusal = said.error;
+        is_begun = true;
+        const bool is_coloured = ::isatty(STDOUT_FILENO) == 1;
+        fmt::print("{}", given.as_json ? log_json_lines(said.result) : log_lines(said.result, is_coloured));
+        is_printed = std::fflush(stdout) == 0;
+        return is_printed;
+    });
+    if (refusal) {
+        return report(*refusal);
+    }
+    if (!is_printed) {
+        return exit_status::refused;
+    }
+    if (!followed && is_begun && followed.error().code() == errc::io) {
+        return report("the daemon hung up: it ended, or this was read too slowly", exit_status::no_daemon);
+    }
+    return followed ? exit_status::good : report(reason_of(followed.error(), given.socket));
+}
+
+struct readiness {
+    int status = exit_status::refused;
+    json::object result;
+};
+
+readiness ask_ready(const options& given) {
+    const auto answer = ask(given.socket, given.asked);
+    readiness seen;
+    if (answer && !answer->error) {
+        const json::value* is_ready = answer->result.if_contains("is_ready");
+        const bool is_so = is_ready != nullptr && is_ready->is_bool() && is_ready->get_bool();
+        seen.status = is_so ? exit_status::good : exit_status::refused;
+        seen.result = answer->result;
+        return seen;
+    }
+    std::string reason;
+    if (answer) {
+        reason = answer->error->text;
+        seen.status = answer->error->what == protocol::problem::refused ? exit_status::forbidden : exit_status::refused;
+    } else {
+        auto why = reason_of(answer.error(), given.socket);
+        seen.status = why.status;
+        reason = why.text.substr(0, why.text.find('\n'));
+    }
+    seen.result = {{"is_ready", false}, {"reasons", json::array{json::value(reason)}}};
+    return seen;
+}
+
+// A daemon that is not there, or does not answer, may come yet; who may not ask now may not ask later.
+int tell_ready(const options& given) {
+    const descriptor over = timer_of(given.wait_limit);
+    for (;;) {
+        const readiness seen = ask_ready(given);
+        pollfd end{over.number(), POLLIN, 0};
+        const bool is_final = !given.waits || seen.status == exit_status::good || seen.status == exit_status::forbidden;
+        if (is_final || ::poll(&end, 1, between_questions) > 0) {
+            print(given, "ready", seen.result);
+            return seen.status;
+        }
+    }
+}
+
+json::array lines_of(const std::string& text) {
+    json::array all;
+    for (const auto line : split(text, '\n')) {
+        if (!line.empty()) {
+            all.push_back(json::value(valid_utf8(line)));
+        }
+    }
+    return all;
+}
+
+// The daemon's own program reads it, so that it finds what the daemon would find.
+int check_config(const options& given, const place& here) {
+    const json::value* named = given.asked.parameters.if_contains("file");
+    const std::string file = named == nullptr ? here.config_file : std::string(named->get_string());
+    const auto said = run_program({here.daemon, "--check-config"}, given.asked.deadline, {"PVCD_CONFIG_FILE=" + file});
+    if (!said) {
+        const failure why = said.error();
+        return report("cannot check it: " + why.text(),
+                      why.code() == errc::timed_out ? exit_status::no_answer : exit_status::refused);
+    }
+    json::object settings;
+    for (const std::string_view line : split(said->out, '\n')) {
+        const auto at = line.find(" = ");
+        if (at != std::string_view::npos) {
+            settings[line.substr(0, at)] = valid_utf8(line.substr(at + 3));
+        }
+    }
+    const bool is_good = said->status == 0;
+    print(given, "config check",
+          {{"file", valid_utf8(file)},
+           {"is_good", is_good},
+           {"remarks", lines_of(said->err)},
+           {"settings", std::move(settings)}});
+    return is_good ? exit_status::good : exit_status::refused;
+}
+
+}  // namespace
+
+no_answer_reason reason_of(const failure& why, const std::string& socket) {
+    switch (why.code()) {
+        case errc::not_found:
+        case errc::unavailable:
+            return {fmt::format(
+                        "no pvcnoded listens at {} ({})\n"
+                        "Does it run? systemctl status pvcnoded. Is its dynamic_directory another one? --socket PATH",
+                        socket, why.cause()),
+                    exit_status::no_daemon};
+        case errc::refused:
+            return {fmt::format("{}: {}; root may ask, and the members of configuration.control.group", socket,
+                                why.cause()),
+                    exit_status::forbidden};
+        case errc::timed_out:
+            return {fmt::format("{}: no answer in time: the daemon stands still or has very much to do", socket),
+                    exit_status::no_answer};
+        default: return {why.text(), exit_status::not_understood};
+    }
+}
+
+int run(const options& given, const place& here) {
+    if (given.asked.name == "watch") {
+        return watch(given);
+    }
+    if (given.asked.name == "ready") {
+        return tell_ready(given);
+    }
+    if (given.asked.name == "config check") {
+        return check_config(given, here);
+    }
+    if (given.asked.name == "log follow") {
+        return follow_log(given);
+    }
+    return ask_once(given);
+}
+
+}  // namespace pvc::ctl
