@@ -49,7 +49,8 @@ json::value heartbeat_of(const traces& found) {
     const bool is_of_this_boot = parts[0] == found.boot_id;
     json::object out{{"age_s", nullptr}, {"role", parts[3]}, {"is_of_this_boot", is_of_this_boot}};
     if (is_of_this_boot && *sent > 0 && *sent <= found.boot_ns) {
-        out["age_s"] = static_cast<double>((found.boot_ns - *sent) / 1'000'000) / 1000.0;
+        const std::int64_t whole_ms = (found.boot_ns - *sent) / 1'000'000;
+        out["age_s"] = static_cast<double>(whole_ms) / 1000.0;
     }
     return out;
 }
