@@ -2,15 +2,12 @@
 // the kernel says, not what they say.
 #pragma once
 
-#include "pvcnoded/async/wakeup.hpp"
-#include "pvcnoded/base/result.hpp"
+#include "pvcnoded/services/stream_connection.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace pvc::services {
@@ -22,23 +19,9 @@ struct socket_peer {
     int pid = 0;
 };
 
-// Destroying it closes it. One waiter for each direction.
-class local_connection {
+class local_connection : public stream_connection {
 public:
-    local_connection() = default;
-    local_connection(const local_connection&) = delete;
-    local_connection& operator=(const local_connection&) = delete;
-    virtual ~local_connection() = default;
-
     [[nodiscard]] virtual const socket_peer& peer() const = 0;
-    // Suspends until there is something to read, which may be less than there is room for; 0: the other side has ended.
-    // `into` must outlive the wait. Errors: timed_out, io.
-    virtual async::awaitable<result<std::size_t>> read(std::span<char> into, time_point deadline) = 0;
-    // Suspends until all of it is taken by the kernel. `text` must outlive the wait. Errors: timed_out (a part may have
-    // been sent), io.
-    virtual async::awaitable<result<void>> write(std::string_view text, time_point deadline) = 0;
-    // As much as is taken at once.
-    virtual void write_now(std::string_view text) = 0;
 };
 
 // Destroying it closes the socket and removes its file, if that is still its own; who is connected stays.
