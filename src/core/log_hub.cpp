@@ -28,12 +28,19 @@ void log_sink::push(const log_record& record) {
     line += '\n';
     if (queue_.size() >= queue_lines_max || queued_bytes_ + line.size() > queue_bytes_max) {
         ++dropped_;
-        ++dropped_total_;
+        lose(1);
         return;
     }
     queued_bytes_ += line.size();
     queue_.push_back(std::move(line));
     work_.notify();
+}
+
+void log_sink::lose(std::uint64_t lines) {
+    dropped_total_ += lines;
+    if (lost_ != nullptr) {
+        *lost_ += lines;
+    }
 }
 
 void log_sink::reopen() {
@@ -91,7 +98,7 @@ async::awaitable<void> log_sink::run(async::offload& pool, async::timers& clock)
         busy_ = false;
         if (!written) {
             dropped_ += taken + reported;
-            dropped_total_ += taken;
+            lose(taken);
             last_problem_ = written.error().text();
             reopen_ = reopen_ || reopen;
             // Not as fast as the lines come: the disk may stay full for hours.
@@ -112,6 +119,7 @@ void log_hub::configure(outputs wanted, async::task_group& scope) {
     const auto add = [&](std::string name, const log_style& style, std::shared_ptr<services::log_output> output) {
         auto sink = std::make_shared<log_sink>(name, style, std::move(output));
         sink->drained_ = &drained_;
+        sink->lost_ = &lost_;
         scope.spawn("log sink " + name, [this, sink] { return sink->run(pool_, clock_); });
         return sink;
     };

@@ -99,6 +99,7 @@ void manager::begin(domain_row& row, domain_action action) {
     }
     here.changed.try_consume();
     ++running_operations_;
+    ++counts.operations;
     const std::string name = here.name.empty() ? to_text(row.id) : shown(here.name);
     // The child may be cancelled before its first step: the slot is given back with the callable then.
     auto slot = std::make_shared<slot_end>(*this, row);

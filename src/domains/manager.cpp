@@ -35,7 +35,7 @@ manager::manager(core::node_context& context, domain_ports outside)
       calls(hv),
       records(context),
       parts{context,    hv,    outside.rbd_locks, outside.console_files, observed, table, list, creations,
-            migrations, calls, records,           arrived_here,          pace} {
+            migrations, calls, records,           arrived_here,          counts,   pace} {
     parts.holds_starts = [this] { return holds_starts_ || is_cleaning_; };
     calls.on_end = [this](const uuid& id) { look_at(id); };
     table.on_read = [this](domain_row& row) { look_at(row.id); };

@@ -44,6 +44,7 @@ public:
     migration_calls calls;
     migration_records records;
     arrivals arrived_here;
+    domain_counts counts;
     policy::console_pace pace;
     domain_parts parts;
     std::optional<domain_figures> figures;

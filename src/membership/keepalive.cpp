@@ -81,10 +81,14 @@ async::awaitable<void> keepalive::run_ticks() {
             next_ = cadence;
         }
         if (!held_ && (begins || clock.now() >= next_)) {
+            const time_point due = next_;
+            session_.node.beats.lateness.add(clock.now() - due);
             in_tick_ = true;
             co_await tick();
             in_tick_ = false;
             next_ = policy::next_tick(cadence, interval, clock.now());
+            session_.node.beats.skipped +=
+                static_cast<std::uint64_t>(std::max<std::int64_t>((next_ - due) / interval - 1, 0));
             if (is_planted(defect::wall_clock_cadence)) {
                 const auto by_wall = time_point(clock.wall_now().time_since_epoch() - wall_at_begin_);
                 next_ = policy::next_tick(cadence, interval, by_wall);
@@ -389,6 +393,7 @@ async::awaitable<void> keepalive::tick() {
 // A heartbeat, and what is said of it.
 async::awaitable<bool> keepalive::check_in() {
     const bool acknowledged = co_await heartbeat();
+    ++(acknowledged ? session_.node.beats.acknowledged : session_.node.beats.missed);
     if (!acknowledged && std::exchange(entry_gone_, false)) {
         ++missed_;  // said already: the server answered, and the entry is not there
     } else if (!acknowledged) {

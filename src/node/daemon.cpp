@@ -274,6 +274,7 @@ async::awaitable<daemon::verdict> daemon::run_sessions() {
             context_.registered = context_.started = false;
             co_return end;
         }
+        ++context_.sessions_lost;
         log_.error(message::session_lost, "ZooKeeper session lost (" + end.reason + "), building a new one");
         context_.status("ZooKeeper session lost: " + end.reason);
     }
@@ -286,6 +287,7 @@ async::awaitable<daemon::verdict> daemon::run_session() {
     }
     options.chroot = context_.config->zookeeper_chroot;
     auto client = port_.zookeeper.open(options);
+    client->set_figures(&context_.requests);
     session_state now(context_, *client, subjects_);
     struct leaving {
         membership::keepalive*& beat;

@@ -77,6 +77,19 @@ failure unanswered(bool is_write, const std::string& subject) {
     return failure(is_write ? errc::outcome_unknown : errc::timed_out, subject, "no answer within the deadline");
 }
 
+// A server said so, be it a refusal; and not: the connection broke, or the session ended.
+bool is_answer(const result<void>& outcome) {
+    if (outcome) {
+        return true;
+    }
+    switch (outcome.error().code()) {
+        case errc::outcome_unknown:
+        case errc::suspended:
+        case errc::session_lost: return false;
+        default: return true;
+    }
+}
+
 // One request under way: shared by the waiter and the adapter.
 struct exchange_record final : reply_taker {
     void take(reply got) override {
@@ -87,6 +100,7 @@ struct exchange_record final : reply_taker {
     }
     async::completion<reply> answer;
     std::function<void(boot_time)> acknowledged;
+    time_point sent{};
 };
 
 }  // namespace
@@ -148,6 +162,17 @@ struct client::outcome_notice {
     }
 };
 
+void client::count(time_point sent, bool is_answered) const {
+    if (figures_ == nullptr) {
+        return;
+    }
+    if (is_answered) {
+        figures_->answered.add(clock_.now() - sent);
+    } else {
+        ++figures_->unanswered;
+    }
+}
+
 // Little lives in this frame, and the answer in the caller's: Asio keeps the memory of frames of up to 1 KB for others.
 async::awaitable<void> client::exchange(time_point deadline, request what, std::function<void(boot_time)> acknowledged,
                                         reply& answer) {
@@ -170,16 +195,19 @@ async::awaitable<void> client::exchange(time_point deadline, request what, std::
         }
         auto record = std::allocate_shared<exchange_record>(asio::recycling_allocator<exchange_record>());
         record->acknowledged = acknowledged;
+        record->sent = clock_.now();
         // A write goes out once, a read perhaps again.
         send(is_write ? std::exchange(what, {}) : what, reply_handler(record));
         std::shared_ptr<async::completion<reply>> done(record, &record->answer);
         const bool answered =
             co_await async::completion<reply>::wait(std::move(done), clock_, deadline, "a ZooKeeper reply");
         if (!answered) {
+            count(record->sent, false);
             answer.outcome = unanswered(is_write, is_write ? subject : what.path);
             co_return;
         }
         answer = std::move(record->answer.value());
+        count(record->sent, is_answer(answer.outcome));
         // A read whose connection broke has done nothing: it goes out again on the next one, while there is time.
         const bool broken = !answer.outcome && answer.outcome.error().code() == errc::suspended;
         if (is_write || !broken || state_.value().now == link::lost) {
@@ -222,6 +250,7 @@ async::awaitable<std::vector<result<read_reply>>> client::read_together(time_poi
             what.path = wishes[i].path;
             what.watch = wishes[i].watch;
             records[i] = std::allocate_shared<exchange_record>(asio::recycling_allocator<exchange_record>());
+            records[i]->sent = clock_.now();
             if (auto usable = validate(what); !usable) {
                 reply refused;
                 refused.outcome = usable.error();
@@ -235,6 +264,7 @@ async::awaitable<std::vector<result<read_reply>>> client::read_together(time_poi
             std::shared_ptr<async::completion<reply>> done(records[i], &records[i]->answer);
             const bool answered =
                 co_await async::completion<reply>::wait(std::move(done), clock_, deadline, "a ZooKeeper reply");
+            count(records[i]->sent, answered && is_answer(records[i]->answer.value().outcome));
             if (!answered) {
                 answers.emplace_back(unanswered(false, wishes[i].path));
             } else if (reply& got = records[i]->answer.value(); got.outcome) {

@@ -41,6 +41,7 @@ public:
 private:
     friend class log_hub;
     std::string take_batch();
+    void lose(std::uint64_t lines);
 
     std::string name_;
     log_style style_;
@@ -54,6 +55,7 @@ private:
     bool reopen_ = false;
     async::wakeup work_;
     async::wakeup* drained_ = nullptr;
+    std::uint64_t* lost_ = nullptr;
 };
 
 class log_hub final : public logger {
@@ -86,6 +88,8 @@ public:
     [[nodiscard]] std::size_t followers() const { return followers_.size(); }
     // The sinks, for whoever asks; for the duration of a call.
     [[nodiscard]] std::vector<const log_sink*> sinks() const;
+    // Lines that a sink could not take or write, of all sinks that there were.
+    [[nodiscard]] std::uint64_t lost() const { return lost_; }
     // Reopens the file after it was rotated. False if there is no file sink.
     bool reopen_files();
     // Waits until everything is written, at most until the deadline.
@@ -105,6 +109,7 @@ private:
     async::wakeup drained_;
     log_levels levels_;
     std::vector<log_follower*> followers_;
+    std::uint64_t lost_ = 0;
 };
 
 }  // namespace pvc::core

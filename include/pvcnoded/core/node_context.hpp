@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pvcnoded/async/latest.hpp"
+#include "pvcnoded/base/histogram.hpp"
 #include "pvcnoded/config/node_config.hpp"
 #include "pvcnoded/core/log_hub.hpp"
 #include "pvcnoded/core/platform.hpp"
@@ -15,6 +16,14 @@
 #include <string>
 
 namespace pvc::core {
+
+// What became of heartbeats since the process began.
+struct heartbeat_figures {
+    std::uint64_t acknowledged = 0;
+    std::uint64_t missed = 0;   // not acknowledged in time
+    std::uint64_t skipped = 0;  // ticks that never began: the one before them took too long
+    histogram lateness;         // how much later than it was due a tick began
+};
 
 struct node_context {
     node_context(platform& outside, log_hub& logger) : port(outside), log(logger) {}
@@ -37,6 +46,9 @@ struct node_context {
     std::optional<boot_time> heartbeat_sent;
     std::int64_t heartbeat_id = 0;  // mzxid of its keepalive
     std::uint64_t sessions_opened = 0;
+    std::uint64_t sessions_lost = 0;      // by a daemon that had started
+    heartbeat_figures beats;              // likewise
+    zookeeper::request_figures requests;  // of all sessions
 
     async::latest<int> schema_version{-1};
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "pvcnoded/base/uuid.hpp"
+#include "pvcnoded/core/metrics.hpp"
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/hypervisor/hypervisor.hpp"
 #include "pvcnoded/model/domain_command.hpp"
@@ -42,6 +43,7 @@ class domain_subject final : public core::subject,
                              public core::figure_source,
                              public core::fence_survivor,
                              public core::reporter,
+                             public core::metrics_source,
                              public core::machine_reporter,
                              public core::readiness_reporter {
 public:
@@ -62,6 +64,8 @@ public:
     // This node was declared off, and is alive: ends every guest that others may have started by now.
     async::awaitable<void> clean_up_after_fence(core::session& s, std::function<bool()> goes_on) override;
     void report(std::vector<std::string>& lines) const override;
+    // Machines by state, operations, migrations by outcome.
+    void put_metrics(core::metrics_sheet& sheet) const override;
     bool report_machines(std::vector<core::machine_view>& all, std::size_t most) const override;
     [[nodiscard]] std::optional<core::machine_view> report_machine(std::string_view name) const override;
     // Virtual machines that move here or away.

@@ -5,6 +5,7 @@
 
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/config/load.hpp"
+#include "pvcnoded/core/metrics.hpp"
 #include "pvcnoded/core/node_context.hpp"
 #include "pvcnoded/core/session.hpp"
 #include "pvcnoded/node/assembly.hpp"
@@ -88,6 +89,8 @@ public:
     bool view_tasks(std::vector<async::task_view>& all, std::size_t most) const;
     // Of the present attempt; for the duration of a call.
     [[nodiscard]] const core::subjects& subjects() const { return subjects_; }
+    // Its own figures, then those of each subject that has some.
+    void put_metrics(core::metrics_sheet& sheet) const;
     [[nodiscard]] const std::string& implementation() const { return process_.implementation; }
 
 private:

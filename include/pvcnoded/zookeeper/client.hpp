@@ -15,6 +15,7 @@
 #include "pvcnoded/async/latest.hpp"
 #include "pvcnoded/async/timers.hpp"
 #include "pvcnoded/async/wakeup.hpp"
+#include "pvcnoded/base/histogram.hpp"
 #include "pvcnoded/zookeeper/types.hpp"
 
 #include <concepts>
@@ -78,6 +79,12 @@ private:
     std::shared_ptr<reply_taker> taker_;
 };
 
+// What became of requests.
+struct request_figures {
+    histogram answered;            // from the sending to the answer, refusals among them
+    std::uint64_t unanswered = 0;  // sent, and no answer: the deadline passed or the connection broke
+};
+
 class client {
 public:
     explicit client(async::timers& clock) : clock_(clock) {}
@@ -91,6 +98,8 @@ public:
     [[nodiscard]] async::latest<session_state>& state() { return state_; }
     [[nodiscard]] bool is_connected() const { return state_.value().now == link::connected; }
     void set_watch_sink(watch_sink* sink) { sink_ = sink; }
+    // Counts its requests from now on; must outlive the client. Null: nowhere, as at first.
+    void set_figures(request_figures* into) { figures_ = into; }
 
     // Errors: not_found (a watch is then not armed).
     async::awaitable<result<read_reply>> get(time_point deadline, std::string path, watching watch = watching::no);
@@ -135,12 +144,15 @@ protected:
 
 private:
     struct outcome_notice;
+    // Counts a request that was sent at `sent`.
+    void count(time_point sent, bool is_answered) const;
     async::awaitable<void> exchange(time_point deadline, request what, std::function<void(boot_time)> acknowledged,
                                     reply& answer);
 
     async::timers& clock_;
     async::latest<session_state> state_;
     watch_sink* sink_ = nullptr;
+    request_figures* figures_ = nullptr;
 };
 
 struct server_address {

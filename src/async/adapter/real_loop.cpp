@@ -107,6 +107,7 @@ void real_loop::arm_tick() {
     tick_.arm(due, [this, due] {
         delay_.last = std::max(duration::zero(), clock_.now() - due);
         delay_.highest = std::max(delay_.highest, delay_.last);
+        delays_.add(delay_.last);
         arm_tick();
     });
 }

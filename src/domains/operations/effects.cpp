@@ -66,6 +66,7 @@ void effects::perform(const act::pause& what) {
 
 void effects::perform(const act::note_arrival& /*what*/) {
     op_.arrived_here.add(op_.id);
+    ++op_.counts.arrivals;
 }
 
 void effects::perform(const act::follow_console& /*what*/) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "arrivals.hpp"
+#include "counts.hpp"
 #include "guests.hpp"
 #include "operations/migration_calls.hpp"
 #include "operations/migration_records.hpp"
@@ -46,6 +47,7 @@ struct domain_parts {
     migration_calls& calls;
     migration_records& records;
     arrivals& arrived_here;
+    domain_counts& counts;
     policy::console_pace& pace;                   // of all consoles
     async::task_group* consoles_scope = nullptr;  // where console watches run
     std::function<bool()> holds_starts{};         // after a fence: nothing may be created

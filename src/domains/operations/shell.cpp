@@ -10,15 +10,37 @@
 
 namespace pvc::domains {
 
+static domain_counts::departure departure_of(const policy::sending& one, bool is_over) {
+    using enum domain_counts::departure;
+    using ending = policy::sending::ending;
+    if (!is_over) {
+        return interrupted;
+    }
+    switch (one.how) {
+        case ending::moved: return moved;
+        case ending::ended: return one.is_handed_over ? handed_over : unclear;
+        case ending::rolled_back: return stayed;
+        case ending::none: break;
+    }
+    return given_up;
+}
+
 struct running_machine {
-    running_machine(local_domain& of, policy::domain_action action) : here(of), machine(policy::machine_for(action)) {
+    running_machine(operation& of, policy::domain_action action)
+        : here(of.here), counts(of.counts), machine(policy::machine_for(action)) {
         here.running = this;
     }
     running_machine(const running_machine&) = delete;
     running_machine& operator=(const running_machine&) = delete;
-    ~running_machine() { here.running = nullptr; }
+    ~running_machine() {
+        here.running = nullptr;
+        if (const auto* sent = machine ? std::get_if<policy::sending>(&*machine) : nullptr) {
+            counts.note(departure_of(*sent, next.is_over()));
+        }
+    }
 
     local_domain& here;
+    domain_counts& counts;
     std::optional<policy::domain_machine> machine;  // empty: nothing to do
     policy::step next{};
     policy::held_now held{};  // when it was resumed last; its texts are not kept
@@ -71,7 +93,7 @@ async::awaitable<void> machine_run::go_on(bool has_scope) {
 
 async::awaitable<void> run_machine(operation& op, policy::domain_action action) {
     // Made in its place: whoever hands a machine on by value keeps another in his frame as long as this one runs.
-    running_machine now(op.here, action);
+    running_machine now(op, action);
     if (!now.machine) {
         co_return;
     }

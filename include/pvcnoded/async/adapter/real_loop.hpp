@@ -8,6 +8,7 @@
 
 #include "pvcnoded/async/adapter/real_timers.hpp"
 #include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/base/histogram.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -59,6 +60,8 @@ public:
     [[nodiscard]] const loop_delay& delay() const { return delay_; }
     // Grows with every step of a task: the watchdog's proof that the loop turns.
     [[nodiscard]] std::uint64_t turns() const { return turns_; }
+    // How late the timer came that is due each second: what every timer and answer may have waited for.
+    [[nodiscard]] const histogram& delays() const { return delays_; }
 
     // While it lives, `tell` is called at every pause with the last moment before it.
     class pause_observer {
@@ -90,6 +93,7 @@ private:
     std::vector<pause_observer*> observers_;
     std::uint64_t turns_ = 0;
     loop_delay delay_;
+    histogram delays_;
 };
 
 }  // namespace pvc::async
