@@ -1,13 +1,16 @@
 // pvcnoded: wires the real adapters to the daemon and runs it on one thread.
 #include "build_id.hpp"
 #include "options.hpp"
+#include "process_metrics.hpp"
 #include "pvcnoded/async/adapter/posix_process.hpp"
 #include "pvcnoded/async/adapter/real_loop.hpp"
 #include "pvcnoded/async/adapter/signal_source.hpp"
 #include "pvcnoded/async/adapter/thread_offload.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/control/answers.hpp"
+#include "pvcnoded/control/metrics.hpp"
 #include "pvcnoded/control/server.hpp"
+#include "pvcnoded/control/web_server.hpp"
 #include "pvcnoded/hypervisor/adapter/libvirt_hypervisor.hpp"
 #include "pvcnoded/node/daemon.hpp"
 #include "pvcnoded/policy/membership/schema_rules.hpp"
@@ -15,6 +18,7 @@
 #include "pvcnoded/services/adapter/file_log_output.hpp"
 #include "pvcnoded/services/adapter/inotify_console_files.hpp"
 #include "pvcnoded/services/adapter/linux_host.hpp"
+#include "pvcnoded/services/adapter/linux_tcp.hpp"
 #include "pvcnoded/services/adapter/sd_notifier.hpp"
 #include "pvcnoded/services/adapter/systemctl.hpp"
 #include "pvcnoded/services/adapter/unix_sockets.hpp"
@@ -125,18 +129,32 @@ async::awaitable<void> follow_signals(async::signal_source& signals, node::daemo
     }
 }
 
-// Answers over the local socket from the moment when the daemon can be asked until it has ended, whatever becomes of
-// its attempts and sessions: until cancelled.
-async::awaitable<void> serve_questions(control::server& server, node::daemon& daemon) {
+async::awaitable<void> wait_until_it_can_be_asked(node::daemon& daemon) {
     async::wakeup changed;
     const async::latest<bool>::observer watch(daemon.can_be_asked(), changed);
     while (!daemon.can_be_asked().value()) {
         co_await changed.wait(async::wait_note::work("a daemon that can be asked"));
     }
+}
+
+// Answers over the local socket from the moment when the daemon can be asked until it has ended, whatever becomes of
+// its attempts and sessions: until cancelled.
+async::awaitable<void> serve_questions(control::server& server, node::daemon& daemon) {
+    co_await wait_until_it_can_be_asked(daemon);
     const auto& config = *daemon.context().config;
     const std::string path = config.directories.dynamic + "/pvcnoded.sock";
     const std::string group = config.control_group;
     co_await server.run(path, group);
+}
+
+// The same for metrics and health, over HTTP, if the configuration that was read first names a port.
+async::awaitable<void> serve_metrics(control::web_server& server, node::daemon& daemon) {
+    co_await wait_until_it_can_be_asked(daemon);
+    const auto& wanted = daemon.context().config->metrics;
+    const auto where = parse_address(wanted.address);
+    if (wanted.port && where) {
+        co_await server.run(*where, static_cast<std::uint16_t>(*wanted.port));
+    }
 }
 
 // A value of hundreds of KiB is read once in a while (somebody's mistake in a key): what it took goes back to the
@@ -200,11 +218,17 @@ int run(config::changeable_file others_can_change) {
     control::server server(
         sockets, loop.clock(), daemon.context().log,
         [&](const protocol::request& asked, const control::asker& who) { return answers.to(asked, who); });
+    services::linux_tcp tcp(loop.context(), loop.clock());
+    const app::process_metrics own_metrics(loop, pool, host);
+    const control::web_pages pages(daemon, {&own_metrics});
+    control::web_server web(tcp, loop.clock(), daemon.context().log,
+                            [&](std::string_view path) { return pages.at(path); });
     int status = node::exit_status::environment;
     loop.run("main", [&]() -> async::awaitable<void> {
         co_await async::with_task_group("main", [&](async::task_group& group) -> async::awaitable<void> {
             group.spawn("signals", [&] { return follow_signals(signals, daemon); });
             group.spawn("control", [&] { return serve_questions(server, daemon); });
+            group.spawn("metrics", [&] { return serve_metrics(web, daemon); });
             status = co_await daemon.run();
             group.cancel();
         });

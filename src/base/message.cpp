@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 139> names{
+constexpr std::array<std::string_view, 140> names{
     "command-failed",
     "command-unanswered",
     "config-error",
@@ -74,6 +74,7 @@ constexpr std::array<std::string_view, 139> names{
     "libvirt-listing",
     "lock-orphan",
     "log-lines-lost",
+    "metrics-listen",
     "migration-attempt",
     "migration-awaited",
     "migration-between",

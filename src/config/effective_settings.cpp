@@ -93,6 +93,8 @@ void add_hypervisor(const node_config& config, listing& out) {
     out.add("migration_bandwidth", config.hypervisor.migration_bandwidth);
     out.add("console_writes", config.hypervisor.console_writes);
     out.add("control_group", config.control_group);
+    out.add("metrics_port", config.metrics.port ? std::to_string(*config.metrics.port) : std::string());
+    out.add("metrics_address", config.metrics.address);
 }
 
 void add_logging(const node_config& config, listing& out) {

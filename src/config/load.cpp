@@ -70,6 +70,7 @@ void read_all(section& pvc, const host_facts& facts, node_config& config) {
     auto logging = configuration.child("logging");
     auto hypervisor = configuration.child("hypervisor");
     auto control = configuration.child("control");
+    auto metrics = configuration.child("metrics");
     auto storage = configuration.child("storage");
     auto health = configuration.child("health");
 
@@ -82,6 +83,7 @@ void read_all(section& pvc, const host_facts& facts, node_config& config) {
     read_logging(logging, config);
     read_hypervisor(hypervisor, config);
     read_control(control, config);
+    read_metrics(metrics, config);
     read_storage(storage, facts, config);
     read_health(health, facts, config);
     configuration.finish();

@@ -29,6 +29,8 @@ void read_storage(section& storage, const host_facts& facts, node_config& config
 // 5.8a.
 void read_hypervisor(section& hypervisor, node_config& config);
 void read_control(section& control, node_config& config);
+// 5.8b.
+void read_metrics(section& metrics, node_config& config);
 // 5.8.
 void read_health(section& health, const host_facts& facts, node_config& config);
 

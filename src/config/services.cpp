@@ -1,4 +1,5 @@
 // Directories, logging, databases, storage, limits of the hypervisor and health checks (config.md 5.3, 5.6 to 5.8a).
+#include "pvcnoded/base/address.hpp"
 #include "readers.hpp"
 
 #include <fmt/format.h>
@@ -136,6 +137,21 @@ void read_hypervisor(section& hypervisor, node_config& config) {
 void read_control(section& control, node_config& config) {
     config.control_group = control.text("group", presence::optional, non_empty_text).value;
     control.finish();
+}
+
+void read_metrics(section& metrics, node_config& config) {
+    constexpr text_rule address_rule{"not an address", "an IPv4 or IPv6 address", [](std::string_view text) {
+                                         return parse_address(text) ? std::optional(std::string(text)) : std::nullopt;
+                                     }};
+    const auto port = metrics.optional_integer("port", presence::optional, {1, 65535}, true, "no metrics");
+    const auto address = metrics.text("address", presence::optional, address_rule, config.metrics.address);
+    config.metrics.port = port.value;
+    config.metrics.address = address.value;
+    if (address.given && metrics.look_up("port") == nullptr) {
+        metrics.report(severity::warning, address.line, address.path,
+                       "nothing listens there; expected port beside it, got none");
+    }
+    metrics.finish();
 }
 
 void read_storage(section& storage, const host_facts& facts, node_config& config) {

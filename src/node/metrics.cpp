@@ -21,7 +21,8 @@ void put_heartbeats(const core::node_context& node, core::metrics_sheet& sheet) 
     sheet.counter("heartbeats_total", "Heartbeats that ZooKeeper acknowledged.", node.beats.acknowledged);
     sheet.counter("heartbeats_missed_total", "Heartbeats that ZooKeeper did not acknowledge in time.",
                   node.beats.missed);
-    sheet.counter("heartbeats_skipped_total", "Heartbeats that were left out: the tick before them took too long.",
+    sheet.counter("heartbeats_skipped_total",
+                  "Heartbeats that were left out: the tick before them began too late or took too long.",
                   node.beats.skipped);
     sheet.times("heartbeat_lateness_seconds", "How much later than it was due a tick began, heartbeat first.",
                 node.beats.lateness);

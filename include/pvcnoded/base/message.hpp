@@ -72,6 +72,7 @@ enum class message : std::uint8_t {
     libvirt_listing,
     lock_orphan,
     log_lines_lost,
+    metrics_listen,
     migration_attempt,
     migration_awaited,
     migration_between,

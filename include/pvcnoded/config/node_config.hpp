@@ -184,6 +184,12 @@ struct node_config {
         int console_writes = 20;      // publications of console logs a second
     } hypervisor;
 
+    // 5.8b
+    struct metrics {
+        std::optional<int> port;  // TCP; empty = off
+        std::string address = "127.0.0.1";
+    } metrics;
+
     std::string control_group;  // who may use the local socket beside root; "" = nobody
 
     // 5.8
