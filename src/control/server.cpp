@@ -67,7 +67,8 @@ async::awaitable<void> server::accept_all(services::local_listener& from, async:
             continue;
         }
         const connection with = *std::move(accepted);
-        if (admit(from, *with, scope.size())) {
+        const std::size_t others = scope.size() - 1;  // this loop is a child too
+        if (admit(from, *with, others)) {
             const services::socket_peer& peer = with->peer();
             const asker who{peer.user, peer.pid, may_change(peer, from.own_user())};
             scope.spawn("process " + std::to_string(who.pid), [this, with, who] { return serve(with, who); });
