@@ -60,6 +60,7 @@ std::string_view reason_of(int status) {
         case 408: return "Request Timeout";
         case 413: return "Payload Too Large";
         case 431: return "Request Header Fields Too Large";
+        case 500: return "Internal Server Error";
         case 503: return "Service Unavailable";
         default: return "Unknown";
     }

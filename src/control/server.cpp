@@ -1,7 +1,10 @@
 #include "pvcnoded/control/server.hpp"
 
+#include "pvcnoded/base/text.hpp"
+
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <utility>
 
 namespace pvc::control {
@@ -124,6 +127,16 @@ async::awaitable<void> server::serve(connection with, asker who) {
     }
 }
 
+// Whoever asks must not end the daemon by a mistake in what tells of it.
+reply server::answered(const protocol::request& asked, const asker& who) {
+    try {
+        return answer_(asked, who);
+    } catch (const std::exception& why) {
+        log_.error(message::control_socket, "no answer to \"" + shown(asked.name) + "\": " + why.what());
+        return refuse({}, problem::defect, "the daemon could not make this answer; its log says why");
+    }
+}
+
 // False: the connection ends.
 async::awaitable<bool> server::answer_line(connection with, asker who, std::string_view line) {
     const auto asked = protocol::parse_request(line);
@@ -131,7 +144,7 @@ async::awaitable<bool> server::answer_line(connection with, asker who, std::stri
         with->write_now(protocol::encode(refuse({}, problem_of(asked.error()), asked.error().cause())));
         co_return false;
     }
-    reply got = answer_(*asked, who);
+    reply got = answered(*asked, who);
     got.said.id = asked->id;
     got.said.more = got.more != nullptr;
     const bool is_sent = co_await send(with, std::move(got.said), std::min<duration>(limits_.write, asked->deadline));

@@ -1,6 +1,7 @@
 #include "pvcnoded/control/web_server.hpp"
 
 #include <array>
+#include <exception>
 #include <utility>
 
 namespace pvc::control {
@@ -129,6 +130,16 @@ async::awaitable<void> web_server::refuse(connection with, int status, std::stri
     }
 }
 
+// Whoever asks must not end the daemon by a mistake in what tells of it.
+http_answer web_server::answered(std::string_view path) {
+    try {
+        return answer_(path);
+    } catch (const std::exception& why) {
+        log_.error(message::metrics_listen, std::string("a page could not be made: ") + why.what());
+        return refusal(500, "this page could not be made; the log says why");
+    }
+}
+
 async::awaitable<bool> web_server::answer(connection with, std::string_view head) {
     const auto asked = parse_http_head(head);
     if (!asked) {
@@ -143,7 +154,7 @@ async::awaitable<bool> web_server::answer(connection with, std::string_view head
         co_await refuse(with, 413, "a request has no body here");
         co_return false;
     }
-    const std::string text = http_text(answer_(asked->path), asked->what, asked->keeps_alive);
+    const std::string text = http_text(answered(asked->path), asked->what, asked->keeps_alive);
     const auto sent = co_await with->write(text, clock_.now() + limits_.write);
     co_return sent.has_value() && asked->keeps_alive;
 }

@@ -19,7 +19,7 @@ constexpr std::size_t name_bytes_max = 64;
 constexpr std::size_t request_depth_max = 4;
 constexpr std::size_t answer_depth_max = 16;
 
-constexpr std::array<std::pair<problem, std::string_view>, 8> problems{{
+constexpr std::array<std::pair<problem, std::string_view>, 9> problems{{
     {problem::bad_request, "bad-request"},
     {problem::other_version, "version"},
     {problem::unknown_request, "unknown-request"},
@@ -28,6 +28,7 @@ constexpr std::array<std::pair<problem, std::string_view>, 8> problems{{
     {problem::busy, "busy"},
     {problem::too_large, "too-large"},
     {problem::too_late, "too-late"},
+    {problem::defect, "defect"},
 }};
 
 failure invalid(std::string cause) {

@@ -78,6 +78,7 @@ private:
     async::awaitable<void> accept_all(services::local_listener& from, async::task_group& scope);
     bool admit(const services::local_listener& from, services::local_connection& who, std::size_t others) const;
     async::awaitable<void> serve(connection with, asker who);
+    reply answered(const protocol::request& asked, const asker& who);
     async::awaitable<bool> answer_line(connection with, asker who, std::string_view line);
     async::awaitable<bool> send(connection with, protocol::answer what, duration limit);
     async::awaitable<void> go_on(connection with, std::int64_t id, feed& from);

@@ -48,6 +48,7 @@ private:
     async::awaitable<std::string> next_head(connection with, std::string& pending, bool is_first);
     async::awaitable<void> refuse(connection with, int status, std::string_view why);
     // False: the connection ends.
+    http_answer answered(std::string_view path);
     async::awaitable<bool> answer(connection with, std::string_view head);
 
     services::tcp_sockets& sockets_;

@@ -39,6 +39,7 @@ enum class problem : std::uint8_t {
     busy,             // too many are connected
     too_large,        // the line, or the answer
     too_late,         // the deadline passed, or nothing was asked for too long
+    defect,           // of the daemon: it could not make the answer
 };
 [[nodiscard]] std::string_view to_text(problem what);
 [[nodiscard]] std::optional<problem> parse_problem(std::string_view text);

@@ -98,6 +98,7 @@ answers possible_answers(const ask::any& question) {
             [](const ask::clear_own& /*of*/) { return yes_or_no(); },
             [](const ask::offer_to_receive& /*of*/) { return yes_or_no(); },
             [](const ask::connection& /*of*/) { return yes_or_no(); },
+            [](const ask::set_listed& /*of*/) { return yes_or_no(); },
             [](const ask::daemon_runs& /*of*/) { return yes_or_no(); },
             [](const ask::node_exists& /*of*/) { return yes_or_no(); },
             [](const ask::whose_stop& /*of*/) { return yes_or_no(); },

@@ -303,6 +303,9 @@ bool cluster::step() {
         }
     }
     look_at_exits();
+    if (after_step) {
+        after_step();
+    }
     loop_is_idle_ = loop.context().is_idle();
     return went_on || !delayed_.empty();
 }

@@ -31,9 +31,10 @@ constexpr std::string_view usage =
     R"(pvcnoded-sim run --seed N [--nodes 3] [--duration 1h] [--faults all|none|KIND,...] [--dense] [--foreign] [--trace FILE]
     one random run; prints its verdict, and what was broken. --nodes any: 1 to 5, from the seed;
     --dense: faults all the time, whatever the seed says; --foreign: with a node of the reference that runs machines
-pvcnoded-sim run --seeds A..B [--verbose] [--twice] [--reach] [the options above]
-    many runs and their speed. --twice compares the hashes of two runs of each seed; --reach fails unless every kind of
-    fault, result and transition was seen
+pvcnoded-sim run --seeds A..B [--verbose] [--twice] [--ask] [--reach] [the options above]
+    many runs and their speed. --twice compares the hashes of two runs of each seed; --ask likewise, but the second time
+    every daemon is asked all that its socket and its metrics port can be asked, all the time; --reach fails unless every
+    kind of fault, result and transition was seen
 pvcnoded-sim scenario FILE... [--record] [--trace FILE]
     runs scripts and compares their outcome; --record writes it into the script
 pvcnoded-sim sweep [--operation NAME] [--fault TEXT] [--every N] [--pairs N] [--part I/N] [--order SEED] [--scripts N]
@@ -185,7 +186,8 @@ int run(const words& given, std::ostream& out, std::ostream& error) {
     add_seeds(known, wanted);
     add_shape(known, wanted);
     known.add_options()("verbose", options::bool_switch(&wanted.verbose))("twice", options::bool_switch(&wanted.twice))(
-        "reach", options::bool_switch(&wanted.reach))("trace", options::value(&wanted.trace_file));
+        "ask", options::bool_switch(&wanted.ask))("reach", options::bool_switch(&wanted.reach))(
+        "trace", options::value(&wanted.trace_file));
     auto problem = understand(known, given);
     const auto seeds = std::ranges::count_if(given, [](const auto& one) { return one.starts_with("--seed"); });
     if (problem.empty() && seeds != 1) {

@@ -17,6 +17,7 @@ struct many_runs {
     bool is_many = false;
     bool verbose = false;
     bool twice = false;
+    bool ask = false;
     bool reach = false;
     std::string trace_file;
     // As they were given, for the command that runs it again.

@@ -1,6 +1,7 @@
 #include "sim/world/random_run.hpp"
 
 #include "sim/subjects/domains/guests.hpp"
+#include "sim/world/asking.hpp"
 #include "sim/world/chaos.hpp"
 #include "sim/world/trace_text.hpp"
 
@@ -131,6 +132,13 @@ public:
         world_.ensemble.keep_trace(false);
         if (settings.trace != nullptr) {
             tracer_.emplace(world_, *settings.trace, [this] { return judge_.steps >= settings_.trace_from_step; });
+        }
+        if (settings.ask_every != 0) {
+            world_.after_step = [this] {
+                if (++looked_on_ % settings_.ask_every == 0) {
+                    ask_next(world_, looked_on_ / settings_.ask_every);
+                }
+            };
         }
     }
 
@@ -314,6 +322,7 @@ private:
     cluster_settings drawn_;
     cluster world_;
     judge judge_;
+    std::uint64_t looked_on_ = 0;  // steps
     bool has_guests_;
     chaos faults_;
     std::string mix_;

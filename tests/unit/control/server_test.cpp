@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <list>
+#include <stdexcept>
 
 namespace pvc::control {
 namespace {
@@ -122,6 +123,9 @@ protected:
         ++asked_;
         last_ = who;
         protocol::answer said;
+        if (asked.name == "defect") {
+            throw std::logic_error("a table has no such row");
+        }
         if (asked.name == "follow") {
             return {std::move(said), std::make_unique<test_feed>(*this)};
         }
@@ -266,6 +270,20 @@ TEST_F(control_server, who_does_not_ask_is_left) {
         {.idle = 100ms});
 }
 
+TEST_F(control_server, an_answer_that_cannot_be_made_ends_nobody) {
+    with_server([&]() -> awaitable<void> {
+        client& one = connected();
+        one.send(asking("defect", 8));
+        const std::string said = co_await one.line();
+        const auto got = protocol::parse_answer(said);
+        EXPECT_TRUE(got && got->id == 8 && got->error && got->error->what == protocol::problem::defect) << said;
+        one.send(asking("ping", 9));
+        const std::string next = co_await one.line();
+        EXPECT_TRUE(protocol::parse_answer(next) && protocol::parse_answer(next)->id == 9) << next;
+        co_await expect_served();
+    });
+}
+
 TEST_F(control_server, so_many_at_once_and_no_more) {
     with_server(
         [&]() -> awaitable<void> {
@@ -274,7 +292,8 @@ TEST_F(control_server, so_many_at_once_and_no_more) {
                 all.push_back(&connected());
                 all.back()->send(asking("ping"));
                 const std::string said = co_await all.back()->line();
-                EXPECT_TRUE(protocol::parse_answer(said)) << said;
+                const auto got = protocol::parse_answer(said);
+                EXPECT_TRUE(got && !got->error) << said;
             }
             for (int i = 0; i < 200; ++i) {
                 client& refused = connected();

@@ -124,7 +124,7 @@ TEST(control_messages, bad_answers) {
 }
 
 TEST(control_messages, problems_have_one_spelling) {
-    for (int number = 0; number <= static_cast<int>(problem::too_late); ++number) {
+    for (int number = 0; number <= static_cast<int>(problem::defect); ++number) {
         const auto what = static_cast<problem>(number);
         EXPECT_EQ(parse_problem(to_text(what)), what);
     }
