@@ -390,6 +390,12 @@ json::object answers::levels() const {
 
 protocol::answer answers::log_level(const protocol::request& asked, const asker& who) const {
     auto& log = daemon_.context().log;
+    // What it does not know could be a slip of the pen: then it would be for all.
+    for (const auto& [name, value] : asked.parameters) {
+        if ((name != "level" && name != "subject") || !value.is_string()) {
+            return refuse(problem::bad_request, "the parameters are the texts \"level\" and \"subject\"");
+        }
+    }
     const auto level = text_parameter(asked, "level");
     const auto subject = text_parameter(asked, "subject");
     if (!level && !subject) {

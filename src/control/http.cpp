@@ -77,6 +77,7 @@ std::size_t http_head_size(std::string_view bytes) {
 result<http_request> parse_http_head(std::string_view head) {
     head_parser parser;
     parser.header_limit(http_head_bytes_max);
+    parser.body_limit(boost::none);  // none is read, and what to say to one is not for the parser
     error_code code;
     parser.put(boost::asio::const_buffer(head.data(), head.size()), code);
     if (code || !parser.is_header_done()) {

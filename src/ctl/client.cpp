@@ -132,8 +132,11 @@ result<void> ask_on(const std::string& socket, const protocol::request& what,
     }
     for (;;) {
         PVC_TRY(const std::string line, with.receive_line());
-        PVC_TRY(const protocol::answer said, protocol::parse_answer(line));
-        if (!take(said) || !said.more) {
+        const auto said = protocol::parse_answer(line);
+        if (!said) {
+            return failure(errc::invalid, socket, said.error().text());  // somebody listens, of another version maybe
+        }
+        if (!take(*said) || !said->more) {
             return {};
         }
         with.forget_limit();

@@ -1,4 +1,5 @@
 // pvcnodectl: asks the node daemon of this host what it does.
+#include "output.hpp"
 #include "pvcnoded/ctl/run.hpp"
 
 #include <fmt/format.h>
@@ -33,21 +34,23 @@ std::string config_file() {
     return named == nullptr || *named == '\0' ? "/etc/pvc/pvcnoded.yaml" : named;
 }
 
+int printed(const std::string& text) {
+    return ctl::put_all(stdout, text) ? ctl::exit_status::good : ctl::exit_status::refused;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const ctl::options options = ctl::parse_options({argv + 1, argv + argc});
     if (!options.problem.empty()) {
-        fmt::print(stderr, "pvcnodectl: {}\n", options.problem);
+        ctl::put(stderr, "pvcnodectl: " + options.problem + "\n");
         return ctl::exit_status::usage;
     }
     if (options.wants_version) {
-        fmt::print("pvcnodectl {} (protocol {})\n", PVC_VERSION, protocol::version);
-        return ctl::exit_status::good;
+        return printed(fmt::format("pvcnodectl {} (protocol {})\n", PVC_VERSION, protocol::version));
     }
     if (!options.help.empty()) {
-        fmt::print("{}", options.help);
-        return ctl::exit_status::good;
+        return printed(options.help);
     }
     return ctl::run(options, {daemon_program(), config_file()});
 }

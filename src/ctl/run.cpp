@@ -1,6 +1,7 @@
 #include "pvcnoded/ctl/run.hpp"
 
 #include "descriptor.hpp"
+#include "output.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/ctl/absence.hpp"
@@ -13,20 +14,24 @@
 #include <boost/json/serialize.hpp>
 
 #include <poll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 namespace pvc::ctl {
 
 namespace json = boost::json;
+using namespace std::chrono_literals;
 
 namespace {
 
 constexpr int between_questions = 1000;  // milliseconds
 
 int report(const std::string& text, int status) {
-    fmt::print(stderr, "pvcnodectl: {}\n", text);
+    put(stderr, "pvcnodectl: " + text + "\n");
     return status;
 }
 
@@ -34,18 +39,21 @@ int report(const no_answer_reason& why) {
     return report(why.text, why.status);
 }
 
+int status_of(const protocol::refusal& why) {
+    switch (why.what) {
+        case protocol::problem::refused: return exit_status::forbidden;
+        case protocol::problem::other_version: return exit_status::not_understood;
+        default: return exit_status::refused;
+    }
+}
+
 int report(const protocol::refusal& why) {
-    return report(tame_text(why.text),
-                  why.what == protocol::problem::refused ? exit_status::forbidden : exit_status::refused);
+    return report(tame_text(why.text), status_of(why));
 }
 
 bool print(const options& given, std::string_view as, const json::object& what) {
-    if (given.as_json) {
-        fmt::print("{}\n", json::serialize(what));
-    } else {
-        fmt::print("{}", table(as, what, ::isatty(STDOUT_FILENO) == 1));
-    }
-    return std::fflush(stdout) == 0;
+    return put_all(stdout,
+                   given.as_json ? json::serialize(what) + "\n" : table(as, what, ::isatty(STDOUT_FILENO) == 1));
 }
 
 int ask_once(const options& given) {
@@ -72,8 +80,7 @@ int follow_log(const options& given) {
         refusal = said.error;
         is_begun = true;
         const bool is_coloured = ::isatty(STDOUT_FILENO) == 1;
-        fmt::print("{}", given.as_json ? log_json_lines(said.result) : log_lines(said.result, is_coloured));
-        is_printed = std::fflush(stdout) == 0;
+        is_printed = put_all(stdout, given.as_json ? log_json_lines(said.result) : log_lines(said.result, is_coloured));
         return is_printed;
     });
     if (refusal) {
@@ -106,7 +113,7 @@ readiness ask_ready(const options& given) {
     std::string reason;
     if (answer) {
         reason = answer->error->text;
-        seen.status = answer->error->what == protocol::problem::refused ? exit_status::forbidden : exit_status::refused;
+        seen.status = status_of(*answer->error);
     } else {
         auto why = reason_of(answer.error(), given.socket);
         seen.status = why.status;
@@ -116,11 +123,21 @@ readiness ask_ready(const options& given) {
     return seen;
 }
 
+std::chrono::milliseconds time_left(const descriptor& timer) {
+    itimerspec left{};
+    ::timerfd_gettime(timer.number(), &left);
+    return std::chrono::milliseconds(left.it_value.tv_sec * 1000 + left.it_value.tv_nsec / 1'000'000);
+}
+
 // A daemon that is not there, or does not answer, may come yet; who may not ask now may not ask later.
 int tell_ready(const options& given) {
     const descriptor over = timer_of(given.wait_limit);
     for (;;) {
-        const readiness seen = ask_ready(given);
+        options now = given;
+        if (given.waits) {
+            now.asked.deadline = std::clamp(time_left(over), 1ms, given.asked.deadline);
+        }
+        const readiness seen = ask_ready(now);
         pollfd end{over.number(), POLLIN, 0};
         const bool is_final = !given.waits || seen.status == exit_status::good || seen.status == exit_status::forbidden;
         if (is_final || ::poll(&end, 1, between_questions) > 0) {

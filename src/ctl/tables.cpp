@@ -164,9 +164,11 @@ std::string head_page(const reader& from, bool is_coloured) {
                               : "none yet",
             is_old ? look::bad : look::good);
     const std::string link = zookeeper.text("state");
+    // Connected never: it is not open yet.
+    const std::string_view how = zookeeper.number("connections") == 0 ? "being built" : "open";
     std::string words = zookeeper.has("session_age_s")
-                            ? fmt::format("{}, session open for {} (number {})", link, zookeeper.age("session_age_s"),
-                                          zookeeper.text("sessions"))
+                            ? fmt::format("{}, session {} for {} (number {})", link, how,
+                                          zookeeper.age("session_age_s"), zookeeper.text("sessions"))
                             : link;
     words += zookeeper.has("reason") ? ", " + zookeeper.text("reason") : "";
     words += zookeeper.has("outage_s") ? ", away for " + zookeeper.age("outage_s") : "";

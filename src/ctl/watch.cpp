@@ -1,5 +1,6 @@
 // The live view: what the daemon says, drawn anew every 2 seconds.
 #include "descriptor.hpp"
+#include "output.hpp"
 #include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/ctl/client.hpp"
 #include "pvcnoded/ctl/run.hpp"
@@ -52,8 +53,7 @@ public:
         }
     }
     static void write(std::string_view text) {
-        fmt::print("{}", text);
-        std::fflush(stdout);
+        put_all(stdout, text);  // a terminal that has gone says so by its signal
     }
     [[nodiscard]] bool has_keys() const { return has_keys_; }
     [[nodiscard]] static std::size_t rows() {
@@ -147,8 +147,8 @@ bool pause(const signals& told, const terminal& on) {
 int watch(const options& given) {
     if (::isatty(STDOUT_FILENO) != 1) {
         const page_seen seen = look(given, false);
-        fmt::print(seen.status == exit_status::good ? stdout : stderr, "{}", seen.text);
-        return seen.status;
+        const bool is_good = seen.status == exit_status::good;
+        return put_all(is_good ? stdout : stderr, seen.text) || !is_good ? seen.status : exit_status::refused;
     }
     const signals told;
     const terminal on;

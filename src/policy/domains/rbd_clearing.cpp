@@ -140,7 +140,6 @@ step clearing_rbd_locks::broken(context& c) {
     if (answer.end != call_end::done) {
         return finish(outcome::refused, unbreakable_lock_text(which, answer.text));
     }
-    c.info("broke the RBD lock \"" + which.lock.id + "\" of " + which.lock.address + " on " + which.volume);
     to_break.erase(to_break.begin());
     return to_break.empty() ? list(c, at::listing_again) : prove(at::proving);
 }
@@ -157,7 +156,18 @@ step clearing_rbd_locks::conclude() {
     return finish(outcome::clear);
 }
 
+// Told whatever was written meanwhile: the lock is gone.
+void clearing_rbd_locks::tell_broken(context& c) const {
+    const lock_to_break& which = to_break.front();
+    if (c.answer_as<call_answer>().end == call_end::done) {
+        c.info("broke the RBD lock \"" + which.lock.id + "\" of " + which.lock.address + " on " + which.volume);
+    }
+}
+
 step clearing_rbd_locks::resume(context& c, bool goes_on) {
+    if (where == at::breaking) {
+        tell_broken(c);
+    }
     const bool is_blind = where == at::proving && is_planted(defect::lock_broken_blindly);
     if (where != at::begin && where != at::over && !goes_on && !is_blind) {
         return finish(outcome::changed);

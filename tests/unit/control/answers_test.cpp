@@ -241,6 +241,14 @@ TEST_F(control_answers, what_cannot_be_set_is_said) {
     EXPECT_EQ(level(hv1, "", "web").error->what, problem::bad_request);
     EXPECT_EQ(level(hv1, "debug", std::string(65, 'x')).error->what, problem::bad_request);
     EXPECT_EQ(level(hv1, "default").error->what, problem::not_found);
+    const control::asker root{0, 77, true};
+    for (const auto& [name, value] : {std::pair<std::string, boost::json::value>("subject", 7), {"subjet", "web"}}) {
+        protocol::request slip;
+        slip.name = "log level";
+        slip.parameters = {{"level", "error"}, {name, value}};
+        const auto said = control::answers(hv1.daemon(), hv1.host).to(slip, root).said;
+        EXPECT_TRUE(said.error && said.error->what == problem::bad_request) << "not for all: " << name;
+    }
     for (std::size_t i = 0; i < core::log_levels::settings_max; ++i) {
         EXPECT_FALSE(level(hv1, "debug", "m" + std::to_string(i)).error);
     }

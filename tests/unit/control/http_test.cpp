@@ -16,6 +16,7 @@ TEST(control_http, heads_that_are_understood) {
         {"POST /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\n", {method::other, "/metrics", true, true}},
         {"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", {method::get, "/", true, true}},
         {"GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n", {method::get, "/", true, false}},
+        {"GET / HTTP/1.1\r\nContent-Length: 5000000\r\n\r\n", {method::get, "/", true, true}},
         {"BREW /pot HTTP/1.1\r\n\r\n", {method::other, "/pot", true, false}},
     };
     for (const auto& [head, expected] : table) {

@@ -82,6 +82,7 @@ private:
     step prove(at which);
     step look_here(context& c);
     step break_next(context& c);
+    void tell_broken(context& c) const;
     step broken(context& c);
     step conclude();
     step finish(outcome how, std::string why = {});

@@ -85,6 +85,17 @@ TEST(rbd_clearing_machine, D16_own_locks_are_broken_each_with_a_proof_of_its_own
     p.expect_end(come::clear);
 }
 
+TEST(rbd_clearing_machine, a_lock_that_is_gone_is_told_of_whatever_is_wanted_by_then) {
+    auto p = before_a_start();
+    p.listed({ours});
+    p.absent();
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 30s");
+    p.machine.goes_on = false;
+    EXPECT_EQ(p.call(call_end::done), "over");
+    EXPECT_EQ(p.acts(), (lines{"info: broke the RBD lock \"auto 1\" of 10.254.0.1:0/1 on vms/web_sda"}));
+    p.expect_end(come::changed);
+}
+
 TEST(rbd_clearing_machine, D17_a_foreign_lock_that_stays_is_listed_again_every_second_for_5_s) {
     auto p = before_a_start();
     const time_point began = p.now;
