@@ -9,8 +9,7 @@
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/control/answers.hpp"
 #include "pvcnoded/control/metrics.hpp"
-#include "pvcnoded/control/server.hpp"
-#include "pvcnoded/control/web_server.hpp"
+#include "pvcnoded/control/serving.hpp"
 #include "pvcnoded/hypervisor/adapter/libvirt_hypervisor.hpp"
 #include "pvcnoded/node/daemon.hpp"
 #include "pvcnoded/policy/membership/schema_rules.hpp"
@@ -129,34 +128,6 @@ async::awaitable<void> follow_signals(async::signal_source& signals, node::daemo
     }
 }
 
-async::awaitable<void> wait_until_it_can_be_asked(node::daemon& daemon) {
-    async::wakeup changed;
-    const async::latest<bool>::observer watch(daemon.can_be_asked(), changed);
-    while (!daemon.can_be_asked().value()) {
-        co_await changed.wait(async::wait_note::work("a daemon that can be asked"));
-    }
-}
-
-// Answers over the local socket from the moment when the daemon can be asked until it has ended, whatever becomes of
-// its attempts and sessions: until cancelled.
-async::awaitable<void> serve_questions(control::server& server, node::daemon& daemon) {
-    co_await wait_until_it_can_be_asked(daemon);
-    const auto& config = *daemon.context().config;
-    const std::string path = config.directories.dynamic + "/pvcnoded.sock";
-    const std::string group = config.control_group;
-    co_await server.run(path, group);
-}
-
-// The same for metrics and health, over HTTP, if the configuration that was read first names a port.
-async::awaitable<void> serve_metrics(control::web_server& server, node::daemon& daemon) {
-    co_await wait_until_it_can_be_asked(daemon);
-    const auto& wanted = daemon.context().config->metrics;
-    const auto where = parse_address(wanted.address);
-    if (wanted.port && where) {
-        co_await server.run(*where, static_cast<std::uint16_t>(*wanted.port));
-    }
-}
-
 // A value of hundreds of KiB is read once in a while (somebody's mistake in a key): what it took goes back to the
 // system, and pool threads share one arena with the loop.
 void bound_heap() {
@@ -213,7 +184,7 @@ int run(config::changeable_file others_can_change) {
     node::daemon daemon(platform, std::move(process), node::all_subjects(outside));
     services::unix_sockets sockets(loop.context(), pool, loop.clock());
     const control::answers answers(daemon, host, [&]() -> control::surroundings {
-        return {loop.delay().last, loop.delay().highest, pool.threads(), pool.waiting()};
+        return {loop.last_delay(), loop.delays().longest(), pool.threads(), pool.waiting()};
     });
     control::server server(
         sockets, loop.clock(), daemon.context().log,
@@ -227,8 +198,8 @@ int run(config::changeable_file others_can_change) {
     loop.run("main", [&]() -> async::awaitable<void> {
         co_await async::with_task_group("main", [&](async::task_group& group) -> async::awaitable<void> {
             group.spawn("signals", [&] { return follow_signals(signals, daemon); });
-            group.spawn("control", [&] { return serve_questions(server, daemon); });
-            group.spawn("metrics", [&] { return serve_metrics(web, daemon); });
+            group.spawn("control", [&] { return control::serve_questions(server, daemon); });
+            group.spawn("metrics", [&] { return control::serve_metrics(web, daemon); });
             status = co_await daemon.run();
             group.cancel();
         });

@@ -1,10 +1,12 @@
 #include "pvcnoded/async/task.hpp"
 
+#include "pvcnoded/async/wakeup.hpp"
 #include "pvcnoded/base/assert.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <utility>
 
 namespace pvc::async {
 
@@ -42,7 +44,11 @@ void runtime::abandon_tasks(const std::function<void()>& run_ready) {
 }
 
 task::task(runtime& owner, std::string name, std::shared_ptr<task> parent)
-    : owner_(owner), name_(std::move(name)), parent_(std::move(parent)), started_(owner.clock().now()) {
+    : owner_(owner),
+      name_(std::move(name)),
+      parent_(std::move(parent)),
+      id_(++owner.last_id_),
+      started_(owner.clock().now()) {
     if (parent_) {
         place_ = parent_->children_.insert(parent_->children_.end(), this);
     }
@@ -59,9 +65,48 @@ std::string task::path() const {
 }
 
 void task::cancel() {
-    is_cancelled_ = true;
-    if (has_begun_) {
+    // Once: what it gives back after the first one is not to be disturbed by another.
+    if (!std::exchange(is_cancelled_, true) && has_begun_) {
         cancellation_.emit(asio::cancellation_type::terminal);
+    }
+}
+
+std::string_view task::why_not_cancelled() const {
+    return !why_not_cancelled_.empty() || !parent_ ? why_not_cancelled_ : parent_->why_not_cancelled();
+}
+
+const task* task::cancellable_above() const {
+    if (!parent_ || parent_->can_be_cancelled()) {
+        return parent_.get();
+    }
+    return parent_->cancellable_above();
+}
+
+std::shared_ptr<task> task::find(std::uint64_t id) {
+    if (id_ == id) {
+        return has_ended_ ? nullptr : shared_from_this();
+    }
+    for (task* child : children_) {
+        if (auto found = child->find(id)) {
+            return found;
+        }
+    }
+    return nullptr;
+}
+
+std::shared_ptr<wakeup> task::watch_end() {
+    std::erase_if(end_watches_, [](const auto& one) { return one.expired(); });  // who asked has gone
+    auto made = std::make_shared<wakeup>();
+    end_watches_.push_back(made);
+    return made;
+}
+
+void task::tell_end() {
+    has_ended_ = true;
+    for (const auto& one : std::exchange(end_watches_, {})) {
+        if (const auto waiting = one.lock()) {
+            waiting->notify();
+        }
     }
 }
 
@@ -99,7 +144,7 @@ bool task::view(std::vector<task_view>& all, std::size_t most, std::size_t depth
         return false;
     }
     const time_point now = owner_.clock().now();
-    task_view& mine = all.emplace_back(task_view{depth, name_, now - started_, {}, locks_});
+    task_view& mine = all.emplace_back(task_view{id_, depth, name_, now - started_, {}, locks_, can_be_cancelled()});
     if (wait_) {
         const bool is_idle = !wait_->deadline && wait_->what != wait_note::children().what;
         mine.wait.emplace(task_view::waiting{std::string(wait_->what), now - wait_since_, {}, is_idle});

@@ -36,7 +36,16 @@ task_group::~task_group() {
 }
 
 void task_group::spawn(std::string name, std::function<awaitable<void>()> body) {
+    start(std::make_shared<task>(self_->owner(), std::move(name), self_), std::move(body));
+}
+
+void task_group::spawn_cancellable(std::string name, std::function<awaitable<void>()> body) {
     auto child = std::make_shared<task>(self_->owner(), std::move(name), self_);
+    child->allow_cancelling();
+    start(std::move(child), std::move(body));
+}
+
+void task_group::start(std::shared_ptr<task> child, std::function<awaitable<void>()> body) {
     children_.push_back(child);
     asio::co_spawn(asio::any_io_executor(task_executor(child)), run_spawned(child, std::move(body)),
                    spawn_handler(child, [this, child](const task_end& how) { finished(child, how); }));
@@ -63,7 +72,9 @@ void task_group::cancel_at(time_point deadline) {
 
 void task_group::finished(const std::shared_ptr<task>& child, const task_end& how) {
     std::erase(children_, child);
-    if (how.error && !(cancelled_ && how.is_cancellation)) {
+    child->tell_end();
+    const bool was_asked_to_end = cancelled_ || child->is_cancelled();
+    if (how.error && !(was_asked_to_end && how.is_cancellation)) {
         if (!first_) {
             first_ = how.error;
             cancel();

@@ -1,5 +1,6 @@
 #include "pvcnoded/control/answers.hpp"
 
+#include "answer_parts.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/config/load.hpp"
 #include "pvcnoded/core/log_follower.hpp"
@@ -25,8 +26,7 @@ constexpr std::size_t subject_bytes_max = 64;
 constexpr duration level_time = std::chrono::hours(1);
 
 double seconds(duration time) {
-    // Whole milliseconds: an age is read by people.
-    return static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) / 1000.0;
+    return answer_seconds(time);
 }
 
 json::value seconds(const std::optional<duration>& time) {
@@ -37,14 +37,12 @@ json::value text_or_null(const std::string& text) {
     return text.empty() ? json::value() : json::value(text);
 }
 
-protocol::answer refuse(problem what, std::string text) {
-    protocol::answer said;
-    said.error.emplace(protocol::refusal{what, std::move(text)});
-    return said;
-}
-
 json::object object_of(const async::task_view& seen) {
-    json::object out{{"depth", seen.depth}, {"name", seen.name}, {"age_s", seconds(seen.age)}};
+    json::object out{{"id", seen.id},
+                     {"depth", seen.depth},
+                     {"name", seen.name},
+                     {"age_s", seconds(seen.age)},
+                     {"can_be_cancelled", seen.can_be_cancelled}};
     if (seen.wait) {
         out["waits_for"] = seen.wait->what;
         out["waits_since_s"] = seconds(seen.wait->since);
@@ -140,6 +138,9 @@ reply answers::to(const protocol::request& asked, const asker& who) const {
     if (asked.name == "tasks") {
         return tasks();
     }
+    if (asked.name == "tasks cancel") {
+        return cancel_task(asked, who);
+    }
     if (asked.name == "vm list") {
         return machines();
     }
@@ -160,6 +161,9 @@ reply answers::to(const protocol::request& asked, const asker& who) const {
     }
     if (asked.name == "log follow") {
         return log_follow();
+    }
+    if (asked.name.starts_with("explain ")) {
+        return explain(asked);
     }
     return refuse(problem::unknown_request, "nobody here answers to \"" + shown(asked.name) + "\"");
 }
@@ -414,8 +418,7 @@ protocol::answer answers::log_level(const protocol::request& asked, const asker&
     if (subject && (subject->empty() || subject->size() > subject_bytes_max)) {
         return refuse(problem::bad_request, "the subject is not a text of 1 to 64 bytes");
     }
-    const auto set = log.set_level(subject.value_or(""), detail, level_time,
-                                   "user " + std::to_string(who.user) + " (process " + std::to_string(who.pid) + ")");
+    const auto set = log.set_level(subject.value_or(""), detail, level_time, name_of(who));
     if (!set) {
         const failure why = set.error();
         const bool is_missing = why.code() == errc::not_found;

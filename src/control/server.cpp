@@ -24,6 +24,10 @@ protocol::answer refuse(std::optional<std::int64_t> id, problem what, std::strin
     return said;
 }
 
+protocol::answer defective() {
+    return refuse({}, problem::defect, "the daemon could not make this answer; its log says why");
+}
+
 problem problem_of(const failure& why) {
     switch (why.code()) {
         case errc::unavailable: return problem::other_version;
@@ -43,23 +47,41 @@ bool may_change(const services::socket_peer& who, std::uint32_t own_user) {
 }
 
 async::awaitable<void> server::run(std::string path, std::string group) {
-    bool is_told = false;
-    for (;;) {
-        auto listening = co_await sockets_.listen(path, group, clock_.now() + limits_.make);
-        if (listening) {
-            const std::unique_ptr<services::local_listener> from = *std::move(listening);
-            if (!group.empty() && !from->group()) {
-                log_.warning(message::control_group,
-                             "there is no group \"" + group + "\": only root may ask over " + path);
+    co_await async::with_task_group("connections", [&](async::task_group& scope) -> async::awaitable<void> {
+        bool is_told = false;
+        for (;;) {
+            auto listening = co_await sockets_.listen(path, group, clock_.now() + limits_.make);
+            duration rest = limits_.pause;
+            if (listening) {
+                if (std::exchange(is_told, false)) {
+                    log_.info("the local socket is there now: " + path);
+                }
+                const std::unique_ptr<services::local_listener> from = *std::move(listening);
+                if (!group.empty() && !from->group()) {
+                    log_.warning(message::control_group,
+                                 "there is no group \"" + group + "\": only root may ask over " + path);
+                }
+                co_await accept_until_lost(*from, scope);
+                log_.warning(message::control_socket, "somebody removed " + path + ", making it again");
+                rest = limits_.remake;
+            } else if (!std::exchange(is_told, true)) {
+                const failure why = listening.error();
+                log_.warning(message::control_socket,
+                             "no local socket: " + why.text() + ", going on without it; tried again each half minute");
             }
-            co_await async::with_task_group("connections",
-                                            [&](async::task_group& scope) { return accept_all(*from, scope); });
-        } else if (!std::exchange(is_told, true)) {
-            const failure why = listening.error();
-            log_.warning(message::control_socket, "no local socket: " + why.text() + ", going on without it");
+            co_await async::sleep_for(clock_, rest, "another attempt to make the socket");
         }
-        co_await async::sleep_for(clock_, limits_.pause, "another attempt to make the socket");
-    }
+    });
+}
+
+async::awaitable<void> server::accept_until_lost(services::local_listener& from, async::task_group& scope) {
+    co_await async::with_task_group("listening", [&](async::task_group& here) -> async::awaitable<void> {
+        here.spawn("socket file", [&]() -> async::awaitable<void> {
+            co_await from.lost();
+            here.cancel();
+        });
+        co_await accept_all(from, scope);
+    });
 }
 
 async::awaitable<void> server::accept_all(services::local_listener& from, async::task_group& scope) {
@@ -111,10 +133,13 @@ async::awaitable<void> server::serve(connection with, asker who) {
         pending.append(room.data(), *size);
         std::size_t begin = 0;
         for (auto end = pending.find('\n'); end != std::string::npos; end = pending.find('\n', begin)) {
-            const bool goes_on = co_await answer_line(with, who, std::string_view(pending).substr(begin, end - begin));
+            std::string early;
+            const bool goes_on =
+                co_await answer_line(with, who, std::string_view(pending).substr(begin, end - begin), early);
             if (!goes_on) {
                 co_return;
             }
+            pending += early;
             begin = end + 1;
             until = clock_.now() + limits_.idle;
             co_await async::yield();  // many requests at once: everybody else first
@@ -133,18 +158,65 @@ reply server::answered(const protocol::request& asked, const asker& who) {
         return answer_(asked, who);
     } catch (const std::exception& why) {
         log_.error(message::control_socket, "no answer to \"" + shown(asked.name) + "\": " + why.what());
-        return refuse({}, problem::defect, "the daemon could not make this answer; its log says why");
+        return defective();
     }
 }
 
+// It comes a little before whoever asks gives up.
+async::awaitable<protocol::answer> server::wait_for(late_answer to_come, std::string name, duration limit) {
+    try {
+        co_return co_await to_come(clock_.now() + limit * 9 / 10);
+    } catch (const std::exception& why) {
+        if (async::is_cancellation(std::current_exception())) {
+            throw;
+        }
+        log_.error(message::control_socket, "no answer to \"" + shown(name) + "\": " + why.what());
+    }
+    co_return defective();
+}
+
+// What is sent meanwhile is kept for later, as much as a request may have. Whoever hangs up waits no longer.
+async::awaitable<void> server::read_early(connection with, std::string& early, async::task_group& scope) {
+    std::array<char, read_bytes> room{};
+    while (early.size() <= protocol::request_bytes_max) {
+        const auto size = co_await with->read(room, clock_.now() + limits_.idle);
+        const bool is_quiet = !size && size.error().code() == errc::timed_out;
+        if (!is_quiet && (!size || *size == 0)) {
+            scope.cancel();
+            co_return;
+        }
+        early.append(room.data(), size ? *size : 0);
+    }
+}
+
+// Empty: nobody is there any more.
+async::awaitable<std::optional<protocol::answer>> server::wait_beside(connection with, late_answer to_come,
+                                                                      const protocol::request& asked,
+                                                                      std::string& early) {
+    std::optional<protocol::answer> got;
+    co_await async::with_task_group("late answer", [&](async::task_group& scope) -> async::awaitable<void> {
+        scope.spawn("end of the connection", [&] { return read_early(with, early, scope); });
+        got = co_await wait_for(std::move(to_come), asked.name, asked.deadline);
+        scope.cancel();
+    });
+    co_return got;
+}
+
 // False: the connection ends.
-async::awaitable<bool> server::answer_line(connection with, asker who, std::string_view line) {
+async::awaitable<bool> server::answer_line(connection with, asker who, std::string_view line, std::string& early) {
     const auto asked = protocol::parse_request(line);
     if (!asked) {
         with->write_now(protocol::encode(refuse({}, problem_of(asked.error()), asked.error().cause())));
         co_return false;
     }
     reply got = answered(*asked, who);
+    if (got.later) {
+        auto said = co_await wait_beside(with, std::move(got.later), *asked, early);
+        if (!said) {
+            co_return false;
+        }
+        got.said = *std::move(said);
+    }
     got.said.id = asked->id;
     got.said.more = got.more != nullptr;
     const bool is_sent = co_await send(with, std::move(got.said), std::min<duration>(limits_.write, asked->deadline));

@@ -136,6 +136,10 @@ result<void> ask_on(const std::string& socket, const protocol::request& what,
         if (!said) {
             return failure(errc::invalid, socket, said.error().text());  // somebody listens, of another version maybe
         }
+        // An error without an id is about the connection: too many, or no request that could be read.
+        if (said->id ? *said->id != what.id : !said->error) {
+            return failure(errc::invalid, socket, "an answer to another request");
+        }
         if (!take(*said) || !said->more) {
             return {};
         }

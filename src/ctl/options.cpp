@@ -31,7 +31,7 @@ struct command {
     [[nodiscard]] std::string line() const { return fmt::format("{}{}{}", name, usage.empty() ? "" : " ", usage); }
 };
 
-constexpr std::array<command, 11> commands{{
+constexpr std::array<command, 14> commands{{
     {"status",
      "",
      0,
@@ -61,8 +61,18 @@ constexpr std::array<command, 11> commands{{
      0,
      {},
      "the tree of running tasks: what each waits for, since when, at most how long",
-     "Each line: how long the task lives, what it waits for and since when, how much longer at most, and the\n"
-     "locks that it holds. \"idle\" is a task that waits for work.\n"},
+     "Each line: the task's number and how long it lives, what it waits for and since when, how much longer at most,\n"
+     "and the locks that it holds. \"idle\" is a task that waits for work, \"*\" one that may be cancelled.\n"},
+    {"tasks cancel",
+     "ID [--yes]",
+     1,
+     {"id"},
+     "ends one task, and waits until it has",
+     "ID is its number in `tasks`. What may be cancelled is an operation on a virtual machine: it ends as with a lost\n"
+     "session, its locks are given back, and after a second the node looks at the machine's keys and decides anew. "
+     "Its\n"
+     "order stands: what is to end for good is changed with pvc vm. Asks first; --yes does not. Only root and the\n"
+     "daemon's own user may. Exit status 5: it is told to end, and still does.\n"},
     {"vm list",
      "",
      0,
@@ -75,6 +85,20 @@ constexpr std::array<command, 11> commands{{
      {"vm"},
      "one virtual machine: what is under way, and what would come next",
      "What its operation waits for, at most how long, and what it would wait for next on each answer.\n"},
+    {"explain primary",
+     "",
+     0,
+     {},
+     "which rule decides about the primary role now",
+     "The rule (C1 to C7) that applies on what this node sees, what follows from it and why, and the other\n"
+     "coordinators. Nothing is done by asking.\n"},
+    {"explain flush",
+     "",
+     0,
+     {},
+     "what a flush of this node would do with each virtual machine",
+     "Where each would go and why, or that it would be shut down or left; each as if it were the first, by the\n"
+     "figures of now. Nothing is written. Unlike the others this is read from ZooKeeper.\n"},
     {"daemon",
      "",
      0,
@@ -134,16 +158,18 @@ std::string help_of(const command& one) {
     return fmt::format("Usage: pvcnodectl [OPTION...] {}\n\n{}\n{}", one.line(), one.about, common_options);
 }
 
-// The command that these words begin with, and how many words that takes.
+// The longest command that these words begin with, and how many words that takes.
 const command* find_command(std::span<const std::string> words, std::size_t& taken) {
+    const command* found = nullptr;
     for (const auto& one : commands) {
         const auto parts = split(one.name, ' ');
-        if (words.size() >= parts.size() && std::equal(parts.begin(), parts.end(), words.begin())) {
+        if (parts.size() > taken && words.size() >= parts.size() &&
+            std::equal(parts.begin(), parts.end(), words.begin())) {
             taken = parts.size();
-            return &one;
+            found = &one;
         }
     }
-    return nullptr;
+    return found;
 }
 
 // The command line as it is read, before it is known what command it is for.
@@ -152,6 +178,7 @@ struct raw_options {
     std::optional<std::int64_t> seconds;
     bool wants_help = false;
     bool waits = false;
+    bool is_confirmed = false;
 };
 
 std::string problem_of_arguments(const command& of) {
@@ -173,6 +200,15 @@ void take_seconds(const raw_options& from, options& out) {
     } else if (from.seconds) {
         out.asked.deadline = std::chrono::seconds(*from.seconds);
     }
+}
+
+void take_number(const std::string& word, options& out) {
+    const auto number = parse_integer(word);
+    if (!number || *number < 1) {
+        out.problem = fmt::format("\"{}\" is no number of a task; pvcnodectl tasks shows them", ascii_only(word));
+        return;
+    }
+    out.asked.parameters["id"] = *number;
 }
 
 void take_command(const raw_options& from, options& out) {
@@ -199,15 +235,28 @@ void take_command(const raw_options& from, options& out) {
         out.problem = "--wait is for ready";
         return;
     }
+    if (from.is_confirmed && found->name != "tasks cancel") {
+        out.problem = "--yes is for tasks cancel";
+        return;
+    }
     if (out.as_json && found->name == "watch") {
         out.problem = "watch is for people; for programs: status --json";
         return;
     }
+    // An empty word is a variable of a script that was not set.
+    if (std::find(from.words.begin() + static_cast<std::ptrdiff_t>(taken), from.words.end(), "") != from.words.end()) {
+        out.problem = fmt::format("{}: an argument is empty: {}", found->name, found->usage);
+        return;
+    }
     take_seconds(from, out);
     out.waits = from.waits;
+    out.is_confirmed = from.is_confirmed;
     out.asked.name = found->name;
     for (std::size_t at = 0; at < given; ++at) {
         out.asked.parameters[found->parameters[at]] = from.words[taken + at];
+    }
+    if (found->name == "tasks cancel") {
+        take_number(from.words[taken], out);
     }
 }
 
@@ -233,6 +282,8 @@ options parse_options(const std::vector<std::string>& arguments) {
             out.as_json = true;
         } else if (argument == "--wait") {
             raw.waits = true;
+        } else if (argument == "--yes") {
+            raw.is_confirmed = true;
         } else if (argument == "--socket") {
             out.socket = arguments[++at];
         } else if (argument == "--timeout") {

@@ -8,16 +8,17 @@
 #include "pvcnoded/ctl/client.hpp"
 #include "pvcnoded/ctl/program.hpp"
 #include "pvcnoded/ctl/tables.hpp"
+#include "tame.hpp"
 
 #include <fmt/format.h>
 #include <boost/json/array.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <poll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 
@@ -48,12 +49,11 @@ int status_of(const protocol::refusal& why) {
 }
 
 int report(const protocol::refusal& why) {
-    return report(tame_text(why.text), status_of(why));
+    return report(tame(why.text), status_of(why));
 }
 
 bool print(const options& given, std::string_view as, const json::object& what) {
-    return put_all(stdout,
-                   given.as_json ? json::serialize(what) + "\n" : table(as, what, ::isatty(STDOUT_FILENO) == 1));
+    return put_all(stdout, given.as_json ? json_text(what) : table(as, what, ::isatty(STDOUT_FILENO) == 1));
 }
 
 int ask_once(const options& given) {
@@ -147,6 +147,59 @@ int tell_ready(const options& given) {
     }
 }
 
+// On the terminal, where "y" and "yes" mean yes.
+bool is_agreed(const std::string& question) {
+    constexpr std::size_t room = 64;
+    put(stderr, question + " [y/N] ");
+    std::array<char, room> typed{};
+    const ssize_t size = ::read(STDIN_FILENO, typed.data(), typed.size());
+    const std::string said = size > 0 ? lower(trim({typed.data(), static_cast<std::size_t>(size)})) : std::string();
+    return said == "y" || said == "yes";
+}
+
+// Asks first, with the name of what would end.
+int cancel_task(const options& given) {
+    const std::int64_t id = given.asked.parameters.at("id").as_int64();
+    if (!given.is_confirmed) {
+        if (::isatty(STDIN_FILENO) != 1) {
+            return report("tasks cancel asks first; where there is no terminal: --yes", exit_status::usage);
+        }
+        protocol::request all;
+        all.id = 1;
+        all.name = "tasks";
+        all.deadline = given.asked.deadline;
+        const auto tasks = ask(given.socket, all);
+        if (!tasks) {
+            return report(reason_of(tasks.error(), given.socket));
+        }
+        if (tasks->error) {
+            return report(*tasks->error);
+        }
+        const std::string name = task_name(tasks->result, id);
+        if (name.empty()) {
+            return report(fmt::format("there is no task {}", id), exit_status::refused);
+        }
+        if (!is_agreed(fmt::format("Cancel task {} ({})?", id, name))) {
+            return report("nothing was done", exit_status::refused);
+        }
+    }
+    const auto answer = ask(given.socket, given.asked);
+    if (!answer) {
+        return report(reason_of(answer.error(), given.socket));
+    }
+    if (answer->error) {
+        return report(*answer->error);
+    }
+    const json::value* ended = answer->result.if_contains("has_ended");
+    const json::value* which = answer->result.if_contains("id");
+    if (ended == nullptr || !ended->is_bool() || which == nullptr || *which != json::value(id)) {
+        return report("an answer about something else", exit_status::not_understood);
+    }
+    const bool has_ended = ended->get_bool();
+    const bool is_printed = print(given, "tasks cancel", answer->result);
+    return !is_printed ? exit_status::refused : has_ended ? exit_status::good : exit_status::no_answer;
+}
+
 json::array lines_of(const std::string& text) {
     json::array all;
     for (const auto line : split(text, '\n')) {
@@ -217,6 +270,9 @@ int run(const options& given, const place& here) {
     }
     if (given.asked.name == "log follow") {
         return follow_log(given);
+    }
+    if (given.asked.name == "tasks cancel") {
+        return cancel_task(given);
     }
     return ask_once(given);
 }

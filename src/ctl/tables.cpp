@@ -2,6 +2,7 @@
 
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/base/utf8.hpp"
+#include "tame.hpp"
 
 #include <fmt/format.h>
 #include <boost/json/array.hpp>
@@ -20,7 +21,7 @@ namespace {
 
 // One line of it.
 std::string tame_line(std::string_view text) {
-    std::string line = tame_text(text);
+    std::string line = tame(text);
     std::ranges::replace_if(line, [](char c) { return is_ascii_control(c); }, ' ');
     return line;
 }
@@ -197,7 +198,9 @@ std::string tasks_page(const reader& from) {
     for (const auto& one : from.items("tasks")) {
         const reader task(&one);
         const auto depth = static_cast<std::size_t>(std::clamp(task.number("depth"), 0.0, depth_max));
-        std::string line = fmt::format("{}{}  ({})", std::string(depth * 2, ' '), task.text("name"), task.age("age_s"));
+        std::string line =
+            fmt::format("{:>7}{} {}{}  ({})", task.text("id"), task.is_true("can_be_cancelled") ? '*' : ' ',
+                        std::string(depth * 2, ' '), task.text("name"), task.age("age_s"));
         if (task.has("waits_for")) {
             line += fmt::format("  {}waits for {} since {}", task.is_true("is_idle") ? "idle, " : "",
                                 task.text("waits_for"), task.age("waits_since_s"));
@@ -213,6 +216,65 @@ std::string tasks_page(const reader& from) {
         out.line("(there are more)");
     }
     return out.take();
+}
+
+std::string cancelled_page(const reader& from) {
+    page out(false);
+    out.line(fmt::format("task {} ({}) {}", from.text("id"), from.text("name"),
+                         from.is_true("has_ended") ? "has ended" : "was told to end, and still does"));
+    return out.take();
+}
+
+// "heartbeat_age_s" is shown as "heartbeat age", in units of people.
+std::string field_title(std::string_view name) {
+    std::string title(name.ends_with("_s") ? name.substr(0, name.size() - 2) : name);
+    std::ranges::replace(title, '_', ' ');
+    return tame_line(title);
+}
+
+std::string field_text(const reader& from, std::string_view name) {
+    const json::value* found = from.value(name);
+    if (found != nullptr && found->is_bool()) {
+        return found->get_bool() ? "yes" : "no";
+    }
+    return name.ends_with("_s") && from.has(name) ? from.age(name) : from.text(name);
+}
+
+// The columns of the first object are those of all.
+std::string list_of_objects(const json::array& all) {
+    const json::object* first = all.empty() ? nullptr : all.front().if_object();
+    if (first == nullptr || first->empty()) {
+        return "(none)\n";
+    }
+    std::vector<std::vector<std::string>> rows(1);
+    for (const auto& column : *first) {
+        rows.front().push_back(field_title(column.key()));
+        std::ranges::transform(rows.front().back(), rows.front().back().begin(),
+                               [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+    }
+    for (const auto& one : all) {
+        const reader row(&one);
+        auto& cells = rows.emplace_back();
+        for (const auto& column : *first) {
+            cells.push_back(field_text(row, column.key()));
+        }
+    }
+    return columns(rows);
+}
+
+// Facts first, then each list: of whatever is explained.
+std::string explained_page(const json::object& result) {
+    const reader from(result);
+    page out(false);
+    std::string lists;
+    for (const auto& one : result) {
+        if (const json::array* list = one.value().if_array()) {
+            lists += fmt::format("\n{}:\n{}", field_title(one.key()), list_of_objects(*list));
+        } else {
+            out.row(field_title(one.key()), field_text(from, one.key()));
+        }
+    }
+    return out.take() + lists;
 }
 
 std::string machines_page(const reader& from) {
@@ -376,6 +438,9 @@ std::string table(std::string_view command, const json::object& result, bool col
     if (command == "tasks") {
         return tasks_page(from);
     }
+    if (command == "tasks cancel") {
+        return cancelled_page(from);
+    }
     if (command == "vm list") {
         return machines_page(from);
     }
@@ -397,10 +462,24 @@ std::string table(std::string_view command, const json::object& result, bool col
     if (command == "config check") {
         return check_page(from, coloured);
     }
+    if (command.starts_with("explain ")) {
+        return explained_page(result);
+    }
     if (command == "absent") {
         return absent_page(from, coloured);
     }
-    return json::serialize(result) + '\n';
+    return json_text(result);
+}
+
+std::string task_name(const json::object& tasks, std::int64_t id) {
+    for (const auto& one : reader(tasks).items("tasks")) {
+        const reader task(&one);
+        const json::value* number = task.value("id");
+        if (number != nullptr && number->is_int64() && number->get_int64() == id) {
+            return task.text("name");
+        }
+    }
+    return {};
 }
 
 std::string log_lines(const json::object& result, bool coloured) {
@@ -427,10 +506,12 @@ std::string log_json_lines(const json::object& result) {
     const reader from(result);
     std::string text;
     for (const auto& one : from.items("records")) {
-        text += json::serialize(one) + '\n';
+        if (const auto* record = one.if_object()) {
+            text += json_text(*record);
+        }
     }
     if (from.number("missed") > 0) {
-        text += json::serialize(json::object{{"missed", *from.value("missed")}}) + '\n';
+        text += json_text({{"missed", *from.value("missed")}});
     }
     return text;
 }

@@ -1,10 +1,10 @@
 // The live view: what the daemon says, drawn anew every 2 seconds.
 #include "descriptor.hpp"
 #include "output.hpp"
-#include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/ctl/client.hpp"
 #include "pvcnoded/ctl/run.hpp"
 #include "pvcnoded/ctl/tables.hpp"
+#include "tame.hpp"
 
 #include <fmt/format.h>
 
@@ -105,7 +105,7 @@ page_seen look(const options& given, bool is_coloured) {
     }
     if (status->error) {
         const bool is_forbidden = status->error->what == protocol::problem::refused;
-        return {tame_text(status->error->text) + '\n', is_forbidden ? exit_status::forbidden : exit_status::refused};
+        return {tame(status->error->text) + '\n', is_forbidden ? exit_status::forbidden : exit_status::refused};
     }
     what.name = "vm list";
     const auto machines = ask(given.socket, what);

@@ -38,8 +38,8 @@ private:
 
 }  // namespace
 
-domain_subject::domain_subject(core::node_context& node, domain_ports outside)
-    : node_(node), manager_(std::make_unique<manager>(node, outside)) {}
+domain_subject::domain_subject(core::node_context& node, domain_ports outside, domain_counts& counts)
+    : node_(node), manager_(std::make_unique<manager>(node, outside, counts)) {}
 domain_subject::~domain_subject() = default;
 
 async::awaitable<result<void>> domain_subject::prepare(core::preparation in) {
@@ -228,10 +228,11 @@ arrivals& domain_subject::arrived_here() {
     return manager_->arrived_here;
 }
 
-void add_domain_subjects(core::subjects& all, core::node_context& node, std::optional<domain_ports> outside) {
+void add_domain_subjects(core::subjects& all, core::node_context& node, std::optional<domain_ports> outside,
+                         domain_counts& counts) {
     domain_subject* here = nullptr;
     if (outside) {
-        auto domains = std::make_unique<domain_subject>(node, *outside);
+        auto domains = std::make_unique<domain_subject>(node, *outside, counts);
         here = domains.get();
         all.push_back(std::move(domains));
         all.push_back(std::make_unique<domain_commands>(*here));

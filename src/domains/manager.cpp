@@ -27,13 +27,14 @@ constexpr duration no_due = 3600s;
 local_domain::local_domain(domain_row& owner) : row(owner) {}
 local_domain::~local_domain() = default;
 
-manager::manager(core::node_context& context, domain_ports outside)
+manager::manager(core::node_context& context, domain_ports outside, domain_counts& counted)
     : node(context),
       hv(outside.hypervisor),
       observed(context, hv),
       table(context),
       calls(hv),
       records(context),
+      counts(counted),
       parts{context,    hv,    outside.rbd_locks, outside.console_files, observed, table, list, creations,
             migrations, calls, records,           arrived_here,          counts,   pace} {
     parts.holds_starts = [this] { return holds_starts_ || is_cleaning_; };
@@ -199,6 +200,13 @@ async::awaitable<void> manager::run_hypervisor() {
     });
 }
 
+// One that ends before it is looked at is to be started again, and stays in the list until then.
+void manager::look_anew(local_domain& here) {
+    here.adoption.is_restarting = here.adoption.is_restarting || here.adoption.is_adopted;
+    here.adoption.is_adopted = false;
+    here.adoption.untidy();
+}
+
 async::awaitable<void> manager::run(core::session& s) {
     session_ = &s;
     is_open_ = false;
@@ -207,10 +215,7 @@ async::awaitable<void> manager::run(core::session& s) {
     for (auto& [id, row] : table.rows()) {
         if (row.here) {
             row.here->console.reset();
-            // One that ends before this session looks at it is to be started again, and stays in the list until then.
-            row.here->adoption.is_restarting = row.here->adoption.is_restarting || row.here->adoption.is_adopted;
-            row.here->adoption.is_adopted = false;
-            row.here->adoption.untidy();
+            look_anew(*row.here);
         }
     }
     struct leaving {

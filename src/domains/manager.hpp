@@ -20,7 +20,7 @@ struct domain_figures {
 
 class manager {
 public:
-    manager(core::node_context& node, domain_ports outside);
+    manager(core::node_context& node, domain_ports outside, domain_counts& counted);
 
     // The connection to the hypervisor, over all sessions: a child of the attempt.
     async::awaitable<void> run_hypervisor();
@@ -33,6 +33,8 @@ public:
     // Commands of clients (command.cpp).
     [[nodiscard]] bool owns(const uuid& id) const;
     async::awaitable<result<void>> execute(model::domain_command what, command_guard guard, time_point deadline);
+    // A task of the session, if one is open. False: none is.
+    bool spawn_reading(std::string name, std::function<async::awaitable<void>(core::session&)> body);
 
     core::node_context& node;
     hypervisor::hypervisor& hv;
@@ -44,7 +46,7 @@ public:
     migration_calls calls;
     migration_records records;
     arrivals arrived_here;
-    domain_counts counts;
+    domain_counts& counts;
     policy::console_pace pace;
     domain_parts parts;
     std::optional<domain_figures> figures;
@@ -82,6 +84,8 @@ private:
     void begin(domain_row& row, policy::domain_action action);
     bool is_in_vain(domain_row& row, policy::domain_action action);
     async::awaitable<void> perform(policy::domain_action action, std::shared_ptr<slot_end> slot);
+    void let_go(domain_row& row);
+    static void look_anew(local_domain& here);
     void tell_pause(local_domain& here, model::guest_class guest) const;
     void unlist_gone(domain_row& row);
     void tell_strangers();

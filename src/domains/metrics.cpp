@@ -15,6 +15,9 @@ constexpr std::array states_measured{
     model::vm_state::migrate_live, model::vm_state::unmigrate, model::vm_state::provision, model::vm_state::import,
     model::vm_state::restore,      model::vm_state::mirror,    model::vm_state::deleted};
 
+// Counted by their number.
+static_assert(static_cast<std::size_t>(model::vm_state::deleted) + 1 == states_measured.size());
+
 void put_states(const domain_table& table, core::metrics_sheet& sheet) {
     std::array<std::size_t, states_measured.size()> own{};
     std::size_t known = 0;
@@ -45,6 +48,14 @@ void domain_subject::put_metrics(core::metrics_sheet& sheet) const {
                 all.observed.known() ? 1 : 0);
     sheet.gauge("guests", "Guests that libvirt of this node has, running or not yet gone.",
                 static_cast<double>(all.observed.count()));
+    for (const auto& pool : all.hv.pools()) {
+        sheet.gauge("libvirt_threads", "Threads for calls to libvirt that exist, by the kind of call.",
+                    static_cast<double>(pool.threads), {{"calls", pool.kind}});
+    }
+    for (const auto& pool : all.hv.pools()) {
+        sheet.gauge("libvirt_calls_waiting", "Calls to libvirt that wait for a thread, by their kind.",
+                    static_cast<double>(pool.waiting), {{"calls", pool.kind}});
+    }
     sheet.gauge("machine_operations", "Operations on virtual machines that are under way.",
                 static_cast<double>(under_way));
     sheet.counter("machine_operations_begun_total", "Operations on virtual machines that were begun.",

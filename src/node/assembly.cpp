@@ -9,10 +9,11 @@ using policy::phase;
 
 assembly all_subjects(subject_ports outside) {
     assembly all;
-    all.make = [outside](core::node_context& node) {
+    // Made anew with each attempt; what they count goes on.
+    all.make = [outside, counts = std::make_shared<domains::domain_counts>()](core::node_context& node) {
         core::subjects made;
         const bool has_hypervisor = node.config->functions.hypervisor;
-        domains::add_domain_subjects(made, node, has_hypervisor ? outside.domains : std::nullopt);
+        domains::add_domain_subjects(made, node, has_hypervisor ? outside.domains : std::nullopt, *counts);
         // The last one: it asks who has a part of the role.
         made.push_back(std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));
         return made;

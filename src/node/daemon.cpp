@@ -90,6 +90,10 @@ bool daemon::view_tasks(std::vector<async::task_view>& all, std::size_t most) co
     return !root_ || root_->owner().root()->view(all, most);
 }
 
+std::shared_ptr<async::task> daemon::find_task(std::uint64_t id) const {
+    return root_ ? root_->owner().root()->find(id) : nullptr;
+}
+
 void daemon::enter(policy::phase which) {
     phase_ = which;
     phase_since_ = port_.clock.now();

@@ -3,6 +3,7 @@
 #include "pvcnoded/model/node_payloads.hpp"
 #include "session_state.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,12 @@ namespace {
 
 constexpr duration step_limit = 5s;
 constexpr duration good_bye_patience = 1500ms;
+
+// It acts for the cluster while the daemon runs, and has a turn of its own in the stop.
+template <class Part>
+bool acts_until(const Part& one, const stop_row& its_turn) {
+    return one.name == its_turn.subject && one.part->is_of_one_schema();
+}
 
 // Sets own daemonstate, whoever wrote it last. With a version that is known the first request is the write already: a
 // server that stands still carries it out when it goes on, and nobody takes this node for dead. Errors: those of a
@@ -109,13 +116,33 @@ async::awaitable<void> daemon::terminate(session_state& now) {
         if (!s.others.is_followed()) {
             group.spawn("peers", [&s] { return s.others.run(); });  // the stop came before that
         }
-        for (const auto& row : assembly_.stops) {
+        const auto stop = [&](const stop_row& row) -> async::awaitable<void> {
             for (auto& one : now.parts) {
                 if (one.name == row.subject) {
                     co_await within("stop of " + one.name, row.limit,
                                     [&one](time_point until) { return one.part->stop(until); });
                 }
             }
+        };
+        auto next = assembly_.stops.begin();
+        // A flush may take minutes: until its own turn comes, the role goes on by its rules.
+        co_await async::with_task_group("before the last", [&](async::task_group& acting) -> async::awaitable<void> {
+            const auto has_its_turn = [&](const stop_row& row) {
+                return std::ranges::any_of(now.parts, [&](const auto& one) { return acts_until(one, row); });
+            };
+            const auto last = std::ranges::find_if(assembly_.stops, has_its_turn);
+            for (auto& one : now.parts) {
+                if (context_.started && last != assembly_.stops.end() && acts_until(one, *last)) {
+                    acting.spawn(one.name, [&one] { return one.part->run(); });
+                }
+            }
+            for (; next != last; ++next) {
+                co_await stop(*next);
+            }
+            acting.cancel();
+        });
+        for (; next != assembly_.stops.end(); ++next) {
+            co_await stop(*next);
         }
         group.cancel();
     });

@@ -59,17 +59,25 @@ async::awaitable<result<std::string>> read_rule(core::session& s, std::string pa
     co_return read.error();
 }
 
-}  // namespace
-
-async::awaitable<result<target>> choose_target(core::session& s, const uuid& id, const std::string& current,
-                                               const std::set<std::string>& but) {
-    target out;
+// Errors: those of a session that broke. Versions of what the choice rests on go into `checks`.
+async::awaitable<result<policy::target_request>> read_rules(core::session& s, const uuid& id,
+                                                            const std::string& current,
+                                                            zookeeper::transaction& checks) {
     const std::string root = model::domain_path(to_text(id));
-    PVC_CO_TRY(const auto limit, co_await read_rule(s, root + model::domain_key::node_limit, out.checks));
-    PVC_CO_TRY(const auto selector, co_await read_rule(s, root + model::domain_key::node_selector, out.checks));
+    PVC_CO_TRY(const auto limit, co_await read_rule(s, root + model::domain_key::node_limit, checks));
+    PVC_CO_TRY(const auto selector, co_await read_rule(s, root + model::domain_key::node_selector, checks));
     zookeeper::transaction unchecked;  // the cluster's default may change at any time, and harms nobody
     PVC_CO_TRY(const auto common,
                co_await read_rule(s, std::string(model::key_path::migration_target_selector), unchecked));
+    policy::target_request request;
+    request.selector = policy::effective_selector(selector, common, s.node.config->target_selector);
+    request.limit = model::parse_comma_list(limit);
+    request.current = current;
+    co_return request;
+}
+
+async::awaitable<result<std::vector<offer>>> read_all(core::session& s, const std::string& current,
+                                                      const std::set<std::string>& but) {
     PVC_CO_TRY(const auto names, co_await s.zk.children(s.limit(), std::string(model::key_path::nodes)));
     std::vector<offer> all(names.names.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -83,18 +91,30 @@ async::awaitable<result<target>> choose_target(core::session& s, const uuid& id,
         }
         co_return;
     });
-    policy::target_request request;
-    request.selector = policy::effective_selector(selector, common, s.node.config->target_selector);
-    request.limit = model::parse_comma_list(limit);
-    request.current = current;
-    std::vector<policy::node_offer> offered;
     for (const auto& one : all) {
         if (one.trouble) {
             co_return *one.trouble;
         }
+    }
+    co_return all;
+}
+
+std::vector<policy::node_offer> offered_by(const std::vector<offer>& all) {
+    std::vector<policy::node_offer> offered;
+    for (const auto& one : all) {
         offered.push_back(one.node);
     }
-    out.choice = policy::select_target(request, std::move(offered));
+    return offered;
+}
+
+}  // namespace
+
+async::awaitable<result<target>> choose_target(core::session& s, const uuid& id, const std::string& current,
+                                               const std::set<std::string>& but) {
+    target out;
+    PVC_CO_TRY(const auto request, co_await read_rules(s, id, current, out.checks));
+    PVC_CO_TRY(const auto all, co_await read_all(s, current, but));
+    out.choice = policy::select_target(request, offered_by(all));
     for (const auto& one : all) {
         if (out.choice && one.node.name == out.choice->node) {
             out.checks.check(model::node_path(one.node.name, model::node_key::daemon_state), one.daemon_version);
@@ -102,6 +122,18 @@ async::awaitable<result<target>> choose_target(core::session& s, const uuid& id,
         }
     }
     co_return out;
+}
+
+async::awaitable<result<std::vector<policy::node_offer>>> read_offers(core::session& s, const std::string& current) {
+    const std::set<std::string> nobody;
+    PVC_CO_TRY(const auto all, co_await read_all(s, current, nobody));
+    co_return offered_by(all);
+}
+
+async::awaitable<result<policy::target_request>> read_request(core::session& s, const uuid& id,
+                                                              const std::string& current) {
+    zookeeper::transaction unchecked;
+    co_return co_await read_rules(s, id, current, unchecked);
 }
 
 }  // namespace pvc::placement

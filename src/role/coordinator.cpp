@@ -19,6 +19,11 @@ coordinator::coordinator(core::session& s, owner& role) : session_(s), role_(rol
     primary_ = s.watches.add(std::string(model::key_path::primary_node), watch_kind::data, changed_);
     own_role_ = s.watches.add(s.own(model::node_key::router_state), watch_kind::data, changed_);
     primary_since_ = role_since_ = s.node.clock().now();
+    role_.acting = this;
+}
+
+coordinator::~coordinator() {
+    role_.acting = role_.acting == this ? nullptr : role_.acting;
 }
 
 bool coordinator::is_stored_role_current() const {

@@ -17,6 +17,7 @@ namespace pvc::role {
 class coordinator final : public core::session_part {
 public:
     coordinator(core::session& s, owner& role);
+    ~coordinator() override;
 
     // Acts until cancelled. A hypervisor only keeps its routerstate key in line.
     async::awaitable<void> run() override;
@@ -28,9 +29,10 @@ public:
     void close() override { open_ = false; }
     // Gives the role to a successor if there is one, else just up. Without the role it only withdraws a claim.
     async::awaitable<void> stop(time_point deadline) override;
+    // What the rules are asked about now.
+    [[nodiscard]] policy::coordinator_view view() const;
 
 private:
-    [[nodiscard]] policy::coordinator_view view() const;
     void note_changes();
     async::awaitable<void> follow(async::task_group& transitions);
     async::awaitable<void> act(const policy::coordinator_decision& decision, async::task_group& transitions);

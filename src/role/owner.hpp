@@ -12,6 +12,8 @@
 
 namespace pvc::role {
 
+class coordinator;
+
 class owner {
 public:
     owner(core::node_context& node, std::vector<core::role_part*> parts);
@@ -52,6 +54,9 @@ public:
     [[nodiscard]] bool has_taken() const { return taken_ > 0; }
     // Is secondary from now on; its parts are given up beside whatever else happens, without ZooKeeper.
     void give_up_locally();
+
+    // Who acts in the present session; null: none is open. It notes itself, and that it goes.
+    const coordinator* acting = nullptr;
 
 private:
     async::awaitable<void> undo_locally();

@@ -2,6 +2,7 @@
 
 #include "coordinator.hpp"
 #include "owner.hpp"
+#include "pvcnoded/policy/role/explain_role.hpp"
 #include "vacancy.hpp"
 
 namespace pvc::role {
@@ -22,6 +23,53 @@ async::awaitable<void> claim_at_start(core::session& s) {
     } else if (why.code() != errc::refused) {
         s.node.log.warning(message::start_role_claim, "claiming the primary role: " + why.text());
     }
+}
+
+core::explained_value seconds_or_none(duration time) {
+    return time == duration::max()
+               ? core::explained_value()
+               : core::explained_value(
+                     std::chrono::duration<double>(std::chrono::round<std::chrono::milliseconds>(time)).count());
+}
+
+// Without a session nobody looks at the others; only what this node knows of itself counts.
+policy::coordinator_view view_alone(const core::node_context& node, const owner& role) {
+    policy::coordinator_view seen;
+    seen.self = node.self();
+    seen.mode = node.mode;
+    seen.role = role.now();
+    seen.terminating = node.stopping.value();
+    seen.in_transition = role.in_transition();
+    seen.heartbeat_age = node.heartbeat_age();
+    seen.times = node.times;
+    return seen;
+}
+
+core::explanation explanation_of(const policy::coordinator_view& seen) {
+    using text = std::string;
+    const auto decision = policy::explain_role(seen);
+    core::explanation out;
+    const auto or_none = [](std::optional<text> what) {
+        return what ? core::explained_value(*std::move(what)) : core::explained_value();
+    };
+    out.facts = {{"rule", or_none(decision.rule.empty() ? std::nullopt : std::optional(text(decision.rule)))},
+                 {"action", text(to_text(decision.action))},
+                 {"reason", decision.reason},
+                 {"role", text(to_text(seen.role))},
+                 {"primary_node", or_none(seen.session_live ? seen.primary.node : std::nullopt)},
+                 {"primary_node_age_s",
+                  seen.session_live ? seconds_or_none(seen.primary.unchanged_for) : core::explained_value()},
+                 {"heartbeat_age_s", seconds_or_none(seen.heartbeat_age)},
+                 {"in_transition", seen.in_transition}};
+    std::vector<core::explained_fields> others;
+    for (const auto& one : seen.peers) {
+        others.push_back({{"name", one.name},
+                          {"state", text(to_text(one.daemon))},
+                          {"role", text(to_text(one.router))},
+                          {"heartbeat_age_s", seconds_or_none(one.keepalive_unchanged_for)}});
+    }
+    out.lists.emplace_back("coordinators", std::move(others));
+    return out;
 }
 
 }  // namespace
@@ -46,6 +94,12 @@ async::awaitable<void> primary_role::end(time_point /*deadline*/) {
 
 std::unique_ptr<core::session_part> primary_role::begin(core::session& s) {
     return std::make_unique<coordinator>(s, *owner_);
+}
+
+std::shared_ptr<core::awaited_explanation> primary_role::explain(time_point /*until*/) {
+    auto said = std::make_shared<core::awaited_explanation>();
+    said->give(explanation_of(owner_->acting != nullptr ? owner_->acting->view() : view_alone(node_, *owner_)));
+    return said;
 }
 
 void primary_role::report(std::vector<std::string>& lines) const {

@@ -197,7 +197,7 @@ async::awaitable<void> client::exchange(time_point deadline, request what, std::
         record->acknowledged = acknowledged;
         record->sent = clock_.now();
         // A write goes out once, a read perhaps again.
-        send(is_write ? std::exchange(what, {}) : what, reply_handler(record));
+        send(what, reply_handler(record));
         std::shared_ptr<async::completion<reply>> done(record, &record->answer);
         const bool answered =
             co_await async::completion<reply>::wait(std::move(done), clock_, deadline, "a ZooKeeper reply");
@@ -247,7 +247,7 @@ async::awaitable<std::vector<result<read_reply>>> client::read_together(time_poi
         for (std::size_t i = 0; i < wishes.size(); ++i) {
             request what;
             what.what = wishes[i].with_data ? request::kind::get : request::kind::exists;
-            what.path = wishes[i].path;
+            what.path.swap(wishes[i].path);  // given back: it may go out again
             what.watch = wishes[i].watch;
             records[i] = std::allocate_shared<exchange_record>(asio::recycling_allocator<exchange_record>());
             records[i]->sent = clock_.now();
@@ -255,9 +255,10 @@ async::awaitable<std::vector<result<read_reply>>> client::read_together(time_poi
                 reply refused;
                 refused.outcome = usable.error();
                 records[i]->answer.set(std::move(refused));
-                continue;
+            } else {
+                send(what, reply_handler(records[i]));
             }
-            send(std::move(what), reply_handler(records[i]));
+            what.path.swap(wishes[i].path);
         }
         bool is_broken = false;
         for (std::size_t i = 0; i < wishes.size(); ++i) {

@@ -16,9 +16,15 @@ std::string configuration_text(const node_settings& s) {
         coordinators += "      - " + s.chroot + "\n";
     }
     const auto word = [](bool value) { return value ? "True" : "False"; };
-    std::string limits = s.limits.empty() ? "" : "      hypervisor:\n";
+    std::string rest = s.limits.empty() ? "" : "      hypervisor:\n";
     for (const auto& [name, value] : s.limits) {
-        limits += fmt::format("        {}: {}\n", name, value);
+        rest += fmt::format("        {}: {}\n", name, value);
+    }
+    if (!s.control_group.empty()) {
+        rest += fmt::format("      control:\n        group: {}\n", s.control_group);
+    }
+    if (s.metrics_port) {
+        rest += fmt::format("      metrics:\n        port: {}\n", *s.metrics_port);
     }
     return fmt::format(
         "pvc:\n  node: {}\n  debug: {}\n"
@@ -45,7 +51,7 @@ std::string configuration_text(const node_settings& s) {
         s.fence_intervals, s.suicide_intervals, s.vm_shutdown_timeout, s.name, word(s.file_logging),
         word(s.stdout_logging), word(s.zookeeper_logging), word(s.log_colours), word(s.log_dates),
         word(s.log_keepalives), word(s.cluster_details), s.console_log_lines, s.node_log_lines, s.storage_address,
-        limits);
+        rest);
 }
 
 void initialise(memory_ensemble& ensemble, int version) {
@@ -111,6 +117,10 @@ sim_node::~sim_node() {
 
 void sim_node::kill() {
     resume();
+    if (part_ && exit_status) {
+        part_->end();
+    }
+    part_.reset();
     if (daemon_) {
         connector.link().power_off();
         pool.cut();
@@ -222,6 +232,9 @@ void sim_node::start() {
                 exit_status = -1;
             }
         });
+    if (beside) {
+        part_ = beside();
+    }
 }
 
 void sim_node::stop() {

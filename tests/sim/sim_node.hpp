@@ -45,6 +45,8 @@ struct node_settings {
     std::string storage_address = "10.254.0.1/24";
     int console_log_lines = 1000;
     std::map<std::string, int> limits{};  // below `configuration.hypervisor`
+    std::string control_group{};          // empty: none
+    std::optional<int> metrics_port{};
 };
 
 // What the machines of a world share for their guests.
@@ -74,6 +76,17 @@ private:
     memory_ensemble& ensemble_;
     async::timers& clock_;
     std::unique_ptr<memory_connector> now_;
+};
+
+// What else runs in the process of a daemon, beside it. Destroying it is the kill.
+class process_part {
+public:
+    process_part() = default;
+    process_part(const process_part&) = delete;
+    process_part& operator=(const process_part&) = delete;
+    virtual ~process_part() = default;
+    // The daemon has ended in order: now this ends.
+    virtual void end() = 0;
 };
 
 class sim_node {
@@ -136,6 +149,9 @@ public:
     std::function<std::uint64_t()> loop_turns;
     // Subjects of a test beside those of the product.
     std::function<void(node::assembly&)> plug_in;
+    // Made with each start; null: nothing.
+    std::function<std::unique_ptr<process_part>()> beside;
+    void drop_beside() { part_.reset(); }
     std::vector<std::string> complaints;
     int configuration_reads = 0;
     std::optional<int> exit_status;
@@ -156,6 +172,7 @@ private:
     std::size_t ready_before_ = 0;
     std::optional<core::platform> platform_;
     std::optional<node::daemon> daemon_;
+    std::unique_ptr<process_part> part_;
 };
 
 }  // namespace pvc::sim

@@ -35,6 +35,7 @@ struct wait_note {
 };
 
 class task;
+class wakeup;
 
 // Something that holds a suspended task. The runtime knows all of them, so that a simulated kill can destroy the
 // frames.
@@ -81,6 +82,7 @@ private:
     friend class task;
     std::size_t begun_ = 0;
     std::size_t waiting_ = 0;
+    std::uint64_t last_id_ = 0;
     asio::any_io_executor executor_;
     timers& clock_;
     std::shared_ptr<task> root_;
@@ -96,6 +98,7 @@ struct task_end {
 
 // A task as it is at one moment, for whoever is to be told of it.
 struct task_view {
+    std::uint64_t id = 0;
     std::size_t depth = 0;
     std::string name;
     duration age{};
@@ -107,6 +110,7 @@ struct task_view {
     };
     std::optional<waiting> wait;
     std::vector<std::string> locks;
+    bool can_be_cancelled = false;
 };
 [[nodiscard]] std::string to_text(const task_view& seen);
 
@@ -119,6 +123,8 @@ public:
 
     [[nodiscard]] runtime& owner() const { return owner_; }
     [[nodiscard]] const std::string& name() const { return name_; }
+    // No other task of this runtime has or had it; from 1 up.
+    [[nodiscard]] std::uint64_t id() const { return id_; }
     // Names from the root down, joined by '/'.
     [[nodiscard]] std::string path() const;
     [[nodiscard]] std::size_t depth() const { return parent_ ? parent_->depth() + 1 : 0; }
@@ -133,6 +139,23 @@ public:
     // Asks the task to end (terminal cancellation). Before its first step this is noted, and the task ends without one:
     // Asio cannot take a cancellation for a coroutine that has not begun.
     void cancel();
+    [[nodiscard]] bool is_cancelled() const { return is_cancelled_; }
+    // Whether an operator may end it by its number. Its owner says so, for what can be begun anew at any moment
+    // (task_group::spawn_cancellable); of what nobody says it, it may not.
+    [[nodiscard]] bool can_be_cancelled() const { return may_be_cancelled_ && !has_ended_; }
+    void allow_cancelling() { may_be_cancelled_ = true; }
+    // Why not, of it and of what is below it; `why` outlives it.
+    void refuse_cancelling(std::string_view why) { why_not_cancelled_ = why; }
+    [[nodiscard]] std::string_view why_not_cancelled() const;
+    // The next one above it that may be cancelled; null: there is none.
+    [[nodiscard]] const task* cancellable_above() const;
+    // This one or one below it, that has not ended; null: there is none of that number.
+    [[nodiscard]] std::shared_ptr<task> find(std::uint64_t id);
+    // Notified once, when it has ended: its locks are given back, its children have ended. For one waiter, who keeps it
+    // and must not keep the task alive meanwhile.
+    [[nodiscard]] std::shared_ptr<wakeup> watch_end();
+    // Called by its group.
+    void tell_end();
     // Called at the task's first step. False: it was cancelled before, and must end at once.
     [[nodiscard]] bool begin();
     // Called when its coroutine is about to end, and how it did.
@@ -152,8 +175,13 @@ private:
     std::list<task*> children_;
     std::list<task*>::iterator place_;
     asio::cancellation_signal cancellation_;
+    const std::uint64_t id_;
     bool has_begun_ = false;
     bool is_cancelled_ = false;
+    bool may_be_cancelled_ = false;
+    bool has_ended_ = false;
+    std::string_view why_not_cancelled_;
+    std::vector<std::weak_ptr<wakeup>> end_watches_;
     time_point started_;
     std::optional<wait_note> wait_;
     time_point wait_since_{};

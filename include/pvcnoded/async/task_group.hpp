@@ -26,6 +26,10 @@ public:
 
     // Starts a child. `body` is kept until the child has ended. Into a cancelled group: the child starts cancelled.
     void spawn(std::string name, std::function<awaitable<void>()> body);
+    // The same for what an operator may end by its number, without the group: its cancellation is no failure of it.
+    void spawn_cancellable(std::string name, std::function<awaitable<void>()> body);
+    // Nothing in it may be ended so; `why` outlives it.
+    void refuse_cancelling(std::string_view why) { self_->refuse_cancelling(why); }
     // Asks every child to end (terminal cancellation); returns at once.
     void cancel();
     [[nodiscard]] bool cancelled() const { return cancelled_; }
@@ -41,6 +45,7 @@ private:
     friend awaitable<void> with_task_group(std::string name, std::function<awaitable<void>(task_group&)> body);
     explicit task_group(std::shared_ptr<task> self);
 
+    void start(std::shared_ptr<task> child, std::function<awaitable<void>()> body);
     void finished(const std::shared_ptr<task>& child, const task_end& how);
     awaitable<void> join();
 

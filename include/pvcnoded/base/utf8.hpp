@@ -58,9 +58,11 @@ std::size_t append_character(std::string& out, std::string_view text);
 [[nodiscard]] constexpr bool is_control(char32_t code) {
     return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
-// What turns the direction of a line around: marks, embeddings, overrides and isolates.
+// What turns the direction of a line around (marks, embeddings, overrides and isolates), or breaks it where no line of
+// a terminal ends (U+2028, U+2029).
 [[nodiscard]] constexpr bool is_direction_mark(char32_t code) {
-    return code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+    return code == 0x061c || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
 }
 
 }  // namespace pvc

@@ -21,6 +21,7 @@ struct server_limits {
     duration write = std::chrono::seconds(5);  // for an answer; the deadline of the request, if that is sooner
     duration make = std::chrono::seconds(10);  // the socket; and then again after
     duration pause = std::chrono::seconds(30);
+    duration remake = std::chrono::seconds(1);          // before a socket that somebody removed is made again
     duration follow = std::chrono::minutes(10);         // for reading one answer of a request that goes on
     duration collect = std::chrono::milliseconds(100);  // between two of them: what comes meanwhile goes together
 };
@@ -29,7 +30,8 @@ struct server_limits {
 [[nodiscard]] bool may_ask(const services::socket_peer& who, std::uint32_t own_user,
                            std::optional<std::uint32_t> group);
 
-// Root and the user of the daemon: they may also change what is logged. Members of the group may only look.
+// Root and the user of the daemon: they may also change what is logged, and cancel tasks. Members of the group may only
+// look.
 [[nodiscard]] bool may_change(const services::socket_peer& who, std::uint32_t own_user);
 
 // Who asks.
@@ -50,17 +52,23 @@ public:
     virtual async::awaitable<boost::json::object> next() = 0;
 };
 
+// An answer that has to be waited for: it comes by `until`, and says so if it then is not whole. What it needs it finds
+// when it begins, and holds nothing that ends with an attempt or a session. Cancelled with its connection.
+using late_answer = std::function<async::awaitable<protocol::answer>(time_point until)>;
+
 struct reply {
     reply(protocol::answer only) : said(std::move(only)) {}
+    explicit reply(late_answer to_come) : later(std::move(to_come)) {}
     reply(protocol::answer first, std::unique_ptr<feed> rest) : said(std::move(first)), more(std::move(rest)) {}
 
     protocol::answer said;
     std::unique_ptr<feed> more;  // null: that was all
+    late_answer later;           // not empty: the answer, in place of `said`
 };
 
 class server {
 public:
-    // Does not wait.
+    // Does not wait; what must is a `late_answer`.
     using answerer = std::function<reply(const protocol::request&, const asker&)>;
 
     // All references must outlive it.
@@ -70,16 +78,22 @@ public:
     server(const server&) = delete;
     server& operator=(const server&) = delete;
 
-    // Until cancelled; then the socket and its file are gone. A socket that cannot be made is tried again.
+    // Until cancelled; then the socket and its file are gone. A socket that cannot be made is tried again, and one
+    // whose file somebody removed is made again; who is connected stays.
     async::awaitable<void> run(std::string path, std::string group);
 
 private:
     using connection = std::shared_ptr<services::local_connection>;
+    async::awaitable<void> accept_until_lost(services::local_listener& from, async::task_group& scope);
     async::awaitable<void> accept_all(services::local_listener& from, async::task_group& scope);
     bool admit(const services::local_listener& from, services::local_connection& who, std::size_t others) const;
     async::awaitable<void> serve(connection with, asker who);
     reply answered(const protocol::request& asked, const asker& who);
-    async::awaitable<bool> answer_line(connection with, asker who, std::string_view line);
+    async::awaitable<protocol::answer> wait_for(late_answer to_come, std::string name, duration limit);
+    async::awaitable<std::optional<protocol::answer>> wait_beside(connection with, late_answer to_come,
+                                                                  const protocol::request& asked, std::string& early);
+    async::awaitable<void> read_early(connection with, std::string& early, async::task_group& scope);
+    async::awaitable<bool> answer_line(connection with, asker who, std::string_view line, std::string& early);
     async::awaitable<bool> send(connection with, protocol::answer what, duration limit);
     async::awaitable<void> go_on(connection with, std::int64_t id, feed& from);
     async::awaitable<void> wait_hung_up(connection with, async::task_group& scope);

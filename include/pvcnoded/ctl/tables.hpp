@@ -4,6 +4,7 @@
 
 #include <boost/json/object.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,12 @@ namespace pvc::ctl {
 
 // `command` is the name of the request; "absent" is what is known where no daemon listens (absence.hpp).
 [[nodiscard]] std::string table(std::string_view command, const boost::json::object& result, bool coloured);
+// The same for programs, one line of JSON. Characters that could drive a terminal, or turn the direction of its lines,
+// are escaped, so that the text means the same.
+[[nodiscard]] std::string json_text(const boost::json::object& what);
+
+// The name of a task in the answer to `tasks`; empty: it is not among them.
+[[nodiscard]] std::string task_name(const boost::json::object& tasks, std::int64_t id);
 
 // The records in one answer to `log follow`, a line each, in local time; and as JSON objects.
 [[nodiscard]] std::string log_lines(const boost::json::object& result, bool coloured);

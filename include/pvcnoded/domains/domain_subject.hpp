@@ -8,8 +8,10 @@
 #pragma once
 
 #include "pvcnoded/base/uuid.hpp"
+#include "pvcnoded/core/explainer.hpp"
 #include "pvcnoded/core/metrics.hpp"
 #include "pvcnoded/core/subject.hpp"
+#include "pvcnoded/domains/domain_counts.hpp"
 #include "pvcnoded/hypervisor/hypervisor.hpp"
 #include "pvcnoded/model/domain_command.hpp"
 #include "pvcnoded/services/console_files.hpp"
@@ -45,9 +47,11 @@ class domain_subject final : public core::subject,
                              public core::reporter,
                              public core::metrics_source,
                              public core::machine_reporter,
+                             public core::explainer,
                              public core::readiness_reporter {
 public:
-    domain_subject(core::node_context& node, domain_ports outside);
+    // `counts` outlives it, and is added to.
+    domain_subject(core::node_context& node, domain_ports outside, domain_counts& counts);
     ~domain_subject() override;
 
     [[nodiscard]] std::string_view name() const override { return "domains"; }
@@ -71,6 +75,11 @@ public:
     // Virtual machines that move here or away.
     void report_unready(std::vector<std::string>& reasons) const override;
 
+    // Where a flush would bring each of them, one by one as if it were the first; read anew, nothing is written. For
+    // one who asks at a time: it reads much.
+    [[nodiscard]] std::string_view topic() const override { return "flush"; }
+    std::shared_ptr<core::awaited_explanation> explain(time_point until) override;
+
     // A command of a client about one domain (vm-domains.md 14). Whether it belongs to this node, as far as is known:
     [[nodiscard]] bool owns(const uuid& id) const;
     // Carries it out between the operations of the domain. Errors: why it was not done, in words; timed_out.
@@ -93,11 +102,13 @@ public:
 
 private:
     core::node_context& node_;
+    std::weak_ptr<void> explains_;  // while it is being read
     std::unique_ptr<manager> manager_;
 };
 
 // This node's domains, commands of clients about them, and the order to empty the node. `outside` is empty without the
 // hypervisor function: then the node is always empty.
-void add_domain_subjects(core::subjects& all, core::node_context& node, std::optional<domain_ports> outside);
+void add_domain_subjects(core::subjects& all, core::node_context& node, std::optional<domain_ports> outside,
+                         domain_counts& counts);
 
 }  // namespace pvc::domains

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pvc::hypervisor {
@@ -47,6 +48,13 @@ struct call_limits {
     unsigned migrations = 4;
 };
 
+// The calls of a kind, which have threads of their own: one kind that hangs holds up no other.
+struct call_pool {
+    std::string_view kind;    // a literal; the kinds are always the same
+    std::size_t threads = 0;  // that exist: each with a call, or idle for some seconds
+    std::size_t waiting = 0;  // calls that wait for a thread
+};
+
 class hypervisor {
 public:
     hypervisor() = default;
@@ -56,6 +64,8 @@ public:
 
     // From now on. What is under way beyond that ends as it would.
     virtual void allow(call_limits limits) = 0;
+    // For whoever watches the node.
+    [[nodiscard]] virtual std::vector<call_pool> pools() const = 0;
     // Drives the connection until cancelled.
     virtual async::awaitable<void> run() = 0;
     // Up: events flow, and whoever sees a new generation lists all guests, as events missed meanwhile are not repeated.

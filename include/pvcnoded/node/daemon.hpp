@@ -87,6 +87,8 @@ public:
     [[nodiscard]] daemon_view view() const;
     // The tree of all tasks. False: there are more.
     bool view_tasks(std::vector<async::task_view>& all, std::size_t most) const;
+    // One of them, by its number; null: there is none.
+    [[nodiscard]] std::shared_ptr<async::task> find_task(std::uint64_t id) const;
     // Of the present attempt; for the duration of a call.
     [[nodiscard]] const core::subjects& subjects() const { return subjects_; }
     // Its own figures, then those of each subject that has some.

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace pvc::placement {
 
@@ -22,5 +23,13 @@ struct target {
 // of a session that broke.
 async::awaitable<result<target>> choose_target(core::session& s, const uuid& id, const std::string& current,
                                                const std::set<std::string>& but);
+
+// What such a choice rests on, for whoever explains it. Nothing is chosen. Errors: likewise.
+//
+// What every node but `current` offers: of one that takes no domains only that.
+async::awaitable<result<std::vector<policy::node_offer>>> read_offers(core::session& s, const std::string& current);
+// The domain's own rules.
+async::awaitable<result<policy::target_request>> read_request(core::session& s, const uuid& id,
+                                                              const std::string& current);
 
 }  // namespace pvc::placement

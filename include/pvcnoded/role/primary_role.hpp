@@ -3,6 +3,7 @@
 // Specification: node-lifecycle.md 3.2 (S8), 4 ("Isolated primary"), 5 (step 4), 7; README rulings 11, 22.
 #pragma once
 
+#include "pvcnoded/core/explainer.hpp"
 #include "pvcnoded/core/subject.hpp"
 
 #include <memory>
@@ -16,7 +17,8 @@ class coordinator;
 class primary_role final : public core::subject,
                            public core::prepared_subject,
                            public core::session_subject,
-                           public core::reporter {
+                           public core::reporter,
+                           public core::explainer {
 public:
     // The parts outlive it.
     primary_role(core::node_context& node, std::vector<core::role_part*> parts);
@@ -29,6 +31,9 @@ public:
     async::awaitable<void> end(time_point deadline) override;
     std::unique_ptr<core::session_part> begin(core::session& s) override;
     void report(std::vector<std::string>& lines) const override;
+    // Which rule decides now, on what the actor sees; at once.
+    [[nodiscard]] std::string_view topic() const override { return "primary"; }
+    std::shared_ptr<core::awaited_explanation> explain(time_point until) override;
 
 private:
     core::node_context& node_;

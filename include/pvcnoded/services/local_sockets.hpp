@@ -35,6 +35,10 @@ public:
     // Suspends until somebody connects. Errors: io (no more descriptors, for one; the next one may be had).
     virtual async::awaitable<result<std::unique_ptr<local_connection>>> accept() = 0;
     [[nodiscard]] virtual std::uint32_t own_user() const = 0;
+    // Suspends until the file at the path is no longer this one's: somebody removed, renamed or replaced it. At once if
+    // that is so; half a minute later where the system does not tell of it (a folder above it that was renamed, no
+    // watches left). One waiter.
+    virtual async::awaitable<void> lost() = 0;
     // Whose the file is; empty: no group was wanted, or there is none of that name.
     [[nodiscard]] virtual std::optional<std::uint32_t> group() const = 0;
 };

@@ -130,8 +130,9 @@ public:
 protected:
     using reply_handler = zookeeper::reply_handler;
     // Sends at once; called only while connected. `done` is called exactly once, on the loop, also when the connection
-    // breaks (outcome_unknown for writes, suspended for reads) or the session ends. It never runs inside send().
-    virtual void send(request what, reply_handler done) = 0;
+    // breaks (outcome_unknown for writes, suspended for reads) or the session ends. It never runs inside send(). A
+    // write is taken, so that it can go out once only; a read stays with the caller.
+    virtual void send(request& what, reply_handler done) = 0;
     // Told how each request ended; not of cancelled ones.
     virtual void on_outcome(const result<void>& /*outcome*/) {}
 

@@ -105,9 +105,8 @@ void real_loop::arm_tick() {
     due_ = clock_.boot_now() + turn_interval;
     const time_point due = clock_.now() + turn_interval;
     tick_.arm(due, [this, due] {
-        delay_.last = std::max(duration::zero(), clock_.now() - due);
-        delay_.highest = std::max(delay_.highest, delay_.last);
-        delays_.add(delay_.last);
+        last_delay_ = std::max(duration::zero(), clock_.now() - due);
+        delays_.add(last_delay_);
         arm_tick();
     });
 }

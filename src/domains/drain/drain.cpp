@@ -17,6 +17,9 @@ namespace {
 
 constexpr duration join_limit = 10s;
 constexpr std::size_t shown_word_max = 64;
+// The key would say `flush` for ever, and be obeyed at the next start: another order ends the job and says what is so.
+constexpr std::string_view why_not_cancelled =
+    "it carries out the node's stored order; another order ends it: pvc node ready, or pvc node flush";
 
 bool is_order(std::optional<model::domain_state> state) {
     return state == model::domain_state::flush || state == model::domain_state::unflush;
@@ -100,6 +103,7 @@ async::awaitable<void> drain_actor::work_off(model::domain_state order) {
     co_await async::with_task_group(std::string(to_text(order)),
                                     [&](async::task_group& group) -> async::awaitable<void> {
                                         job_ = &group;
+                                        group.refuse_cancelling(why_not_cancelled);
                                         group.spawn("order", [&]() -> async::awaitable<void> {
                                             while (stored() == order) {
                                                 co_await changed_.wait(async::wait_note::work("another order"));

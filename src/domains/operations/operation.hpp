@@ -5,7 +5,6 @@
 #pragma once
 
 #include "arrivals.hpp"
-#include "counts.hpp"
 #include "guests.hpp"
 #include "operations/migration_calls.hpp"
 #include "operations/migration_records.hpp"
@@ -13,6 +12,7 @@
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/core/session.hpp"
+#include "pvcnoded/domains/domain_counts.hpp"
 #include "pvcnoded/hypervisor/hypervisor.hpp"
 #include "pvcnoded/placement/rbd_clearing.hpp"
 #include "pvcnoded/policy/domains/console_pace.hpp"

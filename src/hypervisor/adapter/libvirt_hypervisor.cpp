@@ -63,6 +63,15 @@ void libvirt_hypervisor::allow(call_limits limits) {
     state_->migrations.allow_threads(limits.migrations);
 }
 
+std::vector<call_pool> libvirt_hypervisor::pools() const {
+    const auto of = [](std::string_view kind, const async::thread_offload& pool) {
+        return call_pool{kind, pool.threads(), pool.waiting()};
+    };
+    return {of("connections", state_->links),  of("queries", state_->queries), of("details", state_->details),
+            of("changes", state_->changes),    of("urgent", state_->hurry),    of("migrations", state_->migrations),
+            of("questions", state_->questions)};
+}
+
 link_wishes libvirt_hypervisor::state::wishes_for(std::string uri, link_access access) const {
     return {std::move(uri), options.keepalive_seconds, options.keepalive_count, open_links, access};
 }

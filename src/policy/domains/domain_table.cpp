@@ -53,7 +53,8 @@ table_row owner_row(vm_state state) {
 
 // Table 4.3: `node` is another node.
 table_row foreign_row(const domain_view& view) {
-    const domain_action incoming = view.was_sent_by_us ? resolve_sent : nothing;
+    // A daemon whose record of it was lost does not know the half for its own, and nobody else will see to it (8.7).
+    const domain_action incoming = view.was_sent_by_us ? resolve_sent : resolve_found;
     switch (view.state) {
         case vm_state::migrate:
         case vm_state::migrate_live:
@@ -160,6 +161,7 @@ std::string_view to_text(domain_action action) {
         case receive: return "receive";
         case resolve_sent: return "resolve a broken migration";
         case resolve_own: return "resolve what was left between two nodes";
+        case resolve_found: return "resolve what is found between two nodes";
         case hand_over_ended: return "hand over";
         case take_over: return "take over after a shutdown";
         case see_taken_over: return "see it taken over";

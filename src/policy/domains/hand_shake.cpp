@@ -28,7 +28,10 @@ step offering_sync::queue(context& c) {
     switch (c.seen.held.of_sync) {
         case locks::none:
         case locks::pending: return {ask::change{}, time_point::max(), "the lock of the migration"};
-        case locks::held: held_until = c.now + peer_limit; return hold_on(c);
+        case locks::held:
+            queued_until = {};
+            held_until = c.now + peer_limit;
+            return hold_on(c);
         case locks::no_keys:
             wants_lock = false;
             where = at::making_key;
@@ -52,6 +55,7 @@ step offering_sync::hold_on(context& c) {
 
 step offering_sync::release(context& c) {
     wants_lock = false;
+    held_until = {};
     if (c.seen.held.of_sync == held_now::locks::none) {
         return look();
     }
@@ -129,12 +133,17 @@ step taking_sync::queue(context& c) {
     where = at::queueing;
     if (!std::exchange(wants_lock, true)) {
         queued_until = c.now + peer_limit;
+        deadline = {};
+        was_seen = false;
         return {ask::change{}, time_point::max(), "the lock of the migration"};
     }
     switch (c.seen.held.of_sync) {
         case locks::none:
         case locks::pending: return {ask::change{}, time_point::max(), "the lock of the migration"};
-        case locks::held: idle_at = c.now + idle_after; return is_alone ? seen_behind(c) : look_behind();
+        case locks::held:
+            queued_until = {};
+            idle_at = c.now + idle_after;
+            return is_alone ? seen_behind(c) : look_behind();
         default: return release(c);
     }
 }
@@ -153,6 +162,7 @@ step taking_sync::seen_behind(context& c) {
     }
     is_alone = is_alone || !is_there;
     is_granted = true;
+    idle_at = {};
     where = at::granted;
     return c.seen.held.sync_is_wanted ? step{ask::change{}, time_point::max(), "the end of the migration"} : release(c);
 }

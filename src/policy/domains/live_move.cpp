@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace pvc::policy {
 
@@ -158,6 +159,8 @@ step live_move::wait_aborted(context& c) {
 // Nothing else is decided before nothing of the call is under way any more.
 step live_move::wind_up(context& c) {
     gives_up = gives_up || !c.seen.held.call_outcome;
+    watch.reset();
+    nobody_waited = last_here = next_look = next_report = abort_until = abort_next = {};
     if (c.seen.held.call_is_over) {
         return finish(c);
     }
@@ -172,7 +175,8 @@ step live_move::finish(context& c) {
         end = live_end::moved;
         return over();
     }
-    was_short = !why && !was_copying && c.now - c.seen.held.call_begun.value_or(c.now) <= connect_limit + answer_time;
+    was_short = !why && !std::exchange(was_copying, false) &&
+                c.now - c.seen.held.call_begun.value_or(c.now) <= connect_limit + answer_time;
     const std::string_view silent = why == live_end::gone ? "the guest is gone, and the call does not end"
                                                           : "the call did not end after it was aborted";
     text = ended ? c.seen.held.call_text : silent;

@@ -32,6 +32,7 @@ std::optional<domain_machine> machine_for(domain_action action) {
         case domain_action::receive: return receiving{};
         case domain_action::resolve_sent: return resolving_sent{};
         case domain_action::resolve_own: return resolving_own{};
+        case domain_action::resolve_found: return resolving_own{.is_found = true};
         case domain_action::hand_over_ended: return handing_over_ended{};
         case domain_action::take_over: return taking_over{};
         case domain_action::see_taken_over: return seeing_taken_over{};

@@ -40,6 +40,9 @@ void note_stable_placement(const domain_seen& seen, bool is_sending, domain_memo
     // What we sent stays so as long as half of it stands here, unresolved.
     const bool is_half = seen.guest.value_or(guest_class::incoming) == guest_class::incoming;
     memory.migration.is_sent_by_us = memory.migration.is_sent_by_us && (is_sending || is_half);
+    if (!memory.migration.is_sent_by_us) {
+        memory.migration.sent_to.clear();
+    }
     memory.migration.noted_last_node.reset();
 }
 

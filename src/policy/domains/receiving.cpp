@@ -52,9 +52,11 @@ step receiving::wait_for_room(context& c) {
         return over();
     }
     if (!c.seen.is_half_made) {
+        complain_at = {};
         where = at::offering;
         return {ask::offer_to_receive{}, time_point::max(), "that it may come"};
     }
+    complain_at = complain_at == time_point() ? c.seen.class_since + usual_room : complain_at;
     if (c.now >= complain_at) {
         complain_at = c.now + complain_of_waiting_every;
         c.error(message::migration_no_room,
@@ -237,7 +239,6 @@ step receiving::resume(context& c) {
             c.state(c.seen.stable.node.empty() ? std::string("receiving it")
                                                : "receiving it from node " + shown(c.seen.stable.node));
             c.acts.emplace_back(act::write_record{"receiver", std::string(c.seen.last_node), "waiting"});
-            complain_at = c.seen.class_since + usual_room;
             return wait_for_room(c);
         case at::waiting_for_room: return wait_for_room(c);
         case at::offering:

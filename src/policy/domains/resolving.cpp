@@ -59,6 +59,10 @@ std::string_view to_text(resolution end) {
     return "not known";
 }
 
+bool is_left_behind(const progress_read& job) {
+    return job.is_known && !job.is_running;
+}
+
 // ---- the half here --------------------------------------------------------------------------------------------------
 
 step resuming_half::finish(outcome how) {
@@ -142,14 +146,21 @@ step resuming_half::resume(context& c) {
 
 // ---- both sides -----------------------------------------------------------------------------------------------------
 
+// Of what is over nothing is remembered but its end: two that go on alike are alike.
 step resolving::finish(resolution how) {
-    where = at::over;
-    end = how;
+    *this = {.target = std::move(target), .where = at::over, .end = how};
     return over();
 }
 
+// A round of questions; of the one before remains what a second look must confirm.
 step resolving::look(context& /*c*/) {
     where = at::reading;
+    here.reset();
+    there = remote_answer::silent;
+    asked = {};
+    pause = {};
+    awaited = {};
+    destroy = {};
     return {ask::row{}, time_point::max(), "its keys"};
 }
 
@@ -253,22 +264,37 @@ step resolving::act_on(context& c, resolve_step what) {
             }
             break;  // it was heard to run there: a silence takes nothing back, the limit of the locks ends this
         case resolve_step::destroy_copy:
-            if (before.confirms({*here, there}, asked, c.now)) {
-                c.info("it runs on node " + shown(target) + ": destroying the copy here");
-                return begin_destroying(c, c.seen.is_guest(guest_class::incoming), at::destroying);
-            }
-            break;
         case resolve_step::destroy_half:
             if (before.confirms({*here, there}, asked, c.now)) {
-                c.info("it had arrived on node " + shown(target) +
-                       " and ended there: what is left of it here is stale");
-                return begin_destroying(c, c.seen.is_guest(guest_class::incoming), at::destroying);
+                return c.seen.is_guest(guest_class::incoming) ? judge_half(c) : destroy_here(c);
             }
             break;
         case resolve_step::resume_half: return c.seen.is_present ? begin_half(c) : finish(resolution::overtaken);
         default: return wait_or_let_go(c, what);
     }
     return wait(c, pause, "another look at both sides of a migration");
+}
+
+// It may have been sent back meanwhile, and be what arrives: the answer of who sends it is old when it comes.
+step resolving::judge_half(context& c) {
+    where = at::judging_job;
+    return {ask::progress{}, std::min(c.now + query_limit, last), "libvirt, whether it is on its way here"};
+}
+
+step resolving::judged_job(context& c) {
+    const bool is_half = c.seen.is_guest(guest_class::incoming);
+    if (!is_half || !is_left_behind(c.answer_as<progress_read>())) {
+        return wait(c, pause, "another look at both sides of a migration");
+    }
+    return destroy_here(c);
+}
+
+step resolving::destroy_here(context& c) {
+    const bool is_gone_there = there == remote_answer::absent || there == remote_answer::shut_off;
+    c.info(is_gone_there
+               ? "it had arrived on node " + shown(target) + " and ended there: what is left of it here is stale"
+               : "it runs on node " + shown(target) + ": destroying the copy here");
+    return begin_destroying(c, c.seen.is_guest(guest_class::incoming), at::destroying);
 }
 
 step resolving::wait_or_let_go(context& c, resolve_step what) {
@@ -322,6 +348,7 @@ step resolving::after_half(context& c) {
         case resuming_half::outcome::unclear: break;
     }
     before = half.looks;
+    half = {};
     return wait(c, pause, "another look at both sides of a migration");
 }
 
@@ -336,6 +363,7 @@ step resolving::resume(context& c) {
         case at::asking_here: return heard_here(c);
         case at::asking_there: return heard_there(c, c.answer_as<remote_answer>());
         case at::asking_here_again: return heard_both(c);
+        case at::judging_job: return judged_job(c);
         case at::destroying_stale:
         case at::destroying:
         case at::ending_hung: {

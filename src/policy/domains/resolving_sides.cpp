@@ -5,7 +5,7 @@
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/policy/domains/domain_table.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace pvc::policy {
 
@@ -16,6 +16,7 @@ using model::vm_state;
 namespace {
 constexpr duration own_patience = 60s;
 constexpr duration ask_again = 5s;
+constexpr duration query_limit = 5s;
 }  // namespace
 
 // ---- the sender -----------------------------------------------------------------------------------------------------
@@ -89,11 +90,17 @@ step resolving_sent::resume(context& c) {
 
 // ---- the owner ------------------------------------------------------------------------------------------------------
 
-bool resolving_own::stands(const context& c) {
+bool resolving_own::stands(const context& c) const {
+    const domain_seen& seen = c.seen;
+    if (seen.must_end || !seen.is_present || !seen.is_guest(guest_class::incoming)) {
+        return false;
+    }
+    const bool is_sent = c.memory.migration.is_sent_by_us;
+    if (is_found) {
+        return !seen.is_owner && !seen.node.empty() && is_migration(seen.state) && !is_sent && !seen.is_half_made;
+    }
     // What we sent and somebody sent back before it had arrived is ours again, half as it is.
-    const bool is_back = is_migration(c.seen.state) && c.memory.migration.is_sent_by_us;
-    return !c.seen.must_end && c.seen.is_present && c.seen.is_owner && (c.seen.state == vm_state::start || is_back) &&
-           c.seen.is_guest(guest_class::incoming);
+    return seen.is_owner && (seen.state == vm_state::start || (is_migration(seen.state) && is_sent));
 }
 
 step resolving_own::finish() {
@@ -118,6 +125,8 @@ step resolving_own::look(context& c) {
     }
     asked = c.now;
     created = c.seen.wish.created;
+    until = {};
+    awaited = {};
     where = at::reading;
     return {ask::others{}, time_point::max(), "the other nodes"};
 }
@@ -151,14 +160,14 @@ step resolving_own::heard_all(context& c) {
     }
     bool is_nowhere = true;  // all who must answer did, and nobody has it
     std::string there;
-    for (const auto& one : others) {
+    for (const auto& one : std::exchange(others, {})) {
         const auto answer = c.answer_as<nodes_asked>().of(one.name);
         if (!answer) {
             continue;
         }
         there = *answer == remote_answer::alive ? one.name : there;
-        const bool had_it =
-            one.name == c.seen.last_node || one.name == c.seen.stable.node || one.name == c.seen.came_from;
+        const bool had_it = one.name == c.seen.last_node || one.name == c.seen.stable.node ||
+                            one.name == c.seen.came_from || one.name == c.seen.node;
         const bool is_absent = *answer == remote_answer::absent || *answer == remote_answer::shut_off;
         const bool is_excused = is_no_answer(*answer) && may_be_silent({one.daemon, one.lists_it, had_it}, *answer);
         is_nowhere = is_nowhere && (is_absent || is_excused);
@@ -167,14 +176,7 @@ step resolving_own::heard_all(context& c) {
         before.forget();
     }
     if (!there.empty()) {
-        if (!before.confirms({guest_class::incoming, remote_answer::alive}, asked, c.now)) {
-            return wait(c, second_look::apart);
-        }
-        c.error(message::migration_half_here,
-                "it stands here between two nodes and runs on node " + shown(there) + ": destroying what is left here");
-        c.memory.migration.is_stale_half = true;
-        where = at::destroying;
-        return resume(c);
+        return runs_elsewhere(c);
     }
     if (is_nowhere) {
         half = {.created = created,
@@ -191,12 +193,41 @@ step resolving_own::heard_all(context& c) {
     return wait(c, ask_again);
 }
 
+step resolving_own::runs_elsewhere(context& c) {
+    if (!before.confirms({guest_class::incoming, remote_answer::alive}, asked, c.now)) {
+        return wait(c, second_look::apart);
+    }
+    where = at::judging_job;
+    return {ask::progress{}, c.now + query_limit, "libvirt, whether it is on its way here"};
+}
+
+// It may be on its way from there: the answer is old when it comes.
+step resolving_own::judged_job(context& c) {
+    if (!stands(c)) {
+        return finish();
+    }
+    if (!is_left_behind(c.answer_as<progress_read>())) {
+        return wait(c, ask_again);
+    }
+    if (is_found) {  // it was sent there: the tables see to it like to any other
+        c.memory.migration.is_sent_by_us = true;
+        c.memory.migration.sent_to = runs_on;
+        return finish();
+    }
+    c.error(message::migration_half_here,
+            "it stands here between two nodes and runs on node " + shown(runs_on) + ": destroying what is left here");
+    c.memory.migration.is_stale_half = true;
+    where = at::destroying;
+    return resume(c);
+}
+
 step resolving_own::resume(context& c) {
     switch (where) {
         case at::begin: until = c.seen.class_since + own_patience; return wait_first(c);
         case at::waiting: return wait_first(c);
         case at::reading: return ask_all(c);
         case at::asking: return heard_all(c);
+        case at::judging_job: return judged_job(c);
         case at::destroying: return destroy.resume(c);
         case at::resuming: {
             step next = half.resume(c);
@@ -204,7 +235,11 @@ step resolving_own::resume(context& c) {
                 return next;
             }
             locks_before = half.looks;
-            return half.end == resuming_half::outcome::unclear ? wait(c, ask_again) : finish();
+            const auto end = std::exchange(half, {}).end;
+            // It ran where it was sent, and is nowhere by now.
+            c.memory.migration.was_going_off =
+                c.memory.migration.was_going_off || (is_found && end == resuming_half::outcome::stale);
+            return end == resuming_half::outcome::unclear ? wait(c, ask_again) : finish();
         }
         case at::pausing:
             return awaited.is_there(c) ? look(c)

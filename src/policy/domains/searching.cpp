@@ -21,6 +21,9 @@ void searching::begin(time_point now) {
 step searching::finish(finding what) {
     where = at::over;
     found = what;
+    others.clear();
+    holders.clear();
+    is_unclear = is_somewhere = false;
     return over();
 }
 

@@ -142,6 +142,7 @@ step sending::has_wishes(context& c) {
     }
     max_downtime = read.max_downtime;
     method = model::parse_migration_method(read.method);
+    wishes_by = {};
     if (!mode(c).live && !mode(c).offline) {
         return roll_back(c, "it must move live, and its migration method is `shutdown`");
     }
@@ -172,6 +173,8 @@ step sending::shake_hands(context& c) {
 }
 
 step sending::choose_way(context& c) {
+    was_granted = false;
+    deadline = {};  // all that is locked is had
     const bool is_alone = c.seen.held.sync_alone;
     if (is_alone) {
         c.info("node " + shown(target) + " has gone on without it, migrating without its help");

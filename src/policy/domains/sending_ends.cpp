@@ -4,6 +4,8 @@
 #include "pvcnoded/policy/domains/domain_table.hpp"
 #include "pvcnoded/policy/domains/sending.hpp"
 
+#include <utility>
+
 namespace pvc::policy {
 
 using namespace std::chrono_literals;
@@ -25,6 +27,8 @@ step sending::wait_gone(context& c) {
 step sending::finish_moved(context& c) {
     how = ending::moved;
     wants_turn = false;
+    leave_by = {};
+    forget_tries();
     c.memory.adoption.ended();
     c.acts.emplace_back(act::forget_live{});
     where = at::unlisting;
@@ -35,6 +39,7 @@ step sending::finish_moved(context& c) {
 step sending::finish_ended(context& c) {
     how = ending::ended;
     wants_turn = false;
+    forget_tries();
     c.memory.adoption.ended();
     c.memory.migration.is_sent_by_us = false;  // proven to be nowhere: the tables may say so too
     c.memory.migration.was_going_off = true;   // and whatever becomes of the write, they hand it over
@@ -72,6 +77,7 @@ step sending::roll_back(context& c, std::string reason) {
     how = ending::rolled_back;
     wants_turn = false;
     is_stopping = c.seen.must_end;
+    forget_tries();
     why = std::move(reason);
     if (!is_on_its_way(c)) {
         return release(c);  // somebody has decided otherwise: nothing is taken back
@@ -88,7 +94,7 @@ step sending::rolled_back(context& c) {
         c.warning(message::migration_ended, "it was not moved to node " + shown(target) + ": " + why);
         return release(c);
     }
-    c.memory.adoption.is_adopted = c.memory.adoption.is_adopted || is_stopping;
+    c.memory.adoption.is_adopted = c.memory.adoption.is_adopted || std::exchange(is_stopping, false);
     c.error(message::migration_rolled_back, "it was not moved to node " + shown(target) + " and stays here: " + why);
     where = at::clearing_word;
     return {ask::clear_own{own_key::sync_word}, time_point::max(), "what the receiver left"};
@@ -106,6 +112,7 @@ step sending::released(context& c) {
         where = at::releasing;
         return {ask::change{}, release_by, "the release of a migration lock"};
     }
+    release_by = {};
     if (how == ending::ended) {
         is_let_go = !is_handed_over && is_on_its_way(c);
     }
@@ -119,6 +126,9 @@ step sending::released(context& c) {
 }
 
 step sending::unlock(context& c) {
+    forget_tries();
+    receiver = {};
+    handed = {};
     wants_locks = wants_locks && is_planted(defect::locks_kept);
     wants_turn = false;
     wants_sync = wants_sync && c.seen.held.of_migration == held_now::locks::held;

@@ -3,6 +3,8 @@
 #include "pvcnoded/policy/domains/domain_table.hpp"
 #include "pvcnoded/policy/domains/sending.hpp"
 
+#include <utility>
+
 namespace pvc::policy {
 
 using namespace std::chrono_literals;
@@ -17,9 +19,12 @@ constexpr duration leave_patience = 10s;
 }  // namespace
 
 step sending::begin_move(context& c) {
+    nobody_waited = {};
+    told_turn = false;
     if (max_downtime) {
         where = at::setting_downtime;
-        return {ask::set_downtime{*max_downtime}, c.now + downtime_limit, "libvirt, to set its maximum downtime"};
+        return {ask::set_downtime{*std::exchange(max_downtime, std::nullopt)}, c.now + downtime_limit,
+                "libvirt, to set its maximum downtime"};
     }
     return attempt_move(c);
 }
@@ -43,6 +48,7 @@ step sending::attempt_move(context& c) {
         c.state("migrating to node " + shown(target));
     }
     move = {.target = target};
+    who = {};
     where = at::moving;
     return resume(c);
 }
@@ -50,6 +56,7 @@ step sending::attempt_move(context& c) {
 step sending::has_moved(context& c) {
     if (move.end == live_end::moved) {
         leave_by = c.now + leave_patience;
+        forget_tries();
         return wait_gone(c);
     }
     c.warning(message::migration_attempt,
@@ -82,6 +89,18 @@ step sending::is_resolved(context& c) {
         return roll_back(c, "the daemon stops");
     }
     return is_unchanged(c) ? judge_try(c, may_try_again) : unlock(c);
+}
+
+// Of what is over nothing is remembered: two that go on alike are alike.
+void sending::forget_tries() {
+    move = {};
+    who = {};
+    power = {};
+    busy_until.reset();
+    max_downtime.reset();
+    attempt = 1;
+    has_tried = may_fall_back = false;
+    why.clear();
 }
 
 step sending::judge_try(context& c, bool may_try_again) {
@@ -131,7 +150,7 @@ step sending::move_offline(context& c) {
     c.state("moving to node " + shown(target) + " through a shutdown");
     c.memory.migration.is_sent_by_us = false;  // it is here and nowhere else: when it has ended, that was its end
     c.acts.emplace_back(act::write_record{"sender", target, "offline"});
-    power = {};
+    forget_tries();
     where = at::powering_down;
     return power_down(c);
 }
@@ -141,7 +160,7 @@ step sending::power_down(context& c) {
     if (!next.is_over()) {
         return next;
     }
-    if (power.end == power_end::off) {
+    if (std::exchange(power, {}).end == power_end::off) {
         return finish_ended(c);
     }
     return c.seen.must_end && is_unchanged(c) ? roll_back(c, "the daemon stops") : unlock(c);

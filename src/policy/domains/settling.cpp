@@ -38,6 +38,12 @@ step adopting::listed(context& c) {
         where = at::over;
         return over();
     }
+    // What had arrived may have ended, and be sent once more: of that nothing is said yet.
+    const bool is_gone = c.seen.is_guest(model::guest_class::absent) || c.seen.is_guest(model::guest_class::incoming);
+    if (with_state && is_gone && !is_planted(defect::arrived_too_early)) {
+        where = at::over;
+        return over();
+    }
     if (with_state) {
         where = at::writing;
         return {ask::write_state{vm_state::start}, time_point::max(), "that it runs here"};

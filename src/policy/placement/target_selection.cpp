@@ -1,5 +1,7 @@
 #include "pvcnoded/policy/placement/target_selection.hpp"
 
+#include "pvcnoded/policy/placement/target_objection.hpp"
+
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/scalar.hpp"
 
@@ -105,14 +107,38 @@ bool takes_domains(const node_offer& node) {
     return node.daemon == model::daemon_state::run && node.domain == model::domain_state::ready;
 }
 
+std::string_view to_text(target_objection why) {
+    switch (why) {
+        case target_objection::none: return "can take it";
+        case target_objection::is_current: return "has it now";
+        case target_objection::not_allowed: return "is not in its node_limit";
+        case target_objection::not_running: return "is not in state run";
+        case target_objection::not_ready: return "is not ready (flushed, or about to be)";
+        case target_objection::no_figure: return "offers nothing that can be compared";
+    }
+    return {};
+}
+
+target_objection objection_to(const target_request& request, const node_offer& node) {
+    const bool is_allowed = request.limit.empty() || std::ranges::find(request.limit, node.name) != request.limit.end();
+    if (node.name == request.current) {
+        return target_objection::is_current;
+    }
+    if (!is_allowed) {
+        return target_objection::not_allowed;
+    }
+    if (!takes_domains(node)) {
+        return node.daemon == model::daemon_state::run ? target_objection::not_ready : target_objection::not_running;
+    }
+    return score_of(request.selector, node) ? target_objection::none : target_objection::no_figure;
+}
+
 std::optional<target_choice> select_target(const target_request& request, std::vector<node_offer> nodes) {
     std::ranges::sort(nodes, {}, &node_offer::name);
     const node_offer* best = nullptr;
     score best_score;
     for (const auto& node : nodes) {
-        const bool is_allowed =
-            request.limit.empty() || std::ranges::find(request.limit, node.name) != request.limit.end();
-        if (!is_allowed || node.name == request.current || !takes_domains(node)) {
+        if (objection_to(request, node) != target_objection::none) {
             continue;
         }
         auto its = score_of(request.selector, node);

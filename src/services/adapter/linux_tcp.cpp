@@ -42,24 +42,7 @@ socket_name name_of(const ip::address& where, std::uint16_t port) {
     return name;
 }
 
-class tcp_connection final : public stream_connection {
-public:
-    tcp_connection(boost::asio::io_context& context, async::timers& clock, int number)
-        : socket_(context, clock, number, tcp_name) {}
-
-    [[nodiscard]] bool is_watched() const { return socket_.is_watched(); }
-    async::awaitable<result<std::size_t>> read(std::span<char> into, time_point deadline) override {
-        return socket_.read(into, deadline);
-    }
-    async::awaitable<result<void>> write(std::string_view text, time_point deadline) override {
-        return socket_.write(text, deadline);
-    }
-    void write_now(std::string_view text) override { socket_.write_now(text); }
-    void end_writing() override { socket_.end_writing(); }
-
-private:
-    stream_socket socket_;
-};
+using tcp_connection = socket_connection<stream_connection>;
 
 class linux_tcp_listener final : public tcp_listener {
 public:
@@ -80,7 +63,7 @@ public:
         if (!number) {
             co_return number.error();
         }
-        auto made = std::make_unique<tcp_connection>(context_, clock_, *number);
+        auto made = std::make_unique<tcp_connection>(context_, clock_, *number, tcp_name);
         if (!made->is_watched()) {
             co_return socket_failure(tcp_name, ENOMEM);
         }

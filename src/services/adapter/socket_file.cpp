@@ -93,9 +93,13 @@ int socket_file::release() {
     return std::exchange(descriptor_, -1);
 }
 
-socket_file::~socket_file() {
+bool socket_file::is_there() const {
     struct stat now{};
-    if (is_published_ && ::lstat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == inode_) {
+    return is_published_ && ::lstat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == inode_;
+}
+
+socket_file::~socket_file() {
+    if (is_there()) {
         ::unlink(path_.c_str());
     }
     if (descriptor_ >= 0) {

@@ -22,6 +22,9 @@ public:
     // Closes it, and removes the file if it is still this one.
     ~socket_file();
 
+    // It is still at its path.
+    [[nodiscard]] bool is_there() const;
+    [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::optional<std::uint32_t> group() const { return group_; }
     // The descriptor, which whoever takes it closes.
     [[nodiscard]] int release();

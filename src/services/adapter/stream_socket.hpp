@@ -62,4 +62,25 @@ private:
     std::string_view what_;
 };
 
+// A connection of any kind: the reads and writes of `Interface`, a stream_connection, over a socket.
+template <class Interface>
+class socket_connection : public Interface {
+public:
+    socket_connection(boost::asio::io_context& context, async::timers& clock, int number, std::string_view what)
+        : socket_(context, clock, number, what) {}
+
+    [[nodiscard]] bool is_watched() const { return socket_.is_watched(); }
+    async::awaitable<result<std::size_t>> read(std::span<char> into, time_point deadline) override {
+        return socket_.read(into, deadline);
+    }
+    async::awaitable<result<void>> write(std::string_view text, time_point deadline) override {
+        return socket_.write(text, deadline);
+    }
+    void write_now(std::string_view text) override { socket_.write_now(text); }
+    void end_writing() override { socket_.end_writing(); }
+
+private:
+    stream_socket socket_;
+};
+
 }  // namespace pvc::services

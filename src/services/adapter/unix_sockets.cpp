@@ -3,10 +3,13 @@
 #include "adapter/socket_file.hpp"
 #include "adapter/stream_socket.hpp"
 
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 namespace pvc::services {
@@ -38,24 +41,14 @@ std::optional<socket_peer> peer_of(int socket) {
     return peer;
 }
 
-class unix_connection final : public local_connection {
+class unix_connection final : public socket_connection<local_connection> {
 public:
     unix_connection(boost::asio::io_context& context, async::timers& clock, int number, socket_peer who)
-        : socket_(context, clock, number, unix_name), peer_(std::move(who)) {}
+        : socket_connection(context, clock, number, unix_name), peer_(std::move(who)) {}
 
-    [[nodiscard]] bool is_watched() const { return socket_.is_watched(); }
     [[nodiscard]] const socket_peer& peer() const override { return peer_; }
-    async::awaitable<result<std::size_t>> read(std::span<char> into, time_point deadline) override {
-        return socket_.read(into, deadline);
-    }
-    async::awaitable<result<void>> write(std::string_view text, time_point deadline) override {
-        return socket_.write(text, deadline);
-    }
-    void write_now(std::string_view text) override { socket_.write_now(text); }
-    void end_writing() override { socket_.end_writing(); }
 
 private:
-    stream_socket socket_;
     socket_peer peer_;
 };
 
@@ -84,14 +77,52 @@ public:
             co_return made;
         }
     }
+    async::awaitable<void> lost() override {
+        // A folder above it that is renamed or hidden is told by no watch of the file.
+        constexpr auto look_again = std::chrono::seconds(30);
+        // First the watch, then the look: what happens between them is told of.
+        watch();
+        while (file_->is_there()) {
+            const time_point next = clock_.now() + look_again;
+            if (!news_) {
+                co_await async::sleep_until(clock_, next, "another look at the socket file");
+                continue;
+            }
+            co_await news_->until_readable().wait_until(clock_, next, "a socket file that is removed");
+            std::array<char, 4096> told{};
+            while (::read(news_->number(), told.data(), told.size()) > 0) {
+            }
+        }
+    }
     [[nodiscard]] std::uint32_t own_user() const override { return ::geteuid(); }
     [[nodiscard]] std::optional<std::uint32_t> group() const override { return file_->group(); }
 
 private:
+    void watch() {
+        if (news_) {
+            return;
+        }
+        const int number = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+        if (number < 0) {
+            return;
+        }
+        // The count of its names is an attribute of a file: removing one is told of at once, although the socket lives.
+        constexpr std::uint32_t events = IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_DONT_FOLLOW;
+        if (::inotify_add_watch(number, file_->path().c_str(), events) < 0) {
+            ::close(number);
+            return;
+        }
+        news_.emplace(context_, number);
+        if (!news_->is_watched()) {
+            news_.reset();
+        }
+    }
+
     boost::asio::io_context& context_;
     async::timers& clock_;
     std::shared_ptr<socket_file> file_;
     watched_descriptor socket_;
+    std::optional<watched_descriptor> news_;  // of the file
 };
 
 }  // namespace

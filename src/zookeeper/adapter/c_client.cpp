@@ -78,8 +78,8 @@ public:
     }
 
 protected:
-    void send(request what, reply_handler done) override {
-        auto sent = pending_.send(handle_, std::move(what), clock().boot_now(), done);
+    void send(request& what, reply_handler done) override {
+        auto sent = pending_.send(handle_, what, clock().boot_now(), done);
         if (!sent) {
             // Never call back inside send(): the answer takes a turn of the loop.
             auto refused = std::make_shared<refusal>(*this, std::move(done), sent.error());
@@ -345,7 +345,7 @@ private:
         what.what = request::kind::exists;
         what.path = "/";
         proof_sent_ = true;
-        auto sent = pending_.send(handle_, std::move(what), clock().boot_now(), [this](const reply& answer) {
+        auto sent = pending_.send(handle_, what, clock().boot_now(), [this](const reply& answer) {
             proof_sent_ = false;
             const bool proven = answer.outcome || answer.outcome.error().code() == errc::not_found;
             if (proven && awaiting_proof_ && state_value().now == link::suspended) {

@@ -208,7 +208,9 @@ pending_requests::~pending_requests() {
 
 void pending_requests::keep_for_reuse(std::unique_ptr<pending_request> record) {
     if (spare_.size() < spare_max && record->results.capacity() <= spare_operations_max) {
-        record->what = {};
+        if (record->what.is_write()) {
+            record->what = {};  // what it wrote may have been long
+        }
         spare_.push_back(std::move(record));
     }
 }
@@ -228,7 +230,7 @@ std::string pending_requests::own_path(std::string path) const {
     return path;
 }
 
-result<void> pending_requests::send(zhandle_t* handle, request what, boot_time now, reply_handler done) {
+result<void> pending_requests::send(zhandle_t* handle, request& what, boot_time now, reply_handler done) {
     std::unique_ptr<pending_request> record;
     if (spare_.empty()) {
         record = std::make_unique<pending_request>();
@@ -237,7 +239,11 @@ result<void> pending_requests::send(zhandle_t* handle, request what, boot_time n
         spare_.pop_back();
     }
     record->owner = this;
-    record->what = std::move(what);
+    if (what.is_write()) {
+        record->what = std::exchange(what, {});
+    } else {
+        record->what = what;  // into the memory of the one before
+    }
     record->done = std::move(done);
     record->sent = now;
     waiting_.push_back(*record);

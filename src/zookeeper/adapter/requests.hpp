@@ -26,9 +26,9 @@ public:
     pending_requests& operator=(const pending_requests&) = delete;
     ~pending_requests();
 
-    // Hands the request to the library. Calls `done` later, exactly once; if the library refuses at once, the failure
-    // is returned and `done` is not called.
-    result<void> send(_zhandle* handle, request what, boot_time now, reply_handler done);
+    // Hands the request to the library; a write is taken. Calls `done` later, exactly once; if the library refuses at
+    // once, the failure is returned and `done` is not called.
+    result<void> send(_zhandle* handle, request& what, boot_time now, reply_handler done);
     // Ends every request: the library's later callbacks find nobody.
     void abandon(const std::string& reason);
 

@@ -16,7 +16,7 @@ struct sending : zookeeper::client {
         std::function<void(const reply&)> done;
     };
     static void send_by(zookeeper::client& zk, request what, std::function<void(const reply&)> done) {
-        (zk.*&sending::send)(std::move(what), reply_handler(std::make_shared<taker>(std::move(done))));
+        (zk.*&sending::send)(what, reply_handler(std::make_shared<taker>(std::move(done))));
     }
 };
 

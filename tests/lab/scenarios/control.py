@@ -50,6 +50,21 @@ def an_operator_asks_a_node(lab):
     equal(ask(node, 'config', 'check')[0], 0, 'config check of the file of the node')
     equal(ask(node, 'config', 'check', '/etc/passwd')[0], 1, 'config check of another file')
 
+    primary = json.loads(ask(node, 'explain', 'primary', '--json')[1])
+    equal((primary['role'], primary['primary_node']), ('primary', node.short), f'explain primary: {primary}')
+    check(primary['reason'], f'explain primary: {primary}')
+    status, text = ask(node, 'explain', 'flush')
+    equal(status, 1, 'explain flush of a node without hypervisor')
+    check('nobody explains' in text, text)
+    tasks = json.loads(ask(node, 'tasks', '--json')[1])['tasks']
+    check(len({task['id'] for task in tasks}) == len(tasks), f'the numbers of tasks: {tasks}')
+    heart = next(task for task in tasks if task['name'] == 'keepalive')
+    status, text = ask(node, 'tasks', 'cancel', str(heart['id']), '--yes')
+    equal(status, 4, f'cancelling the heartbeat: {text}')
+    equal(ask(node, 'tasks', 'cancel', '999999', '--yes')[0], 1, 'cancelling what is not there')
+    equal(ask(node, 'tasks', 'cancel', str(heart['id']))[0], 2, 'cancelling without a terminal, unasked')
+    equal(ask(node, 'tasks', 'cancel', str(heart['id']), '--yes', through=MEMBER)[0], 4, 'a member of the group, who only looks')
+
     follower = begin(node, 'log', 'follow', '--json')
     time.sleep(0.5)
     equal(ask(node, 'log', 'level', 'debug', 'web')[0], 0, 'log level')

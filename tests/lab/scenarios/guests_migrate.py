@@ -1,10 +1,12 @@
 """Guests that move between two nodes, both ours, and what may go wrong meanwhile."""
+import json
 import time
 
 import libvirt
 
 from ..herd import Herd, Sampler
 from ..lab import check, equal, scenario, within
+from .control import ask
 
 SLOW, FAST = 2, 10000
 
@@ -84,6 +86,43 @@ def sender_is_killed(lab):
     first.hypervisor.domain(web).migrateSetMaxSpeed(FAST)
     first.start(environment=herd.environment)
     lab.wait(lambda: herd.key(web, 'state') == 'start', 40, lambda: f'it is sent again; state {herd.key(web, "state")}')
+    lab.wait(lambda: herd.listed(second) == [web] and herd.listed(first) == [], 5, 'the lists follow')
+    herd.no_locks_left(web)
+    herd.settled(web, second, first.short)
+
+
+@scenario('pvcnodectl: tasks cancel, explain flush; a migration that does not end', limit=90)
+def sender_is_cancelled(lab):
+    herd = Herd(lab, 2)
+    first, second = herd.nodes
+    herd.start()
+    web = herd.define(1, 'web', 'dirty')
+    herd.run(web)
+    def plan():
+        return [(one['name'], one['would'], one['target']) for one in json.loads(ask(first, 'explain', 'flush', '--json')[1])['machines']]
+    equal(plan(), [('web', 'shuts down', None)], 'explain flush, while no other node takes machines')
+    lab.set(f'/nodes/{second.short}/domainstate', 'ready')
+    lab.wait(lambda: plan() == [('web', 'moves', second.short)], 10, lambda: f'it would move; {plan()}')
+    equal(herd.key(web, 'state'), 'start', 'state, after a question')
+    on_the_way(lab, herd, web)
+    tasks = json.loads(ask(first, 'tasks', '--json')[1])['tasks']
+    sending = [task for task in tasks if task['can_be_cancelled']]
+    equal(len(sending), 1, f'what may be cancelled of {tasks}')
+    begun = time.monotonic()
+    status, text = ask(first, '--timeout', '20', 'tasks', 'cancel', str(sending[0]['id']), '--yes')
+    equal(status, 0, text)
+    print(f'cancelled in {time.monotonic() - begun:.2f} s')
+    equal(herd.look(first, web), 'A', 'class on the source')
+
+    def is_there():
+        there = first.hypervisor.domain(web)
+        if there is not None:
+            try:  # libvirt may still wind up the job that was cancelled, and forget it with that
+                there.migrateSetMaxSpeed(FAST)
+            except libvirt.libvirtError:
+                pass
+        return herd.key(web, 'state') == 'start'
+    lab.wait(is_there, 60, lambda: f'the order stands; state {herd.key(web, "state")}')
     lab.wait(lambda: herd.listed(second) == [web] and herd.listed(first) == [], 5, 'the lists follow')
     herd.no_locks_left(web)
     herd.settled(web, second, first.short)

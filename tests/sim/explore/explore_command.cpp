@@ -7,8 +7,11 @@
 
 #include <array>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <ostream>
+#include <system_error>
+#include <utility>
 
 namespace pvc::explore {
 
@@ -31,15 +34,51 @@ double processor_seconds() {
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-bool write_file(const std::string& name, const std::string& text, std::ostream& error) {
-    std::ofstream file(name);
-    file << text;
-    if (!file.flush()) {
-        error << "cannot write " << name << '\n';
-        return false;
+// A file that was named on the command line: opened before the search, which may take hours, and written after it. One
+// that was made for it and has nothing to hold goes again.
+class named_file {
+public:
+    named_file(std::string name, std::ostream& error)
+        : name_(std::move(name)), error_(error), was_there_(std::filesystem::exists(name_)) {
+        if (!name_.empty()) {
+            file_.open(name_, std::ios::app);
+        }
     }
-    return true;
-}
+    named_file(const named_file&) = delete;
+    named_file& operator=(const named_file&) = delete;
+    ~named_file() {
+        if (file_.is_open() && !is_written_ && !was_there_) {
+            std::error_code ignored;
+            std::filesystem::remove(name_, ignored);
+        }
+    }
+    // False, and said: it cannot be written.
+    bool is_good() {
+        if (!name_.empty() && !file_) {
+            error_ << "cannot write " << name_ << '\n';
+            return false;
+        }
+        return true;
+    }
+    // What was there before is gone. Nothing, if no file was named.
+    bool write(const std::string& text) {
+        if (name_.empty()) {
+            return true;
+        }
+        is_written_ = true;
+        file_.close();
+        file_.open(name_, std::ios::trunc);
+        file_ << text << std::flush;
+        return is_good();
+    }
+
+private:
+    std::string name_;
+    std::ostream& error_;
+    std::ofstream file_;
+    bool was_there_;
+    bool is_written_ = false;
+};
 
 }  // namespace
 
@@ -82,9 +121,14 @@ int explore(const explore_wish& wanted, std::ostream& out, std::ostream& error) 
         error << "explore: --reference receiver or sender\n";
         return 2;
     }
+    named_file scenario(wanted.scenario_file, error);
+    named_file drawing(wanted.graph_file, error);
+    if (!scenario.is_good() || !drawing.is_good()) {
+        return 2;
+    }
     graph picture;
     const double before = processor_seconds();
-    std::ostream* const log = wanted.verbose ? &error : nullptr;
+    std::ostream* const log = wanted.verbose || wanted.is_watched ? &error : nullptr;
     // All of it costs least with the newest first; what is found is then told by the shortest way to it.
     search_limits limits = wanted.limits;
     limits.is_nearest_first = false;
@@ -102,7 +146,7 @@ int explore(const explore_wish& wanted, std::ostream& out, std::ostream& error) 
         : result.is_exhausted ? "exhausted"
                               : "NOT exhausted",
         processor_seconds() - before);
-    if (!wanted.graph_file.empty() && !write_file(wanted.graph_file, picture.text(), error)) {
+    if (!drawing.write(picture.text())) {
         return 2;
     }
     if (!result.broken) {
@@ -112,8 +156,7 @@ int explore(const explore_wish& wanted, std::ostream& out, std::ostream& error) 
     for (const auto& line : result.broken->said) {
         out << "  " << line << '\n';
     }
-    if (!wanted.scenario_file.empty() &&
-        !write_file(wanted.scenario_file, scenario_of(within, *result.broken), error)) {
+    if (!wanted.scenario_file.empty() && !scenario.write(scenario_of(within, *result.broken))) {
         return 2;
     }
     return 1;

@@ -14,6 +14,7 @@ struct explore_wish {
     std::string reference;  // the side that a reference node is: receiver, sender, or empty
     search_limits limits;
     bool verbose = false;
+    bool is_watched = false;    // somebody waits before a terminal: how far it has come is told, as with `verbose`
     std::string scenario_file;  // a finding is written there, for `pvcnoded-sim scenario`
     std::string graph_file;     // the picture of a machine, for Graphviz
 };

@@ -73,10 +73,8 @@ void begin_node(scene& m, std::int8_t who, std::int8_t reference) {
     one.guest = runs_here ? guest_here::runs : guest_here::none;
     one.lists_it = runs_here;
     one.observed = class_of(one.guest);
-    one.class_since = m.now;
     one.seen.is_known = true;
     one.seen.keys = m.keys;
-    one.seen.state_since = m.now;
     one.seen.stable = {true, who == 0, m.keys.state, 0, m.keys.state_changed};
     one.has_memory = who == 0;
     if (who == reference) {
@@ -97,6 +95,7 @@ void begin_node(scene& m, std::int8_t who, std::int8_t reference) {
     one.memory.adoption.is_clean = !runs_here;
     one.memory.adoption.state = m.keys.state_changed;
     one.memory.listing.is_listed = runs_here;
+    one.memory.migration.has_read_journal = true;
 }
 
 }  // namespace

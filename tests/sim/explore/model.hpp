@@ -107,7 +107,7 @@ template <class... Question>
 struct asked {
     policy::step what;
     bool is_answered = false;  // the effect is done, its answer is on its way
-    bool ran_here = false;     // when a write of its state was asked for
+    bool ran_here = false;     // as it was seen when a write of its state was asked for
     bool may_end = false;      // as its keys are seen when this is asked, it may be off here
     policy::answer said{};
     // What a write is guarded by: the keys as they were seen when it was asked for.

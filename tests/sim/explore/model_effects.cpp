@@ -51,7 +51,7 @@ void take_own_write(scene& m, node& one) {
     r.keys.sync = sync_value::empty;
     r.keys.sync_changed = 0;
     r.is_handed_over = false;
-    r.state_since = m.now;
+    r.state_since = policy::is_migration(r.keys.state) ? m.now : time_point();
 }
 
 }  // namespace
@@ -64,8 +64,9 @@ write_end world::write_state(std::int8_t who, vm_state state, policy::sync_word 
         return write_end::overtaken;
     }
     const std::int64_t stamp = m.stamp();
-    if (state == vm_state::start && one.guest == guest_here::arriving && one.observed == guest_class::incoming &&
-        !has_misled(m) && !(one.does && one.does->pending.ran_here)) {
+    // (After a hand-over it says that it starts there, not that it has arrived.)
+    if (state == vm_state::start && policy::is_migration(m.keys.state) && one.guest == guest_here::arriving &&
+        one.observed == guest_class::incoming && !has_misled(m) && !(one.does && one.does->pending.ran_here)) {
         say("states_are_true", name_of(who) + " wrote `start` of a guest that has not arrived there");
     }
     if (state == vm_state::stop && one.guest == guest_here::runs && one.observed == guest_class::alive) {
@@ -269,7 +270,7 @@ void world::carry_out(std::int8_t who, const std::vector<act::any>& acts) {
                        },
                        [&](const act::pause& of) { one.pause_until = m.now + of.time; },
                        [&](const act::arrived_home& /*of*/) { one.seen.came_from = nobody; },
-                       [&](const act::created& /*of*/) { one.class_since = m.now; },
+                       [](const act::created& /*of*/) {},
                        [](const auto& /*of*/) {},
                    },
                    what);
@@ -421,14 +422,17 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
                 if (m.job.where != live_job::at::none) {
                     return policy::call_answer{call_end::wrong_state, "a job is under way"};
                 }
-                set_guest(who, guest_here::runs);
+                // What nobody sends any more takes it, and ends: it has never executed.
+                set_guest(who, one.guest == guest_here::arriving ? guest_here::none : guest_here::runs);
                 return policy::call_answer{call_end::done, {}};
             },
             [](const ask::set_downtime& /*of*/) -> std::optional<answer> {
                 return policy::call_answer{call_end::done, {}};
             },
             [&](const ask::progress& /*of*/) -> std::optional<answer> {
-                return policy::progress_read{true, m.job.where != live_job::at::none, 0, 0, 0, 0};
+                const bool is_under_way = m.job.where != live_job::at::none;
+                const bool arrives = is_under_way && m.job.to == who;  // of that it tells nothing
+                return policy::progress_read{!no_libvirt() && !arrives, is_under_way, 0, 0, 0, 0};
             },
             [&](const ask::abort_call& /*of*/) -> std::optional<answer> {
                 if (m.job.where == live_job::at::begun || m.job.where == live_job::at::copying) {

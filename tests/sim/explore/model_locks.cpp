@@ -35,7 +35,7 @@ void world::step_lock(std::int8_t who) {
             if (m.locks.of_state.front() != who) {
                 return;
             }
-            op.locks.where = lock_claim::at::held;
+            op.locks = {lock_claim::at::held, {}};
             notify(who);
             return;
         case lock_claim::at::releasing:
@@ -65,7 +65,7 @@ void world::step_sync_lock(std::int8_t who) {
                 notify_sync();
             }
             if (m.locks.of_sync.front() == who) {
-                shake.lock.where = lock_claim::at::held;
+                shake.lock = {lock_claim::at::held, {}};
                 resume_sync(who, policy::woken{});
                 notify(who);
             }

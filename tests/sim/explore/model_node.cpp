@@ -127,7 +127,7 @@ void world::read_row(std::int8_t who) {
     r.is_handed_over = m.keys.state == vm_state::stop && m.keys.sync == sync_value::handed_over &&
                        m.keys.sync_changed == m.keys.state_changed;
     if (is_other_state) {
-        r.state_since = m.now;
+        r.state_since = policy::is_migration(r.keys.state) ? m.now : time_point();  // of others nobody asks
     }
 }
 
@@ -138,7 +138,7 @@ void world::see_guest(std::int8_t who) {
     }
     node& one = at(m, who);
     one.observed = now;
-    one.class_since = m.now;
+    one.class_since = now == guest_class::incoming ? m.now : time_point();  // of others nobody asks
     one.memory.migration.is_stale_half = one.memory.migration.is_stale_half && (!now || now == guest_class::incoming);
 }
 
@@ -191,8 +191,12 @@ void world::look(std::int8_t who) {
     const auto seen = seen_of(who);
     const auto [action, again] = policy::action_for(seen, one.memory, m.now);
     one.look_again = again;
-    policy::note_listing(seen, m.now, m.now, one.memory);
+    policy::note_listing(seen, time_point(), m.now, one.memory);
     store_list(who);
+    if (one.memory.listing.lost_creation) {  // the tick looks again, until nobody waits for it any more
+        constexpr auto limit = std::chrono::seconds(30);
+        one.look_again = std::min(again.value_or(time_point::max()), *one.memory.listing.lost_creation + limit);
+    }
     if (*seen.guest != guest_class::absent) {
         one.memory.adoption.untidy();
     }
@@ -292,7 +296,7 @@ void world::resume(std::int8_t who, const policy::answer& said_first) {
         } else if (is_any<ask::destroy>(out.next)) {
             one.does->pending.may_end = is_obeying || is_to_end;
         }
-        one.does->pending.ran_here = is_any<ask::write_state>(out.next) && one.guest == guest_here::runs;
+        one.does->pending.ran_here = is_any<ask::write_state>(out.next) && one.observed == guest_class::alive;
         if (is_guarded) {
             one.does->pending.state_changed = keys.state_changed;
             one.does->pending.node_changed = keys.node_changed;

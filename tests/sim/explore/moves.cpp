@@ -403,6 +403,28 @@ void lose_power(world& of, std::int8_t who) {
     at(m, who).libvirt_is_up = at(m, who).has_power = false;
 }
 
+// What was asked is not done, or its answer never comes.
+void fail_question(world& of, std::int8_t who, bool is_done) {
+    scene& m = of.m;
+    const policy::step what = at(m, who).does->pending.what;
+    policy::listing& listing = at(m, who).memory.listing;
+    if (is_done) {
+        const auto said = of.perform(who, what);
+        static_cast<void>(said);
+        if (is_any<ask::create>(what)) {
+            listing.lost_creation = m.now;
+            listing.is_listed = at(m, who).lists_it = true;
+        }
+    } else if (const auto* list = std::get_if<ask::set_listed>(&what.what)) {
+        listing.is_listed = list->runs || listing.lost_creation;
+        at(m, who).is_list_late = at(m, who).lists_it != listing.is_listed;
+    }
+    m.may_fail = m.may_fail || (!is_done && is_any<ask::create>(what)) || is_any<ask::break_rbd_lock>(what);
+    if (at(m, who).does) {
+        of.resume(who, of.failed(what, is_done));
+    }
+}
+
 void disturb(world& of, const move& one) {
     scene& m = of.m;
     switch (one.what) {
@@ -441,38 +463,54 @@ void disturb(world& of, const move& one) {
             of.fail_job(one.how);
             return;
         case kind::lose_answer:
-        case kind::fail_effect: {
+        case kind::fail_effect:
             --m.faults_left;
-            const policy::step what = at(m, one.who).does->pending.what;
-            if (one.what == kind::lose_answer) {
-                const auto said = of.perform(one.who, what);
-                static_cast<void>(said);
-                if (is_any<ask::create>(what)) {
-                    at(m, one.who).memory.listing.lost_creation = m.now;
-                    at(m, one.who).memory.listing.is_listed = at(m, one.who).lists_it = true;
-                }
-            } else {
-                m.may_fail = m.may_fail || is_any<ask::create>(what);
-            }
-            if (const auto* list = std::get_if<ask::set_listed>(&what.what);
-                list != nullptr && one.what == kind::fail_effect) {
-                policy::listing& here = at(m, one.who).memory.listing;
-                here.is_listed = list->runs || here.lost_creation;
-                at(m, one.who).is_list_late = at(m, one.who).lists_it != here.is_listed;
-            }
-            m.may_fail = m.may_fail || is_any<ask::break_rbd_lock>(what);
-            if (at(m, one.who).does) {
-                of.resume(one.who, of.failed(what, one.what == kind::lose_answer));
-            }
+            fail_question(of, one.who, one.what == kind::lose_answer);
             return;
-        }
         default: return;
     }
 }
 
-}  // namespace
-
-namespace {
+// What lies beside the daemons: guests, live calls, libvirt, power, sessions.
+void go_on_outside(world& of, const move& one) {
+    scene& now = of.m;
+    switch (one.what) {
+        case kind::end_request:
+            if (one.how == 0) {
+                at(now, one.who).is_going_off = true;
+                at(now, one.who).memory.going_down.was_asked = true;
+            } else {
+                if (now.job.from == one.who && now.job.where != live_job::at::none) {
+                    of.fail_job(0);
+                }
+                of.set_guest(one.who, guest_here::none);
+            }
+            break;
+        case kind::job:
+            if (one.how == 1) {
+                begin_job(of, one.who);
+            } else {
+                of.step_job();
+            }
+            break;
+        case kind::clean: of.set_guest(one.who, guest_here::none); break;
+        case kind::start_libvirt: at(now, one.who).libvirt_is_up = true; break;
+        case kind::notice:
+            at(now, one.who).session_left = false;
+            of.drop_children(one.who);
+            of.notify_sync();
+            break;
+        case kind::power_on: at(now, one.who).has_power = at(now, one.who).libvirt_is_up = true; break;
+        case kind::time:
+            // That something could have been done meanwhile is counted.
+            if (moves_of(now).front().what != kind::time) {
+                --now.delays_left;
+            }
+            now.now = next_time(now).value_or(now.now);
+            break;
+        default: disturb(of, one); break;
+    }
+}
 
 void make(world& of, const move& one) {
     scene& now = of.m;
@@ -499,25 +537,6 @@ void make(world& of, const move& one) {
             of.notify(one.who);
             break;
         case kind::sync_lock: of.step_sync_lock(one.who); break;
-        case kind::end_request:
-            if (one.how == 0) {
-                at(now, one.who).is_going_off = true;
-                at(now, one.who).memory.going_down.was_asked = true;
-            } else {
-                if (now.job.from == one.who && now.job.where != live_job::at::none) {
-                    of.fail_job(0);
-                }
-                of.set_guest(one.who, guest_here::none);
-            }
-            break;
-        case kind::job:
-            if (one.how == 1) {
-                begin_job(of, one.who);
-            } else {
-                of.step_job();
-            }
-            break;
-        case kind::clean: of.set_guest(one.who, guest_here::none); break;
         case kind::look: of.look(one.who); break;
         case kind::write_list:
             at(now, one.who).is_list_late = false;
@@ -528,24 +547,10 @@ void make(world& of, const move& one) {
             at(now, one.who).is_up = true;
             of.begin_session(one.who);
             break;
-        case kind::start_libvirt: at(now, one.who).libvirt_is_up = true; break;
-        case kind::notice:
-            at(now, one.who).session_left = false;
-            of.drop_children(one.who);
-            of.notify_sync();
-            break;
         case kind::follow: of.follow_sender(one.who); break;
         case kind::reference: of.step_reference(one.who, one.how); break;
-        case kind::power_on: at(now, one.who).has_power = at(now, one.who).libvirt_is_up = true; break;
         case kind::client_turn: turn_of_client(of, one.who); break;
-        case kind::time:
-            // That something could have been done meanwhile is counted.
-            if (moves_of(now).front().what != kind::time) {
-                --now.delays_left;
-            }
-            now.now = next_time(now).value_or(now.now);
-            break;
-        default: disturb(of, one); break;
+        default: go_on_outside(of, one); break;
     }
 }
 

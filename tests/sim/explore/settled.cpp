@@ -54,15 +54,7 @@ std::optional<broken_rule> wrong_with_ours(const scene& now) {
         if (one.reference) {
             continue;
         }
-        // Whose record was lost does not know the half for its own, and a reference receiver that looked too early
-        // never says how it ended: it stays until somebody writes the state. Open: vm-domains.md 8.7 would have it
-        // resolved.
-        const bool is_forgotten =
-            policy::is_migration(now.keys.state) && is_the_references(now) && !one.memory.migration.is_sent_by_us;
         const bool is_half = one.guest == guest_here::arriving || one.guest == guest_here::left;
-        if (is_half && is_forgotten) {
-            continue;
-        }
         if (is_half) {
             return broken_rule{"guests_are_right", "half of a migration is left on " + name_of(who) + ": `" +
                                                        std::string(model::to_text(now.keys.state)) + "`"};

@@ -40,6 +40,8 @@ public:
         limits_ = limits;
         pass_migration_thread_on();
     }
+    // It has no threads.
+    [[nodiscard]] std::vector<pvc::hypervisor::call_pool> pools() const override { return {{"changes"}}; }
     awaitable<void> run() override;
     awaitable<call_result<std::vector<pvc::hypervisor::guest>>> list(time_point deadline) override;
     awaitable<call_result<std::vector<pvc::hypervisor::guest_figures>>> survey(time_point deadline) override;

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <boost/program_options.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <ctime>
@@ -291,6 +293,7 @@ int explore_orders(const words& given, std::ostream& out, std::ostream& error) {
     }
     wanted.subject = others.empty() ? wanted.subject : others.front();
     wanted.limits.states = states;
+    wanted.is_watched = ::isatty(STDERR_FILENO) == 1;
     return explore::explore(wanted, out, error);
 }
 

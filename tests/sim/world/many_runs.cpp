@@ -18,8 +18,6 @@ namespace pvc::sim {
 
 namespace {
 
-constexpr std::uint64_t steps_between_questions = 11;
-
 std::string simulated_text(duration time) {
     const auto all = std::chrono::duration_cast<std::chrono::seconds>(time).count();
     return fmt::format("{} h {} min {} s", all / 3600, all / 60 % 60, all % 60);
@@ -168,13 +166,17 @@ int run_many(const many_runs& wanted, std::ostream& out, std::ostream& error) {
             print_failure(out, wanted, seed, outcome);
         } else if (wanted.twice || wanted.ask) {
             auto other = settings;
-            other.ask_every = wanted.ask ? steps_between_questions : 0;
+            other.ask = wanted.ask;
             const auto again = run_once(other);
             if (again.hash != outcome.hash || again.broken) {
                 is_bad = true;
                 out << fmt::format("seed {}: {}: {:016x} and {:016x}\n", seed,
                                    wanted.ask ? "it is another when it is asked" : "two runs differ", outcome.hash,
                                    again.hash);
+                if (again.broken) {
+                    out << fmt::format("  {} at {:.6f} s: {}\n", again.broken->invariant,
+                                       seconds(again.broken->at - time_point{}), again.broken->what);
+                }
             }
         }
         broken += is_bad ? 1 : 0;

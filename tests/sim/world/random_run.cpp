@@ -133,12 +133,9 @@ public:
         if (settings.trace != nullptr) {
             tracer_.emplace(world_, *settings.trace, [this] { return judge_.steps >= settings_.trace_from_step; });
         }
-        if (settings.ask_every != 0) {
-            world_.after_step = [this] {
-                if (++looked_on_ % settings_.ask_every == 0) {
-                    ask_next(world_, looked_on_ / settings_.ask_every);
-                }
-            };
+        if (settings.ask) {
+            askers_.emplace(world_, settings.seed);
+            world_.after_step = [this] { askers_->step(); };
         }
     }
 
@@ -156,6 +153,9 @@ private:
     bool step() {
         const bool went_on = world_.step();
         judge_.look();
+        if (askers_ && askers_->broken()) {
+            judge_.say("asking", *askers_->broken());
+        }
         return went_on;
     }
 
@@ -306,6 +306,11 @@ private:
         }
         count_results(out.seen);
         count_in_logs(out.seen);
+        if (askers_) {
+            for (const auto& [name, count] : askers_->seen()) {
+                out.seen["asked " + name] += count;
+            }
+        }
         out.mix = mix_;
         if (out.broken) {
             for (const auto& one : world_.members) {
@@ -322,11 +327,11 @@ private:
     cluster_settings drawn_;
     cluster world_;
     judge judge_;
-    std::uint64_t looked_on_ = 0;  // steps
     bool has_guests_;
     chaos faults_;
     std::string mix_;
     std::optional<trace_text> tracer_;
+    std::optional<askers> askers_;
 };
 
 }  // namespace

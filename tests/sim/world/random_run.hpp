@@ -24,7 +24,7 @@ struct run_settings {
     std::vector<std::string> kinds;  // empty: all, chosen by the seed
     std::ostream* trace = nullptr;   // everything that happens, one line each
     std::uint64_t trace_from_step = 0;
-    std::uint64_t ask_every = 0;  // after every so many steps a daemon is asked something (asking.hpp); 0: none is
+    bool ask = false;  // daemons have their servers, and are asked (asking.hpp)
 };
 
 struct run_outcome {

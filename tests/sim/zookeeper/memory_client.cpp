@@ -87,7 +87,8 @@ void memory_client::on_outcome(const result<void>& outcome) {
     ++link_->outcomes[outcome ? link_->outcomes.size() - 1 : static_cast<std::size_t>(outcome.error().code())];
 }
 
-void memory_client::send(zookeeper::request what, reply_handler done) {
+void memory_client::send(zookeeper::request& asked, reply_handler done) {
+    zookeeper::request what = asked.is_write() ? std::exchange(asked, {}) : asked;
     pending record;
     record.number = ++last_number_;
     record.is_write = what.is_write();

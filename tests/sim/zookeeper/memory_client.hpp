@@ -142,7 +142,7 @@ public:
     [[nodiscard]] std::size_t requests_under_way() const { return pending_.size(); }
 
 protected:
-    void send(zookeeper::request what, reply_handler done) override;
+    void send(zookeeper::request& asked, reply_handler done) override;
     void on_outcome(const result<void>& outcome) override;
 
 private:

@@ -114,10 +114,10 @@ TEST(utf8, control_characters_and_direction_marks_are_told) {
     for (const char byte : {' ', '~', '\x80', '\xff'}) {
         EXPECT_FALSE(is_ascii_control(byte));
     }
-    for (const char32_t code : {0x200eU, 0x200fU, 0x202aU, 0x202eU, 0x2066U, 0x2069U}) {
+    for (const char32_t code : {0x061cU, 0x200eU, 0x200fU, 0x2028U, 0x2029U, 0x202aU, 0x202eU, 0x2066U, 0x2069U}) {
         EXPECT_TRUE(is_direction_mark(code)) << unsigned(code);
     }
-    for (const char32_t code : {0x200dU, 0x2010U, 0x2029U, 0x202fU, 0x2065U, 0x206aU}) {
+    for (const char32_t code : {0x061bU, 0x061dU, 0x200dU, 0x2010U, 0x2027U, 0x202fU, 0x2065U, 0x206aU}) {
         EXPECT_FALSE(is_direction_mark(code)) << unsigned(code);
     }
 }

@@ -149,6 +149,32 @@ TEST_F(metrics_pages, migrations_by_outcome) {
     EXPECT_EQ(value(ask(hv2, "/metrics").body, "machines{state=\"start\"}"), "1");
 }
 
+// As another attempt to start does: the subjects are made anew, and what they count goes on.
+TEST_F(metrics_pages, counters_go_on_over_attempts) {
+    std::function<core::subjects()> make_again;
+    sim_node& hv1 = add_host("hv1");
+    hv1.plug_in = [&](assembly& all) {
+        all.make = [&, make = all.make](core::node_context& context) {
+            make_again = [&, make] { return make(context); };
+            return make(context);
+        };
+    };
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    define_running();
+    pass(12s);
+    const double before = number(ask(hv1, "/metrics").body, "machine_operations_begun_total");
+    EXPECT_GE(before, 1);
+    hv1.stop();
+    EXPECT_EQ(value(ask(hv1, "/metrics").body, "machine_operations_begun_total"), "none");
+    const core::subjects again = make_again();
+    metrics_text sheet;
+    for (const auto* one : core::all_that_are<core::metrics_source>(again)) {
+        one->put_metrics(sheet);
+    }
+    EXPECT_GE(number("\n" + sheet.text(), "machine_operations_begun_total"), before);
+}
+
 TEST_F(metrics_pages, while_zookeeper_is_away) {
     sim_node& hv1 = add_running_host();
     pass(6s);

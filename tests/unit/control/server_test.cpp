@@ -4,6 +4,7 @@
 
 #include "contract/process_bench.hpp"
 #include "pvcnoded/services/adapter/unix_sockets.hpp"
+#include "socket_client.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -32,39 +33,14 @@ public:
     int warnings = 0;
 };
 
-// A client that never blocks; it waits on the loop's clock.
-class client {
+class client : public socket_client {
 public:
-    explicit client(async::timers& clock) : clock_(clock) {
-        socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    }
-    client(const client&) = delete;
-    client& operator=(const client&) = delete;
-    ~client() { hang_up(); }
-    void hang_up() {
-        if (socket_ >= 0) {
-            ::close(std::exchange(socket_, -1));
-        }
-    }
+    explicit client(async::timers& clock) : socket_client(clock, AF_UNIX) {}
     bool connect(const std::string& path) const {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         path.copy(address.sun_path, sizeof address.sun_path - 1);
-        return ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-    }
-    ssize_t send(std::string_view text) const { return ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
-    // All of it, or until the other side has closed.
-    awaitable<bool> send_all(std::string_view text) {
-        const time_point until = clock_.now() + 10s;
-        while (!text.empty() && clock_.now() < until) {
-            const ssize_t size = send(text);
-            if (size < 0 && errno != EAGAIN) {
-                co_return false;
-            }
-            text.remove_prefix(size < 0 ? 0 : static_cast<std::size_t>(size));
-            co_await async::sleep_for(clock_, size < 0 ? 1ms : 0ms, "room");
-        }
-        co_return text.empty();
+        return ::connect(socket(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
     }
     // The next line; "closed" or "late".
     awaitable<std::string> line(duration limit = 10s) {
@@ -75,24 +51,12 @@ public:
                 got_.erase(0, end + 1);
                 co_return found;
             }
-            std::array<char, 65536> room{};
-            const ssize_t size = ::recv(socket_, room.data(), room.size(), 0);
-            if (size > 0) {
-                got_.append(room.data(), static_cast<std::size_t>(size));
-            } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
-                co_return "closed";
-            } else if (clock_.now() > until) {
-                co_return "late";
-            } else {
-                co_await async::sleep_for(clock_, 1ms, "an answer");
+            const came next = co_await receive(until);
+            if (next != came::bytes) {
+                co_return next == came::late ? "late" : "closed";
             }
         }
     }
-
-private:
-    async::timers& clock_;
-    int socket_ = -1;
-    std::string got_;
 };
 
 std::string asking(const std::string& name, std::int64_t id = 1) {
@@ -125,6 +89,16 @@ protected:
         protocol::answer said;
         if (asked.name == "defect") {
             throw std::logic_error("a table has no such row");
+        }
+        if (asked.name == "slow" || asked.name == "slow defect") {
+            return reply([this, name = asked.name](time_point until) -> awaitable<protocol::answer> {
+                if (name == "slow defect") {
+                    throw std::logic_error("a table has no such row");
+                }
+                protocol::answer late;
+                late.result["in_time"] = co_await more_.wait_until(loop_.clock(), until, "something that takes long");
+                co_return late;
+            });
         }
         if (asked.name == "follow") {
             return {std::move(said), std::make_unique<test_feed>(*this)};
@@ -203,6 +177,69 @@ TEST_F(control_server, answers_one_after_the_other) {
         }
     });
     EXPECT_EQ(log_.lines.size(), 0U);
+}
+
+// An answer that is waited for keeps nobody else waiting, and comes before who asks gives up.
+TEST_F(control_server, an_answer_that_takes_long) {
+    with_server([&]() -> awaitable<void> {
+        client& one = connected();
+        protocol::request what;
+        what.id = 4;
+        what.name = "slow";
+        what.deadline = 500ms;
+        one.send(protocol::encode(what) + asking("status", 5));
+        co_await expect_served();
+        for (const std::string wanted : {"{\"in_time\":false}", "{\"name\":\"status\"}"}) {
+            const std::string said = co_await one.line(490ms);
+            EXPECT_NE(said.find("\"result\":" + wanted), std::string::npos) << said;
+        }
+        more_.notify();
+        one.send(asking("slow", 6));
+        const std::string said = co_await one.line();
+        EXPECT_NE(said.find("{\"in_time\":true}"), std::string::npos) << said;
+        one.send(asking("slow defect", 7));
+        const std::string bad = co_await one.line();
+        const auto got = protocol::parse_answer(bad);
+        EXPECT_TRUE(got && got->id == 7 && got->error && got->error->what == protocol::problem::defect) << bad;
+        // What is sent meanwhile is answered in its turn.
+        one.send(asking("slow", 9));
+        co_await async::sleep_for(loop_.clock(), 20ms, "the request");
+        one.send(asking("status", 10));
+        co_await async::sleep_for(loop_.clock(), 20ms, "the next request");
+        more_.notify();
+        for (const int wanted : {9, 10}) {
+            const std::string next = co_await one.line();
+            const auto answer = protocol::parse_answer(next);
+            EXPECT_TRUE(answer && answer->id == wanted && !answer->error) << next;
+        }
+        client& gone = connected();
+        gone.send(asking("slow", 8));
+        co_await async::sleep_for(loop_.clock(), 20ms, "the request");
+        gone.hang_up();
+        co_await expect_served();
+    });
+}
+
+TEST_F(control_server, a_socket_that_somebody_removed_is_made_again) {
+    server_limits limits;
+    limits.remake = 10ms;
+    with_server(
+        [&]() -> awaitable<void> {
+            client& before = connected();
+            for (int round = 0; round < 2; ++round) {
+                co_await async::sleep_for(loop_.clock(), 20ms, "the server");
+                EXPECT_EQ(::unlink(path_.c_str()), 0);
+                co_await listening();
+                co_await expect_served();
+            }
+            // Who is connected stays.
+            before.send(asking("still here", 7));
+            const std::string said = co_await before.line();
+            const auto got = protocol::parse_answer(said);
+            EXPECT_TRUE(got && got->id == 7) << said;
+        },
+        limits);
+    EXPECT_EQ(log_.warnings, 2);
 }
 
 TEST_F(control_server, garbage_costs_its_connection) {

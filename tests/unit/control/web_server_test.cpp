@@ -4,6 +4,7 @@
 
 #include "pvcnoded/async/adapter/real_loop.hpp"
 #include "pvcnoded/services/adapter/linux_tcp.hpp"
+#include "socket_client.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -29,40 +30,18 @@ public:
     std::vector<std::string> warnings;
 };
 
-// A client that never blocks; it waits on the loop's clock.
-class web_client {
+class web_client : public socket_client {
 public:
-    web_client(async::timers& clock, std::uint16_t port, int receive_bytes = 0) : clock_(clock) {
-        socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    web_client(async::timers& clock, std::uint16_t port, int receive_bytes = 0) : socket_client(clock, AF_INET) {
         if (receive_bytes > 0) {
-            ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
+            ::setsockopt(socket(), SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
         }
         sockaddr_in to{};
         to.sin_family = AF_INET;
         to.sin_port = htons(port);
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        EXPECT_TRUE(::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 || errno == EINPROGRESS);
-    }
-    web_client(const web_client&) = delete;
-    web_client& operator=(const web_client&) = delete;
-    ~web_client() { hang_up(); }
-    void hang_up() {
-        if (socket_ >= 0) {
-            ::close(std::exchange(socket_, -1));
-        }
-    }
-    ssize_t send(std::string_view text) const { return ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
-    // All of it, or until the other side has closed.
-    awaitable<void> send_all(std::string_view text) {
-        const time_point until = clock_.now() + 5s;
-        while (!text.empty() && clock_.now() < until) {
-            const ssize_t size = send(text);
-            if (size < 0 && errno != EAGAIN && errno != EINPROGRESS) {
-                co_return;
-            }
-            text.remove_prefix(size < 0 ? 0 : static_cast<std::size_t>(size));
-            co_await async::sleep_for(clock_, 1ms, "room");
-        }
+        EXPECT_TRUE(::connect(socket(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 ||
+                    errno == EINPROGRESS);
     }
     // What came when it ends with `end`, or when the other side has closed: then with "(closed)" behind it.
     awaitable<std::string> read_to(std::string_view end, duration limit = 5s) {
@@ -71,24 +50,14 @@ public:
             if (!end.empty() && got_.ends_with(end)) {
                 co_return std::exchange(got_, {});
             }
-            std::array<char, 65536> room{};
-            const ssize_t size = ::recv(socket_, room.data(), room.size(), 0);
-            if (size > 0) {
-                got_.append(room.data(), static_cast<std::size_t>(size));
-            } else if (size == 0 || (errno != EAGAIN && errno != EINTR && errno != EINPROGRESS)) {
-                co_return std::exchange(got_, {}) + (size == 0 ? "(closed)" : "(broken)");
-            } else if (clock_.now() > until) {
-                co_return std::exchange(got_, {}) + "(late)";
-            } else {
-                co_await async::sleep_for(clock_, 1ms, "an answer");
+            switch (co_await receive(until)) {
+                case came::bytes: break;
+                case came::closed: co_return std::exchange(got_, {}) + "(closed)";
+                case came::broken: co_return std::exchange(got_, {}) + "(broken)";
+                case came::late: co_return std::exchange(got_, {}) + "(late)";
             }
         }
     }
-
-private:
-    async::timers& clock_;
-    int socket_ = -1;
-    std::string got_;
 };
 
 class control_web : public testing::Test {

@@ -23,6 +23,9 @@ TEST(ctl_options, commands) {
         {{"config", "check"}, "config check"},
         {{"log", "level"}, "log level"},
         {{"log", "follow"}, "log follow"},
+        {{"tasks", "cancel", "17"}, "tasks cancel"},
+        {{"explain", "primary"}, "explain primary"},
+        {{"explain", "flush"}, "explain flush"},
     };
     for (const auto& [words, name] : table) {
         const auto got = parse_options(words);
@@ -45,6 +48,10 @@ TEST(ctl_options, commands) {
     EXPECT_TRUE(ready.waits);
     EXPECT_EQ(ready.wait_limit, 3600s);
     EXPECT_EQ(ready.asked.deadline, 5s);  // of each question
+    const auto cancel = parse_options({"tasks", "--yes", "cancel", "17"});
+    EXPECT_EQ(cancel.asked.parameters.at("id").as_int64(), 17);
+    EXPECT_TRUE(cancel.is_confirmed);
+    EXPECT_FALSE(parse_options({"tasks", "cancel", "17"}).is_confirmed);
     EXPECT_EQ(parse_options({"ready", "--wait"}).wait_limit, 300s);
     EXPECT_EQ(parse_options({"ready", "--timeout", "9"}).asked.deadline, 9s);
 }
@@ -64,11 +71,20 @@ TEST(ctl_options, what_is_wrong_is_said) {
         {{"ready", "--timeout", "61"}, "--timeout takes a number of seconds from 1 to 60"},
         {{"ready", "--wait", "--timeout", "86401"}, "--timeout takes a number of seconds from 1 to 86400"},
         {{"status", "--wait"}, "--wait is for ready"},
+        {{"tasks", "--yes"}, "--yes is for tasks cancel"},
+        {{"tasks", "web"}, "tasks takes no argument"},
+        {{"tasks", "cancel"}, "tasks cancel takes one argument: ID [--yes]"},
+        {{"tasks", "cancel", "web"}, "\"web\" is no number of a task; pvcnodectl tasks shows them"},
+        {{"tasks", "cancel", "0"}, "\"0\" is no number of a task; pvcnodectl tasks shows them"},
+        {{"explain"}, "unknown command \"explain\"; see pvcnodectl --help"},
+        {{"explain", "flush", "hv1"}, "explain flush takes no argument"},
         {{"watch", "--json"}, "watch is for people; for programs: status --json"},
         {{"log"}, "unknown command \"log\"; see pvcnodectl --help"},
         {{"log", "follow", "web"}, "log follow takes no argument"},
         {{"log", "level", "debug", "web", "db"}, "log level takes at most 2 arguments: [LEVEL [SUBJECT]]"},
         {{"config", "check", "a", "b"}, "config check takes at most 1 argument: [FILE]"},
+        {{"config", "check", ""}, "config check: an argument is empty: [FILE]"},
+        {{"vm", "show", ""}, "vm show: an argument is empty: NAME|UUID"},
     };
     for (const auto& [words, problem] : table) {
         EXPECT_EQ(parse_options(words).problem, problem);
@@ -87,6 +103,8 @@ TEST(ctl_options, each_command_has_its_help) {
                                                                                        {"config", "check", "-h"},
                                                                                        {"config", "show", "-h"},
                                                                                        {"log", "level", "-h"},
+                                                                                       {"tasks", "cancel", "-h"},
+                                                                                       {"explain", "flush", "-h"},
                                                                                        {"log", "follow", "-h"}}) {
         const auto got = parse_options(words);
         EXPECT_EQ(got.problem, "");

@@ -47,11 +47,32 @@ TEST(ctl_tables, machines) {
 }
 
 TEST(ctl_tables, tasks) {
-    const std::string tree = R"({"tasks":[{"depth":0,"name":"main","age_s":10,"waits_for":null,"locks":[]},
-        {"depth":1,"name":"a","age_s":1,"waits_for":"b","waits_since_s":0.5,"at_most_s":4.5,"is_idle":false,
+    const std::string tree = R"({"tasks":[{"id":1,"depth":0,"name":"main","age_s":10,"waits_for":null,"locks":[],
+        "can_be_cancelled":false},{"id":123,"can_be_cancelled":true,"depth":1,"name":"a","age_s":1,"waits_for":"b","waits_since_s":0.5,"at_most_s":4.5,"is_idle":false,
         "locks":["/x"]}],"is_complete":true})";
     EXPECT_EQ(shown("tasks", tree),
-              "main  (10.0 s)\n  a  (1.0 s)  waits for b since 0.5 s, at most 4.5 s more  holds /x\n");
+              "      1  main  (10.0 s)\n"
+              "    123*   a  (1.0 s)  waits for b since 0.5 s, at most 4.5 s more  holds /x\n");
+    const auto tasks = boost::json::parse(tree).as_object();
+    EXPECT_EQ(task_name(tasks, 123), "a");
+    EXPECT_EQ(task_name(tasks, 2), "");
+    EXPECT_EQ(shown("tasks cancel", R"({"id":123,"name":"a","has_ended":true})"), "task 123 (a) has ended\n");
+    EXPECT_EQ(shown("tasks cancel", R"({"id":123,"name":"a","has_ended":false})"),
+              "task 123 (a) was told to end, and still does\n");
+}
+
+// Whatever is explained: facts, then lists.
+TEST(ctl_tables, explained) {
+    EXPECT_EQ(shown("explain other", R"({"rule":null,"heartbeat_age_s":65.2,"in_transition":false,"coordinators":
+        [{"name":"hv2","heartbeat_age_s":2,"is_far":true},{"name":"hv10","heartbeat_age_s":null}],"none":[]})"),
+              "rule            -\n"
+              "heartbeat age   1 min 5 s\n"
+              "in transition   no\n"
+              "\ncoordinators:\n"
+              "NAME  HEARTBEAT AGE  IS FAR\n"
+              "hv2   2.0 s          yes\n"
+              "hv10  -              -\n"
+              "\nnone:\n(none)\n");
 }
 
 TEST(ctl_tables, ready) {
@@ -108,6 +129,26 @@ TEST(ctl_tables, log_records) {
     EXPECT_TRUE(lines.ends_with("{\"missed\":5}\n"));
 }
 
+// Controls of the second set (U+0080 to U+009F), and what turns the direction of a line around.
+TEST(ctl_tables, no_name_drives_the_terminal) {
+    const std::string name =
+        "a\xc2\x9b"
+        "2J\xe2\x80\xae"
+        "b\xe2\x81\xa6"
+        "c\x7f";
+    boost::json::object result;
+    result["file"] = name;
+    result["settings"] = boost::json::object{{name, name}};
+    EXPECT_NE(table("config show", result, false).find("a?2J?b?c? = a?2J?b?c?"), std::string::npos)
+        << table("config show", result, false);
+    const std::string text = json_text(result);
+    EXPECT_NE(text.find(R"("file":"a\u009b2J\u202eb\u2066c\u007f")"), std::string::npos) << text;
+    EXPECT_EQ(boost::json::parse(text).as_object(), result);
+    EXPECT_EQ(log_json_lines({{"records", boost::json::array{boost::json::object{{"text", name}}}}}),
+              R"({"text":"a\u009b2J\u202eb\u2066c\u007f"})"
+              "\n");
+}
+
 TEST(ctl_tables, a_live_page_and_its_screen) {
     const auto head = boost::json::parse(status).as_object();
     const auto none = live_page(head, {}, false);
@@ -123,8 +164,9 @@ TEST(ctl_tables, a_live_page_and_its_screen) {
 
 // A daemon of another version, or one that lies: something is shown, and nothing drives the terminal.
 TEST(ctl_tables, anything_is_shown) {
-    for (const std::string command : {"status", "tasks", "vm list", "vm show", "daemon", "ready", "log level",
-                                      "config show", "config check", "absent", "other"}) {
+    for (const std::string command :
+         {"status", "tasks", "vm list", "vm show", "daemon", "ready", "log level", "config show", "config check",
+          "absent", "explain flush", "tasks cancel", "other"}) {
         for (
             const std::string json :
             {"{}",

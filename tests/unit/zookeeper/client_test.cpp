@@ -43,9 +43,9 @@ public:
     bool was_disconnected_at_send = false;
 
 protected:
-    void send(request what, reply_handler done) override {
+    void send(request& what, reply_handler done) override {
         was_disconnected_at_send = was_disconnected_at_send || !is_connected();
-        sent.push_back(std::move(what));
+        sent.push_back(what.is_write() ? std::exchange(what, {}) : what);
         handlers.push_back(std::move(done));
     }
 };

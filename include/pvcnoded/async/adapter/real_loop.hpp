@@ -27,12 +27,6 @@ struct loop_pause {
     [[nodiscard]] duration gap() const { return after - before; }
 };
 
-// How late the timer of each second was: what everything that is due waits for, one measure a second.
-struct loop_delay {
-    duration last{};
-    duration highest{};  // since the start, pauses included
-};
-
 // Loop thread only, but for stop().
 class real_loop {
 public:
@@ -57,11 +51,11 @@ public:
     // every turn; who reads a socket outside a task calls it before looking at the data.
     bool check_pause();
     [[nodiscard]] const std::optional<loop_pause>& last_pause() const { return last_pause_; }
-    [[nodiscard]] const loop_delay& delay() const { return delay_; }
     // Grows with every step of a task: the watchdog's proof that the loop turns.
     [[nodiscard]] std::uint64_t turns() const { return turns_; }
     // How late the timer came that is due each second: what every timer and answer may have waited for.
     [[nodiscard]] const histogram& delays() const { return delays_; }
+    [[nodiscard]] duration last_delay() const { return last_delay_; }
 
     // While it lives, `tell` is called at every pause with the last moment before it.
     class pause_observer {
@@ -92,7 +86,7 @@ private:
     std::optional<loop_pause> last_pause_;
     std::vector<pause_observer*> observers_;
     std::uint64_t turns_ = 0;
-    loop_delay delay_;
+    duration last_delay_{};
     histogram delays_;
 };
 

@@ -42,6 +42,7 @@ public:
     ~libvirt_hypervisor() override;
 
     void allow(call_limits limits) override;
+    [[nodiscard]] std::vector<call_pool> pools() const override;
     async::awaitable<void> run() override;
 
     async::awaitable<call_result<std::vector<guest>>> list(time_point deadline) override;

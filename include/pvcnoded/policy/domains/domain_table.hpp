@@ -32,6 +32,7 @@ enum class domain_action : std::uint8_t {
     receive,          // wait for it to come
     resolve_sent,     // our side of a migration that broke: ask the target
     resolve_own,      // it is ours and stands between two nodes: ask all others
+    resolve_found,    // half of it stands here, to go elsewhere, and nothing is known of how it came: the same
     hand_over_ended,  // it ended just before it was to move: state = stop, the receiver starts it
     take_over,        // it was shut down to come here, and nobody has started it since
     see_taken_over,   // we shut it down to move it, and its new node has not said that it starts it

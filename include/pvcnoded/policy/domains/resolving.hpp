@@ -17,6 +17,9 @@ enum class resolution : std::uint8_t {
     overtaken,           // this migration is no longer wanted
 };
 [[nodiscard]] std::string_view to_text(resolution end);
+// Libvirt has no job for the half here: nothing arrives into it, and nothing will, as long as it is here. (Of what
+// arrives it tells no figures.)
+[[nodiscard]] bool is_left_behind(const progress_read& job);
 // Without a `node` nobody knows where it belongs: only a state in which it must be off everywhere counts then.
 [[nodiscard]] bool is_nobodys(const domain_seen& seen);
 
@@ -53,6 +56,7 @@ struct resolving {
         asking_here,
         asking_there,
         asking_here_again,
+        judging_job,
         destroying_stale,  // what was recovered elsewhere
         destroying,
         ending_hung,
@@ -92,6 +96,9 @@ private:
     step heard_there(context& c, remote_answer answer);
     step heard_both(context& c);
     step act_on(context& c, resolve_step what);
+    step judge_half(context& c);
+    step judged_job(context& c);
+    step destroy_here(context& c);
     step wait_or_let_go(context& c, resolve_step what);
     step begin_destroying(context& c, bool is_half, at how);
     step begin_half(context& c);
@@ -119,10 +126,13 @@ private:
     step finish(context& c);
 };
 
-// It is ours, to run, and stands here between two nodes: all others are asked.
+// It is ours, to run, and stands here between two nodes: all others are asked. Or it is to go elsewhere, and the record
+// of what this half is was lost (`is_found`): as it may as well be one that arrives, it is resumed if it is nowhere
+// else; and where another node runs it, libvirt says whether something arrives here. If not, it is what we sent.
 struct resolving_own {
-    enum class at : std::uint8_t { begin, waiting, reading, asking, destroying, resuming, pausing, over };
+    enum class at : std::uint8_t { begin, waiting, reading, asking, judging_job, destroying, resuming, pausing, over };
 
+    bool is_found = false;
     at where = at::begin;
     time_point until{};
     std::int64_t created = 0;
@@ -140,11 +150,13 @@ struct resolving_own {
     friend bool operator==(const resolving_own&, const resolving_own&) = default;
 
 private:
-    [[nodiscard]] static bool stands(const context& c);
+    [[nodiscard]] bool stands(const context& c) const;
     step wait_first(context& c);
     step look(context& c);
     step ask_all(context& c);
     step heard_all(context& c);
+    step runs_elsewhere(context& c);
+    step judged_job(context& c);
     step wait(context& c, duration time);
     step finish();
 };

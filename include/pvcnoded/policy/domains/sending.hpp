@@ -72,6 +72,7 @@ struct sending {
     live_move move{};
     policy::resolving who{};
     powering_down power{};
+    // Counted when it is over.
     enum class ending : std::uint8_t { none, moved, ended, rolled_back } how = ending::none;
     bool is_stopping = false;  // when the rollback began
     bool is_handed_over = false;
@@ -108,6 +109,7 @@ private:
     step try_again(context& c, bool may_try_again);
     step give_up_live(context& c);
     step move_offline(context& c);
+    void forget_tries();
     step power_down(context& c);
     // Ends (sending_ends.cpp).
     step wait_gone(context& c);

@@ -140,6 +140,7 @@ void add_domains(registry& to) {
     add_wish_rules(to);
     add_write_rules(to);
     add_domain_progress(to);
+    add_cancelling(to);
     to.add(domain_operations);
     to.expect_logged(marks_of_domains);
     to.add(mistakes_with_domains);

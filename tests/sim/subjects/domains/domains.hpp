@@ -37,5 +37,6 @@ void add_running_list_rules(registry& to);
 void add_wish_rules(registry& to);
 void add_write_rules(registry& to);
 void add_domain_progress(registry& to);
+void add_cancelling(registry& to);
 
 }  // namespace pvc::sim

@@ -42,12 +42,12 @@ constexpr std::array owner_table{
     line{vm_state::unknown, {nothing, nothing, nothing, nothing, clean_up}},
 };
 
-// 4.3, where this node did not send it and it did not run here before. "Nothing" at class N of a machine that may have
-// been here is what is tidied up locally, without a write below the domain.
+// 4.3, where this node did not send it, as far as it remembers (8.7), and it did not run here before. "Nothing" at
+// class N of a machine that may have been here is what is tidied up locally, without a write below the domain.
 constexpr std::array foreign_table{
-    line{vm_state::migrate, {send, send, nothing, wait, nothing}},
-    line{vm_state::migrate_live, {send, send, nothing, wait, nothing}},
-    line{vm_state::unmigrate, {send, send, nothing, wait, nothing}},
+    line{vm_state::migrate, {send, send, resolve_found, wait, nothing}},
+    line{vm_state::migrate_live, {send, send, resolve_found, wait, nothing}},
+    line{vm_state::unmigrate, {send, send, resolve_found, wait, nothing}},
     line{vm_state::shutdown, {shutdown, shutdown, drop_incoming, wait, forget}},
     line{vm_state::fail, {report_fail, report_fail, nothing, wait, forget}},
     line{vm_state::start, {terminate, terminate, drop_incoming, wait, forget}},

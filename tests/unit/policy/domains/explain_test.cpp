@@ -89,9 +89,10 @@ TEST(explain, whose_lock_a_start_waits_for) {
 
 TEST(explain, every_question_has_an_answer_that_fits) {
     // Of each machine, along whatever comes first.
-    for (const auto action : {domain_action::adopt, domain_action::start, domain_action::shutdown, domain_action::stop,
-                              domain_action::send, domain_action::receive, domain_action::resolve_sent,
-                              domain_action::resolve_own, domain_action::hand_over_ended, domain_action::clean_up}) {
+    for (const auto action :
+         {domain_action::adopt, domain_action::start, domain_action::shutdown, domain_action::stop, domain_action::send,
+          domain_action::receive, domain_action::resolve_sent, domain_action::resolve_own, domain_action::resolve_found,
+          domain_action::hand_over_ended, domain_action::clean_up}) {
         auto machine = machine_for(action);
         ASSERT_TRUE(machine);
         domain_memory memory;

@@ -201,8 +201,11 @@ any_played at_the_beginning(const domain_machine& machine, chance& by) {
         p.seen.is_handed_over = true;
     } else if (std::holds_alternative<starting>(machine)) {
         p.seen.guest = guest_class::absent;
-    } else if (std::holds_alternative<resolving_own>(machine)) {
+    } else if (const auto* half = std::get_if<resolving_own>(&machine)) {
         p.seen.guest = guest_class::incoming;
+        if (half->is_found) {
+            p.place(vm_state::migrate, "hv2");
+        }
     }
     return p;
 }

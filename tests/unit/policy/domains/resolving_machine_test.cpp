@@ -237,10 +237,34 @@ TEST(resolving_machine, it_arrived_there_and_ended_there) {
     p.set(vm_state::start);
     EXPECT_EQ(look(p, guest_class::incoming, remote_answer::absent), "change 1s");
     p.at_limit();
-    EXPECT_EQ(look(p, guest_class::incoming, remote_answer::absent), "destroy 60s") << "its memory is stale";
+    EXPECT_EQ(look(p, guest_class::incoming, remote_answer::absent), "progress 5s");
+    EXPECT_EQ(p.says(progress_read{true, false}), "destroy 60s") << "its memory is stale";
     EXPECT_EQ(destroyed(p), "over");
     EXPECT_EQ(p.machine.end, resolution::moved);
     EXPECT_FALSE(p.ever_asked("resume"));
+}
+
+// Found by exploring two writes: sent there and back, and there once more while it is on its way back.
+TEST(resolving_machine, what_is_on_its_way_here_is_not_what_was_left_behind) {
+    for (const auto& job : {progress_read{}, progress_read{true, true}}) {
+        auto p = to_resolve(false);
+        look(p, guest_class::incoming, remote_answer::alive);
+        p.at_limit();
+        EXPECT_EQ(look(p, guest_class::incoming, remote_answer::alive), "progress 5s");
+        EXPECT_EQ(p.says(job), "change 1s") << "the target's answer was old when it came";
+        EXPECT_FALSE(p.memory.migration.is_stale_half);
+        EXPECT_EQ(p.at_limit(), "row");
+        p.fresh();
+        p.guest(guest_class::alive);
+        EXPECT_FALSE(p.ever_asked("destroy"));
+    }
+    auto p = to_resolve(false);
+    look(p, guest_class::incoming, remote_answer::alive);
+    p.at_limit();
+    look(p, guest_class::incoming, remote_answer::alive);
+    p.seen.guest = guest_class::alive;
+    EXPECT_EQ(p.says(progress_read{true, false}), "change 1s") << "it has arrived";
+    EXPECT_FALSE(p.ever_asked("destroy"));
 }
 
 TEST(resolving_machine, neither_zookeeper_nor_libvirt_says_anything) {
@@ -284,6 +308,7 @@ TEST(resolving_machine, it_winds_up_in_every_step) {
     look(p, guest_class::incoming, remote_answer::alive);
     p.at_limit();
     look(p, guest_class::incoming, remote_answer::alive);
+    p.says(progress_read{true, false});
     destroyed(p);
     ASSERT_TRUE(p.is_over());
     const auto nothing = [](auto& /*one*/) {};

@@ -170,7 +170,11 @@ TEST(resolving_own_machine, it_runs_elsewhere_on_two_looks) {
     auto p = asked_after_60_s();
     EXPECT_EQ(all_say(p, remote_answer::absent, remote_answer::alive), "change 1s");
     EXPECT_EQ(p.at_limit(), "others");
-    EXPECT_EQ(all_say(p, remote_answer::absent, remote_answer::alive), "destroy 60s");
+    EXPECT_EQ(all_say(p, remote_answer::absent, remote_answer::alive), "progress 5s");
+    EXPECT_EQ(p.says(progress_read{true, true}), "change 5s") << "it is on its way here";
+    p.at_limit();
+    EXPECT_EQ(all_say(p, remote_answer::absent, remote_answer::alive), "progress 5s");
+    EXPECT_EQ(p.says(progress_read{true, false}), "destroy 60s");
     EXPECT_TRUE(p.did("error: it stands here between two nodes and runs on node hv3"));
     EXPECT_TRUE(p.memory.migration.is_stale_half);
     p.call(call_end::done);
@@ -234,6 +238,96 @@ TEST(resolving_own_machine, other_nodes_that_cannot_be_read) {
     p.at_limit();
     EXPECT_EQ(p.says(others_read{}), "change 5s");
     EXPECT_EQ(p.at_limit(), "others");
+}
+
+// ---- half of it, to go elsewhere, and the record of it is lost
+
+ours_played found_here() {
+    ours_played p(resolving_own{.is_found = true});
+    p.place(vm_state::migrate, "hv2");
+    p.seen.guest = guest_class::incoming;
+    p.seen.class_since = p.now;
+    EXPECT_EQ(p.begin(), "change 60s");
+    EXPECT_EQ(p.at_limit(), "others");
+    EXPECT_EQ(p.others(others_of_three), "nodes hv2 hv3");
+    return p;
+}
+
+TEST(resolving_found_machine, it_is_resumed_after_60_s_when_nobody_has_it) {
+    auto p = found_here();
+    EXPECT_EQ(all_say(p, remote_answer::absent, remote_answer::absent), "rbd_verdict 60s");
+    EXPECT_EQ(p.says(rbd_judged{rbd_judged::verdict::own, {}}), "row");
+    EXPECT_EQ(p.fresh(), "resume_guest 30s");
+    p.call(call_end::done);
+    EXPECT_EQ(p.guest(guest_class::alive), "over") << "the tables send it again";
+    EXPECT_FALSE(p.memory.migration.was_going_off);
+}
+
+ours_played found_and_runs_on_hv2() {
+    auto p = found_here();
+    EXPECT_EQ(all_say(p, remote_answer::alive, remote_answer::absent), "change 1s");
+    EXPECT_EQ(p.at_limit(), "others");
+    EXPECT_EQ(all_say(p, remote_answer::alive, remote_answer::absent), "progress 5s");
+    return p;
+}
+
+// It may be on its way from there: an answer is old when it comes.
+TEST(resolving_found_machine, what_runs_elsewhere_may_be_arriving) {
+    for (const auto& job : {progress_read{}, progress_read{true, true}}) {
+        auto p = found_and_runs_on_hv2();
+        EXPECT_EQ(p.says(job), "change 5s");
+        EXPECT_FALSE(p.memory.migration.is_sent_by_us);
+        EXPECT_FALSE(p.ever_asked("destroy"));
+        EXPECT_EQ(p.at_limit(), "others");
+        EXPECT_EQ(all_say(p, remote_answer::absent, remote_answer::absent), "rbd_verdict 60s");
+    }
+}
+
+TEST(resolving_found_machine, what_nothing_arrives_for_was_sent_there) {
+    auto p = found_and_runs_on_hv2();
+    EXPECT_EQ(p.says(progress_read{true, false}), "over") << "the tables resolve what we sent";
+    EXPECT_TRUE(p.memory.migration.is_sent_by_us);
+    EXPECT_EQ(p.memory.migration.sent_to, "hv2");
+    EXPECT_FALSE(p.ever_asked("destroy"));
+
+    auto late = found_and_runs_on_hv2();
+    late.seen.guest = guest_class::alive;
+    EXPECT_EQ(late.says(progress_read{true, false}), "over");
+    EXPECT_FALSE(late.memory.migration.is_sent_by_us) << "it has arrived meanwhile";
+}
+
+TEST(resolving_found_machine, where_it_is_to_go_must_answer) {
+    for (const auto said : {remote_answer::refused, remote_answer::silent, remote_answer::incoming}) {
+        auto p = found_here();
+        EXPECT_EQ(all_say(p, said, remote_answer::absent), "change 5s");
+    }
+}
+
+TEST(resolving_found_machine, a_stale_half_is_handed_over) {
+    auto p = found_here();
+    const rbd_judged foreign{rbd_judged::verdict::foreign, {}};
+    all_say(p, remote_answer::absent, remote_answer::absent);
+    EXPECT_EQ(p.says(foreign), "change 5s");
+    p.at_limit();
+    all_say(p, remote_answer::absent, remote_answer::absent);
+    EXPECT_EQ(p.says(foreign), "destroy 60s");
+    p.call(call_end::done);
+    p.seen.guest = guest_class::absent;
+    EXPECT_EQ(p.woken(), "over");
+    EXPECT_TRUE(p.memory.migration.was_going_off) << "the tables write `stop`, and its new node starts it";
+}
+
+TEST(resolving_found_machine, what_ends_it) {
+    for (const auto& change :
+         {+[](ours_played& p) { p.seen.guest = guest_class::alive; }, +[](ours_played& p) { p.seen.guest.reset(); },
+          +[](ours_played& p) { p.seen.must_end = true; }, +[](ours_played& p) { p.remove_keys(); },
+          +[](ours_played& p) { p.seen.is_half_made = true; }, +[](ours_played& p) { p.set(vm_state::start); },
+          +[](ours_played& p) { p.memory.migration.is_sent_by_us = true; },
+          +[](ours_played& p) { p.place(vm_state::migrate, p.seen.self); }}) {
+        auto p = found_here();
+        change(p);
+        EXPECT_EQ(p.nodes({{"hv2", remote_answer::absent}, {"hv3", remote_answer::absent}}), "over");
+    }
 }
 
 TEST(resolving_own_machine, it_ends_in_every_step) {

@@ -40,6 +40,19 @@ TEST(adopting_machine, D71_D79_who_arrived_is_listed_first_then_start_is_written
     EXPECT_TRUE(p.memory.adoption.is_adopted);
 }
 
+// Found by exploring two faults: what had arrived ended, and its sender sent it once more.
+TEST(adopting_machine, D81_what_is_gone_or_arrives_anew_does_not_run_here) {
+    for (const auto guest : {guest_class::absent, guest_class::incoming}) {
+        played<adopting> p(adopting{.with_state = true});
+        p.place(vm_state::migrate, "hv1");
+        p.begin();
+        p.seen.guest = guest;
+        EXPECT_EQ(p.woken(), "over");
+        EXPECT_FALSE(p.ever_asked("write_state"));
+        EXPECT_FALSE(p.memory.adoption.is_adopted);
+    }
+}
+
 TEST(adopting_machine, D81_a_state_that_somebody_else_wrote_is_not_overwritten) {
     for (const auto end : {write_end::overtaken, write_end::failed}) {
         played<adopting> p(adopting{.with_state = true});

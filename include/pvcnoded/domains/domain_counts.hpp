@@ -1,4 +1,5 @@
-// What became of operations, counted for whoever watches the node. Lives as long as the subject; loop thread only.
+// What became of operations, counted for whoever watches the node. The assembly owns it, so that it lives as long as
+// the daemon: subjects are made anew with each attempt to start, and go on counting. Loop thread only.
 #pragma once
 
 #include <array>
