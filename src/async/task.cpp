@@ -144,7 +144,8 @@ bool task::view(std::vector<task_view>& all, std::size_t most, std::size_t depth
         return false;
     }
     const time_point now = owner_.clock().now();
-    task_view& mine = all.emplace_back(task_view{id_, depth, name_, now - started_, {}, locks_, can_be_cancelled()});
+    task_view& mine = all.emplace_back(
+        task_view{id_, depth, name_, now - started_, {}, locks_, can_be_cancelled() && !is_cancelled_});
     if (wait_) {
         const bool is_idle = !wait_->deadline && wait_->what != wait_note::children().what;
         mine.wait.emplace(task_view::waiting{std::string(wait_->what), now - wait_since_, {}, is_idle});

@@ -172,6 +172,18 @@ const command* find_command(std::span<const std::string> words, std::size_t& tak
     return found;
 }
 
+// "explain primary, explain flush" for "explain"; empty: these words begin none.
+std::string commands_that_begin_with(const std::vector<std::string>& words) {
+    const std::string begin = join(words, " ") + " ";
+    std::string found;
+    for (const auto& one : commands) {
+        if (one.name.starts_with(begin)) {
+            found += (found.empty() ? "" : ", ") + std::string(one.name);
+        }
+    }
+    return found;
+}
+
 // The command line as it is read, before it is known what command it is for.
 struct raw_options {
     std::vector<std::string> words;
@@ -203,7 +215,7 @@ void take_seconds(const raw_options& from, options& out) {
 }
 
 void take_number(const std::string& word, options& out) {
-    const auto number = parse_integer(word);
+    const auto number = word.starts_with('+') ? std::nullopt : parse_integer(word);
     if (!number || *number < 1) {
         out.problem = fmt::format("\"{}\" is no number of a task; pvcnodectl tasks shows them", ascii_only(word));
         return;
@@ -223,6 +235,10 @@ void take_command(const raw_options& from, options& out) {
         return;
     }
     if (found == nullptr) {
+        if (const std::string longer = commands_that_begin_with(from.words); !longer.empty()) {
+            out.problem = fmt::format("{} what? {}; see pvcnodectl --help", join(from.words, " "), longer);
+            return;
+        }
         out.problem = fmt::format("unknown command \"{}\"; see pvcnodectl --help", ascii_only(join(from.words, " ")));
         return;
     }

@@ -105,13 +105,17 @@ readiness ask_ready(const options& given) {
     readiness seen;
     if (answer && !answer->error) {
         const json::value* is_ready = answer->result.if_contains("is_ready");
-        const bool is_so = is_ready != nullptr && is_ready->is_bool() && is_ready->get_bool();
-        seen.status = is_so ? exit_status::good : exit_status::refused;
-        seen.result = answer->result;
-        return seen;
+        if (is_ready != nullptr && is_ready->is_bool()) {
+            seen.status = is_ready->get_bool() ? exit_status::good : exit_status::refused;
+            seen.result = answer->result;
+            return seen;
+        }
     }
     std::string reason;
-    if (answer) {
+    if (answer && !answer->error) {
+        reason = "an answer about something else";
+        seen.status = exit_status::not_understood;
+    } else if (answer) {
         reason = answer->error->text;
         seen.status = status_of(*answer->error);
     } else {

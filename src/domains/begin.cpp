@@ -102,7 +102,7 @@ void manager::begin(domain_row& row, domain_action action) {
     ++counts.operations;
     const std::string name = here.name.empty() ? to_text(row.id) : shown(here.name);
     // The child may be cancelled before its first step: the slot is given back with the callable then.
-    auto slot = std::make_shared<slot_end>(*this, row);
+    auto slot = std::make_shared<slot_end>(*this, row, true);
     operations_->spawn_cancellable(std::string(here.operation) + " " + name,
                                    [this, action, slot]() mutable { return perform(action, std::move(slot)); });
 }
@@ -118,20 +118,10 @@ void manager::let_go(domain_row& row) {
 
 async::awaitable<void> manager::perform(domain_action action, std::shared_ptr<slot_end> slot) {
     domain_row& row = slot->row;  // rows with an operation are not erased
-    struct unfinished {
-        manager& owner;
-        domain_row& row;
-        bool is_over = false;
-        ~unfinished() {
-            if (!is_over && owner.operations_ != nullptr && !owner.operations_->cancelled()) {
-                owner.let_go(row);
-            }
-        }
-    } guard{*this, row};
     operation op(parts, *session_, row);
     row.here->must_end = is_stopping_;
     co_await run_machine(op, action);
-    guard.is_over = true;
+    slot->is_unfinished = false;
     row.here->adoption.is_clean = row.here->adoption.is_clean || action == domain_action::clean_up;
     row.here->adoption.is_forgotten = row.here->adoption.is_forgotten || action == domain_action::forget;
 }

@@ -124,6 +124,9 @@ async::awaitable<result<void>> flush(operation& op, const command_guard& guard) 
 }  // namespace
 
 manager::slot_end::~slot_end() {
+    if (is_unfinished && owner.operations_ != nullptr && !owner.operations_->cancelled()) {
+        owner.let_go(row);
+    }
     row.here->operation = {};
     row.here->doing.reset();
     row.here->must_end = false;

@@ -66,6 +66,8 @@ private:
     struct slot_end {
         manager& owner;
         domain_row& row;
+        // It has not come to its end, and is looked at anew by force if it never does.
+        bool is_unfinished = false;
         ~slot_end();
     };
     [[nodiscard]] domain_row* free_row(const uuid& id);

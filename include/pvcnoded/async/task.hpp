@@ -110,7 +110,7 @@ struct task_view {
     };
     std::optional<waiting> wait;
     std::vector<std::string> locks;
-    bool can_be_cancelled = false;
+    bool can_be_cancelled = false;  // and was not yet
 };
 [[nodiscard]] std::string to_text(const task_view& seen);
 

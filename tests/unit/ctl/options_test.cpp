@@ -59,7 +59,7 @@ TEST(ctl_options, commands) {
 TEST(ctl_options, what_is_wrong_is_said) {
     const std::vector<std::pair<std::vector<std::string>, std::string>> table{
         {{}, "a command is missing; see pvcnodectl --help"},
-        {{"vm"}, "unknown command \"vm\"; see pvcnodectl --help"},
+        {{"vm"}, "vm what? vm list, vm show; see pvcnodectl --help"},
         {{"vm", "list", "x"}, "vm list takes no argument"},
         {{"vm", "show"}, "vm show takes one argument: NAME|UUID"},
         {{"vm", "show", "a", "b"}, "vm show takes one argument: NAME|UUID"},
@@ -76,10 +76,11 @@ TEST(ctl_options, what_is_wrong_is_said) {
         {{"tasks", "cancel"}, "tasks cancel takes one argument: ID [--yes]"},
         {{"tasks", "cancel", "web"}, "\"web\" is no number of a task; pvcnodectl tasks shows them"},
         {{"tasks", "cancel", "0"}, "\"0\" is no number of a task; pvcnodectl tasks shows them"},
-        {{"explain"}, "unknown command \"explain\"; see pvcnodectl --help"},
+        {{"tasks", "cancel", "+1"}, "\"+1\" is no number of a task; pvcnodectl tasks shows them"},
+        {{"explain"}, "explain what? explain primary, explain flush; see pvcnodectl --help"},
         {{"explain", "flush", "hv1"}, "explain flush takes no argument"},
         {{"watch", "--json"}, "watch is for people; for programs: status --json"},
-        {{"log"}, "unknown command \"log\"; see pvcnodectl --help"},
+        {{"log"}, "log what? log level, log follow; see pvcnodectl --help"},
         {{"log", "follow", "web"}, "log follow takes no argument"},
         {{"log", "level", "debug", "web", "db"}, "log level takes at most 2 arguments: [LEVEL [SUBJECT]]"},
         {{"config", "check", "a", "b"}, "config check takes at most 1 argument: [FILE]"},
