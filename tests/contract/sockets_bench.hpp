@@ -133,9 +133,10 @@ private:
     std::unique_ptr<listener> listener_;
 };
 
-class real_tcp : public real_world {
+// What the benches of TCP share; `Sockets` are those of `World`.
+template <class World, class Sockets>
+class tcp_bench : public World {
 public:
-    using client = real_client;
     using listener = services::tcp_listener;
 
     awaitable<result<void>> listen() {
@@ -152,7 +153,31 @@ public:
         port_ = listener_->port();
         listener_.reset();
     }
-    [[nodiscard]] std::unique_ptr<client> connect() const { return connect_to(listener_ ? listener_->port() : port_); }
+    [[nodiscard]] static ip::address loopback() { return ip::address_v4::loopback(); }
+
+protected:
+    [[nodiscard]] std::uint16_t port() const { return listener_ ? listener_->port() : port_; }
+
+    Sockets sockets_ = make();
+
+private:
+    Sockets make() {
+        if constexpr (requires(World& world) { Sockets(world.loop().context(), world.clock()); }) {
+            return Sockets(this->loop().context(), this->clock());
+        } else {
+            return Sockets(this->clock());
+        }
+    }
+
+    std::unique_ptr<listener> listener_;
+    std::uint16_t port_ = 0;
+};
+
+class real_tcp : public tcp_bench<real_world, services::linux_tcp> {
+public:
+    using client = real_client;
+
+    [[nodiscard]] std::unique_ptr<client> connect() const { return connect_to(port()); }
     [[nodiscard]] static std::unique_ptr<client> connect_to(std::uint16_t port) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
@@ -161,41 +186,14 @@ public:
         auto made = std::make_unique<client>(reinterpret_cast<const sockaddr*>(&address), sizeof address);
         return made->is_connected() ? std::move(made) : nullptr;
     }
-    [[nodiscard]] static ip::address loopback() { return ip::address_v4::loopback(); }
-
-private:
-    services::linux_tcp sockets_{loop().context(), clock()};
-    std::unique_ptr<listener> listener_;
-    std::uint16_t port_ = 0;
 };
 
-class sim_tcp : public sim_world {
+class sim_tcp : public tcp_bench<sim_world, sim::sim_tcp_sockets> {
 public:
     using client = sim::sim_client;
-    using listener = services::tcp_listener;
 
-    awaitable<result<void>> listen() {
-        auto made = sockets_.listen(loopback(), 0);
-        if (!made) {
-            co_return made.error();
-        }
-        listener_ = *std::move(made);
-        co_return result<void>();
-    }
-    services::tcp_sockets& sockets() { return sockets_; }
-    listener& here() { return *listener_; }
-    void close_listener() {
-        port_ = listener_->port();
-        listener_.reset();
-    }
-    [[nodiscard]] std::unique_ptr<client> connect() { return connect_to(listener_ ? listener_->port() : port_); }
+    [[nodiscard]] std::unique_ptr<client> connect() { return connect_to(port()); }
     [[nodiscard]] std::unique_ptr<client> connect_to(std::uint16_t port) { return sockets_.connect(loopback(), port); }
-    [[nodiscard]] static ip::address loopback() { return ip::address_v4::loopback(); }
-
-private:
-    sim::sim_tcp_sockets sockets_{clock()};
-    std::unique_ptr<listener> listener_;
-    std::uint16_t port_ = 0;
 };
 
 template <class Bench>
@@ -224,6 +222,15 @@ protected:
         EXPECT_NE(both.there, nullptr);
         both.here = co_await accepted();
         co_return both;
+    }
+    // What a test does with both ends of one.
+    template <class Test>
+    void on_connection(Test test) {
+        bench.run([this, &test]() -> awaitable<void> {
+            co_await listening();
+            auto one = co_await connected();
+            co_await test(one);
+        });
     }
     [[nodiscard]] time_point soon(duration time = 10s) { return bench.clock().now() + time; }
 

@@ -10,9 +10,7 @@ using socket_benches = testing::Types<real_local, sim_local, real_tcp, sim_tcp>;
 TYPED_TEST_SUITE(sockets_contract, socket_benches);
 
 TYPED_TEST(sockets_contract, what_is_sent_is_read_and_the_other_way) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         EXPECT_EQ(one.there->send("ask"), 3U);
         const std::string asked = co_await this->read_bytes(*one.here, 3);
         EXPECT_EQ(asked, "ask");
@@ -25,9 +23,7 @@ TYPED_TEST(sockets_contract, what_is_sent_is_read_and_the_other_way) {
 }
 
 TYPED_TEST(sockets_contract, a_read_gives_what_is_there) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         std::array<char, 64> room{};
         for (const std::string_view piece : {"half a li", "ne\nand"}) {
             one.there->send(piece);
@@ -44,9 +40,7 @@ TYPED_TEST(sockets_contract, a_read_gives_what_is_there) {
 }
 
 TYPED_TEST(sockets_contract, nothing_to_read_is_too_late_at_the_deadline_only) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         std::array<char, 8> room{};
         const time_point begun = this->bench.clock().now();
         const auto none = co_await one.here->read(room, begun + 50ms);
@@ -61,9 +55,7 @@ TYPED_TEST(sockets_contract, nothing_to_read_is_too_late_at_the_deadline_only) {
 }
 
 TYPED_TEST(sockets_contract, the_other_side_ends) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         one.there->send("last words");
         one.there->end_writing();
         const std::string words = co_await this->read_bytes(*one.here, 100);
@@ -82,9 +74,7 @@ TYPED_TEST(sockets_contract, the_other_side_ends) {
 }
 
 TYPED_TEST(sockets_contract, this_side_ends) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         one.here->write_now("bye");
         one.here->end_writing();
         const std::string got = co_await this->receive_bytes(*one.there, 100);
@@ -97,9 +87,7 @@ TYPED_TEST(sockets_contract, this_side_ends) {
 }
 
 TYPED_TEST(sockets_contract, a_connection_that_is_destroyed_is_closed) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        auto one = co_await this->connected();
+    this->on_connection([this](auto& one) -> awaitable<void> {
         one.here->write_now("answer");
         one.here.reset();
         const std::string got = co_await this->receive_bytes(*one.there, 100);
@@ -109,9 +97,7 @@ TYPED_TEST(sockets_contract, a_connection_that_is_destroyed_is_closed) {
 }
 
 TYPED_TEST(sockets_contract, the_other_side_hangs_up_while_somebody_waits) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         co_await async::with_task_group("scope", [&](async::task_group& group) -> awaitable<void> {
             group.spawn("reader", [&]() -> awaitable<void> {
                 std::array<char, 8> room{};
@@ -126,9 +112,7 @@ TYPED_TEST(sockets_contract, the_other_side_hangs_up_while_somebody_waits) {
 
 // With bytes unread it may be an end or a failure, and it is one of the two soon.
 TYPED_TEST(sockets_contract, the_other_side_hangs_up_with_bytes_unread) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         one.here->write_now("nobody reads this");
         co_await async::sleep_for(this->bench.clock(), 20ms, "its way");
         one.there->hang_up();
@@ -139,9 +123,7 @@ TYPED_TEST(sockets_contract, the_other_side_hangs_up_with_bytes_unread) {
 }
 
 TYPED_TEST(sockets_contract, writing_to_who_has_gone_fails) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         one.there->hang_up();
         const std::string much(1UL << 20U, 'x');
         result<void> sent;
@@ -154,9 +136,7 @@ TYPED_TEST(sockets_contract, writing_to_who_has_gone_fails) {
 }
 
 TYPED_TEST(sockets_contract, a_large_answer_to_a_slow_reader) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         std::string much;
         for (int i = 0; much.size() < (24UL << 20U); ++i) {
             much += std::to_string(i) + ",";
@@ -178,9 +158,7 @@ TYPED_TEST(sockets_contract, a_large_answer_to_a_slow_reader) {
 }
 
 TYPED_TEST(sockets_contract, who_does_not_read_is_given_up) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         const std::string much(64UL << 20U, 'x');
         const auto sent = co_await one.here->write(much, this->soon(100ms));
         EXPECT_TRUE(!sent && sent.error().code() == errc::timed_out);
@@ -217,9 +195,7 @@ TYPED_TEST(sockets_contract, a_writer_that_is_not_read_holds_nobody_else_up) {
 }
 
 TYPED_TEST(sockets_contract, both_directions_at_once) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         const std::string much(8UL << 20U, 'z');
         co_await async::with_task_group("scope", [&](async::task_group& group) -> awaitable<void> {
             group.spawn("writer", [&]() -> awaitable<void> {
@@ -239,9 +215,7 @@ TYPED_TEST(sockets_contract, both_directions_at_once) {
 }
 
 TYPED_TEST(sockets_contract, a_cancelled_read_loses_nothing) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         std::array<char, 8> room{};
         for (int i = 0; i < 2; ++i) {
             bool is_begun = false;
@@ -261,9 +235,7 @@ TYPED_TEST(sockets_contract, a_cancelled_read_loses_nothing) {
 }
 
 TYPED_TEST(sockets_contract, a_cancelled_write_has_sent_a_part) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        auto one = co_await this->connected();
+    this->on_connection([this](auto& one) -> awaitable<void> {
         const std::string much(64UL << 20U, 'x');
         bool is_begun = false;
         const bool is_cancelled = co_await cancel_when(
@@ -322,9 +294,7 @@ TYPED_TEST(sockets_contract, who_waits_is_accepted_in_turn) {
 }
 
 TYPED_TEST(sockets_contract, a_listener_that_is_destroyed_leaves_connections_alone) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         const auto waiting = this->bench.connect();
         this->bench.close_listener();
         EXPECT_EQ(this->bench.connect(), nullptr);
@@ -342,9 +312,7 @@ TYPED_TEST(sockets_contract, a_listener_that_is_destroyed_leaves_connections_alo
 
 // What is left of it is not told to anybody, and breaks nothing.
 TYPED_TEST(sockets_contract, it_goes_while_somebody_waits) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        auto one = co_await this->connected();
+    this->on_connection([this](auto& one) -> awaitable<void> {
         for (int i = 0; i < 3; ++i) {
             bool is_begun = false;
             const bool is_cancelled = co_await cancel_when(
@@ -438,9 +406,7 @@ TYPED_TEST(local_contract, a_path_that_is_too_long) {
 }
 
 TYPED_TEST(local_contract, a_file_that_somebody_removed) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->listening();
-        const auto one = co_await this->connected();
+    this->on_connection([this](const auto& one) -> awaitable<void> {
         this->bench.remove_file();
         EXPECT_EQ(this->bench.connect(), nullptr);
         one.there->send("x");
