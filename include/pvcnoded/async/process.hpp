@@ -17,6 +17,7 @@ struct command {
     std::vector<std::string> arguments;  // [0] is the program, found on PATH unless it has a '/'
     std::vector<std::pair<std::string, std::string>> environment{};  // added to the daemon's own
     std::string input{};                                             // empty: /dev/null
+    int socket = -1;  // what the program has as its descriptor 3; the caller keeps it open until the program runs
 };
 
 struct process_limits {

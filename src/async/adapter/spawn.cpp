@@ -98,7 +98,7 @@ private:
 
 class spawn_actions {
 public:
-    spawn_actions(int input, int output, int error_output) {
+    spawn_actions(int input, int output, int error_output, int socket) {
         ::posix_spawn_file_actions_init(&actions_);
         if (input >= 0) {
             ::posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
@@ -107,8 +107,12 @@ public:
         }
         ::posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
         ::posix_spawn_file_actions_adddup2(&actions_, error_output, STDERR_FILENO);
+        constexpr int first_free = STDERR_FILENO + 1;
+        if (socket >= 0) {  // the last one: whatever had that number was copied before
+            ::posix_spawn_file_actions_adddup2(&actions_, socket, first_free);
+        }
         // What libraries opened without O_CLOEXEC (glibc 2.34).
-        ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
+        ::posix_spawn_file_actions_addclosefrom_np(&actions_, socket >= 0 ? first_free + 1 : first_free);
     }
     spawn_actions(const spawn_actions&) = delete;
     spawn_actions& operator=(const spawn_actions&) = delete;
@@ -197,7 +201,7 @@ result<spawned_process> spawn(const loop_executor& executor, const command& what
     if (error != 0) {
         return os_failure(what, error).during("making a pipe");
     }
-    const spawn_actions actions(input.read.get(), output.write.get(), error_output.write.get());
+    const spawn_actions actions(input.read.get(), output.write.get(), error_output.write.get(), what.socket);
     const spawn_attributes attributes;
     const argument_block block(what);
     pid_t pid = -1;

@@ -1,0 +1,374 @@
+#include "pvcnoded/storage/ceph_helper.hpp"
+
+#include "pvcnoded/async/task_group.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pvc::storage {
+
+namespace say = protocol::ceph::say;
+namespace words = protocol::ceph::ask;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::string_view helper_name = "Ceph's helper";
+// Beyond the deadline of a question: the longest call of the library that may be under way then (5 s), and a moment.
+constexpr duration grace = 6s;
+constexpr duration greeting_limit = 5s;
+constexpr duration first_pause = 1s;
+constexpr duration longest_pause = 30s;
+constexpr duration send_limit = 5s;
+// Fewer than the helper takes at once.
+constexpr std::size_t questions_max = protocol::ceph::requests_max / 2;
+
+failure helper_failure(errc code, std::string cause) {
+    return failure(code, std::string(helper_name), std::move(cause));
+}
+
+}  // namespace
+
+// ---- questions ------------------------------------------------------------------------------------------------------
+
+async::awaitable<result<ceph_helper::said>> ceph_helper::ask(asked what, std::string_view about, time_point deadline) {
+    if (!is_served_) {
+        co_return failure(errc::unavailable, std::string(about),
+                          "Ceph cannot be asked on this node: its storage function is off");
+    }
+    if (sent_.size() + unsent_.size() >= questions_max) {
+        co_return failure(errc::unavailable, std::string(about), "too many questions to Ceph wait already");
+    }
+    auto mine = std::make_shared<question>();
+    mine->what.id = ++last_id_;
+    mine->what.what = std::move(what);
+    mine->asked_at = clock_.now();
+    mine->deadline = deadline;
+    struct leaving {
+        ceph_helper& owner;
+        question_ptr one;
+        ~leaving() {
+            one->is_left = true;
+            std::erase(owner.unsent_, one);
+        }
+    } guard{*this, mine};
+    unsent_.push_back(mine);
+    work_.notify();
+    while (!mine->answer) {
+        const bool is_told = co_await mine->answered.wait_until(clock_, deadline, "the answer of Ceph's helper");
+        if (!is_told && !mine->answer) {
+            co_return failure(errc::timed_out, std::string(about), "no answer of Ceph in time");
+        }
+    }
+    co_return *std::move(mine->answer);
+}
+
+template <class T>
+async::awaitable<result<T>> ceph_helper::ask_for(asked what, std::string about, time_point deadline) {
+    auto got = co_await ask(std::move(what), about, deadline);
+    if (!got) {
+        co_return got.error();
+    }
+    if (auto* refusal = std::get_if<say::failed>(&*got)) {
+        co_return failure(refusal->code, std::move(about), std::move(refusal->cause));
+    }
+    if (auto* fits = std::get_if<T>(&*got)) {
+        co_return std::move(*fits);
+    }
+    // Told from others by its id, and yet about something else: its sender is not to be believed.
+    give_up_on_it("it answered something else than what it was asked");
+    co_return failure(errc::io, std::move(about), "an answer to something else");
+}
+
+async::awaitable<result<std::string>> ceph_helper::command(std::string command, time_point deadline) {
+    std::string about = command;
+    auto got = co_await ask_for<say::output>(words::monitor_command{std::move(command)}, std::move(about), deadline);
+    if (!got) {
+        co_return got.error();
+    }
+    co_return std::move(got->bytes);
+}
+
+async::awaitable<result<std::vector<model::pool_counters>>> ceph_helper::counters(std::vector<std::string> pools,
+                                                                                  time_point deadline) {
+    auto got = co_await ask_for<say::counted>(words::pool_counters{std::move(pools)}, "counters of pools", deadline);
+    if (!got) {
+        co_return got.error();
+    }
+    std::vector<model::pool_counters> all;
+    for (auto& one : got->pools) {
+        all.push_back({.pool = std::move(one.pool),
+                       .object_clones = one.object_clones,
+                       .object_copies = one.object_copies,
+                       .objects_missing_on_primary = one.objects_missing_on_primary,
+                       .objects_unfound = one.objects_unfound,
+                       .objects_degraded = one.objects_degraded,
+                       .reads = one.reads,
+                       .read_kib = one.read_kib,
+                       .writes = one.writes,
+                       .written_kib = one.written_kib});
+    }
+    co_return all;
+}
+
+async::awaitable<result<void>> ceph_helper::measure(time_point deadline) {
+    const auto got = co_await ask_for<say::used>(words::usage{}, std::string(helper_name), deadline);
+    if (!got) {
+        co_return got.error();
+    }
+    view_.private_bytes = got->private_bytes;
+    view_.threads = got->threads;
+    co_return result<void>();
+}
+
+async::awaitable<result<std::vector<rbd_lock>>> ceph_helper::list(std::string image, time_point deadline) {
+    std::string about = image;
+    auto got = co_await ask_for<say::locked>(words::locks{std::move(image)}, std::move(about), deadline);
+    if (!got) {
+        co_return got.error();
+    }
+    std::vector<rbd_lock> all;
+    for (auto& one : got->locks) {
+        all.push_back({std::move(one.id), std::move(one.client), std::move(one.address)});
+    }
+    co_return all;
+}
+
+async::awaitable<result<void>> ceph_helper::break_lock(std::string image, rbd_lock which, boot_time not_after,
+                                                       time_point deadline) {
+    std::string about = image;
+    words::break_lock what;
+    what.image = std::move(image);
+    what.which = {std::move(which.id), std::move(which.client), std::move(which.address)};
+    what.not_after_ns = not_after.time_since_epoch().count();
+    const auto got = co_await ask_for<say::done>(std::move(what), std::move(about), deadline);
+    if (!got) {
+        co_return got.error();
+    }
+    co_return result<void>();
+}
+
+helper_view ceph_helper::view() const {
+    helper_view seen = view_;
+    const time_point now = clock_.now();
+    const auto note = [&](const question& one) {
+        if (!one.is_left) {
+            ++seen.waiting;
+            seen.oldest_wait = std::max(seen.oldest_wait.value_or(duration::zero()), now - one.asked_at);
+        }
+    };
+    for (const auto& one : unsent_) {
+        note(*one);
+    }
+    for (const auto& [id, one] : sent_) {
+        note(*one);
+    }
+    if (!seen.is_running && next_start_ > now) {
+        seen.next_start = next_start_ - now;
+    }
+    return seen;
+}
+
+void ceph_helper::settle(question& one, result<said> how) {
+    one.answer.emplace(std::move(how));
+    one.answered.notify();
+}
+
+void ceph_helper::fail_sent(const failure& why) {
+    for (const auto& [id, one] : std::exchange(sent_, {})) {
+        settle(*one, why);
+    }
+}
+
+void ceph_helper::fail_unsent(const failure& why) {
+    for (const auto& one : std::exchange(unsent_, {})) {
+        settle(*one, why);
+    }
+}
+
+// ---- the helper -----------------------------------------------------------------------------------------------------
+
+async::awaitable<void> ceph_helper::run(helper_settings settings, std::function<void(const helper_news&)> tell) {
+    struct served {
+        ceph_helper& owner;
+        explicit served(ceph_helper& whose) : owner(whose) { owner.is_served_ = true; }
+        ~served() {
+            owner.is_served_ = false;
+            owner.view_.is_running = false;
+            owner.fail_sent(helper_failure(errc::stopped, "it is ended"));
+            owner.fail_unsent(helper_failure(errc::stopped, "it is ended"));
+        }
+    } const guard(*this);
+    duration pause{};
+    for (;;) {
+        co_await until_asked();
+        if (clock_.now() < next_start_) {
+            co_await async::sleep_until(clock_, next_start_, "the next start of Ceph's helper");
+            continue;
+        }
+        ++view_.starts;
+        broken_.clear();
+        is_greeted_ = false;
+        has_answered_ = false;
+        const time_point begun = clock_.now();
+        auto end =
+            co_await programs_.run({settings.program, "--config", settings.config_file, "--keyring", settings.keyring},
+                                   [this, &tell](services::stream_connection& with) -> async::awaitable<void> {
+                                       view_.is_running = true;
+                                       tell({helper_news::kind::started, {}});
+                                       co_await talk(with);
+                                   });
+        view_.is_running = false;
+        view_.private_bytes.reset();
+        view_.threads.reset();
+        // One that was of use for a while is started again at once, the next one after it with a pause.
+        const bool was_of_use = has_answered_ && clock_.now() - begun > longest_pause;
+        pause = was_of_use ? first_pause : std::clamp(pause * 2, first_pause, longest_pause);
+        next_start_ = clock_.now() + pause;
+        if (!end) {
+            view_.why_not = end.error().text();
+            fail_unsent(helper_failure(errc::unavailable, view_.why_not));
+            tell({helper_news::kind::refused, view_.why_not});
+            continue;
+        }
+        view_.why_not = broken_.empty() ? *end : broken_;
+        fail_sent(helper_failure(errc::io, "it is gone: " + view_.why_not));
+        tell({helper_news::kind::gone, view_.why_not});
+    }
+}
+
+async::awaitable<void> ceph_helper::until_asked() {
+    while (unsent_.empty()) {
+        co_await work_.wait(async::wait_note::work("a question to Ceph"));
+    }
+}
+
+async::awaitable<void> ceph_helper::talk(services::stream_connection& with) {
+    co_await async::with_task_group("conversation", [&](async::task_group& group) -> async::awaitable<void> {
+        group.spawn("answers", [&]() -> async::awaitable<void> {
+            co_await listen(with);
+            group.cancel();
+        });
+        co_await send(with);
+        group.cancel();
+    });
+}
+
+// Until it cannot go on; `broken_` says why.
+async::awaitable<void> ceph_helper::listen(services::stream_connection& to) {
+    constexpr duration long_time = std::chrono::hours(1);
+    protocol::frame_reader frames;
+    const time_point greeted_by = clock_.now() + greeting_limit;
+    for (;;) {
+        const auto size = co_await to.read(frames.room(), is_greeted_ ? clock_.now() + long_time : greeted_by);
+        if (!size && size.error().code() == errc::timed_out && is_greeted_) {
+            continue;
+        }
+        if (!size || *size == 0) {
+            const bool is_late = !size && size.error().code() == errc::timed_out;
+            co_return give_up_on_it(is_late ? "it did not say that it is there" : "it closed its socket");
+        }
+        frames.filled(*size);
+        for (;;) {
+            auto next = frames.take();
+            if (!next) {
+                co_return give_up_on_it("what it says is no frame: " + next.error().text());
+            }
+            if (!*next) {
+                break;
+            }
+            if (!take_answer(**std::move(next))) {
+                co_return;
+            }
+        }
+    }
+}
+
+bool ceph_helper::take_answer(protocol::frame frame) {
+    if (!is_greeted_) {
+        const auto greeting = protocol::ceph::parse_greeting(frame);
+        if (!greeting || greeting->version != protocol::ceph::version) {
+            give_up_on_it(greeting ? "it speaks version " + std::to_string(greeting->version) + " of the protocol"
+                                   : "its greeting is not understood: " + greeting.error().text());
+            return false;
+        }
+        is_greeted_ = true;
+        work_.notify();
+        return true;
+    }
+    auto answer = protocol::ceph::parse_answer(std::move(frame));
+    if (!answer) {
+        give_up_on_it("its answer is not understood: " + answer.error().text());
+        return false;
+    }
+    const auto found = sent_.find(answer->id);
+    if (found == sent_.end()) {
+        give_up_on_it("it answers what nobody asked");
+        return false;
+    }
+    has_answered_ = true;
+    view_.why_not.clear();
+    const question_ptr one = std::move(found->second);
+    sent_.erase(found);
+    settle(*one, std::move(answer->what));
+    return true;
+}
+
+// The first reason stands.
+void ceph_helper::give_up_on_it(std::string why) {
+    if (broken_.empty()) {
+        broken_ = std::move(why);
+        ++view_.killed;
+        work_.notify();
+    }
+}
+
+std::optional<time_point> ceph_helper::next_overdue() const {
+    std::optional<time_point> first;
+    for (const auto& [id, one] : sent_) {
+        const time_point when = one->deadline + grace;
+        first = std::min(first.value_or(when), when);
+    }
+    return first;
+}
+
+async::awaitable<void> ceph_helper::send(services::stream_connection& to) {
+    while (broken_.empty()) {
+        if (is_greeted_ && !unsent_.empty()) {
+            const bool is_sent = co_await send_next(to);
+            if (!is_sent) {
+                co_return;
+            }
+            continue;
+        }
+        const auto overdue = next_overdue();
+        if (overdue && clock_.now() >= *overdue) {
+            co_return give_up_on_it("it did not answer in time");
+        }
+        if (overdue) {
+            co_await work_.wait_until(clock_, *overdue, "the answers of Ceph's helper");
+        } else {
+            co_await work_.wait(async::wait_note::work("a question to Ceph"));
+        }
+    }
+}
+
+async::awaitable<bool> ceph_helper::send_next(services::stream_connection& to) {
+    const question_ptr one = std::move(unsent_.front());
+    unsent_.pop_front();
+    const time_point now = clock_.now();
+    one->what.limit = std::max(1ms, std::chrono::duration_cast<std::chrono::milliseconds>(one->deadline - now));
+    const auto frame = protocol::ceph::encode(one->what);
+    if (!frame) {
+        settle(*one, frame.error());
+        co_return true;
+    }
+    sent_.emplace(one->what.id, one);
+    const auto written = co_await to.write(*frame, now + send_limit);
+    if (!written) {
+        give_up_on_it("it takes no questions: " + written.error().text());
+    }
+    co_return written.has_value();
+}
+
+}  // namespace pvc::storage

@@ -1,0 +1,129 @@
+#include "sim/ceph/sim_ceph_helper.hpp"
+
+#include "pvcnoded/async/semaphore.hpp"
+#include "pvcnoded/async/task_group.hpp"
+
+namespace pvc::sim {
+
+namespace ceph = protocol::ceph;
+using namespace std::chrono_literals;
+
+namespace {
+
+// What it says is taken at once, or its reader is gone.
+constexpr duration helper_write_limit = 60s;
+
+decltype(ceph::answer::what) refusal_of(const failure& why) {
+    return ceph::say::failed{why.code(), why.cause().empty() ? why.text() : why.cause()};
+}
+
+// Until somebody ends it.
+async::awaitable<void> stand_still() {
+    async::wakeup never;
+    co_await never.wait(async::wait_note::work("SIGCONT"));
+}
+
+struct answering {
+    storage::ceph_cluster& cluster;
+    storage::rbd_locks& locks;
+    time_point until;
+
+    using said = async::awaitable<decltype(ceph::answer::what)>;
+
+    said operator()(ceph::ask::monitor_command asked) const {
+        auto got = co_await cluster.command(std::move(asked.text), until);
+        if (!got) {
+            co_return refusal_of(got.error());
+        }
+        co_return ceph::say::output{*std::move(got)};
+    }
+    said operator()(ceph::ask::pool_counters asked) const {
+        const auto got = co_await cluster.counters(std::move(asked.pools), until);
+        if (!got) {
+            co_return refusal_of(got.error());
+        }
+        ceph::say::counted all;
+        for (const auto& one : *got) {
+            all.pools.push_back({one.pool, one.object_clones, one.object_copies, one.objects_missing_on_primary,
+                                 one.objects_unfound, one.objects_degraded, one.reads, one.read_kib, one.writes,
+                                 one.written_kib});
+        }
+        co_return all;
+    }
+    said operator()(ceph::ask::locks asked) const {
+        const auto got = co_await locks.list(std::move(asked.image), until);
+        if (!got) {
+            co_return refusal_of(got.error());
+        }
+        ceph::say::locked all;
+        for (const auto& one : *got) {
+            all.locks.push_back({one.id, one.client, one.address});
+        }
+        co_return all;
+    }
+    said operator()(ceph::ask::watchers /*asked*/) const { co_return ceph::say::watched{}; }
+    said operator()(ceph::ask::break_lock asked) const {
+        const auto got =
+            co_await locks.break_lock(std::move(asked.image), {asked.which.id, asked.which.client, asked.which.address},
+                                      boot_time(duration(asked.not_after_ns)), until);
+        if (!got) {
+            co_return refusal_of(got.error());
+        }
+        co_return ceph::say::done{};
+    }
+    said operator()(ceph::ask::blocklist /*asked*/) const { co_return ceph::say::done{}; }
+    said operator()(ceph::ask::usage /*asked*/) const { co_return ceph::say::used{8UL << 20U, 14, 1}; }
+};
+
+}  // namespace
+
+async::awaitable<ceph::answer> sim_ceph_helper::answer_to(ceph::request asked) {
+    const answering by{cluster_, locks_, clock_.now() + asked.limit};
+    auto said = co_await std::visit([&](auto& one) { return by(std::move(one)); }, asked.what);
+    co_return ceph::answer{asked.id, std::move(said)};
+}
+
+async::awaitable<std::string> sim_ceph_helper::live(services::stream_connection& with) {
+    if (is_frozen || is_mute) {
+        co_await stand_still();
+    }
+    with.write_now(*ceph::encode(ceph::greeting{version, "simulated"}));
+    std::string end = "exit status 0";
+    async::mutex writing;
+    co_await async::with_task_group("helper", [&](async::task_group& group) -> async::awaitable<void> {
+        protocol::frame_reader frames;
+        for (;;) {
+            const auto size = co_await with.read(frames.room(), clock_.now() + std::chrono::hours(1));
+            if (is_frozen) {
+                co_await stand_still();
+            }
+            if (!size && size.error().code() == errc::timed_out) {
+                continue;
+            }
+            if (!size || *size == 0) {
+                break;
+            }
+            frames.filled(*size);
+            for (auto next = frames.take(); next && *next; next = frames.take()) {
+                auto asked = ceph::parse_request(**next);
+                if (!asked) {
+                    end = "exit status 1: " + asked.error().text();
+                    co_return group.cancel();
+                }
+                group.spawn("question", [this, &with, &writing, what = *std::move(asked)]() -> async::awaitable<void> {
+                    auto frame = ceph::encode(co_await answer_to(what));
+                    if (is_frozen) {
+                        co_await stand_still();
+                    }
+                    const std::string text = spoil ? spoil(*std::move(frame)) : *std::move(frame);
+                    const auto turn = co_await writing.lock("its turn to answer");
+                    ignore(co_await with.write(text, clock_.now() + helper_write_limit), "its reader has gone, then");
+                });
+            }
+        }
+        group.cancel();
+    });
+    co_return end;
+}
+
+}  // namespace pvc::sim

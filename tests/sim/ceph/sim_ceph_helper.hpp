@@ -1,0 +1,39 @@
+// The helper for Ceph as a simulated cluster has it: the words of the real one (protocol/ceph_messages.hpp), answered
+// by doubles of the two ports that it stands for. Each question is answered by itself, as its answer is known.
+#pragma once
+
+#include "pvcnoded/async/timers.hpp"
+#include "pvcnoded/protocol/ceph_messages.hpp"
+#include "pvcnoded/services/stream_connection.hpp"
+#include "pvcnoded/storage/ceph_cluster.hpp"
+#include "pvcnoded/storage/rbd_locks.hpp"
+
+#include <functional>
+#include <string>
+
+namespace pvc::sim {
+
+class sim_ceph_helper {
+public:
+    // All must outlive it.
+    sim_ceph_helper(storage::ceph_cluster& cluster, storage::rbd_locks& locks, async::timers& clock)
+        : cluster_(cluster), locks_(locks), clock_(clock) {}
+
+    // For sim_talker: one life of the helper, to the end of its stream.
+    async::awaitable<std::string> live(services::stream_connection& with);
+
+    bool is_frozen = false;  // SIGSTOP: reads nothing, says nothing, for ever
+    bool is_mute = false;    // says no greeting
+    std::int64_t version = protocol::ceph::version;
+    // What it does to the frame of an answer on its way; empty: it is not sent.
+    std::function<std::string(std::string frame)> spoil;
+
+private:
+    async::awaitable<protocol::ceph::answer> answer_to(protocol::ceph::request asked);
+
+    storage::ceph_cluster& cluster_;
+    storage::rbd_locks& locks_;
+    async::timers& clock_;
+};
+
+}  // namespace pvc::sim
