@@ -1,6 +1,7 @@
 // What the daemon and its helper for Ceph say to each other, a frame each (frame.hpp). The helper begins with a
 // greeting; every request has one answer, in any order, told apart by its id. Parsing is total: any bytes give a
-// message or a failure. Specification: storage.md 3, 6; ruling 3.
+// message or a failure; members that are not known are passed over. Texts are UTF-8: what of them is not is replaced when
+// it is written; an output alone is any bytes. Specification: storage.md 3, 6; ruling 3.
 #pragma once
 
 #include "pvcnoded/base/result.hpp"
@@ -18,6 +19,8 @@ namespace pvc::protocol::ceph {
 inline constexpr std::int64_t version = 1;
 // The helper refuses more at once (errc::unavailable).
 inline constexpr std::size_t requests_max = 256;
+// A request may not ask for more time.
+inline constexpr std::chrono::milliseconds limit_max{3600LL * 1000};
 
 struct greeting {
     std::int64_t version = 0;
@@ -84,7 +87,7 @@ struct usage {
 
 struct request {
     std::int64_t id = 0;
-    std::chrono::milliseconds limit{0};  // from when it is sent; later than that nothing of it is begun
+    std::chrono::milliseconds limit{0};  // from when it is read; later than that nothing of it is begun
     std::variant<ask::monitor_command, ask::pool_counters, ask::locks, ask::watchers, ask::break_lock, ask::blocklist,
                  ask::usage>
         what;
