@@ -186,6 +186,10 @@ result<counters> counters_of(const json::object& from) {
     return out;
 }
 
+json::object object_of(const watcher& what) {
+    return {{"client", what.client}, {"address", what.address}};
+}
+
 template <class T>
 json::array array_of(const std::vector<T>& what) {
     json::array out;
@@ -194,10 +198,6 @@ json::array array_of(const std::vector<T>& what) {
         out.push_back(object_of(one));
     }
     return out;
-}
-
-json::object object_of(const watcher& what) {
-    return {{"client", what.client}, {"address", what.address}};
 }
 
 // ---- questions ------------------------------------------------------------------------------------------------------

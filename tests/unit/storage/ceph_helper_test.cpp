@@ -81,6 +81,7 @@ protected:
                     return client.run({"pvcnoded-ceph", "/etc/ceph/ceph.conf", "/etc/ceph/keyring"},
                                       [&](const helper_news& what) { news.push_back(what); });
                 });
+                co_await async::yield();
                 co_await test();
                 group.cancel();
             });
