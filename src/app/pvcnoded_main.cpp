@@ -19,6 +19,7 @@
 #include "pvcnoded/services/adapter/linux_host.hpp"
 #include "pvcnoded/services/adapter/linux_tcp.hpp"
 #include "pvcnoded/services/adapter/sd_notifier.hpp"
+#include "pvcnoded/services/adapter/spawned_talker.hpp"
 #include "pvcnoded/services/adapter/systemctl.hpp"
 #include "pvcnoded/services/adapter/unix_sockets.hpp"
 #include "pvcnoded/zookeeper/adapter/c_client.hpp"
@@ -31,6 +32,9 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace {
@@ -40,6 +44,13 @@ using namespace pvc;
 std::optional<std::string> variable(const char* name) {
     const char* value = std::getenv(name);
     return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+}
+
+// A program that is installed with this one, wherever that is.
+std::string beside_this_program(std::string_view name) {
+    std::error_code failed;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+    return failed ? std::string(name) : (self.parent_path() / name).string();
 }
 
 std::string host_name() {
@@ -146,7 +157,8 @@ int run(config::changeable_file others_can_change) {
     services::systemctl manager(processes);
     services::linux_host host(pool, loop.clock());
     services::inotify_console_files consoles(loop.context(), pool, loop.clock());
-    storage::no_rbd_locks rbd_locks;
+    services::spawned_talker talker(loop.context(), loop.clock(), processes);
+    storage::ceph_helper ceph(talker, loop.clock());
     hypervisor::libvirt_options libvirt;
     // For tests: a hypervisor in another place, and the peers' ({} is the peer's name).
     libvirt.local_uri = variable("PVCD_LIBVIRT_URI").value_or(libvirt.local_uri);
@@ -180,7 +192,8 @@ int run(config::changeable_file others_can_change) {
         .schema_limit = variable("PVCD_SCHEMA_LIMIT"),
         .implementation = app::implementation_text()};
     node::subject_ports outside;
-    outside.domains.emplace(domains::domain_ports{hypervisor, rbd_locks, consoles});
+    outside.domains.emplace(domains::domain_ports{hypervisor, ceph, consoles});
+    outside.ceph.emplace(ceph::ceph_ports{ceph, beside_this_program("pvcnoded-ceph")});
     node::daemon daemon(platform, std::move(process), node::all_subjects(outside));
     services::unix_sockets sockets(loop.context(), pool, loop.clock());
     const control::answers answers(daemon, host, [&]() -> control::surroundings {

@@ -9,7 +9,9 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 140> names{
+constexpr std::array<std::string_view, 143> names{
+    "ceph-helper-gone",
+    "ceph-helper-missing",
     "command-failed",
     "command-unanswered",
     "config-error",
@@ -130,6 +132,7 @@ constexpr std::array<std::string_view, 140> names{
     "schema-worker-restart",
     "service-failed",
     "session-lost",
+    "start-ceph-slow",
     "start-connect",
     "start-degraded",
     "start-domains-slow",

@@ -14,12 +14,16 @@ assembly all_subjects(subject_ports outside) {
         core::subjects made;
         const bool has_hypervisor = node.config->functions.hypervisor;
         domains::add_domain_subjects(made, node, has_hypervisor ? outside.domains : std::nullopt, *counts);
+        if (node.config->functions.storage && outside.ceph) {
+            made.push_back(std::make_unique<ceph::ceph_subject>(node, *outside.ceph));
+        }
         // The last one: it asks who has a part of the role.
         made.push_back(std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));
         return made;
     };
     all.phases = {
         {phase::services, "role"},
+        {phase::services, "ceph"},
         {phase::services, "domains"},
         {phase::node_entry, "role"},
         {phase::hypervisor, "domains"},

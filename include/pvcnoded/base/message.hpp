@@ -8,6 +8,8 @@
 namespace pvc {
 
 enum class message : std::uint8_t {
+    ceph_helper_gone,
+    ceph_helper_missing,
     command_failed,
     command_unanswered,
     config_error,
@@ -128,6 +130,7 @@ enum class message : std::uint8_t {
     schema_worker_restart,
     service_failed,
     session_lost,
+    start_ceph_slow,
     start_connect,
     start_degraded,
     start_domains_slow,

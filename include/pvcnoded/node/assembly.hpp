@@ -3,6 +3,7 @@
 // line here and a line in one of the tables. Specification: node-lifecycle.md 3.2, 5.
 #pragma once
 
+#include "pvcnoded/ceph/ceph_subject.hpp"
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/domains/domain_subject.hpp"
 
@@ -33,6 +34,7 @@ struct assembly {
 // What only one subject needs from outside, each for its constructor. All outlive the daemon.
 struct subject_ports {
     std::optional<domains::domain_ports> domains;
+    std::optional<ceph::ceph_ports> ceph;
 };
 
 // The daemon that is shipped.

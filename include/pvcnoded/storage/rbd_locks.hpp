@@ -35,13 +35,4 @@ public:
                                                       time_point deadline) = 0;
 };
 
-// Until the Ceph adapter exists: nothing can be asked, so that a domain with RBD disks is refused, never started
-// blindly.
-class no_rbd_locks final : public rbd_locks {
-public:
-    async::awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) override;
-    async::awaitable<result<void>> break_lock(std::string image, rbd_lock which, boot_time not_after,
-                                              time_point deadline) override;
-};
-
 }  // namespace pvc::storage

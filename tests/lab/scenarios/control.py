@@ -5,6 +5,7 @@ import subprocess
 import time
 
 from .. import node as nodes
+from ..herd import Herd
 from ..lab import check, equal, scenario, within
 
 CTL = os.path.join(os.path.dirname(nodes.DAEMON), 'pvcnodectl')
@@ -88,3 +89,30 @@ def an_operator_asks_a_node(lab):
     equal(status, 3, 'status of a daemon that was killed')
     gone = json.loads(text.splitlines()[0])
     check(gone['state'] == 'absent' and gone['heartbeat']['age_s'] < 30, f'what is known: {gone}')
+
+
+@scenario('pvcnodectl: ZooKeeper and libvirt both stand still', limit=90)
+def asked_while_all_stands_still(lab):
+    herd = Herd(lab, 1)
+    node = herd.nodes[0]
+    herd.start()
+    herd.run(herd.define(1, 'web'))
+    node.hypervisor.freeze()
+    lab.ensemble.freeze()
+    try:
+        took = []
+        for _ in range(20):
+            begun = time.monotonic()
+            status, text = ask(node, 'status', '--json')
+            took.append(time.monotonic() - begun)
+            equal(status, 0, text)
+            time.sleep(0.25)
+        told = json.loads(text)
+        check(told['zookeeper']['outage_s'] is not None or told['heartbeat']['age_s'] > 1, f'it says so: {told}')
+        machines = json.loads(ask(node, 'vm', 'list', '--json')[1])['machines']
+        equal([one['name'] for one in machines], ['web'], 'what it knew')
+        print(f'status took {1000 * sorted(took)[10]:.0f} ms, {1000 * max(took):.0f} ms at most, its process included')
+    finally:
+        lab.ensemble.thaw()
+        node.hypervisor.thaw()
+    lab.await_beats(node, 2)

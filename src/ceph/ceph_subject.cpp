@@ -1,0 +1,113 @@
+#include "pvcnoded/ceph/ceph_subject.hpp"
+
+#include "objects.hpp"
+#include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace pvc::ceph {
+
+using namespace std::chrono_literals;
+
+class ceph_subject::of_session final : public core::session_part {
+public:
+    of_session(core::session& s, ceph_subject& owner) : session_(s), owner_(owner), objects_(s) {
+        owner_.present_ = &objects_;
+    }
+    ~of_session() override { owner_.present_ = nullptr; }
+
+    [[nodiscard]] bool is_of_one_schema() const override { return true; }
+    async::awaitable<void> run() override { return objects_.run(); }
+    async::awaitable<void> wait_loaded(time_point deadline) override {
+        async::wakeup changed;
+        const async::latest<std::uint64_t>::observer watch(objects_.changes(), changed);
+        while (!objects_.is_loaded()) {
+            const bool is_told = co_await changed.wait_until(session_.node.clock(), deadline, "what is below /ceph");
+            if (!is_told) {
+                session_.node.log.warning(message::start_ceph_slow,
+                                          "the OSDs and pools could not all be looked at, going on");
+                co_return;
+            }
+        }
+    }
+
+private:
+    core::session& session_;
+    ceph_subject& owner_;
+    objects objects_;
+};
+
+ceph_subject::ceph_subject(core::node_context& node, ceph_ports outside) : node_(node), outside_(std::move(outside)) {}
+ceph_subject::~ceph_subject() = default;
+
+async::awaitable<result<void>> ceph_subject::prepare(core::preparation in) {
+    in.attempt.spawn("ceph helper", [this] {
+        const auto& files = node_.config->storage;
+        return outside_.helper.run({outside_.helper_program, files.ceph_config_file, files.ceph_admin_keyring},
+                                   [this](const storage::helper_news& news) { tell(news); });
+    });
+    co_return result<void>();
+}
+
+// Once for each reason, and again after a minute.
+void ceph_subject::tell(const storage::helper_news& news) {
+    constexpr duration again = 60s;
+    using kind = storage::helper_news::kind;
+    if (news.what == kind::started) {
+        return node_.log.debug("Ceph's helper is started");
+    }
+    const time_point now = node_.clock().now();
+    if (news.text == told_ && now - told_at_ < again) {
+        return;
+    }
+    told_ = news.text;
+    told_at_ = now;
+    if (news.what == kind::refused) {
+        node_.log.error(message::ceph_helper_missing, "Ceph's helper cannot be started: " + news.text);
+    } else {
+        node_.log.warning(message::ceph_helper_gone, "Ceph's helper is gone, it is started again: " + news.text);
+    }
+}
+
+std::unique_ptr<core::session_part> ceph_subject::begin(core::session& s) {
+    return std::make_unique<of_session>(s, *this);
+}
+
+void ceph_subject::put(core::figure_sheet& sheet) const {
+    sheet.osds = present_ == nullptr ? 0 : present_->local_osds();
+}
+
+void ceph_subject::report(std::vector<std::string>& lines) const {
+    const auto seen = outside_.helper.view();
+    if (seen.is_running) {
+        std::string line = "helper: it runs";
+        if (seen.waiting > 0) {
+            line += fmt::format(", {} question{} without an answer, the oldest for {:.1f} s", seen.waiting,
+                                seen.waiting == 1 ? "" : "s", core::metric_seconds(seen.oldest_wait.value_or(0s)));
+        }
+        lines.push_back(line);
+    } else if (seen.why_not.empty()) {
+        lines.emplace_back("helper: not needed yet");
+    } else {
+        lines.push_back(fmt::format("helper: not there: {}", shown(seen.why_not)));
+    }
+    if (present_ != nullptr) {
+        lines.push_back(fmt::format("objects: {} OSDs, {} of them here, {} pools", present_->osds().size(),
+                                    present_->local_osds(), present_->pools().size()));
+    }
+}
+
+void ceph_subject::put_metrics(core::metrics_sheet& sheet) const {
+    const auto seen = outside_.helper.view();
+    sheet.gauge("ceph_helper_running", "1: the helper for Ceph runs", seen.is_running ? 1 : 0);
+    sheet.counter("ceph_helper_starts_total", "how often the helper for Ceph was started", seen.starts);
+    sheet.counter("ceph_helper_killed_total", "how often it was given up: no answer, or nonsense", seen.killed);
+    sheet.gauge("ceph_helper_memory_bytes", "its private memory, as it last said; 0: not known",
+                static_cast<double>(seen.private_bytes.value_or(0)));
+    sheet.gauge("ceph_questions_waiting", "questions to Ceph without an answer", static_cast<double>(seen.waiting));
+}
+
+}  // namespace pvc::ceph

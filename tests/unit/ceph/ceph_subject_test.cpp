@@ -1,0 +1,94 @@
+// What a node with the storage function follows below /ceph, and when it has a helper (storage.md 2, 3.2; cases 16,
+// 38).
+#include "pvcnoded/ceph/ceph_subject.hpp"
+#include "sim/ceph/sim_talker.hpp"
+#include "unit/node/node_fixture.hpp"
+
+namespace pvc::node {
+namespace {
+
+class ceph_subject_test : public node_test {
+protected:
+    // Plugged in beside the subjects of the product: no configuration of this build may ask for it yet.
+    sim_node& add_with_ceph(int version = 10) {
+        sim::initialise(ensemble, version);
+        sim_node& node = add({.cluster_details = true});
+        talker.emplace(loop.clock(), [](services::stream_connection&) -> async::awaitable<std::string> {
+            async::wakeup never;
+            co_await never.wait(async::wait_note::work("a question"));
+            co_return std::string();
+        });
+        helper.emplace(*talker, loop.clock());
+        node.plug_in = [this](assembly& all) {
+            all.make = [this, before = std::move(all.make)](core::node_context& context) {
+                auto subjects = before(context);
+                auto made = std::make_unique<ceph::ceph_subject>(context, ceph::ceph_ports{*helper, "pvcnoded-ceph"});
+                subjects.push_back(std::move(made));
+                return subjects;
+            };
+        };
+        return node;
+    }
+    static void start(sim_node& node) {
+        node.start();
+        ASSERT_TRUE(node.run_until_ready());
+    }
+    void add_osd(const std::string& id, const std::string& node) {
+        const std::string path = "/ceph/osds/" + id;
+        ensemble.put({{path, ""}, {path + "/node", node}, {path + "/device", "/dev/sdb"}, {path + "/stats", "{}"}});
+    }
+
+    std::optional<sim::sim_talker> talker;
+    std::optional<storage::ceph_helper> helper;
+};
+
+TEST_F(ceph_subject_test, lists_are_told_with_each_change_and_the_osds_of_this_node_are_counted) {
+    sim_node& hv1 = add_with_ceph();
+    add_osd("0", "hv1");
+    add_osd("1", "hv2");
+    start(hv1);
+    EXPECT_TRUE(hv1.logged("OSD list: 0 1"));
+    EXPECT_TRUE(hv1.logged("Pool list:"));
+    add_osd("12", "hv1");
+    loop.run_for(6s);
+    EXPECT_TRUE(hv1.logged("OSD list: 0 1 12"));
+    EXPECT_TRUE(hv1.logged("OSDs: 2")) << hv1.log();
+}
+
+// Hazard 12 of storage.md: one list each, and none of a pool that has gone.
+TEST_F(ceph_subject_test, each_pool_has_one_list_of_volumes) {
+    sim_node& hv1 = add_with_ceph();
+    start(hv1);
+    ensemble.put({{"/ceph/pools/vms", ""}, {"/ceph/volumes/vms", ""}});
+    ensemble.put({{"/ceph/pools/backup", ""}, {"/ceph/volumes/backup", ""}});
+    loop.run_for(1s);
+    ensemble.put("/ceph/volumes/vms/web", "");
+    loop.run_for(1s);
+    EXPECT_EQ(hv1.times_logged("Volume list [vms]: web"), 1U);
+    EXPECT_EQ(hv1.times_logged("Volume list [backup]: web"), 0U);
+    ensemble.remove_tree("/ceph/pools/vms");
+    loop.run_for(1s);
+    ensemble.put("/ceph/volumes/vms/db", "");
+    loop.run_for(1s);
+    EXPECT_EQ(hv1.times_logged("Volume list [vms]: db"), 0U);
+}
+
+TEST_F(ceph_subject_test, a_schema_without_some_keys_and_a_tree_with_others_do_no_harm) {
+    sim_node& hv1 = add_with_ceph(4);
+    ensemble.put({{"/ceph/osds/seven", ""}, {"/ceph/osds/8", ""}});
+    start(hv1);
+    EXPECT_TRUE(hv1.logged("OSD list: 8 seven"));
+    EXPECT_FALSE(hv1.logged("[start-ceph-slow]"));
+}
+
+TEST_F(ceph_subject_test, nobody_asks_and_there_is_no_helper) {
+    sim_node& hv1 = add_with_ceph();
+    start(hv1);
+    loop.run_for(30s);
+    EXPECT_EQ(talker->starts(), 0U);
+    hv1.stop();
+    EXPECT_EQ(hv1.exit_status, 0);
+}
+
+}  // namespace
+}  // namespace pvc::node
