@@ -89,7 +89,7 @@ protected:
         EXPECT_EQ(talker.running(), 0) << "it is left behind";
     }
     [[nodiscard]] time_point in(duration time) { return loop.clock().now() + time; }
-    awaitable<void> sleep(duration time) { return async::sleep_for(loop.clock(), time, "the test"); }
+    awaitable<void> pass(duration time) { return async::sleep_for(loop.clock(), time, "the test"); }
     awaitable<std::string> said(std::string command, duration limit = 2s) {
         const auto got = co_await client.command(std::move(command), in(limit));
         co_return got ? *got : got.error().text();
@@ -106,7 +106,7 @@ protected:
 
 TEST_F(ceph_helper_test, is_started_with_the_first_question_and_ended_with_its_owner) {
     play([&]() -> awaitable<void> {
-        co_await sleep(60s);
+        co_await pass(60s);
         EXPECT_EQ(talker.starts(), 0U);
         const std::string first = co_await said("health");
         EXPECT_EQ(first, "said to health");
@@ -196,7 +196,7 @@ TEST_F(ceph_helper_test, case_41_one_that_freezes_is_killed_and_started_again) {
         const auto lost = co_await client.list("vms/web", in(8s));
         EXPECT_EQ(lost.error().code(), errc::timed_out);
         EXPECT_EQ(loop.clock().now() - begun, 8s);
-        co_await sleep(7s);
+        co_await pass(7s);
         EXPECT_EQ(client.view().killed, 1U);
         EXPECT_EQ(talker.running(), 0);
         helper.is_frozen = false;
@@ -212,7 +212,7 @@ TEST_F(ceph_helper_test, what_it_took_with_it_fails_at_once) {
     play([&]() -> awaitable<void> {
         co_await async::with_task_group("two", [&](async::task_group& group) -> awaitable<void> {
             group.spawn("kill", [&]() -> awaitable<void> {
-                co_await sleep(1s);
+                co_await pass(1s);
                 talker.kill();
             });
             const time_point begun = loop.clock().now();
@@ -271,7 +271,7 @@ TEST_P(lying_helper, is_not_believed) {
     play([&]() -> awaitable<void> {
         const auto got = co_await client.command("health", in(20s));
         EXPECT_FALSE(got.has_value()) << *got;
-        co_await sleep(7s);  // one that says no more is given this long beyond the deadline
+        co_await pass(7s);  // one that says no more is given this long beyond the deadline
         EXPECT_EQ(talker.running(), 0) << "it is ended";
         helper.spoil = {};
         const std::string next = co_await said("next", 5s);
@@ -323,7 +323,7 @@ TEST_F(ceph_helper_test, no_more_questions_than_it_takes) {
                     refused += got.error().code() == errc::unavailable ? 1 : 0;
                 });
             }
-            co_await sleep(100ms);
+            co_await pass(100ms);
             EXPECT_EQ(refused, 72);
             EXPECT_EQ(client.view().waiting, 128U);
         });
@@ -335,7 +335,7 @@ TEST_F(ceph_helper_test, who_is_cancelled_leaves_nothing_behind) {
     play([&]() -> awaitable<void> {
         co_await async::with_task_group("asking", [&](async::task_group& group) -> awaitable<void> {
             group.spawn("question", [&]() -> awaitable<void> { ignore(co_await client.command("a", in(9s)), "gone"); });
-            co_await sleep(500ms);
+            co_await pass(500ms);
             group.cancel();
         });
         EXPECT_EQ(client.view().waiting, 0U);
