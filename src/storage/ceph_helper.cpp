@@ -43,7 +43,7 @@ async::awaitable<result<ceph_helper::said>> ceph_helper::ask(asked what, std::st
     mine->what.id = ++last_id_;
     mine->what.what = std::move(what);
     mine->asked_at = clock_.now();
-    mine->deadline = deadline;
+    mine->deadline = std::min(deadline, mine->asked_at + protocol::ceph::limit_max);
     struct leaving {
         ceph_helper& owner;
         question_ptr one;
@@ -55,7 +55,7 @@ async::awaitable<result<ceph_helper::said>> ceph_helper::ask(asked what, std::st
     unsent_.push_back(mine);
     work_.notify();
     while (!mine->answer) {
-        const bool is_told = co_await mine->answered.wait_until(clock_, deadline, "the answer of Ceph's helper");
+        const bool is_told = co_await mine->answered.wait_until(clock_, mine->deadline, "the answer of Ceph's helper");
         if (!is_told && !mine->answer) {
             co_return failure(errc::timed_out, std::string(about), "no answer of Ceph in time");
         }
