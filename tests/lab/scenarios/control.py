@@ -96,7 +96,7 @@ def asked_while_all_stands_still(lab):
     herd = Herd(lab, 1)
     node = herd.nodes[0]
     herd.start()
-    herd.run(herd.define(1, 'web'))
+    herd.run(herd.define(1, 'web', 'hang'))
     node.hypervisor.freeze()
     lab.ensemble.freeze()
     try:
