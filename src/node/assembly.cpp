@@ -23,11 +23,13 @@ assembly all_subjects(subject_ports outside) {
     };
     all.phases = {
         {phase::services, "role"},
-        {phase::services, "ceph"},
         {phase::services, "domains"},
         {phase::node_entry, "role"},
         {phase::hypervisor, "domains"},
     };
+    if (outside.ceph) {
+        all.phases.push_back({phase::services, "ceph"});
+    }
     all.stops = {
         {"drain", 240s},
         {"domains", 15s},

@@ -1,7 +1,7 @@
 // What the daemon and its helper for Ceph say to each other, a frame each (frame.hpp). The helper begins with a
 // greeting; every request has one answer, in any order, told apart by its id. Parsing is total: any bytes give a
-// message or a failure; members that are not known are passed over. Texts are UTF-8: what of them is not is replaced when
-// it is written; an output alone is any bytes. Specification: storage.md 3, 6; ruling 3.
+// message or a failure; members that are not known are passed over. Texts are UTF-8: what of them is not is replaced
+// when it is written; an output alone is any bytes. Specification: storage.md 3, 6; ruling 3.
 #pragma once
 
 #include "pvcnoded/base/result.hpp"

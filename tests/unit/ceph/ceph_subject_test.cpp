@@ -26,6 +26,7 @@ protected:
                 subjects.push_back(std::move(made));
                 return subjects;
             };
+            all.phases.push_back({policy::phase::services, "ceph"});
         };
         return node;
     }
@@ -81,13 +82,21 @@ TEST_F(ceph_subject_test, a_schema_without_some_keys_and_a_tree_with_others_do_n
     EXPECT_FALSE(hv1.logged("[start-ceph-slow]"));
 }
 
-TEST_F(ceph_subject_test, nobody_asks_and_there_is_no_helper) {
+TEST_F(ceph_subject_test, the_helper_is_there_when_somebody_asks_and_ends_with_the_daemon) {
     sim_node& hv1 = add_with_ceph();
     start(hv1);
     loop.run_for(30s);
-    EXPECT_EQ(talker->starts(), 0U);
+    EXPECT_EQ(talker->starts(), 0U) << "nobody asked";
+    loop.run([&]() -> async::awaitable<void> {
+        // This one says nothing: it is given up, and said so.
+        const auto got = co_await helper->list("vms/web", loop.clock().now() + 7s);
+        EXPECT_EQ(got.error().code(), errc::timed_out);
+    });
+    EXPECT_EQ(talker->starts(), 2U) << "the question waits, so there is another one after the first pause";
+    EXPECT_TRUE(hv1.logged("it did not say that it is there [ceph-helper-gone]"));
     hv1.stop();
     EXPECT_EQ(hv1.exit_status, 0);
+    EXPECT_EQ(talker->running(), 0);
 }
 
 }  // namespace

@@ -314,9 +314,9 @@ TEST_F(ceph_helper_test, one_without_a_greeting_is_ended) {
 
 TEST_F(ceph_helper_test, no_more_questions_than_it_takes) {
     helper.is_frozen = true;
+    int refused = 0;
     play([&]() -> awaitable<void> {
         co_await async::with_task_group("many", [&](async::task_group& group) -> awaitable<void> {
-            int refused = 0;
             for (int i = 0; i < 200; ++i) {
                 group.spawn("question", [&]() -> awaitable<void> {
                     const auto got = co_await client.command("health", in(1s));
