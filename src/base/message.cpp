@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 143> names{
+constexpr std::array<std::string_view, 144> names{
     "ceph-helper-gone",
     "ceph-helper-missing",
     "command-failed",
@@ -111,6 +111,7 @@ constexpr std::array<std::string_view, 143> names{
     "node-state-recreated",
     "node-twin",
     "peer-cadence",
+    "rbd-image-missing",
     "role-given-up",
     "role-isolated",
     "role-key-unwritten",

@@ -6,6 +6,7 @@
 namespace pvc::placement {
 
 namespace ask = policy::ask;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -20,7 +21,9 @@ policy::volume_locks to_policy(std::string volume, const result<std::vector<stor
         for (const auto& lock : *listed) {
             one.locks.push_back(to_policy(lock));
         }
-    } else if (const auto why = listed.error(); why.code() != errc::not_found) {  // that, creating the domain reports
+    } else if (const auto why = listed.error(); why.code() == errc::not_found) {
+        one.is_missing = true;  // creating the domain reports it
+    } else {
         one.error = why.cause().empty() ? why.text() : why.cause();
         one.may_pass = why.code() != errc::unavailable;
     }
@@ -40,7 +43,7 @@ std::vector<std::string> addresses_of(const config::node_config& config) {
 }
 
 rbd_clearing::rbd_clearing(storage::rbd_locks& port, async::timers& clock, std::vector<std::string> holders,
-                           std::function<void(std::string)> tell)
+                           std::function<void(policy::act::line)> tell)
     : port_(port), clock_(clock), holders_(std::move(holders)), tell_(std::move(tell)) {}
 
 // ---- what machines ask ----------------------------------------------------------------------------------------------
@@ -62,8 +65,10 @@ async::awaitable<policy::rbd_listed> rbd_clearing::list(std::vector<std::string>
 async::awaitable<policy::call_answer> rbd_clearing::break_one(ask::break_rbd_lock what, time_point until) {
     using policy::call_end;
     const policy::held_lock& lock = what.which.lock;
-    auto broken = co_await port_.break_lock(what.which.volume, {lock.id, lock.client, lock.address},
+    auto broken = co_await port_.break_lock(what.which.volume, {lock.id, lock.client, lock.address}, what.block_for,
                                             what.proof + zookeeper::guard_validity, until);
+    record_.push_back({what.which.volume, lock.id, lock.client, lock.address,
+                       broken ? std::string("broken") : broken.error().text()});
     if (broken) {
         co_return policy::call_answer{call_end::done, {}};
     }
@@ -100,7 +105,7 @@ async::awaitable<void> rbd_clearing::drive(machine what, guarded_read still_ours
         policy::step next = what(now);
         for (const auto& one : acts) {
             if (const auto* line = std::get_if<policy::act::line>(&one)) {
-                tell_(line->text);
+                tell_(*line);
             }
         }
         if (next.is_over()) {
@@ -116,17 +121,88 @@ rbd_clearing::pause rbd_clearing::plain_pause() {
 
 async::awaitable<lock_outcome> rbd_clearing::clear(policy::clearing_rbd_locks what, guarded_read still_ours,
                                                    pause wait) {
+    record_.clear();
     co_await drive([&what](policy::context& now) { return what.resume(now, true); }, std::move(still_ours),
                    std::move(wait));
     using kind = lock_outcome::kind;
+    auto record = std::exchange(record_, {});
     switch (what.end) {
-        case policy::clearing_rbd_locks::outcome::clear: co_return lock_outcome{kind::clear, {}};
+        case policy::clearing_rbd_locks::outcome::clear: co_return lock_outcome{kind::clear, {}, std::move(record)};
         case policy::clearing_rbd_locks::outcome::refused:
-            co_return lock_outcome{kind::refused, std::move(what.reason)};
+            co_return lock_outcome{kind::refused, std::move(what.reason), std::move(record)};
         case policy::clearing_rbd_locks::outcome::changed:
         case policy::clearing_rbd_locks::outcome::no_libvirt: break;
     }
-    co_return lock_outcome{kind::changed, {}};
+    co_return lock_outcome{kind::changed, {}, std::move(record)};
+}
+
+// ---- proof by storage -----------------------------------------------------------------------------------------------
+
+namespace {
+constexpr std::size_t volumes_at_once = 4;
+constexpr duration proof_call_limit = 10s;
+}  // namespace
+
+async::awaitable<policy::proof_said::clients> rbd_clearing::clients_of(std::vector<std::string> volumes) {
+    policy::proof_said::clients all;
+    all.volumes.resize(volumes.size());
+    const time_point until = clock_.now() + proof_call_limit;
+    co_await async::for_each_bounded("clients of RBD images", volumes_at_once, all.volumes,
+                                     [&](policy::volume_clients& one) -> async::awaitable<void> {
+                                         one.volume = volumes[static_cast<std::size_t>(&one - all.volumes.data())];
+                                         const auto locks = co_await port_.list(one.volume, until);
+                                         const auto watchers = co_await port_.watchers(one.volume, until);
+                                         const auto note = [&one](const auto& listed, const auto& address) {
+                                             if (listed) {
+                                                 for (const auto& client : *listed) {
+                                                     one.addresses.push_back(address(client));
+                                                 }
+                                             } else if (listed.error().code() != errc::not_found) {
+                                                 one.error = listed.error().text();
+                                             }
+                                         };
+                                         note(locks, [](const storage::rbd_lock& held) { return held.address; });
+                                         note(watchers, [](const storage::rbd_watcher& who) { return who.address; });
+                                     });
+    co_return all;
+}
+
+async::awaitable<policy::proof_said::any> rbd_clearing::answer_to(policy::proof_ask::any what,
+                                                                  const guarded_read& still_wanted) {
+    namespace said = policy::proof_said;
+    if (auto* of = std::get_if<policy::proof_ask::clients>(&what)) {
+        auto all = co_await clients_of(std::move(of->volumes));
+        co_return all;
+    }
+    if (std::holds_alternative<policy::proof_ask::still_wanted>(what)) {
+        const auto proof = co_await still_wanted();
+        co_return said::proof{proof};
+    }
+    const time_point until = clock_.now() + proof_call_limit;
+    if (auto* which = std::get_if<policy::proof_ask::blocklist>(&what)) {
+        const auto done =
+            co_await port_.blocklist(which->address, which->time, which->proof + zookeeper::guard_validity, until);
+        if (done) {
+            tell_({policy::act::line::level::info, {}, "blocklisted the RBD client " + which->address});
+        }
+        co_return said::done{done ? std::nullopt : std::optional(done.error().text())};
+    }
+    auto listed = co_await port_.blocklisted(until);
+    co_return listed ? said::blocklisted{*std::move(listed), {}} : said::blocklisted{{}, listed.error().text()};
+}
+
+async::awaitable<proof_outcome> rbd_clearing::prove_silent(std::vector<std::string> volumes,
+                                                           guarded_read still_wanted) {
+    policy::proving_by_storage machine{.volumes = std::move(volumes)};
+    policy::proof_said::any said = policy::proof_said::begin{};
+    for (;;) {
+        auto next = machine.resume(said);
+        if (std::holds_alternative<policy::proof_ask::nothing>(next)) {
+            break;
+        }
+        said = co_await answer_to(std::move(next), still_wanted);
+    }
+    co_return proof_outcome{machine.end, std::move(machine.reason), std::move(machine.blocked)};
 }
 
 // ---- for whom -------------------------------------------------------------------------------------------------------
@@ -149,6 +225,11 @@ async::awaitable<lock_outcome> rbd_clearing::for_client(std::vector<std::string>
                                                         guarded_read still_ours) {
     return clear({.rules = {.breaks_any = breaks_any}, .read = {.volumes = std::move(volumes)}}, std::move(still_ours),
                  plain_pause());
+}
+
+async::awaitable<lock_outcome> rbd_clearing::for_recovery(std::vector<std::string> volumes, guarded_read still_dead) {
+    return clear({.rules = policy::lock_rules::of_a_dead_node(), .read = {.volumes = std::move(volumes)}},
+                 std::move(still_dead), plain_pause());
 }
 
 }  // namespace pvc::placement

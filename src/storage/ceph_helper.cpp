@@ -1,8 +1,10 @@
 #include "pvcnoded/storage/ceph_helper.hpp"
 
 #include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/model/ceph_blocklist.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace pvc::storage {
@@ -31,8 +33,9 @@ failure helper_failure(errc code, std::string cause) {
 
 // ---- questions ------------------------------------------------------------------------------------------------------
 
-async::awaitable<result<ceph_helper::said>> ceph_helper::ask(asked what, std::string_view about, time_point deadline) {
-    if (!is_served_) {
+async::awaitable<result<ceph_helper::said>> ceph_helper::ask(helper_service as, asked what, std::string_view about,
+                                                             time_point deadline) {
+    if (serves_ < as) {
         co_return failure(errc::unavailable, std::string(about),
                           "Ceph cannot be asked on this node: its storage function is off");
     }
@@ -64,8 +67,9 @@ async::awaitable<result<ceph_helper::said>> ceph_helper::ask(asked what, std::st
 }
 
 template <class T>
-async::awaitable<result<T>> ceph_helper::ask_for(asked what, std::string about, time_point deadline) {
-    auto got = co_await ask(std::move(what), about, deadline);
+async::awaitable<result<T>> ceph_helper::ask_for(helper_service as, asked what, std::string about,
+                                                 time_point deadline) {
+    auto got = co_await ask(as, std::move(what), about, deadline);
     if (!got) {
         co_return got.error();
     }
@@ -80,18 +84,34 @@ async::awaitable<result<T>> ceph_helper::ask_for(asked what, std::string about, 
     co_return failure(errc::io, std::move(about), "an answer to something else");
 }
 
-async::awaitable<result<std::string>> ceph_helper::command(std::string command, time_point deadline) {
+async::awaitable<result<void>> ceph_helper::ask_to_do(helper_service as, asked what, std::string about,
+                                                      time_point deadline) {
+    const auto got = co_await ask_for<say::done>(as, std::move(what), std::move(about), deadline);
+    if (!got) {
+        co_return got.error();
+    }
+    co_return result<void>();
+}
+
+async::awaitable<result<std::string>> ceph_helper::ask_monitors(helper_service as, std::string command,
+                                                                time_point deadline) {
     std::string about = command;
-    auto got = co_await ask_for<say::output>(words::monitor_command{std::move(command)}, std::move(about), deadline);
+    auto got =
+        co_await ask_for<say::output>(as, words::monitor_command{std::move(command)}, std::move(about), deadline);
     if (!got) {
         co_return got.error();
     }
     co_return std::move(got->bytes);
 }
 
+async::awaitable<result<std::string>> ceph_helper::command(std::string command, time_point deadline) {
+    return ask_monitors(helper_service::all, std::move(command), deadline);
+}
+
 async::awaitable<result<std::vector<model::pool_counters>>> ceph_helper::counters(std::vector<std::string> pools,
                                                                                   time_point deadline) {
-    auto got = co_await ask_for<say::counted>(words::pool_counters{std::move(pools)}, "counters of pools", deadline);
+    auto got = co_await ask_for<say::counted>(helper_service::all, words::pool_counters{std::move(pools)},
+                                              "counters of pools", deadline);
     if (!got) {
         co_return got.error();
     }
@@ -112,7 +132,8 @@ async::awaitable<result<std::vector<model::pool_counters>>> ceph_helper::counter
 }
 
 async::awaitable<result<void>> ceph_helper::measure(time_point deadline) {
-    const auto got = co_await ask_for<say::used>(words::usage{}, std::string(helper_name), deadline);
+    const auto got =
+        co_await ask_for<say::used>(helper_service::all, words::usage{}, std::string(helper_name), deadline);
     if (!got) {
         co_return got.error();
     }
@@ -121,9 +142,11 @@ async::awaitable<result<void>> ceph_helper::measure(time_point deadline) {
     co_return result<void>();
 }
 
-async::awaitable<result<std::vector<rbd_lock>>> ceph_helper::list(std::string image, time_point deadline) {
+// ---- RBD ------------------------------------------------------------------------------------------------------------
+
+async::awaitable<result<std::vector<rbd_lock>>> ceph_helper::asker::list(std::string image, time_point deadline) {
     std::string about = image;
-    auto got = co_await ask_for<say::locked>(words::locks{std::move(image)}, std::move(about), deadline);
+    auto got = co_await owner_.ask_for<say::locked>(as_, words::locks{std::move(image)}, std::move(about), deadline);
     if (!got) {
         co_return got.error();
     }
@@ -134,18 +157,74 @@ async::awaitable<result<std::vector<rbd_lock>>> ceph_helper::list(std::string im
     co_return all;
 }
 
-async::awaitable<result<void>> ceph_helper::break_lock(std::string image, rbd_lock which, boot_time not_after,
-                                                       time_point deadline) {
+async::awaitable<result<std::vector<rbd_watcher>>> ceph_helper::asker::watchers(std::string image,
+                                                                                time_point deadline) {
+    std::string about = image;
+    auto got =
+        co_await owner_.ask_for<say::watched>(as_, words::watchers{std::move(image)}, std::move(about), deadline);
+    if (!got) {
+        co_return got.error();
+    }
+    std::vector<rbd_watcher> all;
+    for (auto& one : got->watchers) {
+        all.push_back({std::move(one.client), std::move(one.address)});
+    }
+    co_return all;
+}
+
+async::awaitable<result<void>> ceph_helper::asker::break_lock(std::string image, rbd_lock which,
+                                                              std::chrono::seconds block_for, boot_time not_after,
+                                                              time_point deadline) {
     std::string about = image;
     words::break_lock what;
     what.image = std::move(image);
     what.which = {std::move(which.id), std::move(which.client), std::move(which.address)};
     what.not_after_ns = not_after.time_since_epoch().count();
-    const auto got = co_await ask_for<say::done>(std::move(what), std::move(about), deadline);
+    what.blocklist_seconds = block_for.count();
+    return owner_.ask_to_do(as_, std::move(what), std::move(about), deadline);
+}
+
+async::awaitable<result<void>> ceph_helper::asker::blocklist(std::string address, std::chrono::seconds block_for,
+                                                             boot_time not_after, time_point deadline) {
+    std::string about = address;
+    words::blocklist what;
+    what.address = std::move(address);
+    what.not_after_ns = not_after.time_since_epoch().count();
+    what.seconds = block_for.count();
+    return owner_.ask_to_do(as_, std::move(what), std::move(about), deadline);
+}
+
+// Its name until Ceph 15 is asked by where the other one is not known.
+async::awaitable<result<std::vector<std::string>>> ceph_helper::asker::blocklisted(time_point deadline) {
+    constexpr std::array commands{R"({"prefix":"osd blocklist ls","format":"json"})",
+                                  R"({"prefix":"osd blacklist ls","format":"json"})"};
+    auto got = co_await owner_.ask_monitors(as_, commands[0], deadline);
+    if (!got && got.error().code() == errc::invalid) {
+        got = co_await owner_.ask_monitors(as_, commands[1], deadline);
+    }
     if (!got) {
         co_return got.error();
     }
-    co_return result<void>();
+    co_return model::parse_ceph_blocklist(*got);
+}
+
+async::awaitable<result<std::vector<rbd_lock>>> ceph_helper::list(std::string image, time_point deadline) {
+    return for_starts_.list(std::move(image), deadline);
+}
+async::awaitable<result<std::vector<rbd_watcher>>> ceph_helper::watchers(std::string image, time_point deadline) {
+    return for_starts_.watchers(std::move(image), deadline);
+}
+async::awaitable<result<void>> ceph_helper::break_lock(std::string image, rbd_lock which,
+                                                       std::chrono::seconds block_for, boot_time not_after,
+                                                       time_point deadline) {
+    return for_starts_.break_lock(std::move(image), std::move(which), block_for, not_after, deadline);
+}
+async::awaitable<result<void>> ceph_helper::blocklist(std::string address, std::chrono::seconds block_for,
+                                                      boot_time not_after, time_point deadline) {
+    return for_starts_.blocklist(std::move(address), block_for, not_after, deadline);
+}
+async::awaitable<result<std::vector<std::string>>> ceph_helper::blocklisted(time_point deadline) {
+    return for_starts_.blocklisted(deadline);
 }
 
 helper_view ceph_helper::view() const {
@@ -191,50 +270,69 @@ void ceph_helper::fail_unsent(const failure& why) {
 async::awaitable<void> ceph_helper::run(helper_settings settings, std::function<void(const helper_news&)> tell) {
     struct served {
         ceph_helper& owner;
-        explicit served(ceph_helper& whose) : owner(whose) { owner.is_served_ = true; }
+        served(ceph_helper& whose, helper_service whom) : owner(whose) { owner.serves_ = whom; }
         ~served() {
-            owner.is_served_ = false;
+            owner.serves_ = helper_service::nobody;
             owner.view_.is_running = false;
             owner.fail_sent(helper_failure(errc::stopped, "it is ended"));
             owner.fail_unsent(helper_failure(errc::stopped, "it is ended"));
         }
-    } const guard(*this);
-    duration pause{};
+    } const guard(*this, settings.serves);
+    idle_limit_ = settings.idle_limit;
+    pause_ = {};
     for (;;) {
         co_await until_asked();
         if (clock_.now() < next_start_) {
             co_await async::sleep_until(clock_, next_start_, "the next start of Ceph's helper");
             continue;
         }
-        ++view_.starts;
-        broken_.clear();
-        is_greeted_ = false;
-        has_answered_ = false;
-        const time_point begun = clock_.now();
-        auto end =
-            co_await programs_.run({settings.program, "--config", settings.config_file, "--keyring", settings.keyring},
-                                   [this, &tell](services::stream_connection& with) -> async::awaitable<void> {
-                                       view_.is_running = true;
-                                       tell({helper_news::kind::started, {}});
-                                       co_await talk(with);
-                                   });
-        view_.is_running = false;
-        view_.private_bytes.reset();
-        view_.threads.reset();
-        // One that was of use for a while is started again at once, the next one after it with a pause.
-        const bool was_of_use = has_answered_ && clock_.now() - begun > longest_pause;
-        pause = was_of_use ? first_pause : std::clamp(pause * 2, first_pause, longest_pause);
-        next_start_ = clock_.now() + pause;
-        if (!end) {
-            view_.why_not = end.error().text();
-            fail_unsent(helper_failure(errc::unavailable, view_.why_not));
-            tell({helper_news::kind::refused, view_.why_not});
-            continue;
+        if (settings.may_start) {
+            const auto may = co_await settings.may_start();
+            if (!may) {
+                view_.why_not = may.error().text();
+                fail_unsent(helper_failure(errc::unavailable, view_.why_not));
+                tell({helper_news::kind::refused, view_.why_not});
+                continue;
+            }
         }
-        view_.why_not = broken_.empty() ? *end : broken_;
-        fail_sent(helper_failure(errc::io, "it is gone: " + view_.why_not));
-        tell({helper_news::kind::gone, view_.why_not});
+        co_await live_once(settings, tell);
     }
+}
+
+async::awaitable<void> ceph_helper::live_once(const helper_settings& settings,
+                                              const std::function<void(const helper_news&)>& tell) {
+    ++view_.starts;
+    broken_.clear();
+    is_greeted_ = has_answered_ = is_idle_ = false;
+    const time_point begun = clock_.now();
+    auto end =
+        co_await programs_.run({settings.program, "--config", settings.config_file, "--keyring", settings.keyring},
+                               [this, &tell](services::stream_connection& with) -> async::awaitable<void> {
+                                   view_.is_running = true;
+                                   tell({helper_news::kind::started, {}});
+                                   co_await talk(with);
+                               });
+    view_.is_running = false;
+    view_.private_bytes.reset();
+    view_.threads.reset();
+    if (is_idle_ && broken_.empty()) {
+        pause_ = {};
+        tell({helper_news::kind::idle, {}});
+        co_return;
+    }
+    // One that was of use for a while is started again at once, the next one after it with a pause.
+    const bool was_of_use = has_answered_ && clock_.now() - begun > longest_pause;
+    pause_ = was_of_use ? first_pause : std::clamp(pause_ * 2, first_pause, longest_pause);
+    next_start_ = clock_.now() + pause_;
+    if (!end) {
+        view_.why_not = end.error().text();
+        fail_unsent(helper_failure(errc::unavailable, view_.why_not));
+        tell({helper_news::kind::refused, view_.why_not});
+        co_return;
+    }
+    view_.why_not = broken_.empty() ? *end : broken_;
+    fail_sent(helper_failure(errc::io, "it is gone: " + view_.why_not));
+    tell({helper_news::kind::gone, view_.why_not});
 }
 
 async::awaitable<void> ceph_helper::until_asked() {
@@ -347,6 +445,13 @@ async::awaitable<void> ceph_helper::send(services::stream_connection& to) {
         }
         if (overdue) {
             co_await work_.wait_until(clock_, *overdue, "the answers of Ceph's helper");
+        } else if (idle_limit_ > duration::zero() && is_greeted_) {
+            const bool is_asked =
+                co_await work_.wait_until(clock_, clock_.now() + idle_limit_, "a question to Ceph's helper");
+            if (!is_asked && unsent_.empty() && sent_.empty()) {
+                is_idle_ = true;
+                co_return;
+            }
         } else {
             co_await work_.wait(async::wait_note::work("a question to Ceph"));
         }

@@ -3,9 +3,9 @@
 
 #include "pvcnoded/config/load.hpp"
 #include "pvcnoded/node/daemon.hpp"
+#include "sim/ceph/sim_rbd_locks.hpp"
 #include "sim/hypervisor/sim_console_files.hpp"
 #include "sim/hypervisor/sim_hypervisor.hpp"
-#include "sim/hypervisor/sim_rbd_locks.hpp"
 #include "sim/sim_context.hpp"
 #include "sim/sim_host.hpp"
 #include "sim/sim_offload.hpp"

@@ -109,6 +109,7 @@ enum class message : std::uint8_t {
     node_state_recreated,
     node_twin,
     peer_cadence,
+    rbd_image_missing,
     role_given_up,
     role_isolated,
     role_key_unwritten,

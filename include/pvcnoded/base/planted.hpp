@@ -57,6 +57,7 @@ enum class defect : std::uint8_t {
     terminates_migrating,  // what is to move is ended
     lock_of_a_guest,       // whose own lock it is, is not asked before it is broken
     lock_broken_blindly,   // a stale lock is broken, whatever the last look at what is wanted shows
+    break_unverified,      // a lock counts as gone because it was to be broken
     created_unannounced,   // a machine is created although its word in the running list was not acknowledged
     created_unlisted,      // a machine is in the running list from when it runs, and not from before it is created
     ended_unread,          // what came here meanwhile is ended by keys that were read before it came

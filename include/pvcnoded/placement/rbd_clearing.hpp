@@ -1,11 +1,13 @@
 // RBD locks in the way of a domain, for whoever is no machine of a domain: a client that wants them gone, and who
-// recovers the domains of a dead node. What is decided is policy/domains/rbd_clearing; this carries out what that asks.
-// Every lock is broken with a proof of its own that it is still this daemon's business. Loop thread only; between two
-// locks it can be cancelled. Specification: vm-domains.md 7, storage.md 6.3 and 6.4 ("VM start", "flush_locks").
+// recovers the domains of a dead node. What is decided is policy/domains/rbd_clearing and policy/placement/
+// storage_proof; this carries out what they ask. Every lock is broken, and every client blocklisted, with a proof of
+// its own that it is still this daemon's business. Loop thread only; between two locks it can be cancelled.
+// Specification: vm-domains.md 7, storage.md 6.3 and 6.4.
 #pragma once
 
 #include "pvcnoded/config/node_config.hpp"
 #include "pvcnoded/policy/domains/rbd_clearing.hpp"
+#include "pvcnoded/policy/placement/storage_proof.hpp"
 #include "pvcnoded/storage/rbd_locks.hpp"
 
 #include <functional>
@@ -15,9 +17,28 @@
 
 namespace pvc::placement {
 
+// What became of one lock that was to be broken.
+struct lock_fate {
+    std::string volume;
+    std::string id;
+    std::string client;
+    std::string address;
+    std::string outcome;  // "broken", or why not
+
+    friend bool operator==(const lock_fate&, const lock_fate&) = default;
+};
+
 struct lock_outcome {
     enum class kind : std::uint8_t { clear, refused, changed } what = kind::clear;
-    std::string reason;  // of `refused`: the failedreason
+    std::string reason;             // of `refused`: the failedreason
+    std::vector<lock_fate> record;  // in their order; what `clear` rests on, and what was done before the others
+};
+
+// Whether nobody can write to the disks of a domain any more.
+struct proof_outcome {
+    policy::proving_by_storage::outcome what = policy::proving_by_storage::outcome::changed;
+    std::string reason;                    // of `refused`
+    std::vector<std::string> blocklisted;  // addresses of clients
 };
 
 // The static addresses of this host, of which its locks are.
@@ -31,9 +52,9 @@ public:
     using pause = std::function<async::awaitable<void>(duration)>;
 
     // `holders`: addresses of the host whose locks may be broken: this one before a creation, a dead one before its
-    // domains are recovered. `tell` gets a line for the log. Port and clock outlive it.
+    // domains are recovered. `tell` gets a line for the log, about the domain. Port and clock outlive it.
     rbd_clearing(storage::rbd_locks& port, async::timers& clock, std::vector<std::string> holders,
-                 std::function<void(std::string)> tell);
+                 std::function<void(policy::act::line)> tell);
 
     // As before a creation: what others hold is waited for a moment, as its owner may be just closing.
     async::awaitable<lock_outcome> for_start(std::vector<std::string> volumes, guarded_read still_ours, pause wait);
@@ -41,6 +62,11 @@ public:
     // broken too.
     async::awaitable<lock_outcome> for_client(std::vector<std::string> volumes, bool breaks_any,
                                               guarded_read still_ours);
+    // For a domain whose node is proven not to run: whoever holds them, without patience, and their clients are kept
+    // from writing for a day (storage.md 6.4 "Fencing"). A volume that does not exist is told of, and no hindrance.
+    async::awaitable<lock_outcome> for_recovery(std::vector<std::string> volumes, guarded_read still_dead);
+    // For a domain whose node could not be switched off, and whose disks are all RBD (storage.md 6.4 "Storage proof").
+    async::awaitable<proof_outcome> prove_silent(std::vector<std::string> volumes, guarded_read still_wanted);
     // Whose the locks are that are listed by `until`: what cannot be listed is `unreadable`, and nobody's.
     async::awaitable<policy::lock_decision> judge(std::vector<std::string> volumes, time_point until);
 
@@ -54,12 +80,15 @@ private:
     async::awaitable<void> drive(machine what, guarded_read still_ours, pause wait);
     async::awaitable<policy::answer> answer_to(policy::step next, const guarded_read& still_ours, const pause& wait);
     async::awaitable<lock_outcome> clear(policy::clearing_rbd_locks what, guarded_read still_ours, pause wait);
+    async::awaitable<policy::proof_said::any> answer_to(policy::proof_ask::any what, const guarded_read& still_wanted);
+    async::awaitable<policy::proof_said::clients> clients_of(std::vector<std::string> volumes);
     [[nodiscard]] pause plain_pause();
 
     storage::rbd_locks& port_;
     async::timers& clock_;
     std::vector<std::string> holders_;
-    std::function<void(std::string)> tell_;
+    std::function<void(policy::act::line)> tell_;
+    std::vector<lock_fate> record_;  // of the work that is under way
 };
 
 }  // namespace pvc::placement

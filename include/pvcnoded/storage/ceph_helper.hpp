@@ -22,15 +22,24 @@
 
 namespace pvc::storage {
 
+// Who may ask. A node without the storage function starts no machine with RBD disks, and clears the locks of a dead
+// node all the same, where it can (ruling 3).
+enum class helper_service : std::uint8_t { nobody, recovery, all };
+
 struct helper_settings {
     std::string program;
     std::string config_file;
     std::string keyring;
+    helper_service serves = helper_service::all;
+    // It is ended when nobody has asked for so long; zero: it stays.
+    duration idle_limit{};
+    // Asked before each start: why it is of no use now. Empty: it is started.
+    std::function<async::awaitable<result<void>>()> may_start{};
 };
 
 // For the log.
 struct helper_news {
-    enum class kind : std::uint8_t { started, refused, gone };  // refused: it could not be started
+    enum class kind : std::uint8_t { started, refused, gone, idle };  // refused: it could not be started
     kind what = kind::started;
     std::string text;  // why it is gone, or was not started
 };
@@ -41,7 +50,7 @@ public:
     ceph_helper(services::talking_programs& programs, async::timers& clock) : programs_(programs), clock_(clock) {}
 
     // Has a helper while somebody needs one, until cancelled: it has ended by then, and what was asked has failed.
-    // Whoever asks while this does not run is refused (unavailable). One call at a time.
+    // Whoever asks while this does not run, or who is not served, is refused (unavailable). One call at a time.
     async::awaitable<void> run(helper_settings settings, std::function<void(const helper_news&)> tell);
 
     async::awaitable<result<std::string>> command(std::string command, time_point deadline) override;
@@ -50,9 +59,16 @@ public:
     async::awaitable<result<void>> measure(time_point deadline) override;
     [[nodiscard]] helper_view view() const override;
 
+    // For starts of machines and for clients.
     async::awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) override;
-    async::awaitable<result<void>> break_lock(std::string image, rbd_lock which, boot_time not_after,
-                                              time_point deadline) override;
+    async::awaitable<result<std::vector<rbd_watcher>>> watchers(std::string image, time_point deadline) override;
+    async::awaitable<result<void>> break_lock(std::string image, rbd_lock which, std::chrono::seconds block_for,
+                                              boot_time not_after, time_point deadline) override;
+    async::awaitable<result<void>> blocklist(std::string address, std::chrono::seconds block_for, boot_time not_after,
+                                             time_point deadline) override;
+    async::awaitable<result<std::vector<std::string>>> blocklisted(time_point deadline) override;
+    // The same for whoever recovers the machines of a dead node.
+    [[nodiscard]] rbd_locks& for_recovery() { return for_recovery_; }
 
 private:
     using said = decltype(protocol::ceph::answer::what);
@@ -67,14 +83,35 @@ private:
     };
     using question_ptr = std::shared_ptr<question>;
 
-    async::awaitable<result<said>> ask(asked what, std::string_view about, time_point deadline);
+    // The RBD part of the port as one kind of caller has it.
+    class asker final : public rbd_locks {
+    public:
+        asker(ceph_helper& owner, helper_service as) : owner_(owner), as_(as) {}
+        async::awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) override;
+        async::awaitable<result<std::vector<rbd_watcher>>> watchers(std::string image, time_point deadline) override;
+        async::awaitable<result<void>> break_lock(std::string image, rbd_lock which, std::chrono::seconds block_for,
+                                                  boot_time not_after, time_point deadline) override;
+        async::awaitable<result<void>> blocklist(std::string address, std::chrono::seconds block_for,
+                                                 boot_time not_after, time_point deadline) override;
+        async::awaitable<result<std::vector<std::string>>> blocklisted(time_point deadline) override;
+
+    private:
+        ceph_helper& owner_;
+        helper_service as_;
+    };
+
+    async::awaitable<result<said>> ask(helper_service as, asked what, std::string_view about, time_point deadline);
     template <class T>
-    async::awaitable<result<T>> ask_for(asked what, std::string about, time_point deadline);
+    async::awaitable<result<T>> ask_for(helper_service as, asked what, std::string about, time_point deadline);
+    async::awaitable<result<void>> ask_to_do(helper_service as, asked what, std::string about, time_point deadline);
+    async::awaitable<result<std::string>> ask_monitors(helper_service as, std::string command, time_point deadline);
     void settle(question& one, result<said> how);
     void fail_sent(const failure& why);
     void fail_unsent(const failure& why);
 
     async::awaitable<void> until_asked();
+    async::awaitable<void> live_once(const helper_settings& settings,
+                                     const std::function<void(const helper_news&)>& tell);
     async::awaitable<void> talk(services::stream_connection& with);
     async::awaitable<void> listen(services::stream_connection& to);
     async::awaitable<void> send(services::stream_connection& to);
@@ -85,7 +122,9 @@ private:
 
     services::talking_programs& programs_;
     async::timers& clock_;
-    bool is_served_ = false;
+    asker for_starts_{*this, helper_service::all};
+    asker for_recovery_{*this, helper_service::recovery};
+    helper_service serves_ = helper_service::nobody;
     bool is_greeted_ = false;
     std::int64_t last_id_ = 0;
     std::deque<question_ptr> unsent_;
@@ -93,6 +132,9 @@ private:
     async::wakeup work_;  // for whoever sends, or starts it
     std::string broken_;  // why the present helper is given up
     bool has_answered_ = false;
+    bool is_idle_ = false;  // it is ended since nobody asks
+    duration idle_limit_{};
+    duration pause_{};
     time_point next_start_{};
     helper_view view_;
 };

@@ -1,4 +1,5 @@
-// The RBD part of the storage port: who holds locks on an image, and breaking them.
+// The RBD part of the storage port: who holds locks on an image and who has it open, breaking locks, and keeping a
+// client from writing.
 //
 // Images are named pool/[namespace/]image. Every call has a deadline. Specification: storage.md 6, vm-domains.md 7.
 #pragma once
@@ -7,6 +8,7 @@
 #include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/base/result.hpp"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,14 @@ struct rbd_lock {
     friend bool operator==(const rbd_lock&, const rbd_lock&) = default;
 };
 
+// A client that has an image open for writing, whether it holds a lock or not.
+struct rbd_watcher {
+    std::string client;
+    std::string address;  // as above
+
+    friend bool operator==(const rbd_watcher&, const rbd_watcher&) = default;
+};
+
 class rbd_locks {
 public:
     rbd_locks() = default;
@@ -29,10 +39,18 @@ public:
 
     // Errors: not_found (no such image or pool), unavailable (Ceph cannot be asked from here at all), timed_out, io.
     virtual async::awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) = 0;
-    // Blocklists the client and removes its lock; a lock that is gone is success. A guarded step: it starts before
-    // `not_after`, else errc::stopped. Errors: as above.
-    virtual async::awaitable<result<void>> break_lock(std::string image, rbd_lock which, boot_time not_after,
-                                                      time_point deadline) = 0;
+    // Errors: as above.
+    virtual async::awaitable<result<std::vector<rbd_watcher>>> watchers(std::string image, time_point deadline) = 0;
+    // Blocklists the client for `block_for` (zero: for as long as the monitors are configured to), then removes its
+    // lock; a lock that is gone is success. A guarded step: it starts before `not_after`, else errc::stopped. Errors:
+    // as above; invalid (the lock is one of ours).
+    virtual async::awaitable<result<void>> break_lock(std::string image, rbd_lock which, std::chrono::seconds block_for,
+                                                      boot_time not_after, time_point deadline) = 0;
+    // Keeps the client with this address from writing. A guarded step, as above. Errors: as of break_lock.
+    virtual async::awaitable<result<void>> blocklist(std::string address, std::chrono::seconds block_for,
+                                                     boot_time not_after, time_point deadline) = 0;
+    // The addresses that the monitors refuse now. Errors: unavailable, timed_out, io.
+    virtual async::awaitable<result<std::vector<std::string>>> blocklisted(time_point deadline) = 0;
 };
 
 }  // namespace pvc::storage

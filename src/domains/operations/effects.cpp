@@ -44,12 +44,7 @@ void effects::carry_out(std::vector<act::any>& acts) {
 }
 
 void effects::perform(act::line what) {
-    switch (what.how) {
-        case act::line::level::info: op_.info(std::move(what.text)); break;
-        case act::line::level::state: op_.state(std::move(what.text)); break;
-        case act::line::level::warning: op_.warning(what.id, what.text); break;
-        case act::line::level::error: op_.error(what.id, what.text); break;
-    }
+    op_.say(std::move(what));
 }
 
 void effects::perform(act::write_record what) {

@@ -20,6 +20,16 @@ std::string operation::name() const {
     return here.name.empty() ? to_text(id) : shown(here.name);
 }
 
+void operation::say(policy::act::line what) const {
+    using level = policy::act::line::level;
+    switch (what.how) {
+        case level::info: info(std::move(what.text)); break;
+        case level::state: state(std::move(what.text)); break;
+        case level::warning: warning(what.id, what.text); break;
+        case level::error: error(what.id, what.text); break;
+    }
+}
+
 std::string operation::address_of(std::string_view peer) const {
     const std::string& domain = node.config->networks.cluster.domain;
     return domain.empty() ? std::string(peer) : std::string(peer) + "." + domain;

@@ -82,7 +82,7 @@ public:
     // RBD locks in its way.
     [[nodiscard]] placement::rbd_clearing rbd_locks() const {
         return {rbd, clock(), placement::addresses_of(*node.config),
-                [this](std::string text) { info(std::move(text)); }};
+                [this](policy::act::line what) { say(std::move(what)); }};
     }
     // For messages: what clients wrote may be of any length.
     [[nodiscard]] std::string name() const;
@@ -112,6 +112,7 @@ public:
     // Locks whose children every write of this operation checks.
     std::vector<const zookeeper::held_lock*> locks;
 
+    void say(policy::act::line what) const;
     void info(std::string text) const { node.log.info(std::move(text), name()); }
     void warning(message what, const std::string& text) const { node.log.warning(what, text, name()); }
     void error(message what, const std::string& text) const { node.log.error(what, text, name()); }

@@ -61,17 +61,34 @@ struct answering {
         }
         co_return all;
     }
-    said operator()(ceph::ask::watchers /*asked*/) const { co_return ceph::say::watched{}; }
+    said operator()(ceph::ask::watchers asked) const {
+        const auto got = co_await locks.watchers(std::move(asked.image), until);
+        if (!got) {
+            co_return refusal_of(got.error());
+        }
+        ceph::say::watched all;
+        for (const auto& one : *got) {
+            all.watchers.push_back({one.client, one.address});
+        }
+        co_return all;
+    }
     said operator()(ceph::ask::break_lock asked) const {
-        const auto got =
-            co_await locks.break_lock(std::move(asked.image), {asked.which.id, asked.which.client, asked.which.address},
-                                      boot_time(duration(asked.not_after_ns)), until);
+        const auto got = co_await locks.break_lock(
+            std::move(asked.image), {asked.which.id, asked.which.client, asked.which.address},
+            std::chrono::seconds(asked.blocklist_seconds), boot_time(duration(asked.not_after_ns)), until);
         if (!got) {
             co_return refusal_of(got.error());
         }
         co_return ceph::say::done{};
     }
-    said operator()(ceph::ask::blocklist /*asked*/) const { co_return ceph::say::done{}; }
+    said operator()(ceph::ask::blocklist asked) const {
+        const auto got = co_await locks.blocklist(std::move(asked.address), std::chrono::seconds(asked.seconds),
+                                                  boot_time(duration(asked.not_after_ns)), until);
+        if (!got) {
+            co_return refusal_of(got.error());
+        }
+        co_return ceph::say::done{};
+    }
     said operator()(ceph::ask::usage /*asked*/) const { co_return ceph::say::used{8UL << 20U, 14, 1}; }
 };
 

@@ -1,5 +1,5 @@
+#include "sim/ceph/sim_rbd_locks.hpp"
 #include "sim/hypervisor/sim_console_files.hpp"
-#include "sim/hypervisor/sim_rbd_locks.hpp"
 #include "sim/sim_context.hpp"
 
 #include <gtest/gtest.h>
@@ -26,9 +26,9 @@ TEST_F(rbd_locks_test, listing_and_breaking) {
     loop.run([&]() -> awaitable<void> {
         const auto held = co_await hv1.list("vms/web_sda", in(5s));
         EXPECT_EQ(held->size(), 1U);
-        const auto broken = co_await hv1.break_lock("vms/web_sda", held->front(), soon(), in(5s));
+        const auto broken = co_await hv1.break_lock("vms/web_sda", held->front(), 0s, soon(), in(5s));
         EXPECT_TRUE(broken);
-        const auto again = co_await hv1.break_lock("vms/web_sda", held->front(), soon(), in(5s));
+        const auto again = co_await hv1.break_lock("vms/web_sda", held->front(), 0s, soon(), in(5s));
         EXPECT_TRUE(again);
         const auto none = co_await hv1.list("vms/web_sda", in(5s));
         EXPECT_TRUE(none->empty());
@@ -49,7 +49,7 @@ TEST_F(rbd_locks_test, faults) {
         held = co_await hv1.list("vms/a", in(5s));
         EXPECT_EQ(held.error().code(), errc::timed_out);
         store.hangs = false;
-        const auto late = co_await hv1.break_lock("vms/a", store.locks("vms/a").front(),
+        const auto late = co_await hv1.break_lock("vms/a", store.locks("vms/a").front(), 0s,
                                                   boot_time(loop.clock().boot_now() - 1ns), in(5s));
         EXPECT_EQ(late.error().code(), errc::stopped);
         hv1.is_unavailable = true;

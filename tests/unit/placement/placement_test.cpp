@@ -132,7 +132,7 @@ TEST_F(placement_test, locks_of_the_host_that_is_named_are_broken_and_no_others)
     sim::sim_rbd_locks port(store, "hv1", loop.clock());
     std::vector<placement::lock_outcome> outcomes;
     run([&](core::session& s) -> async::awaitable<void> {
-        placement::rbd_clearing of_hv3(port, s.node.clock(), {"10.254.0.3"}, [](std::string) {});
+        placement::rbd_clearing of_hv3(port, s.node.clock(), {"10.254.0.3"}, [](policy::act::line) {});
         const auto still_so = [&]() -> async::awaitable<std::optional<boot_time>> {
             co_return s.node.clock().boot_now();
         };

@@ -61,12 +61,27 @@ public:
         }
         co_return locks;
     }
-    awaitable<result<void>> break_lock(std::string /*image*/, rbd_lock which, boot_time not_after,
-                                       time_point /*deadline*/) override {
+    awaitable<result<std::vector<rbd_watcher>>> watchers(std::string /*image*/, time_point /*deadline*/) override {
+        co_return std::vector<rbd_watcher>{{"client.7", "10.254.0.2:0/9"}};
+    }
+    awaitable<result<void>> break_lock(std::string /*image*/, rbd_lock which, std::chrono::seconds block_for,
+                                       boot_time not_after, time_point /*deadline*/) override {
         std::erase(locks, which);
         allowed_until = not_after;
+        blocked_for = block_for;
         co_return result<void>();
     }
+    awaitable<result<void>> blocklist(std::string address, std::chrono::seconds block_for, boot_time not_after,
+                                      time_point /*deadline*/) override {
+        blocked.push_back(std::move(address));
+        allowed_until = not_after;
+        blocked_for = block_for;
+        co_return result<void>();
+    }
+    // Asked as a command to the monitors.
+    awaitable<result<std::vector<std::string>>> blocklisted(time_point /*deadline*/) override { co_return blocked; }
+    std::vector<std::string> blocked;
+    std::chrono::seconds blocked_for{};
     std::vector<rbd_lock> locks{{"auto 1", "client.4185", "10.254.0.2:0/7"}};
     boot_time allowed_until{};
 };
@@ -138,7 +153,7 @@ TEST_F(ceph_helper_test, every_question_has_its_answer) {
         EXPECT_EQ(listed.value(), locks.locks);
         const auto missing = co_await client.list("vms/gone", in(1s));
         EXPECT_EQ(missing.error().code(), errc::not_found);
-        const auto broken = co_await client.break_lock("vms/web", listed->front(), boot_time(77s), in(1s));
+        const auto broken = co_await client.break_lock("vms/web", listed->front(), 24h, boot_time(77s), in(1s));
         EXPECT_TRUE(broken);
         EXPECT_TRUE(locks.locks.empty());
         EXPECT_EQ(locks.allowed_until, boot_time(77s));

@@ -1,7 +1,8 @@
 // RBD locks in the way of a domain: all of them are listed and classified, then all are broken or none, each with a
 // proof of its own that this is still wanted; then they are listed again. Before a creation, what others hold is waited
-// for a moment. Used by a start, as a part, and by placement/rbd_clearing for whoever is no machine.
-// Specification: vm-domains.md 7, storage.md 6.3 and 6.4 ("VM start", "flush_locks").
+// for a moment. Used by a start, as a part, and by placement/rbd_clearing for whoever is no machine: a client, and who
+// recovers the domains of a dead node.
+// Specification: vm-domains.md 7, storage.md 6.3 and 6.4 ("VM start", "Fencing", "flush_locks").
 #pragma once
 
 #include "pvcnoded/policy/domains/machine.hpp"
@@ -39,9 +40,16 @@ struct lock_rules {
     bool breaks_any = false;  // also what others hold
     // Whether its guest is here, whose lock it then is: events come late, and without its lock a guest has no disk.
     bool asks_libvirt = false;
+    bool tells_missing = false;        // a volume that does not exist, as a warning
+    std::chrono::seconds block_for{};  // the client of a lock that is broken; zero: as Ceph is configured
 
     [[nodiscard]] static lock_rules before_a_start() {
         return {.patience = std::chrono::seconds(5), .asks_libvirt = true};
+    }
+    // Of a domain whose node is proven not to run: whoever holds them. An outage may last longer than Ceph keeps a
+    // client away by itself.
+    [[nodiscard]] static lock_rules of_a_dead_node() {
+        return {.breaks_any = true, .tells_missing = true, .block_for = std::chrono::hours(24)};
     }
     friend bool operator==(const lock_rules&, const lock_rules&) = default;
 };
@@ -77,6 +85,7 @@ struct clearing_rbd_locks {
 private:
     [[nodiscard]] lock_decision decision() const;
     step list(context& c, at which);
+    void tell_missing(context& c) const;
     step decide(context& c);
     step wait();
     step prove(at which);

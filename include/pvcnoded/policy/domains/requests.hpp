@@ -110,6 +110,7 @@ struct list_rbd_locks {  // [rbd_listed] of each of these volumes
 struct break_rbd_lock {  // [call_answer] this very lock; begins while the proof is valid, or not at all
     lock_to_break which;
     boot_time proof{};
+    std::chrono::seconds block_for{};  // its client; zero: as Ceph is configured
 };
 
 // The lock of the hand-shake.

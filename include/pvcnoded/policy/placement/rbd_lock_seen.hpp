@@ -21,6 +21,7 @@ struct volume_locks {
     std::vector<held_lock> locks;
     std::optional<std::string> error;  // it could not be listed: what was wrong
     bool may_pass = false;             // the error: to be listed once more
+    bool is_missing = false;           // there is no such volume
 
     friend bool operator==(const volume_locks&, const volume_locks&) = default;
 };

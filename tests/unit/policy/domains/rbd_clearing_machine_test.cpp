@@ -15,7 +15,7 @@ using volumes = std::vector<volume_locks>;
 const held_lock ours{"auto 1", "client.1", "10.254.0.1:0/1"};
 const held_lock ours_too{"auto 2", "client.2", "10.254.0.1:0/2"};
 const held_lock foreign{"auto 7", "client.7", "10.254.0.2:0/7"};
-const std::string both = "list_rbd_locks vms/web_sda vms/web_sdb 30s";
+const std::string both = "list_rbd_locks vms/web_sda vms/web_sdb 8s";
 
 // A part has no `hold`: nothing of it lasts over several steps.
 struct locks_played : clearing_rbd_locks {
@@ -51,6 +51,11 @@ played_locks before_a_start() {
     EXPECT_EQ(p.begin(), both);
     return p;
 }
+volume_locks gone(std::string volume) {
+    volume_locks one{std::move(volume), {}, {}};
+    one.is_missing = true;
+    return one;
+}
 const std::string held_by_hv2 =
     "RBD lock \"auto 7\" on vms/web_sdb is held by 10.254.0.2, not by this node; make sure the VM is stopped there, "
     "flush its locks, then start it";
@@ -74,12 +79,12 @@ TEST(rbd_clearing_machine, D16_own_locks_are_broken_each_with_a_proof_of_its_own
     auto p = before_a_start();
     EXPECT_EQ(p.listed({ours}, {ours_too}), "own_guest 5s");
     EXPECT_EQ(p.absent(), "row");
-    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 30s");
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 20s");
     EXPECT_EQ(p.asked<ask::break_rbd_lock>()->proof, boot_time(7s));
     EXPECT_EQ(p.asked<ask::break_rbd_lock>()->which.lock, ours);
     EXPECT_EQ(p.call(call_end::done), "row");
     EXPECT_EQ(p.acts(), (lines{"info: broke the RBD lock \"auto 1\" of 10.254.0.1:0/1 on vms/web_sda"}));
-    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sdb auto 2 30s");
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sdb auto 2 20s");
     EXPECT_EQ(p.call(call_end::done), both) << "whether they are gone";
     EXPECT_EQ(p.listed({}), "over");
     p.expect_end(come::clear);
@@ -89,7 +94,7 @@ TEST(rbd_clearing_machine, a_lock_that_is_gone_is_told_of_whatever_is_wanted_by_
     auto p = before_a_start();
     p.listed({ours});
     p.absent();
-    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 30s");
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 20s");
     p.machine.goes_on = false;
     EXPECT_EQ(p.call(call_end::done), "over");
     EXPECT_EQ(p.acts(), (lines{"info: broke the RBD lock \"auto 1\" of 10.254.0.1:0/1 on vms/web_sda"}));
@@ -130,7 +135,7 @@ TEST(rbd_clearing_machine, D18_a_foreign_lock_that_goes) {
     p.fresh();
     EXPECT_EQ(p.listed({ours}, {}), "own_guest 5s");
     EXPECT_EQ(p.absent(), "row");
-    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 30s");
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 20s");
 }
 
 TEST(rbd_clearing_machine, D19_an_address_that_only_begins_like_ours) {
@@ -252,16 +257,16 @@ TEST(rbd_clearing_machine, what_could_not_be_listed_is_listed_twice_more) {
     auto p = before_a_start();
     const volume_locks unread{"vms/web_sda", {}, "Input/output error", true};
     EXPECT_EQ(p.list({unread, {"vms/web_sdb", {ours}, {}}}), "change 1s");
-    EXPECT_EQ(p.at_limit(), "list_rbd_locks vms/web_sda 30s") << "and no other";
+    EXPECT_EQ(p.at_limit(), "list_rbd_locks vms/web_sda 8s") << "and no other";
     EXPECT_EQ(p.list({unread}), "change 3s");
     auto heals = p;
-    EXPECT_EQ(p.at_limit(), "list_rbd_locks vms/web_sda 30s");
+    EXPECT_EQ(p.at_limit(), "list_rbd_locks vms/web_sda 8s");
     EXPECT_EQ(p.list({unread}), "over");
     p.expect_end(come::refused, "RBD locks of vms/web_sda could not be read: Input/output error");
     heals.at_limit();
     EXPECT_EQ(heals.list({{"vms/web_sda", {ours_too}, {}}}), "own_guest 5s");
     EXPECT_EQ(heals.absent(), "row");
-    EXPECT_EQ(heals.fresh(), "break_rbd_lock vms/web_sda auto 2 30s") << "in the order of the volumes";
+    EXPECT_EQ(heals.fresh(), "break_rbd_lock vms/web_sda auto 2 20s") << "in the order of the volumes";
 }
 
 TEST(rbd_clearing_machine, a_storage_that_cannot_be_asked_at_all_is_asked_once) {
@@ -291,10 +296,54 @@ TEST(rbd_clearing_machine, AC108_of_what_is_off_a_client_has_all_broken) {
     EXPECT_EQ(p.listed({ours}, {foreign}), "row");
     p.fresh();
     p.call(call_end::done);
-    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sdb auto 7 30s");
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sdb auto 7 20s");
     p.call(call_end::done);
     EXPECT_EQ(p.listed({}, {foreign}), "over");
     p.expect_end(come::refused, "RBD lock \"auto 7\" on vms/web_sdb could not be removed: it is still there");
+}
+
+// ---- for who recovers a dead node's
+
+TEST(rbd_clearing_machine, case_22_nothing_to_clear) {
+    played_locks p(lock_rules::of_a_dead_node(), {});
+    EXPECT_EQ(p.begin(), "over");
+    p.expect_end(come::clear);
+}
+
+TEST(rbd_clearing_machine, case_23_whoever_holds_them_and_for_a_day_and_what_is_missing_is_told) {
+    played_locks p(lock_rules::of_a_dead_node());
+    p.begin();
+    EXPECT_EQ(p.list({{"vms/web_sda", {foreign}, {}}, gone("vms/web_sdb")}), "row");
+    EXPECT_EQ(p.acts(), lines{"warning: the RBD image vms/web_sdb does not exist"});
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 7 20s");
+    EXPECT_EQ(p.asked<ask::break_rbd_lock>()->block_for, std::chrono::hours(24));
+    EXPECT_EQ(p.call(call_end::done), both);
+    p.list({{"vms/web_sda", {}, {}}, gone("vms/web_sdb")});
+    p.expect_end(come::clear);
+    EXPECT_FALSE(p.ever_asked("own_guest") || p.ever_asked("change"));
+}
+
+TEST(rbd_clearing_machine, case_36_a_node_that_is_back_keeps_its_locks) {
+    played_locks p(lock_rules::of_a_dead_node());
+    p.begin();
+    p.listed({foreign});
+    EXPECT_EQ(p.unread(), "over");
+    p.expect_end(come::changed);
+    EXPECT_FALSE(p.ever_asked("break_rbd_lock"));
+}
+
+TEST(rbd_clearing_machine, of_a_volume_that_cannot_be_listed_nothing_of_the_others_is_broken_either) {
+    played_locks p(lock_rules::of_a_dead_node());
+    p.begin();
+    EXPECT_EQ(p.list({{"vms/web_sda", {foreign}, {}}, {"vms/web_sdb", {}, "no Ceph", false}}), "over");
+    p.expect_end(come::refused, "RBD locks of vms/web_sdb could not be read: no Ceph");
+}
+
+TEST(rbd_clearing_machine, before_a_start_nothing_is_said_of_what_is_missing) {
+    auto p = before_a_start();
+    EXPECT_EQ(p.list({gone("vms/web_sda"), {"vms/web_sdb", {}, {}}}), "over");
+    p.expect_end(come::clear);
+    EXPECT_EQ(p.acts(), lines{});
 }
 
 // ---- looking only

@@ -28,7 +28,7 @@ inline start_played before_its_locks() {
     auto p = to_be_started();
     p.begin();
     p.others(nobody_lists_it);
-    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 30s");
+    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 8s");
     return p;
 }
 inline start_played before_its_proof() {
@@ -53,7 +53,7 @@ inline start_played created_guest() {
 // From the creation that was refused to where it is created again.
 inline void expect_created_again(start_played& p) {
     EXPECT_EQ(p.others(nobody_lists_it), "definition");
-    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 30s");
+    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 8s");
     EXPECT_EQ(p.says(listed({})), "change 0s");
     EXPECT_EQ(p.woken(), "set_listed +");
     EXPECT_EQ(p.woken(), "row");

@@ -30,7 +30,7 @@ TEST(starting_machine, D01_D03_D14_D41_the_whole_way) {
     EXPECT_EQ(p.begin(), "others");
     EXPECT_EQ(p.acts(), (lines{"follow_console"}));
     EXPECT_EQ(p.others(nobody_lists_it), "definition");
-    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 30s");
+    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 8s");
     EXPECT_EQ(p.says(listed({})), "change 0s");
     EXPECT_EQ(p.holds().of_turn, holdings::turn::to_be_created);
     p.seen.held.has_turn = true;
@@ -219,7 +219,7 @@ TEST(starting_machine, D17_a_foreign_lock) {
     for (int i = 0; i < 5; ++i) {
         EXPECT_EQ(p.says(listed({lock_of_hv2})), "change 1s");
         EXPECT_EQ(p.at_limit(), "row");
-        EXPECT_EQ(p.fresh(), "list_rbd_locks vms/web_sda 30s");
+        EXPECT_EQ(p.fresh(), "list_rbd_locks vms/web_sda 8s");
     }
     p.says(listed({lock_of_hv2}));
     expect_failed(p,
@@ -246,8 +246,8 @@ TEST(starting_machine, D16_own_locks_are_broken_before_the_creation) {
     auto p = before_its_locks();
     EXPECT_EQ(p.says(listed({lock_of_hv1})), "own_guest 5s");
     EXPECT_EQ(p.guest(guest_class::absent), "row");
-    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 30s");
-    EXPECT_EQ(p.call(call_end::done), "list_rbd_locks vms/web_sda 30s");
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 20s");
+    EXPECT_EQ(p.call(call_end::done), "list_rbd_locks vms/web_sda 8s");
     EXPECT_EQ(p.says(listed({})), "change 0s");
     EXPECT_EQ(p.machine.locks, clearing_rbd_locks{}) << "nothing of it is kept";
 }

@@ -1,4 +1,4 @@
-// RBD images and their locks: one store for the cluster, one port for each life of a daemon.
+// RBD images, their locks, and who has them open: one store for the cluster, one port for each life of a daemon.
 #pragma once
 
 #include "pvcnoded/async/timers.hpp"
@@ -31,10 +31,17 @@ public:
     void lock(const std::string& image, const std::string& address);
     void unlock(const std::string& image) { images_[image].clear(); }
     [[nodiscard]] std::vector<storage::rbd_lock> locks(const std::string& image) const;
-    // Addresses of clients whose lock was broken, in order.
+    // Has it open for writing, without a lock: it has not written yet.
+    void watch(const std::string& image, storage::rbd_watcher who) { watchers_[image].push_back(std::move(who)); }
+    // Addresses of clients that are kept from writing, in order.
     [[nodiscard]] const std::vector<std::string>& blocklist() const { return blocklist_; }
+    void forget_blocklist() { blocklist_.clear(); }
+    [[nodiscard]] bool is_blocklisted(const std::string& address) const;
+    // As the client writes: what it gets then.
+    [[nodiscard]] result<void> write(const std::string& image, const std::string& address);
 
-    // The next calls ("list", "break") fail with these, in order, or all of them until cleared.
+    // The next calls ("list", "break", "watchers", "blocklist", "blocklisted") fail with these, in order, or all of
+    // them until cleared.
     void fail_next(const std::string& call, failure error, int times = 1);
     void fail_always(const std::string& call, failure error) { always_.insert_or_assign(call, std::move(error)); }
     void clear_faults() {
@@ -43,8 +50,12 @@ public:
     }
     // Told when a lock is broken, with the machine that does so.
     std::function<void(const std::string& by, const std::string& image, const storage::rbd_lock& which)> on_break;
+    // Between a listing that was answered and what follows it.
+    std::function<void(const std::string& image)> on_list;
     std::set<std::string> cut_off;  // machines that cannot ask Ceph
     bool hangs = false;             // nothing is answered: every call ends at its deadline
+    bool keeps_broken = false;      // a lock that was broken is still there: says yes and does nothing
+    std::set<std::string> own;      // clients ("client.7") that are those who ask: their locks are not broken
     duration list_time = std::chrono::milliseconds(5);
     duration break_time = std::chrono::milliseconds(750);
 
@@ -57,6 +68,7 @@ private:
     [[nodiscard]] std::optional<failure> fault(const std::string& call);
 
     std::map<std::string, std::vector<storage::rbd_lock>> images_;
+    std::map<std::string, std::vector<storage::rbd_watcher>> watchers_;
     std::vector<std::string> blocklist_;
     std::map<std::string, std::deque<failure>> next_;
     std::map<std::string, failure> always_;
@@ -73,10 +85,19 @@ public:
     bool is_unavailable = false;  // Ceph cannot be asked from this machine
 
     async::awaitable<result<std::vector<storage::rbd_lock>>> list(std::string image, time_point deadline) override;
-    async::awaitable<result<void>> break_lock(std::string image, storage::rbd_lock which, boot_time not_after,
+    async::awaitable<result<std::vector<storage::rbd_watcher>>> watchers(std::string image,
+                                                                         time_point deadline) override;
+    async::awaitable<result<void>> break_lock(std::string image, storage::rbd_lock which,
+                                              std::chrono::seconds block_for, boot_time not_after,
                                               time_point deadline) override;
+    async::awaitable<result<void>> blocklist(std::string address, std::chrono::seconds block_for, boot_time not_after,
+                                             time_point deadline) override;
+    async::awaitable<result<std::vector<std::string>>> blocklisted(time_point deadline) override;
 
 private:
+    async::awaitable<result<void>> reach_cluster(std::string call, std::string about, duration time,
+                                                 time_point deadline);
+    async::awaitable<result<void>> begin_guarded(std::string text, boot_time not_after);
     async::awaitable<result<void>> reach(std::string call, std::string image, duration time, time_point deadline);
 
     sim_rbd_store& store_;
