@@ -1,8 +1,8 @@
 #include "pvcnoded/ceph/ceph_subject.hpp"
 
+#include "helper_news.hpp"
 #include "objects.hpp"
 #include "pvcnoded/async/task_group.hpp"
-#include "pvcnoded/base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -40,36 +40,17 @@ private:
     objects objects_;
 };
 
-ceph_subject::ceph_subject(core::node_context& node, ceph_ports outside) : node_(node), outside_(std::move(outside)) {}
+ceph_subject::ceph_subject(core::node_context& node, ceph_ports outside)
+    : node_(node), outside_(std::move(outside)), teller_(std::make_unique<helper_teller>(node)) {}
 ceph_subject::~ceph_subject() = default;
 
 async::awaitable<result<void>> ceph_subject::prepare(core::preparation in) {
     in.attempt.spawn("ceph helper", [this] {
         const auto& files = node_.config->storage;
         return outside_.helper.run({outside_.helper_program, files.ceph_config_file, files.ceph_admin_keyring},
-                                   [this](const storage::helper_news& news) { tell(news); });
+                                   [this](const storage::helper_news& news) { teller_->tell(news); });
     });
     co_return result<void>();
-}
-
-// Once for each reason, and again after a minute.
-void ceph_subject::tell(const storage::helper_news& news) {
-    constexpr duration again = 60s;
-    using kind = storage::helper_news::kind;
-    if (news.what == kind::started) {
-        return node_.log.debug("Ceph's helper is started");
-    }
-    const time_point now = node_.clock().now();
-    if (news.text == told_ && now - told_at_ < again) {
-        return;
-    }
-    told_ = news.text;
-    told_at_ = now;
-    if (news.what == kind::refused) {
-        node_.log.error(message::ceph_helper_missing, "Ceph's helper cannot be started: " + news.text);
-    } else {
-        node_.log.warning(message::ceph_helper_gone, "Ceph's helper is gone, it is started again: " + news.text);
-    }
 }
 
 std::unique_ptr<core::session_part> ceph_subject::begin(core::session& s) {
@@ -81,19 +62,7 @@ void ceph_subject::put(core::figure_sheet& sheet) const {
 }
 
 void ceph_subject::report(std::vector<std::string>& lines) const {
-    const auto seen = outside_.helper.view();
-    if (seen.is_running) {
-        std::string line = "helper: it runs";
-        if (seen.waiting > 0) {
-            line += fmt::format(", {} question{} without an answer, the oldest for {:.1f} s", seen.waiting,
-                                seen.waiting == 1 ? "" : "s", core::metric_seconds(seen.oldest_wait.value_or(0s)));
-        }
-        lines.push_back(line);
-    } else if (seen.why_not.empty()) {
-        lines.emplace_back("helper: not needed yet");
-    } else {
-        lines.push_back(fmt::format("helper: not there: {}", shown(seen.why_not)));
-    }
+    lines.push_back(helper_text(outside_.helper.view()));
     if (present_ != nullptr) {
         lines.push_back(fmt::format("objects: {} OSDs, {} of them here, {} pools", present_->osds().size(),
                                     present_->local_osds(), present_->pools().size()));

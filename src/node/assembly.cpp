@@ -1,5 +1,6 @@
 #include "pvcnoded/node/assembly.hpp"
 
+#include "pvcnoded/ceph/recovery_helper.hpp"
 #include "pvcnoded/role/primary_role.hpp"
 
 namespace pvc::node {
@@ -14,8 +15,10 @@ assembly all_subjects(subject_ports outside) {
         core::subjects made;
         const bool has_hypervisor = node.config->functions.hypervisor;
         domains::add_domain_subjects(made, node, has_hypervisor ? outside.domains : std::nullopt, *counts);
-        if (node.config->functions.storage && outside.ceph) {
+        if (outside.ceph && node.config->functions.storage) {
             made.push_back(std::make_unique<ceph::ceph_subject>(node, *outside.ceph));
+        } else if (outside.ceph && node.mode == model::daemon_mode::coordinator) {
+            made.push_back(std::make_unique<ceph::recovery_helper>(node, *outside.ceph));
         }
         // The last one: it asks who has a part of the role.
         made.push_back(std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));

@@ -155,7 +155,6 @@ std::vector<std::string> missing_functions(const node_functions& functions) {
         }
     };
     add(functions.networking, "enable_networking", "networking");
-    add(functions.storage, "enable_storage", "storage");
     return messages;
 }
 

@@ -108,6 +108,20 @@ TYPED_TEST(host_contract, reading_says_what_is_wrong) {
     EXPECT_TRUE(!large && large.error().code() == errc::too_large);
 }
 
+TYPED_TEST(host_contract, whether_a_file_can_be_read) {
+    this->bench.make_file("keyring", std::string(100'000, 'x'));
+    this->bench.run([&]() -> awaitable<void> {
+        auto there = co_await this->host().can_read(this->bench.path("keyring"));
+        EXPECT_TRUE(there);
+        auto missing = co_await this->host().can_read(this->bench.path("missing"));
+        EXPECT_TRUE(!missing && missing.error().code() == errc::not_found);
+        auto made = co_await this->host().make_directory(this->bench.path("folder"), 0750, "");
+        EXPECT_TRUE(made);
+        auto folder = co_await this->host().can_read(this->bench.path("folder"));
+        EXPECT_TRUE(!folder && folder.error().code() == errc::refused);
+    });
+}
+
 TYPED_TEST(host_contract, settings_are_written_or_not_there_or_not_below) {
     EXPECT_TRUE(this->host().set_sysctl("net.ipv4.ip_forward", "1"));
     EXPECT_TRUE(this->host().set_sysctl("net/ipv4/conf/bond0.100/rp_filter", "0"));

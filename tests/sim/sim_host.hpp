@@ -109,6 +109,15 @@ public:
         storage.remove(path);
         co_return result<void>();
     }
+    async::awaitable<result<void>> can_read(std::string path) override {
+        PVC_CO_TRY([[maybe_unused]] const bool reached, co_await disk(path));
+        if (files.contains(path)) {
+            co_return result<void>();
+        }
+        const auto below = directories.find(path);
+        co_return below == directories.end() ? failure(errc::not_found, path)
+                                             : failure(errc::refused, path, "it is no file");
+    }
     result<std::vector<std::string>> list_files(std::string directory) override {
         std::vector<std::string> names;
         for (const auto& [path, text] : files) {

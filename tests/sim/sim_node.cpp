@@ -28,7 +28,7 @@ std::string configuration_text(const node_settings& s) {
     }
     return fmt::format(
         "pvc:\n  node: {}\n  debug: {}\n"
-        "  functions:\n    enable_hypervisor: {}\n    enable_networking: False\n    enable_storage: False\n"
+        "  functions:\n    enable_hypervisor: {}\n    enable_networking: False\n    enable_storage: {}\n"
         "    enable_api: {}\n"
         "  cluster:\n    coordinators:\n{}"
         "    networks:\n      cluster:\n        domain: {}\n      storage:\n        domain: None\n"
@@ -45,13 +45,14 @@ std::string configuration_text(const node_settings& s) {
         "      logging:\n        file_logging: {}\n        stdout_logging: {}\n        zookeeper_logging: {}\n"
         "        log_colours: {}\n        log_dates: {}\n        log_keepalives: {}\n"
         "        log_keepalive_cluster_details: {}\n        log_keepalive_plugin_details: False\n"
+        "        log_keepalive_storage_details: {}\n"
         "        console_log_lines: {}\n        node_log_lines: {}\n"
         "      networking:\n        storage:\n          address: {}\n{}",
-        s.name, word(s.debug), word(s.hypervisor), word(s.api), coordinators, s.cluster_domain, s.keepalive_interval,
-        s.fence_intervals, s.suicide_intervals, s.vm_shutdown_timeout, s.name, word(s.file_logging),
-        word(s.stdout_logging), word(s.zookeeper_logging), word(s.log_colours), word(s.log_dates),
-        word(s.log_keepalives), word(s.cluster_details), s.console_log_lines, s.node_log_lines, s.storage_address,
-        rest);
+        s.name, word(s.debug), word(s.hypervisor), word(s.storage), word(s.api), coordinators, s.cluster_domain,
+        s.keepalive_interval, s.fence_intervals, s.suicide_intervals, s.vm_shutdown_timeout, s.name,
+        word(s.file_logging), word(s.stdout_logging), word(s.zookeeper_logging), word(s.log_colours), word(s.log_dates),
+        word(s.log_keepalives), word(s.cluster_details), word(s.storage_details), s.console_log_lines, s.node_log_lines,
+        s.storage_address, rest);
 }
 
 void initialise(memory_ensemble& ensemble, int version) {
@@ -127,7 +128,7 @@ void sim_node::kill() {
         host.cut = services.cut = notifier.cut = consoles.cut = true;
         if (hypervisor) {
             hypervisor->cut();
-            rbd->cut = true;
+            ceph->cut();
         }
         runtime_->cut();
         const auto run_ready = [this] { loop_.context().run_ready_of(tag_); };
@@ -137,7 +138,7 @@ void sim_node::kill() {
         platform_.reset();
         runtime_.reset();
         hypervisor.reset();
-        rbd.reset();
+        ceph.reset();
         connector.renew();
         pool.renew();
         host.cut = services.cut = notifier.cut = consoles.cut = false;
@@ -205,7 +206,7 @@ void sim_node::start() {
             guests().power_on();
         }
         hypervisor.emplace(hardware_->centre, settings.name, clock);
-        rbd.emplace(hardware_->rbd, settings.name, clock);
+        ceph.emplace(*hardware_, settings.name, clock);
     }
     platform_.emplace(
         core::platform{.clock = clock,
@@ -217,7 +218,10 @@ void sim_node::start() {
                        .random = random_source(seed + static_cast<std::uint64_t>(lives_ - 1)).split(settings.name)});
     node::subject_ports outside;
     if (hypervisor) {
-        outside.domains.emplace(domains::domain_ports{*hypervisor, *rbd, consoles});
+        const bool is_direct = asks_store && !settings.storage;
+        storage::rbd_locks& locks = is_direct ? static_cast<storage::rbd_locks&>(ceph->rbd) : ceph->client;
+        outside.domains.emplace(domains::domain_ports{*hypervisor, locks, consoles});
+        outside.ceph.emplace(ceph::ceph_ports{ceph->client, "pvcnoded-ceph"});
     }
     node::assembly assembly = node::all_subjects(outside);
     if (plug_in) {

@@ -3,7 +3,10 @@
 
 #include "pvcnoded/config/load.hpp"
 #include "pvcnoded/node/daemon.hpp"
+#include "sim/ceph/sim_ceph_cluster.hpp"
+#include "sim/ceph/sim_ceph_helper.hpp"
 #include "sim/ceph/sim_rbd_locks.hpp"
+#include "sim/ceph/sim_talker.hpp"
 #include "sim/hypervisor/sim_console_files.hpp"
 #include "sim/hypervisor/sim_hypervisor.hpp"
 #include "sim/sim_context.hpp"
@@ -47,6 +50,8 @@ struct node_settings {
     std::map<std::string, int> limits{};  // below `configuration.hypervisor`
     std::string control_group{};          // empty: none
     std::optional<int> metrics_port{};
+    bool storage = false;
+    bool storage_details = false;
 };
 
 // What the machines of a world share for their guests.
@@ -54,6 +59,24 @@ struct sim_hardware {
     explicit sim_hardware(async::timers& clock) : centre(clock) {}
     sim_datacentre centre;
     sim_rbd_store rbd;
+    sim_ceph ceph;
+};
+
+// Ceph as one life of a daemon has it: its helper, and what that asks.
+struct sim_ceph_access {
+    sim_ceph_access(sim_hardware& hardware, const std::string& machine, async::timers& clock)
+        : rbd(hardware.rbd, machine, clock),
+          cluster(hardware.ceph, machine, clock),
+          helper(cluster, rbd, clock),
+          programs(clock, [this](services::stream_connection& with) { return helper.live(with); }),
+          client(programs, clock) {}
+    void cut() { rbd.cut = cluster.cut = true; }
+
+    sim_rbd_locks rbd;
+    sim_ceph_cluster cluster;
+    sim_ceph_helper helper;
+    sim_talker programs;
+    storage::ceph_helper client;
 };
 
 [[nodiscard]] std::string configuration_text(const node_settings& s);
@@ -152,11 +175,13 @@ public:
     // Made with each start; null: nothing.
     std::function<std::unique_ptr<process_part>()> beside;
     void drop_beside() { part_.reset(); }
+    // Without the storage function: locks are asked of the store at once, as if it were there.
+    bool asks_store = true;
     std::vector<std::string> complaints;
     int configuration_reads = 0;
     std::optional<int> exit_status;
     std::optional<sim_hypervisor> hypervisor;  // of the present life
-    std::optional<sim_rbd_locks> rbd;
+    std::optional<sim_ceph_access> ceph;       // likewise
 
 private:
     [[nodiscard]] node::process process();

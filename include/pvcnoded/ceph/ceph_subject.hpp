@@ -23,7 +23,8 @@ struct ceph_ports {
     std::string helper_program;  // pvcnoded-ceph, where it is installed
 };
 
-class objects;  // objects.hpp
+class objects;        // objects.hpp
+class helper_teller;  // helper_news.hpp
 
 class ceph_subject final : public core::subject,
                            public core::prepared_subject,
@@ -49,13 +50,11 @@ public:
 
 private:
     class of_session;
-    void tell(const storage::helper_news& news);
 
     core::node_context& node_;
     ceph_ports outside_;
     const objects* present_ = nullptr;  // of the session that is open
-    std::string told_;                  // why the helper is not there, as it was said last
-    time_point told_at_{};
+    std::unique_ptr<helper_teller> teller_;
 };
 
 }  // namespace pvc::ceph

@@ -50,6 +50,9 @@ public:
     virtual async::awaitable<result<void>> replace_file(std::string path, std::string text) = 0;
     // A file that is not there is success. Errors as above.
     virtual async::awaitable<result<void>> remove_file(std::string path) = 0;
+    // Whether this process may read it; nothing of it is read. Errors: not_found, refused (the cause says why);
+    // timed_out, unavailable as above.
+    virtual async::awaitable<result<void>> can_read(std::string path) = 0;
     // Errors: not_found, io, too_large (above 64 KiB).
     virtual result<std::string> read_file(std::string path) = 0;
     // Names of the files in a directory of memory (/run), at most 10,000. Errors: not_found, io.

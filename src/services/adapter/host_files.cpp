@@ -160,6 +160,19 @@ result<void> remove_file_blocking(const std::string& path) {
     return {};
 }
 
+// Opened rather than asked about: what a program may read is more than its mode says.
+result<void> can_read_blocking(const std::string& path) {
+    const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (number < 0) {
+        const failure why = os_failure(path, errno);
+        return why.code() == errc::not_found ? why : failure(errc::refused, path, why.cause());
+    }
+    struct stat seen{};
+    const bool is_file = ::fstat(number, &seen) == 0 && S_ISREG(seen.st_mode);
+    ::close(number);
+    return is_file ? result<void>() : failure(errc::refused, path, "it is no file");
+}
+
 result<std::vector<std::string>> file_names(const std::string& directory) {
     constexpr std::size_t names_max = 10'000;
     const std::unique_ptr<DIR, int (*)(DIR*)> opened(::opendir(directory.c_str()), ::closedir);

@@ -124,6 +124,12 @@ async::awaitable<result<void>> linux_host::remove_file(std::string path) {
     return pool_.run<void>(clock_, clock_.now() + disk_limit, what, std::move(work));
 }
 
+async::awaitable<result<void>> linux_host::can_read(std::string path) {
+    const std::string what = "look at " + path;
+    std::function<result<void>()> work = [path = std::move(path)] { return can_read_blocking(path); };
+    return pool_.run<void>(clock_, clock_.now() + disk_limit, what, std::move(work));
+}
+
 result<std::string> linux_host::read_file(std::string path) {
     return read_small_file(path, file_limit);
 }

@@ -108,10 +108,10 @@ TEST_F(flush_command, Ceph_that_cannot_be_asked_or_refuses_is_failure) {
     stopped("stop", sda);
     hardware.rbd.lock(sda, "10.254.0.1:0/1");
     settled_host();
-    hv1().rbd->is_unavailable = true;
+    hv1().ceph->rbd.is_unavailable = true;
     EXPECT_EQ(ask(flush), "failure-" + flush);
     EXPECT_NE(hv1().log().find("Ceph cannot be asked from here"), std::string::npos);
-    hv1().rbd->is_unavailable = false;
+    hv1().ceph->rbd.is_unavailable = false;
     hardware.rbd.fail_next("break", failure(errc::io, {}, "Input/output error"));
     EXPECT_EQ(ask(flush), "failure-" + flush);
     EXPECT_NE(hv1().log().find("could not be removed"), std::string::npos);

@@ -264,7 +264,7 @@ TEST_F(startup, zk26_two_nodes_repair_one_tree_every_key_once) {
 TEST_F(startup, an_enabled_function_that_is_not_built_ends_the_start_before_anything_is_touched) {
     auto& hv1 = add();
     std::string text = configuration_text(hv1.settings);
-    for (const auto* name : {"enable_storage"}) {
+    for (const auto* name : {"enable_networking"}) {
         const auto at = text.find(std::string(name) + ": False");
         text.replace(at, std::string(name).size() + 7, std::string(name) + ": True");
     }

@@ -32,6 +32,9 @@ public:
         if (refusal) {
             co_return *refusal;
         }
+        if (says) {
+            co_return says(command);
+        }
         co_return "said to " + command;
     }
     awaitable<result<std::vector<model::pool_counters>>> counters(std::vector<std::string> pools,
@@ -48,6 +51,7 @@ public:
     std::vector<std::string> asked;
     std::deque<duration> times;
     std::optional<failure> refusal;
+    std::function<result<std::string>(const std::string& command)> says;
 
 private:
     async::timers& clock_;
@@ -93,8 +97,7 @@ protected:
         loop.run([&]() -> awaitable<void> {
             co_await async::with_task_group("daemon", [&](async::task_group& group) -> awaitable<void> {
                 group.spawn("helper", [&] {
-                    return client.run({"pvcnoded-ceph", "/etc/ceph/ceph.conf", "/etc/ceph/keyring"},
-                                      [&](const helper_news& what) { news.push_back(what); });
+                    return client.run(settings, [&](const helper_news& what) { news.push_back(what); });
                 });
                 co_await async::yield();
                 co_await test();
@@ -116,6 +119,7 @@ protected:
     sim::sim_ceph_helper helper{cluster, locks, loop.clock()};
     sim::sim_talker talker{loop.clock(), [this](services::stream_connection& with) { return helper.live(with); }};
     ceph_helper client{talker, loop.clock()};
+    helper_settings settings{"pvcnoded-ceph", "/etc/ceph/ceph.conf", "/etc/ceph/keyring"};
     std::vector<helper_news> news;
 };
 
@@ -157,6 +161,13 @@ TEST_F(ceph_helper_test, every_question_has_its_answer) {
         EXPECT_TRUE(broken);
         EXPECT_TRUE(locks.locks.empty());
         EXPECT_EQ(locks.allowed_until, boot_time(77s));
+        EXPECT_EQ(locks.blocked_for, 24h);
+        const auto watched = co_await client.watchers("vms/web", in(1s));
+        EXPECT_EQ(watched.value(), (std::vector<rbd_watcher>{{"client.7", "10.254.0.2:0/9"}}));
+        const auto blocked = co_await client.blocklist("10.254.0.2:0/9", 12h, boot_time(78s), in(1s));
+        EXPECT_TRUE(blocked);
+        EXPECT_EQ(locks.blocked, std::vector<std::string>{"10.254.0.2:0/9"});
+        EXPECT_TRUE(locks.allowed_until == boot_time(78s) && locks.blocked_for == 12h);
         const auto measured = co_await client.measure(in(1s));
         EXPECT_TRUE(measured);
         EXPECT_EQ(client.view().threads, 14U);
@@ -324,6 +335,65 @@ TEST_F(ceph_helper_test, one_without_a_greeting_is_ended) {
         const auto got = co_await client.command("health", in(5500ms));
         EXPECT_EQ(got.error().code(), errc::timed_out);
         EXPECT_EQ(client.view().killed, 1U);
+    });
+}
+
+// What the monitors call it is tried by both names.
+TEST_F(ceph_helper_test, the_blocklist_is_asked_for_by_both_names) {
+    play([&]() -> awaitable<void> {
+        cluster.says = [](const std::string& command) -> result<std::string> {
+            if (command.find("blocklist") != std::string::npos) {
+                return failure(errc::invalid, command, "command not known");
+            }
+            return std::string(R"([{"addr":"10.254.0.2:0/9","until":"x"}])");
+        };
+        const auto listed = co_await client.blocklisted(in(5s));
+        EXPECT_EQ(listed.value(), std::vector<std::string>{"10.254.0.2:0/9"});
+        EXPECT_EQ(cluster.asked.size(), 2U);
+        cluster.says = [](const std::string&) -> result<std::string> { return std::string("listed 1 entries"); };
+        const auto garbage = co_await client.blocklisted(in(5s));
+        EXPECT_EQ(garbage.error().code(), errc::invalid);
+    });
+}
+
+TEST_F(ceph_helper_test, for_recovery_alone_nobody_else_is_served_and_it_ends_when_it_is_idle) {
+    settings.serves = helper_service::recovery;
+    settings.idle_limit = 60s;
+    play([&]() -> awaitable<void> {
+        const auto refused = co_await client.list("vms/web", in(10s));
+        EXPECT_EQ(refused.error().code(), errc::unavailable);
+        const auto figures = co_await client.command("health", in(10s));
+        EXPECT_EQ(figures.error().code(), errc::unavailable);
+        EXPECT_EQ(talker.starts(), 0U);
+        for (int round = 1; round <= 2; ++round) {
+            const auto listed = co_await client.for_recovery().list("vms/web", in(10s));
+            EXPECT_EQ(listed.value(), locks.locks);
+            EXPECT_EQ(talker.running(), 1);
+            co_await pass(55s);
+            EXPECT_EQ(talker.running(), 1);
+            co_await pass(30s);
+            EXPECT_EQ(talker.running(), 0) << "nobody asked for a minute";
+            EXPECT_EQ(news.back().what, helper_news::kind::idle);
+            EXPECT_TRUE(client.view().why_not.empty());
+            EXPECT_EQ(talker.starts(), static_cast<unsigned>(round)) << "without a pause";
+        }
+    });
+}
+
+TEST_F(ceph_helper_test, what_keeps_it_from_being_of_use_is_asked_before_each_start) {
+    bool is_readable = false;
+    settings.may_start = [&]() -> awaitable<result<void>> {
+        co_await async::yield();
+        co_return is_readable ? result<void>() : result<void>(failure(errc::not_found, "/etc/ceph/keyring"));
+    };
+    play([&]() -> awaitable<void> {
+        const auto refused = co_await client.list("vms/web", in(10s));
+        EXPECT_EQ(refused.error().code(), errc::unavailable);
+        EXPECT_NE(refused.error().text().find("/etc/ceph/keyring"), std::string::npos) << refused.error().text();
+        EXPECT_EQ(talker.starts(), 0U);
+        is_readable = true;
+        const auto listed = co_await client.list("vms/web", in(10s));
+        EXPECT_TRUE(listed);
     });
 }
 
