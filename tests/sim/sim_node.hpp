@@ -71,6 +71,11 @@ struct sim_ceph_access {
           programs(clock, [this](services::stream_connection& with) { return helper.live(with); }),
           client(programs, clock) {}
     void cut() { rbd.cut = cluster.cut = true; }
+    // SIGCONT: the one that was stopped goes on as if nothing had been.
+    void thaw() {
+        helper.thaw();
+        helper.spoil = nullptr;
+    }
 
     sim_rbd_locks rbd;
     sim_ceph_cluster cluster;
