@@ -235,10 +235,11 @@ int connection::set_blocklist_seconds(std::uint32_t seconds) {
                       std::to_string(seconds).c_str());
 }
 
-// For how long its client is kept out is a setting of the handle, of which an image takes a copy as it is opened: so it
-// is set and the image opened in one go, and requests that differ do not disturb each other. Metadata of the image or
-// the pool could still say otherwise ("do not blocklist at all"); so the client is put on the list by ourselves first,
-// for as long, and breaking the lock says the same once more.
+// That a broken lock's client is kept out, and for how long, are settings of the handle, of which an image takes a copy
+// as it is opened: so the time is set and the image opened in one go, and requests that differ do not disturb each
+// other. Metadata of the image or of its pool has the last word, though ("do not blocklist at all", "for a minute"):
+// where it says otherwise the client is put on the list by ourselves, before the lock is broken and after it. In all
+// other cases the library does that, with the lock, since each takes the monitors most of a second.
 call_status connection::break_lock(const image_name& image, const protocol::ceph::lock& which, std::uint32_t seconds,
                                    const std::function<bool()>& may_begin) {
     std::optional<opened_image> opened;
@@ -262,12 +263,18 @@ call_status connection::break_lock(const image_name& image, const protocol::ceph
     if (found == present.end()) {
         return status;
     }
+    const bool is_left_to_library = opened->blocklists_for(seconds);
     if (!may_begin()) {
         return {.what = "breaking the lock of " + shown(which.client), .is_too_late = true};
     }
-    status = blocklist(found->address, seconds);
+    if (!is_left_to_library) {
+        status = blocklist(found->address, seconds);
+    }
     if (status.is_well()) {
         status = opened->break_lock(which);
+    }
+    if (status.is_well() && !is_left_to_library) {
+        status = blocklist(found->address, seconds);
     }
     return status;
 }

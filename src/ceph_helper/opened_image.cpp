@@ -6,7 +6,9 @@
 #include <rados/librados.h>
 #include <rbd/librbd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <span>
 
 namespace pvc::ceph_helper {
 
@@ -105,6 +107,31 @@ call_status opened_image::list_watchers(std::vector<protocol::ceph::watcher>& in
         ::rbd_watchers_list_cleanup(room.data(), count);
     }
     return status;
+}
+
+bool opened_image::blocklists_for(std::uint32_t seconds) const {
+    std::vector<rbd_config_option_t> room;
+    int count = 0;
+    int error = -ERANGE;
+    for (int round = 0; error == -ERANGE && round < rounds_max; ++round) {
+        room.resize(static_cast<std::size_t>(count));
+        error = ::rbd_config_image_list(image_, room.data(), &count);
+    }
+    if (error != 0) {
+        return false;
+    }
+    const std::string wanted_seconds = std::to_string(seconds);
+    bool is_on = false;
+    bool is_for_so_long = false;
+    for (const auto& one : std::span(room.data(), static_cast<std::size_t>(count))) {
+        const std::string_view name = one.name;
+        is_on |= (name == "rbd_blocklist_on_break_lock" || name == "rbd_blacklist_on_break_lock") &&
+                 std::string_view(one.value) == "true";
+        is_for_so_long |= (name == "rbd_blocklist_expire_seconds" || name == "rbd_blacklist_expire_seconds") &&
+                          one.value == wanted_seconds;
+    }
+    ::rbd_config_image_list_cleanup(room.data(), count);
+    return is_on && is_for_so_long;
 }
 
 call_status opened_image::break_lock(const protocol::ceph::lock& which) const {

@@ -37,6 +37,8 @@ public:
 
     [[nodiscard]] call_status list_lockers(std::vector<protocol::ceph::lock>& into) const;
     [[nodiscard]] call_status list_watchers(std::vector<protocol::ceph::watcher>& into) const;
+    // Whether breaking a lock here puts its client on the blocklist for so long, as the handle is set to do.
+    [[nodiscard]] bool blocklists_for(std::uint32_t seconds) const;
     // ENOENT, a lock that is gone, is well.
     [[nodiscard]] call_status break_lock(const protocol::ceph::lock& which) const;
 
