@@ -1,4 +1,7 @@
 install(TARGETS pvcnoded RUNTIME DESTINATION "${CMAKE_INSTALL_SBINDIR}")
+if(PVC_CEPH)
+  install(TARGETS pvcnoded-ceph RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/pvcnoded")
+endif()
 install(TARGETS pvcnodectl RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(FILES docs/man/pvcnodectl.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES docs/man/pvcnoded.yaml.5 DESTINATION "${CMAKE_INSTALL_MANDIR}/man5")

@@ -1,5 +1,6 @@
 // pvcnoded: wires the real adapters to the daemon and runs it on one thread.
 #include "build_id.hpp"
+#include "ceph_helper_program.hpp"
 #include "options.hpp"
 #include "process_metrics.hpp"
 #include "pvcnoded/async/adapter/posix_process.hpp"
@@ -32,9 +33,7 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace {
@@ -44,13 +43,6 @@ using namespace pvc;
 std::optional<std::string> variable(const char* name) {
     const char* value = std::getenv(name);
     return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
-}
-
-// A program that is installed with this one, wherever that is.
-std::string beside_this_program(std::string_view name) {
-    std::error_code failed;
-    const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-    return failed ? std::string(name) : (self.parent_path() / name).string();
 }
 
 std::string host_name() {
@@ -193,7 +185,7 @@ int run(config::changeable_file others_can_change) {
         .implementation = app::implementation_text()};
     node::subject_ports outside;
     outside.domains.emplace(domains::domain_ports{hypervisor, ceph, consoles});
-    outside.ceph.emplace(ceph::ceph_ports{ceph, beside_this_program("pvcnoded-ceph")});
+    outside.ceph.emplace(ceph::ceph_ports{ceph, app::ceph_helper_program()});
     node::daemon daemon(platform, std::move(process), node::all_subjects(outside));
     services::unix_sockets sockets(loop.context(), pool, loop.clock());
     const control::answers answers(daemon, host, [&]() -> control::surroundings {
