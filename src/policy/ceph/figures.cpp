@@ -2,7 +2,6 @@
 
 #include "pvcnoded/base/text.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -139,10 +138,6 @@ osd_count count_osds(const osd_memory& last) {
         counted.in += stats.map.is_in ? 1 : 0;
     }
     return counted;
-}
-
-void acknowledged_figures::keep_only(const std::vector<std::string>& wanted) {
-    std::erase_if(all_, [&](const auto& one) { return !std::ranges::binary_search(wanted, one.first); });
 }
 
 }  // namespace pvc::policy

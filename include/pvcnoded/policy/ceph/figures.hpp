@@ -66,9 +66,6 @@ public:
             all_.erase(known);
         }
     }
-    void forget_all() { all_.clear(); }
-    // Objects come and go: those without a value among `wanted` (ascending paths) are forgotten.
-    void keep_only(const std::vector<std::string>& wanted);
     [[nodiscard]] const std::map<std::string, value, std::less<>>& all() const { return all_; }
 
 private:
