@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace pvc::ceph {
@@ -21,6 +22,14 @@ constexpr duration measure_limit = 1s;
 // How often it is looked whether somebody else wrote what stands below /ceph, and how many keys in one request.
 constexpr duration look_again = 60s;
 constexpr std::size_t looks_at_once = 200;
+constexpr std::string_view writing_topic = "writing";
+
+// A line has room for some: what concerns one figure often concerns all of them.
+std::string some_of(const std::vector<std::string>& all) {
+    constexpr std::size_t most = 3;
+    std::string text = join({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), most))}, ", ");
+    return all.size() <= most ? text : text + " and " + std::to_string(all.size() - most) + " more";
+}
 
 }  // namespace
 
@@ -32,9 +41,13 @@ struct collection::term {
     policy::ceph_reachability reach;
     policy::osd_memory osds;
     policy::acknowledged_figures written;
+    std::set<std::string, std::less<>> missing{};  // keys of figures that were not there when they were to be set
     time_point look_at;
     std::uint64_t objects_seen = 0;
+    // Of the writes that are under way.
     bool has_lost_turn = false;  // somebody else is named primary
+    std::size_t acknowledged = 0;
+    std::vector<std::string> refused{};  // "<path>: <why>"
 };
 
 collection::collection(core::session& s, const objects& present, storage::ceph_cluster& cluster, ceph_knowledge& known)
@@ -210,9 +223,15 @@ async::awaitable<void> collection::publish(std::vector<policy::ceph_write> wante
         co_return;
     }
     term_->has_lost_turn = false;
+    term_->acknowledged = 0;
+    term_->refused.clear();
     std::vector<pending> news;
+    auto missing = std::exchange(term_->missing, {});
     for (auto& one : wanted) {
         auto path = path_of(one.key, one.name);
+        if (path && missing.contains(*path)) {
+            term_->missing.insert(*path);
+        }
         if (path && term_->written.is_news(*path, one.value)) {
             // The top of all that is stored of Ceph goes with everything below it: it is the start's to create.
             news.push_back({*std::move(path), std::move(one.value), one.key != policy::ceph_key::status});
@@ -222,6 +241,21 @@ async::awaitable<void> collection::publish(std::vector<policy::ceph_write> wante
     co_await async::for_each_bounded("figures of Ceph", writes_at_once, news, [this, deadline](pending& one) {
         return write(std::move(one.path), std::move(one.value), one.may_create, deadline);
     });
+    tell_unwritten();
+}
+
+void collection::tell_unwritten() {
+    const auto& refused = term_->refused;
+    if (refused.empty()) {
+        if (term_->acknowledged != 0) {
+            known_.conditions.end(writing_topic);
+        }
+        return;
+    }
+    const std::string text = "Ceph's figures could not be written: " + some_of(refused);
+    if (known_.conditions.hold(writing_topic, text, session_.node.clock().now())) {
+        session_.node.log.warning(message::ceph_unwritten, text);
+    }
 }
 
 // Values are not sent again while they are the same. So it is looked at times, and when objects came or went, whether
@@ -233,6 +267,7 @@ async::awaitable<void> collection::notice_others() {
         co_return;
     }
     bool is_looked_at = true;
+    std::vector<std::string> foreign;
     std::vector<std::string> paths;
     for (const auto& [path, value] : term_->written.all()) {
         paths.push_back(path);
@@ -249,8 +284,11 @@ async::awaitable<void> collection::notice_others() {
             co_return;
         }
         for (std::size_t at = 0; at < found.size(); ++at) {
-            is_looked_at = compare(paths[first + at], found[at]) && is_looked_at;
+            is_looked_at = compare(paths[first + at], found[at], foreign) && is_looked_at;
         }
+    }
+    if (!foreign.empty()) {
+        session_.node.log.info("somebody else wrote " + some_of(foreign) + ": it is published anew");
     }
     if (is_looked_at) {
         term_->objects_seen = objects;
@@ -259,7 +297,8 @@ async::awaitable<void> collection::notice_others() {
 }
 
 // False: it could not be read.
-bool collection::compare(const std::string& path, const result<zookeeper::read_reply>& found) {
+bool collection::compare(const std::string& path, const result<zookeeper::read_reply>& found,
+                         std::vector<std::string>& foreign) {
     const auto& all = term_->written.all();
     const auto known = all.find(path);
     if (!found && found.error().code() != errc::not_found) {
@@ -269,9 +308,8 @@ bool collection::compare(const std::string& path, const result<zookeeper::read_r
                                (known->second.created == 0 || known->second.created == found->stat.czxid))) {
         return true;
     }
-    const bool is_foreign = found && (known->second.created == 0 || known->second.created == found->stat.czxid);
-    if (is_foreign) {
-        session_.node.log.info("somebody else wrote " + path + ": it is published anew");
+    if (found && (known->second.created == 0 || known->second.created == found->stat.czxid)) {
+        foreign.push_back(path);
     }
     term_->written.forget(path);
     return true;
@@ -281,7 +319,8 @@ bool collection::compare(const std::string& path, const result<zookeeper::read_r
 async::awaitable<void> collection::write(std::string path, std::string value, bool may_create, time_point deadline) {
     bool creates = false;
     for (;;) {
-        if (!term_ || term_->has_lost_turn || !may_write()) {
+        // What there is no time for is still news to the next round.
+        if (term_->has_lost_turn || !may_write() || session_.node.clock().now() >= deadline) {
             co_return;
         }
         zookeeper::transaction change;
@@ -292,38 +331,39 @@ async::awaitable<void> collection::write(std::string path, std::string value, bo
         } else {
             set = change.overwrite(path, value);
         }
-        const std::uint64_t role = term_->role;
         const auto done = co_await session_.zk.commit(deadline, std::move(change));
-        if (!term_ || term_->role != role) {
-            co_return;
-        }
         if (done) {
-            known_.conditions.end(path);
+            ++term_->acknowledged;
+            term_->missing.erase(path);
             const auto stat = set ? done->of(*set) : zookeeper::node_stat{};
             term_->written.note(path, {std::move(value), stat.version, stat.czxid});
             co_return;
         }
         const bool is_missing = done.error().code() == errc::not_found && done.error().subject() == path;
         if (!creates && is_missing && may_create) {
-            creates = true;
-            continue;
+            // Whoever deletes an object may just be deleting what is below it, key by key: to create one of them now
+            // would be in his way. One that is missing in the next round as well was deleted alone.
+            creates = term_->missing.erase(path) != 0;
+            if (creates) {
+                continue;
+            }
+            term_->written.forget(path);
+            term_->missing.insert(std::move(path));
+            co_return;
         }
         co_return take_refusal(path, may_create, done.error());
     }
 }
 
 void collection::take_refusal(const std::string& path, bool is_of_an_object, const failure& why) {
-    if (why.subject() == primary_node_->path()) {
+    const bool is_refusal = why.code() == errc::version_conflict || why.code() == errc::not_found;
+    if (is_refusal && why.subject() == primary_node_->path()) {
         term_->has_lost_turn = true;  // it names somebody else, or is about to
         return;
     }
-    if (why.code() == errc::not_found && is_of_an_object) {
-        known_.conditions.end(path);
-        return;  // the object was deleted meanwhile, and its figures with it
-    }
     term_->written.forget(path);
-    if (known_.conditions.hold(path, why.text(), session_.node.clock().now())) {
-        session_.node.log.warning(message::ceph_unwritten, "writing " + path + " failed: " + why.text());
+    if (why.code() != errc::not_found || !is_of_an_object) {  // else it was deleted meanwhile, and its figures with it
+        term_->refused.push_back(path + ": " + std::string(to_text(why.code())));
     }
 }
 

@@ -53,8 +53,10 @@ private:
 
     async::awaitable<void> publish(std::vector<policy::ceph_write> wanted);
     async::awaitable<void> notice_others();
-    bool compare(const std::string& path, const result<zookeeper::read_reply>& found);
+    bool compare(const std::string& path, const result<zookeeper::read_reply>& found,
+                 std::vector<std::string>& foreign);
     async::awaitable<void> write(std::string path, std::string value, bool may_create, time_point deadline);
+    void tell_unwritten();
     void take_refusal(const std::string& path, bool is_of_an_object, const failure& why);
     void tell_tick(const policy::ceph_tree& tree) const;
 
