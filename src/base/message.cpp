@@ -9,9 +9,13 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 144> names{
+constexpr std::array<std::string_view, 148> names{
+    "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
+    "ceph-manager-silent",
+    "ceph-silent",
+    "ceph-unwritten",
     "command-failed",
     "command-unanswered",
     "config-error",

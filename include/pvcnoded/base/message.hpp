@@ -8,8 +8,12 @@
 namespace pvc {
 
 enum class message : std::uint8_t {
+    ceph_answer_unusable,
     ceph_helper_gone,
     ceph_helper_missing,
+    ceph_manager_silent,
+    ceph_silent,
+    ceph_unwritten,
     command_failed,
     command_unanswered,
     config_error,
