@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 143> names{
+constexpr std::array<std::string_view, 148> names{
     "ceph-helper-gone",
     "ceph-helper-missing",
     "command-failed",
@@ -110,6 +110,11 @@ constexpr std::array<std::string_view, 143> names{
     "node-state-contested",
     "node-state-recreated",
     "node-twin",
+    "osd-device-foreign",
+    "osd-device-incomplete",
+    "osd-device-slow",
+    "osd-device-unknown",
+    "osd-step-skipped",
     "peer-cadence",
     "role-given-up",
     "role-isolated",
