@@ -2,6 +2,7 @@
 // 38).
 #include "pvcnoded/ceph/ceph_subject.hpp"
 #include "sim/ceph/sim_talker.hpp"
+#include "sim/sim_process.hpp"
 #include "unit/node/node_fixture.hpp"
 
 namespace pvc::node {
@@ -19,10 +20,12 @@ protected:
             co_return std::string();
         });
         helper.emplace(*talker, loop.clock());
+        processes.emplace(loop.clock());
         node.plug_in = [this](assembly& all) {
             all.make = [this, before = std::move(all.make)](core::node_context& context) {
                 auto subjects = before(context);
-                auto made = std::make_unique<ceph::ceph_subject>(context, ceph::ceph_ports{*helper, "pvcnoded-ceph"});
+                auto made = std::make_unique<ceph::ceph_subject>(
+                    context, ceph::ceph_ports{*helper, "pvcnoded-ceph", *processes});
                 subjects.push_back(std::move(made));
                 return subjects;
             };
@@ -41,6 +44,7 @@ protected:
 
     std::optional<sim::sim_talker> talker;
     std::optional<storage::ceph_helper> helper;
+    std::optional<sim::sim_process> processes;
 };
 
 TEST_F(ceph_subject_test, lists_are_told_with_each_change_and_the_osds_of_this_node_are_counted) {
