@@ -61,6 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         case 's': see_disks(text); break;
         case 'v': see_volumes(text); break;
         case 'b': see_block_device(text); break;
+        case 'p': PVC_ASSERT(text.find(parse_device_signatures(text).content) != std::string_view::npos); break;
         default: break;
     }
     return 0;

@@ -1,7 +1,10 @@
 #include "pvcnoded/model/block_device.hpp"
 
+#include "pvcnoded/base/text.hpp"
+
 #include <boost/json/parse.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace pvc::model {
@@ -73,6 +76,20 @@ result<block_device> parse_block_device(std::string_view text) {
         return bad_lsblk("it does not list one device");
     }
     return lsblk_device(list->front());
+}
+
+device_signatures parse_device_signatures(std::string_view text) {
+    device_signatures found;
+    for (const auto line : split(text.substr(0, lsblk_bytes_max), '\n')) {
+        const auto name = line.substr(0, line.find('='));
+        const auto value = trim(line.substr(std::min(name.size() + 1, line.size())));
+        if (name == "TYPE") {
+            found.content = value;
+        } else if (name == "PTTYPE") {
+            found.partition_table = value;
+        }
+    }
+    return found;
 }
 
 }  // namespace pvc::model

@@ -1,4 +1,5 @@
-// What `lsblk --json` says of one block device and of what stands upon it. Specification: storage.md 8.4.
+// What `lsblk --json` says of one block device and of what stands upon it, and what `blkid --probe` reads from it:
+// lsblk has signatures from udev, which may know nothing, or what was true before. Specification: storage.md 8.4.
 #pragma once
 
 #include "pvcnoded/base/result.hpp"
@@ -27,5 +28,14 @@ inline constexpr std::size_t lsblk_bytes_max = 1024UL * 1024;
 
 // Errors: invalid (no JSON of this kind, or not exactly one device).
 [[nodiscard]] result<block_device> parse_block_device(std::string_view text);
+
+struct device_signatures {
+    std::string content;
+    std::string partition_table;
+
+    friend bool operator==(const device_signatures&, const device_signatures&) = default;
+};
+// Of `blkid --probe --output export`: lines of NAME=value. What is not there is empty.
+[[nodiscard]] device_signatures parse_device_signatures(std::string_view text);
 
 }  // namespace pvc::model

@@ -61,6 +61,10 @@ std::string why_not_to_erase(const model::block_device& device, const own_volume
             return shown(one.name) + " stands on it";
         }
     }
+    // An OSD without LVM, perhaps one that runs: none of those that this cluster makes.
+    if (device.content == "ceph_bluestore") {
+        return "an OSD stands on it, without LVM";
+    }
     if (is_member(device.content) && device.above.empty()) {
         return "it belongs to something (" + shown(device.content) + ") of which no part is active";
     }

@@ -33,6 +33,7 @@ constexpr duration safe_pause = 5s;
 constexpr duration safe_limit = 24h;
 constexpr duration safe_told_each = 60s;
 constexpr int exit_absent = 5;     // of LVM's tools: there is no such volume or group
+constexpr int exit_unsigned = 2;   // of blkid: nothing is written on it that it knows
 constexpr int exit_remapped = 11;  // of safe-to-destroy: it has other copies, backfill is still under way
 constexpr double mib = 1048576;
 
@@ -42,20 +43,21 @@ constexpr std::string_view placeholder_stats =
     R"("wr_data": "|", "rd_ops": "|", "rd_data": "|", "state": "|"})";
 
 // A device is looked at when the work begins, so that an invalid command fails at once, and right before it is erased.
-constexpr std::array add_script{find_device, check_device, make_number,    give_back_number, check_device, zap,
-                                size_device, no_db_volume, make_db_volume, prepare,          list_volume,  activate,
-                                crush_add,   settle,       see_service,    write_keys,       finished};
-constexpr std::array replace_script{find_device, list_numbers, read_keys,    check_device, mark_down,
-                                    mark_out,    await_safe,   stop_service, rest,         destroy,
-                                    reweight,    check_device, zap,          prepare,      list_volume,
-                                    activate,    settle,       see_service,  write_keys,   finished};
+constexpr std::array add_script{find_device,    check_device, probe_device, make_number, give_back_number,
+                                check_device,   probe_device, zap,          size_device, no_db_volume,
+                                make_db_volume, prepare,      list_volume,  activate,    crush_add,
+                                settle,         see_service,  write_keys,   finished};
+constexpr std::array replace_script{find_device,  list_numbers, read_keys,    check_device, probe_device, mark_down,
+                                    mark_out,     await_safe,   stop_service, rest,         destroy,      reweight,
+                                    check_device, probe_device, zap,          prepare,      list_volume,  activate,
+                                    settle,       see_service,  write_keys,   finished};
 constexpr std::array refresh_script{find_device, list_numbers, see_device, list_volume, activate,
                                     settle,      see_service,  write_keys, finished};
-constexpr std::array remove_script{list_numbers, mark_down,        mark_out,      await_safe,   stop_service,
-                                   rest,         read_keys,        list_volume,   check_device, zap,
-                                   purge,        remove_db_volume, remove_object, finished};
-constexpr std::array group_script{no_group,        find_device,          check_device, clear_table, make_partition,
-                                  await_partition, make_physical_volume, make_group,   finished};
+constexpr std::array remove_script{list_numbers, mark_down, mark_out,         await_safe,    stop_service,
+                                   rest,         read_keys, list_volume,      check_device,  probe_device,
+                                   zap,          purge,     remove_db_volume, remove_object, finished};
+constexpr std::array group_script{no_group,       find_device,     check_device,         probe_device, clear_table,
+                                  make_partition, await_partition, make_physical_volume, make_group,   finished};
 
 std::span<const osd_stage> script_of(osd_verb verb) {
     switch (verb) {
@@ -96,7 +98,8 @@ bool osd_work::is_needed(osd_stage which) const {
         case list_volume: return !device_.empty();
         // Of a removal only what was listed as the OSD's own.
         case check_device: return !is_removal || !listed_.id.empty();
-        case zap: return !is_removal || device_is_seen_;
+        case probe_device: return seen_.has_value();
+        case zap: return !is_removal || may_erase_;
         case remove_db_volume: return !db_stored_.empty();
         default: return true;
     }
@@ -107,7 +110,8 @@ void osd_work::advance() {
         at_ = script_[index_++];
     } while (!is_needed(at_));
     if (at_ == check_device) {
-        device_is_seen_ = false;
+        seen_.reset();
+        may_erase_ = false;
     }
     if (at_ == check_device && what_.verb == osd_verb::osd_remove) {
         device_ = listed_.device;
@@ -162,6 +166,7 @@ osd_work::taken osd_work::take_program(const osd_said::program_end& ended, time_
     const bool is_good = ended.status == 0;
     switch (at_) {
         case await_safe: return take_safety(ended, now, notes);
+        case probe_device: return take_signatures(ended);
         case no_db_volume:
         case no_group:
             if (ended.status == exit_absent) {
@@ -193,11 +198,7 @@ osd_work::taken osd_work::take_output(const osd_said::program_end& ended, std::v
             return {};
         }
         case see_device:
-        case check_device: {
-            auto seen = take_device(ended);
-            device_is_seen_ = seen.what == flow::next;
-            return seen;
-        }
+        case check_device: return take_device(ended);
         case make_number: {
             auto number = model::parse_osd_number(trim(ended.output));
             if (!number) {
@@ -245,15 +246,37 @@ osd_work::taken osd_work::take_numbers(const osd_said::program_end& ended) const
     return std::ranges::find(numbers, id_) != numbers.end() ? taken{} : taken{flow::failed, "Ceph has no OSD " + id_};
 }
 
-osd_work::taken osd_work::take_device(const osd_said::program_end& ended) const {
-    const auto device = model::parse_block_device(ended.output);
+osd_work::taken osd_work::take_device(const osd_said::program_end& ended) {
+    auto device = model::parse_block_device(ended.output);
     if (!device) {
         return {flow::failed, device_ + " cannot be looked at: " + device.error().cause()};
     }
     if (at_ == see_device) {
         return {};
     }
-    auto why = why_not_to_erase(*device, own_);
+    auto verdict = judge(*device);
+    if (verdict.what == flow::next) {
+        seen_ = *std::move(device);
+    }
+    return verdict;
+}
+
+osd_work::taken osd_work::take_signatures(const osd_said::program_end& ended) {
+    if (ended.status != 0 && ended.status != exit_unsigned) {
+        return {flow::failed, said(ended)};  // also where several signatures contradict each other
+    }
+    auto signatures = model::parse_device_signatures(ended.output);
+    if (!signatures.partition_table.empty()) {
+        return {flow::failed, device_ + " is not erased: a partition table is written on it"};
+    }
+    seen_->content = std::move(signatures.content);
+    auto verdict = judge(*seen_);
+    may_erase_ = verdict.what == flow::next;
+    return verdict;
+}
+
+osd_work::taken osd_work::judge(const model::block_device& device) const {
+    auto why = why_not_to_erase(device, own_);
     return why.empty() ? taken{} : taken{flow::failed, device_ + " is not erased: " + std::move(why)};
 }
 
@@ -321,6 +344,7 @@ osd_ask::program osd_work::program_of(osd_stage which) const {
         case see_device:
         case check_device:
             return {{"lsblk", "--json", "--output", std::string(model::lsblk_columns), device_}, look_limit, false};
+        case probe_device: return {{"blkid", "--probe", "--output", "export", device_}, look_limit, false};
         case make_number: return {{"ceph", "osd", "create"}, monitor_limit, true};
         case give_back_number: return {{"ceph", "osd", "rm", id_}, monitor_limit, true};
         case list_numbers: return {{"ceph", "osd", "ls"}, monitor_limit, false};

@@ -16,6 +16,7 @@ protected:
         });
         program({"lsblk"}, R"({"blockdevices": [{"name": "sdb", "type": "disk", "fstype": null, "pttype": null, )"
                            R"("mountpoint": null}]})");
+        program({"blkid"}, "", 2);
         program({"ceph"}, "");
         program({"ceph", "osd", "create"}, "7\n");
         program({"ceph", "osd", "ls"}, "0\n7\n");
@@ -42,7 +43,8 @@ protected:
     // Without those that only look.
     [[nodiscard]] texts steps() const {
         auto lines = processes.lines();
-        std::erase_if(lines, [](const std::string& line) { return line.starts_with("lsblk "); });
+        std::erase_if(lines,
+                      [](const std::string& line) { return line.starts_with("lsblk ") || line.starts_with("blkid "); });
         return lines;
     }
 
@@ -103,7 +105,7 @@ TEST_F(osd_commands_test, case_28_osd_add) {
                                                         {"/lvm/vg", "ceph-7"},
                                                         {"/lvm/lv", "osd-block-7"}}));
     EXPECT_TRUE(node.logged("ceph-volume lvm zap --destroy /dev/sdb"));
-    const auto& create = processes.calls()[1];
+    const auto& create = processes.calls()[2];
     EXPECT_EQ(create.what.environment,
               (std::vector<std::pair<std::string, std::string>>{
                   {"CEPH_CONF", "/etc/ceph/ceph.conf"}, {"CEPH_KEYRING", "/etc/ceph/ceph.client.admin.keyring"}}));

@@ -124,6 +124,14 @@ TEST(block_device, a_tree_of_devices) {
     EXPECT_EQ(*device, (block_device{"sdb", "disk", "", "gpt", "", {{"sdb1", "part", "ext4", "gpt", "/boot", {}}}}));
 }
 
+TEST(block_device, signatures) {
+    EXPECT_EQ(parse_device_signatures("DEVNAME=/dev/sdb\nPTUUID=0554\nPTTYPE=gpt\n"), (device_signatures{"", "gpt"}));
+    EXPECT_EQ(parse_device_signatures("UUID=x\nTYPE=LVM2_member\nUSAGE=raid\n"),
+              (device_signatures{"LVM2_member", ""}));
+    EXPECT_EQ(parse_device_signatures("PART_ENTRY_TYPE=x\nTYPE\n=y\nPTTYPE="), (device_signatures{"", ""}));
+    EXPECT_EQ(parse_device_signatures(""), device_signatures{});
+}
+
 TEST(block_device, anything_else_is_none) {
     const std::string good = R"({"name": "sdb", "type": "disk", "fstype": null, "pttype": null, "mountpoint": null})";
     ASSERT_TRUE(parse_block_device("{\"blockdevices\": [" + good + "]}"));

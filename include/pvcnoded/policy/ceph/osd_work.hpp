@@ -7,6 +7,7 @@
 #pragma once
 
 #include "pvcnoded/base/clock.hpp"
+#include "pvcnoded/model/block_device.hpp"
 #include "pvcnoded/model/ceph_volume_list.hpp"
 #include "pvcnoded/model/osd_command.hpp"
 #include "pvcnoded/policy/ceph/device_refresh.hpp"
@@ -104,7 +105,8 @@ enum class osd_stage : std::uint8_t {
     find_device,  // that a detect string means
     read_keys,
     see_device,    // it is a block device
-    check_device,  // it may be erased
+    check_device,  // it may be erased, as the kernel shows it
+    probe_device,  // and as what is written on it says
     make_number,
     give_back_number,
     list_numbers,
@@ -163,7 +165,9 @@ private:
     [[nodiscard]] taken take_output(const osd_said::program_end& ended, std::vector<osd_note>& notes);
     [[nodiscard]] taken take_keys(const osd_said::stored_keys& read);
     [[nodiscard]] taken take_numbers(const osd_said::program_end& ended) const;
-    [[nodiscard]] taken take_device(const osd_said::program_end& ended) const;
+    [[nodiscard]] taken take_device(const osd_said::program_end& ended);
+    [[nodiscard]] taken take_signatures(const osd_said::program_end& ended);
+    [[nodiscard]] taken judge(const model::block_device& device) const;
     [[nodiscard]] taken take_size(const osd_said::program_end& ended);
     [[nodiscard]] taken take_safety(const osd_said::program_end& ended, time_point now, std::vector<osd_note>& notes);
     [[nodiscard]] bool may_skip() const;
@@ -189,8 +193,9 @@ private:
     model::listed_osd listed_;
     std::int64_t db_mib_ = 0;
     bool is_known_to_ceph_ = true;
-    bool pauses_ = false;  // between two looks whether it is safe
-    bool device_is_seen_ = false;
+    bool pauses_ = false;                        // between two looks whether it is safe
+    std::optional<model::block_device> seen_{};  // as it was looked at last
+    bool may_erase_ = false;
     std::optional<time_point> unsafe_since_{};
     time_point told_at_{};
 };

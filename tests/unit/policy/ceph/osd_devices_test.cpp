@@ -106,6 +106,7 @@ TEST(device_use, what_may_be_erased) {
     const std::array rows{
         row{free, {}, ""},
         row{disk("ext4", {}), {}, ""},
+        row{disk("ceph_bluestore", {}), {}, "an OSD stands on it, without LVM"},
         row{{"sdb1", "part", "", "gpt", "", {}}, {}, ""},
         row{disk("LVM2_member", {volume}), own, ""},
         row{disk("LVM2_member", {volume}), {}, "ceph--1-osd--block--1 stands on it"},

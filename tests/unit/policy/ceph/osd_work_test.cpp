@@ -17,6 +17,7 @@ using texts = std::vector<std::string>;
 const std::string fsid_seven = "0d8ea6ef-8c5a-4e7d-9f53-000000000001";
 const std::string fsid_cluster = "d532ea08-9179-4094-991a-d9f0db8449af";
 const std::string lsblk_seven = "lsblk --json --output NAME,TYPE,FSTYPE,PTTYPE,MOUNTPOINT ";
+const std::string blkid_seven = "blkid --probe --output export ";
 const std::string list_seven = "ceph-volume lvm list --format json ";
 
 std::string listing(const std::string& id = "7", const std::string& device = "/dev/sdb") {
@@ -58,6 +59,7 @@ struct play {
         says["lsblk "] = {0, block()};
         says["ceph-volume lvm list"] = {0, listing()};
         says["blockdev "] = {0, "480103981056\n"};
+        says["blkid "] = {2, ""};
         says["lvdisplay "] = {5, ""};
         says["vgdisplay "] = {5, ""};
         says["lsscsi "] = {0, "[0:0:0:0] disk ATA SAMSUNG 904Q /dev/sdb 480GB\n"};
@@ -136,9 +138,11 @@ const std::string force_text = "osd_remove 7,True";
 const std::string group_text = "db_vg_add hv1,/dev/sdb";
 
 const texts add_lines{lsblk_seven + "/dev/sdb",
+                      blkid_seven + "/dev/sdb",
                       "ceph osd create",
                       "ceph osd rm 7",
                       lsblk_seven + "/dev/sdb",
+                      blkid_seven + "/dev/sdb",
                       "ceph-volume lvm zap --destroy /dev/sdb",
                       "ceph-volume lvm prepare --bluestore --data /dev/sdb",
                       list_seven + "/dev/sdb",
@@ -149,6 +153,7 @@ const texts add_lines{lsblk_seven + "/dev/sdb",
 const texts replace_lines{"ceph osd ls",
                           "(read)",
                           lsblk_seven + "/dev/sdb",
+                          blkid_seven + "/dev/sdb",
                           "ceph osd down 7",
                           "ceph osd out 7",
                           "ceph osd safe-to-destroy osd.7",
@@ -156,6 +161,7 @@ const texts replace_lines{"ceph osd ls",
                           "ceph osd destroy 7 --yes-i-really-mean-it",
                           "ceph osd crush reweight osd.7 1.5",
                           lsblk_seven + "/dev/sdb",
+                          blkid_seven + "/dev/sdb",
                           "ceph-volume lvm zap --destroy /dev/sdb",
                           "ceph-volume lvm prepare --osd-id 7 --bluestore --data /dev/sdb",
                           list_seven + "/dev/sdb",
@@ -176,12 +182,17 @@ const texts remove_lines{"ceph osd ls",
                          "(read)",
                          list_seven + "/dev/ceph-1/osd-block-1",
                          lsblk_seven + "/dev/sdb",
+                         blkid_seven + "/dev/sdb",
                          "ceph-volume lvm zap --destroy /dev/sdb",
                          "ceph osd purge 7 --yes-i-really-mean-it",
                          "(remove)"};
-const texts group_lines{"vgdisplay osd-db",           lsblk_seven + "/dev/sdb",
-                        "sgdisk --clear /dev/sdb",    "sgdisk --new 1:: --typecode 1:8e00 /dev/sdb",
-                        "pvcreate --force /dev/sdb1", "vgcreate --force osd-db /dev/sdb1"};
+const texts group_lines{"vgdisplay osd-db",
+                        lsblk_seven + "/dev/sdb",
+                        blkid_seven + "/dev/sdb",
+                        "sgdisk --clear /dev/sdb",
+                        "sgdisk --new 1:: --typecode 1:8e00 /dev/sdb",
+                        "pvcreate --force /dev/sdb1",
+                        "vgcreate --force osd-db /dev/sdb1"};
 
 bool is_erasing(const std::string& line) {
     return line.find("zap") != std::string::npos || line.find("sgdisk") != std::string::npos;
@@ -207,10 +218,10 @@ TEST(osd_work, pauses_as_long_as_they_say) {
     play add;
     const auto began = add.now;
     add.run(add_text);
-    EXPECT_EQ(add.now - began, 10 * 1s + 500ms);
+    EXPECT_EQ(add.now - began, 12 * 1s + 500ms);
     play remove;
     remove.run(remove_text);
-    EXPECT_EQ(remove.now - began, 9 * 1s + 2s);
+    EXPECT_EQ(remove.now - began, 10 * 1s + 2s);
 }
 
 TEST(osd_work, the_keys_of_a_new_osd) {
@@ -241,8 +252,8 @@ TEST(osd_work, a_database_of_its_own) {
     play one;
     one.run(add_db_text);
     texts lines = add_lines;
-    lines[5] += " --block.db osd-db/osd-7";
-    lines.insert(lines.begin() + 5, {"blockdev --getsize64 /dev/sdb", "lvdisplay osd-db/osd-7",
+    lines[7] += " --block.db osd-db/osd-7";
+    lines.insert(lines.begin() + 7, {"blockdev --getsize64 /dev/sdb", "lvdisplay osd-db/osd-7",
                                      "lvcreate --yes --name osd-7 --size 22893 osd-db"});
     EXPECT_EQ(one.lines, lines);
     play there;
@@ -298,6 +309,28 @@ TEST(osd_work, nothing_is_erased_that_is_in_use) {
         EXPECT_EQ(one.end.reason, "/dev/sdb is not erased: vg-root stands on it");
         EXPECT_EQ(one.changes, texts{}) << command;
     }
+    // What udev does not know is read from the device.
+    struct row {
+        std::string output;
+        int status;
+        std::string why;
+    };
+    for (const auto& [output, status, why] :
+         {row{"DEVNAME=/dev/sdb\nPTTYPE=gpt\n", 0, "/dev/sdb is not erased: a partition table is written on it"},
+          row{"TYPE=LVM2_member\nUSAGE=raid\n", 0,
+              "/dev/sdb is not erased: it belongs to something (LVM2_member) of which no part is active"},
+          row{"TYPE=ceph_bluestore\n", 0, "/dev/sdb is not erased: an OSD stands on it, without LVM"},
+          row{"", 8, blkid_seven + "/dev/sdb: exit status 8"}}) {
+        play one;
+        one.says["blkid "] = {status, output};
+        one.run(add_text);
+        EXPECT_EQ(one.end, (osd_ask::end{false, why}));
+        EXPECT_EQ(one.changes, texts{});
+    }
+    play formatted;
+    formatted.says["blkid "] = {0, "TYPE=ext4\n"};
+    formatted.run(add_text);
+    EXPECT_TRUE(formatted.end.is_done);
     play garbage;
     garbage.says["lsblk "].output = "{}";
     garbage.run(add_text);
@@ -305,6 +338,7 @@ TEST(osd_work, nothing_is_erased_that_is_in_use) {
     // What stands there may be the OSD's own.
     play own;
     own.says["lsblk "].output = block("ceph--1-osd--block--1");
+    own.says["blkid "] = {0, "TYPE=LVM2_member\n"};
     own.run(replace_text);
     EXPECT_TRUE(own.end.is_done) << own.end.reason;
     own.lines.clear();
@@ -353,7 +387,8 @@ TEST(osd_work, a_forced_removal_goes_on_past_each_failing_step) {
         EXPECT_EQ(one.notes.size(), 1U) << line;
         EXPECT_TRUE(one.notes[0].starts_with("! ") && one.notes[0].ends_with("; it is forced, so the removal goes on"));
         EXPECT_EQ(one.lines.back(), "(remove)");
-        const bool is_shown = line != "(read)" && !line.starts_with(list_seven) && !line.starts_with(lsblk_seven);
+        const bool is_shown = line != "(read)" && !line.starts_with(list_seven) && !line.starts_with(lsblk_seven) &&
+                              !line.starts_with(blkid_seven);
         EXPECT_EQ(std::ranges::any_of(one.changes, is_erasing), is_shown) << line;
     }
     play kept;
@@ -460,9 +495,9 @@ TEST(osd_work, what_only_looks_changes_nothing) {
                                          std::pair{remove_text, remove_lines}, std::pair{group_text, group_lines}}) {
         texts changing = lines;
         std::erase_if(changing, [](const std::string& line) {
-            return line.starts_with("lsblk") || line.starts_with("vgdisplay") || line.starts_with(list_seven) ||
-                   line == "ceph osd ls" || line == "(read)" || line.starts_with("ceph osd safe") ||
-                   line.starts_with("systemctl status");
+            return line.starts_with("lsblk") || line.starts_with("blkid") || line.starts_with("vgdisplay") ||
+                   line.starts_with(list_seven) || line == "ceph osd ls" || line == "(read)" ||
+                   line.starts_with("ceph osd safe") || line.starts_with("systemctl status");
         });
         play one;
         EXPECT_EQ(one.run(command).changes, changing);
