@@ -174,6 +174,19 @@ TEST_F(osd_devices_test, an_osd_that_goes_while_it_is_listed_is_not_made_again) 
     EXPECT_EQ(value("/ceph/osds/3/fsid/osd"), fsid_1);
 }
 
+TEST_F(osd_devices_test, nor_is_one_written_that_went_to_another_node) {
+    sim_node& node = hv1(10);
+    add_whole_osd(10, "3", "hv1");
+    program({"ceph-volume"}, listing("3", fsid_1), 0, 10s);
+    node.start();
+    ASSERT_TRUE(node.run_until_ready());
+    loop.run_for(5s);
+    ensemble.put("/ceph/osds/3/node", "hv2");
+    loop.run_for(100s);
+    EXPECT_EQ(written("3"), texts{});
+    EXPECT_EQ(processes.calls().size(), 1U);
+}
+
 TEST_F(osd_devices_test, the_stop_ends_what_runs) {
     sim_node& node = hv1(10);
     add_whole_osd(10, "3", "hv1");

@@ -365,6 +365,7 @@ TEST(osd_work, a_removal_erases_only_what_is_listed_as_its_own) {
     // Below schema 8 only the device is known.
     play old;
     old.stored = {{"osd.device", "/dev/sdb"}};
+    old.says["lsblk "].output = block("ceph--1-osd--block--1");
     old.run(remove_text);
     EXPECT_TRUE(old.end.is_done);
     EXPECT_EQ(old.lines[6], list_seven + "/dev/sdb");
