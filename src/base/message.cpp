@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 148> names{
+constexpr std::array<std::string_view, 153> names{
     "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
@@ -114,6 +114,11 @@ constexpr std::array<std::string_view, 148> names{
     "node-state-contested",
     "node-state-recreated",
     "node-twin",
+    "osd-device-foreign",
+    "osd-device-incomplete",
+    "osd-device-slow",
+    "osd-device-unknown",
+    "osd-step-skipped",
     "peer-cadence",
     "rbd-image-missing",
     "role-given-up",

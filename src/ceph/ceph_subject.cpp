@@ -3,6 +3,8 @@
 #include "collection.hpp"
 #include "helper_news.hpp"
 #include "objects.hpp"
+#include "osd_commands.hpp"
+#include "osd_devices.hpp"
 #include "pvcnoded/async/task_group.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +28,16 @@ public:
     }
 
     [[nodiscard]] bool is_of_one_schema() const override { return true; }
-    async::awaitable<void> run() override { return objects_.run(); }
+    async::awaitable<void> run() override {
+        return async::with_task_group("ceph", [this](async::task_group& group) -> async::awaitable<void> {
+            group.spawn("objects", [this] { return objects_.run(); });
+            group.spawn("OSD devices", [this] { return follow_devices(); });
+            group.spawn("OSD commands", [this] { return serve_commands(); });
+            co_return;
+        });
+    }
+    void open() override { is_open_.set(true); }
+    void close() override { is_open_.set(false); }
     async::awaitable<void> wait_loaded(time_point deadline) override {
         async::wakeup changed;
         const async::latest<std::uint64_t>::observer watch(objects_.changes(), changed);
@@ -41,10 +52,29 @@ public:
     }
 
 private:
+    async::awaitable<void> wait_open() {
+        async::wakeup changed;
+        const async::latest<bool>::observer watch(is_open_, changed);
+        while (!is_open_.value()) {
+            co_await changed.wait(async::wait_note::work("the node to run"));
+        }
+    }
+    async::awaitable<void> follow_devices() {
+        co_await wait_open();
+        osd_devices devices(session_, objects_, owner_.outside_.processes);
+        co_await devices.run();
+    }
+    async::awaitable<void> serve_commands() {
+        co_await wait_open();
+        osd_commands commands(session_, objects_, owner_.outside_.processes);
+        co_await commands.run();
+    }
+
     core::session& session_;
     ceph_subject& owner_;
     objects objects_;
     collection figures_;
+    async::latest<bool> is_open_{false};
 };
 
 ceph_subject::ceph_subject(core::node_context& node, ceph_ports outside)

@@ -5,6 +5,7 @@
 // waits for it. Loop thread only. Specification: storage.md; node-lifecycle.md 3.2 (S12 d), 6.6.
 #pragma once
 
+#include "pvcnoded/async/process.hpp"
 #include "pvcnoded/core/metrics.hpp"
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/storage/ceph_helper.hpp"
@@ -21,6 +22,7 @@ namespace pvc::ceph {
 struct ceph_ports {
     storage::ceph_helper& helper;
     std::string helper_program;  // pvcnoded-ceph, where it is installed
+    async::process_runner& processes;
 };
 
 class objects;          // objects.hpp

@@ -5,7 +5,9 @@
 #include "pvcnoded/ceph/ceph_subject.hpp"
 #include "pvcnoded/role/primary_role.hpp"
 #include "sim/ceph/sim_ceph_helper.hpp"
+#include "sim/ceph/sim_rbd_locks.hpp"
 #include "sim/ceph/sim_talker.hpp"
+#include "sim/sim_process.hpp"
 #include "unit/node/node_fixture.hpp"
 #include "unit/policy/ceph/ceph_answers.hpp"
 
@@ -135,7 +137,7 @@ protected:
                     auto parts = core::all_that_are<core::role_part>(subjects);
                     subjects.push_back(std::make_unique<role::primary_role>(context, std::move(parts)));
                 }
-                auto made = std::make_unique<ceph::ceph_subject>(context, ceph::ceph_ports{*helper, "pvcnoded-ceph"});
+                auto made = std::make_unique<ceph::ceph_subject>(context, ceph::ceph_ports{*helper, "pvcnoded-ceph", processes});
                 subject = made.get();
                 subjects.push_back(std::move(made));
                 return subjects;
@@ -171,16 +173,9 @@ protected:
     }
     static bool says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-    struct no_locks final : storage::rbd_locks {
-        async::awaitable<result<std::vector<storage::rbd_lock>>> list(std::string, time_point) override {
-            co_return failure(errc::unavailable);
-        }
-        async::awaitable<result<void>> break_lock(std::string, storage::rbd_lock, boot_time, time_point) override {
-            co_return failure(errc::unavailable);
-        }
-    };
-
-    no_locks locks;
+    sim::sim_rbd_store images;
+    sim::sim_rbd_locks locks{images, "hv1", loop.clock()};
+    sim::sim_process processes{loop.clock()};
     scripted_cluster cluster;
     sim::sim_ceph_helper helper_of_cluster;
     std::optional<sim::sim_talker> talker;
