@@ -6,6 +6,7 @@
 #include "osd_commands.hpp"
 #include "osd_devices.hpp"
 #include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/base/text.hpp"
 
 #include <fmt/format.h>
 

@@ -390,9 +390,7 @@ TEST_F(ceph_collection, a_new_session_writes_all_once_more) {
 
 TEST_F(ceph_collection, the_ticks_line_and_the_report_tell_what_is_known) {
     sim_node& hv1 = add_cluster();
-    std::string text = sim::configuration_text(hv1.settings);
-    text.replace(text.find("        log_keepalive_plugin_details"), 0, "        log_keepalive_storage_details: True\n");
-    hv1.configuration = text;
+    hv1.settings.storage_details = true;
     start_primary(hv1);
     EXPECT_TRUE(hv1.logged("Ceph: HEALTH_OK, OSDs: 2, up 2, in 2, here 1, pools: 2, age 0 s")) << hv1.log();
     cluster.is_frozen = true;
