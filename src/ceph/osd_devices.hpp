@@ -6,6 +6,7 @@
 #include "objects.hpp"
 #include "pvcnoded/async/process.hpp"
 #include "pvcnoded/async/semaphore.hpp"
+#include "pvcnoded/model/ceph_volume_list.hpp"
 
 #include <cstdint>
 #include <map>
