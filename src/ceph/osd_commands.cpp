@@ -46,7 +46,6 @@ std::optional<core::pipe_command> osd_commands::read(std::string_view text) cons
     core::pipe_command command;
     command.name = name_of(*parsed);
     command.limit.reset();  // each step has its own
-    command.failure_word = model::failure_word(parsed->verb);
     command.is_ours = [this, what = *parsed] { return is_ours(what); };
     command.perform = [this, what = *parsed](core::pipe_guard guard, time_point /*deadline*/) {
         return perform(what, std::move(guard));

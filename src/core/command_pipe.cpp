@@ -105,7 +105,7 @@ async::awaitable<result<void>> command_pipe::carry_out(const request& what, cons
         session_.node.log.warning(message::command_failed, "`" + command.name + "` failed: " + done.error().text(),
                                   std::string(of_commands));
     }
-    auto text = model::command_answer(done.has_value(), what.text, command.failure_word);
+    auto text = model::command_answer(done.has_value(), what.text);
     auto answered = co_await answer(what, std::move(text), lock);
     if (!answered) {
         co_return answered.error();

@@ -88,8 +88,8 @@ std::optional<domain_command> parse_domain_command(std::string_view text) {
     return command;
 }
 
-std::string command_answer(bool is_done, std::string_view text, std::string_view failure_word) {
-    std::string answer(is_done ? "success-" : failure_word);
+std::string command_answer(bool is_done, std::string_view text) {
+    std::string answer(is_done ? "success-" : "failure-");
     answer += text.substr(0, answer_bytes_max - answer.size());
     return answer;
 }

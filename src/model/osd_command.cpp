@@ -124,10 +124,6 @@ std::optional<std::string> parse_osd_number(std::string_view text) {
     return number && *number <= osd_number_max ? std::optional(std::to_string(*number)) : std::nullopt;
 }
 
-std::string_view failure_word(osd_verb verb) {
-    return verb == osd_verb::db_vg_add ? "failure=" : "failure-";
-}
-
 std::optional<osd_command> parse_osd_command(std::string_view text) {
     auto rest = text;
     rest.remove_prefix(std::min(rest.find_first_not_of(osd_blanks), rest.size()));

@@ -34,7 +34,6 @@ struct pipe_command {
     std::function<async::awaitable<bool>()> is_ours{};
     // Of the performance; empty: it has none, its steps have theirs.
     std::optional<duration> limit = std::chrono::seconds(20);
-    std::string_view failure_word = "failure-";  // what the answer of its failure begins with
 };
 // Empty: not addressed to this node.
 using pipe_reader = std::function<std::optional<pipe_command>(std::string_view text)>;

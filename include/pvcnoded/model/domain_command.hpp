@@ -32,8 +32,7 @@ struct domain_command {
 // Empty: no command of ours (no text, an answer, another consumer's word).
 [[nodiscard]] std::optional<domain_command> parse_domain_command(std::string_view text);
 
-// "success-<text>" or "failure-<text>"; a verb may have another word for its failure.
-[[nodiscard]] std::string command_answer(bool is_done, std::string_view text,
-                                         std::string_view failure_word = "failure-");
+// "success-<text>" or "failure-<text>".
+[[nodiscard]] std::string command_answer(bool is_done, std::string_view text);
 
 }  // namespace pvc::model

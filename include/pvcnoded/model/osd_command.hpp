@@ -37,7 +37,4 @@ struct osd_command {
 // Digits; without leading zeros.
 [[nodiscard]] std::optional<std::string> parse_osd_number(std::string_view text);
 
-// What stands before the text of a command in the answer of its failure.
-[[nodiscard]] std::string_view failure_word(osd_verb verb);
-
 }  // namespace pvc::model

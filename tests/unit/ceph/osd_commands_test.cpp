@@ -168,10 +168,10 @@ TEST_F(osd_commands_test, case_32_nor_when_it_starts_there) {
     EXPECT_TRUE(processes.calls().empty());
 }
 
-TEST_F(osd_commands_test, AC111_the_failure_of_db_vg_add_has_its_own_spelling) {
+TEST_F(osd_commands_test, AC111_the_failure_of_db_vg_add_is_spelled_as_all_others) {
     running(9);
     program({"sgdisk"}, "", 2);
-    EXPECT_EQ(ask("db_vg_add hv1,/dev/sdx"), "failure=db_vg_add hv1,/dev/sdx");
+    EXPECT_EQ(ask("db_vg_add hv1,/dev/sdx"), "failure-db_vg_add hv1,/dev/sdx");
     EXPECT_EQ(answers.size(), 1U) << "and is no command";
     program({"sgdisk"}, "");
     program({"pvcreate"}, "");

@@ -113,15 +113,6 @@ TEST(osd_command, malformed) {
     }
 }
 
-TEST(osd_command, answers) {
-    EXPECT_EQ(command_answer(false, "db_vg_add hv1,/dev/sdx", failure_word(osd_verb::db_vg_add)),
-              "failure=db_vg_add hv1,/dev/sdx");
-    EXPECT_EQ(command_answer(true, "db_vg_add hv1,/dev/sdx", failure_word(osd_verb::db_vg_add)),
-              "success-db_vg_add hv1,/dev/sdx");
-    EXPECT_EQ(command_answer(false, "osd_remove 7,False", failure_word(osd_verb::osd_remove)),
-              "failure-osd_remove 7,False");
-}
-
 TEST(device_name, paths_and_volumes) {
     for (const auto* good :
          {"/dev/sdb", "/dev/disk/by-path/pci-0000:00:1f.2-ata-1.0", "/dev/mapper/a--b-c", "/dev/x@1+2"}) {
