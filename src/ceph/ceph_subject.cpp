@@ -111,7 +111,7 @@ void ceph_subject::put(core::figure_sheet& sheet) const {
 void ceph_subject::report(std::vector<std::string>& lines) const {
     lines.push_back(helper_text(outside_.helper.view()));
     if (present_ != nullptr) {
-        lines.push_back(fmt::format("objects: {} OSDs, {} of them here, {} pools", present_->osds().size(),
+        lines.push_back(fmt::format("ceph: {} OSDs, {} of them here, {} pools", present_->osds().size(),
                                     present_->local_osds(), present_->pools().size()));
     }
     report_figures(lines);
@@ -121,15 +121,15 @@ void ceph_subject::report(std::vector<std::string>& lines) const {
 void ceph_subject::report_figures(std::vector<std::string>& lines) const {
     const time_point now = node_.clock().now();
     if (!known_->is_collecting) {
-        lines.emplace_back("figures: the primary collects them");
+        lines.emplace_back("ceph: figures: the primary collects them");
     } else if (!known_->heard) {
-        lines.emplace_back("figures: Ceph has said nothing yet");
+        lines.emplace_back("ceph: figures: Ceph has said nothing yet");
     } else {
-        lines.push_back(fmt::format("figures: {}, {:.0f} s old", shown(known_->status),
+        lines.push_back(fmt::format("ceph: figures: {}, {:.0f} s old", shown(known_->status),
                                     core::metric_seconds(now - *known_->heard)));
     }
     for (const auto& [topic, one] : known_->conditions.all()) {
-        lines.push_back(fmt::format("for {:.0f} s: {}", core::metric_seconds(now - one.since), one.text));
+        lines.push_back(fmt::format("ceph: for {:.0f} s: {}", core::metric_seconds(now - one.since), one.text));
     }
 }
 

@@ -31,14 +31,14 @@ void helper_teller::tell(const storage::helper_news& news) {
 
 std::string helper_text(const storage::helper_view& seen) {
     if (seen.is_running) {
-        std::string line = "helper: it runs";
+        std::string line = "ceph: helper: it runs";
         if (seen.waiting > 0) {
             line += fmt::format(", {} question{} without an answer, the oldest for {:.1f} s", seen.waiting,
                                 seen.waiting == 1 ? "" : "s", core::metric_seconds(seen.oldest_wait.value_or(0s)));
         }
         return line;
     }
-    return seen.why_not.empty() ? "helper: not needed yet" : fmt::format("helper: not there: {}", shown(seen.why_not));
+    return seen.why_not.empty() ? "ceph: helper: not needed yet" : fmt::format("ceph: helper: not there: {}", shown(seen.why_not));
 }
 
 }  // namespace pvc::ceph
