@@ -46,8 +46,11 @@ public:
     virtual void make_image(const std::string& image) = 0;
     virtual std::unique_ptr<image_client> open(const std::string& image) = 0;
     virtual void pause(part what) = 0;
-    virtual void resume() = 0;         // all
-    virtual void use_wrong_key() = 0;  // before play
+    virtual void resume() = 0;  // all
+    // Before play.
+    virtual void use_wrong_key() = 0;
+    void use_program(std::string path) { settings_.program = std::move(path); }
+    [[nodiscard]] const storage::helper_settings& settings() const { return settings_; }
     virtual void kill_helper() = 0;
     virtual void freeze_helper() = 0;  // the one that runs
 
@@ -65,13 +68,7 @@ private:
 std::unique_ptr<ceph_bench> make_real_ceph();
 std::unique_ptr<ceph_bench> make_simulated_ceph();
 
-// For what only the real one has: its files, and `ceph`-like programs on it.
-struct ceph_files {
-    std::string config, keyring;
-};
-ceph_files real_ceph_files();
-// Exit status 0, or the test fails with what was said; its output.
+// For what only the real one has. Exit status 0, or the test fails with what was said; its output.
 std::string run_on_real_ceph(const std::string& program, const std::string& arguments);
-std::unique_ptr<image_client> open_on_real_ceph(async::timers& clock, const std::string& image);
 
 }  // namespace pvc::contract
