@@ -9,9 +9,13 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 144> names{
+constexpr std::array<std::string_view, 153> names{
+    "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
+    "ceph-manager-silent",
+    "ceph-silent",
+    "ceph-unwritten",
     "command-failed",
     "command-unanswered",
     "config-error",
@@ -110,6 +114,11 @@ constexpr std::array<std::string_view, 144> names{
     "node-state-contested",
     "node-state-recreated",
     "node-twin",
+    "osd-device-foreign",
+    "osd-device-incomplete",
+    "osd-device-slow",
+    "osd-device-unknown",
+    "osd-step-skipped",
     "peer-cadence",
     "rbd-image-missing",
     "role-given-up",

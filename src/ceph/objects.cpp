@@ -87,7 +87,10 @@ void objects::follow_pools() {
     }
 }
 
+// Begun again with another schema version, which may have keys that the last one lacked.
 async::awaitable<void> objects::run() {
+    osds_.clear();
+    osd_list_.changes = 0;
     for (;;) {
         follow_osds();
         follow_pools();

@@ -32,6 +32,7 @@ public:
     async::awaitable<void> run();
     // Whenever something of it may have changed.
     [[nodiscard]] async::latest<std::uint64_t>& changes() { return changes_; }
+    [[nodiscard]] std::uint64_t change_count() const { return changes_.value(); }
     // All lists and OSDs were read once.
     [[nodiscard]] bool is_loaded() const;
 

@@ -9,7 +9,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr duration lock_limit = 5s;
-constexpr duration command_limit = 20s;
 constexpr duration answer_limit = 10s;  // a session that is away for longer is lost
 constexpr duration answer_pause = 100ms;
 constexpr duration hold = 1s;  // behind the answer
@@ -81,20 +80,33 @@ async::awaitable<result<void>> command_pipe::carry_out(const request& what, cons
     if (!is_there) {
         co_return result<void>();  // answered by another node, or taken back
     }
-    const pipe_guard guard = [&]() -> async::awaitable<std::optional<boot_time>> {
+    if (command.is_ours) {
+        const bool is_ours = co_await command.is_ours();
+        if (!is_ours) {
+            co_return result<void>();
+        }
+    }
+    pipe_guard guard;
+    guard.look = [&]() -> async::awaitable<std::optional<boot_time>> {
         const boot_time sent = session_.node.clock().boot_now();
         auto held = co_await lock.verify(session_.limit());
         const bool counts = held && co_await stands();
         co_return counts ? std::optional(sent) : std::nullopt;
     };
-    auto done = co_await command.perform(guard, session_.limit(command_limit));
+    guard.add_check = [&](zookeeper::transaction& write) {
+        write.check(path_, what.version);
+        lock.add_check(write);
+    };
+    const time_point deadline = command.limit ? session_.limit(*command.limit) : time_point::max();
+    auto done = co_await command.perform(guard, deadline);
     if (done) {
         session_.node.log.info("`" + command.name + "`: done", std::string(of_commands));
     } else {
         session_.node.log.warning(message::command_failed, "`" + command.name + "` failed: " + done.error().text(),
                                   std::string(of_commands));
     }
-    auto answered = co_await answer(what, model::command_answer(done.has_value(), what.text), lock);
+    auto text = model::command_answer(done.has_value(), what.text);
+    auto answered = co_await answer(what, std::move(text), lock);
     if (!answered) {
         co_return answered.error();
     }

@@ -89,7 +89,7 @@ std::optional<domain_command> parse_domain_command(std::string_view text) {
 }
 
 std::string command_answer(bool is_done, std::string_view text) {
-    std::string answer = is_done ? "success-" : "failure-";
+    std::string answer(is_done ? "success-" : "failure-");
     answer += text.substr(0, answer_bytes_max - answer.size());
     return answer;
 }

@@ -221,7 +221,7 @@ void sim_node::start() {
         const bool is_direct = asks_store && !settings.storage;
         storage::rbd_locks& locks = is_direct ? static_cast<storage::rbd_locks&>(ceph->rbd) : ceph->client;
         outside.domains.emplace(domains::domain_ports{*hypervisor, locks, consoles});
-        outside.ceph.emplace(ceph::ceph_ports{ceph->client, "pvcnoded-ceph"});
+        outside.ceph.emplace(ceph::ceph_ports{ceph->client, "pvcnoded-ceph", ceph->processes});
     }
     node::assembly assembly = node::all_subjects(outside);
     if (plug_in) {

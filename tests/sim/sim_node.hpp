@@ -12,6 +12,7 @@
 #include "sim/sim_context.hpp"
 #include "sim/sim_host.hpp"
 #include "sim/sim_offload.hpp"
+#include "sim/sim_process.hpp"
 #include "sim/sim_services.hpp"
 #include "sim/zookeeper/memory_client.hpp"
 #include "sim/zookeeper/memory_ensemble.hpp"
@@ -69,14 +70,24 @@ struct sim_ceph_access {
           cluster(hardware.ceph, machine, clock),
           helper(cluster, rbd, clock),
           programs(clock, [this](services::stream_connection& with) { return helper.live(with); }),
-          client(programs, clock) {}
-    void cut() { rbd.cut = cluster.cut = true; }
+          client(programs, clock),
+          processes(clock) {}
+    void cut() {
+        rbd.cut = cluster.cut = true;
+        processes.cut();
+    }
+    // SIGCONT: the one that was stopped goes on as if nothing had been.
+    void thaw() {
+        helper.thaw();
+        helper.spoil = nullptr;
+    }
 
     sim_rbd_locks rbd;
     sim_ceph_cluster cluster;
     sim_ceph_helper helper;
     sim_talker programs;
     storage::ceph_helper client;
+    sim_process processes;  // none of Ceph's programs is installed
 };
 
 [[nodiscard]] std::string configuration_text(const node_settings& s);

@@ -8,8 +8,12 @@
 namespace pvc {
 
 enum class message : std::uint8_t {
+    ceph_answer_unusable,
     ceph_helper_gone,
     ceph_helper_missing,
+    ceph_manager_silent,
+    ceph_silent,
+    ceph_unwritten,
     command_failed,
     command_unanswered,
     config_error,
@@ -108,6 +112,11 @@ enum class message : std::uint8_t {
     node_state_contested,
     node_state_recreated,
     node_twin,
+    osd_device_foreign,
+    osd_device_incomplete,
+    osd_device_slow,
+    osd_device_unknown,
+    osd_step_skipped,
     peer_cadence,
     rbd_image_missing,
     role_given_up,

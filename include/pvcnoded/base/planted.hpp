@@ -58,6 +58,7 @@ enum class defect : std::uint8_t {
     lock_of_a_guest,       // whose own lock it is, is not asked before it is broken
     lock_broken_blindly,   // a stale lock is broken, whatever the last look at what is wanted shows
     break_unverified,      // a lock counts as gone because it was to be broken
+    stale_answer_taken,    // an answer of Ceph's helper is taken for what was asked last
     created_unannounced,   // a machine is created although its word in the running list was not acknowledged
     created_unlisted,      // a machine is in the running list from when it runs, and not from before it is created
     ended_unread,          // what came here meanwhile is ended by keys that were read before it came

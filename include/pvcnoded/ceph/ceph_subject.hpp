@@ -5,6 +5,7 @@
 // waits for it. Loop thread only. Specification: storage.md; node-lifecycle.md 3.2 (S12 d), 6.6.
 #pragma once
 
+#include "pvcnoded/async/process.hpp"
 #include "pvcnoded/core/metrics.hpp"
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/storage/ceph_helper.hpp"
@@ -21,10 +22,13 @@ namespace pvc::ceph {
 struct ceph_ports {
     storage::ceph_helper& helper;
     std::string helper_program;  // pvcnoded-ceph, where it is installed
+    async::process_runner& processes;
 };
 
-class objects;        // objects.hpp
-class helper_teller;  // helper_news.hpp
+class objects;          // objects.hpp
+class helper_teller;    // helper_news.hpp
+struct ceph_knowledge;  // collection.hpp, as the next one
+class collection;
 
 class ceph_subject final : public core::subject,
                            public core::prepared_subject,
@@ -42,6 +46,8 @@ public:
     std::unique_ptr<core::session_part> begin(core::session& s) override;
 
     [[nodiscard]] std::span<const std::string_view> figure_keys() const override { return {}; }
+    // The figures of Ceph, where this node is primary: below /ceph, not in the sheet.
+    async::awaitable<void> collect(core::session& s, time_point deadline) override;
     // How many OSDs this node has; no key of its own.
     void put(core::figure_sheet& sheet) const override;
 
@@ -50,11 +56,14 @@ public:
 
 private:
     class of_session;
+    void report_figures(std::vector<std::string>& lines) const;
 
     core::node_context& node_;
     ceph_ports outside_;
-    const objects* present_ = nullptr;  // of the session that is open
     std::unique_ptr<helper_teller> teller_;
+    std::unique_ptr<ceph_knowledge> known_;
+    const objects* present_ = nullptr;  // of the session that is open, as the next one
+    collection* collecting_ = nullptr;
 };
 
 }  // namespace pvc::ceph

@@ -17,12 +17,23 @@
 
 namespace pvc::core {
 
-// The moment of the proof that the command still stands in its key and that its lock is ours; empty: not any more.
-using pipe_guard = std::function<async::awaitable<std::optional<boot_time>>()>;
+// Whether the command still stands in its key and its lock is ours; lives as long as its performance.
+struct pipe_guard {
+    std::function<async::awaitable<std::optional<boot_time>>()> look;
+    // Makes a transaction fail when it is not so any more.
+    std::function<void(zookeeper::transaction&)> add_check;
+
+    // The moment of the proof; empty: not any more.
+    async::awaitable<std::optional<boot_time>> operator()() const { return look(); }
+};
 
 struct pipe_command {
     std::string name;  // for messages and the task tree
     std::function<async::awaitable<result<void>>(pipe_guard guard, time_point deadline)> perform;
+    // Asked again under the lock, where this takes a look at ZooKeeper; false: it is another node's, and left alone.
+    std::function<async::awaitable<bool>()> is_ours{};
+    // Of the performance; empty: it has none, its steps have theirs.
+    std::optional<duration> limit = std::chrono::seconds(20);
 };
 // Empty: not addressed to this node.
 using pipe_reader = std::function<std::optional<pipe_command>(std::string_view text)>;

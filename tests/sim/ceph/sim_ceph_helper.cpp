@@ -17,12 +17,6 @@ decltype(ceph::answer::what) refusal_of(const failure& why) {
     return ceph::say::failed{why.code(), why.cause().empty() ? why.text() : why.cause()};
 }
 
-// Until somebody ends it.
-async::awaitable<void> stand_still() {
-    async::wakeup never;
-    co_await never.wait(async::wait_note::work("SIGCONT"));
-}
-
 struct answering {
     storage::ceph_cluster& cluster;
     storage::rbd_locks& locks;
@@ -93,6 +87,11 @@ struct answering {
 };
 
 }  // namespace
+
+// Until somebody ends or thaws it.
+async::awaitable<void> sim_ceph_helper::stand_still() {
+    co_await thawed_.wait([this] { return !is_frozen && !is_mute; }, async::wait_note::work("SIGCONT"));
+}
 
 async::awaitable<ceph::answer> sim_ceph_helper::answer_to(ceph::request asked) {
     const answering by{cluster_, locks_, clock_.now() + asked.limit};

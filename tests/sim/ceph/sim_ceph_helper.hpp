@@ -2,6 +2,7 @@
 // by doubles of the two ports that it stands for. Each question is answered by itself, as its answer is known.
 #pragma once
 
+#include "pvcnoded/async/condition.hpp"
 #include "pvcnoded/async/timers.hpp"
 #include "pvcnoded/protocol/ceph_messages.hpp"
 #include "pvcnoded/services/stream_connection.hpp"
@@ -22,18 +23,24 @@ public:
     // For sim_talker: one life of the helper, to the end of its stream.
     async::awaitable<std::string> live(services::stream_connection& with);
 
-    bool is_frozen = false;  // SIGSTOP: reads nothing, says nothing, for ever
-    bool is_mute = false;    // says no greeting
+    bool is_frozen = false;  // SIGSTOP: reads nothing, says nothing, until it is thawed
+    void thaw() {
+        is_frozen = false;
+        thawed_.notify_all();
+    }
+    bool is_mute = false;  // says no greeting
     std::int64_t version = protocol::ceph::version;
     // What it does to the frame of an answer on its way; empty: it is not sent.
     std::function<std::string(std::string frame)> spoil;
 
 private:
+    async::awaitable<void> stand_still();
     async::awaitable<protocol::ceph::answer> answer_to(protocol::ceph::request asked);
 
     storage::ceph_cluster& cluster_;
     storage::rbd_locks& locks_;
     async::timers& clock_;
+    async::condition thawed_;
 };
 
 }  // namespace pvc::sim

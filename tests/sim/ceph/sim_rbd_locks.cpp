@@ -20,6 +20,14 @@ bool sim_rbd_store::is_blocklisted(const std::string& address) const {
     return std::ranges::find(blocklist_, address) != blocklist_.end();
 }
 
+bool sim_rbd_store::has_told_of_lock(const std::string& machine, const std::string& image) const {
+    const auto told = told_.find({machine, image});
+    const auto held = locks(image);
+    return told != told_.end() && std::ranges::any_of(told->second, [&](const storage::rbd_lock& one) {
+               return std::ranges::find(held, one) != held.end();
+           });
+}
+
 result<void> sim_rbd_store::write(const std::string& image, const std::string& address) {
     if (is_blocklisted(address)) {
         return failure(errc::refused, image, "Cannot send after transport endpoint shutdown");
@@ -97,6 +105,7 @@ async::awaitable<result<std::vector<storage::rbd_lock>>> sim_rbd_locks::list(std
         co_return reached.error();
     }
     auto found = store_.locks(image);
+    store_.told_[{machine_, image}] = found;
     if (store_.on_list) {
         store_.on_list(image);
     }

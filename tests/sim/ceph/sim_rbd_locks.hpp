@@ -35,6 +35,8 @@ public:
     void watch(const std::string& image, storage::rbd_watcher who) { watchers_[image].push_back(std::move(who)); }
     // Addresses of clients that are kept from writing, in order.
     [[nodiscard]] const std::vector<std::string>& blocklist() const { return blocklist_; }
+    // Whether it was told of a lock on that image, when it listed last, which is still there.
+    [[nodiscard]] bool has_told_of_lock(const std::string& machine, const std::string& image) const;
     void forget_blocklist() { blocklist_.clear(); }
     [[nodiscard]] bool is_blocklisted(const std::string& address) const;
     // As the client writes: what it gets then.
@@ -69,6 +71,7 @@ private:
 
     std::map<std::string, std::vector<storage::rbd_lock>> images_;
     std::map<std::string, std::vector<storage::rbd_watcher>> watchers_;
+    std::map<std::pair<std::string, std::string>, std::vector<storage::rbd_lock>> told_;  // machine, image
     std::vector<std::string> blocklist_;
     std::map<std::string, std::deque<failure>> next_;
     std::map<std::string, failure> always_;

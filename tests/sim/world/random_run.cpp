@@ -80,8 +80,10 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     out.migration_time = std::chrono::milliseconds(copies[machines.below(copies.size())]);
     static constexpr std::array replies{10, 10, 1'000, 5'000};
     out.migration_reply = std::chrono::milliseconds(replies[machines.below(replies.size())]);
+    const bool has_storage = out.guests > 0 && random_source(wanted.seed).split("storage").below(2) == 0;
     for (auto& node : out.nodes) {
         node.hypervisor = out.guests > 0;
+        node.storage = has_storage;
         node.storage_address = "10.254.0." + node.name.substr(2) + "/24";
     }
     return out;

@@ -1,47 +1,11 @@
 // What a node with the storage function follows below /ceph, and when it has a helper (storage.md 2, 3.2; cases 16,
 // 38).
-#include "pvcnoded/ceph/ceph_subject.hpp"
-#include "sim/ceph/sim_talker.hpp"
-#include "unit/node/node_fixture.hpp"
+#include "unit/ceph/ceph_fixture.hpp"
 
 namespace pvc::node {
 namespace {
 
-class ceph_subject_test : public node_test {
-protected:
-    // Plugged in beside the subjects of the product: no configuration of this build may ask for it yet.
-    sim_node& add_with_ceph(int version = 10) {
-        sim::initialise(ensemble, version);
-        sim_node& node = add({.cluster_details = true});
-        talker.emplace(loop.clock(), [](services::stream_connection&) -> async::awaitable<std::string> {
-            async::wakeup never;
-            co_await never.wait(async::wait_note::work("a question"));
-            co_return std::string();
-        });
-        helper.emplace(*talker, loop.clock());
-        node.plug_in = [this](assembly& all) {
-            all.make = [this, before = std::move(all.make)](core::node_context& context) {
-                auto subjects = before(context);
-                auto made = std::make_unique<ceph::ceph_subject>(context, ceph::ceph_ports{*helper, "pvcnoded-ceph"});
-                subjects.push_back(std::move(made));
-                return subjects;
-            };
-            all.phases.push_back({policy::phase::services, "ceph"});
-        };
-        return node;
-    }
-    static void start(sim_node& node) {
-        node.start();
-        ASSERT_TRUE(node.run_until_ready());
-    }
-    void add_osd(const std::string& id, const std::string& node) {
-        const std::string path = "/ceph/osds/" + id;
-        ensemble.put({{path, ""}, {path + "/node", node}, {path + "/device", "/dev/sdb"}, {path + "/stats", "{}"}});
-    }
-
-    std::optional<sim::sim_talker> talker;
-    std::optional<storage::ceph_helper> helper;
-};
+using ceph_subject_test = ceph_node_test;
 
 TEST_F(ceph_subject_test, lists_are_told_with_each_change_and_the_osds_of_this_node_are_counted) {
     sim_node& hv1 = add_with_ceph();
@@ -83,7 +47,14 @@ TEST_F(ceph_subject_test, a_schema_without_some_keys_and_a_tree_with_others_do_n
 }
 
 TEST_F(ceph_subject_test, the_helper_is_there_when_somebody_asks_and_ends_with_the_daemon) {
-    sim_node& hv1 = add_with_ceph();
+    // No primary: it has no figures to ask for.
+    sim_node& hv1 = add_with_ceph(10, {.coordinators = {"hv2", "hv3"}}, [](services::stream_connection&) {
+        return []() -> async::awaitable<std::string> {
+            async::wakeup never;
+            co_await never.wait(async::wait_note::work("a question"));
+            co_return std::string();
+        }();
+    });
     start(hv1);
     loop.run_for(30s);
     EXPECT_EQ(talker->starts(), 0U) << "nobody asked";

@@ -1,5 +1,5 @@
 // Machines with RBD disks on a node with the storage function: whole daemons whose locks are asked of the helper
-// (storage.md cases 19, 20, 21, 25, 41; the decisions themselves are vm-domains.md B.2, in unit_domains).
+// (storage.md cases 19, 20, 25, 41; the decisions themselves are vm-domains.md B.2, in unit_domains).
 #include "unit/domains/domain_fixture.hpp"
 
 namespace pvc::node {
@@ -45,21 +45,6 @@ TEST_F(machines_on_rbd, case_20_one_foreign_lock_and_neither_is_removed) {
     EXPECT_NE(reason().find("on vms/b is held by 10.254.0.2"), std::string::npos) << reason();
     EXPECT_TRUE(hardware.rbd.blocklist().empty());
     EXPECT_TRUE(calls().empty());
-}
-
-TEST_F(machines_on_rbd, case_21_an_address_of_the_sixth_version) {
-    hardware.rbd.lock("vms/a", "[fd00:7::2]:0/77");
-    sim_node& hv1 = add_host("hv1");
-    hv1.settings.storage = true;
-    hv1.settings.storage_address = "fd00:7::2/64";
-    std::string text = sim::configuration_text(hv1.settings);
-    text.replace(text.find("10.254.0.0/24"), 13, "fd00:7::/64");
-    hv1.configuration = text;
-    hv1.start();
-    ASSERT_TRUE(hv1.run_until_ready()) << hv1.log();
-    wanted("vms/a");
-    pass(5s);
-    EXPECT_TRUE(guest().executes()) << reason();
 }
 
 TEST_F(machines_on_rbd, case_25_osds_that_do_not_answer_end_the_start_in_half_a_minute_and_delay_nobody) {

@@ -1,5 +1,5 @@
-// The locks of a dead node's machines, as operations of placement: what fencing will ask for (storage.md 6.4, cases 22,
-// 23, 24, 26, 35, 36, 37; 39 and 40 are whole daemons in unit_ceph).
+// The locks of a dead node's machines, as operations of placement: what fencing will ask for (storage.md 6.4, cases 21,
+// 22, 23, 24, 26, 35, 36, 37; 39 and 40 are whole daemons in unit_ceph).
 #include "pvcnoded/model/domain_xml.hpp"
 #include "pvcnoded/placement/rbd_clearing.hpp"
 #include "sim/ceph/sim_rbd_locks.hpp"
@@ -110,6 +110,18 @@ TEST_F(recovery_locks, case_35_the_disk_that_the_definition_names_counts_where_t
         const auto started = co_await here.for_start({"vms/old", "vms/new"}, guard(), wait);
         EXPECT_EQ(started.what, kind::clear);
     });
+}
+
+// The configuration takes addresses of version 4 alone as yet, so no whole daemon shows it.
+TEST_F(recovery_locks, case_21_an_address_of_version_6_is_told_whole) {
+    store.lock("vms/a", "[fd00:7::2]:0/77");
+    loop.run([&]() -> async::awaitable<void> {
+        rbd_clearing here(port, loop.clock(), {"fd00:7::2"}, [](const policy::act::line&) {});
+        const auto wait = [this](duration time) { return async::sleep_for(loop.clock(), time, "a lock to go"); };
+        const auto started = co_await here.for_start({"vms/a"}, guard(), wait);
+        EXPECT_EQ(started.what, kind::clear) << started.reason;
+    });
+    EXPECT_TRUE(store.is_blocklisted("[fd00:7::2]:0/77"));
 }
 
 TEST_F(recovery_locks, case_36_a_node_that_registers_again_keeps_its_locks) {

@@ -1,5 +1,6 @@
 // What must come about of virtual machines once every fault has ended.
 #include "pvcnoded/base/text.hpp"
+#include "sim/subjects/ceph/ceph.hpp"
 #include "sim/subjects/domains/guest_rules.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
         // The last word was to start it: only a disk that another host's lock keeps from it is a reason not to, or a
         // call that was told to fail.
         const std::string reason = value_of(of, root + "/failedreason");
-        const bool was_ceph_away = of.world.performed.contains("break-storage");
+        const bool was_ceph_away = was_ceph_disturbed(of.world);
         if (reason.find("an injected failure") != std::string::npos ||
             (was_ceph_away && reason.find("could not be re") != std::string::npos)) {  // read, or removed
             return std::nullopt;

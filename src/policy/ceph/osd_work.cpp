@@ -1,0 +1,428 @@
+#include "pvcnoded/policy/ceph/osd_work.hpp"
+
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/model/block_device.hpp"
+#include "pvcnoded/model/device_name.hpp"
+#include "pvcnoded/model/scsi_disks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace pvc::policy {
+
+using namespace std::chrono_literals;
+using enum osd_stage;
+using model::osd_verb;
+
+namespace {
+
+// Looking at a device or at LVM takes a second; a disk that is dying, tens of them.
+constexpr duration look_limit = 30s;
+// One exchange with the monitors; the tool itself would wait five minutes for them.
+constexpr duration monitor_limit = 60s;
+constexpr duration list_limit = 60s;       // storage.md 5
+constexpr duration volume_limit = 2min;    // LVM writes its metadata, sgdisk a table
+constexpr duration erase_limit = 10min;    // signatures, the LVM below and the first megabytes of a slow disk
+constexpr duration prepare_limit = 10min;  // makes a file system on all of the device
+constexpr duration activate_limit = 5min;  // also starts the unit
+constexpr duration stop_limit = 5min;      // systemd itself ends an OSD by force after a while
+constexpr duration status_limit = 10s;
+
+constexpr duration safe_pause = 5s;
+constexpr duration safe_limit = 24h;
+constexpr duration safe_told_each = 60s;
+constexpr int exit_absent = 5;     // of LVM's tools: there is no such volume or group
+constexpr int exit_unsigned = 2;   // of blkid: nothing is written on it that it knows
+constexpr int exit_remapped = 11;  // of safe-to-destroy: it has other copies, backfill is still under way
+constexpr double mib = 1048576;
+
+constexpr std::string_view placeholder_stats =
+    R"({"uuid": "|", "up": 0, "in": 0, "primary_affinity": "|", "utilization": "|", "var": "|", "pgs": "|", )"
+    R"("kb": "|", "weight": "|", "reweight": "|", "node": "|", "used": "|", "avail": "|", "wr_ops": "|", )"
+    R"("wr_data": "|", "rd_ops": "|", "rd_data": "|", "state": "|"})";
+
+// A device is looked at when the work begins, so that an invalid command fails at once, and right before it is erased.
+constexpr std::array add_script{find_device,    check_device, probe_device, make_number, give_back_number,
+                                check_device,   probe_device, zap,          size_device, no_db_volume,
+                                make_db_volume, prepare,      list_volume,  activate,    crush_add,
+                                settle,         see_service,  write_keys,   finished};
+constexpr std::array replace_script{find_device,  list_numbers, read_keys,    check_device, probe_device, mark_down,
+                                    mark_out,     await_safe,   stop_service, rest,         destroy,      reweight,
+                                    check_device, probe_device, zap,          prepare,      list_volume,  activate,
+                                    settle,       see_service,  write_keys,   finished};
+constexpr std::array refresh_script{find_device, list_numbers, see_device, list_volume, activate,
+                                    settle,      see_service,  write_keys, finished};
+constexpr std::array remove_script{list_numbers, mark_down, mark_out,         await_safe,    stop_service,
+                                   rest,         read_keys, list_volume,      check_device,  probe_device,
+                                   zap,          purge,     remove_db_volume, remove_object, finished};
+constexpr std::array group_script{no_group,       find_device,     check_device,         probe_device, clear_table,
+                                  make_partition, await_partition, make_physical_volume, make_group,   finished};
+
+std::span<const osd_stage> script_of(osd_verb verb) {
+    switch (verb) {
+        case osd_verb::osd_add: return add_script;
+        case osd_verb::osd_replace: return replace_script;
+        case osd_verb::osd_refresh: return refresh_script;
+        case osd_verb::osd_remove: return remove_script;
+        case osd_verb::db_vg_add: return group_script;
+    }
+    return {};
+}
+
+bool is_pause(osd_stage which) {
+    return which == rest || which == settle || which == await_partition;
+}
+
+// As it goes into a message.
+std::string said(const osd_said::program_end& ended) {
+    return ended.text.empty() ? "it failed" : ended.text;
+}
+
+}  // namespace
+
+osd_work::osd_work(model::osd_command what, std::string self)
+    : what_(std::move(what)), self_(std::move(self)), script_(script_of(what_.verb)), id_(what_.id) {
+    device_ = what_.device;
+}
+
+// ---- the way through a script -----------------------------------------------------------------------------------
+
+bool osd_work::is_needed(osd_stage which) const {
+    const bool is_removal = what_.verb == osd_verb::osd_remove;
+    switch (which) {
+        case find_device: return model::is_detect_text(device_);
+        case size_device:
+        case no_db_volume:
+        case make_db_volume: return what_.has_db;
+        case list_volume: return !device_.empty();
+        // Of a removal only what was listed as the OSD's own.
+        case check_device: return !is_removal || !listed_.id.empty();
+        case probe_device: return seen_.has_value();
+        case zap: return !is_removal || may_erase_;
+        case remove_db_volume: return !db_stored_.empty();
+        default: return true;
+    }
+}
+
+void osd_work::advance() {
+    do {
+        at_ = script_[index_++];
+    } while (!is_needed(at_));
+    if (at_ == check_device) {
+        seen_.reset();
+        may_erase_ = false;
+    }
+    if (at_ == check_device && what_.verb == osd_verb::osd_remove) {
+        device_ = listed_.device;
+        own_ = {listed_.group, listed_.volume};
+    }
+}
+
+// Whether a forced removal goes on without this step: never past an OSD whose data has no other copy.
+bool osd_work::may_skip() const {
+    return what_.verb == osd_verb::osd_remove && what_.is_forced && at_ != await_safe && at_ != remove_object;
+}
+
+osd_step osd_work::resume(const osd_answer& answer, time_point now) {
+    std::vector<osd_note> notes;
+    if (at_ == begin) {
+        advance();
+        return {ask(), std::move(notes)};
+    }
+    const auto seen = take(answer, now, notes);
+    if (seen.what == flow::failed) {
+        if (!may_skip()) {
+            at_ = finished;
+            return {osd_ask::end{false, seen.why}, std::move(notes)};
+        }
+        notes.push_back({true, seen.why + "; it is forced, so the removal goes on"});
+    }
+    if (seen.what != flow::again) {
+        advance();
+    }
+    return {ask(), std::move(notes)};
+}
+
+// ---- answers ----------------------------------------------------------------------------------------------------
+
+osd_work::taken osd_work::take(const osd_answer& answer, time_point now, std::vector<osd_note>& notes) {
+    if (const auto* ended = std::get_if<osd_said::program_end>(&answer)) {
+        return take_program(*ended, now, notes);
+    }
+    if (const auto* read = std::get_if<osd_said::stored_keys>(&answer)) {
+        return take_keys(*read);
+    }
+    if (const auto* written = std::get_if<osd_said::write_end>(&answer)) {
+        return written->fault.empty() ? taken{}
+                                      : taken{flow::failed, "its keys could not be written: " + written->fault};
+    }
+    pauses_ = false;
+    return {at_ == await_safe ? flow::again : flow::next, {}};
+}
+
+osd_work::taken osd_work::take_program(const osd_said::program_end& ended, time_point now,
+                                       std::vector<osd_note>& notes) {
+    const bool is_good = ended.status == 0;
+    switch (at_) {
+        case await_safe: return take_safety(ended, now, notes);
+        case probe_device: return take_signatures(ended);
+        case no_db_volume:
+        case no_group:
+            if (ended.status == exit_absent) {
+                return {};
+            }
+            return {flow::failed, is_good ? (at_ == no_group ? "the volume group osd-db is there already"
+                                                             : "the volume " + db_volume() + " is there already")
+                                          : said(ended)};
+        case remove_db_volume:
+            if (!is_good) {
+                notes.push_back({true, said(ended) + "; " + db_stored_ + " may still be there"});
+            }
+            return {};
+        default: break;
+    }
+    return is_good ? take_output(ended, notes) : taken{flow::failed, said(ended)};
+}
+
+osd_work::taken osd_work::take_output(const osd_said::program_end& ended, std::vector<osd_note>& notes) {
+    switch (at_) {
+        case find_device: {
+            const auto wish = model::parse_detect_wish(device_);
+            auto found = wish ? model::find_scsi_disk(ended.output, *wish) : std::nullopt;
+            if (!found) {
+                return {flow::failed, "no disk fits " + shown(device_)};
+            }
+            device_ = *std::move(found);
+            notes.push_back({false, shown(what_.device) + " is " + device_});
+            return {};
+        }
+        case see_device:
+        case check_device: return take_device(ended);
+        case make_number: {
+            auto number = model::parse_osd_number(trim(ended.output));
+            if (!number) {
+                return {flow::failed, "`ceph osd create` did not say a number, but " + shown(ended.output)};
+            }
+            id_ = *std::move(number);
+            return {};
+        }
+        case list_numbers: {
+            auto seen = take_numbers(ended);
+            is_known_to_ceph_ = seen.what == flow::next;
+            return seen;
+        }
+        case size_device: return take_size(ended);
+        case list_volume: {
+            auto found = model::find_listed_osd(ended.output, id_);
+            if (!found) {
+                return {flow::failed, found.error().cause()};
+            }
+            listed_ = *std::move(found);
+            return {};
+        }
+        default: return {};
+    }
+}
+
+osd_work::taken osd_work::take_keys(const osd_said::stored_keys& read) {
+    if (!read.fault.empty()) {
+        return {flow::failed, "its keys could not be read: " + read.fault};
+    }
+    own_ = {stored_value(read.keys, "osd.vg"), stored_value(read.keys, "osd.lv")};
+    if (what_.verb != osd_verb::osd_remove) {
+        return {};
+    }
+    device_ = device_to_list(read.keys);
+    const std::string db = stored_value(read.keys, "osd.db_device");
+    if (db == db_volume() || db == "/dev/" + db_volume()) {
+        db_stored_ = db;
+    }
+    return device_.empty() ? taken{flow::failed, "its keys do not say on which device it is"} : taken{};
+}
+
+osd_work::taken osd_work::take_numbers(const osd_said::program_end& ended) const {
+    const auto numbers = split_blanks(ended.output);
+    return std::ranges::find(numbers, id_) != numbers.end() ? taken{} : taken{flow::failed, "Ceph has no OSD " + id_};
+}
+
+osd_work::taken osd_work::take_device(const osd_said::program_end& ended) {
+    auto device = model::parse_block_device(ended.output);
+    if (!device) {
+        return {flow::failed, device_ + " cannot be looked at: " + device.error().cause()};
+    }
+    if (at_ == see_device) {
+        return {};
+    }
+    auto verdict = judge(*device);
+    if (verdict.what == flow::next) {
+        seen_ = *std::move(device);
+    }
+    return verdict;
+}
+
+osd_work::taken osd_work::take_signatures(const osd_said::program_end& ended) {
+    if (ended.status != 0 && ended.status != exit_unsigned) {
+        return {flow::failed, said(ended)};  // also where several signatures contradict each other
+    }
+    auto signatures = model::parse_device_signatures(ended.output);
+    if (!signatures.partition_table.empty()) {
+        return {flow::failed, device_ + " is not erased: a partition table is written on it"};
+    }
+    seen_->content = std::move(signatures.content);
+    auto verdict = judge(*seen_);
+    may_erase_ = verdict.what == flow::next;
+    return verdict;
+}
+
+osd_work::taken osd_work::judge(const model::block_device& device) const {
+    auto why = why_not_to_erase(device, own_);
+    return why.empty() ? taken{} : taken{flow::failed, device_ + " is not erased: " + std::move(why)};
+}
+
+osd_work::taken osd_work::take_size(const osd_said::program_end& ended) {
+    const auto bytes = parse_integer(trim(ended.output));
+    db_mib_ = bytes ? static_cast<std::int64_t>(static_cast<double>(*bytes) * what_.db_ratio / mib) : 0;
+    return db_mib_ > 0 ? taken{} : taken{flow::failed, "the size of " + device_ + " makes no room for a database"};
+}
+
+osd_work::taken osd_work::take_safety(const osd_said::program_end& ended, time_point now,
+                                      std::vector<osd_note>& notes) {
+    if (ended.status == 0 || ended.status == exit_remapped) {
+        return {};
+    }
+    if (!ended.has_started) {
+        return {flow::failed, said(ended)};
+    }
+    // Only reached forced: what Ceph does not have holds no data of it.
+    if (ended.status && !is_known_to_ceph_) {
+        notes.push_back({true, said(ended) + "; Ceph has no such OSD, so the removal goes on"});
+        return {};
+    }
+    if (!unsafe_since_) {
+        unsafe_since_ = told_at_ = now;
+    }
+    if (now - *unsafe_since_ >= safe_limit) {
+        return {flow::failed, "it was not safe to destroy for a day: " + said(ended)};
+    }
+    if (now - told_at_ >= safe_told_each) {
+        told_at_ = now;
+        const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(now - *unsafe_since_).count();
+        notes.push_back({false, "OSD " + id_ + " is not safe to destroy yet, for " + std::to_string(minutes) +
+                                    " min: " + said(ended)});
+    }
+    pauses_ = true;
+    return {flow::again, {}};
+}
+
+// ---- questions --------------------------------------------------------------------------------------------------
+
+osd_question osd_work::ask() const {
+    if (at_ == await_safe && pauses_) {
+        return osd_ask::pause{safe_pause, "another look whether it is safe to destroy"};
+    }
+    if (is_pause(at_)) {
+        return at_ == settle ? osd_ask::pause{500ms, "the OSD to start"}
+               : at_ == rest ? osd_ask::pause{2s, "the OSD to be gone"}
+                             : osd_ask::pause{2s, "the partition to appear"};
+    }
+    switch (at_) {
+        case osd_stage::read_keys: return osd_ask::read_keys{};
+        case osd_stage::write_keys: return keys_to_write();
+        case osd_stage::remove_object: return osd_ask::remove_object{};
+        case finished: return osd_ask::end{true, {}};
+        default: return program_of(at_);
+    }
+}
+
+osd_ask::program osd_work::program_of(osd_stage which) const {
+    const std::string name = "osd." + id_;
+    const std::string unit = "ceph-osd@" + id_;
+    const std::string sure = "--yes-i-really-mean-it";
+    switch (which) {
+        case find_device: return {{"lsscsi", "-s"}, look_limit, false};
+        case see_device:
+        case check_device:
+            return {{"lsblk", "--json", "--output", std::string(model::lsblk_columns), device_}, look_limit, false};
+        case probe_device: return {{"blkid", "--probe", "--output", "export", device_}, look_limit, false};
+        case make_number: return {{"ceph", "osd", "create"}, monitor_limit, true};
+        case give_back_number: return {{"ceph", "osd", "rm", id_}, monitor_limit, true};
+        case list_numbers: return {{"ceph", "osd", "ls"}, monitor_limit, false};
+        case mark_down: return {{"ceph", "osd", "down", id_}, monitor_limit, true};
+        case mark_out: return {{"ceph", "osd", "out", id_}, monitor_limit, true};
+        case await_safe: return {{"ceph", "osd", "safe-to-destroy", name}, monitor_limit, false};
+        case stop_service: return {{"systemctl", "stop", unit}, stop_limit, true};
+        case destroy: return {{"ceph", "osd", "destroy", id_, sure}, monitor_limit, true};
+        case reweight: return {{"ceph", "osd", "crush", "reweight", name, what_.weight}, monitor_limit, true};
+        case list_volume: return {{"ceph-volume", "lvm", "list", "--format", "json", device_}, list_limit, false};
+        case zap: return {{"ceph-volume", "lvm", "zap", "--destroy", device_}, erase_limit, true};
+        case prepare: return prepare_program();
+        case activate:
+            return {{"ceph-volume", "lvm", "activate", "--bluestore", id_, listed_.osd_fsid}, activate_limit, true};
+        case crush_add:
+            return {{"ceph", "osd", "crush", "add", name, what_.weight, "root=default", "host=" + self_},
+                    monitor_limit,
+                    true};
+        case see_service: return {{"systemctl", "status", unit}, status_limit, false};
+        case purge: return {{"ceph", "osd", "purge", id_, sure}, monitor_limit, true};
+        case size_device:
+        case no_db_volume:
+        case make_db_volume:
+        case remove_db_volume: return db_program(which);
+        default: return group_program(which);
+    }
+}
+
+osd_ask::program osd_work::prepare_program() const {
+    std::vector<std::string> arguments{"ceph-volume", "lvm", "prepare"};
+    if (what_.verb == osd_verb::osd_replace) {
+        arguments.insert(arguments.end(), {"--osd-id", id_});
+    }
+    arguments.insert(arguments.end(), {"--bluestore", "--data", device_});
+    if (what_.has_db) {
+        arguments.insert(arguments.end(), {"--block.db", db_volume()});
+    }
+    return {std::move(arguments), prepare_limit, true};
+}
+
+osd_ask::program osd_work::db_program(osd_stage which) const {
+    switch (which) {
+        case size_device: return {{"blockdev", "--getsize64", device_}, look_limit, false};
+        case no_db_volume: return {{"lvdisplay", db_volume()}, look_limit, false};
+        case make_db_volume:
+            return {{"lvcreate", "--yes", "--name", "osd-" + id_, "--size", std::to_string(db_mib_), "osd-db"},
+                    volume_limit,
+                    true};
+        default: return {{"lvremove", "--yes", "--force", db_stored_}, volume_limit, true};
+    }
+}
+
+std::string osd_work::partition() const {
+    if (device_.find("by-path") != std::string::npos || device_.find("by-id") != std::string::npos) {
+        return device_ + "-part1";
+    }
+    return device_ + (device_.find("nvme") != std::string::npos ? "p1" : "1");
+}
+
+osd_ask::program osd_work::group_program(osd_stage which) const {
+    switch (which) {
+        case no_group: return {{"vgdisplay", "osd-db"}, look_limit, false};
+        case clear_table: return {{"sgdisk", "--clear", device_}, volume_limit, true};
+        case make_partition: return {{"sgdisk", "--new", "1::", "--typecode", "1:8e00", device_}, volume_limit, true};
+        case make_physical_volume: return {{"pvcreate", "--force", partition()}, volume_limit, true};
+        default: return {{"vgcreate", "--force", "osd-db", partition()}, volume_limit, true};
+    }
+}
+
+osd_ask::write_keys osd_work::keys_to_write() const {
+    osd_ask::write_keys all{{{"osd.id", ""},
+                             {"osd.node", self_},
+                             {"osd.db_device", what_.has_db ? db_volume() : std::string()},
+                             {"osd.stats", std::string(placeholder_stats)}}};
+    for (auto& one : device_keys(listed_)) {
+        all.values.push_back(std::move(one));
+    }
+    return all;
+}
+
+}  // namespace pvc::policy

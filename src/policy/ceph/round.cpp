@@ -1,0 +1,143 @@
+#include "pvcnoded/policy/ceph/round.hpp"
+
+#include "pvcnoded/policy/intervals.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace pvc::policy {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr duration ceph_command_limit = 2s;
+constexpr duration ceph_connect_limit = 3s;
+constexpr duration manager_pause = 30s;
+constexpr duration at_once = 1s;
+
+struct question_words {
+    std::string_view name;
+    std::string_view command;
+};
+constexpr std::array<question_words, 8> questions{{
+    {"health", R"({"prefix":"health","format":"json"})"},
+    {"status", R"({"prefix":"status","format":"plain"})"},
+    {"df", R"({"prefix":"df","format":"plain"})"},
+    {"df as JSON", R"({"prefix":"df","format":"json"})"},
+    {"counters of pools", ""},
+    {"osd dump", R"({"prefix":"osd dump","format":"json"})"},
+    {"osd df", R"({"prefix":"osd df","format":"json"})"},
+    {"osd status", R"({"prefix":"osd status","format":"json"})"},
+}};
+
+// Keeps what was read, or says why there is nothing.
+template <class T>
+result<void> keep(std::optional<T>& into, result<T> read) {
+    if (!read) {
+        return read.error();
+    }
+    into = *std::move(read);
+    return {};
+}
+
+// The cluster, or the way to it, is not there: no other question would fare better.
+bool is_silence(const failure& why) {
+    return why.code() == errc::timed_out || why.code() == errc::unavailable || why.code() == errc::stopped;
+}
+
+}  // namespace
+
+std::string_view command_of(ceph_question what) {
+    return questions.at(static_cast<std::size_t>(what)).command;
+}
+
+std::string_view to_text(ceph_question what) {
+    return what == ceph_question::none ? "nothing" : questions.at(static_cast<std::size_t>(what)).name;
+}
+
+bool needs_manager(ceph_question what) {
+    return what == ceph_question::osd_df || what == ceph_question::osd_status;
+}
+
+duration ceph_round_limit(duration keepalive) {
+    return std::max(figures_budget(keepalive), ceph_connect_limit);
+}
+
+bool ceph_round::is_wanted(ceph_question what, time_point now) const {
+    switch (what) {
+        case ceph_question::pools:
+        case ceph_question::counters: return about_.has_pools;
+        case ceph_question::osd_dump: return about_.has_osds;
+        // Without a dump nothing of an OSD is published.
+        case ceph_question::osd_df:
+        case ceph_question::osd_status: return seen_.osd_map && now >= about_.manager_paused_until;
+        default: return true;
+    }
+}
+
+std::optional<ceph_round::ask> ceph_round::next(time_point now) {
+    while (at_ != ceph_question::none && !is_wanted(at_, now)) {
+        go_on();
+    }
+    if (at_ == ceph_question::none) {
+        return std::nullopt;
+    }
+    const bool connects = at_ == ceph_question::health && about_.may_connect;
+    const time_point until = now + (connects ? ceph_connect_limit : ceph_command_limit);
+    if (until > about_.deadline) {
+        left_out_ = std::exchange(at_, ceph_question::none);
+        return std::nullopt;
+    }
+    return ask{at_, until};
+}
+
+void ceph_round::refuse(failure why, time_point now) {
+    const bool is_timeout = why.code() == errc::timed_out;
+    refusals_.push_back({at_, std::move(why)});
+    const ceph_refusal& last = refusals_.back();
+    if (needs_manager(at_) && is_timeout) {
+        is_manager_silent_ = true;
+        about_.manager_paused_until = now + manager_pause;
+        at_ = ceph_question::none;  // what follows needs it as well
+    } else if (is_silence(last.why)) {
+        was_refused_at_once_ = at_ == ceph_question::health && !is_timeout && now - about_.begun < at_once;
+        silence_ = last;
+        at_ = ceph_question::none;
+    } else {
+        go_on();
+    }
+}
+
+result<void> ceph_round::read(std::string_view printed) {
+    switch (at_) {
+        case ceph_question::health: return keep(seen_.health, model::parse_ceph_health(printed));
+        case ceph_question::status: return keep(seen_.status, model::parse_ceph_text(printed));
+        case ceph_question::df: return keep(seen_.df, model::parse_ceph_text(printed));
+        case ceph_question::pools: return keep(seen_.rooms, model::parse_pool_rooms(printed));
+        case ceph_question::osd_dump: return keep(seen_.osd_map, model::parse_osd_dump(printed));
+        case ceph_question::osd_df: return keep(seen_.osd_rooms, model::parse_osd_df(printed));
+        case ceph_question::osd_status: return keep(seen_.osd_status, model::parse_osd_status(printed));
+        default: return failure(errc::invalid, std::string(to_text(at_)), "an answer to nothing");
+    }
+}
+
+void ceph_round::take(const result<std::string>& printed, time_point now) {
+    if (!printed) {
+        return refuse(printed.error(), now);
+    }
+    if (auto usable = read(*printed); !usable) {
+        return refuse(std::move(usable).error(), now);
+    }
+    go_on();
+}
+
+void ceph_round::take(result<std::vector<model::pool_counters>> counted, time_point now) {
+    if (auto kept = keep(seen_.counters, std::move(counted)); !kept) {
+        return refuse(std::move(kept).error(), now);
+    }
+    go_on();
+}
+
+}  // namespace pvc::policy

@@ -1,0 +1,148 @@
+// What is asked of Ceph in a round, and what each failure means (storage.md 4.2, 4.7; cases 14, 16).
+#include "pvcnoded/policy/ceph/round.hpp"
+#include "unit/policy/ceph/ceph_answers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace pvc::policy {
+namespace {
+
+using namespace std::chrono_literals;
+using question = ceph_question;
+
+constexpr time_point t0{1000s};
+
+// Plays a round: `failing` says what becomes of a question, `takes` how long each lasts.
+struct played {
+    std::vector<question> asked;
+    ceph_round round;
+    time_point now;
+
+    played(ceph_round::about about, const std::function<std::optional<failure>(question)>& failing = {},
+           duration takes = 10ms)
+        : round(about), now(about.begun) {
+        while (const auto next = round.next(now)) {
+            asked.push_back(next->what);
+            auto why = failing ? failing(next->what) : std::nullopt;
+            now += why && why->code() == errc::timed_out ? next->until - now : takes;
+            if (next->what == question::counters) {
+                why ? round.take(result<std::vector<model::pool_counters>>(*why), now)
+                    : round.take(result<std::vector<model::pool_counters>>(std::vector<model::pool_counters>{}), now);
+            } else {
+                why ? round.take(result<std::string>(*why), now)
+                    : round.take(result<std::string>(sample::answer_to(next->what)), now);
+            }
+        }
+    }
+};
+
+ceph_round::about usual() {
+    return {.has_osds = true, .has_pools = true, .begun = t0, .deadline = t0 + 4s, .may_connect = false};
+}
+
+auto fails(question which, errc code, std::string cause = "broken") {
+    return [=](question what) { return what == which ? std::optional(failure(code, "x", cause)) : std::nullopt; };
+}
+
+const std::vector<question> all{question::health,   question::status,   question::df,     question::pools,
+                                question::counters, question::osd_dump, question::osd_df, question::osd_status};
+
+TEST(ceph_round, asks_in_order_and_knows_all_in_the_end) {
+    const played p(usual());
+    EXPECT_EQ(p.asked, all);
+    const auto& seen = p.round.seen();
+    EXPECT_EQ(seen.health->status, "HEALTH_OK");
+    EXPECT_EQ(*seen.status, sample::status);
+    EXPECT_EQ(seen.rooms->size(), 3U);
+    EXPECT_TRUE(seen.counters);
+    EXPECT_EQ(seen.osd_map->size(), 2U);
+    EXPECT_EQ(seen.osd_rooms->size(), 2U);
+    EXPECT_EQ(seen.osd_status->size(), 2U);
+    EXPECT_TRUE(p.round.refusals().empty());
+    EXPECT_EQ(p.round.left_out(), question::none);
+}
+
+// The complete commands of storage.md 4.2.
+TEST(ceph_round, commands_are_complete) {
+    EXPECT_EQ(command_of(question::status), R"({"prefix":"status","format":"plain"})");
+    EXPECT_EQ(command_of(question::osd_status), R"({"prefix":"osd status","format":"json"})");
+    EXPECT_EQ(command_of(question::counters), "");
+}
+
+// Case 16 of storage.md.
+TEST(ceph_round, nothing_is_asked_of_osds_or_pools_that_are_not_there) {
+    auto about = usual();
+    about.has_osds = false;
+    EXPECT_EQ(played(about).asked, std::vector(all.begin(), all.begin() + 5));
+    about.has_pools = false;
+    EXPECT_EQ(played(about).asked, std::vector(all.begin(), all.begin() + 3));
+}
+
+// Case 14 of storage.md: a monitor that does not answer ends the round.
+TEST(ceph_round, silence_of_the_monitors_ends_it) {
+    const played first(usual(), fails(question::health, errc::timed_out));
+    EXPECT_EQ(first.asked, std::vector{question::health});
+    EXPECT_EQ(first.now, t0 + 2s);
+    EXPECT_FALSE(first.round.seen().health);
+    ASSERT_TRUE(first.round.silence());
+    EXPECT_FALSE(first.round.was_refused_at_once());
+    const played third(usual(), fails(question::df, errc::unavailable));
+    EXPECT_EQ(third.asked.size(), 3U);
+    EXPECT_TRUE(third.round.seen().health) << "what was said before counts";
+    EXPECT_FALSE(third.round.was_refused_at_once());
+    const played refused(usual(), fails(question::health, errc::unavailable));
+    EXPECT_TRUE(refused.round.was_refused_at_once());
+    const played slowly(usual(), fails(question::health, errc::unavailable), 3s);
+    EXPECT_FALSE(slowly.round.was_refused_at_once());
+}
+
+TEST(ceph_round, silence_of_the_manager_pauses_it) {
+    const played p(usual(), fails(question::osd_df, errc::timed_out));
+    EXPECT_EQ(p.asked, std::vector(all.begin(), all.begin() + 7));
+    EXPECT_FALSE(p.round.silence());
+    EXPECT_TRUE(p.round.is_manager_silent());
+    EXPECT_EQ(p.round.manager_paused_until(), p.now + 30s);
+    EXPECT_TRUE(p.round.seen().osd_map);
+    auto later = usual();
+    later.begun = p.round.manager_paused_until() - 1s;
+    later.deadline = later.begun + 4s;
+    later.manager_paused_until = p.round.manager_paused_until();
+    EXPECT_EQ(played(later).asked, std::vector(all.begin(), all.begin() + 6));
+    later.begun += 1s;
+    later.deadline += 1s;
+    EXPECT_EQ(played(later).asked, all);
+}
+
+TEST(ceph_round, an_answer_of_no_use_is_left_out) {
+    for (const auto which : all) {
+        const played p(usual(), fails(which, errc::io));
+        const bool is_dump = which == question::osd_dump;
+        EXPECT_EQ(p.asked.size(), is_dump ? 6U : 8U) << "without a dump nothing is known of OSDs";
+        ASSERT_EQ(p.round.refusals().size(), 1U);
+        EXPECT_EQ(p.round.refusals().front().what, which);
+        EXPECT_FALSE(p.round.silence());
+        EXPECT_FALSE(p.round.is_manager_silent());
+    }
+    ceph_round garbage(usual());
+    garbage.take(result<std::string>("garbage"), t0);
+    EXPECT_FALSE(garbage.seen().health);
+    EXPECT_EQ(garbage.refusals().front().why.code(), errc::invalid);
+    EXPECT_EQ(garbage.next(t0)->what, question::status);
+}
+
+TEST(ceph_round, a_question_begins_only_if_its_limit_fits) {
+    const played slow(usual(), {}, 1500ms);
+    EXPECT_EQ(slow.asked, (std::vector{question::health, question::status}));
+    EXPECT_EQ(slow.round.left_out(), question::df);
+    auto about = usual();
+    about.may_connect = true;
+    EXPECT_EQ(ceph_round(about).next(t0)->until, t0 + 3s);
+    EXPECT_EQ(ceph_round(usual()).next(t0)->until, t0 + 2s);
+    EXPECT_EQ(ceph_round_limit(5s), 4s);
+    EXPECT_EQ(ceph_round_limit(1s), 3s) << "a short interval lets it ask all the same";
+}
+
+}  // namespace
+}  // namespace pvc::policy
