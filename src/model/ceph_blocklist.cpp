@@ -1,6 +1,8 @@
 #include "pvcnoded/model/ceph_blocklist.hpp"
 
-#include <boost/json/parse.hpp>
+#include "pvcnoded/base/text.hpp"
+
+#include <boost/json/stream_parser.hpp>
 
 #include <utility>
 
@@ -12,6 +14,29 @@ namespace {
 
 constexpr std::size_t depth_max = 8;
 constexpr std::size_t entries_max = 100'000;
+constexpr std::string_view subject = "blocklist of Ceph";
+
+failure no_list() {
+    return failure(errc::invalid, std::string(subject), "expected a list as JSON, got something else");
+}
+
+// The list that the text begins with; the text is what follows it then.
+result<json::value> take_list(std::string_view& text) {
+    json::parse_options options;
+    options.max_depth = depth_max;
+    json::stream_parser parser({}, options);
+    json::error_code wrong;
+    const std::size_t used = parser.write_some(text.data(), text.size(), wrong);
+    if (wrong || !parser.done()) {
+        return no_list();
+    }
+    json::value parsed = parser.release();
+    if (!parsed.is_array()) {
+        return no_list();
+    }
+    text.remove_prefix(used);
+    return parsed;
+}
 
 std::string_view without_kind(std::string_view address) {
     for (const std::string_view kind : {"v1:", "v2:", "any:"}) {
@@ -25,16 +50,16 @@ std::string_view without_kind(std::string_view address) {
 }  // namespace
 
 result<std::vector<std::string>> parse_ceph_blocklist(std::string_view text) {
-    constexpr std::string_view name = "blocklist of Ceph";
-    json::parse_options options;
-    options.max_depth = depth_max;
-    json::error_code wrong;
-    const json::value parsed = json::parse(json::string_view(text.data(), text.size()), wrong, {}, options);
-    if (wrong || !parsed.is_array()) {
-        return failure(errc::invalid, std::string(name), "expected a list as JSON, got something else");
+    PVC_TRY(const json::value parsed, take_list(text));
+    if (!trim(text).empty()) {
+        PVC_TRY(const json::value ranges, take_list(text));
+        ignore(ranges, "of whole networks, which name no client");
+    }
+    if (!trim(text).empty()) {
+        return no_list();
     }
     if (parsed.get_array().size() > entries_max) {
-        return failure(errc::too_large, std::string(name), "more than 100,000 entries");
+        return failure(errc::too_large, std::string(subject), "more than 100,000 entries");
     }
     std::vector<std::string> all;
     for (const auto& one : parsed.get_array()) {

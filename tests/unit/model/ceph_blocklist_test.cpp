@@ -16,9 +16,17 @@ TEST(ceph_blocklist, addresses_as_they_are_listed) {
     EXPECT_EQ(*parse_ceph_blocklist("[]"), names{});
 }
 
+// As Ceph 16.2.15 prints it.
+TEST(ceph_blocklist, a_second_list_is_of_networks) {
+    EXPECT_EQ(*parse_ceph_blocklist("[][]"), names{});
+    EXPECT_EQ(*parse_ceph_blocklist(R"([{"addr":"10.0.0.1:0/55","until":"x"}][{"addr":"10.0.0.0:0/24"}] )"),
+              names{"10.0.0.1:0/55"});
+}
+
 TEST(ceph_blocklist, what_is_no_entry_is_passed_over_and_what_is_no_list_is_refused) {
     EXPECT_EQ(*parse_ceph_blocklist(R"([1,null,{"addr":7},{"until":"x"},[],{"addr":"a"}])"), names{"a"});
-    for (const auto* text : {"", "{}", "\"x\"", "[", "listed 0 entries", "[[[[[[[[[[]]]]]]]]]]"}) {
+    for (const auto* text :
+         {"", "{}", "\"x\"", "[", "listed 0 entries", "[[[[[[[[[[]]]]]]]]]]", "[]x", "[]{}", "[][][]"}) {
         const auto all = parse_ceph_blocklist(text);
         ASSERT_FALSE(all) << text;
         EXPECT_EQ(all.error().code(), errc::invalid) << text;
