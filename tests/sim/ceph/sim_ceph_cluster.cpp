@@ -175,6 +175,10 @@ async::awaitable<result<std::string>> sim_ceph_cluster::command(std::string comm
     if (!of_.wrong.empty()) {
         std::string lie = std::move(of_.wrong.front());
         of_.wrong.pop_front();
+        // What is meant for people is published as it is.
+        if (!is_json(command)) {
+            of_.said_[kind_of(command)].insert(lie);
+        }
         co_return lie;
     }
     auto text = of_.answer(command);

@@ -97,7 +97,7 @@ void answer_wrong(cluster& world, const action& what) {
                                      "{}",
                                      "[]",
                                      "{\"status\": 7, \"checks\": []}",
-                                     "\x80\xff",
+                                     "\xc3\xa9",
                                      "{\"pools\": [{\"name\": \"vms\"}]}",
                                      "{\"osds\": [{}]}",
                                      "not what was asked"};

@@ -39,6 +39,16 @@ bool is_said(const sim_ceph& ceph, const std::string& path, const std::string& t
     return ceph.has_said("health", text) || text.find("PVC_CEPH_UNREACHABLE") != std::string::npos;
 }
 
+// An OSD, a pool, a volume or a snapshot itself, which clients and workers make.
+bool is_object(std::string_view path) {
+    for (const std::string_view list : {"/ceph/osds/", "/ceph/pools/"}) {
+        if (path.starts_with(list)) {
+            return path.find('/', list.size()) == std::string_view::npos;
+        }
+    }
+    return path.starts_with("/ceph/volumes/") || path.starts_with("/ceph/snapshots/");
+}
+
 // What is stored is what Ceph said to just this question.
 void figures_are_true(judge& of, const seen_change& seen) {
     const std::string& path = seen.what.path;
@@ -48,12 +58,12 @@ void figures_are_true(judge& of, const seen_change& seen) {
     const bool is_text = path == "/ceph" || path == "/ceph/health" || path == "/ceph/util";
     const bool is_stats =
         path.ends_with("/stats") && (path.starts_with("/ceph/pools/") || path.starts_with("/ceph/osds/"));
-    if (seen.what.what == recorded_kind::create && seen.what.data.empty()) {
-        return;  // the validation of the tree makes a deleted key again, empty
-    }
-    if (seen.what.what == recorded_kind::remove || (seen.what.what == recorded_kind::create && !is_stats && !is_text)) {
+    if (seen.what.what == recorded_kind::remove || (seen.what.what == recorded_kind::create && is_object(path))) {
         of.say("ceph_figures", fmt::format("{} did: {}", seen.writer->name(), seen.what.text()));
         return;
+    }
+    if (seen.what.what == recorded_kind::create && seen.what.data.size() < 3) {
+        return;  // the validation of the tree makes a deleted key again: empty, or {}
     }
     if (is_text && !is_said(of.world.hardware.ceph, path, seen.what.data)) {
         of.say("ceph_figures", fmt::format("{} wrote into {} what Ceph never answered to that: {}", seen.writer->name(),
