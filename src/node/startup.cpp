@@ -254,6 +254,7 @@ async::awaitable<std::optional<daemon::verdict>> daemon::before_zookeeper() {
 async::awaitable<result<void>> daemon::start_services() {
     policy::node_functions functions;
     functions.hypervisor = context_.config->functions.hypervisor;
+    functions.storage = context_.config->functions.storage;
     functions.api = context_.config->functions.api;
     functions.external_health = context_.config->health.mode == config::health_mode::external;
     const auto units = policy::services_to_start(context_.self(), context_.mode, functions);

@@ -27,11 +27,13 @@ protected:
 
     // --- nodes ---
     std::map<std::string, int> limits;  // of those added from now on (config.md 5.8a)
+    bool has_storage = false;           // likewise: RBD locks are then asked of Ceph's helper
     sim_node& add_host(std::string name = "hv1") {
         sim::node_settings settings;
         settings.name = std::move(name);
         settings.hypervisor = true;
         settings.limits = limits;
+        settings.storage = has_storage;
         settings.storage_address = "10.254.0." + settings.name.substr(2) + "/24";
         return nodes.emplace_back(loop, ensemble, std::move(settings), &hardware);
     }

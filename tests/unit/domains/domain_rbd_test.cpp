@@ -6,6 +6,7 @@ namespace {
 
 class domain_rbd : public effects_test {
 protected:
+    domain_rbd() { has_storage = true; }
     static constexpr const char* sda = "vms/web_sda";
     static constexpr const char* sdb = "vms/web_sdb";
     void stopped(const std::string& rbdlist = "vms/web_sda,vms/web_sdb", const std::string& text = {}) {
