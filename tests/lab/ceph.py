@@ -378,8 +378,9 @@ class Cluster:
     # --- images, asked over the library as well ---
 
     def ask(self, prefix, timeout=10, **words):
-        """What a monitor's command says as JSON."""
-        return json.loads(self.command({'prefix': prefix, 'format': 'json', **words}, time.monotonic() + timeout))
+        """What a monitor's command says as JSON; of the blocklist, which is two lists, the one of single addresses."""
+        text = self.command({'prefix': prefix, 'format': 'json', **words}, time.monotonic() + timeout)
+        return json.JSONDecoder().raw_decode(text.lstrip())[0]
 
     def _pool(self, name):
         self.ask('status')
