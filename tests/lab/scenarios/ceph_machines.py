@@ -50,6 +50,9 @@ class Bench:
     def signal(self, number):
         for pid in self.node.processes('rbd'):
             os.kill(pid, number)
+        # What carried it into the node stops with it, and goes on by itself only.
+        if number == signal.SIGCONT:
+            self.process.send_signal(number)
 
     def end(self):
         """What it said until it ended by itself."""
