@@ -89,7 +89,7 @@ def private_memory(pid):
 
 
 @scenario('storage.md cases 1 2 5 11', limit=120)
-def ceph_figures(lab):
+def ceph_is_published(lab):
     interval = 5
     cluster = lab.ceph(osds=3)
     lab.zookeeper()

@@ -181,7 +181,7 @@ class Freezer:
         return self.frozen
 
 
-@scenario('storage.md case 41; a helper that is killed, a daemon that is killed', limit=120)
+@scenario('storage.md case 41; a helper that is killed, a daemon that is killed', limit=180)
 def ceph_helper_hangs(lab):
     cluster, herd = storage_herd(lab)
     node = herd.nodes[0]
