@@ -375,6 +375,40 @@ class Cluster:
     def rados(self, *words, timeout=30):
         return self._tool(*self.program('rados', *words), timeout=timeout)
 
+    # --- images, asked over the library as well ---
+
+    def ask(self, prefix, timeout=10, **words):
+        """What a monitor's command says as JSON; of the blocklist, which is two lists, the one of single addresses."""
+        text = self.command({'prefix': prefix, 'format': 'json', **words}, time.monotonic() + timeout)
+        return json.JSONDecoder().raw_decode(text.lstrip())[0]
+
+    def _pool(self, name):
+        self.ask('status')
+        return self._handle.open_ioctx(name)
+
+    def make_image(self, name, size=4 << 20, pool='vms'):
+        """With the features that images have unless told otherwise, an exclusive lock among them. Its name, with the pool."""
+        import rbd
+        with self._pool(pool) as where:
+            rbd.RBD().create(where, name, size)
+        return f'{pool}/{name}'
+
+    def locks(self, volume):
+        """Whose locks an image has, as (client, id, address)."""
+        import rbd
+        pool, name = volume.split('/')
+        with self._pool(pool) as where, rbd.Image(where, name, read_only=True) as image:
+            found = image.list_lockers()
+        return list(found['lockers']) if found else []
+
+    def holders(self, volume):
+        """Addresses of those who hold a lock of an image, without port and nonce."""
+        return [address.rsplit(':', 1)[0] for _client, _id, address in self.locks(volume)]
+
+    def blocklist(self):
+        """Addresses that Ceph refuses."""
+        return [one['addr'] for one in self.ask('osd blocklist ls')]
+
 
 class CommandFailed(RuntimeError):
     """Ceph answered that it cannot, or not yet."""

@@ -1,4 +1,6 @@
-"""The demonstration behind tests/demo: three nodes, a guest that moves between two of them, a power switch for each."""
+"""The demonstration behind tests/demo: three nodes, a guest that moves between two of them, a power switch for each; with
+--ceph its disk is an image on a real Ceph."""
+import json
 import os
 import select
 import sys
@@ -17,6 +19,7 @@ HYPERVISORS = 2
 GUEST, GUEST_NAME = guests.uuid_of(1), 'web'
 REST = 8
 NOTE_CUT = 'no fencing yet: the record stays'
+IMAGE = 'web'
 
 
 class Cluster:
@@ -25,8 +28,12 @@ class Cluster:
         self.nodes = []
         self.seen = {}
         self.note = {}
+        self.volumes = []
 
-    def start(self):
+    def start(self, with_ceph=False):
+        if with_ceph:
+            self.lab.ceph(auth=True)
+            self.volumes = [self.lab.storage.make_image(IMAGE)]
         self.lab.zookeeper()
         names = self.lab.names(3)
         for number, name in enumerate(names):
@@ -39,8 +46,10 @@ class Cluster:
         return [node for node in self.nodes if node.hypervisor is not None]
 
     def define(self):
-        text = guests.xml(self.lab.folder, GUEST, GUEST_NAME, 'acpi')
-        guests.define(self.lab.client, GUEST, GUEST_NAME, text, self.hypervisors[0].short)
+        config = self.lab.storage.config if self.volumes else ''
+        text = guests.xml(self.lab.folder, GUEST, GUEST_NAME, 'writes' if self.volumes else 'acpi', volumes=self.volumes,
+                          config=config)
+        guests.define(self.lab.client, GUEST, GUEST_NAME, text, self.hypervisors[0].short, rbdlist=','.join(self.volumes))
 
     def guest(self, key):
         return self.lab.get(f'/domains/{GUEST}/{key}', '-')
@@ -61,6 +70,29 @@ class Cluster:
         places = ', '.join(f'{name} ({words[found]})' for name, found in self.places().items())
         return line_of([GUEST_NAME, self.guest('state'), self.guest('node'), self.guest('lastnode') or '-', places or 'nowhere'],
                        GUEST_WIDTHS)
+
+    def lock_holders(self):
+        """Addresses of the clients that have a lock of the image."""
+        return [address for _client, _id, address in self.lab.storage.locks(self.volumes[0])]
+
+    def is_locked_by(self, node):
+        holders = self.lock_holders()
+        return len(holders) == 1 and holders[0].startswith(node.address + ':')
+
+    def storage_lines(self):
+        """Whose the image is, and how Ceph fares by what the primary says: nothing without Ceph."""
+        if not self.volumes:
+            return []
+        try:
+            names = {node.address: node.short for node in self.nodes}
+            held = ', '.join(f'{names.get(one.split(":")[0], "?")} ({one})' for one in self.lock_holders()) or 'nobody'
+        except Exception as error:
+            held = f'? ({error})'
+        try:
+            health = json.loads(self.lab.get('/ceph/health') or '{}').get('status', '-')
+        except ValueError:
+            health = '?'
+        return [line_of(STORAGE_HEAD, STORAGE_WIDTHS), line_of([self.volumes[0], health, held], STORAGE_WIDTHS)]
 
     def toggle(self, index):
         node = self.nodes[index]
@@ -122,6 +154,8 @@ HEAD = ['node', 'power', 'state', 'role', 'keepalive age', 'memory PSS/private',
 WIDTHS = [8, 7, 9, 11, 15, 20, 7, 8, 0]
 GUEST_HEAD = ['guest', 'state', 'node', 'home', 'really']
 GUEST_WIDTHS = [8, 10, 10, 10, 0]
+STORAGE_HEAD = ['image', 'Ceph', 'locked by']
+STORAGE_WIDTHS = [10, 14, 0]
 
 
 def line_of(cells, widths=WIDTHS):
@@ -176,6 +210,7 @@ def live(cluster):
                 colour = '31' if row['power'] == 'CUT' else '32' if row['state'] == 'run' else '33'
                 lines.append(f'\033[{colour}m{line}\033[0m')
             lines += ['', line_of(GUEST_HEAD, GUEST_WIDTHS)[:columns], cluster.guest_line()[:columns]]
+            lines += [line[:columns] for line in cluster.storage_lines()]
             lines += ['', '1, 2, 3: cut a node\'s power, bring it back    m: move the guest now    q: leave',
                       message or traveller.message]
             sys.stdout.write('\033[H' + ''.join(line + '\033[K\n' for line in lines) + '\033[J')
@@ -204,6 +239,10 @@ def plain(cluster):
         if last.get(GUEST) != guest:
             last[GUEST] = guest
             print(time.strftime('%H:%M:%S  ') + guest, flush=True)
+        for line in cluster.storage_lines()[1:]:
+            if last.get(IMAGE) != line:
+                last[IMAGE] = line
+                print(time.strftime('%H:%M:%S  ') + line, flush=True)
         for row in cluster.rows():
             key = (row['power'], row['state'], row['role'])
             known = last.get(row['node'])
@@ -241,9 +280,22 @@ def travel(cluster, verdict, show):
         return
     client.migrate(GUEST, second.short)
     verdict.wait(lambda: cluster.runs_on(second), 20, f'it is migrated alive to {second.short}')
+    if cluster.volumes:
+        verdict.wait(lambda: cluster.is_locked_by(second), 10, 'the lock of its image moves along')
     show()
     client.unmigrate(GUEST)
     verdict.wait(lambda: cluster.runs_on(first), 20, f'and back to {first.short}')
+
+
+def choose_with_guest(cluster, verdict, primaries):
+    """A hypervisor that is not primary, the guest brought there: with the holders of its image's lock."""
+    first, second = cluster.hypervisors
+    chosen = second if first in primaries else first
+    if chosen is second:
+        guests.Client(cluster.lab.client).move(GUEST, second.short)
+        verdict.wait(lambda: cluster.runs_on(second), 20, f'it is moved alive to {second.short}, which is not `primary`')
+    verdict.wait(lambda: cluster.is_locked_by(chosen), 10, f'the lock of its image is with {chosen.short}')
+    return chosen, cluster.lock_holders()
 
 
 def once(cluster):
@@ -254,7 +306,7 @@ def once(cluster):
         for row in cluster.rows():
             print(line_of(text_of(row)), flush=True)
         if cluster.guest('state') != '-':
-            print(line_of(GUEST_HEAD, GUEST_WIDTHS) + '\n' + cluster.guest_line(), flush=True)
+            print('\n'.join([line_of(GUEST_HEAD, GUEST_WIDTHS), cluster.guest_line(), *cluster.storage_lines()]), flush=True)
 
     def states():
         return [cluster.lab.key(node, 'daemonstate') for node in cluster.nodes]
@@ -270,12 +322,18 @@ def once(cluster):
     show()
     travel(cluster, verdict, show)
     victim = next(node for node in reversed(cluster.nodes) if node not in primaries() and node is not cluster.hypervisors[0])
+    home, held = cluster.hypervisors[0], []
+    if cluster.volumes:
+        victim, held = choose_with_guest(cluster, verdict, primaries())
+        home = victim
     others = [node for node in cluster.nodes if node is not victim]
     cluster.toggle(cluster.nodes.index(victim))
     print(f'{victim.short}: power cut', flush=True)
     verdict.wait(lambda: (ages()[victim.short] or 0) > 3 * INTERVAL, 10 * INTERVAL,
                  f'the keepalive of {victim.short} grows old, its record stays')
     verdict(all((cluster.row(node)['age'] or 99) < 2 * INTERVAL for node in others), 'the other two keep their heartbeat')
+    if held:
+        verdict(cluster.lock_holders() == held, f'with no fencing yet, the lock of its image stays with {victim.short}')
     show()
     beat = cluster.lab.stat(f'/nodes/{victim.short}/keepalive')
     cluster.toggle(cluster.nodes.index(victim))
@@ -284,7 +342,10 @@ def once(cluster):
                  cluster.lab.stat(f'/nodes/{victim.short}/keepalive').mzxid > beat.mzxid and
                  cluster.row(victim)['age'] < 2 * INTERVAL, 40, f'{victim.short} is back and `run`')
     verdict(len(primaries()) == 1, 'still exactly one `primary`')
-    verdict.wait(lambda: cluster.runs_on(cluster.hypervisors[0]), 5, 'the guest runs where it was')
+    verdict.wait(lambda: cluster.runs_on(home), 20 if held else 5, 'the guest runs where it was')
+    if held:
+        verdict.wait(lambda: cluster.is_locked_by(home) and cluster.lock_holders() != held, 10, 'it has a new lock of its image')
+        verdict(held[0] in cluster.lab.storage.blocklist(), f'its stale lock was broken: Ceph refuses {held[0]}')
     show()
     client = guests.Client(cluster.lab.client)
     client.shutdown(GUEST)
@@ -304,8 +365,9 @@ def main():
     cluster = Cluster(lab)
     status = 1
     try:
-        print('starting ZooKeeper and three nodes ...', flush=True)
-        cluster.start()
+        with_ceph = '--ceph' in sys.argv[1:]
+        print(f'starting {"Ceph, " if with_ceph else ""}ZooKeeper and three nodes ...', flush=True)
+        cluster.start(with_ceph)
         if '--once' in sys.argv[1:]:
             status = once(cluster)
         else:

@@ -17,6 +17,9 @@ SECTORS = {
     'dirty': 'FA 31 C0 8E D8 0F 01 16 50 7C 0F 20 C0 0C 01 0F 22 C0 EB 00 BB 08 00 8E E3 24 FE 0F 22 C0 66 BF 00 00 20 00 '
              '64 67 66 FF 07 66 81 C7 00 10 00 00 66 81 FF 00 00 80 03 72 EB EB E3 00 00 00 00 00 00 00 00 00 00 00 00 00 '
              'FF FF 00 00 00 92 CF 00 0F 00 40 7C 00 00',
+    # Writes the first sector of its disk nine times a second, and obeys its button.
+    'writes': '31 C0 8E D8 8E C0 BA 02 06 B8 00 01 EF FB B8 01 03 BB 00 7C B9 01 00 BA 80 00 CD 13 F4 F4 BA 00 06 ED F6 C4 01 '
+              '74 E7 BA 04 06 B8 00 20 EF FA F4 EB FD',
 }
 FLOPPY = 1474560
 HOLD = 0.5
@@ -51,6 +54,12 @@ _QEMU_DEVICES = '''
       <target port='0'/>
     </serial>
     <console type='pty'/>'''
+_VOLUME = '''
+    <disk type='network' device='disk'>
+      <driver name='qemu' type='raw' cache='none'/>
+      <source protocol='rbd' name='{volume}'><config file='{config}'/></source>
+      <target dev='vd{letter}' bus='virtio'/>
+    </disk>'''
 _GRAPHICS = '''
     <graphics type='vnc' port='-1' autoport='yes' listen='127.0.0.1'/>'''
 
@@ -67,11 +76,14 @@ def image(folder, kind):
     return path
 
 
-def xml(folder, uuid, name, kind, vnc=True, comment=''):
-    """Definition of a QEMU guest. comment makes two of them tell apart."""
+def xml(folder, uuid, name, kind, vnc=True, comment='', volumes=(), config=''):
+    """Definition of a QEMU guest. comment makes two of them tell apart. volumes: RBD images, of the Ceph that the file
+    config leads to, which also says where the key is."""
     devices = _QEMU_DEVICES.format(image=image(folder, kind), name=name) + (_GRAPHICS if vnc else '')
-    text = _XML.format(driver='qemu', name=name, uuid=uuid, arch='x86_64', machine=" machine='pc'", boot="\n    <boot dev='fd'/>",
-                       devices=devices)
+    devices += ''.join(_VOLUME.format(volume=volume, config=config, letter=letter) for volume, letter in zip(volumes, 'abcd'))
+    # The BIOS serves only disks that it may boot from.
+    boot = "\n    <boot dev='fd'/>" + ("\n    <boot dev='hd'/>" if volumes else '')
+    text = _XML.format(driver='qemu', name=name, uuid=uuid, arch='x86_64', machine=" machine='pc'", boot=boot, devices=devices)
     return text.replace('  <memory', f'  <description>{comment}</description>\n  <memory', 1) if comment else text
 
 

@@ -71,15 +71,18 @@ class Herd:
 
     # --- guests ---
 
-    def xml(self, uuid, name, kind='', comment=''):
+    def xml(self, uuid, name, kind='', comment='', volumes=()):
         if self.driver == 'qemu':
-            return guests.xml(self.lab.folder, uuid, name, kind, comment=comment)
+            config = self.lab.storage.config if volumes else ''
+            return guests.xml(self.lab.folder, uuid, name, kind, comment=comment, volumes=volumes, config=config)
         return guests.test_xml(uuid, name, comment)
 
-    def define(self, number, name, kind='', node=None, state='stop', **values):
+    def define(self, number, name, kind='', node=None, state='stop', volumes=(), **values):
         uuid = guests.uuid_of(number)
         self.kinds[uuid] = kind
-        guests.define(self.lab.client, uuid, name, self.xml(uuid, name, kind), (node or self.nodes[0]).short, state, self.version,
+        if volumes:
+            values['rbdlist'] = ','.join(volumes)
+        guests.define(self.lab.client, uuid, name, self.xml(uuid, name, kind, volumes=volumes), (node or self.nodes[0]).short, state, self.version,
                       **values)
         return uuid
 

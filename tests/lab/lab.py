@@ -14,6 +14,7 @@ from . import lateness
 from . import node as nodes
 from . import space
 from . import zookeeper as servers
+from .ceph import Cluster
 from .proxy import Proxy
 
 logging.getLogger('kazoo').setLevel(logging.CRITICAL + 1)
@@ -65,6 +66,7 @@ class Lab:
     def __init__(self, folder):
         self.folder = folder
         self.ensemble = None
+        self.storage = None
         self.nodes = {}
         self.hosts = {}
         self.coordinators = []
@@ -91,6 +93,19 @@ class Lab:
 
     through = None
 
+    def ceph(self, **settings):
+        """Starts a cluster of Ceph at an address that all nodes reach; those that are made from now on use it."""
+        self.storage = Cluster(os.path.join(self.folder, 'ceph'), address=f'{space.NETWORK}.250', **settings).start()
+        return self.storage
+
+    def _storage_settings(self):
+        """The storage network is the lab's only one: Ceph sees the clients of a node at the node's storage address."""
+        return {'functions.enable_storage': True,
+                'cluster.networks.storage.network': f'{space.NETWORK}.0/24',
+                'cluster.networks.storage.floating_ip': f'{space.NETWORK}.254/24',
+                'system.configuration.storage.ceph_config_file': self.storage.config,
+                'system.configuration.storage.ceph_admin_keyring': self.storage.keyring}
+
     # --- nodes ---
 
     def names(self, count):
@@ -111,6 +126,8 @@ class Lab:
             items.append(f'{coordinator}:{port}')
         values = {'system.intervals.keepalive_interval': interval, 'system.intervals.fence_intervals': 30,
                   'system.intervals.suicide_intervals': 0}
+        if self.storage is not None:
+            values.update(self._storage_settings())
         values.update(settings or {})
         made = nodes.Node(self.folder, name, items, self.hosts, values, remove, instance, hypervisor)
         self.nodes[made.label] = made
@@ -329,6 +346,9 @@ class Lab:
             for server in self.ensemble.servers:
                 if server.process is not None and server.process.poll() is None:
                     server.process.kill()
+        if self.storage is not None:
+            for process in self.storage.processes.values():
+                process.kill()
 
     def evidence(self):
         """Name and text of every log worth reading after a failure."""

@@ -19,6 +19,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 DAEMON = os.environ.get('LAB_DAEMON') or os.path.join(ROOT, 'build', 'release', 'bin', 'pvcnoded')
 SAMPLE = os.environ.get('LAB_SAMPLE') or os.path.join(ROOT, 'conf', 'pvcnoded.sample.yaml')
 STAND_INS = ('reboot', 'ipmitool')
+OSD_TOOLS = ('ceph', 'ceph-volume', 'lsscsi', 'lsblk', 'blkid', 'blockdev', 'lvdisplay', 'vgdisplay', 'lvcreate', 'lvremove', 'sgdisk',
+             'pvcreate', 'vgcreate')
 PATH = '/run/lab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 
@@ -332,6 +334,31 @@ class Node:
         """Output of a command run in the node."""
         return subprocess.run(self.command(words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=20).stdout.decode(errors='replace')
+
+    def processes(self, name):
+        """Ids, as the lab sees them, of the node's processes whose program is called so."""
+        inside, found = read_link(f'/proc/{self.first}/ns/pid'), []
+        for entry in os.listdir('/proc'):
+            if entry.isdigit() and os.path.basename(read_link(f'/proc/{entry}/exe')) == name:
+                if read_link(f'/proc/{entry}/ns/pid') == inside and space.start_time(int(entry)) is not None:
+                    found.append(int(entry))
+        return found
+
+    def give_osd_tools(self):
+        """Puts stand-ins in the place of what knows of disks and OSDs, until the power is cut."""
+        for name in OSD_TOOLS:
+            shutil.copy(os.path.join(HERE, 'standins', 'osd_tool'), self.run_path('lab', 'bin', name))
+
+    def osd_answer(self, call, **what):
+        """What a stand-in does from now on: output, status or delay of a call, written as its words joined by `_`."""
+        os.makedirs(self.run_path('lab', 'osd'), exist_ok=True)
+        for kind, value in what.items():
+            with open(self.run_path('lab', 'osd', f'{call}.{kind}'), 'w') as file:
+                file.write(str(value))
+
+    def osd_calls(self):
+        """Words of every call of a stand-in."""
+        return [line.partition(' ')[2] for line in read_file(self.run_path('lab', 'osd', 'calls')).splitlines()]
 
     # --- what it left ---
 

@@ -31,7 +31,7 @@ void ceph_reachability::take(const ceph_round& round, time_point now, duration k
         heard_ = now;
         published_.reset();
     }
-    has_answered_ = !round.silence();
+    has_answered_ = round.has_answer();
     manager_paused_until_ = round.manager_paused_until();
     refusals_ = round.was_refused_at_once() ? refusals_ + 1 : 0;
     // A little less than two intervals: the next tick but one.
@@ -93,7 +93,7 @@ struct speaker {
         if (round.silence()) {
             hold(cluster_topic, log_level::error, message::ceph_silent,
                  "Ceph does not answer, its figures stay as they are: " + cause_of(round.silence()->why));
-        } else {
+        } else if (round.has_answer()) {
             end(cluster_topic, "Ceph answers again");
         }
     }

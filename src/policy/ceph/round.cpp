@@ -84,8 +84,12 @@ std::optional<ceph_round::ask> ceph_round::next(time_point now) {
     if (at_ == ceph_question::none) {
         return std::nullopt;
     }
-    const bool connects = at_ == ceph_question::health && about_.may_connect;
-    const time_point until = now + (connects ? ceph_connect_limit : ceph_command_limit);
+    const bool is_first = at_ == ceph_question::health;
+    time_point until = now + (is_first && about_.may_connect ? ceph_connect_limit : ceph_command_limit);
+    if (is_first && now < about_.deadline) {
+        // With a short interval the round is as long as this limit, and a moment of it has passed by now.
+        until = std::min(until, about_.deadline);
+    }
     if (until > about_.deadline) {
         left_out_ = std::exchange(at_, ceph_question::none);
         return std::nullopt;

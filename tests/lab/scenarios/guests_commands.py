@@ -22,29 +22,30 @@ def disk(lab, letter):
 class Sender:
     """A client's side of the protocol, on kazoo's locks."""
 
-    def __init__(self, lab):
+    def __init__(self, lab, pipe=PIPE):
         self.zk = lab.client
         self.lab = lab
+        self.pipe = pipe
 
     def send(self, text):
         self.sent = time.monotonic()
-        self.zk.set(PIPE, text.encode())
+        self.zk.set(self.pipe, text.encode())
 
     def answer(self):
         """What the client reads; then it clears the key."""
         time.sleep(max(0.0, self.sent + LOOK - time.monotonic()))
-        lock = self.zk.ReadLock(PIPE)
+        lock = self.zk.ReadLock(self.pipe)
         lock.acquire(timeout=40)
         try:
-            text = self.zk.get(PIPE)[0].decode()
+            text = self.zk.get(self.pipe)[0].decode()
         finally:
             lock.release()
         self.waited = time.monotonic() - self.sent
-        lock = self.zk.WriteLock(PIPE)
+        lock = self.zk.WriteLock(self.pipe)
         lock.acquire(timeout=10)
         try:
             time.sleep(LOOK)
-            self.zk.set(PIPE, b'')
+            self.zk.set(self.pipe, b'')
         finally:
             lock.release()
         return text
@@ -54,7 +55,7 @@ class Sender:
         return self.answer()
 
     def contenders(self):
-        return self.zk.get_children(PIPE)
+        return self.zk.get_children(self.pipe)
 
 
 def herd_at_9(lab, count=1):

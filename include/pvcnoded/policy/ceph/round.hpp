@@ -75,6 +75,8 @@ public:
     [[nodiscard]] const std::vector<ceph_refusal>& refusals() const { return refusals_; }
     // What ended it: no monitor answers, or there is no connection to any.
     [[nodiscard]] const std::optional<ceph_refusal>& silence() const { return silence_; }
+    // Ceph said something, of use or not: not so in a silence, or where nothing could be asked.
+    [[nodiscard]] bool has_answer() const { return !silence_ && left_out_ != ceph_question::health; }
     // It was refused at once: to ask again soon is of little use.
     [[nodiscard]] bool was_refused_at_once() const { return was_refused_at_once_; }
     // What was not asked any more for lack of time.

@@ -129,6 +129,20 @@ TEST(ceph_lines, of_garbage_name_the_question_and_the_place) {
               (std::vector<std::string>{"Ceph's answer to \"osd dump\" is of use again"}));
 }
 
+// A round that asks nothing has heard nothing.
+TEST(ceph_lines, a_round_without_a_question_does_not_end_a_silence) {
+    ceph_conditions known;
+    EXPECT_EQ(ceph_lines(silent(since), known, since).size(), 1U);
+    ceph_round idle({.begun = since, .deadline = since});
+    EXPECT_FALSE(idle.next(since));
+    for (const auto& text : texts(ceph_lines(idle, known, since + 5s))) {
+        EXPECT_NE(text, "Ceph answers again");
+    }
+    ceph_reachability ceph(since);
+    ceph.take(idle, since, 1s);
+    EXPECT_FALSE(ceph.has_answered());
+}
+
 TEST(ceph_lines, of_a_round_without_time) {
     ceph_conditions known;
     ceph_round round({.begun = since, .deadline = since + 2s, .may_connect = false});

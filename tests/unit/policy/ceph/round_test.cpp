@@ -144,5 +144,23 @@ TEST(ceph_round, a_question_begins_only_if_its_limit_fits) {
     EXPECT_EQ(ceph_round_limit(1s), 3s) << "a short interval lets it ask all the same";
 }
 
+// Time goes on between the beginning of a round and its first question.
+TEST(ceph_round, the_first_question_is_asked_with_what_is_left_of_a_short_round) {
+    auto about = usual();
+    about.may_connect = true;
+    about.deadline = t0 + ceph_round_limit(1s);
+    ceph_round begun(about);
+    const auto first = begun.next(t0 + 1ms);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->what, question::health);
+    EXPECT_EQ(first->until, about.deadline);
+    begun.take(result<std::string>(sample::answer_to(question::health)), t0 + 1500ms);
+    EXPECT_FALSE(begun.next(t0 + 1500ms)) << "no other one is hurried";
+    EXPECT_TRUE(begun.has_answer());
+    ceph_round late(about);
+    EXPECT_FALSE(late.next(about.deadline));
+    EXPECT_FALSE(late.has_answer());
+}
+
 }  // namespace
 }  // namespace pvc::policy
