@@ -38,7 +38,8 @@ std::string helper_text(const storage::helper_view& seen) {
         }
         return line;
     }
-    return seen.why_not.empty() ? "ceph: helper: not needed yet" : fmt::format("ceph: helper: not there: {}", shown(seen.why_not));
+    return seen.why_not.empty() ? "ceph: helper: not needed yet"
+                                : fmt::format("ceph: helper: not there: {}", shown(seen.why_not));
 }
 
 }  // namespace pvc::ceph

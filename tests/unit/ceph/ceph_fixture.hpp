@@ -137,7 +137,8 @@ protected:
                     auto parts = core::all_that_are<core::role_part>(subjects);
                     subjects.push_back(std::make_unique<role::primary_role>(context, std::move(parts)));
                 }
-                auto made = std::make_unique<ceph::ceph_subject>(context, ceph::ceph_ports{*helper, "pvcnoded-ceph", processes});
+                auto made = std::make_unique<ceph::ceph_subject>(context,
+                                                                 ceph::ceph_ports{*helper, "pvcnoded-ceph", processes});
                 subject = made.get();
                 subjects.push_back(std::move(made));
                 return subjects;

@@ -25,8 +25,7 @@ protected:
 };
 
 TEST_F(ceph_services, case_34_a_coordinator_starts_its_monitor_and_then_its_manager_and_no_osd) {
-    EXPECT_EQ(started("hv1"),
-              (std::vector<std::string>{"start ceph-mon@hv1.service", "start ceph-mgr@hv1.service"}));
+    EXPECT_EQ(started("hv1"), (std::vector<std::string>{"start ceph-mon@hv1.service", "start ceph-mgr@hv1.service"}));
 }
 
 TEST_F(ceph_services, case_34_any_other_node_starts_neither) {
