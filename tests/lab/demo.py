@@ -331,7 +331,7 @@ def once(cluster):
     print(f'{victim.short}: power cut', flush=True)
     verdict.wait(lambda: (ages()[victim.short] or 0) > 3 * INTERVAL, 10 * INTERVAL,
                  f'the keepalive of {victim.short} grows old, its record stays')
-    verdict(all((cluster.row(node)['age'] or 99) < 2 * INTERVAL for node in others), 'the other two keep their heartbeat')
+    verdict(all((age := cluster.row(node)['age']) is not None and age < 2 * INTERVAL for node in others), 'the other two keep their heartbeat')
     if held:
         verdict(cluster.lock_holders() == held, f'with no fencing yet, the lock of its image stays with {victim.short}')
     show()
