@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     for (const bool is_done : {true, false}) {
-        PVC_ASSERT(!parse_osd_command(command_answer(is_done, text, failure_word(command->verb))));
+        PVC_ASSERT(!parse_osd_command(command_answer(is_done, text)));
     }
     PVC_ASSERT(pvc::fuzz::is_printable_ascii(command->fault) && command->fault.size() < 100);
     PVC_ASSERT(command->id.empty() || parse_osd_number(command->id) == command->id);

@@ -14,8 +14,16 @@ namespace pvc::app {
 std::string ceph_helper_program() {
     std::error_code failed;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-    const std::string beside = failed ? std::string() : (self.parent_path() / "pvcnoded-ceph").string();
-    return ::access(beside.c_str(), X_OK) == 0 ? beside : PVC_CEPH_HELPER;
+    if (!failed) {
+        // Of a build, and of an installation, wherever that was put.
+        for (const auto* place : {"pvcnoded-ceph", "../libexec/pvcnoded/pvcnoded-ceph"}) {
+            const std::string found = (self.parent_path() / place).lexically_normal().string();
+            if (::access(found.c_str(), X_OK) == 0) {
+                return found;
+            }
+        }
+    }
+    return PVC_CEPH_HELPER;
 }
 
 }  // namespace pvc::app

@@ -122,7 +122,7 @@ struct question_answerer {
                 if (with.identities.has_client(what.which.client)) {
                     return call_status{.error = EINVAL, .what = "breaking a lock", .said = own_lock(what.which)};
                 }
-                return on.break_lock(*image, what.which, static_cast<std::uint32_t>(what.blocklist_seconds),
+                return on.break_lock(*image, what.which, static_cast<std::uint32_t>(what.blocklist_seconds), until,
                                      [&] { return is_allowed(what.not_after_ns); });
             },
             timeouts_max);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 namespace pvc::ceph_helper {
@@ -241,10 +242,13 @@ int connection::set_blocklist_seconds(std::uint32_t seconds) {
 // where it says otherwise the client is put on the list by ourselves, before the lock is broken and after it. In all
 // other cases the library does that, with the lock, since each takes the monitors most of a second.
 call_status connection::break_lock(const image_name& image, const protocol::ceph::lock& which, std::uint32_t seconds,
-                                   const std::function<bool()>& may_begin) {
+                                   time_point until, const std::function<bool()>& may_begin) {
     std::optional<opened_image> opened;
     {
-        const std::lock_guard guard(opening_);
+        const std::unique_lock guard(opening_, std::chrono::steady_clock::time_point(until.time_since_epoch()));
+        if (!guard.owns_lock()) {
+            return {.error = ETIMEDOUT, .what = "waiting for others that open an image"};
+        }
         if (const int error = set_blocklist_seconds(seconds); error != 0) {
             return {.error = error, .what = "setting the time on the blocklist"};
         }

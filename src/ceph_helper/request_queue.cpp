@@ -13,8 +13,8 @@ struct lane_choice {
     lane operator()(const ask::pool_counters&) const { return lane::figures; }
     lane operator()(const ask::locks&) const { return lane::locks; }
     lane operator()(const ask::watchers&) const { return lane::locks; }
-    lane operator()(const ask::break_lock&) const { return lane::locks; }
-    lane operator()(const ask::blocklist&) const { return lane::locks; }
+    lane operator()(const ask::break_lock&) const { return lane::breaks; }
+    lane operator()(const ask::blocklist&) const { return lane::breaks; }
     lane operator()(const ask::usage&) const { return lane::at_once; }
 };
 

@@ -23,6 +23,7 @@ namespace say = protocol::ceph::say;
 namespace {
 
 constexpr int lock_threads = 4;
+constexpr int break_threads = 2;
 constexpr duration idle_look = std::chrono::seconds(5);
 // Outputs of that size are rare; what they took goes back to the system.
 constexpr std::size_t large_output = 1024UL * 1024;
@@ -50,6 +51,9 @@ private:
         std::thread([this] { work_on(figure_requests_, figures_); }).detach();
         for (int i = 0; i < lock_threads; ++i) {
             std::thread([this] { work_on(lock_requests_, locks_); }).detach();
+        }
+        for (int i = 0; i < break_threads; ++i) {
+            std::thread([this] { work_on(break_requests_, locks_); }).detach();
         }
     }
 
@@ -141,6 +145,7 @@ private:
             }
             case lane::figures: figure_requests_.put({std::move(request), until}); break;
             case lane::locks: lock_requests_.put({std::move(request), until}); break;
+            case lane::breaks: break_requests_.put({std::move(request), until}); break;
         }
     }
 
@@ -175,6 +180,7 @@ private:
     handle_keeper locks_;
     request_queue figure_requests_;
     request_queue lock_requests_;
+    request_queue break_requests_;
     outbox answers_;
     protocol::frame_reader frames_;
     std::size_t unanswered_ = 0;  // of requests that were read; those that wait to be written count

@@ -25,7 +25,7 @@ policy::volume_locks to_policy(std::string volume, const result<std::vector<stor
         one.is_missing = true;  // creating the domain reports it
     } else {
         one.error = why.cause().empty() ? why.text() : why.cause();
-        one.may_pass = why.code() != errc::unavailable;
+        one.may_pass = why.code() != errc::unavailable && why.code() != errc::invalid;
     }
     return one;
 }
@@ -157,7 +157,9 @@ async::awaitable<policy::proof_said::clients> rbd_clearing::clients_of(std::vect
                                                  for (const auto& client : *listed) {
                                                      one.addresses.push_back(address(client));
                                                  }
-                                             } else if (listed.error().code() != errc::not_found) {
+                                             } else if (listed.error().code() == errc::not_found) {
+                                                 one.is_missing = true;
+                                             } else {
                                                  one.error = listed.error().text();
                                              }
                                          };

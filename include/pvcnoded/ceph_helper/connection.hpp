@@ -3,6 +3,7 @@
 // Any thread, several at a time. Specification: storage.md 3.1, 3.3, 6.
 #pragma once
 
+#include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/ceph_helper/names.hpp"
 
 #include <cstdint>
@@ -71,9 +72,11 @@ public:
     [[nodiscard]] call_status list_lockers(const image_name& image, std::vector<protocol::ceph::lock>& into);
     [[nodiscard]] call_status list_watchers(const image_name& image, std::vector<protocol::ceph::watcher>& into);
     // Puts the client on the blocklist for so long (0: as the monitors are configured), then removes its lock; a lock
-    // that is gone is well. `may_begin` is asked right before the first of both.
+    // that is gone is well. `may_begin` is asked right before the first of both. One at a time opens its image; who has
+    // not had his turn by `until` has timed out.
     [[nodiscard]] call_status break_lock(const image_name& image, const protocol::ceph::lock& which,
-                                         std::uint32_t seconds, const std::function<bool()>& may_begin);
+                                         std::uint32_t seconds, time_point until,
+                                         const std::function<bool()>& may_begin);
     [[nodiscard]] call_status blocklist(const std::string& address, std::uint32_t seconds);
 
 private:
@@ -82,7 +85,7 @@ private:
 
     void* handle_;  // rados_t
     own_identities& identities_;
-    std::mutex opening_;  // images that take a setting of the handle with them
+    std::timed_mutex opening_;  // images that take a setting of the handle with them
 };
 
 }  // namespace pvc::ceph_helper

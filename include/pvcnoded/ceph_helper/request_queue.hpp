@@ -13,11 +13,13 @@
 
 namespace pvc::ceph_helper {
 
-// Each has a handle of the cluster and threads of its own, so that what hangs in one holds nothing up in the other.
+// Each has threads of its own, so that what hangs in one holds nothing up in the others; the last two share a handle of
+// the cluster.
 enum class lane : std::uint8_t {
     at_once,  // Ceph is not asked
     figures,  // one thread: monitors, managers, counters of pools
-    locks,    // four: locks, watchers, the blocklist
+    locks,    // four: who holds locks, and who has images open
+    breaks,   // two: what is taken from somebody
 };
 [[nodiscard]] lane lane_of(const protocol::ceph::request& what);
 

@@ -105,6 +105,18 @@ step clearing_rbd_locks::prove(at which) {
     return {ask::row{}, time_point::max(), "its keys, before a lock of its disks is dealt with"};
 }
 
+// What a list names without a pool is no image of RBD, and nobody's (storage.md 6.3, step 1).
+void clearing_rbd_locks::drop_nameless(context& c) {
+    std::erase_if(read.volumes, [&c](const std::string& volume) {
+        const bool is_nameless = volume.find('/') == std::string::npos;
+        if (is_nameless) {
+            c.warning(message::rbd_image_missing,
+                      shown(volume) + " names no RBD image, as it has no pool: passed over");
+        }
+        return is_nameless;
+    });
+}
+
 void clearing_rbd_locks::tell_missing(context& c) const {
     for (const auto& one : read.found) {
         if (rules.tells_missing && one.is_missing) {
@@ -190,6 +202,7 @@ step clearing_rbd_locks::resume(context& c, bool goes_on) {
     const auto is_proven = [&c] { return c.answer_as<row_read>().is_fresh() && c.seen.is_connected; };
     switch (where) {
         case at::begin:
+            drop_nameless(c);
             if (read.volumes.empty()) {
                 return finish(outcome::clear);
             }

@@ -31,8 +31,28 @@ proof_ask::any proving_by_storage::list(at which) {
     return proof_ask::clients{volumes};
 }
 
+// Why a first look at the clients shows nothing, whoever is kept out then.
+std::optional<std::string> proving_by_storage::unproven(const proof_said::clients& said) {
+    bool has_any = false;
+    for (const auto& one : said.volumes) {
+        if (one.error) {
+            return "the clients of " + shown(one.volume) + " are not known: " + *one.error;
+        }
+        if (!one.is_missing && one.addresses.empty()) {
+            return "nobody has " + shown(one.volume) + " open, so that who had it cannot be told";
+        }
+        has_any = has_any || !one.is_missing;
+    }
+    return has_any ? std::nullopt : std::optional<std::string>("none of its disks exists");
+}
+
 // Whoever is not on the list of this machine's earlier rounds is to be put there.
 proof_ask::any proving_by_storage::take(const proof_said::clients& said) {
+    if (where == at::listing) {
+        if (auto why = unproven(said)) {
+            return finish(outcome::refused, *std::move(why));
+        }
+    }
     to_block.clear();
     for (const auto& one : said.volumes) {
         if (one.error) {
@@ -47,7 +67,7 @@ proof_ask::any proving_by_storage::take(const proof_said::clients& said) {
     if (!to_block.empty() && where == at::listing_again && ++round > rounds_max) {
         return finish(outcome::refused, "new clients come again and again, " + shown(to_block.front()) + " among them");
     }
-    if (to_block.empty() && (where == at::listing_again || blocked.empty())) {
+    if (to_block.empty() && where == at::listing_again) {
         return finish(outcome::proven);
     }
     return go_on();

@@ -116,8 +116,8 @@ TEST(requests, go_to_the_threads_of_their_kind) {
     EXPECT_EQ(lane_for(ask::pool_counters{}), lane::figures);
     EXPECT_EQ(lane_for(ask::locks{}), lane::locks);
     EXPECT_EQ(lane_for(ask::watchers{}), lane::locks);
-    EXPECT_EQ(lane_for(ask::break_lock{}), lane::locks);
-    EXPECT_EQ(lane_for(ask::blocklist{}), lane::locks);
+    EXPECT_EQ(lane_for(ask::break_lock{}), lane::breaks);
+    EXPECT_EQ(lane_for(ask::blocklist{}), lane::breaks);
     EXPECT_EQ(lane_for(ask::usage{}), lane::at_once);
 }
 

@@ -1,6 +1,7 @@
 // Proof by storage that a machine cannot write any more, where its node cannot be switched off: every client that has a
 // lock on one of its disks, or has one open for writing, is put on the blocklist of Ceph, seen to be there, and nobody
-// new has come meanwhile. A resumable value that asks one thing at a time; who carries it out is
+// new has come meanwhile. An image that nobody has proves nothing: who was cut off for a while is no longer listed, and
+// may come back. A resumable value that asks one thing at a time; who carries it out is
 // placement/rbd_clearing. It is for machines whose disks are all RBD. Specification: storage.md 6.4 ("Storage proof"),
 // README ruling 12 (b); case 37.
 #pragma once
@@ -16,11 +17,12 @@
 
 namespace pvc::policy {
 
-// Who has a volume: one that does not exist has nobody.
+// Who has a volume.
 struct volume_clients {
     std::string volume;
     std::vector<std::string> addresses;  // as Ceph writes them, each once or more often
     std::optional<std::string> error;    // it could not be asked
+    bool is_missing = false;             // it does not exist: nobody writes to it
 };
 
 // What it asks, with the answer in brackets.
@@ -75,6 +77,7 @@ struct proving_by_storage {
 private:
     proof_ask::any list(at which);
     proof_ask::any take(const proof_said::clients& said);
+    [[nodiscard]] static std::optional<std::string> unproven(const proof_said::clients& said);
     proof_ask::any go_on();
     proof_ask::any check(const proof_said::blocklisted& said);
     proof_ask::any finish(outcome how, std::string why = {});

@@ -68,6 +68,15 @@ TEST(rbd_clearing_machine, D20_no_volumes) {
     p.expect_end(come::clear);
 }
 
+TEST(rbd_clearing_machine, what_names_no_pool_is_told_of_and_passed_over) {
+    played_locks p(lock_rules::before_a_start(), {"garbage", "vms/web_sda"});
+    EXPECT_EQ(p.begin(), "list_rbd_locks vms/web_sda 8s");
+    EXPECT_EQ(p.acts(), lines{"warning: garbage names no RBD image, as it has no pool: passed over"});
+    played_locks nothing(lock_rules::before_a_start(), {"garbage"});
+    EXPECT_EQ(nothing.begin(), "over");
+    nothing.expect_end(come::clear);
+}
+
 TEST(rbd_clearing_machine, no_locks) {
     auto p = before_a_start();
     EXPECT_EQ(p.listed({}), "over");

@@ -23,7 +23,7 @@ protected:
     void clients(names of_a, names of_b = {}) {
         ASSERT_TRUE(asks<proof_ask::clients>());
         EXPECT_EQ(std::get<proof_ask::clients>(next).volumes, machine.volumes);
-        says(proof_said::clients{{{"vms/a", std::move(of_a), {}}, {"vms/b", std::move(of_b), {}}}});
+        says(proof_said::clients{{{"vms/a", std::move(of_a), {}, false}, {"vms/b", std::move(of_b), {}, false}}});
     }
     void blocks(const std::string& address) {
         ASSERT_TRUE(asks<proof_ask::still_wanted>());
@@ -58,9 +58,20 @@ TEST_F(storage_proof, case_37_every_client_is_blocklisted_seen_to_be_so_and_nobo
     EXPECT_EQ(machine.blocked, (names{"10.254.0.2:0/1", "10.254.0.2:0/2"}));
 }
 
-TEST_F(storage_proof, nobody_has_its_disks) {
-    clients({}, {});
-    expect_end(come::proven);
+// Who was cut off is no longer listed after a while, and may come back and write.
+TEST_F(storage_proof, a_disk_that_nobody_has_proves_nothing) {
+    clients({"10.254.0.2:0/1"}, {});
+    expect_end(come::refused, "nobody has vms/b open, so that who had it cannot be told");
+}
+
+TEST_F(storage_proof, a_disk_that_is_missing_hinders_nothing_and_proves_nothing_alone) {
+    const auto begun = machine;
+    says(proof_said::clients{{{"vms/a", {"10.254.0.2:0/1"}, {}, false}, {"vms/b", {}, {}, true}}});
+    blocks("10.254.0.2:0/1");
+    machine = begun;
+    next = proof_ask::clients{machine.volumes};
+    says(proof_said::clients{{{"vms/a", {}, {}, true}, {"vms/b", {}, {}, true}}});
+    expect_end(come::refused, "none of its disks exists");
 }
 
 TEST_F(storage_proof, a_machine_without_disks_proves_nothing) {
@@ -70,7 +81,7 @@ TEST_F(storage_proof, a_machine_without_disks_proves_nothing) {
 }
 
 TEST_F(storage_proof, who_comes_meanwhile_is_blocklisted_too_in_three_rounds_at_most) {
-    clients({"10.254.0.2:0/1"});
+    clients({"10.254.0.2:0/1"}, {"10.254.0.2:0/1"});
     blocks("10.254.0.2:0/1");
     listed({"10.254.0.2:0/1"});
     clients({"10.254.0.2:0/2"});
@@ -84,7 +95,7 @@ TEST_F(storage_proof, who_comes_meanwhile_is_blocklisted_too_in_three_rounds_at_
 }
 
 TEST_F(storage_proof, one_that_does_not_come_to_be_listed) {
-    clients({"10.254.0.2:0/1"});
+    clients({"10.254.0.2:0/1"}, {"10.254.0.2:0/1"});
     for (int round = 1; round <= 3; ++round) {
         blocks("10.254.0.2:0/1");
         listed({"10.254.0.2:0/11"});
@@ -94,11 +105,11 @@ TEST_F(storage_proof, one_that_does_not_come_to_be_listed) {
 
 TEST_F(storage_proof, what_is_not_known_proves_nothing) {
     auto begun = machine;
-    says(proof_said::clients{{{"vms/a", {}, {}}, {"vms/b", {}, "no answer"}}});
+    says(proof_said::clients{{{"vms/a", {"x"}, {}, false}, {"vms/b", {}, "no answer", false}}});
     expect_end(come::refused, "the clients of vms/b are not known: no answer");
     machine = begun;
     next = proof_ask::clients{machine.volumes};
-    clients({"10.254.0.2:0/1"});
+    clients({"10.254.0.2:0/1"}, {"10.254.0.2:0/1"});
     auto before = machine;
     says(proof_said::proof{});
     expect_end(come::changed);
