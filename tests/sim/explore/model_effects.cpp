@@ -476,7 +476,7 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
                 return written(write_placement(who, vm_state::start, node_named(of.node), node_named(last)));
             },
             [](const ask::definition& /*of*/) -> std::optional<answer> {
-                return policy::definition_read{policy::definition_read::end::read, {}, {"its disk"}};
+                return policy::definition_read{policy::definition_read::end::read, {}, {"vms/its disk"}};
             },
             [&](const ask::create& of) -> std::optional<answer> {
                 if (no_libvirt()) {
