@@ -106,7 +106,7 @@ std::string scaled_figure(double number, double step) {
     constexpr double four_digits = 9999;
     // Beyond that it is nothing that a cluster does.
     const double most = four_digits * std::pow(step, static_cast<double>(suffixes.size()));
-    const double value = std::isnan(number) ? 0 : std::floor(std::clamp(number, 0.0, most));
+    const double value = number > 0 ? std::floor(std::min(number, most)) : 0;  // not "-0" either
     std::size_t power = 0;
     double unit = 1;
     while (std::floor(value / unit) > four_digits && power < suffixes.size()) {

@@ -1,5 +1,8 @@
 #include "unit/node/node_fixture.hpp"
 
+#include <fstream>
+#include <iterator>
+
 namespace pvc::node {
 namespace {
 
@@ -262,13 +265,9 @@ TEST_F(startup, zk26_two_nodes_repair_one_tree_every_key_once) {
 }
 
 TEST_F(startup, an_enabled_function_that_is_not_built_ends_the_start_before_anything_is_touched) {
-    auto& hv1 = add();
-    std::string text = configuration_text(hv1.settings);
-    for (const auto* name : {"enable_networking"}) {
-        const auto at = text.find(std::string(name) + ": False");
-        text.replace(at, std::string(name).size() + 7, std::string(name) + ": True");
-    }
-    hv1.configuration = text;
+    auto& hv1 = add({.name = "pvchv1"});
+    std::ifstream sample(PVC_SOURCE_DIR "/conf/pvcnoded.sample.yaml");
+    hv1.configuration = std::string(std::istreambuf_iterator<char>(sample), {});  // with all functions
     hv1.start();
     ASSERT_TRUE(run_until([&] { return hv1.exit_status.has_value(); }));
     EXPECT_EQ(hv1.exit_status, 78);
