@@ -139,7 +139,9 @@ def ceph_is_published(lab):
     for first, second in zip(times, times[1:]):
         between(interval - 0.5, second - first, interval + 0.5, f'{second - first:.2f} s between two heartbeats')
     equal(primary.processes(HELPER), helper, 'the helper')
-    equal((primary.daemon.threads(), threads_of(helper[0])), before, 'threads of the daemon and of the helper')
+    after = (primary.daemon.threads(), threads_of(helper[0]))
+    # Of the daemon's pool those that are idle may have ended meanwhile.
+    check(after[0] <= before[0] and after[1] == before[1], f'threads of the daemon and of the helper: {before}, then {after}')
     judge_osd(document(lab, '/ceph/osds/0/stats'), 'OSD 0 without a manager')
 
 
@@ -156,7 +158,8 @@ def monitor_is_silent(lab, seconds):
     cluster.pause('mon')
     lab.await_log(node, 'Ceph does not answer', 20)
     lab.wait(lambda: 'PVC_CEPH_UNREACHABLE' in health(lab).get('checks', {}), 80, 'health says that Ceph is not reached')
-    between(59, time.monotonic() - stopped, 61 + 2 * interval, f'clients were told after {time.monotonic() - stopped:.1f} s')
+    # The last answer is up to a tick old, a round that nobody answers takes up to 3 s, and then every other tick asks.
+    between(59, time.monotonic() - stopped, 64 + 2 * interval, f'clients were told after {time.monotonic() - stopped:.1f} s')
     status, text = ask(node, 'status')
     check('Ceph does not answer' in text, f'pvcnodectl status ({status}): {text}')
     time.sleep(max(0.0, seconds - (time.monotonic() - stopped)))
