@@ -15,6 +15,7 @@ namespace said = policy::osd_said;
 
 namespace {
 
+constexpr duration look_validity = 5s;     // of a device, before it is erased
 constexpr duration connection_wait = 60s;  // longer than a session survives without one
 constexpr int guard_attempts = 3;
 constexpr std::string_view of_commands = "commands";
@@ -135,9 +136,14 @@ async::awaitable<result<policy::osd_answer>> osd_commands::carry_out(policy::osd
     const auto* keys = std::get_if<ask::write_keys>(&ask);
     const bool is_removal = std::holds_alternative<ask::remove_object>(ask);
     if (keys != nullptr || is_removal || (program != nullptr && program->is_change)) {
+        const time_point asked = session_.node.clock().now();
         const bool stands = co_await still_stands(guard);
         if (!stands) {
             co_return failure(errc::stopped, {}, "the command was withdrawn, or its lock is gone");
+        }
+        // Somebody may have taken it into use while ZooKeeper was away.
+        if (program != nullptr && program->is_erasure && session_.node.clock().now() - asked > look_validity) {
+            co_return failure(errc::stopped, {}, "too long ago that the device was looked at: nothing of it is erased");
         }
     }
     if (program != nullptr) {

@@ -19,10 +19,10 @@ struct meaning {
 };
 
 constexpr std::array<meaning, 21> meanings{{
-    {EPERM, errc::unavailable, false, "permission denied"},
+    {EPERM, errc::refused, false, "permission denied"},
     {ENOENT, errc::not_found, false, {}},
     {E2BIG, errc::too_large, false, {}},
-    {EACCES, errc::unavailable, false, "permission denied"},
+    {EACCES, errc::refused, false, "permission denied"},
     {EBUSY, errc::refused, false, {}},
     {EEXIST, errc::already_exists, false, {}},
     {EINVAL, errc::invalid, false, {}},

@@ -38,8 +38,9 @@ public:
 
     // `command` is the whole JSON text; gives what Ceph printed, byte for byte (not necessarily UTF-8).
     // Errors: timed_out (no answer from whoever had to answer, or the deadline), unavailable (no connection to the
-    // cluster: the cause says which, a permission for one; or no helper), too_large (above 16 MiB), invalid (Ceph knows
-    // no such command), io (any other status).
+    // cluster: the cause says which, a keyring that is not taken for one; or no helper), refused (the keyring is taken,
+    // and does not permit this), not_found, too_large (above 16 MiB), invalid (Ceph knows no such command), io (any
+    // other status, or the helper ended with the question).
     virtual async::awaitable<result<std::string>> command(std::string command, time_point deadline) = 0;
     // Of those of these pools that exist, in the order asked for. Errors: as above.
     virtual async::awaitable<result<std::vector<model::pool_counters>>> counters(std::vector<std::string> pools,

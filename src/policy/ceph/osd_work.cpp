@@ -355,7 +355,7 @@ osd_ask::program osd_work::program_of(osd_stage which) const {
         case destroy: return {{"ceph", "osd", "destroy", id_, sure}, monitor_limit, true};
         case reweight: return {{"ceph", "osd", "crush", "reweight", name, what_.weight}, monitor_limit, true};
         case list_volume: return {{"ceph-volume", "lvm", "list", "--format", "json", device_}, list_limit, false};
-        case zap: return {{"ceph-volume", "lvm", "zap", "--destroy", device_}, erase_limit, true};
+        case zap: return {{"ceph-volume", "lvm", "zap", "--destroy", device_}, erase_limit, true, true};
         case prepare: return prepare_program();
         case activate:
             return {{"ceph-volume", "lvm", "activate", "--bluestore", id_, listed_.osd_fsid}, activate_limit, true};
@@ -407,7 +407,7 @@ std::string osd_work::partition() const {
 osd_ask::program osd_work::group_program(osd_stage which) const {
     switch (which) {
         case no_group: return {{"vgdisplay", "osd-db"}, look_limit, false};
-        case clear_table: return {{"sgdisk", "--clear", device_}, volume_limit, true};
+        case clear_table: return {{"sgdisk", "--clear", device_}, volume_limit, true, true};
         case make_partition: return {{"sgdisk", "--new", "1::", "--typecode", "1:8e00", device_}, volume_limit, true};
         case make_physical_volume: return {{"pvcreate", "--force", partition()}, volume_limit, true};
         default: return {{"vgcreate", "--force", "osd-db", partition()}, volume_limit, true};

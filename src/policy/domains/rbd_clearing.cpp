@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace pvc::policy {
 
@@ -64,10 +65,13 @@ step reading_rbd_locks::take(context& c) {
 
 step reading_rbd_locks::resume(context& c) {
     switch (where) {
-        case at::begin:
+        case at::begin: {
             found.clear();
             tries = 0;
-            return list(c, volumes);
+            std::vector<std::string> named;
+            std::ranges::copy_if(volumes, std::back_inserter(named), names_an_image);
+            return list(c, std::move(named));
+        }
         case at::listing: return take(c);
         case at::pausing: return c.now < again_at ? pause() : list(c, unread());
         case at::over: break;
@@ -105,16 +109,14 @@ step clearing_rbd_locks::prove(at which) {
     return {ask::row{}, time_point::max(), "its keys, before a lock of its disks is dealt with"};
 }
 
-// What a list names without a pool is no image of RBD, and nobody's (storage.md 6.3, step 1).
-void clearing_rbd_locks::drop_nameless(context& c) {
-    std::erase_if(read.volumes, [&c](const std::string& volume) {
-        const bool is_nameless = volume.find('/') == std::string::npos;
-        if (is_nameless) {
+// storage.md 6.3, step 1.
+void clearing_rbd_locks::tell_nameless(context& c) const {
+    for (const auto& volume : read.volumes) {
+        if (!names_an_image(volume)) {
             c.warning(message::rbd_image_missing,
                       shown(volume) + " names no RBD image, as it has no pool: passed over");
         }
-        return is_nameless;
-    });
+    }
 }
 
 void clearing_rbd_locks::tell_missing(context& c) const {
@@ -202,8 +204,8 @@ step clearing_rbd_locks::resume(context& c, bool goes_on) {
     const auto is_proven = [&c] { return c.answer_as<row_read>().is_fresh() && c.seen.is_connected; };
     switch (where) {
         case at::begin:
-            drop_nameless(c);
-            if (read.volumes.empty()) {
+            tell_nameless(c);
+            if (std::ranges::none_of(read.volumes, names_an_image)) {
                 return finish(outcome::clear);
             }
             patient_until = c.now + rules.patience;

@@ -272,6 +272,35 @@ TEST_F(osd_commands_test, the_wait_until_it_may_be_destroyed_is_told_each_minute
     EXPECT_EQ(processes.running(), 0U);
 }
 
+// ZooKeeper goes right after the last look at the device. Who comes back soon goes on; later the look says nothing any
+// more, as somebody may use the device by then.
+TEST_F(osd_commands_test, what_was_looked_at_too_long_ago_is_not_erased) {
+    sim_node& node = running(9);
+    int looks = 0;
+    processes.add([&](const async::command& what) -> std::optional<sim::sim_program> {
+        if (what.arguments.front() == "blkid" && ++looks % 2 == 0) {
+            node.connector.link().cut();
+        }
+        return std::nullopt;
+    });
+    for (const auto& [away, is_erased] : {std::pair(2s, true), std::pair(7s, false)}) {
+        const auto before = std::ranges::count(processes.lines(), "ceph-volume lvm zap --destroy /dev/sdb");
+        answers.clear();
+        send(add_sdb);
+        ASSERT_TRUE(run_until([&] { return node.connector.link().is_cut(); }, 10s));
+        loop.run_for(away);
+        node.connector.link().mend();
+        ASSERT_TRUE(run_until([&] { return !answers.empty() && !is_locked(); }, 120s));
+        EXPECT_EQ(std::ranges::count(processes.lines(), "ceph-volume lvm zap --destroy /dev/sdb") - before,
+                  is_erased ? 1 : 0);
+        EXPECT_EQ(value(pipe), (is_erased ? "success-" : "failure-") + add_sdb);
+        ensemble.put(pipe, "");
+        ensemble.remove_tree("/ceph/osds/7");
+        loop.run_for(3s);
+    }
+    EXPECT_TRUE(node.logged("too long ago that the device was looked at"));
+}
+
 TEST_F(osd_commands_test, a_command_that_is_taken_back_goes_no_further) {
     sim_node& node = running(9);
     program({"ceph", "osd", "rm"}, "", 0, 10s);

@@ -26,11 +26,11 @@ TEST(error_table, knows_what_ceph_says) {
         const char* words;
     };
     for (const row& one :
-         {row{EPERM, errc::unavailable, false, false, "permission denied (EPERM)"},
+         {row{EPERM, errc::refused, false, false, "permission denied (EPERM)"},
           row{ENOENT, errc::not_found, false, false, "No such file or directory (ENOENT)"},
           row{EIO, errc::io, false, false, "Input/output error (EIO)"},
           row{E2BIG, errc::too_large, false, false, "Argument list too long (E2BIG)"},
-          row{EACCES, errc::unavailable, false, false, "permission denied (EACCES)"},
+          row{EACCES, errc::refused, false, false, "permission denied (EACCES)"},
           row{EBUSY, errc::refused, false, false, "Device or resource busy (EBUSY)"},
           row{EEXIST, errc::already_exists, false, false, "File exists (EEXIST)"},
           row{EINVAL, errc::invalid, false, false, "Invalid argument (EINVAL)"},

@@ -31,6 +31,8 @@ struct program {  // [program_end]
     duration limit{};
     // It changes or destroys something: the command must still stand, and its lock be ours, when it begins.
     bool is_change = false;
+    // It erases what was looked at right before: it begins at once, or not at all.
+    bool is_erasure = false;
 
     friend bool operator==(const program&, const program&) = default;
 };

@@ -85,7 +85,7 @@ struct clearing_rbd_locks {
 private:
     [[nodiscard]] lock_decision decision() const;
     step list(context& c, at which);
-    void drop_nameless(context& c);
+    void tell_nameless(context& c) const;
     void tell_missing(context& c) const;
     step decide(context& c);
     step wait();

@@ -3,9 +3,15 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pvc::policy {
+
+// Whether that names an image: pool/[namespace/]image. What does not is no image of RBD, and has no locks.
+[[nodiscard]] inline bool names_an_image(std::string_view volume) {
+    return volume.find('/') != std::string_view::npos;
+}
 
 struct held_lock {
     std::string id;
