@@ -5,6 +5,7 @@ node has its own /etc/libvirt, /run, /var/lib/libvirt and /var/log, and a /dev w
 QEMU (one second of probing) is kept for all nodes of a run.
 """
 import collections
+import datetime
 import glob
 import os
 import re
@@ -258,6 +259,11 @@ class Hypervisor:
             return ''.join(lines)
         except OSError:
             return ''
+
+    def creations(self, guest):
+        """When libvirtd began to create it, each time: it warns of a guest that runs as root just before it starts QEMU."""
+        found = re.findall(r'^(\S+ \S+?)\+0000: .* uuid=' + guest + r' is tainted: high-privileges$', self.log(), re.MULTILINE)
+        return [datetime.datetime.fromisoformat(text + '+00:00').timestamp() for text in found]
 
     def console(self, name):
         return os.path.join(self.node.folder, 'log', 'libvirt', name + '.log')

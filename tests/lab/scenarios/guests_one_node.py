@@ -148,7 +148,10 @@ def guest_that_ends_at_once(lab):
     lab.wait(lambda: len(events.of(web, STARTED)) >= 4, 30, lambda: f'four creations, seen: {events.of(web)}')
     starts = [event.time for event in events.of(web, STARTED)]
     ends = [event.time for event in events.of(web, STOPPED)]
-    within(starts[1] - ends[0], 1.5, f'first restart {starts[1] - ends[0]:.1f} s after the end')
+    # What is ours is the time until libvirt is asked; QEMU takes its own after that, long on a busy machine.
+    asked = node.hypervisor.creations(web)
+    check(len(asked) >= 4, f'libvirt tells of {len(asked)} creations')
+    within(asked[1] - ends[0], 1.5, f'the first restart is asked for {asked[1] - ends[0]:.1f} s after the end')
     for index, least in ((2, 2), (3, 4)):
         gap = starts[index] - starts[index - 1]
         check(gap > least - 0.1, f'creations {index} and {index + 1} are {gap:.1f} s apart')
