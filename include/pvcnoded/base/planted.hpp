@@ -26,6 +26,11 @@ enum class defect : std::uint8_t {
     schema_raised_alone,       // the schema version is raised without asking what others can follow
     schema_change_ignored,     // a running node does not follow a change of the schema version
     role_kept,                 // the old primary does not give way
+    phase_unlocked,            // a candidate takes up what a phase has without its turn
+    phase_skipped,             // a candidate leaves a phase out
+    role_undone_forwards,      // a takeover is undone in the order in which it was begun
+    role_lock_kept,            // a candidate that withdraws keeps the lock of the role
+    role_given_up_early,       // a holder does not wait for the candidate's turn
     figures_given_up,          // a refused key of the own record is not repaired
     nameless_wait,             // a wait that the task tree does not show
     log_without_end,           // the log copy is not cut to its lines

@@ -6,50 +6,21 @@
 
 namespace pvc::domains {
 
-held_locks::held_locks(async::task_group& scope, async::wakeup& changed, with_locks how)
-    : record_(std::make_shared<record>()) {
-    record_->how = std::move(how);
-    record_->changed = &changed;
-    scope.spawn("locks", [of = record_] { return run(of); });
-}
-
-void held_locks::release() {
-    record_->is_unwanted = true;
-    record_->body_turn.notify();
-    if (record_->state != status::held) {
-        record_->scope.end();  // nobody waits for locks that he no longer needs
+policy::held_now::locks seen_by_machine(kept_locks::status of) {
+    using enum policy::held_now::locks;
+    switch (of) {
+        case kept_locks::status::none: return none;
+        case kept_locks::status::pending: return pending;
+        case kept_locks::status::held: return held;
+        case kept_locks::status::late: return late;
+        case kept_locks::status::missing: return no_keys;
+        case kept_locks::status::failed: return failed;
     }
+    return failed;
 }
 
-async::awaitable<void> held_locks::run(std::shared_ptr<record> of) {
-    co_await async::with_task_group("locks", [&of](async::task_group& group) -> async::awaitable<void> {
-        const scope_to_end::body inside(of->scope, group);
-        if (of->is_unwanted) {
-            co_return;
-        }
-        auto done = co_await of->how([&of]() -> async::awaitable<result<void>> {
-            of->state = status::held;
-            of->changed->notify();
-            while (!of->is_unwanted) {
-                co_await of->body_turn.wait(async::wait_note::work("the end of what is done under the locks"));
-            }
-            co_return result<void>();
-        });
-        if (done || of->state == status::held) {
-            of->state = status::none;
-            co_return;
-        }
-        const errc code = done.error().code();
-        of->state = code == errc::timed_out ? status::late : code == errc::not_found ? status::no_keys : status::failed;
-        of->text = done.error().text();
-    });
-    of->state = of->state == status::pending ? status::none : of->state;
-    of->has_ended = true;
-    of->changed->notify();
-}
-
-held_locks::with_locks migration_locks(operation& op, time_point deadline) {
-    return [&op, deadline](held_locks::body body) -> async::awaitable<result<void>> {
+kept_locks::with_locks migration_locks(operation& op, time_point deadline) {
+    return [&op, deadline](kept_locks::body body) -> async::awaitable<result<void>> {
         zookeeper::lock_request outer;
         outer.path = op.key(model::domain_key::node);
         outer.deadline = deadline;
@@ -68,8 +39,8 @@ held_locks::with_locks migration_locks(operation& op, time_point deadline) {
     };
 }
 
-held_locks::with_locks sync_lock(operation& op, time_point deadline, std::string reason) {
-    return [&op, deadline, reason = std::move(reason)](held_locks::body body) -> async::awaitable<result<void>> {
+kept_locks::with_locks sync_lock(operation& op, time_point deadline, std::string reason) {
+    return [&op, deadline, reason = std::move(reason)](kept_locks::body body) -> async::awaitable<result<void>> {
         zookeeper::lock_request what;
         what.path = op.key(model::domain_key::migrate_sync_lock);
         what.deadline = deadline;

@@ -1,83 +1,25 @@
-// Locks that a machine holds over several of its steps: a child of the operation's scope acquires and holds them until
-// they are wanted no more. What was had is given back when the scope ends, whatever its cause.
+// The locks that the machine of an operation holds over several of its steps.
 // Specification: zookeeper-schema.md 4; vm-domains.md 8.3.
 #pragma once
 
 #include "operations/operation.hpp"
+#include "pvcnoded/core/kept_locks.hpp"
 #include "pvcnoded/policy/domains/domain_seen.hpp"
 
-#include <functional>
 #include <string>
 
 namespace pvc::domains {
 
-// A scope that somebody else may end, while there is one: a task that only waits to do that would be one more.
-class scope_to_end {
-public:
-    scope_to_end() = default;
-    scope_to_end(const scope_to_end&) = delete;
-    scope_to_end& operator=(const scope_to_end&) = delete;
+using core::kept_locks;
+using core::scope_to_end;
 
-    // In the scope's body.
-    class body {
-    public:
-        body(scope_to_end& of, async::task_group& group) : of_(of) { of_.group_ = &group; }
-        body(const body&) = delete;
-        body& operator=(const body&) = delete;
-        ~body() { of_.group_ = nullptr; }
-
-    private:
-        scope_to_end& of_;
-    };
-    void end() {
-        if (group_ != nullptr) {
-            group_->cancel();
-        }
-    }
-
-private:
-    async::task_group* group_ = nullptr;
-};
-
-class held_locks {
-public:
-    using status = policy::held_now::locks;
-    // Runs the body while the locks are held.
-    using body = std::function<async::awaitable<result<void>>()>;
-    using with_locks = std::function<async::awaitable<result<void>>(body)>;
-
-    // `changed` is notified at every change of state(); both outlive this. Begun at once.
-    held_locks(async::task_group& scope, async::wakeup& changed, with_locks how);
-    held_locks(const held_locks&) = delete;
-    held_locks& operator=(const held_locks&) = delete;
-
-    [[nodiscard]] status state() const { return record_->state; }
-    // Of `late` and `failed`.
-    [[nodiscard]] const std::string& text() const { return record_->text; }
-    // They are wanted no more; has_ended() once that is done.
-    void release();
-    [[nodiscard]] bool has_ended() const { return record_->has_ended; }
-
-private:
-    struct record {
-        with_locks how;
-        async::wakeup* changed = nullptr;
-        async::wakeup body_turn;  // for the holder of the locks, when they are wanted no more
-        scope_to_end scope;
-        status state = status::pending;
-        std::string text;
-        bool is_unwanted = false;
-        bool has_ended = false;
-    };
-    static async::awaitable<void> run(std::shared_ptr<record> of);
-
-    std::shared_ptr<record> record_;
-};
+// As a machine sees it.
+[[nodiscard]] policy::held_now::locks seen_by_machine(kept_locks::status of);
 
 // `node` and `state` of the domain, by then: those of a sender. They are checked by each write meanwhile.
-held_locks::with_locks migration_locks(operation& op, time_point deadline);
+kept_locks::with_locks migration_locks(operation& op, time_point deadline);
 // `migrate_sync_lock`, by then.
-held_locks::with_locks sync_lock(operation& op, time_point deadline, std::string reason);
+kept_locks::with_locks sync_lock(operation& op, time_point deadline, std::string reason);
 // Whether somebody waits behind us for the lock of `state`.
 [[nodiscard]] bool somebody_waits(const operation& op, const zookeeper::watched& state_children);
 

@@ -19,7 +19,7 @@ constexpr duration connect_limit = 5s;
 policy::held_now holder::state() {
     policy::held_now now;
     if (locks_) {
-        now.of_migration = locks_->state();
+        now.of_migration = seen_by_machine(locks_->state());
         now.locks_text = locks_->text();
     }
     now.somebody_waits = waiters_ && somebody_waits(op_, *waiters_);
@@ -30,7 +30,7 @@ policy::held_now holder::state() {
             now.sync_failed = sync_->has_ended && !sender->is_granted;
         }
         now.sync_released = sync_->has_ended;
-        now.sync_is_held = sync_->lock && sync_->lock->state() == held_locks::status::held;
+        now.sync_is_held = sync_->lock && sync_->lock->state() == kept_locks::status::held;
     }
     now.has_turn = turn_ && turn_->take();
     if (call_) {
@@ -77,7 +77,7 @@ bool holder::hold(const holdings& wanted) {
 
 void holder::hold_locks(const holdings& wanted) {
     if (wanted.locks && !held_.locks) {
-        locks_ = std::make_unique<held_locks>(*scope_, op_.here.changed, migration_locks(op_, *wanted.locks));
+        locks_ = std::make_unique<kept_locks>(*scope_, op_.here.changed, migration_locks(op_, *wanted.locks));
     } else if (!wanted.locks && locks_) {
         locks_->release();
     }
@@ -215,7 +215,7 @@ async::awaitable<void> hand_shake::drive(operation& op, effects& doing, hand_sha
     policy::answer said;
     for (;;) {
         policy::domain_seen seen = seen_of(op);
-        seen.held.of_sync = self.lock ? self.lock->state() : held_locks::status::none;
+        seen.held.of_sync = seen_by_machine(self.lock ? self.lock->state() : kept_locks::status::none);
         seen.held.sync_is_wanted = self.is_wanted;
         if (self.value && self.value->known() && self.value->present()) {
             seen.held.sync_written = self.value->stat().mzxid;
@@ -225,7 +225,7 @@ async::awaitable<void> hand_shake::drive(operation& op, effects& doing, hand_sha
             [&](auto& machine) {
                 auto out = policy::resume(machine, {seen, said, op.now()}, op.here);
                 if (machine.wants_lock && !self.lock) {
-                    self.lock = std::make_unique<held_locks>(
+                    self.lock = std::make_unique<kept_locks>(
                         group, self.changed, sync_lock(op, machine.queued_until, std::string(what) + op.name()));
                 } else if (!machine.wants_lock && self.lock) {
                     self.lock->release();
@@ -238,7 +238,7 @@ async::awaitable<void> hand_shake::drive(operation& op, effects& doing, hand_sha
             co_return;
         }
         said = co_await doing.carry_out(next, self.changed);
-        if (self.lock && self.lock->has_ended() && self.lock->state() == held_locks::status::none) {
+        if (self.lock && self.lock->has_ended() && self.lock->state() == kept_locks::status::none) {
             self.lock.reset();
         }
     }

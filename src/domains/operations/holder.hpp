@@ -22,7 +22,7 @@ struct hand_shake {
     async::wakeup changed;
     std::unique_ptr<zookeeper::watched> children;
     std::unique_ptr<zookeeper::watched> value;  // of a sender
-    std::unique_ptr<held_locks> lock;
+    std::unique_ptr<kept_locks> lock;
     bool is_wanted = true;
     bool has_ended = false;
     scope_to_end scope;
@@ -70,7 +70,7 @@ private:
     effects& effects_;
     async::task_group* scope_ = nullptr;
     policy::holdings held_;
-    std::unique_ptr<held_locks> locks_;
+    std::unique_ptr<kept_locks> locks_;
     std::unique_ptr<hand_shake> sync_;
     std::optional<turns::place> turn_;
     std::optional<migration_calls::call> call_;

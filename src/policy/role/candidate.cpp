@@ -1,0 +1,288 @@
+#include "pvcnoded/policy/role/candidate.hpp"
+
+#include "pvcnoded/base/planted.hpp"
+
+#include <algorithm>
+
+namespace pvc::policy {
+
+using model::lock_kind;
+using model::router_state;
+
+bool candidate::is_undoing() const {
+    return where == at::undoing || where == at::undo_sync || where == at::undo_role || where == at::undo_writing;
+}
+
+void candidate::withdraw(std::string why) {
+    withdrawn = std::move(why);
+    where = at::undoing;
+}
+
+std::string candidate::reason_to_withdraw(const hand_over_seen& seen) const {
+    if (!seen.view.session_live) {
+        // Suspended: nothing is begun, and nothing undone either, unless nobody has heard of this node for too long.
+        return isolation_reason(seen.view.heartbeat_age, seen.view.times).value_or("");
+    }
+    constexpr bool own_contenders_present = true;  // `lost` tells of one that is not
+    return withdraw_reason(seen.view, own_contenders_present).value_or("");
+}
+
+bool candidate::must_end(const hand_over_seen& seen) const {
+    if (where == at::begin || where == at::over || is_undoing() || where == at::releasing_role) {
+        return false;
+    }
+    return !reason_to_withdraw(seen).empty();
+}
+
+void candidate::begin_phase(const role_event& e, role_phase which) {
+    phase = which;
+    if (which == role_phase::b) {
+        where = at::expecting_writer;
+        limit = e.now + hand_over_limits::partner;
+    } else if (which == role_phase::c && has_partner && !was_partner_seen) {
+        where = at::expecting_partner;
+        limit = e.now + 2 * e.seen.view.times.grace();
+    } else {
+        where = is_planted(defect::phase_unlocked) ? at::acting : at::queueing;
+        limit = e.now + hand_over_limits::write_lock;
+    }
+}
+
+void candidate::end_phase(const role_event& e) {
+    switch (phase) {
+        case role_phase::a: begin_phase(e, role_phase::b); break;
+        case role_phase::b:
+        case role_phase::b_after: begin_phase(e, role_phase::c); break;
+        case role_phase::c: begin_phase(e, role_phase::d); break;
+        case role_phase::d: begin_phase(e, is_planted(defect::phase_skipped) ? role_phase::f : role_phase::e); break;
+        case role_phase::e: begin_phase(e, role_phase::f); break;
+        case role_phase::f: begin_phase(e, role_phase::g); break;
+        case role_phase::g: where = at::writing; break;
+    }
+}
+
+void candidate::take_answer(const role_event& e) {
+    const bool is_done = e.said == role_answer::done;
+    // A failure while nobody can be asked says nothing: the same again, once somebody can.
+    const bool is_out_of_touch = e.said == role_answer::failed && !e.seen.view.session_live && e.now < limit;
+    switch (where) {
+        case at::begin:
+            began = e.now;
+            has_partner = is_peer_expected(e.seen.view);
+            where = is_empty ? at::writing : at::announcing;
+            break;
+        case at::announcing:
+            where = is_done ? at::queueing_for_role : at::over;
+            limit = e.now + hand_over_limits::candidate_lock;
+            break;
+        case at::queueing_for_role:
+            has_role_lock = is_done;
+            if (is_done) {
+                where = at::clearing;
+            } else if (!is_out_of_touch) {
+                withdraw("another candidate is at work");
+            }
+            break;
+        case at::clearing: begin_phase(e, role_phase::a); break;
+        case at::queueing:
+            has_sync_lock = is_done;
+            if (is_done) {
+                where = at::holding;
+                limit = e.now + hand_over_limits::partner;
+            } else if (!is_out_of_touch) {
+                where = at::acting;
+            }
+            break;
+        case at::reading:
+            has_sync_lock = is_done;
+            if (is_done) {
+                where = at::read;
+            } else if (!is_out_of_touch) {
+                where = at::acting;
+            }
+            break;
+        case at::read:
+            has_sync_lock = false;
+            where = at::acting;
+            break;
+        case at::acting:
+            if (is_done && has_sync_lock) {
+                where = at::clearing_phase;
+            } else if (is_done) {
+                end_phase(e);
+            }
+            break;
+        case at::clearing_phase: where = at::releasing; break;
+        case at::releasing:
+            has_sync_lock = false;
+            end_phase(e);
+            break;
+        case at::writing:
+            is_primary = is_done;
+            where = is_done ? at::releasing_role : at::pausing;
+            limit = e.now + hand_over_limits::pause;
+            break;
+        case at::releasing_role: where = at::over; break;
+        case at::undoing: taken = static_cast<std::uint8_t>(taken == 0 ? 0 : taken - 1); break;
+        case at::undo_sync: has_sync_lock = false; break;
+        case at::undo_role: has_role_lock = false; break;
+        case at::undo_writing: where = at::over; break;
+        case at::holding:
+        case at::expecting_writer:
+        case at::expecting_partner:
+        case at::pausing:
+        case at::over: break;
+    }
+}
+
+// In reverse order what was taken up, then the locks; secondary at last.
+role_step candidate::undo(const role_event& e) {
+    if (taken > 0 && role_phases.at(taken - 1U) == role_phase::b_after) {
+        --taken;  // the other side's alone
+    }
+    if (where == at::undoing && taken > 0) {
+        const std::size_t next = is_planted(defect::role_undone_forwards) ? 0 : static_cast<std::size_t>(taken) - 1;
+        return {role_ask::give_up{role_phases.at(next)}, time_point::max(), "what was taken up to be given up"};
+    }
+    if (has_sync_lock) {
+        where = at::undo_sync;
+        return {role_ask::release{role_lock::sync}, time_point::max(), "the release of the lock of the phases"};
+    }
+    if (has_role_lock && !is_planted(defect::role_lock_kept)) {
+        where = at::undo_role;
+        return {role_ask::release{role_lock::primary}, time_point::max(), "the release of the lock of the role"};
+    }
+    if (e.seen.view.role == router_state::takeover || !withdrawn.empty()) {
+        where = at::undo_writing;
+        return {role_ask::write_role{router_state::secondary}, time_point::max(), "the role to be written"};
+    }
+    where = at::over;
+    return {};
+}
+
+// Whoever holds the addresses and was not seen here either shows that he hears of us, or is silent until he has given
+// them up by himself. Nothing: go on.
+std::optional<role_step> candidate::expect_partner(const role_event& e) {
+    const auto& view = e.seen.view;
+    for (const auto& peer : view.peers) {
+        if (is_silent(peer, view.times)) {
+            withdraw(peer.name + " is " + std::string(to_text(peer.router)) +
+                     ", was not seen to take part, and may still hold the addresses");
+            return undo(e);
+        }
+    }
+    const bool may_not_hear = std::ranges::any_of(view.peers, [&](const coordinator_peer& peer) {
+        const bool has_role = peer.router == router_state::primary || peer.router == router_state::relinquish;
+        return has_role && peer.daemon == model::daemon_state::run && peer.keepalive_unchanged_for >= e.now - began;
+    });
+    if (was_partner_seen || !may_not_hear || e.now >= limit) {
+        return std::nullopt;
+    }
+    return role_step{role_ask::change{}, limit, "a sign of life of whoever is primary"};
+}
+
+role_step candidate::go_on(const role_event& e) {
+    const auto& seen = e.seen;
+    switch (where) {
+        case at::announcing:
+            return {role_ask::write_role{router_state::takeover}, time_point::max(), "the role to be written"};
+        case at::queueing_for_role:
+            return {role_ask::have_lock{role_lock::primary, lock_kind::exclusive}, limit, "the lock of the role"};
+        case at::clearing: return {role_ask::clear_sync{}, time_point::max(), "the key of the phases to be cleared"};
+        case at::expecting_partner:
+            if (auto wait = expect_partner(e)) {
+                return *wait;
+            }
+            where = at::queueing;
+            limit = e.now + hand_over_limits::write_lock;
+            [[fallthrough]];
+        case at::queueing:
+            return {role_ask::have_lock{role_lock::sync, lock_kind::write}, limit, "the turn of this node in a phase"};
+        case at::holding:
+            if (!is_reader_behind(seen) && is_peer_expected(seen.view) && e.now < limit) {
+                return {role_ask::change{}, limit, "the partner to be queued behind this node"};
+            }
+            where = at::acting;
+            [[fallthrough]];
+        case at::acting:
+            taken = std::max(taken, static_cast<std::uint8_t>(static_cast<std::size_t>(phase) + 1));
+            return {role_ask::take_up{phase}, time_point::max(), "what this phase takes up"};
+        case at::clearing_phase:
+            return {role_ask::clear_sync{}, time_point::max(), "the key of the phases to be cleared"};
+        case at::releasing:
+            return {role_ask::release{role_lock::sync}, time_point::max(), "the release of the lock of the phases"};
+        case at::expecting_writer:
+            if (is_peer_expected(seen.view) && last_on_sync(seen, model::lock_tag::lock) < 0 && e.now < limit) {
+                return {role_ask::change{}, limit, "the partner's turn"};
+            }
+            where = at::reading;
+            limit = e.now + hand_over_limits::read_lock(role_phase::b);
+            [[fallthrough]];
+        case at::reading:
+            return {role_ask::have_lock{role_lock::sync, lock_kind::read}, limit, "the end of the partner's turn"};
+        case at::read:
+            return {role_ask::release{role_lock::sync}, time_point::max(), "the release of the lock of the phases"};
+        case at::pausing:
+            if (e.now < limit) {
+                return {role_ask::change{}, limit, "another attempt to write the role"};
+            }
+            where = at::writing;
+            [[fallthrough]];
+        case at::writing:
+            return {role_ask::write_role{router_state::primary}, time_point::max(), "the role to be written"};
+        case at::releasing_role:
+            if (!has_role_lock) {
+                where = at::over;
+                return {};
+            }
+            return {role_ask::release{role_lock::primary}, time_point::max(), "the release of the lock of the role"};
+        case at::begin:
+        case at::over:
+        case at::undoing:
+        case at::undo_sync:
+        case at::undo_role:
+        case at::undo_writing: break;
+    }
+    return {};
+}
+
+role_step candidate::resume(const role_event& e) {
+    was_partner_seen = was_partner_seen || !e.seen.on_sync.empty();
+    const bool is_announced = where != at::begin && where != at::announcing;
+    if (e.said != role_answer::ended && (e.said != role_answer::woken || where == at::begin)) {
+        take_answer(e);
+    }
+    if (where == at::over) {
+        return {};
+    }
+    if (is_undoing()) {
+        return undo(e);
+    }
+    if (is_announced && !is_empty && where != at::releasing_role && e.seen.view.role != router_state::takeover) {
+        // Given up by itself (C6): its parts are given up beside this; here the locks are left.
+        withdrawn.clear();
+        taken = 0;
+        where = at::undo_sync;
+        return undo(e);
+    }
+    if (e.said == role_answer::lost) {
+        withdraw("an own lock is gone");
+        return undo(e);
+    }
+    if (where != at::releasing_role) {
+        if (auto why = reason_to_withdraw(e.seen); !why.empty()) {
+            if (where == at::announcing || is_empty) {
+                where = at::over;  // nothing was said yet
+                return {};
+            }
+            withdraw(std::move(why));
+            return undo(e);
+        }
+        if (!e.seen.view.session_live) {
+            return {role_ask::change{}, time_point::max(), "the connection to ZooKeeper"};
+        }
+    }
+    return go_on(e);
+}
+
+}  // namespace pvc::policy

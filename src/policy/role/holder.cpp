@@ -1,0 +1,153 @@
+#include "pvcnoded/policy/role/holder.hpp"
+
+namespace pvc::policy {
+
+using model::lock_kind;
+using model::router_state;
+
+bool holder::must_end(const hand_over_seen& seen) const {
+    const bool is_announced = where != at::begin && where != at::announcing && where != at::over;
+    return is_announced && !is_empty && seen.view.role != router_state::relinquish;
+}
+
+bool holder::is_alone(const hand_over_seen& seen) const {
+    return was_candidate_there && seen.view.session_live && !seen.is_candidate_there;
+}
+
+void holder::begin_phase(const role_event& e, role_phase which) {
+    phase = which;
+    if (which == role_phase::b) {
+        where = at::queueing;
+        limit = e.now + hand_over_limits::write_lock;
+    } else if (which == role_phase::b_after) {
+        where = at::acting;
+    } else {
+        where = at::expecting_writer;
+        limit = e.now + hand_over_limits::partner;
+    }
+}
+
+void holder::end_phase(const role_event& e) {
+    if (phase == role_phases.back()) {
+        where = at::writing;
+    } else {
+        begin_phase(e, role_phases.at(static_cast<std::size_t>(phase) + 1));
+    }
+}
+
+void holder::take_answer(const role_event& e) {
+    const bool is_done = e.said == role_answer::done;
+    const bool is_out_of_touch = e.said == role_answer::failed && !e.seen.view.session_live && e.now < limit;
+    switch (where) {
+        case at::begin: where = is_empty ? at::writing : at::announcing; break;
+        case at::announcing:
+            if (is_done) {
+                begin_phase(e, role_phase::a);
+            } else {
+                where = at::over;
+            }
+            break;
+        case at::reading:
+        case at::queueing:
+            has_sync_lock = is_done;
+            if (is_done) {
+                where = where == at::reading ? at::read : at::holding;
+                limit = e.now + hand_over_limits::partner;
+            } else if (!is_out_of_touch) {
+                where = at::acting;
+            }
+            break;
+        case at::read:
+            has_sync_lock = false;
+            where = at::acting;
+            break;
+        case at::acting:
+            if (has_sync_lock) {
+                where = at::clearing_phase;
+            } else {
+                end_phase(e);
+            }
+            break;
+        case at::clearing_phase: where = at::releasing; break;
+        case at::releasing:
+            has_sync_lock = false;
+            end_phase(e);
+            break;
+        case at::writing:
+            is_secondary = is_done;
+            where = is_done ? at::over : at::pausing;
+            limit = e.now + hand_over_limits::pause;
+            break;
+        case at::expecting_writer:
+        case at::holding:
+        case at::pausing:
+        case at::over: break;
+    }
+}
+
+role_step holder::go_on(const role_event& e) {
+    const auto& seen = e.seen;
+    switch (where) {
+        case at::announcing:
+            return {role_ask::write_role{router_state::relinquish}, time_point::max(), "the role to be written"};
+        case at::expecting_writer:
+            if (!is_alone(seen) && last_on_sync(seen, model::lock_tag::lock) <= last_writer && e.now < limit &&
+                !is_planted(defect::role_given_up_early)) {
+                return {role_ask::change{}, limit, "the candidate's turn"};
+            }
+            last_writer = std::max(last_writer, last_on_sync(seen, model::lock_tag::lock));
+            where = at::reading;
+            limit = e.now + hand_over_limits::read_lock(phase);
+            [[fallthrough]];
+        case at::reading:
+            return {role_ask::have_lock{role_lock::sync, lock_kind::read}, limit, "the end of the candidate's turn"};
+        case at::read:
+            return {role_ask::release{role_lock::sync}, time_point::max(), "the release of the lock of the phases"};
+        case at::queueing:
+            return {role_ask::have_lock{role_lock::sync, lock_kind::write}, limit, "the turn of this node in a phase"};
+        case at::holding:
+            if (!is_reader_behind(seen) && !is_alone(seen) && was_candidate_there && e.now < limit) {
+                return {role_ask::change{}, limit, "the candidate to be queued behind this node"};
+            }
+            where = at::acting;
+            [[fallthrough]];
+        case at::acting: return {role_ask::give_up{phase}, time_point::max(), "what this phase gives up"};
+        case at::clearing_phase:
+            return {role_ask::clear_sync{}, time_point::max(), "the key of the phases to be cleared"};
+        case at::releasing:
+            return {role_ask::release{role_lock::sync}, time_point::max(), "the release of the lock of the phases"};
+        case at::pausing:
+            if (e.now < limit) {
+                return {role_ask::change{}, limit, "another attempt to write the role"};
+            }
+            where = at::writing;
+            [[fallthrough]];
+        case at::writing:
+            return {role_ask::write_role{router_state::secondary}, time_point::max(), "the role to be written"};
+        case at::begin:
+        case at::over: break;
+    }
+    return {};
+}
+
+role_step holder::resume(const role_event& e) {
+    was_candidate_there = was_candidate_there || e.seen.is_candidate_there;
+    const bool is_announced = where != at::begin && where != at::announcing;
+    if (e.said != role_answer::ended && (e.said != role_answer::woken || where == at::begin)) {
+        take_answer(e);
+    }
+    if (is_announced && !is_empty && where != at::over && e.seen.view.role != router_state::relinquish) {
+        where = at::over;  // it gave itself up; what is held ends with the transition
+    }
+    if (where == at::over) {
+        return {};
+    }
+    // Its own part it gives up all the same: whoever is out of touch holds nothing on purpose.
+    const bool needs_zookeeper = where != at::acting && where != at::read && where != at::releasing;
+    if (!e.seen.view.session_live && needs_zookeeper) {
+        return {role_ask::change{}, time_point::max(), "the connection to ZooKeeper"};
+    }
+    return go_on(e);
+}
+
+}  // namespace pvc::policy
