@@ -1,5 +1,9 @@
 #include "pvcnoded/policy/role/holder.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
+#include <algorithm>
+
 namespace pvc::policy {
 
 using model::lock_kind;
