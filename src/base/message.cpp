@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 153> names{
+constexpr std::array<std::string_view, 154> names{
     "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
@@ -124,6 +124,7 @@ constexpr std::array<std::string_view, 153> names{
     "role-given-up",
     "role-isolated",
     "role-key-unwritten",
+    "role-lock-missed",
     "role-nobody",
     "role-recreated",
     "role-release",

@@ -5,8 +5,8 @@
 // Specification: node-lifecycle.md 5 (step 4), 7.1 to 7.4.
 #pragma once
 
-#include "owner.hpp"
 #include "pvcnoded/policy/role/coordinator_rules.hpp"
+#include "walk.hpp"
 
 #include <memory>
 #include <optional>
@@ -14,7 +14,10 @@
 
 namespace pvc::role {
 
-class coordinator final : public core::session_part {
+// Longer than the contention limit, so that losers have let go.
+inline constexpr duration transition_delay = std::chrono::milliseconds(500);
+
+class coordinator final : public core::session_part, public walk_ground {
 public:
     coordinator(core::session& s, owner& role);
     ~coordinator() override;
@@ -30,7 +33,11 @@ public:
     // Gives the role to a successor if there is one, else just up. Without the role it only withdraws a claim.
     async::awaitable<void> stop(time_point deadline) override;
     // What the rules are asked about now.
-    [[nodiscard]] policy::coordinator_view view() const;
+    [[nodiscard]] policy::coordinator_view view() const override;
+    // The transition under way, if there is one.
+    [[nodiscard]] const walk* walking() const { return walking_; }
+    // Walks through a transition, as far as it comes; true if the role is what it was to become. Never a failure.
+    async::awaitable<result<bool>> go(walk::machine which, std::string why);
 
 private:
     void note_changes();
@@ -42,14 +49,13 @@ private:
     // The transitions (transition.cpp): a task of their own.
     void begin_transition(const policy::coordinator_decision& decision, async::task_group& transitions);
     async::awaitable<void> transit(policy::coordinator_decision decision);
-    async::awaitable<void> take_over(std::string why);
-    async::awaitable<void> relinquish(std::string why);
     async::awaitable<void> give_parts_up();
     [[nodiscard]] core::session* reachable_session() const;
-    async::awaitable<std::optional<std::string>> take_step(policy::role_phase which);
-    [[nodiscard]] std::optional<std::string> withdrawal() const;
     // Compare-and-set of own routerstate from what was read last. True if it holds now.
-    async::awaitable<bool> change_role(model::router_state to, std::string why);
+    async::awaitable<bool> change_role(model::router_state to, std::string why,
+                                       std::function<void(zookeeper::transaction&)> guard = {}) override;
+    void add_named_check(zookeeper::transaction& to) const override;
+    [[nodiscard]] async::latest<std::uint64_t>& looks() override { return looks_; }
     async::awaitable<void> demote(const policy::coordinator_decision& decision);
     void tell_unwritten(model::router_state to, const failure& why);
     async::awaitable<void> align_stored_role();
@@ -60,10 +66,13 @@ private:
     async::awaitable<bool> holds_role();
     async::awaitable<void> vacate_primary();
     async::awaitable<void> wait_for_successor(time_point deadline);
+    // Whether the role is handed over to whoever is named, phase by phase, by then.
+    async::awaitable<bool> hand_over(time_point deadline, std::string why);
 
     core::session& session_;
     owner& role_;
     async::wakeup changed_;
+    const walk* walking_ = nullptr;
     async::latest<std::uint64_t> looks_;  // changes that a transition under way looks at
     std::unique_ptr<zookeeper::watched> primary_;
     std::unique_ptr<zookeeper::watched> own_role_;

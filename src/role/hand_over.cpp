@@ -2,6 +2,7 @@
 // Specification: node-lifecycle.md 5 (step 4).
 #include "coordinator.hpp"
 
+#include "pvcnoded/async/deadline.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 
 namespace pvc::role {
@@ -62,6 +63,19 @@ async::awaitable<void> coordinator::wait_for_successor(time_point deadline) {
     }
 }
 
+// In lockstep with the successor, as in any hand-over: what this node has goes when it is there on the other side.
+async::awaitable<bool> coordinator::hand_over(time_point deadline, std::string why) {
+    const auto now = view();
+    const bool is_named = now.primary.node && *now.primary.node != session_.node.self();
+    if (!role_.has_taken() || !is_named || role_.now() != router_state::primary || !session_.zk.is_connected()) {
+        co_return false;
+    }
+    co_await async::sleep_for(session_.node.clock(), transition_delay, "the delay before a transition");
+    auto walked = co_await async::with_deadline(session_.node.clock(), deadline, "the hand-over of the role",
+                                                go(policy::holder(), std::move(why)));
+    co_return walked && *walked;
+}
+
 async::awaitable<void> coordinator::stop(time_point deadline) {
     if (session_.node.mode != model::daemon_mode::coordinator) {
         co_return;
@@ -85,6 +99,10 @@ async::awaitable<void> coordinator::stop(time_point deadline) {
         co_return;
     }
     const std::string why = "the daemon is stopping";
+    const bool is_handed_over = co_await hand_over(deadline, why);
+    if (is_handed_over) {
+        co_return;
+    }
     if (role_.has_taken()) {
         const bool announced = co_await change_role(router_state::relinquish, why);
         ignore(result<bool>(announced), "the parts are given up whatever the key says");

@@ -6,6 +6,7 @@
 #include "pvcnoded/async/semaphore.hpp"
 #include "pvcnoded/core/subject.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,7 +50,9 @@ public:
     // A phase, all parts one after the other.
     async::awaitable<void> take_up(policy::role_phase which, core::session& s);
     async::awaitable<void> give_up(policy::role_phase which, core::session* s);
-    // What was taken up, backwards.
+    // One phase of a takeover that is undone.
+    async::awaitable<void> undo_phase(policy::role_phase which, core::session* s);
+    // What was taken up, backwards; each part by itself, so that one that hangs does not keep another.
     async::awaitable<void> undo(core::session* s);
     [[nodiscard]] bool has_taken() const { return taken_ > 0; }
     // Is secondary from now on; its parts are given up beside whatever else happens, without ZooKeeper.
@@ -60,6 +63,9 @@ public:
 
 private:
     async::awaitable<void> undo_locally();
+    // Each part beside the others.
+    async::awaitable<void> ask_parts(std::function<async::awaitable<void>(core::role_part&)> what);
+    [[nodiscard]] bool may_hold() const;
 
     core::node_context& node_;
     std::vector<core::role_part*> parts_;

@@ -45,6 +45,26 @@ policy::coordinator_view view_alone(const core::node_context& node, const owner&
     return seen;
 }
 
+// Of the transition under way: which phase, which lock, who is waited for, since when, what comes next.
+void add_walk(const walk::report& now, time_point at, core::explanation& to) {
+    const auto since = [at](time_point when) { return seconds_or_none(at - when); };
+    to.facts.emplace_back("transition", now.side);
+    to.facts.emplace_back("phase", now.phase);
+    to.facts.emplace_back("next", now.asks);
+    to.facts.emplace_back("waits_for", now.waits_for);
+    to.facts.emplace_back("waits_since_s", since(now.since));
+    to.facts.emplace_back("at_most_s",
+                          now.until == time_point::max() ? core::explained_value() : seconds_or_none(now.until - at));
+    std::string held;
+    for (const auto& one : now.held) {
+        held += (held.empty() ? "" : ", ") + one;
+    }
+    to.facts.emplace_back("holds", held.empty() ? core::explained_value() : core::explained_value(held));
+    to.facts.emplace_back("others_queued", static_cast<double>(now.others_queued));
+    to.facts.emplace_back("undone_because",
+                          now.withdrawn.empty() ? core::explained_value() : core::explained_value(now.withdrawn));
+}
+
 core::explanation explanation_of(const policy::coordinator_view& seen) {
     using text = std::string;
     const auto decision = policy::explain_role(seen);
@@ -98,13 +118,21 @@ std::unique_ptr<core::session_part> primary_role::begin(core::session& s) {
 
 std::shared_ptr<core::awaited_explanation> primary_role::explain(time_point /*until*/) {
     auto said = std::make_shared<core::awaited_explanation>();
-    said->give(explanation_of(owner_->acting != nullptr ? owner_->acting->view() : view_alone(node_, *owner_)));
+    auto out = explanation_of(owner_->acting != nullptr ? owner_->acting->view() : view_alone(node_, *owner_));
+    if (owner_->acting != nullptr && owner_->acting->walking() != nullptr) {
+        add_walk(owner_->acting->walking()->describe(), node_.clock().now(), out);
+    }
+    said->give(std::move(out));
     return said;
 }
 
 void primary_role::report(std::vector<std::string>& lines) const {
     lines.push_back("role: this node is " + std::string(to_text(node_.role.now())) +
                     (owner_->in_transition() ? ", in a transition" : ""));
+    if (owner_->acting != nullptr && owner_->acting->walking() != nullptr) {
+        const auto now = owner_->acting->walking()->describe();
+        lines.push_back("role: " + now.side + ", phase " + now.phase + ": waits for " + now.waits_for);
+    }
 }
 
 }  // namespace pvc::role

@@ -14,7 +14,6 @@ using namespace std::chrono_literals;
 using model::router_state;
 
 namespace {
-constexpr duration transition_delay = 500ms;  // longer than the contention limit, so that losers have let go
 constexpr duration pause_after_failure = 1s;
 }  // namespace
 
@@ -36,75 +35,39 @@ async::awaitable<void> coordinator::transit(policy::coordinator_decision decisio
     if (policy::decide(now).action != decision.action) {
         co_return;
     }
-    if (decision.action == policy::coordinator_action::start_takeover) {
-        co_await take_over(std::move(decision.reason));
-    } else {
-        co_await relinquish(std::move(decision.reason));
+    walk::machine which;
+    if (decision.action == policy::coordinator_action::start_relinquish) {
+        which = policy::holder();
     }
-}
-
-std::optional<std::string> coordinator::withdrawal() const {
-    constexpr bool own_contenders_present = true;  // there are no locks of a hand-over yet
-    return policy::withdraw_reason(view(), own_contenders_present);
-}
-
-// One phase; ends early when there is a reason to withdraw, which it returns.
-async::awaitable<std::optional<std::string>> coordinator::take_step(policy::role_phase which) {
-    std::optional<std::string> why = withdrawal();
-    if (why) {
-        co_return why;
-    }
-    co_await async::with_task_group("phase " + std::string(to_text(which)),
-                                    [&](async::task_group& group) -> async::awaitable<void> {
-                                        group.spawn("withdrawal", [&]() -> async::awaitable<void> {
-                                            async::wakeup changed;
-                                            const async::latest<std::uint64_t>::observer watch(looks_, changed);
-                                            while (!(why = withdrawal())) {
-                                                co_await changed.wait(async::wait_note::work("a reason to withdraw"));
-                                            }
-                                            group.cancel();
-                                        });
-                                        co_await role_.take_up(which, session_);
-                                        group.cancel();
-                                    });
-    co_return why;
-}
-
-async::awaitable<void> coordinator::take_over(std::string why) {
-    bool changed = true;
-    if (role_.has_parts()) {
-        changed = co_await change_role(router_state::takeover, why);
-        for (const auto which : policy::role_phases) {
-            const auto withdrawn = changed ? co_await take_step(which) : std::nullopt;
-            if (withdrawn) {
-                session_.node.log.warning(message::role_withdrawn, fmt::format("the takeover is undone in phase {}: {}",
-                                                                               to_text(which), *withdrawn));
-                co_await role_.undo(reachable_session());
-                changed = co_await change_role(router_state::secondary, *withdrawn);
-                co_return;
-            }
-        }
-    }
-    changed = changed && co_await change_role(router_state::primary, why);
-    if (!changed) {
+    std::visit([this](auto& one) { one.is_empty = !role_.has_parts(); }, which);
+    const auto changed = co_await go(std::move(which), std::move(decision.reason));
+    if (!changed || !*changed) {
         // Not in a tight loop: the next tick or change asks again.
         co_await async::sleep_for(session_.node.clock(), pause_after_failure, "another attempt at the transition");
     }
 }
 
-core::session* coordinator::reachable_session() const {
-    return session_.zk.is_connected() ? &session_ : nullptr;
+async::awaitable<result<bool>> coordinator::go(walk::machine which, std::string why) {
+    struct noted {
+        coordinator& of;
+        ~noted() { of.walking_ = nullptr; }
+    };
+    walk one(session_, role_, *this, std::move(which), std::move(why));
+    const noted guard{*this};
+    walking_ = &one;
+    co_await one.run();
+    if (const auto* taken = std::get_if<policy::candidate>(&one.now())) {
+        if (!taken->withdrawn.empty()) {
+            session_.node.log.warning(message::role_withdrawn, fmt::format("the takeover was undone in phase {}: {}",
+                                                                           to_text(taken->phase), taken->withdrawn));
+        }
+        co_return taken->is_primary;
+    }
+    co_return std::get<policy::holder>(one.now()).is_secondary;
 }
 
-async::awaitable<void> coordinator::relinquish(std::string why) {
-    bool changed = !role_.has_parts() || co_await change_role(router_state::relinquish, why);
-    if (changed) {
-        co_await give_parts_up();
-        changed = co_await change_role(router_state::secondary, why);
-    }
-    if (!changed) {
-        co_await async::sleep_for(session_.node.clock(), pause_after_failure, "another attempt at the transition");
-    }
+core::session* coordinator::reachable_session() const {
+    return session_.zk.is_connected() ? &session_ : nullptr;
 }
 
 // In the order in which a successor takes them up.
@@ -124,7 +87,12 @@ void coordinator::tell_unwritten(router_state to, const failure& why) {
     }
 }
 
-async::awaitable<bool> coordinator::change_role(router_state to, std::string why) {
+void coordinator::add_named_check(zookeeper::transaction& to) const {
+    to.check(primary_->path(), primary_->stat().version);
+}
+
+async::awaitable<bool> coordinator::change_role(router_state to, std::string why,
+                                                std::function<void(zookeeper::transaction&)> guard) {
     const auto become = [&](std::int64_t since) {
         if (role_.now() != to) {
             session_.node.log.state(fmt::format("this node is now {}: {}", to_text(to), why));
@@ -147,10 +115,17 @@ async::awaitable<bool> coordinator::change_role(router_state to, std::string why
         zookeeper::transaction change;
         change.set(own_role_->path(), std::string(to_text(to)),
                    is_planted(defect::blind_role_write) ? zookeeper::any_version : stored->stat.version);
+        if (guard) {
+            guard(change);
+        }
         auto done = co_await session_.zk.commit(session_.limit(), std::move(change));
         if (done) {
             become(done->zxid());
             co_return true;
+        }
+        if (guard && done.error().subject() != own_role_->path()) {
+            tell_unwritten(to, done.error());
+            co_return false;  // no longer named, or without the lock: decided on anew
         }
         if (done.error().code() != errc::version_conflict && done.error().code() != errc::outcome_unknown) {
             tell_unwritten(to, done.error());

@@ -122,6 +122,7 @@ enum class message : std::uint8_t {
     role_given_up,
     role_isolated,
     role_key_unwritten,
+    role_lock_missed,
     role_nobody,
     role_recreated,
     role_release,

@@ -99,6 +99,8 @@ role_step holder::go_on(const role_event& e) {
                 !is_planted(defect::role_given_up_early)) {
                 return {role_ask::change{}, limit, "the candidate's turn"};
             }
+            // A candidate that did not come in time is not waited for again before it is seen.
+            was_candidate_there = was_candidate_there || e.now >= limit;
             last_writer = std::max(last_writer, last_on_sync(seen, model::lock_tag::lock));
             where = at::reading;
             limit = e.now + hand_over_limits::read_lock(phase);

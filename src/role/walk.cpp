@@ -1,0 +1,285 @@
+#include "walk.hpp"
+
+#include "pvcnoded/model/node_payloads.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pvc::role {
+
+using model::router_state;
+using policy::role_answer;
+using policy::role_lock;
+namespace ask = policy::role_ask;
+
+namespace {
+
+std::string name_of(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
+
+walk::walk(core::session& s, owner& role, walk_ground& ground, machine which, std::string why)
+    : session_(s), role_(role), ground_(ground), machine_(std::move(which)), why_(std::move(why)) {
+    using zookeeper::watch_kind;
+    on_primary_ = s.watches.add(std::string(model::key_path::primary_node), watch_kind::children, changed_);
+    on_sync_ = s.watches.add(std::string(model::key_path::primary_sync_lock), watch_kind::children, changed_);
+    step_since_ = s.node.clock().now();
+}
+
+policy::hand_over_seen walk::look() const {
+    policy::hand_over_seen seen;
+    seen.view = ground_.view();
+    const auto is_own = [this](const std::string& name) {
+        return std::ranges::find(own_children_, name) != own_children_.end();
+    };
+    for (const auto& name : on_sync_->names()) {
+        const auto child = model::parse_lock_child(name);
+        if (child && !is_own(name)) {
+            seen.on_sync.push_back({child->sequence, child->tag});
+        }
+    }
+    seen.is_candidate_there = std::ranges::any_of(on_primary_->names(), [&](const std::string& name) {
+        const auto child = model::parse_lock_child(name);
+        return child && child->tag == model::lock_tag::lock && !is_own(name);
+    });
+    if (const auto* held = lock_of(role_lock::sync).held) {
+        const auto child = model::parse_lock_child(name_of(held->child()));
+        seen.own_on_sync = child ? std::optional(child->sequence) : std::nullopt;
+    }
+    return seen;
+}
+
+bool walk::must_end() const {
+    const auto seen = look();
+    return std::visit([&seen](const auto& one) { return one.must_end(seen); }, machine_);
+}
+
+policy::role_step walk::resume(role_answer said) {
+    const auto seen = look();
+    const policy::role_event event{seen, said, session_.node.clock().now()};
+    auto next = std::visit([&event](auto& one) { return one.resume(event); }, machine_);
+    if (next.reason != step_.reason || next.what != step_.what) {
+        step_since_ = event.now;
+    }
+    step_ = next;
+    return next;
+}
+
+async::awaitable<void> walk::run() {
+    const async::latest<std::uint64_t>::observer looks(ground_.looks(), changed_);
+    const async::latest<model::router_state>::observer role(session_.node.role.changes(), changed_);
+    const async::latest<zookeeper::session_state>::observer link(session_.zk.state(), changed_);
+    co_await async::with_task_group("hand-over", [this](async::task_group& scope) -> async::awaitable<void> {
+        co_await go_on(scope);
+        scope.cancel();
+    });
+}
+
+async::awaitable<void> walk::go_on(async::task_group& scope) {
+    // Who is queued must be known before that says anything.
+    const time_point limit = session_.limit();
+    while ((!on_primary_->known() || !on_sync_->known()) && session_.node.clock().now() < limit) {
+        const bool notified =
+            co_await changed_.wait_until(session_.node.clock(), limit, "who is queued for the locks of the role");
+        ignore(result<bool>(notified), "the loop looks again");
+    }
+    auto step = resume(role_answer::woken);
+    while (!step.is_over()) {
+        const role_answer said = co_await carry_out(step, scope);
+        step = resume(said);
+    }
+}
+
+async::awaitable<role_answer> walk::carry_out(const policy::role_step& step, async::task_group& scope) {
+    if (std::holds_alternative<ask::change>(step.what)) {
+        if (step.until == time_point::max()) {
+            co_await changed_.wait(async::wait_note::work(step.reason));
+            co_return role_answer::woken;
+        }
+        const bool notified = co_await changed_.wait_until(session_.node.clock(), step.until, step.reason);
+        ignore(result<bool>(notified), "the machine looks at the clock");
+        co_return role_answer::woken;
+    }
+    if (const auto* lock = std::get_if<ask::have_lock>(&step.what)) {
+        co_return co_await have_lock(*lock, step.until, scope);
+    }
+    if (const auto* lock = std::get_if<ask::release>(&step.what)) {
+        co_await release(lock->which);
+        co_return role_answer::done;
+    }
+    if (const auto* role = std::get_if<ask::write_role>(&step.what)) {
+        co_return co_await write_role(role->to);
+    }
+    if (const auto* part = std::get_if<ask::take_up>(&step.what)) {
+        const role_answer is_held = co_await verify_locks();
+        if (is_held != role_answer::done) {
+            co_return is_held;
+        }
+        const auto which = part->which;
+        co_return co_await do_part([this, which] { return role_.take_up(which, session_); });
+    }
+    if (const auto* part = std::get_if<ask::give_up>(&step.what)) {
+        const auto which = part->which;
+        const bool is_undo = std::holds_alternative<policy::candidate>(machine_);
+        co_return co_await do_part([this, which, is_undo] {
+            core::session* const reachable = session_.zk.is_connected() ? &session_ : nullptr;
+            return is_undo ? role_.undo_phase(which, reachable) : role_.give_up(which, reachable);
+        });
+    }
+    co_return co_await clear_sync();
+}
+
+async::awaitable<role_answer> walk::have_lock(ask::have_lock what, time_point until, async::task_group& scope) {
+    lock_here& here = lock_of(what.which);
+    const bool is_sync = what.which == role_lock::sync;
+    zookeeper::lock_request request;
+    request.path = std::string(is_sync ? model::key_path::primary_sync_lock : model::key_path::primary_node);
+    request.kind = what.kind;
+    request.deadline = until;
+    request.create_ancestors = true;
+    request.task = "coordinator";
+    request.reason = why_;
+    request.drain = is_sync && what.kind == model::lock_kind::write ? &drain_ : nullptr;
+    auto with = [this, &here, request](core::kept_locks::body body) -> async::awaitable<result<void>> {
+        co_return co_await session_.locks.with_lock(
+            request, [this, &here, &body](zookeeper::held_lock& held) -> async::awaitable<result<void>> {
+                struct noted {
+                    lock_here& here;
+                    ~noted() { here.held = nullptr; }
+                };
+                const noted guard{here};
+                here.held = &held;
+                own_children_.push_back(name_of(held.child()));
+                co_return co_await body();
+            });
+    };
+    here.kept = std::make_unique<core::kept_locks>(scope, changed_, std::move(with));
+    using status = core::kept_locks::status;
+    while (here.kept->state() == status::pending) {
+        if (must_end()) {
+            co_await release(what.which);
+            co_return role_answer::ended;
+        }
+        co_await changed_.wait(async::wait_note::work(to_text(what.which)));
+    }
+    if (here.kept->state() == status::held) {
+        co_return role_answer::done;
+    }
+    session_.node.log.warning(message::role_lock_missed, fmt::format("{}: {}", to_text(what.which), here.kept->text()));
+    co_await release(what.which);
+    co_return role_answer::failed;
+}
+
+async::awaitable<void> walk::release(role_lock which) {
+    lock_here& here = lock_of(which);
+    if (!here.kept) {
+        co_return;
+    }
+    here.kept->release();
+    while (!here.kept->has_ended()) {
+        co_await changed_.wait(async::wait_note::work("the release of a lock"));
+    }
+    here.kept.reset();
+}
+
+async::awaitable<role_answer> walk::verify_locks() {
+    for (auto& here : locks_) {
+        if (here.held == nullptr || here.held->valid()) {
+            continue;
+        }
+        auto seen = co_await here.held->verify(session_.limit());
+        if (!seen) {
+            co_return seen.error().code() == errc::refused ? role_answer::lost : role_answer::failed;
+        }
+    }
+    co_return role_answer::done;
+}
+
+async::awaitable<role_answer> walk::clear_sync() {
+    const std::string key(model::key_path::primary_sync_lock);
+    zookeeper::transaction change;
+    change.set(key, "", zookeeper::any_version);
+    for (const auto& here : locks_) {
+        if (here.held != nullptr) {
+            here.held->add_check(change);
+        }
+    }
+    auto done = co_await session_.zk.commit(session_.limit(), std::move(change));
+    if (done) {
+        co_return role_answer::done;
+    }
+    if (done.error().code() == errc::not_found && done.error().subject() == key) {
+        auto created = co_await session_.zk.create(session_.limit(), key, "");
+        co_return created ? role_answer::done : role_answer::failed;
+    }
+    session_.node.log.warning(message::role_lock_missed, "clearing " + key + ": " + done.error().text());
+    co_return role_answer::failed;
+}
+
+async::awaitable<role_answer> walk::write_role(router_state to) {
+    const auto* const candidate = std::get_if<policy::candidate>(&machine_);
+    const bool is_guarded = to == router_state::primary && candidate != nullptr && !candidate->is_empty;
+    if (is_guarded) {
+        const role_answer is_held = co_await verify_locks();
+        if (is_held != role_answer::done) {
+            co_return is_held;
+        }
+    }
+    std::string why = candidate != nullptr && !candidate->withdrawn.empty() ? candidate->withdrawn : why_;
+    auto guard = [this, is_guarded](zookeeper::transaction& change) {
+        if (!is_guarded) {
+            return;
+        }
+        ground_.add_named_check(change);
+        if (const auto* held = lock_of(role_lock::primary).held) {
+            held->add_check(change);
+        }
+    };
+    const bool is_written = co_await ground_.change_role(to, std::move(why), std::move(guard));
+    co_return is_written ? role_answer::done : role_answer::failed;
+}
+
+async::awaitable<role_answer> walk::do_part(std::function<async::awaitable<void>()> what) {
+    role_answer said = role_answer::ended;
+    co_await async::with_task_group("phase", [&](async::task_group& group) -> async::awaitable<void> {
+        group.spawn("withdrawal", [&]() -> async::awaitable<void> {
+            async::wakeup changed;
+            const async::latest<std::uint64_t>::observer looks(ground_.looks(), changed);
+            const async::latest<model::router_state>::observer role(session_.node.role.changes(), changed);
+            while (!must_end()) {
+                co_await changed.wait(async::wait_note::work("a reason to withdraw"));
+            }
+            group.cancel();
+        });
+        co_await what();
+        said = role_answer::done;
+        group.cancel();
+    });
+    co_return said;
+}
+
+walk::report walk::describe() const {
+    report out;
+    const auto seen = look();
+    const auto* const candidate = std::get_if<policy::candidate>(&machine_);
+    out.side = candidate != nullptr ? "takeover" : "relinquish";
+    out.phase = to_text(candidate != nullptr ? candidate->phase : std::get<policy::holder>(machine_).phase);
+    out.withdrawn = candidate != nullptr ? candidate->withdrawn : std::string();
+    out.asks = policy::to_text(step_.what);
+    out.waits_for = step_.reason;
+    out.since = step_since_;
+    out.until = step_.until;
+    for (const auto which : {role_lock::primary, role_lock::sync}) {
+        if (lock_of(which).held != nullptr) {
+            out.held.emplace_back(to_text(which));
+        }
+    }
+    out.others_queued = seen.on_sync.size();
+    out.is_candidate_there = seen.is_candidate_there;
+    return out;
+}
+
+}  // namespace pvc::role
