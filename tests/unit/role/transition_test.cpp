@@ -1,40 +1,9 @@
 // Transitions of the role that have parts: node-lifecycle.md 7.2 (C6, C7), 7.3, 7.4. The part is the test's own.
-#include "pvcnoded/role/primary_role.hpp"
 #include "unit/role/role_fixture.hpp"
+#include "unit/role/test_part.hpp"
 
 namespace pvc::node {
 namespace {
-
-struct part_log {
-    std::string steps;                               // "+A" taken up, "-A" given up, "~A" given up without ZooKeeper
-    std::optional<policy::role_phase> slow;          // to be taken up
-    std::optional<policy::role_phase> slow_to_give;  // once
-    duration how_slow = 40s;
-};
-
-class test_part final : public core::subject, public core::role_part {
-public:
-    test_part(core::node_context& node, part_log& log) : node_(node), log_(log) {}
-    [[nodiscard]] std::string_view name() const override { return "part"; }
-    async::awaitable<void> take_up(policy::role_phase which, core::session& /*s*/) override {
-        log_.steps += "+" + std::string(to_text(which));
-        if (log_.slow == which) {
-            co_await async::sleep_for(node_.clock(), 60s, "a step that takes a minute");
-        }
-    }
-    async::awaitable<void> give_up(policy::role_phase which, core::session* s) override {
-        log_.steps += (s == nullptr ? "~" : "-") + std::string(to_text(which));
-        if (log_.slow_to_give == which) {
-            log_.slow_to_give.reset();
-            co_await async::sleep_for(node_.clock(), log_.how_slow, "a step that takes long");
-            log_.steps += "!";
-        }
-    }
-
-private:
-    core::node_context& node_;
-    part_log& log_;
-};
 
 class transition_test : public role_fixture {
 protected:
@@ -44,16 +13,7 @@ protected:
         put_peer("hv3", "coordinator", "run", "secondary");
         ensemble.put(primary_key, "hv2");
         sim_node& hv1 = add(std::move(settings));
-        hv1.plug_in = [this](assembly& all) {
-            all.make = [this, before = std::move(all.make)](core::node_context& node) {
-                auto made = before(node);
-                made.insert(made.begin(), std::make_unique<test_part>(node, log));
-                // As the list of the product does: the role comes last, and asks who has a part of it.
-                made.pop_back();
-                made.push_back(std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));
-                return made;
-            };
-        };
+        plug_in(hv1, log);
         hv1.start();
         EXPECT_TRUE(hv1.run_until_ready());
         ensemble.clear_trace();
