@@ -25,14 +25,15 @@ async::awaitable<void> give_up_backwards(core::role_part& part, std::size_t take
 
 owner::owner(core::node_context& node, std::vector<core::role_part*> parts) : node_(node), parts_(std::move(parts)) {
     // A daemon that begins has no role, whatever the one before it had.
-    become(node.mode == model::daemon_mode::coordinator ? model::router_state::secondary : model::router_state::client);
+    become(node.mode == model::daemon_mode::coordinator ? model::router_state::secondary : model::router_state::client,
+           {});
 }
 
 owner::transition_mark::~transition_mark() {
     of_.in_transition_ = false;
     const auto role = of_.now();
     if (role == model::router_state::takeover || role == model::router_state::relinquish) {
-        of_.give_up_locally();
+        of_.give_up_locally("a transition was cut short");
     }
 }
 
@@ -78,8 +79,8 @@ async::awaitable<void> owner::undo_phase(policy::role_phase which, core::session
     taken_ = std::min(taken_, static_cast<std::size_t>(which));
 }
 
-void owner::give_up_locally() {
-    become(model::router_state::secondary);
+void owner::give_up_locally(std::string why) {
+    become(model::router_state::secondary, std::move(why));
     must_undo_ = has_taken();
     changed_.notify();
 }
@@ -121,7 +122,7 @@ async::awaitable<void> owner::run() {
                                      "the next look at the heartbeat's age");
         const auto isolated = policy::isolation_reason(node_.heartbeat_age(), node_.times);
         if (isolated && may_hold() && !is_planted(defect::isolation_unnoticed)) {
-            give_up_locally();
+            give_up_locally(*isolated);
             node_.log.error(message::role_isolated, *isolated + ": gave up the primary role");
         }
     }

@@ -26,7 +26,12 @@ public:
 
     [[nodiscard]] model::router_state now() const { return node_.role.now(); }
     // The key says so, or is about to be made to.
-    void become(model::router_state to) { node_.role.become(to); }
+    void become(model::router_state to, std::string why) {
+        node_.role.become(to);
+        why_ = std::move(why);
+    }
+    // Why the role is what it is; empty: it began so.
+    [[nodiscard]] const std::string& why() const { return why_; }
     // Without networking a transition is empty: from `secondary` to `primary` at once (README ruling 11).
     [[nodiscard]] bool has_parts() const { return !parts_.empty(); }
 
@@ -55,8 +60,9 @@ public:
     // What was taken up, backwards; each part by itself, so that one that hangs does not keep another.
     async::awaitable<void> undo(core::session* s);
     [[nodiscard]] bool has_taken() const { return taken_ > 0; }
-    // Is secondary from now on; its parts are given up beside whatever else happens, without ZooKeeper.
-    void give_up_locally();
+    // Is secondary from now on, as somebody said why; its parts are given up beside whatever else happens, without
+    // ZooKeeper.
+    void give_up_locally(std::string why);
 
     // Who acts in the present session; null: none is open. It notes itself, and that it goes.
     const coordinator* acting = nullptr;
@@ -68,6 +74,7 @@ private:
     [[nodiscard]] bool may_hold() const;
 
     core::node_context& node_;
+    std::string why_;
     std::vector<core::role_part*> parts_;
     std::size_t taken_ = 0;  // so many phases were begun to be taken up
     bool in_transition_ = false;

@@ -128,7 +128,8 @@ std::shared_ptr<core::awaited_explanation> primary_role::explain(time_point /*un
 
 void primary_role::report(std::vector<std::string>& lines) const {
     lines.push_back("role: this node is " + std::string(to_text(node_.role.now())) +
-                    (owner_->in_transition() ? ", in a transition" : ""));
+                    (owner_->in_transition() ? ", in a transition" : "") +
+                    (owner_->why().empty() ? std::string() : ": " + owner_->why()));
     if (owner_->acting != nullptr && owner_->acting->walking() != nullptr) {
         const auto now = owner_->acting->walking()->describe();
         lines.push_back("role: " + now.side + ", phase " + now.phase + ": waits for " + now.waits_for);

@@ -97,7 +97,7 @@ async::awaitable<bool> coordinator::change_role(router_state to, std::string why
         if (role_.now() != to) {
             session_.node.log.state(fmt::format("this node is now {}: {}", to_text(to), why));
         }
-        role_.become(to);
+        role_.become(to, why);
         told_unwritten_.clear();
         // The watch may still show an older value (the outcome of our write was unknown until now).
         role_written_ = std::max(role_written_, since);
@@ -138,7 +138,7 @@ async::awaitable<bool> coordinator::change_role(router_state to, std::string why
 // At once and locally; then it is said, as far as there is somebody to say it to.
 async::awaitable<void> coordinator::demote(const policy::coordinator_decision& decision) {
     session_.node.log.state("this node is now secondary: " + decision.reason);
-    role_.give_up_locally();
+    role_.give_up_locally(decision.reason);
     const bool demoted = co_await change_role(router_state::secondary, decision.reason);
     if (!demoted) {
         session_.node.log.error(message::role_given_up, "gave up the primary role: " + decision.reason);

@@ -277,7 +277,10 @@ walk::report walk::describe() const {
             out.held.emplace_back(to_text(which));
         }
     }
-    out.others_queued = seen.on_sync.size();
+    // The name of an own child is known once its lock is held.
+    const auto& sync = lock_of(role_lock::sync);
+    const bool is_own_queued = sync.kept && sync.kept->state() == core::kept_locks::status::pending;
+    out.others_queued = seen.on_sync.size() - (is_own_queued && !seen.on_sync.empty() ? 1 : 0);
     out.is_candidate_there = seen.is_candidate_there;
     return out;
 }

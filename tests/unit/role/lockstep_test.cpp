@@ -57,6 +57,29 @@ protected:
         EXPECT_NE(two, order.end()) << second;
         EXPECT_LT(one, two) << first << " after " << second;
     }
+    // What `explain primary` says, as text.
+    static std::map<std::string, std::string> facts_of(sim_node& node) {
+        std::map<std::string, std::string> found;
+        for (const auto& subject : node.daemon().subjects()) {
+            auto* const one = dynamic_cast<core::explainer*>(subject.get());
+            if (one == nullptr || one->topic() != "primary") {
+                continue;
+            }
+            const auto said = one->explain({});
+            for (const auto& [name, value] : (*said->answer)->facts) {
+                found[std::string(name)] = std::visit(
+                    [](const auto& is) -> std::string {
+                        if constexpr (std::is_same_v<std::decay_t<decltype(is)>, std::monostate>) {
+                            return "";
+                        } else {
+                            return fmt::format("{}", is);
+                        }
+                    },
+                    value);
+            }
+        }
+        return found;
+    }
     void nothing_is_locked() {
         loop.run_for(1s);
         EXPECT_EQ(lock_children(primary_key), std::vector<std::string>());
@@ -178,6 +201,32 @@ TEST_F(lockstep_test, ac80_another_node_is_named_in_the_middle) {
     EXPECT_EQ(role("hv2"), "secondary");
     EXPECT_EQ(logs["hv2"].steps, "+A+B+C+D-D-C-B-A");
     nothing_is_locked();
+}
+
+// What an operator sees who asks while nothing goes on.
+TEST_F(lockstep_test, a_hand_over_explains_what_it_waits_for) {
+    auto& hv1 = ours("hv1");
+    ASSERT_TRUE(run_until([&] { return role("hv1") == "primary"; }));
+    auto& hv2 = ours("hv2");
+    loop.run_for(7s);
+    EXPECT_EQ(facts_of(hv1).count("transition"), 0U);
+    logs["hv1"].slow_to_give = policy::role_phase::b;
+    logs["hv1"].how_slow = 8s;
+    ensemble.put(primary_key, "hv2");
+    loop.run_for(3s);
+    auto holder = facts_of(hv1);
+    EXPECT_EQ(holder["transition"], "relinquish");
+    EXPECT_EQ(holder["phase"], "B");
+    EXPECT_EQ(holder["next"], "give up phase B");
+    EXPECT_EQ(holder["holds"], "the lock of the phases");
+    auto candidate = facts_of(hv2);
+    EXPECT_EQ(candidate["transition"], "takeover");
+    EXPECT_EQ(candidate["waits_for"], "the end of the partner's turn");
+    EXPECT_EQ(candidate["holds"], "the lock of the role");
+    EXPECT_EQ(candidate["others_queued"], "1");
+    EXPECT_GT(std::stod(candidate["waits_since_s"]), 2);
+    EXPECT_LT(std::stod(candidate["at_most_s"]), 28);
+    ASSERT_TRUE(is_settled("hv2", "hv1"));
 }
 
 TEST_F(lockstep_test, a_stop_hands_over_in_lockstep) {
