@@ -10,7 +10,8 @@ using model::lock_kind;
 using model::router_state;
 
 bool candidate::is_undoing() const {
-    return where == at::undoing || where == at::undo_sync || where == at::undo_role || where == at::undo_writing;
+    return where == at::undoing || where == at::undo_sync || where == at::undo_role || where == at::undo_writing ||
+           where == at::undo_pausing;
 }
 
 void candidate::withdraw(std::string why) {
@@ -126,7 +127,11 @@ void candidate::take_answer(const role_event& e) {
         case at::undoing: taken = static_cast<std::uint8_t>(taken == 0 ? 0 : taken - 1); break;
         case at::undo_sync: has_sync_lock = false; break;
         case at::undo_role: has_role_lock = false; break;
-        case at::undo_writing: where = at::over; break;
+        case at::undo_writing:
+            where = is_done ? at::over : at::undo_pausing;
+            limit = e.now + hand_over_limits::pause;
+            break;
+        case at::undo_pausing:
         case at::holding:
         case at::expecting_writer:
         case at::expecting_partner:
@@ -152,7 +157,15 @@ role_step candidate::undo(const role_event& e) {
         where = at::undo_role;
         return {role_ask::release{role_lock::primary}, time_point::max(), "the release of the lock of the role"};
     }
-    if (e.seen.view.role == router_state::takeover || !withdrawn.empty()) {
+    if (e.seen.view.role != router_state::secondary) {
+        // Until it is said: as long as the role reads `takeover`, no rule applies to this node.
+        if (!e.seen.view.session_live) {
+            where = at::undo_pausing;
+            return {role_ask::change{}, time_point::max(), "the connection to ZooKeeper"};
+        }
+        if (where == at::undo_pausing && e.now < limit) {
+            return {role_ask::change{}, limit, "another attempt to write the role"};
+        }
         where = at::undo_writing;
         return {role_ask::write_role{router_state::secondary}, time_point::max(), "the role to be written"};
     }
@@ -241,7 +254,8 @@ role_step candidate::go_on(const role_event& e) {
         case at::undoing:
         case at::undo_sync:
         case at::undo_role:
-        case at::undo_writing: break;
+        case at::undo_writing:
+        case at::undo_pausing: break;
     }
     return {};
 }

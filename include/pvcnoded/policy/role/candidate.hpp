@@ -33,6 +33,7 @@ struct candidate {
         undo_sync,
         undo_role,
         undo_writing,
+        undo_pausing,
         over,
     };
 
