@@ -111,6 +111,9 @@ void candidate::take_answer(const role_event& e) {
                 where = at::clearing_phase;
             } else if (is_done) {
                 end_phase(e);
+            } else {
+                where = at::acting_again;
+                limit = e.now + hand_over_limits::pause;
             }
             break;
         case at::clearing_phase: where = at::releasing; break;
@@ -133,6 +136,7 @@ void candidate::take_answer(const role_event& e) {
             break;
         case at::undo_pausing:
         case at::holding:
+        case at::acting_again:
         case at::expecting_writer:
         case at::expecting_partner:
         case at::pausing:
@@ -194,6 +198,11 @@ std::optional<role_step> candidate::expect_partner(const role_event& e) {
     return role_step{role_ask::change{}, limit, "a sign of life of whoever is primary"};
 }
 
+role_step candidate::take_up() {
+    taken = std::max(taken, static_cast<std::uint8_t>(static_cast<std::size_t>(phase) + 1));
+    return {role_ask::take_up{phase}, time_point::max(), "what this phase takes up"};
+}
+
 role_step candidate::go_on(const role_event& e) {
     const auto& seen = e.seen;
     switch (where) {
@@ -216,10 +225,14 @@ role_step candidate::go_on(const role_event& e) {
                 return {role_ask::change{}, limit, "the partner to be queued behind this node"};
             }
             where = at::acting;
-            [[fallthrough]];
-        case at::acting:
-            taken = std::max(taken, static_cast<std::uint8_t>(static_cast<std::size_t>(phase) + 1));
-            return {role_ask::take_up{phase}, time_point::max(), "what this phase takes up"};
+            return take_up();
+        case at::acting_again:
+            if (e.now < limit) {
+                return {role_ask::change{}, limit, "another attempt at what this phase takes up"};
+            }
+            where = at::acting;
+            return take_up();
+        case at::acting: return take_up();
         case at::clearing_phase:
             return {role_ask::clear_sync{}, time_point::max(), "the key of the phases to be cleared"};
         case at::releasing:
