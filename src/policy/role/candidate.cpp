@@ -40,7 +40,7 @@ void candidate::begin_phase(const role_event& e, role_phase which) {
     if (which == role_phase::b) {
         where = at::expecting_writer;
         limit = e.now + hand_over_limits::partner;
-    } else if (which == role_phase::c && has_partner && !was_partner_seen) {
+    } else if (which == role_phase::c) {
         where = at::expecting_partner;
         limit = e.now + 2 * e.seen.view.times.grace();
     } else {
@@ -182,7 +182,9 @@ role_step candidate::undo(const role_event& e) {
 std::optional<role_step> candidate::expect_partner(const role_event& e) {
     const auto& view = e.seen.view;
     for (const auto& peer : view.peers) {
-        if (is_silent(peer, view.times)) {
+        // Another candidate never takes part: T is ours, so it has lost its locks without hearing of it.
+        const bool may_take_part = was_partner_seen && peer.router != router_state::takeover;
+        if (!may_take_part && is_silent(peer, view.times)) {
             withdraw(peer.name + " is " + std::string(to_text(peer.router)) +
                      ", was not seen to take part, and may still hold the addresses");
             return undo(e);
@@ -192,7 +194,7 @@ std::optional<role_step> candidate::expect_partner(const role_event& e) {
         const bool has_role = peer.router == router_state::primary || peer.router == router_state::relinquish;
         return has_role && peer.daemon == model::daemon_state::run && peer.keepalive_unchanged_for >= e.now - began;
     });
-    if (was_partner_seen || !may_not_hear || e.now >= limit) {
+    if (!has_partner || was_partner_seen || !may_not_hear || e.now >= limit) {
         return std::nullopt;
     }
     return role_step{role_ask::change{}, limit, "a sign of life of whoever is primary"};
