@@ -276,7 +276,8 @@ role_step candidate::go_on(const role_event& e) {
 }
 
 role_step candidate::resume(const role_event& e) {
-    was_partner_seen = was_partner_seen || !e.seen.on_sync.empty();
+    // Before T is held, who is queued may belong to a takeover that broke off.
+    was_partner_seen = was_partner_seen || (has_role_lock && !e.seen.on_sync.empty());
     const bool is_announced = where != at::begin && where != at::announcing;
     if (e.said != role_answer::ended && (e.said != role_answer::woken || where == at::begin)) {
         take_answer(e);
