@@ -150,7 +150,9 @@ role_step candidate::undo(const role_event& e) {
         --taken;  // the other side's alone
     }
     if (where == at::undoing && taken > 0) {
-        const std::size_t next = is_planted(defect::role_undone_forwards) ? 0 : static_cast<std::size_t>(taken) - 1;
+        const std::size_t last = static_cast<std::size_t>(taken) - 1;
+        const std::size_t next =
+            is_planted(defect::role_undone_forwards) ? static_cast<std::size_t>(phase) - last : last;
         return {role_ask::give_up{role_phases.at(next)}, time_point::max(), "what was taken up to be given up"};
     }
     if (has_sync_lock) {
