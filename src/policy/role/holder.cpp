@@ -89,6 +89,20 @@ void holder::take_answer(const role_event& e) {
     }
 }
 
+// The lock of the phases is gone: it goes on without. What was under way is done once more.
+void holder::lose_lock(const role_event& e) {
+    has_sync_lock = false;
+    switch (where) {
+        case at::reading:
+        case at::read:
+        case at::queueing:
+        case at::holding: where = at::acting; break;
+        case at::clearing_phase:
+        case at::releasing: end_phase(e); break;
+        default: break;
+    }
+}
+
 role_step holder::go_on(const role_event& e) {
     const auto& seen = e.seen;
     switch (where) {
@@ -137,7 +151,9 @@ role_step holder::go_on(const role_event& e) {
 role_step holder::resume(const role_event& e) {
     was_candidate_there = was_candidate_there || e.seen.is_candidate_there;
     const bool is_announced = where != at::begin && where != at::announcing;
-    if (e.said != role_answer::ended && (e.said != role_answer::woken || where == at::begin)) {
+    if (e.said == role_answer::lost) {
+        lose_lock(e);
+    } else if (e.said != role_answer::ended && (e.said != role_answer::woken || where == at::begin)) {
         take_answer(e);
     }
     if (is_announced && !is_empty && where != at::over && e.seen.view.role != router_state::relinquish) {
