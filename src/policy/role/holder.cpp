@@ -143,6 +143,10 @@ role_step holder::go_on(const role_event& e) {
             if (e.now < limit) {
                 return {role_ask::change{}, limit, "another attempt to write the role"};
             }
+            if (is_empty) {
+                where = at::over;  // nothing was given up yet: the rules are asked again
+                return {};
+            }
             where = at::writing;
             [[fallthrough]];
         case at::writing:
