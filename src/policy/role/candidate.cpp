@@ -282,7 +282,9 @@ role_step candidate::resume(const role_event& e) {
     // Before T is held, who is queued may belong to a takeover that broke off.
     was_partner_seen = was_partner_seen || (has_role_lock && !e.seen.on_sync.empty());
     const bool is_announced = where != at::begin && where != at::announcing;
-    if (e.said != role_answer::ended && (e.said != role_answer::woken || where == at::begin)) {
+    // Neither says that what was asked for is done.
+    const bool is_answer = e.said != role_answer::ended && e.said != role_answer::lost;
+    if (is_answer && (e.said != role_answer::woken || where == at::begin)) {
         take_answer(e);
     }
     if (where == at::over) {
@@ -298,7 +300,7 @@ role_step candidate::resume(const role_event& e) {
         where = at::undo_sync;
         return undo(e);
     }
-    if (e.said == role_answer::lost) {
+    if (e.said == role_answer::lost && where != at::releasing_role) {
         withdraw("an own lock is gone");
         return undo(e);
     }
