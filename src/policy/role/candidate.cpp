@@ -10,7 +10,8 @@ using model::lock_kind;
 using model::router_state;
 
 bool candidate::is_undoing() const {
-    return where == at::undoing || where == at::undo_sync || where == at::undo_role || where == at::undo_writing;
+    return where == at::undoing || where == at::undo_sync || where == at::undo_role || where == at::undo_writing ||
+           where == at::undo_pausing;
 }
 
 void candidate::withdraw(std::string why) {
@@ -39,7 +40,7 @@ void candidate::begin_phase(const role_event& e, role_phase which) {
     if (which == role_phase::b) {
         where = at::expecting_writer;
         limit = e.now + hand_over_limits::partner;
-    } else if (which == role_phase::c && has_partner && !was_partner_seen) {
+    } else if (which == role_phase::c) {
         where = at::expecting_partner;
         limit = e.now + 2 * e.seen.view.times.grace();
     } else {
@@ -110,6 +111,9 @@ void candidate::take_answer(const role_event& e) {
                 where = at::clearing_phase;
             } else if (is_done) {
                 end_phase(e);
+            } else {
+                where = at::acting_again;
+                limit = e.now + hand_over_limits::pause;
             }
             break;
         case at::clearing_phase: where = at::releasing; break;
@@ -126,8 +130,13 @@ void candidate::take_answer(const role_event& e) {
         case at::undoing: taken = static_cast<std::uint8_t>(taken == 0 ? 0 : taken - 1); break;
         case at::undo_sync: has_sync_lock = false; break;
         case at::undo_role: has_role_lock = false; break;
-        case at::undo_writing: where = at::over; break;
+        case at::undo_writing:
+            where = is_done ? at::over : at::undo_pausing;
+            limit = e.now + hand_over_limits::pause;
+            break;
+        case at::undo_pausing:
         case at::holding:
+        case at::acting_again:
         case at::expecting_writer:
         case at::expecting_partner:
         case at::pausing:
@@ -141,7 +150,9 @@ role_step candidate::undo(const role_event& e) {
         --taken;  // the other side's alone
     }
     if (where == at::undoing && taken > 0) {
-        const std::size_t next = is_planted(defect::role_undone_forwards) ? 0 : static_cast<std::size_t>(taken) - 1;
+        const std::size_t last = static_cast<std::size_t>(taken) - 1;
+        const std::size_t next =
+            is_planted(defect::role_undone_forwards) ? static_cast<std::size_t>(phase) - last : last;
         return {role_ask::give_up{role_phases.at(next)}, time_point::max(), "what was taken up to be given up"};
     }
     if (has_sync_lock) {
@@ -152,7 +163,15 @@ role_step candidate::undo(const role_event& e) {
         where = at::undo_role;
         return {role_ask::release{role_lock::primary}, time_point::max(), "the release of the lock of the role"};
     }
-    if (e.seen.view.role == router_state::takeover || !withdrawn.empty()) {
+    if (e.seen.view.role != router_state::secondary) {
+        // Until it is said: as long as the role reads `takeover`, no rule applies to this node.
+        if (!e.seen.view.session_live) {
+            where = at::undo_pausing;
+            return {role_ask::change{}, time_point::max(), "the connection to ZooKeeper"};
+        }
+        if (where == at::undo_pausing && e.now < limit) {
+            return {role_ask::change{}, limit, "another attempt to write the role"};
+        }
         where = at::undo_writing;
         return {role_ask::write_role{router_state::secondary}, time_point::max(), "the role to be written"};
     }
@@ -165,7 +184,9 @@ role_step candidate::undo(const role_event& e) {
 std::optional<role_step> candidate::expect_partner(const role_event& e) {
     const auto& view = e.seen.view;
     for (const auto& peer : view.peers) {
-        if (is_silent(peer, view.times)) {
+        // Another candidate never takes part: T is ours, so it has lost its locks without hearing of it.
+        const bool may_take_part = was_partner_seen && peer.router != router_state::takeover;
+        if (!may_take_part && is_silent(peer, view.times)) {
             withdraw(peer.name + " is " + std::string(to_text(peer.router)) +
                      ", was not seen to take part, and may still hold the addresses");
             return undo(e);
@@ -173,12 +194,18 @@ std::optional<role_step> candidate::expect_partner(const role_event& e) {
     }
     const bool may_not_hear = std::ranges::any_of(view.peers, [&](const coordinator_peer& peer) {
         const bool has_role = peer.router == router_state::primary || peer.router == router_state::relinquish;
-        return has_role && peer.daemon == model::daemon_state::run && peer.keepalive_unchanged_for >= e.now - began;
+        const bool beats = peer.daemon == model::daemon_state::run || peer.daemon == model::daemon_state::shutdown;
+        return has_role && beats && peer.keepalive_unchanged_for >= e.now - began;
     });
-    if (was_partner_seen || !may_not_hear || e.now >= limit) {
+    if (!has_partner || was_partner_seen || !may_not_hear || e.now >= limit) {
         return std::nullopt;
     }
     return role_step{role_ask::change{}, limit, "a sign of life of whoever is primary"};
+}
+
+role_step candidate::take_up() {
+    taken = std::max(taken, static_cast<std::uint8_t>(static_cast<std::size_t>(phase) + 1));
+    return {role_ask::take_up{phase}, time_point::max(), "what this phase takes up"};
 }
 
 role_step candidate::go_on(const role_event& e) {
@@ -203,10 +230,14 @@ role_step candidate::go_on(const role_event& e) {
                 return {role_ask::change{}, limit, "the partner to be queued behind this node"};
             }
             where = at::acting;
-            [[fallthrough]];
-        case at::acting:
-            taken = std::max(taken, static_cast<std::uint8_t>(static_cast<std::size_t>(phase) + 1));
-            return {role_ask::take_up{phase}, time_point::max(), "what this phase takes up"};
+            return take_up();
+        case at::acting_again:
+            if (e.now < limit) {
+                return {role_ask::change{}, limit, "another attempt at what this phase takes up"};
+            }
+            where = at::acting;
+            return take_up();
+        case at::acting: return take_up();
         case at::clearing_phase:
             return {role_ask::clear_sync{}, time_point::max(), "the key of the phases to be cleared"};
         case at::releasing:
@@ -241,15 +272,19 @@ role_step candidate::go_on(const role_event& e) {
         case at::undoing:
         case at::undo_sync:
         case at::undo_role:
-        case at::undo_writing: break;
+        case at::undo_writing:
+        case at::undo_pausing: break;
     }
     return {};
 }
 
 role_step candidate::resume(const role_event& e) {
-    was_partner_seen = was_partner_seen || !e.seen.on_sync.empty();
+    // Before T is held, who is queued may belong to a takeover that broke off.
+    was_partner_seen = was_partner_seen || (has_role_lock && !e.seen.on_sync.empty());
     const bool is_announced = where != at::begin && where != at::announcing;
-    if (e.said != role_answer::ended && (e.said != role_answer::woken || where == at::begin)) {
+    // Neither says that what was asked for is done.
+    const bool is_answer = e.said != role_answer::ended && e.said != role_answer::lost;
+    if (is_answer && (e.said != role_answer::woken || where == at::begin)) {
         take_answer(e);
     }
     if (where == at::over) {
@@ -265,7 +300,7 @@ role_step candidate::resume(const role_event& e) {
         where = at::undo_sync;
         return undo(e);
     }
-    if (e.said == role_answer::lost) {
+    if (e.said == role_answer::lost && where != at::releasing_role) {
         withdraw("an own lock is gone");
         return undo(e);
     }

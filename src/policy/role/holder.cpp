@@ -15,7 +15,9 @@ bool holder::must_end(const hand_over_seen& seen) const {
 }
 
 bool holder::is_alone(const hand_over_seen& seen) const {
-    return was_candidate_there && seen.view.session_live && !seen.is_candidate_there;
+    // One that did not come in time for the first phase is not waited for in the others.
+    const bool is_due = was_candidate_there || phase != role_phase::a;
+    return is_due && seen.view.session_live && !seen.is_candidate_there;
 }
 
 void holder::begin_phase(const role_event& e, role_phase which) {
@@ -89,6 +91,20 @@ void holder::take_answer(const role_event& e) {
     }
 }
 
+// The lock of the phases is gone: it goes on without. What was under way is done once more.
+void holder::lose_lock(const role_event& e) {
+    has_sync_lock = false;
+    switch (where) {
+        case at::reading:
+        case at::read:
+        case at::queueing:
+        case at::holding: where = at::acting; break;
+        case at::clearing_phase:
+        case at::releasing: end_phase(e); break;
+        default: break;
+    }
+}
+
 role_step holder::go_on(const role_event& e) {
     const auto& seen = e.seen;
     switch (where) {
@@ -99,11 +115,12 @@ role_step holder::go_on(const role_event& e) {
                 !is_planted(defect::role_given_up_early)) {
                 return {role_ask::change{}, limit, "the candidate's turn"};
             }
-            // A candidate that did not come in time is not waited for again before it is seen.
-            was_candidate_there = was_candidate_there || e.now >= limit;
-            last_writer = std::max(last_writer, last_on_sync(seen, model::lock_tag::lock));
             where = at::reading;
             limit = e.now + hand_over_limits::read_lock(phase);
+            if (phase != role_phase::a && last_on_sync(seen, model::lock_tag::lock) <= last_writer) {
+                limit -= hand_over_limits::partner;  // it may have died in the phase before: no phase takes longer
+            }
+            last_writer = std::max(last_writer, last_on_sync(seen, model::lock_tag::lock));
             [[fallthrough]];
         case at::reading:
             return {role_ask::have_lock{role_lock::sync, lock_kind::read}, limit, "the end of the candidate's turn"};
@@ -112,7 +129,7 @@ role_step holder::go_on(const role_event& e) {
         case at::queueing:
             return {role_ask::have_lock{role_lock::sync, lock_kind::write}, limit, "the turn of this node in a phase"};
         case at::holding:
-            if (!is_reader_behind(seen) && !is_alone(seen) && was_candidate_there && e.now < limit) {
+            if (!is_reader_behind(seen) && !is_alone(seen) && e.now < limit) {
                 return {role_ask::change{}, limit, "the candidate to be queued behind this node"};
             }
             where = at::acting;
@@ -125,6 +142,10 @@ role_step holder::go_on(const role_event& e) {
         case at::pausing:
             if (e.now < limit) {
                 return {role_ask::change{}, limit, "another attempt to write the role"};
+            }
+            if (is_empty) {
+                where = at::over;  // nothing was given up yet: the rules are asked again
+                return {};
             }
             where = at::writing;
             [[fallthrough]];
@@ -139,7 +160,9 @@ role_step holder::go_on(const role_event& e) {
 role_step holder::resume(const role_event& e) {
     was_candidate_there = was_candidate_there || e.seen.is_candidate_there;
     const bool is_announced = where != at::begin && where != at::announcing;
-    if (e.said != role_answer::ended && (e.said != role_answer::woken || where == at::begin)) {
+    if (e.said == role_answer::lost) {
+        lose_lock(e);
+    } else if (e.said != role_answer::ended && (e.said != role_answer::woken || where == at::begin)) {
         take_answer(e);
     }
     if (is_announced && !is_empty && where != at::over && e.seen.view.role != router_state::relinquish) {

@@ -20,6 +20,7 @@ struct candidate {
         queueing,           // S, as the writer of a phase
         holding,            // until the partner is queued behind
         acting,
+        acting_again,  // what a phase takes up failed
         clearing_phase,
         releasing,
         expecting_writer,  // B: the partner's turn
@@ -33,6 +34,7 @@ struct candidate {
         undo_sync,
         undo_role,
         undo_writing,
+        undo_pausing,
         over,
     };
 
@@ -62,6 +64,7 @@ private:
     void withdraw(std::string why);
     void begin_phase(const role_event& e, role_phase which);
     void end_phase(const role_event& e);
+    [[nodiscard]] role_step take_up();
     [[nodiscard]] role_step undo(const role_event& e);
     [[nodiscard]] std::optional<role_step> expect_partner(const role_event& e);
 };

@@ -40,6 +40,7 @@ struct holder {
 
 private:
     void take_answer(const role_event& e);
+    void lose_lock(const role_event& e);
     [[nodiscard]] role_step go_on(const role_event& e);
     [[nodiscard]] bool is_alone(const hand_over_seen& seen) const;
     void begin_phase(const role_event& e, role_phase which);
