@@ -6,6 +6,7 @@
 #include "sim/sim_services.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 #include <cstdlib>
 #include <fstream>
 
@@ -28,7 +29,9 @@ esac
 [ -f "refuse.$unit" ] && { cat "refuse.$unit" >&2; exit 5; }
 case "$verb" in
   start | restart) [ -f "never.$unit" ] || touch "active.$unit" ;;
+  enable) touch "enabled.$unit"; [ -f "never.$unit" ] || touch "active.$unit" ;;
   stop) rm -f "active.$unit" ;;
+  disable) rm -f "enabled.$unit" "active.$unit" ;;
 esac
 )sh");
         ::chmod((folder_ / "systemctl").c_str(), 0755);
@@ -43,6 +46,9 @@ esac
     services::service_manager& services() { return services_; }
     void never_active(const std::string& unit) { folder_.write("never." + unit, ""); }
     void refuse(const std::string& unit, const std::string& words) { folder_.write("refuse." + unit, words + '\n'); }
+    [[nodiscard]] bool is_enabled(const std::string& unit) const {
+        return ::access((folder_ / ("enabled." + unit)).c_str(), F_OK) == 0;
+    }
     void remove_manager() { ::setenv("PATH", "/nonexistent", 1); }
     void hang() {
         folder_.write("hang", "");
@@ -97,6 +103,7 @@ public:
     void refuse(const std::string& unit, const std::string& words) {
         services_[unit].refuses = failure(errc::refused, unit, words);
     }
+    [[nodiscard]] bool is_enabled(const std::string& unit) const { return services_.is_enabled(unit); }
     void remove_manager() { services_.set_present(false); }
     void hang() { services_.set_answer_time(std::chrono::hours(1)); }
 

@@ -36,6 +36,25 @@ TYPED_TEST(service_manager_contract, a_started_unit_is_active_until_it_is_stoppe
     });
 }
 
+TYPED_TEST(service_manager_contract, an_enabled_unit_runs_and_a_disabled_one_does_not) {
+    this->bench.run([&]() -> awaitable<void> {
+        for (int round = 0; round < 2; ++round) {  // what is so already is no failure
+            auto enabled = co_await this->services().enable_now("one.service");
+            EXPECT_TRUE(enabled);
+            EXPECT_TRUE(this->bench.is_enabled("one.service"));
+            auto active = co_await this->services().is_active("one.service");
+            EXPECT_TRUE(active && *active);
+        }
+        for (int round = 0; round < 2; ++round) {
+            auto disabled = co_await this->services().disable_now("one.service");
+            EXPECT_TRUE(disabled);
+            EXPECT_FALSE(this->bench.is_enabled("one.service"));
+            auto active = co_await this->services().is_active("one.service");
+            EXPECT_TRUE(active && !*active);
+        }
+    });
+}
+
 TYPED_TEST(service_manager_contract, a_start_does_not_wait_for_the_unit) {
     this->bench.never_active("slow.service");
     this->bench.run([&]() -> awaitable<void> {
@@ -49,11 +68,11 @@ TYPED_TEST(service_manager_contract, a_start_does_not_wait_for_the_unit) {
 TYPED_TEST(service_manager_contract, a_refusal_holds_the_words) {
     this->bench.refuse("no.service", "Failed to start no.service: Unit no.service not found.");
     this->bench.run([&]() -> awaitable<void> {
-        for (int verb = 0; verb < 3; ++verb) {
-            auto request = verb == 0   ? this->services().start("no.service")
-                           : verb == 1 ? this->services().restart("no.service")
-                                       : this->services().stop("no.service");
-            auto refused = co_await std::move(request);
+        using manager = services::service_manager;
+        for (auto request :
+             {&manager::start, &manager::restart, &manager::stop, &manager::enable_now, &manager::disable_now}) {
+            auto answer = (this->services().*request)("no.service");
+            auto refused = co_await std::move(answer);
             EXPECT_FALSE(refused);
             if (!refused) {
                 EXPECT_EQ(refused.error().code(), errc::refused);
@@ -112,11 +131,15 @@ TEST_F(systemctl_words, calls_are_as_specified) {
         auto started = co_await bench.services().start("a.service");
         auto restarted = co_await bench.services().restart("b.service");
         auto stopped = co_await bench.services().stop("c@hv1.service");
+        auto enabled = co_await bench.services().enable_now("e.service");
+        auto disabled = co_await bench.services().disable_now("f.service");
         auto active = co_await bench.services().is_active("d.service");
-        EXPECT_TRUE(started && restarted && stopped && active);
+        EXPECT_TRUE(started && restarted && stopped && enabled && disabled && active);
     });
-    EXPECT_EQ(bench.calls(), (std::vector<std::string>{"start --no-block a.service", "restart --no-block b.service",
-                                                       "stop --no-block c@hv1.service", "is-active d.service"}));
+    EXPECT_EQ(bench.calls(),
+              (std::vector<std::string>{"start --no-block a.service", "restart --no-block b.service",
+                                        "stop --no-block c@hv1.service", "enable --now --no-block e.service",
+                                        "disable --now --no-block f.service", "is-active d.service"}));
 }
 
 TEST_F(systemctl_words, no_bus_is_no_service_manager) {

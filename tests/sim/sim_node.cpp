@@ -98,6 +98,7 @@ sim_node::sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings want
       pool(clock),
       services(clock),
       host(clock),
+      programs(clock),
       consoles(clock),
       notifier(clock),
       standard_output(std::make_shared<sim_log_output>()),
@@ -223,6 +224,7 @@ void sim_node::start() {
         outside.domains.emplace(domains::domain_ports{*hypervisor, locks, consoles});
         outside.ceph.emplace(ceph::ceph_ports{ceph->client, "pvcnoded-ceph", ceph->processes});
     }
+    outside.processes = &programs;
     node::assembly assembly = node::all_subjects(outside);
     if (plug_in) {
         plug_in(assembly);

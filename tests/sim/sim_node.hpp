@@ -175,6 +175,7 @@ public:
     sim_offload pool;
     sim_service_manager services;
     sim_host host;
+    sim_process programs;  // what the primary starts; none is installed
     sim_console_files consoles;
     sim_notifier notifier;
     std::shared_ptr<sim_log_output> standard_output;

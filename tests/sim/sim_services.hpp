@@ -28,7 +28,8 @@ public:
         time_point active_from{};
         duration takes = 0ms;  // from its start until it is active
         bool never_active = false;
-        std::optional<failure> refuses{};  // what start, restart and stop answer
+        std::optional<failure> refuses{};  // what all requests answer
+        bool enabled = false;
     };
     struct call {
         std::string verb;
@@ -58,6 +59,10 @@ public:
     [[nodiscard]] bool is_up(const std::string& name) const {
         const auto found = units_.find(name);
         return found != units_.end() && is_active_now(found->second);
+    }
+    [[nodiscard]] bool is_enabled(const std::string& name) const {
+        const auto found = units_.find(name);
+        return found != units_.end() && found->second.enabled;
     }
     void lose_power() {
         for (auto& [name, one] : units_) {
@@ -91,6 +96,25 @@ public:
             co_return *target->refuses;
         }
         target->running = false;
+        co_return result<void>();
+    }
+    async::awaitable<result<void>> enable_now(std::string name) override {
+        PVC_CO_TRY(unit* const target, co_await ask("enable", name));
+        if (target->refuses) {
+            co_return *target->refuses;
+        }
+        target->enabled = true;
+        if (!target->running) {
+            begin(*target);
+        }
+        co_return result<void>();
+    }
+    async::awaitable<result<void>> disable_now(std::string name) override {
+        PVC_CO_TRY(unit* const target, co_await ask("disable", name));
+        if (target->refuses) {
+            co_return *target->refuses;
+        }
+        target->enabled = target->running = false;
         co_return result<void>();
     }
     async::awaitable<result<bool>> is_active(std::string name) override {

@@ -119,6 +119,8 @@ enum class message : std::uint8_t {
     osd_step_skipped,
     peer_cadence,
     rbd_image_missing,
+    role_api,
+    role_database,
     role_given_up,
     role_isolated,
     role_key_unwritten,

@@ -3,6 +3,7 @@
 // line here and a line in one of the tables. Specification: node-lifecycle.md 3.2, 5.
 #pragma once
 
+#include "pvcnoded/async/process.hpp"
 #include "pvcnoded/ceph/ceph_subject.hpp"
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/domains/domain_subject.hpp"
@@ -35,6 +36,7 @@ struct assembly {
 struct subject_ports {
     std::optional<domains::domain_ports> domains;
     std::optional<ceph::ceph_ports> ceph;
+    async::process_runner* processes = nullptr;  // what parts of the primary role start programs with; null: no parts
 };
 
 // The daemon that is shipped.

@@ -21,6 +21,10 @@ public:
     virtual async::awaitable<result<void>> start(std::string unit) = 0;
     virtual async::awaitable<result<void>> restart(std::string unit) = 0;
     virtual async::awaitable<result<void>> stop(std::string unit) = 0;
+    // Starts it, now and at each boot from now on; stops it, and no boot starts it. The second half is a request, as
+    // above.
+    virtual async::awaitable<result<void>> enable_now(std::string unit) = 0;
+    virtual async::awaitable<result<void>> disable_now(std::string unit) = 0;
     virtual async::awaitable<result<bool>> is_active(std::string unit) = 0;
 };
 

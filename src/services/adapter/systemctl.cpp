@@ -2,6 +2,9 @@
 
 #include "pvcnoded/services/systemctl_reply.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace pvc::services {
 
 async::awaitable<result<async::process_outcome>> systemctl::call(std::string unit, std::vector<std::string> arguments) {
@@ -17,22 +20,32 @@ async::awaitable<result<async::process_outcome>> systemctl::call(std::string uni
     co_return outcome;
 }
 
-async::awaitable<result<void>> systemctl::request(std::string verb, std::string unit) {
-    std::vector<std::string> arguments{"systemctl", std::move(verb), "--no-block", unit};
+async::awaitable<result<void>> systemctl::request(std::vector<std::string> verb, std::string unit) {
+    std::vector<std::string> arguments{"systemctl"};
+    std::ranges::move(verb, std::back_inserter(arguments));
+    arguments.insert(arguments.end(), {"--no-block", unit});
     PVC_CO_TRY(const auto outcome, co_await call(unit, std::move(arguments)));
     co_return request_reply(unit, outcome);
 }
 
 async::awaitable<result<void>> systemctl::start(std::string unit) {
-    return request("start", std::move(unit));
+    return request({"start"}, std::move(unit));
 }
 
 async::awaitable<result<void>> systemctl::restart(std::string unit) {
-    return request("restart", std::move(unit));
+    return request({"restart"}, std::move(unit));
 }
 
 async::awaitable<result<void>> systemctl::stop(std::string unit) {
-    return request("stop", std::move(unit));
+    return request({"stop"}, std::move(unit));
+}
+
+async::awaitable<result<void>> systemctl::enable_now(std::string unit) {
+    return request({"enable", "--now"}, std::move(unit));
+}
+
+async::awaitable<result<void>> systemctl::disable_now(std::string unit) {
+    return request({"disable", "--now"}, std::move(unit));
 }
 
 async::awaitable<result<bool>> systemctl::is_active(std::string unit) {

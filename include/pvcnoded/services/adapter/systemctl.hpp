@@ -22,11 +22,13 @@ public:
     async::awaitable<result<void>> start(std::string unit) override;
     async::awaitable<result<void>> restart(std::string unit) override;
     async::awaitable<result<void>> stop(std::string unit) override;
+    async::awaitable<result<void>> enable_now(std::string unit) override;
+    async::awaitable<result<void>> disable_now(std::string unit) override;
     // Exit status 0 is active; 3 (not active) and 4 (no such unit) are not.
     async::awaitable<result<bool>> is_active(std::string unit) override;
 
 private:
-    async::awaitable<result<void>> request(std::string verb, std::string unit);
+    async::awaitable<result<void>> request(std::vector<std::string> verb, std::string unit);
     async::awaitable<result<async::process_outcome>> call(std::string unit, std::vector<std::string> arguments);
 
     async::process_runner& processes_;
