@@ -20,6 +20,9 @@ assembly all_subjects(subject_ports outside) {
         } else if (outside.ceph && node.mode == model::daemon_mode::coordinator) {
             made.push_back(std::make_unique<ceph::recovery_helper>(node, *outside.ceph));
         }
+        if (outside.role && node.config->functions.networking) {
+            role::add_role_parts(made, node, *outside.role);
+        }
         // The last one: it asks who has a part of the role.
         made.push_back(std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));
         return made;
@@ -32,6 +35,10 @@ assembly all_subjects(subject_ports outside) {
     };
     if (outside.ceph) {
         all.phases.push_back({phase::services, "ceph"});
+    }
+    all.has_networking = outside.role.has_value();
+    if (outside.role) {
+        all.phases.push_back({phase::host_networking, "addresses"});
     }
     all.stops = {
         {"drain", 240s},
