@@ -59,6 +59,25 @@ private:
     std::unique_ptr<zookeeper::watched> primary_;
 };
 
+// A phase is under way, until it ends or is cancelled; then everything is looked at.
+class floating_addresses::walk {
+public:
+    explicit walk(floating_addresses& of) : of_(of) {
+        ++of_.walks_;
+        ++of_.last_walk_;
+    }
+    walk(const walk&) = delete;
+    walk& operator=(const walk&) = delete;
+    ~walk() {
+        --of_.walks_;
+        of_.must_look_ = true;
+        of_.changed_.notify();
+    }
+
+private:
+    floating_addresses& of_;
+};
+
 floating_addresses::floating_addresses(core::node_context& node, netlink::addresses& port)
     : node_(node), port_(port), all_(policy::role_addresses(*node.config)) {}
 
@@ -97,13 +116,9 @@ policy::leftover_view floating_addresses::leftovers() const {
     return view;
 }
 
-void floating_addresses::look_again() {
-    must_look_ = true;
-    changed_.notify();
-}
-
 void floating_addresses::give_all_up(std::string why) {
     gone_because_ = std::move(why);
+    all_must_go_ = true;
     for (auto& one : all_) {
         one.wish = address_wish::unwanted;
     }
@@ -136,11 +151,12 @@ async::awaitable<void> floating_addresses::keep() {
     for (;;) {
         const auto ask_again_in = settle_wishes();
         const time_point now = node_.clock().now();
-        if (must_look_ || (next_look_ && *next_look_ <= now)) {
+        const bool is_due = must_look_ || (next_look_ && *next_look_ <= now);
+        if (is_due && may_look()) {
             co_await look(time_point::max());
             continue;
         }
-        std::optional<time_point> until = next_look_;
+        std::optional<time_point> until = may_look() ? next_look_ : std::nullopt;
         if (ask_again_in) {
             until = std::min(until.value_or(time_point::max()), now + *ask_again_in);
         }
@@ -182,10 +198,20 @@ async::awaitable<floating_addresses::places> floating_addresses::present(time_po
     co_return found;
 }
 
+// What a phase is about to do is not done twice; but what must go goes at once, however long a phase takes.
+bool floating_addresses::may_look() const {
+    return walks_ == 0 || all_must_go_;
+}
+
 async::awaitable<void> floating_addresses::look(time_point until) {
     must_look_ = false;
     const std::uint64_t before = failures_;
+    const std::uint64_t walk = last_walk_;
     const auto found = co_await present(std::min(until, node_.clock().now() + list_limit));
+    if (walk != last_walk_ && !all_must_go_) {
+        must_look_ = true;  // a phase has changed what was seen
+        co_return;
+    }
     auto work = policy::work_on(all_, found);
     co_await async::for_each_bounded("removals", at_once, work.remove,
                                      [&](const placed_address& one) -> async::awaitable<void> {
@@ -198,7 +224,7 @@ async::awaitable<void> floating_addresses::look(time_point until) {
                                          }
                                          co_await remove(one, std::min(until, action_deadline()));
                                      });
-    missing_ = policy::work_on(all_, found).add;
+    missing_ = walk == last_walk_ ? policy::work_on(all_, found).add : places();
     if (!missing_.empty()) {
         is_missing_.notify();
     }
@@ -317,9 +343,14 @@ async::awaitable<void> floating_addresses::remove(placed_address where, time_poi
 }
 
 async::awaitable<void> floating_addresses::take_up(policy::role_phase which, core::session& s) {
-    had_role_ = true;
-    gone_because_.clear();
     const places wanted = places_of(which);
+    had_role_ = true;
+    if (wanted.empty()) {
+        co_return;
+    }
+    const walk mark(*this);
+    gone_because_.clear();
+    all_must_go_ = false;
     for (auto& one : all_) {
         one.wish = one.taken_up == which ? address_wish::wanted : one.wish;
     }
@@ -329,14 +360,15 @@ async::awaitable<void> floating_addresses::take_up(policy::role_phase which, cor
             co_await add(one, s);
         }
     }
-    if (!wanted.empty()) {
-        look_again();
-    }
 }
 
 async::awaitable<void> floating_addresses::give_up(policy::role_phase which, core::session* /*s*/) {
-    had_role_ = true;
     const places unwanted = places_of(which);
+    had_role_ = true;
+    if (unwanted.empty()) {
+        co_return;
+    }
+    const walk mark(*this);
     for (auto& one : all_) {
         one.wish = one.taken_up == which ? address_wish::unwanted : one.wish;
     }
@@ -344,9 +376,6 @@ async::awaitable<void> floating_addresses::give_up(policy::role_phase which, cor
         if (must_go(one)) {
             co_await remove(one, action_deadline());
         }
-    }
-    if (!unwanted.empty()) {
-        look_again();
     }
 }
 

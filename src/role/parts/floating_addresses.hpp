@@ -44,6 +44,7 @@ public:
 
 private:
     class of_session;
+    class walk;
     using places = std::vector<policy::placed_address>;
 
     async::awaitable<void> keep();
@@ -65,7 +66,7 @@ private:
     [[nodiscard]] bool must_go(const policy::placed_address& where) const;
     [[nodiscard]] places places_of(policy::role_phase which) const;
     [[nodiscard]] time_point action_deadline() const;
-    void look_again();
+    [[nodiscard]] bool may_look() const;
     void failed(const std::string& step, const failure& why);
     void succeeded(const std::string& step);
 
@@ -84,6 +85,9 @@ private:
     std::uint64_t additions_ = 0;
     std::uint64_t removals_ = 0;
     bool is_clean_ = false;  // none of them was there when the last look ended, and none is wanted
+    std::size_t walks_ = 0;  // phases under way
+    std::uint64_t last_walk_ = 0;
+    bool all_must_go_ = false;  // whatever phases say
     bool must_look_ = true;
     std::optional<time_point> next_look_;
     async::wakeup changed_;
