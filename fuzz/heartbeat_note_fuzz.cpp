@@ -1,9 +1,9 @@
 // The note of the last heartbeat, a file that a crash or anybody may have left in any state.
-// Covers: src/membership/registration.cpp(parse_heartbeat_note)
+// Covers: src/core/heartbeat_note.cpp(parse_heartbeat_note)
 #include "fuzz_support.hpp"
-#include "pvcnoded/membership/registration.hpp"
+#include "pvcnoded/core/heartbeat_note.hpp"
 
-using namespace pvc::membership;
+using namespace pvc::core;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (const auto note = parse_heartbeat_note(pvc::fuzz::text_of(data, size))) {

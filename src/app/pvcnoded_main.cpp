@@ -186,7 +186,6 @@ int run(config::changeable_file others_can_change) {
     node::subject_ports outside;
     outside.domains.emplace(domains::domain_ports{hypervisor, ceph, consoles});
     outside.ceph.emplace(ceph::ceph_ports{ceph, app::ceph_helper_program(), processes});
-    outside.processes = &processes;
     node::daemon daemon(platform, std::move(process), node::all_subjects(outside));
     services::unix_sockets sockets(loop.context(), pool, loop.clock());
     const control::answers answers(daemon, host, [&]() -> control::surroundings {

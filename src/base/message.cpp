@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 156> names{
+constexpr std::array<std::string_view, 157> names{
     "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
@@ -121,6 +121,7 @@ constexpr std::array<std::string_view, 156> names{
     "osd-step-skipped",
     "peer-cadence",
     "rbd-image-missing",
+    "role-address",
     "role-api",
     "role-database",
     "role-given-up",

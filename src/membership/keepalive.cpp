@@ -1,6 +1,7 @@
 #include "pvcnoded/membership/keepalive.hpp"
 
 #include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/core/heartbeat_note.hpp"
 #include "pvcnoded/membership/registration.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/model/scalar.hpp"
@@ -173,12 +174,13 @@ void keepalive::acknowledged(boot_time sent) {
 async::awaitable<void> keepalive::note_heartbeats() {
     for (;;) {
         co_await note_wanted_.wait(async::wait_note::work("an acknowledged heartbeat"));
-        heartbeat_note note;
+        core::heartbeat_note note;
         note.boot_id = session_.node.machine.boot_id;
         note.boot_ns = session_.node.heartbeat_sent->time_since_epoch().count();
         note.mzxid = session_.node.heartbeat_id;
         note.role = std::string(model::to_text(session_.node.role.now()));
-        auto written = co_await session_.node.port.host.replace_file(heartbeat_note_path(session_.node), to_text(note));
+        auto written = co_await session_.node.port.host.replace_file(core::heartbeat_note_path(session_.node),
+                                                                     core::to_text(note));
         if (!written && !note_failed_) {
             session_.node.log.warning(message::heartbeat_note,
                                       "cannot note the heartbeat, going on without: " + written.error().text());
@@ -376,7 +378,7 @@ async::awaitable<void> keepalive::tick() {
     const wall_time started = clock.wall_now();
     const duration interval = session_.node.times.keepalive;
     if (is_planted(defect::disk_in_heartbeat)) {
-        auto noted = co_await session_.node.port.host.replace_file(heartbeat_note_path(session_.node), "");
+        auto noted = co_await session_.node.port.host.replace_file(core::heartbeat_note_path(session_.node), "");
         ignore(noted, "a planted defect");
     }
     const bool acknowledged = co_await check_in();

@@ -1,6 +1,7 @@
 #include "pvcnoded/membership/registration.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/core/heartbeat_note.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/model/scalar.hpp"
 #include "pvcnoded/policy/membership/schema_rules.hpp"
@@ -47,11 +48,11 @@ bool is_own_heartbeat(const core::node_context& node, std::int64_t mzxid) {
     if (node.heartbeat_sent && node.heartbeat_id == mzxid) {
         return true;
     }
-    auto text = node.port.host.read_file(heartbeat_note_path(node));
+    auto text = node.port.host.read_file(core::heartbeat_note_path(node));
     if (!text) {
         return false;
     }
-    const auto note = parse_heartbeat_note(*text);
+    const auto note = core::parse_heartbeat_note(*text);
     return note && note->boot_id == node.machine.boot_id && note->mzxid == mzxid;
 }
 
@@ -102,12 +103,12 @@ async::awaitable<void> note_stored_heartbeat(core::session& s) {
         co_return;
     }
     s.node.heartbeat_id = beat->stat.mzxid;
-    heartbeat_note note;
+    core::heartbeat_note note;
     note.boot_id = s.node.machine.boot_id;
     note.boot_ns = s.node.heartbeat_sent ? s.node.heartbeat_sent->time_since_epoch().count() : 0;
     note.mzxid = s.node.heartbeat_id;
     note.role = std::string(model::to_text(s.node.role.now()));
-    auto written = co_await s.node.port.host.replace_file(heartbeat_note_path(s.node), to_text(note));
+    auto written = co_await s.node.port.host.replace_file(core::heartbeat_note_path(s.node), core::to_text(note));
     ignore(written, "a hint only: without it a start after a crash takes a few seconds longer");
 }
 
@@ -254,27 +255,6 @@ async::awaitable<result<bool>> raise_schema(core::session& s) {
     }
     s.node.log.info(fmt::format("raised the cluster from schema version {} to {}", s.table.version(), own_latest));
     co_return true;
-}
-
-std::string heartbeat_note_path(const core::node_context& node) {
-    return node.config->directories.dynamic + "/heartbeat";
-}
-
-std::string to_text(const heartbeat_note& note) {
-    return fmt::format("{} {} {} {}\n", note.boot_id, note.boot_ns, note.mzxid, note.role);
-}
-
-std::optional<heartbeat_note> parse_heartbeat_note(std::string_view text) {
-    const auto parts = split_blanks(text);
-    if (parts.size() != 4) {
-        return std::nullopt;
-    }
-    const auto boot_ns = parse_integer(parts[1]);
-    const auto mzxid = parse_integer(parts[2]);
-    if (!boot_ns || !mzxid) {
-        return std::nullopt;
-    }
-    return heartbeat_note{std::string(parts[0]), *boot_ns, *mzxid, std::string(parts[3])};
 }
 
 }  // namespace pvc::membership

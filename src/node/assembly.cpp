@@ -2,7 +2,6 @@
 
 #include "pvcnoded/ceph/recovery_helper.hpp"
 #include "pvcnoded/role/primary_role.hpp"
-#include "pvcnoded/role/role_services.hpp"
 
 namespace pvc::node {
 
@@ -21,20 +20,26 @@ assembly all_subjects(subject_ports outside) {
         } else if (outside.ceph && node.mode == model::daemon_mode::coordinator) {
             made.push_back(std::make_unique<ceph::recovery_helper>(node, *outside.ceph));
         }
-        const bool has_networking = node.config->functions.networking;
-        if (outside.processes != nullptr && has_networking && node.mode == model::daemon_mode::coordinator) {
-            made.push_back(std::make_unique<role::role_services>(node, *outside.processes));
+        if (outside.role && node.config->functions.networking) {
+            role::add_role_parts(made, node, *outside.role);
         }
         // The last one: it asks who has a part of the role.
         made.push_back(std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));
         return made;
     };
     all.phases = {
-        {phase::services, "role"},   {phase::services, "role services"}, {phase::services, "domains"},
-        {phase::node_entry, "role"}, {phase::hypervisor, "domains"},
+        {phase::services, "role"},
+        {phase::services, "domains"},
+        {phase::node_entry, "role"},
+        {phase::hypervisor, "domains"},
     };
     if (outside.ceph) {
         all.phases.push_back({phase::services, "ceph"});
+    }
+    all.has_networking = outside.role.has_value();
+    if (outside.role) {
+        all.phases.push_back({phase::host_networking, "addresses"});
+        all.phases.push_back({phase::services, "role services"});
     }
     all.stops = {
         {"drain", 240s},

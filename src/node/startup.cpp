@@ -31,7 +31,7 @@ std::optional<daemon::verdict> daemon::load_configuration() {
     const auto& functions = loaded.config->functions;
     policy::node_functions wanted;
     wanted.hypervisor = functions.hypervisor;
-    wanted.networking = functions.networking;
+    wanted.networking = functions.networking && !assembly_.has_networking;
     wanted.storage = functions.storage;
     wanted.api = functions.api;
     auto not_built = policy::missing_functions(wanted);

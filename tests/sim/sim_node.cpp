@@ -7,6 +7,39 @@
 
 namespace pvc::sim {
 
+namespace {
+
+// The three networks, and the databases that no simulated daemon asks.
+std::string networks_text(const node_settings& s) {
+    const auto network = [](std::string_view name, std::string_view domain, const std::string& floating) {
+        const auto address = parse_host_address(floating);
+        const auto subnet = ip::network_v4(address->address.to_v4(), static_cast<std::uint16_t>(address->prefix));
+        return fmt::format("      {}:\n        domain: {}\n        network: {}\n        floating_ip: {}\n", name,
+                           domain, subnet.canonical().to_string(), floating);
+    };
+    std::string text = "    networks:\n" + network("upstream", "None", s.upstream_floating_ip) +
+                       network("cluster", s.cluster_domain, s.cluster_floating_ip) +
+                       network("storage", "None", s.storage_floating_ip) + "  coordinator:\n";
+    for (const auto* what : {"dns", "metadata"}) {
+        text += fmt::format(
+            "    {}:\n      database:\n        host: localhost\n        port: 5432\n        name: pvc{}\n"
+            "        user: pvc{}\n        pass: Passw0rd\n",
+            what, what, what);
+    }
+    return text;
+}
+
+// The address of the storage network is the caller's.
+std::string devices_text(const node_settings& s) {
+    const auto device = [](std::string_view name, std::string_view which) {
+        return fmt::format("        {}:\n          device: {}\n          mtu: 1500\n", name, which);
+    };
+    return "        bridge_device: ens7\n" + device("upstream", s.upstream_device) + "          address: None\n" +
+           device("cluster", s.cluster_device) + "          address: by-id\n" + device("storage", s.storage_device);
+}
+
+}  // namespace
+
 std::string configuration_text(const node_settings& s) {
     std::string coordinators;
     for (const auto& one : s.coordinators) {
@@ -26,13 +59,17 @@ std::string configuration_text(const node_settings& s) {
     if (s.metrics_port) {
         rest += fmt::format("      metrics:\n        port: {}\n", *s.metrics_port);
     }
+    const std::string networks = s.networking ? networks_text(s)
+                                              : "    networks:\n      cluster:\n        domain: " + s.cluster_domain +
+                                                    "\n      storage:\n"
+                                                    "        domain: None\n        network: 10.254.0.0/24\n";
+    const std::string devices = s.networking ? devices_text(s) : "";
     return fmt::format(
         "pvc:\n  node: {}\n  debug: {}\n"
-        "  functions:\n    enable_hypervisor: {}\n    enable_networking: False\n    enable_storage: {}\n"
+        "  functions:\n    enable_hypervisor: {}\n    enable_networking: {}\n    enable_storage: {}\n"
         "    enable_api: {}\n"
         "  cluster:\n    coordinators:\n{}"
-        "    networks:\n      cluster:\n        domain: {}\n      storage:\n        domain: None\n"
-        "        network: 10.254.0.0/24\n"
+        "{}"
         "  system:\n"
         "    intervals:\n      keepalive_interval: {}\n      fence_intervals: {}\n      suicide_intervals: {}\n"
         "      vm_shutdown_timeout: {}\n"
@@ -47,12 +84,12 @@ std::string configuration_text(const node_settings& s) {
         "        log_keepalive_cluster_details: {}\n        log_keepalive_plugin_details: False\n"
         "        log_keepalive_storage_details: {}\n"
         "        console_log_lines: {}\n        node_log_lines: {}\n"
-        "      networking:\n        storage:\n          address: {}\n{}",
-        s.name, word(s.debug), word(s.hypervisor), word(s.storage), word(s.api), coordinators, s.cluster_domain,
-        s.keepalive_interval, s.fence_intervals, s.suicide_intervals, s.vm_shutdown_timeout, s.name,
+        "      networking:\n{}          address: {}\n{}",
+        s.name, word(s.debug), word(s.hypervisor), word(s.networking), word(s.storage), word(s.api), coordinators,
+        networks, s.keepalive_interval, s.fence_intervals, s.suicide_intervals, s.vm_shutdown_timeout, s.name,
         word(s.file_logging), word(s.stdout_logging), word(s.zookeeper_logging), word(s.log_colours), word(s.log_dates),
         word(s.log_keepalives), word(s.cluster_details), word(s.storage_details), s.console_log_lines, s.node_log_lines,
-        s.storage_address, rest);
+        devices.empty() ? "        storage:\n" : devices, s.storage_address, rest);
 }
 
 void initialise(memory_ensemble& ensemble, int version) {
@@ -100,6 +137,7 @@ sim_node::sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings want
       host(clock),
       programs(clock),
       consoles(clock),
+      addresses(interfaces, clock),
       notifier(clock),
       standard_output(std::make_shared<sim_log_output>()),
       standard_error(std::make_shared<sim_log_output>()),
@@ -126,7 +164,8 @@ void sim_node::kill() {
     if (daemon_) {
         connector.link().power_off();
         pool.cut();
-        host.cut = services.cut = notifier.cut = consoles.cut = true;
+        host.cut = services.cut = notifier.cut = consoles.cut = addresses.cut = true;
+        addresses.drop_calls();
         if (hypervisor) {
             hypervisor->cut();
             ceph->cut();
@@ -142,7 +181,7 @@ void sim_node::kill() {
         ceph.reset();
         connector.renew();
         pool.renew();
-        host.cut = services.cut = notifier.cut = consoles.cut = false;
+        host.cut = services.cut = notifier.cut = consoles.cut = addresses.cut = false;
     }
     exit_status.reset();
 }
@@ -176,6 +215,7 @@ void sim_node::lose_power() {
     host.lose_power();
     services.lose_power();
     log_file->lose_power();
+    interfaces.lose_power();
     if (hardware_ != nullptr) {
         guests().lose_power();
     }
@@ -224,7 +264,7 @@ void sim_node::start() {
         outside.domains.emplace(domains::domain_ports{*hypervisor, locks, consoles});
         outside.ceph.emplace(ceph::ceph_ports{ceph->client, "pvcnoded-ceph", ceph->processes});
     }
-    outside.processes = &programs;
+    outside.role.emplace(role::role_ports{addresses, programs});
     node::assembly assembly = node::all_subjects(outside);
     if (plug_in) {
         plug_in(assembly);

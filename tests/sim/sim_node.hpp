@@ -9,6 +9,7 @@
 #include "sim/ceph/sim_talker.hpp"
 #include "sim/hypervisor/sim_console_files.hpp"
 #include "sim/hypervisor/sim_hypervisor.hpp"
+#include "sim/sim_addresses.hpp"
 #include "sim/sim_context.hpp"
 #include "sim/sim_host.hpp"
 #include "sim/sim_offload.hpp"
@@ -53,6 +54,14 @@ struct node_settings {
     std::optional<int> metrics_port{};
     bool storage = false;
     bool storage_details = false;
+    bool networking = false;
+    // With networking: where its bridges and floating addresses are.
+    std::string upstream_device = "ens4";
+    std::string cluster_device = "ens5";
+    std::string storage_device = "ens6";
+    std::string upstream_floating_ip = "10.98.1.254/24";
+    std::string cluster_floating_ip = "10.98.0.254/24";
+    std::string storage_floating_ip = "10.254.0.254/24";
 };
 
 // What the machines of a world share for their guests.
@@ -177,6 +186,8 @@ public:
     sim_host host;
     sim_process programs;  // what the primary starts; none is installed
     sim_console_files consoles;
+    sim_interfaces interfaces;
+    sim_addresses addresses;
     sim_notifier notifier;
     std::shared_ptr<sim_log_output> standard_output;
     std::shared_ptr<sim_log_output> standard_error;

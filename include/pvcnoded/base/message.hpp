@@ -119,6 +119,7 @@ enum class message : std::uint8_t {
     osd_step_skipped,
     peer_cadence,
     rbd_image_missing,
+    role_address,
     role_api,
     role_database,
     role_given_up,

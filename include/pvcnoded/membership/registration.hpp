@@ -21,16 +21,4 @@ async::awaitable<result<void>> register_node(core::session& s);
 // Sets /schema/version to our latest if every node can follow. True if it was raised.
 async::awaitable<result<bool>> raise_schema(core::session& s);
 
-// The record of the last acknowledged heartbeat in the dynamic directory (tmpfs): "<boot id> <boot time ns> <mzxid>
-// <role>".
-struct heartbeat_note {
-    std::string boot_id;
-    std::int64_t boot_ns = 0;
-    std::int64_t mzxid = 0;
-    std::string role;
-};
-[[nodiscard]] std::string heartbeat_note_path(const core::node_context& node);
-[[nodiscard]] std::string to_text(const heartbeat_note& note);
-[[nodiscard]] std::optional<heartbeat_note> parse_heartbeat_note(std::string_view text);
-
 }  // namespace pvc::membership

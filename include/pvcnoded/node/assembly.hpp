@@ -7,6 +7,7 @@
 #include "pvcnoded/ceph/ceph_subject.hpp"
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/domains/domain_subject.hpp"
+#include "pvcnoded/role/role_parts.hpp"
 
 #include <functional>
 #include <optional>
@@ -30,13 +31,15 @@ struct assembly {
     // In a phase its own step comes first, then these, in this order.
     std::vector<phase_row> phases;
     std::vector<stop_row> stops;
+    // Functions whose parts are there, beside those that every build has: others are refused where they are enabled.
+    bool has_networking = false;
 };
 
 // What only one subject needs from outside, each for its constructor. All outlive the daemon.
 struct subject_ports {
     std::optional<domains::domain_ports> domains;
     std::optional<ceph::ceph_ports> ceph;
-    async::process_runner* processes = nullptr;  // what parts of the primary role start programs with; null: no parts
+    std::optional<role::role_ports> role;  // the networking function
 };
 
 // The daemon that is shipped.

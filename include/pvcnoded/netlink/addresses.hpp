@@ -1,0 +1,48 @@
+// The part of the netlink port that the primary role needs: addresses on devices of this machine, told to the
+// neighbours when they are added.
+//
+// Devices are named as the kernel names them, and looked up anew in each call. What a call asks for is a state, not a
+// change: to add what is there, and to remove what is not, succeeds.
+//
+// *Order.* Calls take effect in the order in which they were begun, whatever became of them: one that was cancelled, or
+// ended with timed_out, may have had its effect or may still have it, but not after a call begun later has had its own.
+// So a removal that was begun after an addition stands, and whoever does not know looks with list().
+//
+// Every call ends by its deadline; no exception crosses. Loop thread only. The port outlives its callers.
+// Specification: networking.md 2, 2.1, 6; node-lifecycle.md 3.1 (rule 8), 7.5.
+#pragma once
+
+#include "pvcnoded/async/wakeup.hpp"
+#include "pvcnoded/base/address.hpp"
+#include "pvcnoded/base/clock.hpp"
+#include "pvcnoded/base/result.hpp"
+
+#include <string>
+#include <vector>
+
+namespace pvc::netlink {
+
+class addresses {
+public:
+    addresses() = default;
+    addresses(const addresses&) = delete;
+    addresses& operator=(const addresses&) = delete;
+    virtual ~addresses() = default;
+
+    // Adds the address with its prefix length, global scope, no broadcast address, of IPv6 without duplicate address
+    // detection, and announces it, also where it was there already: two gratuitous ARP replies, of IPv6 two unsolicited
+    // neighbour advertisements; nothing on a loopback device. The call does not wait for the second frame, and an
+    // announcement that fails is no failure of it. The same address with another prefix length stays as it is: it is
+    // another entry of the kernel. A guarded step: it starts before `not_after`, else stopped and nothing was done.
+    // Errors: stopped; not_found (no such device); refused (the kernel says no; the cause says why); unavailable (too
+    // much hangs already); timed_out (the outcome is unknown).
+    virtual async::awaitable<result<void>> add(std::string device, host_address which, boot_time not_after,
+                                               time_point deadline) = 0;
+    // Removes the address with this prefix length. A device that is not there has none: that is success too. Errors:
+    // refused, unavailable, timed_out, as above.
+    virtual async::awaitable<result<void>> remove(std::string device, host_address which, time_point deadline) = 0;
+    // All addresses of the device, in the order of the kernel. Errors: not_found, refused, unavailable, timed_out.
+    virtual async::awaitable<result<std::vector<host_address>>> list(std::string device, time_point deadline) = 0;
+};
+
+}  // namespace pvc::netlink

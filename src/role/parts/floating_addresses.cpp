@@ -1,0 +1,402 @@
+#include "floating_addresses.hpp"
+
+#include "pvcnoded/async/for_each.hpp"
+#include "pvcnoded/core/heartbeat_note.hpp"
+#include "pvcnoded/model/node_payloads.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pvc::role {
+
+using namespace std::chrono_literals;
+using model::router_state;
+using policy::address_wish;
+using policy::placed_address;
+
+namespace {
+
+constexpr duration action_limit = 10s;
+constexpr duration guarded_step = 2s;  // between the sending of the read that justifies it and the step
+constexpr duration named_limit = 2s;   // of that read: an answer that comes later justifies nothing
+constexpr int guarded_attempts = 3;
+constexpr duration list_limit = 3s;
+constexpr duration another_try = 5s;     // after a failure
+constexpr duration another_look = 30s;   // somebody may have taken a wanted one away
+constexpr duration leftover_check = 1s;  // their record grows older while the machine sleeps, and timers stand still
+constexpr std::size_t at_once = 4;
+
+}  // namespace
+
+// What a session tells of who is primary, from its first answer on: before S12 too, while a start-up hangs.
+class floating_addresses::of_session final : public core::session_part {
+public:
+    of_session(floating_addresses& owner, core::session& s) : owner_(owner), session_(s) {
+        primary_ =
+            s.watches.add(std::string(model::key_path::primary_node), zookeeper::watch_kind::data, owner.changed_);
+        owner_.session_ = this;
+    }
+    ~of_session() override { owner_.session_ = owner_.session_ == this ? nullptr : owner_.session_; }
+
+    async::awaitable<void> run() override {
+        for (;;) {
+            co_await owner_.add_missing(session_);
+            co_await owner_.is_missing_.wait(async::wait_note::work("an address of the primary that is missing"));
+        }
+    }
+    [[nodiscard]] std::optional<policy::named_primary> named() const {
+        if (!primary_->known() || !session_.zk.is_connected()) {
+            return std::nullopt;
+        }
+        const auto text = primary_->present() ? std::optional<std::string_view>(primary_->data()) : std::nullopt;
+        return policy::named_primary{model::parse_primary_node(text)};
+    }
+
+private:
+    floating_addresses& owner_;
+    core::session& session_;
+    std::unique_ptr<zookeeper::watched> primary_;
+};
+
+// A phase is under way, until it ends or is cancelled; then everything is looked at.
+class floating_addresses::walk {
+public:
+    explicit walk(floating_addresses& of) : of_(of) {
+        ++of_.walks_;
+        ++of_.last_walk_;
+    }
+    walk(const walk&) = delete;
+    walk& operator=(const walk&) = delete;
+    ~walk() {
+        --of_.walks_;
+        of_.must_look_ = true;
+        of_.changed_.notify();
+    }
+
+private:
+    floating_addresses& of_;
+};
+
+floating_addresses::floating_addresses(core::node_context& node, netlink::addresses& port)
+    : node_(node), port_(port), all_(policy::role_addresses(*node.config)) {}
+
+async::awaitable<result<void>> floating_addresses::prepare(core::preparation in) {
+    read_note();
+    in.attempt.spawn("addresses", [this] { return keep(); });
+    co_return result<void>();
+}
+
+std::unique_ptr<core::session_part> floating_addresses::begin(core::session& s) {
+    return std::make_unique<of_session>(*this, s);
+}
+
+void floating_addresses::read_note() {
+    const auto text = node_.port.host.read_file(core::heartbeat_note_path(node_));
+    const auto note = text ? core::parse_heartbeat_note(*text) : std::nullopt;
+    if (!note || note->boot_id != node_.machine.boot_id) {
+        return;
+    }
+    const auto role = model::parse_router_state(note->role);
+    was_primary_ = role == router_state::primary || role == router_state::takeover;
+    const boot_time sent{duration(note->boot_ns)};
+    if (note->boot_ns > 0 && sent <= node_.clock().boot_now()) {
+        beat_before_ = sent;
+    }
+}
+
+policy::leftover_view floating_addresses::leftovers() const {
+    policy::leftover_view view;
+    view.self = node_.self();
+    view.primary = session_ == nullptr ? std::nullopt : session_->named();
+    view.was_primary = was_primary_;
+    const auto last = std::max(beat_before_, node_.heartbeat_sent);
+    view.heartbeat_age = last ? std::optional<duration>(node_.clock().boot_now() - *last) : std::nullopt;
+    view.times = node_.times;
+    return view;
+}
+
+void floating_addresses::give_all_up(std::string why) {
+    gone_because_ = std::move(why);
+    all_must_go_ = true;
+    for (auto& one : all_) {
+        one.wish = address_wish::unwanted;
+    }
+    must_look_ = true;
+}
+
+std::optional<duration> floating_addresses::settle_wishes() {
+    const auto role = node_.role.now();
+    if (role != router_state::secondary && role != router_state::client) {
+        had_role_ = true;  // its phases say what is wanted
+        return std::nullopt;
+    }
+    if (std::ranges::all_of(all_, [](const auto& one) { return one.wish == address_wish::unwanted; })) {
+        return std::nullopt;
+    }
+    if (had_role_) {
+        give_all_up("this node is secondary");
+        return std::nullopt;
+    }
+    auto decision = policy::decide_leftovers(leftovers());
+    if (decision.must_go) {
+        give_all_up(std::move(decision.reason));
+        return std::nullopt;
+    }
+    return decision.decide_again_in ? std::optional(std::min(*decision.decide_again_in, leftover_check)) : std::nullopt;
+}
+
+async::awaitable<void> floating_addresses::keep() {
+    const async::latest<router_state>::observer role(node_.role.changes(), changed_);
+    for (;;) {
+        const auto ask_again_in = settle_wishes();
+        const time_point now = node_.clock().now();
+        const bool is_due = must_look_ || (next_look_ && *next_look_ <= now);
+        if (is_due && may_look()) {
+            co_await look(time_point::max());
+            continue;
+        }
+        std::optional<time_point> until = may_look() ? next_look_ : std::nullopt;
+        if (ask_again_in) {
+            until = std::min(until.value_or(time_point::max()), now + *ask_again_in);
+        }
+        if (until) {
+            co_await changed_.wait_until(node_.clock(), *until, "another look at the addresses of the primary");
+        } else {
+            co_await changed_.wait(async::wait_note::work("a change of the role or of who is primary"));
+        }
+    }
+}
+
+async::awaitable<floating_addresses::places> floating_addresses::present(time_point until) {
+    std::vector<std::string> devices;
+    for (const auto& one : all_) {
+        if (std::ranges::find(devices, one.where.device) == devices.end()) {
+            devices.push_back(one.where.device);
+        }
+    }
+    places found;
+    co_await async::for_each_bounded("devices", at_once, devices,
+                                     [&](const std::string& device) -> async::awaitable<void> {
+                                         const std::string step = "list the addresses of " + device;
+                                         auto listed = co_await port_.list(device, until);
+                                         if (listed || listed.error().code() == errc::not_found) {
+                                             succeeded(step);
+                                             for (auto& one : listed ? *listed : std::vector<host_address>()) {
+                                                 found.push_back({device, std::move(one)});
+                                             }
+                                             co_return;
+                                         }
+                                         failed(step, listed.error());
+                                         // What it has is not known: what has to go is taken away blindly.
+                                         for (const auto& one : all_) {
+                                             if (one.where.device == device && must_go(one.where)) {
+                                                 found.push_back(one.where);
+                                             }
+                                         }
+                                     });
+    co_return found;
+}
+
+// What a phase is about to do is not done twice; but what must go goes at once, however long a phase takes.
+bool floating_addresses::may_look() const {
+    return walks_ == 0 || all_must_go_;
+}
+
+async::awaitable<void> floating_addresses::look(time_point until) {
+    must_look_ = false;
+    const std::uint64_t before = failures_;
+    const std::uint64_t walk = last_walk_;
+    const auto found = co_await present(std::min(until, node_.clock().now() + list_limit));
+    if (walk != last_walk_ && !all_must_go_) {
+        must_look_ = true;  // a phase has changed what was seen
+        co_return;
+    }
+    auto work = policy::work_on(all_, found);
+    co_await async::for_each_bounded("removals", at_once, work.remove,
+                                     [&](const placed_address& one) -> async::awaitable<void> {
+                                         if (!must_go(one)) {
+                                             co_return;  // it was taken up meanwhile
+                                         }
+                                         const std::string step = "remove " + one.text();
+                                         if (!gone_because_.empty() && !troubles_.contains(step)) {
+                                             node_.log.info(step + ": " + gone_because_);
+                                         }
+                                         co_await remove(one, std::min(until, action_deadline()));
+                                     });
+    missing_ = walk == last_walk_ ? policy::work_on(all_, found).add : places();
+    if (!missing_.empty()) {
+        is_missing_.notify();
+    }
+    const bool has_failed = failures_ != before;
+    const auto has_wish = [this](address_wish which) {
+        return std::ranges::any_of(all_, [which](const auto& one) { return one.wish == which; });
+    };
+    is_clean_ = !has_failed && !has_wish(address_wish::wanted) && !has_wish(address_wish::as_found);
+    next_look_.reset();
+    if (has_failed || !missing_.empty()) {
+        next_look_ = node_.clock().now() + another_try;
+    } else if (has_wish(address_wish::wanted)) {
+        next_look_ = node_.clock().now() + another_look;
+    }
+}
+
+async::awaitable<void> floating_addresses::add_missing(core::session& s) {
+    const places missing = missing_;
+    for (const auto& one : missing) {
+        if (may_hold() && is_wanted(one)) {
+            co_await add(one, s);
+        }
+    }
+}
+
+bool floating_addresses::may_hold() const {
+    const auto role = node_.role.now();
+    return role == router_state::takeover || role == router_state::primary;
+}
+
+bool floating_addresses::is_wanted(const placed_address& where) const {
+    return std::ranges::any_of(all_,
+                               [&](const auto& one) { return one.where == where && one.wish == address_wish::wanted; });
+}
+
+bool floating_addresses::must_go(const placed_address& where) const {
+    return !policy::work_on(all_, std::array{where}).remove.empty();
+}
+
+floating_addresses::places floating_addresses::places_of(policy::role_phase which) const {
+    places all;
+    for (const auto& one : all_) {
+        if (one.taken_up == which && std::ranges::find(all, one.where) == all.end()) {
+            all.push_back(one.where);
+        }
+    }
+    return all;
+}
+
+time_point floating_addresses::action_deadline() const {
+    return node_.clock().now() + action_limit;
+}
+
+// Told once for as long as it stays the same.
+void floating_addresses::failed(const std::string& step, const failure& why) {
+    ++failures_;
+    const std::string text = fmt::format("cannot {}: {}, trying again", step, why.text());
+    if (text != std::exchange(troubles_[step], text)) {
+        node_.log.error(message::role_address, text);
+    }
+}
+
+void floating_addresses::succeeded(const std::string& step) {
+    if (troubles_.erase(step) > 0) {
+        node_.log.ok("this could be done after all: " + step);
+    }
+}
+
+async::awaitable<result<void>> floating_addresses::add_while_named(placed_address where, core::session& s) {
+    const std::string key(model::key_path::primary_node);
+    const time_point until = action_deadline();
+    result<void> added = failure(errc::stopped, where.device);
+    for (int attempt = 0; attempt < guarded_attempts; ++attempt) {
+        const boot_time asked = node_.clock().boot_now();
+        auto named = co_await s.zk.get(std::min(until, s.limit(named_limit)), key);
+        if (!named) {
+            co_return std::move(named).error();
+        }
+        // Another node is named, or the role went meanwhile: that is the role's own business, and no failure.
+        if (model::parse_primary_node(named->data) != node_.self() || !may_hold() || !is_wanted(where)) {
+            co_return result<void>();
+        }
+        added = co_await port_.add(where.device, where.address, asked + guarded_step, until);
+        if (added || added.error().code() != errc::stopped) {
+            break;
+        }
+    }
+    additions_ += added ? 1 : 0;
+    if (added && is_wanted(where)) {  // else a removal was begun meanwhile, and stands
+        std::erase(added_, where);
+        added_.push_back(where);
+    }
+    co_return added;
+}
+
+async::awaitable<void> floating_addresses::add(placed_address where, core::session& s) {
+    const std::string step = "add " + where.text();
+    auto added = co_await add_while_named(where, s);
+    if (added) {
+        succeeded(step);
+    } else {
+        failed(step, added.error());
+    }
+}
+
+async::awaitable<void> floating_addresses::remove(placed_address where, time_point until) {
+    const std::string step = "remove " + where.text();
+    std::erase(added_, where);
+    auto removed = co_await port_.remove(where.device, where.address, until);
+    if (removed) {
+        ++removals_;
+        succeeded(step);
+    } else {
+        failed(step, removed.error());
+    }
+}
+
+async::awaitable<void> floating_addresses::take_up(policy::role_phase which, core::session& s) {
+    const places wanted = places_of(which);
+    had_role_ = true;
+    if (wanted.empty()) {
+        co_return;
+    }
+    const walk mark(*this);
+    gone_because_.clear();
+    all_must_go_ = false;
+    for (auto& one : all_) {
+        one.wish = one.taken_up == which ? address_wish::wanted : one.wish;
+    }
+    for (const auto& one : wanted) {
+        // Equal addresses on one bridge are added once. What was only found there is added anew, which announces it.
+        if (std::ranges::find(added_, one) == added_.end()) {
+            co_await add(one, s);
+        }
+    }
+}
+
+async::awaitable<void> floating_addresses::give_up(policy::role_phase which, core::session* /*s*/) {
+    const places unwanted = places_of(which);
+    had_role_ = true;
+    if (unwanted.empty()) {
+        co_return;
+    }
+    const walk mark(*this);
+    for (auto& one : all_) {
+        one.wish = one.taken_up == which ? address_wish::unwanted : one.wish;
+    }
+    for (const auto& one : unwanted) {
+        if (must_go(one)) {
+            co_await remove(one, action_deadline());
+        }
+    }
+}
+
+async::awaitable<void> floating_addresses::end(time_point deadline) {
+    if (!had_role_ && !node_.stopping.value()) {
+        co_return;
+    }
+    if (!is_clean_) {
+        give_all_up("the daemon is stopping");
+        co_await look(deadline);
+    }
+}
+
+void floating_addresses::report(std::vector<std::string>& lines) const {
+    lines.push_back(
+        fmt::format("addresses of the primary: {} added and kept, {} missing; {} additions, {} removals, "
+                    "{} failures since the start",
+                    added_.size(), missing_.size(), additions_, removals_, failures_));
+    for (const auto& [step, text] : troubles_) {
+        lines.push_back("addresses of the primary: " + text);
+    }
+}
+
+}  // namespace pvc::role

@@ -1,0 +1,194 @@
+// The addresses that only the primary has, on a simulated daemon (networking.md 6, cases 36 to 38;
+// node-lifecycle.md 7.4, 7.5, AC85, AC87, AC136).
+#include "unit/role/role_fixture.hpp"
+
+namespace pvc::node {
+namespace {
+
+const std::string upstream = "10.98.1.254/24 on brupstream";
+const std::string cluster_one = "10.98.0.254/24 on brcluster";
+const std::string storage_one = "10.254.0.254/24 on brstorage";
+const std::string metadata = "169.254.169.254/32 on lo";
+// As the machine tells them: by device.
+const std::string all_of_them = cluster_one + ", " + storage_one + ", " + upstream + ", " + metadata;
+
+class floating_addresses_test : public role_fixture {
+protected:
+    // hv1 has the networking function, is secondary, and hv2 is named.
+    sim_node& stage_networking(sim::node_settings settings = {}) {
+        put_peer("hv2", "coordinator", "run", "secondary");
+        put_peer("hv3", "coordinator", "run", "secondary");
+        ensemble.put(primary_key, "hv2");
+        settings.networking = true;
+        sim_node& hv1 = add(std::move(settings));
+        hv1.start();
+        EXPECT_TRUE(hv1.run_until_ready()) << hv1.log();
+        return hv1;
+    }
+    // The same, and it has taken the role.
+    sim_node& stage_primary(sim::node_settings settings = {}) {
+        sim_node& hv1 = stage_networking(std::move(settings));
+        ensemble.put(primary_key, "hv1");
+        seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+        beat(1s);
+        return hv1;
+    }
+    static std::string calls_of(sim_node& node) {
+        std::string all;
+        for (const auto& call : node.addresses.calls) {
+            all += call + "\n";
+        }
+        node.addresses.calls.clear();
+        return all;
+    }
+    static std::string there(const sim_node& node) { return node.interfaces.text(); }
+};
+
+TEST_F(floating_addresses_test, case_36_a_takeover_adds_them_in_the_order_of_phases) {
+    auto& hv1 = stage_networking();
+    EXPECT_EQ(calls_of(hv1), "");
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+    EXPECT_EQ(calls_of(hv1),
+              "add " + upstream + "\nadd " + cluster_one + "\nadd " + storage_one + "\nadd " + metadata + "\n");
+    EXPECT_EQ(there(hv1), all_of_them);
+    EXPECT_EQ(hv1.addresses.announced,
+              (std::vector<std::string>{"10.98.1.254 on brupstream", "10.98.0.254 on brcluster",
+                                        "10.254.0.254 on brstorage"}));
+}
+
+TEST_F(floating_addresses_test, case_38_a_relinquish_removes_them_in_that_order_and_leaves_the_own_ones) {
+    auto& hv1 = stage_primary();
+    hv1.interfaces.add("brcluster", "10.98.0.1/24");
+    calls_of(hv1);
+    ensemble.put(primary_key, "hv2");
+    seconds_until([&] { return role_of(hv1) == "secondary"; }, 120s);
+    beat(1s);
+    EXPECT_EQ(calls_of(hv1), "remove " + upstream + "\nremove " + cluster_one + "\nremove " + storage_one +
+                                 "\nremove " + metadata + "\n");
+    EXPECT_EQ(there(hv1), "10.98.0.1/24 on brcluster");
+}
+
+TEST_F(floating_addresses_test, case_37_and_ac85_shared_devices_have_one_bridge) {
+    auto& hv1 = stage_primary({.upstream_device = "ens5", .storage_device = "ens5"});
+    EXPECT_EQ(there(hv1),
+              "10.98.1.254/24 on brcluster, 10.98.0.254/24 on brcluster, 10.254.0.254/24 on brcluster, " + metadata);
+}
+
+// Added once, announced once, and there until the last user goes.
+TEST_F(floating_addresses_test, equal_addresses_on_one_bridge_are_one) {
+    auto& hv1 = stage_primary({.upstream_device = "ens5", .upstream_floating_ip = "10.98.0.254/24"});
+    EXPECT_EQ(calls_of(hv1), "add " + cluster_one + "\nadd " + storage_one + "\nadd " + metadata + "\n");
+    ensemble.put(primary_key, "hv2");
+    seconds_until([&] { return role_of(hv1) == "secondary"; }, 120s);
+    EXPECT_EQ(calls_of(hv1), "remove " + cluster_one + "\nremove " + storage_one + "\nremove " + metadata + "\n");
+    EXPECT_EQ(there(hv1), "");
+}
+
+// The reference takes the prefix length of the node's own address.
+TEST_F(floating_addresses_test, another_prefix_length_is_replaced_and_removed) {
+    auto& hv1 = stage_networking();
+    hv1.interfaces.add("brcluster", "10.98.0.254/16");
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+    beat(1s);
+    EXPECT_EQ(there(hv1), all_of_them);
+    hv1.interfaces.add("brcluster", "10.98.0.254/16");
+    ensemble.put(primary_key, "hv2");
+    seconds_until([&] { return role_of(hv1) == "secondary"; }, 120s);
+    beat(1s);
+    EXPECT_EQ(there(hv1), "");
+}
+
+TEST_F(floating_addresses_test, a_device_that_comes_late_gets_its_address_and_is_told_of_once) {
+    auto& hv1 = stage_networking();
+    hv1.interfaces.remove_device("brstorage");
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+    beat(30s);
+    EXPECT_EQ(there(hv1), cluster_one + ", " + upstream + ", " + metadata);
+    EXPECT_EQ(hv1.times_logged("cannot add " + storage_one), 1U);
+    hv1.interfaces.add_device("brstorage");
+    EXPECT_LT(seconds_until([&] { return there(hv1) == all_of_them; }, 20s), 6.0);
+    EXPECT_TRUE(hv1.logged("this could be done after all: add " + storage_one));
+}
+
+TEST_F(floating_addresses_test, one_that_somebody_took_away_is_added_again) {
+    auto& hv1 = stage_primary();
+    hv1.interfaces.remove("brupstream", *parse_host_address("10.98.1.254/24"));
+    EXPECT_LT(seconds_until([&] { return there(hv1) == all_of_them; }, 60s), 31.0);
+}
+
+// Each local action takes at most 10 s: five of them, and the role is there; what is missing follows.
+TEST_F(floating_addresses_test, a_kernel_that_hangs_does_not_keep_the_role_from_going_on) {
+    auto& hv1 = stage_networking();
+    hv1.addresses.hang();
+    ensemble.put(primary_key, "hv1");
+    EXPECT_LT(seconds_until([&] { return role_of(hv1) == "primary"; }, 120s), 60.0);
+    EXPECT_EQ(there(hv1), "");
+    hv1.addresses.end_hang();
+    EXPECT_LT(seconds_until([&] { return there(hv1) == all_of_them; }, 60s), 20.0);
+}
+
+TEST_F(floating_addresses_test, a_removal_that_fails_is_tried_again_after_the_role_is_gone) {
+    auto& hv1 = stage_primary();
+    hv1.addresses.broken.insert_or_assign("remove", failure(errc::refused, "brcluster", "Operation not permitted"));
+    ensemble.put(primary_key, "hv2");
+    seconds_until([&] { return role_of(hv1) == "secondary"; }, 120s);
+    beat(8s);
+    EXPECT_EQ(there(hv1), all_of_them);
+    EXPECT_EQ(hv1.times_logged("cannot remove " + upstream), 1U);
+    hv1.addresses.broken.clear();
+    EXPECT_LT(seconds_until([&] { return there(hv1) == ""; }, 20s), 6.0);
+}
+
+// What it has cannot be seen, and what has to go goes all the same.
+TEST_F(floating_addresses_test, a_list_that_fails_keeps_nothing) {
+    auto& hv1 = stage_primary();
+    hv1.addresses.broken.insert_or_assign("list", failure(errc::refused, "brcluster", "No buffer space available"));
+    ensemble.put("/nodes/hv1/routerstate", "secondary");
+    ensemble.put(primary_key, "hv2");
+    EXPECT_LT(seconds_until([&] { return there(hv1) == ""; }, 20s), 2.0);
+}
+
+TEST_F(floating_addresses_test, ac26_an_isolated_primary_has_none_a_second_after_the_limit) {
+    auto& hv1 = stage_primary();
+    hv1.connector.link().cut();
+    loop.run_for(50s);
+    EXPECT_EQ(there(hv1), all_of_them);
+    EXPECT_TRUE(run_until([&] { return hv1.daemon().context().role.now() != model::router_state::primary; }, 20s));
+    loop.run_for(100ms);
+    EXPECT_EQ(there(hv1), "");
+}
+
+TEST_F(floating_addresses_test, a_stop_leaves_none) {
+    auto& hv1 = stage_primary();
+    ensemble.put("/nodes/hv2/daemonstate", "stop");
+    ensemble.put("/nodes/hv3/daemonstate", "stop");
+    hv1.stop();
+    EXPECT_EQ(there(hv1), "");
+}
+
+// The read that justifies it must be less than 2 s old when it starts (node-lifecycle.md 3.1, rule 8).
+TEST_F(floating_addresses_test, an_addition_that_starts_too_late_is_asked_for_anew) {
+    auto& hv1 = stage_networking();
+    hv1.connector.link().answer_delay = 2500ms;
+    ensemble.put(primary_key, "hv1");
+    beat(60s);
+    EXPECT_EQ(there(hv1), "");  // each answer comes too late
+    hv1.connector.link().answer_delay = {};
+    seconds_until([&] { return there(hv1) == all_of_them; }, 60s);
+}
+
+TEST_F(floating_addresses_test, a_node_without_the_function_has_none_and_asks_for_none) {
+    put_peer("hv2", "coordinator", "run", "secondary");
+    ensemble.put(primary_key, "hv1");
+    auto& hv1 = add_running();
+    hv1.interfaces.add("brcluster", "10.98.0.254/24");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+    EXPECT_EQ(calls_of(hv1), "");
+    EXPECT_EQ(there(hv1), cluster_one);
+}
+
+}  // namespace
+}  // namespace pvc::node
