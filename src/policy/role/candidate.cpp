@@ -146,9 +146,6 @@ void candidate::take_answer(const role_event& e) {
 
 // In reverse order what was taken up, then the locks; secondary at last.
 role_step candidate::undo(const role_event& e) {
-    if (taken > 0 && role_phases.at(taken - 1U) == role_phase::b_after) {
-        --taken;  // the other side's alone
-    }
     if (where == at::undoing && taken > 0) {
         const std::size_t last = static_cast<std::size_t>(taken) - 1;
         const std::size_t next =

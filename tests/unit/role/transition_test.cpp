@@ -60,7 +60,7 @@ TEST_F(transition_test, c7_a_step_that_takes_a_minute_is_ended_when_another_node
     EXPECT_EQ(role_of(hv1), "takeover");
     ensemble.put(primary_key, "hv2");
     beat(1s);
-    EXPECT_EQ(log.steps, "+A+B+C-C-B-A");  // undone in reverse order
+    EXPECT_EQ(log.steps, "+A+B+C-C-B'-B-A");  // undone in reverse order
     EXPECT_EQ(role_of(hv1), "secondary");
     EXPECT_TRUE(hv1.logged("the takeover was undone in phase C: primary_node now says hv2"));
 }
@@ -73,7 +73,7 @@ TEST_F(transition_test, c7_a_session_that_is_lost_undoes_the_takeover_without_it
     ASSERT_EQ(log.steps, "+A+B+C+D+E+F");
     hv1.connector.link().cut();
     loop.run_for(30s);
-    EXPECT_TRUE(log.steps.ends_with("F~E~D~C~B'~B~A") || log.steps.ends_with("F-E-D-C-B-A")) << log.steps;
+    EXPECT_TRUE(log.steps.ends_with("F~E~D~C~B'~B~A") || log.steps.ends_with("F-E-D-C-B'-B-A")) << log.steps;
     EXPECT_EQ(hv1.daemon().context().role.now(), model::router_state::secondary);
     ensemble.put(primary_key, "hv2");
     hv1.connector.link().mend();
@@ -117,7 +117,8 @@ TEST_F(transition_test, a_stop_in_the_middle_of_a_takeover_leaves_nothing) {
     ensemble.put("/nodes/hv2/daemonstate", "stop");
     ensemble.put("/nodes/hv3/daemonstate", "stop");
     hv1.stop();
-    EXPECT_TRUE(log.steps.find("~D~C~B'~B~A") != std::string::npos || log.steps.find("-D-C-B-A") != std::string::npos)
+    EXPECT_TRUE(log.steps.find("~D~C~B'~B~A") != std::string::npos ||
+                log.steps.find("-D-C-B'-B-A") != std::string::npos)
         << log.steps;
     EXPECT_EQ(role_of(hv1), "secondary");
 }
@@ -186,7 +187,7 @@ TEST_F(transition_test, c6_a_node_that_is_not_heard_undoes_its_takeover) {
     ASSERT_EQ(log.steps, "+A+B+C+D");
     hv1.connector.link().write_answer_delay = 60s;
     beat(30s);
-    EXPECT_TRUE(log.steps.ends_with("D~D~C~B'~B~A") || log.steps.ends_with("D-D-C-B-A")) << log.steps;
+    EXPECT_TRUE(log.steps.ends_with("D~D~C~B'~B~A") || log.steps.ends_with("D-D-C-B'-B-A")) << log.steps;
     EXPECT_NE(hv1.daemon().context().role.now(), model::router_state::primary);
 }
 
