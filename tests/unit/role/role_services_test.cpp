@@ -1,6 +1,7 @@
 // The API service and the database's leader on a whole daemon that has the networking function: node-lifecycle.md 7.3
 // (B, G), 7.5, AC71, AC73, AC84, AC136; README ruling 32; networking.md 6 (case 82).
 #include "pvcnoded/role/role_services.hpp"
+#include "pvcnoded/role/primary_role.hpp"
 #include "unit/role/role_fixture.hpp"
 
 #include <algorithm>
@@ -19,6 +20,24 @@ sim::sim_program refusal() {
     return {.output = "Switchover failed, details: 412, no good candidates\n"};
 }
 
+// A part after it in each phase: when the last phase of an undo came to it.
+class witness final : public core::subject, public core::role_part {
+public:
+    witness(core::node_context& node, std::optional<time_point>& undone) : node_(node), undone_(undone) {}
+    [[nodiscard]] std::string_view name() const override { return "witness"; }
+    async::awaitable<void> take_up(policy::role_phase /*which*/, core::session& /*s*/) override { co_return; }
+    async::awaitable<void> give_up(policy::role_phase which, core::session* /*s*/) override {
+        if (which == policy::role_phase::a) {
+            undone_ = node_.clock().now();
+        }
+        co_return;
+    }
+
+private:
+    core::node_context& node_;
+    std::optional<time_point>& undone_;
+};
+
 class role_services_test : public role_fixture {
 protected:
     // hv1 is secondary, hv2 is named; the daemon is what the assembly makes of a configuration with networking.
@@ -35,6 +54,9 @@ protected:
                 auto made = before(node);
                 const auto found = std::ranges::find(made, "role services", &core::subject::name);
                 services = found == made.end() ? nullptr : dynamic_cast<role::role_services*>(found->get());
+                made.pop_back();
+                made.push_back(std::make_unique<witness>(node, undone));
+                made.push_back(std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));
                 return made;
             };
         };
@@ -71,6 +93,7 @@ protected:
     }
 
     role::role_services* services = nullptr;
+    std::optional<time_point> undone;
 };
 
 TEST_F(role_services_test, ac71_the_primary_has_the_api_service_and_leads_the_database) {
@@ -117,6 +140,18 @@ TEST_F(role_services_test, ruling_32_neither_waits_for_the_other) {
     EXPECT_FALSE(services->is_database_ours());
     seconds_until([&] { return role_of(hv1) == "primary"; });
     EXPECT_TRUE(services->is_database_ours());
+}
+
+TEST_F(role_services_test, ruling_32_a_systemctl_that_hangs_does_not_keep_patroni_waiting) {
+    auto& hv1 = stage_with_services();
+    hv1.services.set_answer_time(3600s);
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return services->is_database_ours(); });
+    ASSERT_EQ(hv1.services.times("enable", api).size(), 1U);
+    EXPECT_LT(hv1.programs.calls().front().at - hv1.services.times("enable", api).front(), 10ms);
+    EXPECT_EQ(role_of(hv1), "takeover");
+    EXPECT_LT(seconds_until([&] { return role_of(hv1) == "primary"; }), 5.1);
+    EXPECT_TRUE(hv1.logged("cannot enable the API service"));
 }
 
 TEST_F(role_services_test, without_the_api_function_no_unit_is_touched) {
@@ -304,8 +339,10 @@ TEST_F(role_services_test, ac136_a_systemctl_that_hangs_does_not_hold_up_the_end
     loop.run_until([&] { return !hv1.services.times("disable", api).empty() || loop.clock().now() - from > 100s; });
     ASSERT_EQ(hv1.services.times("disable", api).size(), 1U);
     EXPECT_EQ(hv1.daemon().context().role.now(), model::router_state::secondary);
-    // What comes after B' in that order is over in the same moment.
+    // What comes after B' is over in the same moment.
     loop.run_for(10ms);
+    ASSERT_TRUE(undone.has_value());
+    EXPECT_LT(*undone - hv1.services.times("disable", api).front(), 10ms);
     EXPECT_FALSE(hv1.logged("[role-api]"));
     loop.run_for(5s);
     EXPECT_TRUE(hv1.logged("cannot disable the API service"));
@@ -342,6 +379,20 @@ TEST_F(role_services_test, what_cannot_be_enabled_is_said_once_and_tried_again_w
     EXPECT_TRUE(hv1.services.is_enabled(api));
     beat(100s);
     EXPECT_EQ(hv1.services.times("enable", api).size(), 5U);
+}
+
+TEST_F(role_services_test, a_role_that_is_given_up_while_the_service_is_enabled_leaves_it_disabled) {
+    auto& hv1 = stage_with_services();
+    hv1.services[api].refuses = failure(errc::refused, api, "not yet");
+    take_role(hv1);
+    hv1.services[api].refuses.reset();
+    hv1.services.set_answer_time(4s);
+    seconds_until([&] { return hv1.services.times("enable", api).size() == 2; });
+    lose_role(hv1);
+    beat(10s);
+    EXPECT_FALSE(hv1.services.is_enabled(api));
+    EXPECT_FALSE(hv1.services.is_up(api));
+    EXPECT_FALSE(hv1.logged("enabled pvcapid.service"));
 }
 
 TEST_F(role_services_test, what_cannot_be_disabled_is_tried_for_two_minutes) {
