@@ -55,6 +55,8 @@ public:
     // What a dead daemon had asked for and was not done yet never is.
     void drop_calls();
     void end_faults();
+    // Something was done to it that may keep an address where it must not be.
+    [[nodiscard]] bool has_fault() const { return hangs_ || !broken.empty() || call_time > std::chrono::seconds(1); }
 
     // "add 10.0.0.254/24 on brcluster", as they were asked for; listings are not among them.
     std::vector<std::string> calls;

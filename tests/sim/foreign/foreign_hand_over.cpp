@@ -1,6 +1,7 @@
 #include "sim/foreign/foreign_hand_over.hpp"
 
 #include "sim/foreign/foreign_lock.hpp"
+#include "sim/sim_addresses.hpp"
 
 namespace pvc::sim {
 
@@ -16,11 +17,48 @@ duration network_work(const foreign_state& node, hand_over_phase phase) {
     return touches ? node.timings().per_network * node.settings.managed_networks : duration(0);
 }
 
+struct address_of_phase {
+    hand_over_phase phase;
+    std::string_view device;
+    std::string_view address;
+};
+
+// Always on these bridges, whether they were made or not. What a side is asked to do is done in an instant, however
+// long the whole of it takes.
+template <class Act>
+void each_address(const foreign_state& node, hand_over_phase phase, Act act) {
+    const auto& settings = node.settings;
+    const address_of_phase all[] = {
+        {upstream, "brupstream", settings.upstream_address},
+        {cluster, "brcluster", settings.cluster_floating},
+        {cluster, "brstorage", settings.storage_floating},
+        {metadata, "lo", "169.254.169.254/32"},
+    };
+    for (const auto& one : all) {
+        if (one.phase == phase && settings.interfaces != nullptr) {
+            act(std::string(one.device), *parse_host_address(one.address));
+        }
+    }
+}
+
+void add_addresses(const foreign_state& node, hand_over_phase phase) {
+    each_address(node, phase, [&](const std::string& device, const host_address& which) {
+        node.settings.interfaces->add(device, which);
+    });
+}
+
+void remove_addresses(const foreign_state& node, hand_over_phase phase) {
+    each_address(node, phase, [&](const std::string& device, const host_address& which) {
+        node.settings.interfaces->remove(device, which);
+    });
+}
+
 async::awaitable<void> write_phase(foreign_state& node, hand_over_phase phase) {
     foreign_lock lock(node.session, node.random, foreign_sync_key, lock_kind::write);
     co_await lock.acquire(std::nullopt);
     const auto times = node.timings().writer.at(static_cast<std::size_t>(phase));
     co_await node.pass(times.hold, "the partner in a hand-over");
+    add_addresses(node, phase);
     co_await node.pass(times.work + network_work(node, phase), "the work of a phase");
     co_await node.session.write(foreign_sync_key, "");
     co_await node.pass(node.timings().write_done, "the end of a phase");
@@ -42,6 +80,7 @@ async::awaitable<void> read_phase(foreign_state& node, hand_over_phase phase) {
     co_await lock.acquire(read_limit(node, phase), times.wake);
     co_await node.pass(times.let_go, "the release of a read lock");
     co_await lock.release();
+    remove_addresses(node, phase);
     co_await node.pass(times.work + network_work(node, phase), "the work of a phase");
 }
 

@@ -3,7 +3,9 @@
 namespace pvc::sim {
 
 foreign_node::foreign_node(sim_loop& loop, memory_ensemble& ensemble, foreign_settings wanted)
-    : settings(std::move(wanted)), process_(loop, ensemble) {}
+    : settings(std::move(wanted)), process_(loop, ensemble) {
+    settings.interfaces = &interfaces;
+}
 
 foreign_node::~foreign_node() {
     kill();
@@ -27,6 +29,11 @@ void foreign_node::terminate() {
     } else {
         kill();
     }
+}
+
+void foreign_node::lose_power() {
+    kill();
+    interfaces.lose_power();
 }
 
 void foreign_node::kill() {

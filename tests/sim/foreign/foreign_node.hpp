@@ -11,6 +11,7 @@
 
 #include "sim/foreign/foreign_daemon.hpp"
 #include "sim/foreign/foreign_process.hpp"
+#include "sim/sim_addresses.hpp"
 
 #include <memory>
 
@@ -28,8 +29,10 @@ public:
     // A terminating signal: the orderly stop begins (is_running() tells when it is over). In the first seconds of a
     // start the process just ends.
     void terminate();
-    // The power: nothing more reaches the ensemble, the session expires in time.
+    // Nothing more reaches the ensemble, the session expires in time. Its addresses stay on the machine.
     void kill();
+    // The same, and they are gone.
+    void lose_power();
     [[nodiscard]] bool is_running() const { return process_.is_running(); }
     [[nodiscard]] bool is_ready() const { return is_running() && daemon_->is_ready(); }
     // Of a running daemon: what it believes about itself.
@@ -40,6 +43,7 @@ public:
     [[nodiscard]] const std::string& complaint() const { return process_.complaint(); }
 
     foreign_settings settings;
+    sim_interfaces interfaces;
 
 private:
     foreign_process process_;

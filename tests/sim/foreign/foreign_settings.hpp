@@ -14,6 +14,7 @@
 namespace pvc::sim {
 
 class sim_datacentre;
+class sim_interfaces;
 
 // Whose behaviour: the limits of read locks and what a start and a stop write differ.
 enum class reference_level : std::uint8_t { v0_9_82, v1_0_3 };
@@ -74,7 +75,9 @@ struct foreign_settings {
     int managed_networks = 1;
     std::string static_data = "16 6.1.0-13-amd64 GNU/Linux x86_64";
     std::string target_selector = "mem";
-    std::string upstream_address = "10.98.1.254/24";
+    std::string upstream_address = "10.98.1.254/24";  // this one and the next two: floating
+    std::string cluster_floating = "10.98.0.254/24";
+    std::string storage_floating = "10.254.0.254/24";
     std::optional<duration> first_tick{};  // from readiness; else one interval, as the reference's scheduler
     foreign_figures figures{};
     foreign_storage ceph{};
@@ -84,6 +87,7 @@ struct foreign_settings {
     // Where it runs virtual machines, if it does, and what refuses to let one start (foreign_migration).
     sim_datacentre* machines = nullptr;
     std::function<std::optional<std::string>(const uuid&)> refuse_start{};
+    sim_interfaces* interfaces = nullptr;  // of its machine; the node's own
 };
 
 }  // namespace pvc::sim

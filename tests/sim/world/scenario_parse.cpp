@@ -95,6 +95,8 @@ struct parser {
                 s.hypervisor = is_on;
             } else if (key == "storage" && (is_on || rest == "off")) {
                 s.storage = is_on;
+            } else if (key == "networking" && (is_on || rest == "off")) {
+                s.networking = is_on;
             } else if (key == "debug" && (is_on || rest == "off")) {
                 s.debug = is_on;
             } else {
@@ -106,7 +108,7 @@ struct parser {
             if ((node == "all" || one.name == node) && !apply(one)) {
                 return wrong(
                     "keepalive_interval, fence_intervals, node_log_lines, schema_limit N, or "
-                    "zookeeper_logging, api, hypervisor, storage, debug on|off",
+                    "zookeeper_logging, api, hypervisor, storage, networking, debug on|off",
                     fmt::format("{} {}", key, rest));
             }
         }

@@ -32,7 +32,11 @@ void end_process(cluster& world, const action& what, member& target, bool with_p
 }
 
 void end_reference(cluster& world, const action& what, foreign_node& target, bool with_power) {
-    target.kill();
+    if (with_power) {
+        target.lose_power();
+    } else {
+        target.kill();
+    }
     if (with_power && target.settings.machines != nullptr) {
         world.before_power_loss(target.settings.name);
         world.hardware.centre.machine(target.settings.name).lose_power();

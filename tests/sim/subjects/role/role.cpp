@@ -1,4 +1,5 @@
 // The primary role: who has it, who gives it up, and that all agree.
+#include "sim/subjects/role/role.hpp"
 #include "pvcnoded/policy/intervals.hpp"
 #include "sim/world/chaos.hpp"
 #include "sim/world/judge.hpp"
@@ -24,8 +25,11 @@ void roles_follow_the_table(judge& of, const seen_change& seen) {
     }
     const auto& coordinators = seen.writer->node.settings.coordinators;
     const bool is_coordinator = std::ranges::find(coordinators, seen.writer->name()) != coordinators.end();
-    const bool is_known =
-        is_coordinator ? seen.what.data == "primary" || seen.what.data == "secondary" : seen.what.data == "client";
+    // Without networking a transition has no phases, and no state of its own.
+    const bool is_on_its_way = seen.what.data == "takeover" || seen.what.data == "relinquish";
+    const bool is_known = is_coordinator ? seen.what.data == "primary" || seen.what.data == "secondary" ||
+                                               (is_on_its_way && seen.writer->node.settings.networking)
+                                         : seen.what.data == "client";
     if (!is_known) {
         of.say("role_transitions", fmt::format("{} ({}) wrote routerstate \"{}\"", seen.writer->name(),
                                                is_coordinator ? "a coordinator" : "not a coordinator", seen.what.data));
@@ -198,6 +202,7 @@ void add_role(registry& to) {
     to.expect(expected_roles);
     to.add(mistakes_with_roles);
     to.add(role_keys);
+    add_addresses(to);
 }
 
 }  // namespace pvc::sim

@@ -1,0 +1,280 @@
+// The addresses that only the primary has: that no two nodes answer on one, and that who is primary has them all
+// (networking.md 6).
+//
+// What a machine has it has whether or not its daemon runs, and there are moments in which two have the same: what
+// is demanded is the end of each. In a hand-over both have an address for an instant, on purpose. A node that nobody
+// hears, and that may be primary, keeps its own for at most the isolation limit. A machine without a running daemon, or
+// with one that stands still, keeps what it has until somebody ends it, which nobody can do from outside (fencing is
+// not there): it counts from the moment its daemon goes on. So does one whose kernel refuses or hangs. What a reference
+// daemon has left behind it leaves there for good, by its nature: it counts while it says that the role is its own, and
+// as it acts on who is named without a look at who may not have heard it, a pair with it has longer.
+#include "pvcnoded/policy/intervals.hpp"
+#include "sim/subjects/role/role.hpp"
+#include "sim/world/chaos.hpp"
+#include "sim/world/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace pvc::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+using model::router_state;
+
+constexpr duration hand_over_end = 5s;  // from the end of a transition, and of any disturbance
+constexpr duration calm_secondary = 10s;
+constexpr duration longer_with_reference = 60s;
+
+struct placed {
+    std::string_view device;
+    std::string address;
+};
+
+// As the settings of a member place them, each network on a bridge of its own.
+std::array<placed, 4> addresses_of(const node_settings& of) {
+    return {{{"brupstream", of.upstream_floating_ip},
+             {"brcluster", of.cluster_floating_ip},
+             {"brstorage", of.storage_floating_ip},
+             {"lo", "169.254.169.254/32"}}};
+}
+
+bool has_networking(const cluster& world) {
+    return !world.members.empty() && world.members.front()->node.settings.networking;
+}
+
+bool is_on_its_way(router_state role) {
+    return role == router_state::takeover || role == router_state::relinquish;
+}
+
+// Who answers on an address, and must not for long beside another.
+struct holders {
+    std::string names;
+    std::size_t count = 0;
+    bool is_handed_over = false;
+    bool are_calm = true;
+    bool has_reference = false;
+    std::optional<duration> limit = duration::zero();  // the longest isolation limit; empty: one has none
+
+    void add(const std::string& name, router_state role) {
+        names += (count++ == 0 ? "" : " and ") + name;
+        is_handed_over = is_handed_over || is_on_its_way(role);
+    }
+    [[nodiscard]] std::optional<duration> allowed() const {
+        if (are_calm && !has_reference) {
+            return hand_over_end;
+        }
+        const duration more = has_reference ? longer_with_reference : duration::zero();
+        return limit ? std::optional(*limit + *limit / 50 + hand_over_end + more) : std::nullopt;
+    }
+};
+
+holders holders_of(cluster& world, const ip::address& which) {
+    holders found;
+    for (const auto& one : world.members) {
+        const sim_node& node = one->node;
+        if (!node.is_running() || node.is_paused() || node.addresses.has_fault() || !node.interfaces.answers(which)) {
+            continue;
+        }
+        const auto& context = node.daemon().context();
+        found.add(one->name(), context.role.now());
+        found.are_calm = found.are_calm && world.is_calm(*one);
+        const auto limit = policy::isolation_limit(context.times);
+        found.limit = limit && found.limit ? std::optional(std::max(*limit, *found.limit)) : std::nullopt;
+    }
+    for (const auto& one : world.foreigners) {
+        if (!one->is_running() || one->link().is_cut() || !one->interfaces.answers(which)) {
+            continue;
+        }
+        const auto role = one->state().role;
+        if (role == router_state::primary || is_on_its_way(role)) {
+            found.add(one->settings.name, role);
+            found.has_reference = true;
+        }
+    }
+    return found;
+}
+
+struct overlap {
+    std::string names;
+    time_point since{};
+};
+struct addresses_seen {
+    std::array<overlap, 3> overlaps;
+    struct role_of {
+        router_state role = router_state::client;
+        time_point since{};
+    };
+    std::map<std::uint32_t, role_of> roles;
+};
+
+void there_is_one_holder(judge& of) {
+    if (!has_networking(of.world)) {
+        return;
+    }
+    const auto all = addresses_of(of.world.members.front()->node.settings);
+    auto& seen = of.state<addresses_seen>();
+    for (std::size_t i = 0; i < seen.overlaps.size(); ++i) {  // that of `lo` is nobody else's to see
+        const auto which = parse_host_address(all.at(i).address)->address;
+        const auto found = holders_of(of.world, which);
+        overlap& now = seen.overlaps.at(i);
+        if (found.count < 2 || found.is_handed_over) {
+            now = {};
+            continue;
+        }
+        if (now.names != found.names) {
+            now = {found.names, of.world.now()};
+        }
+        const auto allowed = found.allowed();
+        if (allowed && of.world.now() - now.since > *allowed) {
+            of.say("one_holder", fmt::format("{} have both had {} for {:.3f} s", found.names, which.to_string(),
+                                             seconds(of.world.now() - now.since)));
+        }
+    }
+}
+
+// Since when a daemon has been what it is.
+void note_roles(judge& of) {
+    auto& roles = of.state<addresses_seen>().roles;
+    for (const auto& one : of.world.members) {
+        const auto role =
+            one->node.is_running() ? one->node.daemon().context().role.now() : router_state::takeover;  // no secondary
+        auto& known = roles[one->number];
+        if (known.role != role) {
+            known = {role, of.world.now()};
+        }
+    }
+}
+
+std::string held_by(const member& one) {
+    std::string held;
+    for (const auto& [device, address] : addresses_of(one.node.settings)) {
+        const auto which = *parse_host_address(address);
+        if (one.node.interfaces.answers(which.address)) {
+            held += (held.empty() ? "" : ", ") + which.text();
+        }
+    }
+    return held;
+}
+
+void a_secondary_has_none(judge& of) {
+    if (!has_networking(of.world)) {
+        return;
+    }
+    note_roles(of);
+    const std::string named = value_of(of, "/config/primary_node");
+    for (const auto& one : of.world.members) {
+        const auto& now = of.state<addresses_seen>().roles[one->number];
+        const bool is_judged = now.role == router_state::secondary && one->node.is_ready() && !one->node.is_paused() &&
+                               of.world.is_calm(*one) && of.world.now() - now.since > calm_secondary &&
+                               of.world.now() - one->calm_from > calm_secondary &&
+                               named != one->name();  // it found its own, and is about to take over
+        const std::string held = is_judged ? held_by(*one) : std::string();
+        if (!held.empty()) {
+            of.say("secondary_without_addresses", fmt::format("{} has been secondary for {:.3f} s and has {}",
+                                                              one->name(), seconds(of.world.now() - now.since), held));
+        }
+    }
+}
+
+std::optional<std::string> the_primary_has_all(const judge& of) {
+    if (!has_networking(of.world)) {
+        return std::nullopt;
+    }
+    const std::string named = value_of(of, "/config/primary_node");
+    for (const auto& one : of.world.members) {
+        if (one->name() != named) {
+            if (const std::string held = held_by(*one); !held.empty()) {
+                return fmt::format("{} is not primary and has {}", one->name(), held);
+            }
+            continue;
+        }
+        for (const auto& [device, address] : addresses_of(one->node.settings)) {
+            if (!one->node.interfaces.has(std::string(device), *parse_host_address(address))) {
+                return fmt::format("{} is primary and has no {} on {}", one->name(), address, device);
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+constexpr rule address_rules[] = {
+    {.name = "one_holder",
+     .meaning = "a floating address answers on at most one node outside the intended overlap",
+     .on_second = there_is_one_holder},
+    {.name = "secondary_without_addresses",
+     .meaning = "a secondary that has been calm for 10 s has no address of the primary",
+     .on_second = a_secondary_has_none},
+};
+
+constexpr progress address_progress[] = {
+    {"primary_has_addresses", "who is primary has all addresses of the primary, and nobody else has one",
+     the_primary_has_all},
+};
+
+// Only where somebody uses them.
+std::uint64_t with_networking(cluster& world) {
+    return has_networking(world) ? 1 : 0;
+}
+
+void break_addresses(cluster& world, const action& what, member& target) {
+    for (const auto* call : {"add", "remove"}) {
+        target.node.addresses.broken.insert_or_assign(call, failure(errc::refused, call, "Operation not permitted"));
+    }
+    world.lasting(what, &target, true, [&target] { target.node.addresses.broken.clear(); });
+}
+
+void hang_addresses(cluster& world, const action& what, member& target) {
+    target.node.addresses.hang();
+    world.lasting(what, &target, true, [&target] { target.node.addresses.end_hang(); });
+}
+
+void slow_addresses(cluster& world, const action& what, member& target) {
+    target.node.addresses.call_time = what.amount;
+    world.lasting(what, &target, true, [&target] { target.node.addresses.call_time = 1ms; });
+}
+
+constexpr action_kind actions_on_addresses[] = {
+    {.name = "break-addresses",
+     .takes = "n",
+     .meaning = "the kernel refuses to add and to remove addresses",
+     .can_last = true,
+     .on_member = break_addresses,
+     .chance = drawn{.favour = with_networking}},
+    {.name = "hang-addresses",
+     .takes = "n",
+     .meaning = "what is asked of the kernel about addresses is not answered, and done later",
+     .can_last = true,
+     .on_member = hang_addresses,
+     .chance = drawn{.favour = with_networking}},
+    {.name = "slow-addresses",
+     .takes = "nd",
+     .meaning = "every call about addresses takes so long",
+     .can_last = true,
+     .on_member = slow_addresses,
+     .chance = drawn{.favour = with_networking,
+                     .arguments = [](drawing& from, action& out) { out.amount = from.some_time(10ms, 15s); }}},
+    {.name = "wipe-addresses",
+     .takes = "n",
+     .meaning = "somebody takes all addresses off the machine's devices",
+     .on_member =
+         [](cluster& world, const action& /*what*/, member& target) {
+             target.node.interfaces.lose_power();
+             world.disturb(target, std::nullopt);
+         },
+     .chance = drawn{.favour = with_networking}},
+};
+
+}  // namespace
+
+void add_addresses(registry& to) {
+    to.add(actions_on_addresses);
+    to.add(address_rules);
+    to.add(address_progress);
+    to.add(subject_part{.heal_member = [](cluster& /*world*/, member& one) { one.node.addresses.end_faults(); }});
+}
+
+}  // namespace pvc::sim
