@@ -190,11 +190,12 @@ std::optional<role_step> candidate::expect_partner(const role_event& e) {
         }
     }
     const bool may_not_hear = std::ranges::any_of(view.peers, [&](const coordinator_peer& peer) {
-        const bool has_role = peer.router == router_state::primary || peer.router == router_state::relinquish;
+        const bool is_partner = peer.router == router_state::primary || peer.router == router_state::relinquish;
+        const bool has_role = (is_partner && has_partner && !was_partner_seen) || peer.router == router_state::takeover;
         const bool beats = peer.daemon == model::daemon_state::run || peer.daemon == model::daemon_state::shutdown;
         return has_role && beats && peer.keepalive_unchanged_for >= e.now - began;
     });
-    if (!has_partner || was_partner_seen || !may_not_hear || e.now >= limit) {
+    if (!may_not_hear || e.now >= limit) {
         return std::nullopt;
     }
     return role_step{role_ask::change{}, limit, "a sign of life of whoever is primary"};
