@@ -197,6 +197,10 @@ TEST(claiming_database, without_the_program_one_try_settles_it) {
     EXPECT_EQ(next.until, at(30s));
     EXPECT_TRUE(it.is_settled());
     EXPECT_FALSE(it.is_ours());
+    // It stays so when somebody installs it, and Patroni refuses.
+    EXPECT_EQ(it.resume({at(30s)}).what, ask::run);
+    EXPECT_EQ(it.resume(failed_at(30s)).until, at(60s));
+    EXPECT_TRUE(it.is_settled());
 }
 
 TEST(claiming_database, an_answer_that_never_came_counts_as_a_failure) {
