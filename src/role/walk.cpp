@@ -23,10 +23,13 @@ std::string name_of(const std::string& path) {
 
 walk::walk(core::session& s, owner& role, walk_ground& ground, machine which, std::string why)
     : session_(s), role_(role), ground_(ground), machine_(std::move(which)), why_(std::move(why)) {
+    step_since_ = s.node.clock().now();
+    if (std::visit([](const auto& one) { return one.is_empty; }, machine_)) {
+        return;  // a write and no locks: nobody is waited for
+    }
     using zookeeper::watch_kind;
     on_primary_ = s.watches.add(std::string(model::key_path::primary_node), watch_kind::children, changed_);
     on_sync_ = s.watches.add(std::string(model::key_path::primary_sync_lock), watch_kind::children, changed_);
-    step_since_ = s.node.clock().now();
 }
 
 policy::hand_over_seen walk::look() const {
@@ -35,6 +38,9 @@ policy::hand_over_seen walk::look() const {
     const auto is_own = [this](const std::string& name) {
         return std::ranges::find(own_children_, name) != own_children_.end();
     };
+    if (!on_sync_) {
+        return seen;
+    }
     for (const auto& name : on_sync_->names()) {
         const auto child = model::parse_lock_child(name);
         if (child && !is_own(name)) {
@@ -81,7 +87,7 @@ async::awaitable<void> walk::run() {
 async::awaitable<void> walk::go_on(async::task_group& scope) {
     // Who is queued must be known before that says anything.
     const time_point limit = session_.limit();
-    while ((!on_primary_->known() || !on_sync_->known()) && session_.node.clock().now() < limit) {
+    while (on_sync_ && (!on_primary_->known() || !on_sync_->known()) && session_.node.clock().now() < limit) {
         const bool notified =
             co_await changed_.wait_until(session_.node.clock(), limit, "who is queued for the locks of the role");
         ignore(result<bool>(notified), "the loop looks again");

@@ -91,7 +91,7 @@ private:
     machine machine_;
     std::string why_;
     async::wakeup changed_;
-    std::unique_ptr<zookeeper::watched> on_primary_;  // who is queued for T
+    std::unique_ptr<zookeeper::watched> on_primary_;  // who is queued for T; null: there are no parts
     std::unique_ptr<zookeeper::watched> on_sync_;     // and for S
     std::array<lock_here, 2> locks_;
     std::vector<std::string> own_children_;  // names: the lists may show them a little longer than they are there

@@ -386,7 +386,7 @@ TEST_F(role_services_test, a_role_that_is_given_up_while_the_service_is_enabled_
     hv1.services[api].refuses = failure(errc::refused, api, "not yet");
     take_role(hv1);
     hv1.services[api].refuses.reset();
-    hv1.services.set_answer_time(4s);
+    hv1.services.set_answer_time(9s);
     seconds_until([&] { return hv1.services.times("enable", api).size() == 2; });
     lose_role(hv1);
     beat(10s);
