@@ -264,7 +264,9 @@ void sim_node::start() {
         outside.domains.emplace(domains::domain_ports{*hypervisor, locks, consoles});
         outside.ceph.emplace(ceph::ceph_ports{ceph->client, "pvcnoded-ceph", ceph->processes});
     }
-    outside.role.emplace(role::role_ports{addresses, programs});
+    if (settings.networking) {  // else the function is refused, as by the daemon that is shipped
+        outside.role.emplace(role::role_ports{addresses, programs});
+    }
     node::assembly assembly = node::all_subjects(outside);
     if (plug_in) {
         plug_in(assembly);

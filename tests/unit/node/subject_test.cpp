@@ -145,7 +145,8 @@ TEST_F(subject_test, a_figure_is_never_written_into_a_key_that_ends_like_its_own
 // What the tables name is there, and takes part in what they name it for.
 TEST_F(subject_test, the_tables_of_the_product_name_subjects_that_there_are) {
     sim::sim_hardware hardware(loop.clock());
-    sim_node& node = nodes.emplace_back(loop, ensemble, sim::node_settings{.hypervisor = true}, &hardware);
+    sim_node& node =
+        nodes.emplace_back(loop, ensemble, sim::node_settings{.hypervisor = true, .networking = true}, &hardware);
     node.plug_in = [](assembly& all) {
         all.make = [phases = all.phases, stops = all.stops, before = std::move(all.make)](core::node_context& context) {
             auto made = before(context);

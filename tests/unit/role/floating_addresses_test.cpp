@@ -1,5 +1,6 @@
 // The addresses that only the primary has, on a simulated daemon (networking.md 6, cases 36 to 38;
 // node-lifecycle.md 7.4, 7.5, AC85, AC87, AC136).
+#include "pvcnoded/role/primary_role.hpp"
 #include "unit/role/role_fixture.hpp"
 
 namespace pvc::node {
@@ -12,6 +13,20 @@ const std::string metadata = "169.254.169.254/32 on lo";
 // As the machine tells them: by device.
 const std::string all_of_them = cluster_one + ", " + storage_one + ", " + upstream + ", " + metadata;
 
+// Whatever it is asked to give up takes a minute.
+class hanging_part final : public core::subject, public core::role_part {
+public:
+    explicit hanging_part(core::node_context& node) : node_(node) {}
+    [[nodiscard]] std::string_view name() const override { return "hanging"; }
+    async::awaitable<void> take_up(policy::role_phase /*which*/, core::session& /*s*/) override { co_return; }
+    async::awaitable<void> give_up(policy::role_phase /*which*/, core::session* /*s*/) override {
+        co_await async::sleep_for(node_.clock(), 60s, "a service that does not end");
+    }
+
+private:
+    core::node_context& node_;
+};
+
 class floating_addresses_test : public role_fixture {
 protected:
     // hv1 has the networking function, is secondary, and hv2 is named.
@@ -21,6 +36,18 @@ protected:
         ensemble.put(primary_key, "hv2");
         settings.networking = true;
         sim_node& hv1 = add(std::move(settings));
+        if (has_hanging_part) {
+            hv1.plug_in = [](assembly& all) {
+                all.make = [before = std::move(all.make)](core::node_context& node) {
+                    auto made = before(node);
+                    made.pop_back();
+                    made.insert(made.begin(), std::make_unique<hanging_part>(node));
+                    made.push_back(
+                        std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));
+                    return made;
+                };
+            };
+        }
         hv1.start();
         EXPECT_TRUE(hv1.run_until_ready()) << hv1.log();
         return hv1;
@@ -41,6 +68,7 @@ protected:
         node.addresses.calls.clear();
         return all;
     }
+    bool has_hanging_part = false;
     static std::string there(const sim_node& node) { return node.interfaces.text(); }
 };
 
@@ -161,6 +189,16 @@ TEST_F(floating_addresses_test, ac26_an_isolated_primary_has_none_a_second_after
     EXPECT_EQ(there(hv1), "");
 }
 
+// Addresses first: services that hang do not keep them.
+TEST_F(floating_addresses_test, ac136_a_service_that_hangs_does_not_keep_the_addresses) {
+    has_hanging_part = true;
+    auto& hv1 = stage_primary();
+    hv1.connector.link().cut();
+    EXPECT_TRUE(run_until([&] { return hv1.daemon().context().role.now() != model::router_state::primary; }, 70s));
+    loop.run_for(900ms);
+    EXPECT_EQ(there(hv1), "");
+}
+
 TEST_F(floating_addresses_test, a_stop_leaves_none) {
     auto& hv1 = stage_primary();
     ensemble.put("/nodes/hv2/daemonstate", "stop");
@@ -178,6 +216,21 @@ TEST_F(floating_addresses_test, an_addition_that_starts_too_late_is_asked_for_an
     EXPECT_EQ(there(hv1), "");  // each answer comes too late
     hv1.connector.link().answer_delay = {};
     seconds_until([&] { return there(hv1) == all_of_them; }, 60s);
+}
+
+// What the kernel comes to only when its proof has grown old is not done, and so nobody hears of it.
+TEST_F(floating_addresses_test, an_addition_that_was_held_up_is_refused) {
+    auto& hv1 = stage_networking();
+    hv1.addresses.hang();
+    ensemble.put(primary_key, "hv1");
+    beat(3s);
+    ASSERT_EQ(calls_of(hv1), "add " + upstream + "\n");
+    ensemble.put(primary_key, "hv2");
+    beat(2s);
+    hv1.addresses.end_hang();
+    beat(15s);
+    EXPECT_TRUE(hv1.addresses.announced.empty());
+    EXPECT_EQ(there(hv1), "");
 }
 
 TEST_F(floating_addresses_test, a_node_without_the_function_has_none_and_asks_for_none) {

@@ -183,7 +183,10 @@ constexpr planted_mistake mistakes_with_roles[] = {
 };
 
 constexpr key_rules role_keys{
-    .is_shared = [](const seen_change& seen) { return seen.what.path == "/config/primary_node"; },
+    .is_shared =
+        [](const seen_change& seen) {
+            return seen.what.path == "/config/primary_node" || seen.what.path == "/config/primary_node/sync_lock";
+        },
     .needs_version =
         [](const seen_change& seen) {
             return seen.what.path == "/config/primary_node" || seen.suffix == "/routerstate";

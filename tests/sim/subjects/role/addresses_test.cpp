@@ -1,0 +1,99 @@
+// The rules about the addresses of the primary see what they are about, and nothing else.
+#include "sim/world/judge.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pvc::sim {
+
+using namespace std::chrono_literals;
+
+class address_rules_test : public ::testing::Test {
+protected:
+    static cluster_settings settings() {
+        cluster_settings out;
+        for (const std::string name : {"hv1", "hv2"}) {
+            node_settings node;
+            node.name = name;
+            node.coordinators = {"hv1", "hv2"};
+            node.networking = true;
+            out.nodes.push_back(std::move(node));
+        }
+        return out;
+    }
+    void SetUp() override {
+        perform("start hv1");
+        pass(10s);
+        perform("start hv2");
+        pass(60s);  // everything is calm
+        ASSERT_EQ(world.ensemble.get("/config/primary_node"), "hv1");
+        ASSERT_EQ(broken(), "");
+        ASSERT_TRUE(watch.missing().empty()) << watch.missing().front();
+    }
+    void perform(std::string_view line) {
+        const auto what = parse_action(line);
+        ASSERT_TRUE(what) << line;
+        ASSERT_TRUE(world.perform(*what)) << line;
+    }
+    void pass(duration time) {
+        const time_point end = world.now() + time;
+        world.later.after(time, [] {});
+        while (world.now() < end && world.step()) {
+            watch.look();
+        }
+    }
+    [[nodiscard]] std::string broken() const { return watch.broken() ? watch.broken()->invariant : ""; }
+
+    cluster world{settings()};
+    judge watch{world};
+    sim_node& hv1 = world.members[0]->node;
+    sim_node& hv2 = world.members[1]->node;
+};
+
+// One that nobody hears may keep them for its isolation limit of 55 s, and not for longer.
+TEST_F(address_rules_test, two_that_answer_on_one_address) {
+    perform("cut hv2");
+    hv2.interfaces.add("brupstream", hv2.settings.upstream_floating_ip);
+    pass(58s);
+    EXPECT_EQ(broken(), "");
+    EXPECT_FALSE(watch.missing().empty());
+    pass(6s);
+    EXPECT_EQ(broken(), "one_holder");
+}
+
+TEST_F(address_rules_test, a_secondary_that_has_one) {
+    hv2.interfaces.add("lo", "169.254.169.254/32");  // nobody else can see it
+    pass(2s);
+    EXPECT_EQ(broken(), "secondary_without_addresses");
+}
+
+TEST_F(address_rules_test, a_primary_that_has_not_all) {
+    hv1.interfaces.remove("brcluster", *parse_host_address(hv1.settings.cluster_floating_ip));
+    EXPECT_EQ(watch.missing().size(), 1U);
+    pass(40s);  // it looks by itself
+    EXPECT_TRUE(watch.missing().empty());
+}
+
+// Nobody can take from it what it has; when it comes back it does that itself.
+TEST_F(address_rules_test, a_dead_daemon_is_no_breach) {
+    perform("kill hv1");
+    pass(20s);
+    perform("make-primary hv2");
+    pass(200s);
+    EXPECT_EQ(broken(), "");
+    const auto upstream = parse_host_address(hv1.settings.upstream_floating_ip)->address;
+    EXPECT_TRUE(hv1.interfaces.answers(upstream));
+    EXPECT_TRUE(hv2.interfaces.answers(upstream));
+    perform("start hv1");
+    pass(30s);
+    EXPECT_EQ(broken(), "");
+    EXPECT_EQ(hv1.interfaces.text(), "");
+    EXPECT_TRUE(watch.missing().empty()) << watch.missing().front();
+}
+
+TEST_F(address_rules_test, one_without_power_has_none) {
+    perform("power-off hv1");
+    pass(1s);
+    EXPECT_EQ(hv1.interfaces.text(), "");
+}
+
+}  // namespace pvc::sim
