@@ -27,11 +27,12 @@ struct condition {
         value,
         exists,
         missing,
-        guest_runs,   // on `node`, and nowhere else
-        guest_off,    // nowhere, not even half
-        guest_there,  // on `node`, executing or not
-        guest_key,    // `path` of its keys has this text
-        all_well,     // nothing is missing of what is demanded once all faults have ended
+        guest_runs,     // on `node`, and nowhere else
+        guest_off,      // nowhere, not even half
+        guest_there,    // on `node`, executing or not
+        guest_key,      // `path` of its keys has this text
+        has_addresses,  // of the primary: on all four devices, on none, or on the one that `text` names
+        all_well,       // nothing is missing of what is demanded once all faults have ended
     };
     kind what = kind::runs;
     bool is_negated = false;

@@ -169,16 +169,23 @@ struct parser {
         const auto word = next_word(rest);
         asked.text = std::string(rest);
         static constexpr std::array words{
-            std::pair("runs", condition::kind::runs),       std::pair("is", condition::kind::has_role),
-            std::pair("state", condition::kind::has_state), std::pair("ended", condition::kind::ended),
-            std::pair("logged", condition::kind::logged),   std::pair("beats", condition::kind::beats),
-            std::pair("wrote", condition::kind::wrote),     std::pair("called", condition::kind::called)};
+            std::pair("runs", condition::kind::runs),        std::pair("is", condition::kind::has_role),
+            std::pair("state", condition::kind::has_state),  std::pair("ended", condition::kind::ended),
+            std::pair("logged", condition::kind::logged),    std::pair("beats", condition::kind::beats),
+            std::pair("wrote", condition::kind::wrote),      std::pair("called", condition::kind::called),
+            std::pair("has", condition::kind::has_addresses)};
         const auto found = std::ranges::find_if(words, [word](const auto& one) { return word == one.first; });
         if (found == words.end()) {
-            return wrong("runs, beats, is ROLE, state STATE, ended [STATUS], or logged, wrote, called TEXT [N times]",
-                         word);
+            return wrong(
+                "runs, beats, is ROLE, state STATE, ended [STATUS], has ADDRESSES, or logged, wrote, called TEXT [N "
+                "times]",
+                word);
         }
         asked.what = found->second;
+        static constexpr std::array places{"all", "none", "brupstream", "brcluster", "brstorage", "lo"};
+        if (asked.what == condition::kind::has_addresses && std::ranges::find(places, asked.text) == places.end()) {
+            return wrong("all, none, brupstream, brcluster, brstorage or lo", asked.text);
+        }
         const bool counts = asked.what == condition::kind::logged || asked.what == condition::kind::wrote ||
                             asked.what == condition::kind::called;
         return counts ? ask_times(asked) : result<condition>(asked);

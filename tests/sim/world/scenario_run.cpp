@@ -19,6 +19,20 @@ namespace pvc::sim {
 
 namespace {
 
+// Nodes of the world have no other addresses on these devices.
+bool has_addresses(const sim_interfaces& of, const std::string& where) {
+    std::size_t found = 0;
+    for (const std::string device : {"brupstream", "brcluster", "brstorage", "lo"}) {
+        const auto* on = of.find(device);
+        const bool is_there = on != nullptr && !on->empty();
+        if (device == where) {
+            return is_there;
+        }
+        found += is_there ? 1 : 0;
+    }
+    return where == "all" ? found == 4 : found == 0;
+}
+
 std::string to_text(const condition& asked) {
     std::string text = asked.is_negated ? "not " : "";
     const std::string times = asked.times ? fmt::format(" {} times", *asked.times) : "";
@@ -32,6 +46,7 @@ std::string to_text(const condition& asked) {
         case kind::logged: return text + asked.node + " logged " + asked.text + times;
         case kind::wrote: return text + asked.node + " wrote " + asked.text + times;
         case kind::called: return text + asked.node + " called " + asked.text + times;
+        case kind::has_addresses: return text + asked.node + " has " + asked.text;
         case kind::value: return text + asked.path + " = " + asked.text;
         case kind::exists: return text + asked.path + " exists";
         case kind::missing: return text + asked.path + " missing";
@@ -139,6 +154,9 @@ private:
             case kind::wrote: holds = is_often(asked, outcome_.times_written(node->number, asked.text)); break;
             case kind::called: holds = is_often(asked, outcome_.times_called(node->number, asked.text)); break;
             case kind::beats: holds = node_beats_[asked.node] > beats_before_; break;
+            case kind::has_addresses:
+                holds = has_addresses(other != nullptr ? other->interfaces : node->node.interfaces, asked.text);
+                break;
             case kind::value: holds = world_.ensemble.get(asked.path) == asked.text; break;
             case kind::exists: holds = world_.ensemble.exists(asked.path).has_value(); break;
             case kind::missing: holds = !world_.ensemble.exists(asked.path); break;
