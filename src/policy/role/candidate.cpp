@@ -164,6 +164,7 @@ role_step candidate::undo(const role_event& e) {
         // Until it is said: as long as the role reads `takeover`, no rule applies to this node.
         if (!e.seen.view.session_live) {
             where = at::undo_pausing;
+            limit = e.now;
             return {role_ask::change{}, time_point::max(), "the connection to ZooKeeper"};
         }
         if (where == at::undo_pausing && e.now < limit) {

@@ -104,6 +104,7 @@ void list_subjects(std::ostream& out) {
     for (const auto& one : subjects) {
         out << fmt::format("  {:<12} {}\n", one.name, one.meaning);
     }
+    out << fmt::format("  {:<12} {}\n", "role", "the role of the primary is handed over");
 }
 
 int explore(const explore_wish& wanted, std::ostream& out, std::ostream& error) {

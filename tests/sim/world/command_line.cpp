@@ -1,6 +1,7 @@
 #include "sim/world/command_line.hpp"
 
 #include "sim/explore/explore_command.hpp"
+#include "sim/explore/role/role_search.hpp"
 #include "sim/world/defects.hpp"
 #include "sim/world/listing.hpp"
 #include "sim/world/many_runs.hpp"
@@ -292,6 +293,14 @@ int explore_orders(const words& given, std::ostream& out, std::ostream& error) {
         return refused(error, "explore", problem);
     }
     wanted.subject = others.empty() ? wanted.subject : others.front();
+    if (wanted.subject == "role") {
+        if (!wanted.scenario_file.empty() || !wanted.graph_file.empty()) {
+            return refused(error, "explore", "of the role there is no script and no picture");
+        }
+        const auto& within = wanted.within;
+        return explore::roles::explore({within.nodes, within.faults, within.writes}, wanted.reference, states, out,
+                                       error);
+    }
     wanted.limits.states = states;
     wanted.is_watched = ::isatty(STDERR_FILENO) == 1;
     return explore::explore(wanted, out, error);

@@ -2,6 +2,7 @@
 
 #include "pvcnoded/base/planted.hpp"
 #include "sim/explore/explore_command.hpp"
+#include "sim/explore/role/role_search.hpp"
 #include "sim/explore/to_scenario.hpp"
 #include "sim/world/random_run.hpp"
 #include "sim/world/registry.hpp"
@@ -69,6 +70,16 @@ bool judge_by_exploring(const planted_mistake& which, std::ostream& out) {
     return !shown.empty() && without.empty();
 }
 
+// The same in the world of the role.
+bool judge_by_exploring_role(const planted_mistake& which, std::ostream& out) {
+    const auto result = explore::roles::search({which.explored.nodes, which.explored.faults, which.explored.writes});
+    out << (result.broken ? fmt::format("{:26} after {} states, {} steps  {}: {}\n", which.name, result.states,
+                                        result.broken->way.size(), result.broken->what.rule,
+                                        result.broken->what.text.substr(0, 80))
+                          : fmt::format("{:26} nothing was found in {} states\n", which.name, result.states));
+    return result.broken.has_value();
+}
+
 // True: found, or, for `none`, nothing was found. Says which seed and what.
 bool judge_one(std::string_view name, std::uint64_t first, std::uint64_t last, std::ostream& out) {
     for (std::uint64_t seed = first;; ++seed) {
@@ -126,7 +137,8 @@ int judge_the_judge(std::string_view only, std::uint64_t first, std::uint64_t la
             return 2;
         }
         const bool is_explored = !one.explored.subject.empty();
-        bool is_found = !is_explored || judge_by_exploring(one, out);
+        bool is_found = !is_explored || (one.explored.subject == "role" ? judge_by_exploring_role(one, out)
+                                                                        : judge_by_exploring(one, out));
         if (!one.scenario.empty()) {
             is_found = judge_by_scenario(one, out) && is_found;
         } else if (!is_explored || !one.explored.is_only) {

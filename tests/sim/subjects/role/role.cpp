@@ -180,6 +180,11 @@ constexpr planted_mistake mistakes_with_roles[] = {
     {defect::blind_role_write, "blind_role_write"},
     {defect::isolation_unnoticed, "isolation_unnoticed"},
     {defect::role_kept, "role_kept"},
+    {defect::phase_unlocked, "phase_unlocked", {}, {.subject = "role"}},
+    {defect::phase_skipped, "phase_skipped", {}, {.subject = "role"}},
+    {defect::role_undone_forwards, "role_undone_forwards", {}, {.subject = "role", .writes = 1}},
+    {defect::role_lock_kept, "role_lock_kept", {}, {.subject = "role", .writes = 1}},
+    {defect::role_given_up_early, "role_given_up_early", {}, {.subject = "role"}},
 };
 
 constexpr key_rules role_keys{
