@@ -221,6 +221,9 @@ async::awaitable<role_answer> walk::clear_sync() {
         auto created = co_await session_.zk.create(session_.limit(), key, "");
         co_return created ? role_answer::done : role_answer::failed;
     }
+    if (done.error().code() == errc::not_found) {
+        co_return role_answer::lost;  // an own child: somebody deleted it, or the session is another
+    }
     session_.node.log.warning(message::role_lock_missed, "clearing " + key + ": " + done.error().text());
     co_return role_answer::failed;
 }
