@@ -26,6 +26,7 @@ enum class defect : std::uint8_t {
     schema_raised_alone,       // the schema version is raised without asking what others can follow
     schema_change_ignored,     // a running node does not follow a change of the schema version
     role_kept,                 // the old primary does not give way
+    address_kept,              // an address of the primary is not dropped
     phase_unlocked,            // a candidate takes up what a phase has without its turn
     phase_skipped,             // a candidate leaves a phase out
     role_undone_forwards,      // a takeover is undone in the order in which it was begun

@@ -1,6 +1,7 @@
 #include "floating_addresses.hpp"
 
 #include "pvcnoded/async/for_each.hpp"
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/core/heartbeat_note.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 
@@ -331,6 +332,9 @@ async::awaitable<void> floating_addresses::add(placed_address where, core::sessi
 }
 
 async::awaitable<void> floating_addresses::remove(placed_address where, time_point until) {
+    if (is_planted(defect::address_kept)) {
+        co_return;
+    }
     const std::string step = "remove " + where.text();
     std::erase(added_, where);
     auto removed = co_await port_.remove(where.device, where.address, until);

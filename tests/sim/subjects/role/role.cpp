@@ -180,6 +180,7 @@ constexpr planted_mistake mistakes_with_roles[] = {
     {defect::blind_role_write, "blind_role_write"},
     {defect::isolation_unnoticed, "isolation_unnoticed"},
     {defect::role_kept, "role_kept"},
+    {defect::address_kept, "address_kept"},
     {defect::phase_unlocked, "phase_unlocked", {}, {.subject = "role"}},
     {defect::phase_skipped, "phase_skipped", {}, {.subject = "role"}},
     {defect::role_undone_forwards, "role_undone_forwards", {}, {.subject = "role", .writes = 1}},
