@@ -67,6 +67,14 @@ void sim_addresses::end_hang() {
     do_due();
 }
 
+void sim_addresses::end_slowness() {
+    call_time = std::chrono::milliseconds(1);
+    for (auto& one : asked_) {
+        one.when = std::min(one.when, clock_.now());
+    }
+    do_due();
+}
+
 void sim_addresses::drop_calls() {
     asked_.clear();
     due_.disarm();
@@ -74,8 +82,8 @@ void sim_addresses::drop_calls() {
 
 void sim_addresses::end_faults() {
     broken.clear();
-    call_time = std::chrono::milliseconds(1);
     end_hang();
+    end_slowness();
 }
 
 std::optional<failure> sim_addresses::fault(const std::string& call, const std::string& device) const {

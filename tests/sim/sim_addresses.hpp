@@ -52,6 +52,8 @@ public:
     // Nothing is answered: every call ends at its deadline. What was asked meanwhile is done when that ends, in order.
     void hang() { hangs_ = true; }
     void end_hang();
+    // Calls are quick again, and what was asked of the slow kernel is done.
+    void end_slowness();
     // What a dead daemon had asked for and was not done yet never is.
     void drop_calls();
     void end_faults();

@@ -234,7 +234,7 @@ void hang_addresses(cluster& world, const action& what, member& target) {
 
 void slow_addresses(cluster& world, const action& what, member& target) {
     target.node.addresses.call_time = what.amount;
-    world.lasting(what, &target, true, [&target] { target.node.addresses.call_time = 1ms; });
+    world.lasting(what, &target, true, [&target] { target.node.addresses.end_slowness(); });
 }
 
 constexpr action_kind actions_on_addresses[] = {
