@@ -36,7 +36,8 @@ policy::hand_over_seen walk::look() const {
     policy::hand_over_seen seen;
     seen.view = ground_.view();
     const auto is_own = [this](const std::string& name) {
-        return std::ranges::find(own_children_, name) != own_children_.end();
+        return std::ranges::any_of(own_guids_,
+                                   [&name](const auto& guid) { return !guid.empty() && name.starts_with(guid); });
     };
     if (!on_sync_) {
         return seen;
@@ -149,16 +150,16 @@ async::awaitable<role_answer> walk::have_lock(ask::have_lock what, time_point un
     request.task = "coordinator";
     request.reason = why_;
     request.drain = is_sync && what.kind == model::lock_kind::write ? &drain_ : nullptr;
+    request.guid = &own_guids_.emplace_back();
     auto with = [this, &here, request](core::kept_locks::body body) -> async::awaitable<result<void>> {
         co_return co_await session_.locks.with_lock(
-            request, [this, &here, &body](zookeeper::held_lock& held) -> async::awaitable<result<void>> {
+            request, [&here, &body](zookeeper::held_lock& held) -> async::awaitable<result<void>> {
                 struct noted {
                     lock_here& here;
                     ~noted() { here.held = nullptr; }
                 };
                 const noted guard{here};
                 here.held = &held;
-                own_children_.push_back(name_of(held.child()));
                 co_return co_await body();
             });
     };
@@ -286,10 +287,7 @@ walk::report walk::describe() const {
             out.held.emplace_back(to_text(which));
         }
     }
-    // The name of an own child is known once its lock is held.
-    const auto& sync = lock_of(role_lock::sync);
-    const bool is_own_queued = sync.kept && sync.kept->state() == core::kept_locks::status::pending;
-    out.others_queued = seen.on_sync.size() - (is_own_queued && !seen.on_sync.empty() ? 1 : 0);
+    out.others_queued = seen.on_sync.size();
     out.is_candidate_there = seen.is_candidate_there;
     return out;
 }

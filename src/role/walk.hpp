@@ -9,6 +9,8 @@
 #include "pvcnoded/policy/role/candidate.hpp"
 #include "pvcnoded/policy/role/holder.hpp"
 
+#include <array>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -94,7 +96,9 @@ private:
     std::unique_ptr<zookeeper::watched> on_primary_;  // who is queued for T; null: there are no parts
     std::unique_ptr<zookeeper::watched> on_sync_;     // and for S
     std::array<lock_here, 2> locks_;
-    std::vector<std::string> own_children_;  // names: the lists may show them a little longer than they are there
+    // Of every child that was queued: a list may show one longer than it is there, and one whose deletion failed is
+    // there until the reaper has it. None of them is the partner.
+    std::deque<std::string> own_guids_;
     zookeeper::reader_drain drain_;
     policy::role_step step_;
     time_point step_since_{};

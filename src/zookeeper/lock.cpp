@@ -311,6 +311,9 @@ async::awaitable<void> lock_service::release(claim& mine) {
 async::awaitable<result<void>> lock_service::with_lock(lock_request what,
                                                        std::function<async::awaitable<result<void>>(held_lock&)> body) {
     claim mine(*this, std::move(what), make_guid(random_));
+    if (mine.what.guid != nullptr) {
+        *mine.what.guid = mine.guid;
+    }
     result<void> outcome;
     auto work = [this, &mine, &body, &outcome]() -> async::awaitable<void> { outcome = co_await hold(mine, body); };
     co_await async::with_clean_up(clock_, release_limit + 1s, work(), [this, &mine] { return release(mine); });

@@ -59,6 +59,7 @@ struct lock_request {
     std::string task;               // for the child's data: who
     std::string reason;             // and why
     reader_drain* drain = nullptr;  // writers of a phase hand-over; outlives the call
+    std::string* guid = nullptr;  // gets what the name of its child begins with, before there is one; outlives the call
 };
 
 class lock_service {
