@@ -154,24 +154,24 @@ role_step candidate::undo(const role_event& e) {
     }
     if (has_sync_lock) {
         where = at::undo_sync;
-        return {role_ask::release{role_lock::sync}, time_point::max(), "the release of the lock of the phases"};
+        return let_go(role_lock::sync);
     }
     if (has_role_lock && !is_planted(defect::role_lock_kept)) {
         where = at::undo_role;
-        return {role_ask::release{role_lock::primary}, time_point::max(), "the release of the lock of the role"};
+        return let_go(role_lock::primary);
     }
     if (e.seen.view.role != router_state::secondary) {
         // Until it is said: as long as the role reads `takeover`, no rule applies to this node.
         if (!e.seen.view.session_live) {
             where = at::undo_pausing;
             limit = e.now;
-            return {role_ask::change{}, time_point::max(), "the connection to ZooKeeper"};
+            return wait_for("the connection to ZooKeeper");
         }
         if (where == at::undo_pausing && e.now < limit) {
-            return {role_ask::change{}, limit, "another attempt to write the role"};
+            return wait_for("another attempt to write the role", limit);
         }
         where = at::undo_writing;
-        return {role_ask::write_role{router_state::secondary}, time_point::max(), "the role to be written"};
+        return say_role(router_state::secondary);
     }
     where = at::over;
     return {};
@@ -199,7 +199,7 @@ std::optional<role_step> candidate::expect_partner(const role_event& e) {
     if (!may_not_hear || e.now >= limit) {
         return std::nullopt;
     }
-    return role_step{role_ask::change{}, limit, "a sign of life of whoever is primary"};
+    return wait_for("a sign of life of whoever is primary", limit);
 }
 
 role_step candidate::take_up() {
@@ -210,11 +210,10 @@ role_step candidate::take_up() {
 role_step candidate::go_on(const role_event& e) {
     const auto& seen = e.seen;
     switch (where) {
-        case at::announcing:
-            return {role_ask::write_role{router_state::takeover}, time_point::max(), "the role to be written"};
+        case at::announcing: return say_role(router_state::takeover);
         case at::queueing_for_role:
             return {role_ask::have_lock{role_lock::primary, lock_kind::exclusive}, limit, "the lock of the role"};
-        case at::clearing: return {role_ask::clear_sync{}, time_point::max(), "the key of the phases to be cleared"};
+        case at::clearing: return clear_phase();
         case at::expecting_partner:
             if (auto wait = expect_partner(e)) {
                 return *wait;
@@ -222,50 +221,44 @@ role_step candidate::go_on(const role_event& e) {
             where = at::queueing;
             limit = e.now + hand_over_limits::write_lock;
             [[fallthrough]];
-        case at::queueing:
-            return {role_ask::have_lock{role_lock::sync, lock_kind::write}, limit, "the turn of this node in a phase"};
+        case at::queueing: return turn_to_write(limit);
         case at::holding:
             if (!is_reader_behind(seen) && is_peer_expected(seen.view) && e.now < limit) {
-                return {role_ask::change{}, limit, "the partner to be queued behind this node"};
+                return wait_for("the partner to be queued behind this node", limit);
             }
             where = at::acting;
             return take_up();
         case at::acting_again:
             if (e.now < limit) {
-                return {role_ask::change{}, limit, "another attempt at what this phase takes up"};
+                return wait_for("another attempt at what this phase takes up", limit);
             }
             where = at::acting;
             return take_up();
         case at::acting: return take_up();
-        case at::clearing_phase:
-            return {role_ask::clear_sync{}, time_point::max(), "the key of the phases to be cleared"};
-        case at::releasing:
-            return {role_ask::release{role_lock::sync}, time_point::max(), "the release of the lock of the phases"};
+        case at::clearing_phase: return clear_phase();
+        case at::releasing: return let_go(role_lock::sync);
         case at::expecting_writer:
             if (is_peer_expected(seen.view) && last_on_sync(seen, model::lock_tag::lock) < 0 && e.now < limit) {
-                return {role_ask::change{}, limit, "the partner's turn"};
+                return wait_for("the partner's turn", limit);
             }
             where = at::reading;
             limit = e.now + hand_over_limits::read_lock(role_phase::b);
             [[fallthrough]];
-        case at::reading:
-            return {role_ask::have_lock{role_lock::sync, lock_kind::read}, limit, "the end of the partner's turn"};
-        case at::read:
-            return {role_ask::release{role_lock::sync}, time_point::max(), "the release of the lock of the phases"};
+        case at::reading: return turn_to_read(limit, "the end of the partner's turn");
+        case at::read: return let_go(role_lock::sync);
         case at::pausing:
             if (e.now < limit) {
-                return {role_ask::change{}, limit, "another attempt to write the role"};
+                return wait_for("another attempt to write the role", limit);
             }
             where = at::writing;
             [[fallthrough]];
-        case at::writing:
-            return {role_ask::write_role{router_state::primary}, time_point::max(), "the role to be written"};
+        case at::writing: return say_role(router_state::primary);
         case at::releasing_role:
             if (!has_role_lock) {
                 where = at::over;
                 return {};
             }
-            return {role_ask::release{role_lock::primary}, time_point::max(), "the release of the lock of the role"};
+            return let_go(role_lock::primary);
         case at::begin:
         case at::over:
         case at::undoing:
@@ -313,7 +306,7 @@ role_step candidate::resume(const role_event& e) {
             return undo(e);
         }
         if (!e.seen.view.session_live) {
-            return {role_ask::change{}, time_point::max(), "the connection to ZooKeeper"};
+            return wait_for("the connection to ZooKeeper");
         }
     }
     return go_on(e);

@@ -38,6 +38,32 @@ std::string to_text(const role_ask::any& what) {
     return std::visit(in_words(), what);
 }
 
+role_step turn_to_write(time_point until) {
+    return {role_ask::have_lock{role_lock::sync, model::lock_kind::write}, until, "the turn of this node in a phase"};
+}
+
+role_step turn_to_read(time_point until, std::string_view whose) {
+    return {role_ask::have_lock{role_lock::sync, model::lock_kind::read}, until, whose};
+}
+
+role_step clear_phase() {
+    return {role_ask::clear_sync{}, time_point::max(), "the key of the phases to be cleared"};
+}
+
+role_step let_go(role_lock which) {
+    const bool is_of_role = which == role_lock::primary;
+    return {role_ask::release{which}, time_point::max(),
+            is_of_role ? "the release of the lock of the role" : "the release of the lock of the phases"};
+}
+
+role_step say_role(model::router_state to) {
+    return {role_ask::write_role{to}, time_point::max(), "the role to be written"};
+}
+
+role_step wait_for(std::string_view what, time_point until) {
+    return {role_ask::change{}, until, what};
+}
+
 std::int64_t last_on_sync(const hand_over_seen& seen, model::lock_tag tag) {
     std::int64_t last = -1;
     for (const auto& one : seen.on_sync) {

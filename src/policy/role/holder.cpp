@@ -6,7 +6,6 @@
 
 namespace pvc::policy {
 
-using model::lock_kind;
 using model::router_state;
 
 bool holder::must_end(const hand_over_seen& seen) const {
@@ -108,12 +107,11 @@ void holder::lose_lock(const role_event& e) {
 role_step holder::go_on(const role_event& e) {
     const auto& seen = e.seen;
     switch (where) {
-        case at::announcing:
-            return {role_ask::write_role{router_state::relinquish}, time_point::max(), "the role to be written"};
+        case at::announcing: return say_role(router_state::relinquish);
         case at::expecting_writer:
             if (!is_alone(seen) && last_on_sync(seen, model::lock_tag::lock) <= last_writer && e.now < limit &&
                 !is_planted(defect::role_given_up_early)) {
-                return {role_ask::change{}, limit, "the candidate's turn"};
+                return wait_for("the candidate's turn", limit);
             }
             where = at::reading;
             limit = e.now + hand_over_limits::read_lock(phase);
@@ -122,26 +120,21 @@ role_step holder::go_on(const role_event& e) {
             }
             last_writer = std::max(last_writer, last_on_sync(seen, model::lock_tag::lock));
             [[fallthrough]];
-        case at::reading:
-            return {role_ask::have_lock{role_lock::sync, lock_kind::read}, limit, "the end of the candidate's turn"};
-        case at::read:
-            return {role_ask::release{role_lock::sync}, time_point::max(), "the release of the lock of the phases"};
-        case at::queueing:
-            return {role_ask::have_lock{role_lock::sync, lock_kind::write}, limit, "the turn of this node in a phase"};
+        case at::reading: return turn_to_read(limit, "the end of the candidate's turn");
+        case at::read: return let_go(role_lock::sync);
+        case at::queueing: return turn_to_write(limit);
         case at::holding:
             if (!is_reader_behind(seen) && !is_alone(seen) && e.now < limit) {
-                return {role_ask::change{}, limit, "the candidate to be queued behind this node"};
+                return wait_for("the candidate to be queued behind this node", limit);
             }
             where = at::acting;
             [[fallthrough]];
         case at::acting: return {role_ask::give_up{phase}, time_point::max(), "what this phase gives up"};
-        case at::clearing_phase:
-            return {role_ask::clear_sync{}, time_point::max(), "the key of the phases to be cleared"};
-        case at::releasing:
-            return {role_ask::release{role_lock::sync}, time_point::max(), "the release of the lock of the phases"};
+        case at::clearing_phase: return clear_phase();
+        case at::releasing: return let_go(role_lock::sync);
         case at::pausing:
             if (e.now < limit) {
-                return {role_ask::change{}, limit, "another attempt to write the role"};
+                return wait_for("another attempt to write the role", limit);
             }
             if (is_empty) {
                 where = at::over;  // nothing was given up yet: the rules are asked again
@@ -149,8 +142,7 @@ role_step holder::go_on(const role_event& e) {
             }
             where = at::writing;
             [[fallthrough]];
-        case at::writing:
-            return {role_ask::write_role{router_state::secondary}, time_point::max(), "the role to be written"};
+        case at::writing: return say_role(router_state::secondary);
         case at::begin:
         case at::over: break;
     }
@@ -174,7 +166,7 @@ role_step holder::resume(const role_event& e) {
     // Its own part it gives up all the same: whoever is out of touch holds nothing on purpose.
     const bool needs_zookeeper = where != at::acting && where != at::read && where != at::releasing;
     if (!e.seen.view.session_live && needs_zookeeper) {
-        return {role_ask::change{}, time_point::max(), "the connection to ZooKeeper"};
+        return wait_for("the connection to ZooKeeper");
     }
     return go_on(e);
 }

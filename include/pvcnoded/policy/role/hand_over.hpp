@@ -38,8 +38,7 @@ struct hand_over_seen {
     bool is_candidate_there = false;          // somebody else is queued for T
 };
 
-// ---- questions
-// -------------------------------------------------------------------------------------------------------
+// What a machine asks for.
 
 namespace role_ask {
 
@@ -80,7 +79,7 @@ using any = std::variant<nothing, change, write_role, have_lock, release, clear_
 
 enum class role_answer : std::uint8_t {
     woken,   // to `change`, and at the beginning
-    done,    //
+    done,    // what was asked for is so
     failed,  // a lock not had in time, a write refused, nobody to be asked
     lost,    // a lock that was held is gone
     ended,   // called off, because the machine would withdraw (must_end)
@@ -100,11 +99,18 @@ struct role_step {
     [[nodiscard]] bool is_over() const { return std::holds_alternative<role_ask::nothing>(what); }
 };
 
+// The steps that both sides have, with what each waits for.
+[[nodiscard]] role_step turn_to_write(time_point until);
+[[nodiscard]] role_step turn_to_read(time_point until, std::string_view whose);
+[[nodiscard]] role_step clear_phase();
+[[nodiscard]] role_step let_go(role_lock which);
+[[nodiscard]] role_step say_role(model::router_state to);
+[[nodiscard]] role_step wait_for(std::string_view what, time_point until = time_point::max());
+
 // What it asks for, in a few words.
 [[nodiscard]] std::string to_text(const role_ask::any& what);
 
-// ---- limits (7.4, "OURS")
-// --------------------------------------------------------------------------------------------
+// Of 7.4, "OURS".
 
 struct hand_over_limits {
     static constexpr duration candidate_lock = std::chrono::seconds(60);  // T
@@ -122,7 +128,7 @@ struct hand_over_limits {
     }
 };
 
-// The last contender of others with this tag; 0: there is none.
+// The place of the last contender of others with this tag; -1: there is none.
 [[nodiscard]] std::int64_t last_on_sync(const hand_over_seen& seen, model::lock_tag tag);
 // A reader is queued behind the lock that is held.
 [[nodiscard]] bool is_reader_behind(const hand_over_seen& seen);
