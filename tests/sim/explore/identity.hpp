@@ -84,4 +84,10 @@ struct part_identity {
     std::optional<time_point> taken_at;                         // ages are as of then; empty: not taken yet
 };
 
+// For tables of what is known by its identity: that is a hash already.
+struct as_it_is {
+    using is_avalanching = void;
+    std::size_t operator()(const identity& of) const { return of.a; }
+};
+
 }  // namespace pvc::explore

@@ -1,23 +1,17 @@
 #include "sim/explore/search.hpp"
 
+#include "sim/explore/backwards.hpp"
 #include "sim/explore/graph.hpp"
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <algorithm>
 #include <deque>
-#include <numeric>
 #include <ostream>
 
 namespace pvc::explore {
 
 namespace {
-
-// What is known by its identity has one already.
-struct as_it_is {
-    using is_avalanching = void;
-    std::size_t operator()(const identity& of) const { return of.a; }
-};
 
 struct known_state {
     std::uint32_t parent = 0;
@@ -101,32 +95,7 @@ private:
 
     // Backwards from all settled states along quiet steps: what is not met can never settle.
     void check_progress() {
-        // Where the edges that end in each state begin in `from`.
-        std::vector<std::uint32_t> first(known_.size() + 1, 0);
-        for (const auto& edge : edges_) {
-            ++first[edge.first + 1];
-        }
-        std::partial_sum(first.begin(), first.end(), first.begin());
-        std::vector<std::uint32_t> from(edges_.size());
-        std::vector<std::uint32_t> next = first;
-        for (const auto& edge : edges_) {
-            from[next[edge.first]++] = edge.second;
-        }
-        std::vector<bool> can(known_.size(), false);
-        std::vector<std::uint32_t> work = settled_;
-        for (const auto one : settled_) {
-            can[one] = true;
-        }
-        while (!work.empty()) {
-            const std::uint32_t to = work.back();
-            work.pop_back();
-            for (std::uint32_t edge = first[to]; edge < first[to + 1]; ++edge) {
-                if (!can[from[edge]]) {
-                    can[from[edge]] = true;
-                    work.push_back(from[edge]);
-                }
-            }
-        }
+        const auto can = can_come_to(settled_, known_.size(), edges_);
         // Best one that nothing leaves: the way to it tells most.
         const auto is_stuck = [&can](std::uint32_t one) { return !can[one]; };
         const auto dead_end = std::ranges::find_if(ends_, is_stuck);

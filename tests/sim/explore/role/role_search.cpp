@@ -1,5 +1,7 @@
 #include "sim/explore/role/role_search.hpp"
 
+#include "sim/explore/backwards.hpp"
+
 #include <fmt/format.h>
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -12,11 +14,6 @@
 namespace pvc::explore::roles {
 
 namespace {
-
-struct as_it_is {
-    using is_avalanching = void;
-    std::size_t operator()(const identity& of) const { return of.a; }
-};
 
 struct known_state {
     std::uint32_t parent = 0;
@@ -81,25 +78,7 @@ private:
 
     // Backwards from where the role rests, along quiet steps: what is not met never comes to rest.
     void check_progress() {
-        std::ranges::sort(edges_);
-        std::vector<bool> can(known_.size(), false);
-        auto work = settled_;
-        for (const auto one : work) {
-            can[one] = true;
-        }
-        while (!work.empty()) {
-            const std::uint32_t to = work.back();
-            work.pop_back();
-            for (auto edge = std::ranges::lower_bound(edges_, std::pair{to, 0U}); edge != edges_.end(); ++edge) {
-                if (edge->first != to) {
-                    break;
-                }
-                if (!can[edge->second]) {
-                    can[edge->second] = true;
-                    work.push_back(edge->second);
-                }
-            }
-        }
+        const auto can = can_come_to(settled_, known_.size(), edges_);
         const auto dead_end = std::ranges::find_if(ends_, [&can](std::uint32_t one) { return !can[one]; });
         const auto stuck = std::ranges::find(can, false);
         if (stuck != can.end()) {
