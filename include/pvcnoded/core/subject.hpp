@@ -119,7 +119,8 @@ protected:
     ~figure_source() = default;
 };
 
-// A part of the primary role: what only the primary has (addresses, services).
+// A part of the primary role: what only the primary has (addresses, services). All parts of a phase are asked side by
+// side; of each, one thing at a time.
 class role_part {
 public:
     // Takes up its part of this phase. A failure is said in the log and does not keep the role from going on.

@@ -172,6 +172,11 @@ constexpr sweep_operation role_operations[] = {
      "until hv1 runs within 60s\nuntil hv2 runs within 60s\nuntil hv3 runs within 60s\n"
      "set-guest 1 start\nuntil guest 1 runs hv1 within 10s\nwait 2s\n",
      "make-primary hv2"},
+    {"hand-over-with-addresses", "hv1 hv2 hv3",
+     "setting all networking on\n"
+     "start hv1\nuntil hv1 is primary within 10s\nstart hv2\nstart hv3\n"
+     "until hv2 runs within 60s\nuntil hv3 runs within 60s\nwait 2s\n",
+     "make-primary hv2"},
 };
 
 constexpr std::string_view expected_roles[] = {"routerstate secondary primary", "routerstate primary secondary"};
