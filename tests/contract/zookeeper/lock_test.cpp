@@ -200,15 +200,20 @@ TEST_P(zookeeper_locks, ZK_40_the_childs_data_says_who_and_why) {
     with_session([&](node_session& hv1) -> awaitable<void> {
         co_await other().put("/k", "");
         std::string data;
+        std::string name;
         const auto read = [&](held_lock& lock) -> awaitable<result<void>> {
             const std::string child = lock.child();
+            name = child.substr(child.rfind('/') + 1);
             auto got = co_await other().get(child);
             data = got.value_or("missing");
             co_return result<void>();
         };
         auto what = request("/k", lock_kind::exclusive, 10s);
+        std::string guid;
+        what.guid = &guid;
         auto outcome = co_await hv1.locks.with_lock(what, read);
         EXPECT_EQ(data, "hv1:4711:test:contract");
+        EXPECT_TRUE(!guid.empty() && name.starts_with(guid)) << name << " " << guid;
         what = request("/k", lock_kind::exclusive, 10s);
         what.reason =
             "Gr\xc3\xbc\xc3\x9f"

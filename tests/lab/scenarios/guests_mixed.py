@@ -12,7 +12,7 @@ from ..mixed import Mixed
 OFFLINE_GAP = 20.0
 
 
-@scenario('B.9 D107 (D50 D71): migrate, unmigrate, move, each way', limit=90)
+@scenario('B.9 D107 (D50 D71): migrate, unmigrate, move, each way', limit=120)
 def mixed_moves(lab):
     herd = Mixed(lab)
     ours, foreign, client = herd.ours, herd.foreign, herd.client
@@ -26,7 +26,7 @@ def mixed_moves(lab):
     herd.move(web, foreign, lambda: client.move(web, foreign.short, live=True), through=('migrate-live', 'start'))
 
 
-@scenario('B.9 D107: the other node is flushed and unflushed; it writes without a lock', limit=60)
+@scenario('B.9 D107: the other node is flushed and unflushed; it writes without a lock', limit=90)
 def mixed_flush(lab):
     herd = Mixed(lab)
     ours, foreign = herd.ours, herd.foreign
@@ -42,7 +42,7 @@ def mixed_flush(lab):
     check(not set(both) & set(herd.listed(ours)), 'they left the list of ours')
 
 
-@scenario('B.9 D107 (AC89 AC98): ours is flushed to the other node and unflushed', limit=60)
+@scenario('B.9 D107 (AC89 AC98): ours is flushed to the other node and unflushed', limit=90)
 def mixed_flush_of_ours(lab):
     herd = Mixed(lab)
     ours, foreign = herd.ours, herd.foreign
@@ -62,7 +62,7 @@ def mixed_flush_of_ours(lab):
             equal(herd.values(uuid, 'state', mark), ['migrate', 'start'], 'values of state')
 
 
-@scenario('B.9 D107 (AC90 D15): ours is flushed with nowhere to go, and made ready again', limit=60)
+@scenario('B.9 D107 (AC90 D15): ours is flushed with nowhere to go, and made ready again', limit=90)
 def flush_with_nowhere_to_go(lab):
     herd = Mixed(lab)
     ours, foreign = herd.ours, herd.foreign
@@ -82,7 +82,7 @@ def flush_with_nowhere_to_go(lab):
     herd.settled(web, ours, '')
 
 
-@scenario('AC21: an orderly stop waits for the flush', limit=90)
+@scenario('AC21: an orderly stop waits for the flush', limit=120)
 def stop_during_flush(lab):
     herd = Mixed(lab)
     ours, foreign = herd.ours, herd.foreign
@@ -99,7 +99,7 @@ def stop_during_flush(lab):
         herd.await_moved(uuid, foreign, ours.short)
 
 
-@scenario('B.9 D107 D53 D73: through a shutdown that the guest obeys, each way', limit=60)
+@scenario('B.9 D107 D53 D73: through a shutdown that the guest obeys, each way', limit=90)
 def mixed_offline(lab):
     herd = Mixed(lab)
     ours, foreign, client = herd.ours, herd.foreign, herd.client
@@ -109,7 +109,7 @@ def mixed_offline(lab):
     herd.move(web, ours, lambda: client.unmigrate(web), '', through, OFFLINE_GAP)
 
 
-@scenario('D57 D122: through a shutdown that the guest ignores, each way', limit=60)
+@scenario('D57 D122: through a shutdown that the guest ignores, each way', limit=90)
 def mixed_offline_late(lab):
     # The other one stays in each hand-over for half a second and drops what it is told meanwhile (H02).
     herd = Mixed(lab, {'system.intervals.vm_shutdown_timeout': 2}, shutdown=2, destroy_after=3, linger=0.5)
@@ -136,7 +136,7 @@ def place_and_hold(herd, uuid, node, seconds):
         time.sleep(seconds)
 
 
-@scenario('D59: the phases of the other receiver pass while a client keeps the lock of the state; one begins late', limit=60)
+@scenario('D59: the phases of the other receiver pass while a client keeps the lock of the state; one begins late', limit=90)
 def mixed_timing(lab):
     herd = Mixed(lab)
     ours, foreign = herd.ours, herd.foreign
@@ -148,7 +148,7 @@ def mixed_timing(lab):
     herd.move(web, foreign, lambda: herd.client.move(web, foreign.short))
 
 
-@scenario('D68 D74: the other sender rolls back and leaves its contender', limit=90)
+@scenario('D68 D74: the other sender rolls back and leaves its contender', limit=120)
 def mixed_leak(lab):
     herd = Mixed(lab)
     ours, foreign, client = herd.ours, herd.foreign, herd.client

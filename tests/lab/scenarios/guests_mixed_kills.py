@@ -10,7 +10,7 @@ from ..lab import equal, scenario
 from ..mixed import Mixed
 
 
-@scenario('B.9 D107 D70: ours is killed while it sends to the other, and started again', limit=90)
+@scenario('B.9 D107 D70: ours is killed while it sends to the other, and started again', limit=120)
 def mixed_sender_is_killed(lab):
     herd = Mixed(lab)
     ours, foreign = herd.ours, herd.foreign
@@ -29,7 +29,7 @@ def mixed_sender_is_killed(lab):
     sampler.judge(5.0)
 
 
-@scenario('B.9 D107: ours is killed while it receives from the other, and started again', limit=90)
+@scenario('B.9 D107: ours is killed while it receives from the other, and started again', limit=120)
 def mixed_receiver_is_killed(lab):
     herd = Mixed(lab)
     ours, foreign = herd.ours, herd.foreign
@@ -44,7 +44,7 @@ def mixed_receiver_is_killed(lab):
     sampler.judge(5.0)
 
 
-@scenario('B.9 D107 D53: ours is killed while it shuts a guest down that it moves, and started again', limit=90, long=True)
+@scenario('B.9 D107 D53: ours is killed while it shuts a guest down that it moves, and started again', limit=120, long=True)
 def mixed_offline_sender_is_killed(lab):
     herd = Mixed(lab)
     ours, foreign = herd.ours, herd.foreign
