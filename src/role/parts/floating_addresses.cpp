@@ -61,16 +61,16 @@ private:
 };
 
 // A phase is under way, until it ends or is cancelled; then everything is looked at.
-class floating_addresses::walk {
+class floating_addresses::phase_mark {
 public:
-    explicit walk(floating_addresses& of) : of_(of) {
-        ++of_.walks_;
-        ++of_.last_walk_;
+    explicit phase_mark(floating_addresses& of) : of_(of) {
+        ++of_.phases_;
+        ++of_.last_phase_;
     }
-    walk(const walk&) = delete;
-    walk& operator=(const walk&) = delete;
-    ~walk() {
-        --of_.walks_;
+    phase_mark(const phase_mark&) = delete;
+    phase_mark& operator=(const phase_mark&) = delete;
+    ~phase_mark() {
+        --of_.phases_;
         of_.must_look_ = true;
         of_.changed_.notify();
     }
@@ -201,15 +201,15 @@ async::awaitable<floating_addresses::places> floating_addresses::present(time_po
 
 // What a phase is about to do is not done twice; but what must go goes at once, however long a phase takes.
 bool floating_addresses::may_look() const {
-    return walks_ == 0 || all_must_go_;
+    return phases_ == 0 || all_must_go_;
 }
 
 async::awaitable<void> floating_addresses::look(time_point until) {
     must_look_ = false;
     const std::uint64_t before = failures_;
-    const std::uint64_t walk = last_walk_;
+    const std::uint64_t phase = last_phase_;
     const auto found = co_await present(std::min(until, node_.clock().now() + list_limit));
-    if (walk != last_walk_ && !all_must_go_) {
+    if (phase != last_phase_ && !all_must_go_) {
         must_look_ = true;  // a phase has changed what was seen
         co_return;
     }
@@ -225,7 +225,7 @@ async::awaitable<void> floating_addresses::look(time_point until) {
                                          }
                                          co_await remove(one, std::min(until, action_deadline()));
                                      });
-    missing_ = walk == last_walk_ ? policy::work_on(all_, found).add : places();
+    missing_ = phase == last_phase_ ? policy::work_on(all_, found).add : places();
     if (!missing_.empty()) {
         is_missing_.notify();
     }
@@ -352,7 +352,7 @@ async::awaitable<void> floating_addresses::take_up(policy::role_phase which, cor
     if (wanted.empty()) {
         co_return;
     }
-    const walk mark(*this);
+    const phase_mark mark(*this);
     gone_because_.clear();
     all_must_go_ = false;
     for (auto& one : all_) {
@@ -372,7 +372,7 @@ async::awaitable<void> floating_addresses::give_up(policy::role_phase which, cor
     if (unwanted.empty()) {
         co_return;
     }
-    const walk mark(*this);
+    const phase_mark mark(*this);
     for (auto& one : all_) {
         one.wish = one.taken_up == which ? address_wish::unwanted : one.wish;
     }

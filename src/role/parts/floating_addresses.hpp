@@ -44,7 +44,7 @@ public:
 
 private:
     class of_session;
-    class walk;
+    class phase_mark;
     using places = std::vector<policy::placed_address>;
 
     async::awaitable<void> keep();
@@ -84,9 +84,9 @@ private:
     std::uint64_t failures_ = 0;
     std::uint64_t additions_ = 0;
     std::uint64_t removals_ = 0;
-    bool is_clean_ = false;  // none of them was there when the last look ended, and none is wanted
-    std::size_t walks_ = 0;  // phases under way
-    std::uint64_t last_walk_ = 0;
+    bool is_clean_ = false;   // none of them was there when the last look ended, and none is wanted
+    std::size_t phases_ = 0;  // phases under way
+    std::uint64_t last_phase_ = 0;
     bool all_must_go_ = false;  // whatever phases say
     bool must_look_ = true;
     std::optional<time_point> next_look_;
