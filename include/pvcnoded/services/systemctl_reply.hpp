@@ -12,7 +12,8 @@ namespace pvc::services {
 // The longest cause taken from its output: the first line, ASCII.
 inline constexpr std::size_t longest_systemctl_cause = 300;
 
-// To start, restart, stop, enable and disable. Errors: refused, unavailable, timed_out, with systemctl's words or how it ended.
+// To start, restart, stop, enable and disable. Errors: refused, unavailable, timed_out, with systemctl's words or how
+// it ended.
 [[nodiscard]] result<void> request_reply(const std::string& unit, const async::process_outcome& outcome);
 // To is-active: exit status 0 is active; 3 (not active) and 4 (no such unit) are not. Errors as above.
 [[nodiscard]] result<bool> activity_reply(const std::string& unit, const async::process_outcome& outcome);
