@@ -20,6 +20,8 @@ options parse_options(const std::vector<std::string>& arguments) {
             out.what = mode::check_configuration;
         } else if (argument == "--strict") {
             out.strict = true;
+        } else if (argument == "--against-host") {
+            out.against_host = true;
         } else if (argument == "--trust-config") {
             out.trusted = true;
         } else if (argument == "--version" || argument == "-V") {
@@ -36,6 +38,9 @@ options parse_options(const std::vector<std::string>& arguments) {
     if (out.strict && out.what != mode::check_configuration) {
         out.problem = "--strict goes with --check-config; see pvcnoded --help";
     }
+    if (out.against_host && out.what != mode::check_configuration) {
+        out.problem = "--against-host goes with --check-config; see pvcnoded --help";
+    }
     return out;
 }
 
@@ -45,12 +50,13 @@ std::string version_text() {
 }
 
 std::string help_text() {
-    return "Usage: pvcnoded [--check-config [--strict]] [--trust-config] | --version | --help\n"
+    return "Usage: pvcnoded [--check-config [--strict] [--against-host]] [--trust-config] | --version | --help\n"
            "\n"
            "The node daemon of a PVC cluster. Reads the file named by PVCD_CONFIG_FILE.\n"
            "\n"
            "  --check-config  validate the file, print the effective settings, touch nothing else\n"
            "  --strict        with it: warnings are errors\n"
+           "  --against-host  with it: print what would be changed of this host's network, and change nothing\n"
            "  --trust-config  take the file although others could change it (tests)\n"
            "  --version       print the version\n"
            "  --help          print this text\n"

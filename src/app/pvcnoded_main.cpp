@@ -1,4 +1,5 @@
 // pvcnoded: wires the real adapters to the daemon and runs it on one thread.
+#include "against_host.hpp"
 #include "build_id.hpp"
 #include "ceph_helper_program.hpp"
 #include "options.hpp"
@@ -12,9 +13,10 @@
 #include "pvcnoded/control/metrics.hpp"
 #include "pvcnoded/control/serving.hpp"
 #include "pvcnoded/hypervisor/adapter/libvirt_hypervisor.hpp"
+#include "pvcnoded/netlink/adapter/kernel_addresses.hpp"
+#include "pvcnoded/netlink/adapter/kernel_stack.hpp"
 #include "pvcnoded/node/daemon.hpp"
 #include "pvcnoded/policy/membership/schema_rules.hpp"
-#include "pvcnoded/policy/startup_plan.hpp"
 #include "pvcnoded/services/adapter/file_log_output.hpp"
 #include "pvcnoded/services/adapter/inotify_console_files.hpp"
 #include "pvcnoded/services/adapter/linux_host.hpp"
@@ -82,6 +84,21 @@ config::loaded load_configuration(bool is_told, config::changeable_file others_c
     return config::load_file(from, facts);
 }
 
+int print_comparison(const config::node_config& config) {
+    const auto compared = app::compare_with_host(config);
+    if (!compared) {
+        app::say(STDERR_FILENO, compared.error().text());
+        return node::exit_status::environment;
+    }
+    for (const auto& line : compared->warnings) {
+        app::say(STDERR_FILENO, "warning: " + line);
+    }
+    for (const auto& line : compared->lines) {
+        app::say(STDOUT_FILENO, line);
+    }
+    return node::exit_status::orderly;
+}
+
 int check_configuration(const app::options& options) {
     // It may still lie where it is written: only a daemon refuses it.
     const config::loaded loaded =
@@ -94,14 +111,6 @@ int check_configuration(const app::options& options) {
         app::print(STDERR_FILENO, remarks);
         return loaded.missing_variable ? node::exit_status::environment : node::exit_status::configuration;
     }
-    policy::node_functions wanted;
-    wanted.hypervisor = loaded.config->functions.hypervisor;
-    wanted.networking = loaded.config->functions.networking;
-    wanted.storage = loaded.config->functions.storage;
-    wanted.api = loaded.config->functions.api;
-    for (const auto& line : policy::missing_functions(wanted)) {
-        remarks += "warning: " + loaded.config->file + ": " + line + '\n';
-    }
     const auto limit = variable("PVCD_SCHEMA_LIMIT");
     const auto parsed = policy::parse_schema_limit(limit ? std::optional<std::string_view>(*limit) : std::nullopt);
     if (!parsed) {
@@ -110,6 +119,9 @@ int check_configuration(const app::options& options) {
     app::print(STDERR_FILENO, remarks);
     if (!parsed || (options.strict && !remarks.empty())) {
         return node::exit_status::configuration;
+    }
+    if (options.against_host) {
+        return print_comparison(*loaded.config);
     }
     std::string settings;
     for (const auto& [name, value] : config::effective_settings(*loaded.config)) {
@@ -186,6 +198,10 @@ int run(config::changeable_file others_can_change) {
     node::subject_ports outside;
     outside.domains.emplace(domains::domain_ports{hypervisor, ceph, consoles});
     outside.ceph.emplace(ceph::ceph_ports{ceph, app::ceph_helper_program(), processes});
+    netlink::kernel_stack stack(loop.context().get_executor(), loop.clock());
+    netlink::kernel_addresses addresses(loop.context().get_executor(), loop.clock());
+    outside.networks.emplace(networks::network_ports{stack, addresses});
+    outside.role.emplace(role::role_ports{processes});
     node::daemon daemon(platform, std::move(process), node::all_subjects(outside));
     services::unix_sockets sockets(loop.context(), pool, loop.clock());
     const control::answers answers(daemon, host, [&]() -> control::surroundings {

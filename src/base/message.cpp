@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 157> names{
+constexpr std::array<std::string_view, 177> names{
     "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
@@ -110,6 +110,26 @@ constexpr std::array<std::string_view, 157> names{
     "migration-stranded-unwritten",
     "migration-taken-for",
     "migration-unclear",
+    "network-bridge-foreign",
+    "network-damaged",
+    "network-device-configured",
+    "network-device-down",
+    "network-device-elsewhere",
+    "network-device-missing",
+    "network-failed",
+    "network-gateway-conflict",
+    "network-host",
+    "network-late",
+    "network-left-alone",
+    "network-mtu",
+    "network-not-running",
+    "network-not-undone",
+    "network-part-missing",
+    "network-refused",
+    "network-route",
+    "network-setting",
+    "network-unseen",
+    "network-value",
     "node-entry-deleted",
     "node-state-contested",
     "node-state-recreated",

@@ -6,6 +6,8 @@
 #include <boost/json/array.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 namespace pvc::control {
 
@@ -19,7 +21,11 @@ json::value value_of(const core::explained_value& what) {
         return *is_so;
     }
     if (const auto* number = std::get_if<double>(&what)) {
-        return *number;
+        constexpr double largest_whole = 9e15;  // what a double holds exactly
+        // Whole numbers as such: the others are written with an exponent.
+        return *number == std::floor(*number) && std::abs(*number) < largest_whole
+                   ? json::value(static_cast<std::int64_t>(*number))
+                   : json::value(*number);
     }
     const auto* text = std::get_if<std::string>(&what);
     return text == nullptr ? json::value() : json::value(*text);

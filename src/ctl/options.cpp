@@ -31,7 +31,7 @@ struct command {
     [[nodiscard]] std::string line() const { return fmt::format("{}{}{}", name, usage.empty() ? "" : " ", usage); }
 };
 
-constexpr std::array<command, 14> commands{{
+constexpr std::array<command, 15> commands{{
     {"status",
      "",
      0,
@@ -99,6 +99,13 @@ constexpr std::array<command, 14> commands{{
      "what a flush of this node would do with each virtual machine",
      "Where each would go and why, or that it would be shut down or left; each as if it were the first, by the\n"
      "figures of now. Nothing is written. Unlike the others this is read from ZooKeeper.\n"},
+    {"explain networks",
+     "",
+     0,
+     {},
+     "the links of this node: what is not as it shall be, and what would be done",
+     "What is still to be done to the host's own network, why it was not, and each client network with its state. The\n"
+     "steps are those that the daemon takes. Nothing is done by asking.\n"},
     {"daemon",
      "",
      0,

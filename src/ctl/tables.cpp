@@ -104,7 +104,7 @@ public:
     explicit page(bool coloured) : coloured_(coloured) {}
 
     void row(std::string_view name, const std::string& value, look how = look::plain) {
-        text_ += fmt::format("{:<16}{}\n", name, coloured(value, how));
+        text_ += fmt::format("{:<15} {}\n", name, coloured(value, how));
     }
     void line(const std::string& text) { text_ += text + '\n'; }
     [[nodiscard]] std::string coloured(const std::string& text, look how) const {

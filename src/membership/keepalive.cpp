@@ -170,10 +170,15 @@ void keepalive::acknowledged(boot_time sent) {
     }
 }
 
-// Beside the ticks: a disk that hangs must not delay a heartbeat.
+// Beside the ticks: a disk that hangs must not delay a heartbeat. Also when the role changes: whoever starts after a
+// crash keeps what only a primary may have.
 async::awaitable<void> keepalive::note_heartbeats() {
+    const async::latest<model::router_state>::observer role(session_.node.role.changes(), note_wanted_);
     for (;;) {
         co_await note_wanted_.wait(async::wait_note::work("an acknowledged heartbeat"));
+        if (!session_.node.heartbeat_sent) {
+            continue;
+        }
         core::heartbeat_note note;
         note.boot_id = session_.node.machine.boot_id;
         note.boot_ns = session_.node.heartbeat_sent->time_since_epoch().count();

@@ -11,8 +11,13 @@ using policy::phase;
 assembly all_subjects(subject_ports outside) {
     assembly all;
     // Made anew with each attempt; what they count goes on.
-    all.make = [outside, counts = std::make_shared<domains::domain_counts>()](core::node_context& node) {
+    all.make = [outside, counts = std::make_shared<domains::domain_counts>(),
+                network_counts = std::make_shared<networks::network_counts>()](core::node_context& node) {
         core::subjects made;
+        const bool has_networking = node.config->functions.networking;
+        if (outside.networks && has_networking) {
+            networks::add_network_subjects(made, node, *outside.networks, *network_counts);
+        }
         const bool has_hypervisor = node.config->functions.hypervisor;
         domains::add_domain_subjects(made, node, has_hypervisor ? outside.domains : std::nullopt, *counts);
         if (outside.ceph && node.config->functions.storage) {
@@ -20,7 +25,7 @@ assembly all_subjects(subject_ports outside) {
         } else if (outside.ceph && node.mode == model::daemon_mode::coordinator) {
             made.push_back(std::make_unique<ceph::recovery_helper>(node, *outside.ceph));
         }
-        if (outside.role && node.config->functions.networking) {
+        if (outside.role && has_networking) {
             role::add_role_parts(made, node, *outside.role);
         }
         // The last one: it asks who has a part of the role.
@@ -36,9 +41,13 @@ assembly all_subjects(subject_ports outside) {
     if (outside.ceph) {
         all.phases.push_back({phase::services, "ceph"});
     }
-    all.has_networking = outside.role.has_value();
-    if (outside.role) {
+    if (outside.networks) {
+        all.phases.push_back({phase::host_networking, "networks"});
         all.phases.push_back({phase::host_networking, "addresses"});
+        all.phases.push_back({phase::sysctl, "networks"});
+        all.phases.push_back({phase::dns_service_off, "networks"});
+    }
+    if (outside.role) {
         all.phases.push_back({phase::services, "role services"});
     }
     all.stops = {

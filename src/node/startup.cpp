@@ -28,20 +28,6 @@ std::optional<daemon::verdict> daemon::load_configuration() {
             {next_step::leave, loaded.missing_variable ? exit_status::environment : exit_status::configuration,
              "the configuration is not valid"});
     }
-    const auto& functions = loaded.config->functions;
-    policy::node_functions wanted;
-    wanted.hypervisor = functions.hypervisor;
-    wanted.networking = functions.networking && !assembly_.has_networking;
-    wanted.storage = functions.storage;
-    wanted.api = functions.api;
-    auto not_built = policy::missing_functions(wanted);
-    if (!not_built.empty()) {
-        for (auto& line : not_built) {
-            line.insert(0, loaded.config->file + ": ");
-        }
-        return refuse(std::move(not_built),
-                      {next_step::leave, exit_status::configuration, "enabled functions are not built"});
-    }
     auto limit = policy::parse_schema_limit(
         process_.schema_limit ? std::optional<std::string_view>(*process_.schema_limit) : std::nullopt);
     if (!limit) {
@@ -254,6 +240,7 @@ async::awaitable<std::optional<daemon::verdict>> daemon::before_zookeeper() {
 async::awaitable<result<void>> daemon::start_services() {
     policy::node_functions functions;
     functions.hypervisor = context_.config->functions.hypervisor;
+    functions.networking = context_.config->functions.networking;
     functions.storage = context_.config->functions.storage;
     functions.api = context_.config->functions.api;
     functions.external_health = context_.config->health.mode == config::health_mode::external;

@@ -143,19 +143,4 @@ std::vector<directory_plan> directories_to_create(std::string_view dynamic_direc
     };
 }
 
-std::vector<std::string> missing_functions(const node_functions& functions) {
-    std::vector<std::string> messages;
-    const auto add = [&messages](bool enabled, std::string_view key, std::string_view what) {
-        if (enabled) {
-            messages.push_back(std::string("pvc.functions.")
-                                   .append(key)
-                                   .append(": this build does not contain the ")
-                                   .append(what)
-                                   .append(" function; expected False until it does"));
-        }
-    };
-    add(functions.networking, "enable_networking", "networking");
-    return messages;
-}
-
 }  // namespace pvc::policy

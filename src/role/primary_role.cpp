@@ -45,11 +45,26 @@ policy::coordinator_view view_alone(const core::node_context& node, const owner&
     return seen;
 }
 
+// Who walks beside this node: whoever has the role, or whoever is to have it.
+std::string partner_of(const walk::report& now, const policy::coordinator_view& seen) {
+    std::string names;
+    for (const auto& one : seen.peers) {
+        const bool has_role =
+            one.router == model::router_state::primary || one.router == model::router_state::relinquish;
+        if (now.side == "takeover" ? has_role : one.name == seen.primary.node) {
+            names += (names.empty() ? "" : ", ") + one.name;
+        }
+    }
+    return names;
+}
+
 // Of the transition under way: which phase, which lock, who is waited for, since when, what comes next.
-void add_walk(const walk::report& now, time_point at, core::explanation& to) {
+void add_walk(const walk::report& now, const policy::coordinator_view& seen, time_point at, core::explanation& to) {
     const auto since = [at](time_point when) { return seconds_or_none(at - when); };
     to.facts.emplace_back("transition", now.side);
     to.facts.emplace_back("phase", now.phase);
+    const auto partner = partner_of(now, seen);
+    to.facts.emplace_back("partner", partner.empty() ? core::explained_value() : core::explained_value(partner));
     to.facts.emplace_back("next", now.asks);
     to.facts.emplace_back("waits_for", now.waits_for);
     to.facts.emplace_back("waits_since_s", since(now.since));
@@ -80,6 +95,8 @@ core::explanation explanation_of(const policy::coordinator_view& seen) {
                  {"primary_node_age_s",
                   seen.session_live ? seconds_or_none(seen.primary.unchanged_for) : core::explained_value()},
                  {"heartbeat_age_s", seconds_or_none(seen.heartbeat_age)},
+                 // Of the heartbeat: then a primary gives the role up by itself (C6).
+                 {"given_up_at_age_s", seconds_or_none(policy::isolation_limit(seen.times).value_or(duration::max()))},
                  {"in_transition", seen.in_transition}};
     std::vector<core::explained_fields> others;
     for (const auto& one : seen.peers) {
@@ -118,9 +135,10 @@ std::unique_ptr<core::session_part> primary_role::begin(core::session& s) {
 
 std::shared_ptr<core::awaited_explanation> primary_role::explain(time_point /*until*/) {
     auto said = std::make_shared<core::awaited_explanation>();
-    auto out = explanation_of(owner_->acting != nullptr ? owner_->acting->view() : view_alone(node_, *owner_));
+    const auto seen = owner_->acting != nullptr ? owner_->acting->view() : view_alone(node_, *owner_);
+    auto out = explanation_of(seen);
     if (owner_->acting != nullptr && owner_->acting->walking() != nullptr) {
-        add_walk(owner_->acting->walking()->describe(), node_.clock().now(), out);
+        add_walk(owner_->acting->walking()->describe(), seen, node_.clock().now(), out);
     }
     said->give(std::move(out));
     return said;

@@ -104,17 +104,22 @@ async::awaitable<bool> coordinator::change_role(router_state to, std::string why
     };
     for (int attempt = 0; attempt < 5; ++attempt) {
         auto stored = co_await session_.zk.get(session_.limit(), own_role_->path());
-        if (!stored) {
+        const bool is_missing = !stored && stored.error().code() == errc::not_found;
+        if (!stored && !is_missing) {
             tell_unwritten(to, stored.error());
             co_return false;
         }
-        if (model::parse_router_state(stored->data) == to) {
+        if (stored && model::parse_router_state(stored->data) == to) {
             become(stored->stat.mzxid);
             co_return true;
         }
         zookeeper::transaction change;
-        change.set(own_role_->path(), std::string(to_text(to)),
-                   is_planted(defect::blind_role_write) ? zookeeper::any_version : stored->stat.version);
+        if (is_missing) {  // somebody deleted it in the middle of a transition: nobody else makes it then
+            change.create(own_role_->path(), std::string(to_text(to)));
+        } else {
+            change.set(own_role_->path(), std::string(to_text(to)),
+                       is_planted(defect::blind_role_write) ? zookeeper::any_version : stored->stat.version);
+        }
         if (guard) {
             guard(change);
         }
@@ -127,7 +132,9 @@ async::awaitable<bool> coordinator::change_role(router_state to, std::string why
             tell_unwritten(to, done.error());
             co_return false;  // no longer named, or without the lock: decided on anew
         }
-        if (done.error().code() != errc::version_conflict && done.error().code() != errc::outcome_unknown) {
+        const bool is_other_now = done.error().code() == errc::version_conflict ||
+                                  done.error().code() == (is_missing ? errc::already_exists : errc::not_found);
+        if (!is_other_now && done.error().code() != errc::outcome_unknown) {
             tell_unwritten(to, done.error());
             co_return false;
         }

@@ -32,31 +32,83 @@ walk::walk(core::session& s, owner& role, walk_ground& ground, machine which, st
     on_sync_ = s.watches.add(std::string(model::key_path::primary_sync_lock), watch_kind::children, changed_);
 }
 
+bool walk::is_nobodys_turn(const std::string& child) const {
+    return orphans_.contains(child) || std::ranges::any_of(own_guids_, [&child](const auto& guid) {
+               return !guid.empty() && child.starts_with(guid);
+           });
+}
+
 policy::hand_over_seen walk::look() const {
     policy::hand_over_seen seen;
     seen.view = ground_.view();
-    const auto is_own = [this](const std::string& name) {
-        return std::ranges::any_of(own_guids_,
-                                   [&name](const auto& guid) { return !guid.empty() && name.starts_with(guid); });
-    };
     if (!on_sync_) {
         return seen;
     }
     for (const auto& name : on_sync_->names()) {
         const auto child = model::parse_lock_child(name);
-        if (child && !is_own(name)) {
+        if (child && !is_nobodys_turn(name)) {
             seen.on_sync.push_back({child->sequence, child->tag});
         }
     }
     seen.is_candidate_there = std::ranges::any_of(on_primary_->names(), [&](const std::string& name) {
         const auto child = model::parse_lock_child(name);
-        return child && child->tag == model::lock_tag::lock && !is_own(name);
+        return child && child->tag == model::lock_tag::lock && !is_nobodys_turn(name);
     });
+    seen.has_waited_for_writer = has_waited_for_writer_;
     if (const auto* held = lock_of(role_lock::sync).held) {
         const auto child = model::parse_lock_child(name_of(held->child()));
         seen.own_on_sync = child ? std::optional(child->sequence) : std::nullopt;
+    } else if (lock_of(role_lock::sync).kept != nullptr) {
+        seen.queued_on_sync = queued_on_sync();
+        seen.known_reader = known_reader_;
     }
     return seen;
+}
+
+std::optional<std::int64_t> walk::queued_on_sync() const {
+    const auto& guid = own_guids_.back();
+    for (const auto& name : on_sync_->names()) {
+        const auto child = model::parse_lock_child(name);
+        if (child && !guid.empty() && name.starts_with(guid)) {
+            return child->sequence;
+        }
+    }
+    return std::nullopt;
+}
+
+// The lock stays queued; the next one is not queued for while these readers are there, as after a release.
+bool walk::is_passed(role_lock which) {
+    const auto* const one = std::get_if<policy::candidate>(&machine_);
+    if (which != role_lock::sync || !on_sync_ || one == nullptr || !one->is_passed(look())) {
+        return false;
+    }
+    const auto own = queued_on_sync();
+    for (const auto& name : on_sync_->names()) {
+        const auto child = model::parse_lock_child(name);
+        if (child && child->tag == model::lock_tag::rlock && own && child->sequence < *own &&
+            !orphans_.contains(name)) {
+            drain_.readers.push_back(std::string(model::key_path::primary_sync_lock) + "/" + name);
+        }
+    }
+    return true;
+}
+
+bool walk::is_behind_writer() const {
+    const auto& guid = own_guids_.back();
+    std::optional<std::int64_t> own;
+    std::optional<std::int64_t> first_writer;
+    for (const auto& name : on_sync_->names()) {
+        const auto child = model::parse_lock_child(name);
+        if (!child) {
+            continue;
+        }
+        if (!guid.empty() && name.starts_with(guid)) {
+            own = child->sequence;
+        } else if (child->tag == model::lock_tag::lock && !is_nobodys_turn(name)) {
+            first_writer = std::min(first_writer.value_or(child->sequence), child->sequence);
+        }
+    }
+    return own && first_writer && *first_writer < *own;
 }
 
 bool walk::must_end() const {
@@ -93,10 +145,22 @@ async::awaitable<void> walk::go_on(async::task_group& scope) {
             co_await changed_.wait_until(session_.node.clock(), limit, "who is queued for the locks of the role");
         ignore(result<bool>(notified), "the loop looks again");
     }
+    co_await find_orphans();
     auto step = resume(role_answer::woken);
     while (!step.is_over()) {
         const role_answer said = co_await carry_out(step, scope);
         step = resume(said);
+    }
+}
+
+async::awaitable<void> walk::find_orphans() {
+    const auto names = on_sync_ ? on_sync_->names() : std::vector<std::string>();
+    for (const auto& name : names) {
+        auto found =
+            co_await session_.zk.get(session_.limit(), std::string(model::key_path::primary_sync_lock) + "/" + name);
+        if (found && found->stat.ephemeral_owner == 0) {
+            orphans_.insert(name);
+        }
     }
 }
 
@@ -151,6 +215,11 @@ async::awaitable<role_answer> walk::have_lock(ask::have_lock what, time_point un
     request.reason = why_;
     request.drain = is_sync && what.kind == model::lock_kind::write ? &drain_ : nullptr;
     request.guid = &own_guids_.emplace_back();
+    std::erase_if(drain_.readers, [this](const auto& reader) { return orphans_.contains(name_of(reader)); });
+    for (const auto& reader : drain_.readers) {
+        const auto child = model::parse_lock_child(name_of(reader));
+        known_reader_ = std::max(known_reader_, child ? child->sequence : known_reader_);
+    }
     auto with = [this, &here, request](core::kept_locks::body body) -> async::awaitable<result<void>> {
         co_return co_await session_.locks.with_lock(
             request, [&here, &body](zookeeper::held_lock& held) -> async::awaitable<result<void>> {
@@ -165,10 +234,16 @@ async::awaitable<role_answer> walk::have_lock(ask::have_lock what, time_point un
     };
     here.kept = std::make_unique<core::kept_locks>(scope, changed_, std::move(with));
     using status = core::kept_locks::status;
+    has_waited_for_writer_ = false;
     while (here.kept->state() == status::pending) {
+        has_waited_for_writer_ = has_waited_for_writer_ || (is_sync && on_sync_ && is_behind_writer());
         if (must_end()) {
             co_await release(what.which);
             co_return role_answer::ended;
+        }
+        if (is_passed(what.which)) {
+            session_.node.log.info("the other side is a step ahead: its turn is taken as it comes");
+            co_return role_answer::passed;
         }
         co_await changed_.wait(async::wait_note::work(to_text(what.which)));
     }

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -64,8 +65,17 @@ public:
     [[nodiscard]] report describe() const;
 
 private:
+    // Of this node, or of no session.
+    [[nodiscard]] bool is_nobodys_turn(const std::string& child) const;
     [[nodiscard]] policy::hand_over_seen look() const;
     [[nodiscard]] bool must_end() const;
+    // Contenders that are there before it begins and belong to no session: nobody's turn.
+    async::awaitable<void> find_orphans();
+    // Somebody else's turn as a writer is before that of the child that is queued for S.
+    [[nodiscard]] bool is_behind_writer() const;
+    // The place of that child; nothing: it is not seen yet.
+    [[nodiscard]] std::optional<std::int64_t> queued_on_sync() const;
+    [[nodiscard]] bool is_passed(policy::role_lock which);
     policy::role_step resume(policy::role_answer said);
     async::awaitable<void> go_on(async::task_group& scope);
     async::awaitable<policy::role_answer> carry_out(const policy::role_step& step, async::task_group& scope);
@@ -99,7 +109,10 @@ private:
     // Of every child that was queued: a list may show one longer than it is there, and one whose deletion failed is
     // there until the reaper has it. None of them is the partner.
     std::deque<std::string> own_guids_;
+    std::set<std::string> orphans_;       // names of children of S
+    bool has_waited_for_writer_ = false;  // the lock of S that was asked for last
     zookeeper::reader_drain drain_;
+    std::int64_t known_reader_ = -1;  // the last one in it when the lock of S was asked for last
     policy::role_step step_;
     time_point step_since_{};
 };

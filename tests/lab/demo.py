@@ -1,5 +1,5 @@
-"""The demonstration behind tests/demo: three nodes, a guest that moves between two of them, a power switch for each; with
---ceph its disk is an image on a real Ceph."""
+"""The demonstration behind tests/demo: three nodes, a guest in a client network that moves between two of them, somebody outside
+who pings it through the primary, a power switch for each node; with --ceph instead of the network a disk, an image on a real Ceph."""
 import json
 import os
 import select
@@ -12,7 +12,8 @@ import tty
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
-from lab import guests, hypervisor, lab as labs, node as nodes, space  # noqa: E402
+from lab import guests, hypervisor, lab as labs, network, node as nodes, space  # noqa: E402
+from lab.network_watch import Fabric  # noqa: E402
 
 INTERVAL = 2
 HYPERVISORS = 2
@@ -20,6 +21,9 @@ GUEST, GUEST_NAME = guests.uuid_of(1), 'web'
 REST = 8
 NOTE_CUT = 'no fencing yet: the record stays'
 IMAGE = 'web'
+VNI, GUEST_ADDRESS = 1001, '10.1.1.10'
+FLOATING = f'{network.UPSTREAM}.{network.FLOATING}'
+PACE = 0.1
 
 
 class Cluster:
@@ -29,6 +33,7 @@ class Cluster:
         self.seen = {}
         self.note = {}
         self.volumes = []
+        self.ping = None
 
     def start(self, with_ceph=False):
         if with_ceph:
@@ -36,19 +41,26 @@ class Cluster:
             self.volumes = [self.lab.storage.make_image(IMAGE)]
         self.lab.zookeeper()
         names = self.lab.names(3)
+        shape = None if with_ceph else network.Shape()
         for number, name in enumerate(names):
-            self.nodes.append(self.lab.node(name, coordinators=names, interval=INTERVAL, hypervisor=number < HYPERVISORS))
+            self.nodes.append(self.lab.node(name, coordinators=names, interval=INTERVAL, hypervisor=number < HYPERVISORS, network=shape))
         for node in self.nodes:
             node.up()
+        if shape is not None:
+            network.create(self.lab.client, VNI, 'demo', **network.managed(1))
+            Fabric(self.nodes)
+            outside = network.Station(self.lab, 'outside').in_lab(f'{network.UPSTREAM}.200/24', gateway=FLOATING)
+            self.ping = outside.ping(GUEST_ADDRESS, PACE)
 
     @property
     def hypervisors(self):
         return [node for node in self.nodes if node.hypervisor is not None]
 
     def define(self):
-        config = self.lab.storage.config if self.volumes else ''
-        text = guests.xml(self.lab.folder, GUEST, GUEST_NAME, 'writes' if self.volumes else 'acpi', volumes=self.volumes,
-                          config=config)
+        if self.volumes:
+            text = guests.xml(self.lab.folder, GUEST, GUEST_NAME, 'writes', volumes=self.volumes, config=self.lab.storage.config)
+        else:
+            text = guests.answering_xml(self.lab.folder, GUEST, GUEST_NAME, VNI, GUEST_ADDRESS)
         guests.define(self.lab.client, GUEST, GUEST_NAME, text, self.hypervisors[0].short, rbdlist=','.join(self.volumes))
 
     def guest(self, key):
@@ -93,6 +105,22 @@ class Cluster:
         except ValueError:
             health = '?'
         return [line_of(STORAGE_HEAD, STORAGE_WIDTHS), line_of([self.volumes[0], health, held], STORAGE_WIDTHS)]
+
+    def gateway_holders(self):
+        """Names of the nodes that have the gateway of the client network."""
+        return [node.short for node in self.nodes if node.powered and '10.1.1.1/24' in network.View(node).on(f'vmbr{VNI}')]
+
+    def network_lines(self):
+        """How the guest fares by who pings it from outside: nothing with Ceph."""
+        if self.ping is None:
+            return []
+        sent, answered = self.ping.read()
+        now, last = time.time(), max(answered.values(), default=None)
+        recent = [number for number, at in sent.items() if now - 11 < at < now - 1]
+        words = 'never yet' if last is None else f'{max(0.0, now - last):.1f} s ago'
+        lost = f'{sum(1 for number in recent if number not in answered)} of {len(recent)}'
+        holders = ', '.join(self.gateway_holders()) or 'nobody'
+        return [line_of(NETWORK_HEAD, NETWORK_WIDTHS), line_of([f'{VNI}', GUEST_ADDRESS, words, lost, holders], NETWORK_WIDTHS)]
 
     def toggle(self, index):
         node = self.nodes[index]
@@ -154,6 +182,8 @@ HEAD = ['node', 'power', 'state', 'role', 'keepalive age', 'memory PSS/private',
 WIDTHS = [8, 7, 9, 11, 15, 20, 7, 8, 0]
 GUEST_HEAD = ['guest', 'state', 'node', 'home', 'really']
 GUEST_WIDTHS = [8, 10, 10, 10, 0]
+NETWORK_HEAD = ['network', 'pinged', 'answered', 'lost in 10 s', 'gateway']
+NETWORK_WIDTHS = [10, 14, 14, 14, 0]
 STORAGE_HEAD = ['image', 'Ceph', 'locked by']
 STORAGE_WIDTHS = [10, 14, 0]
 
@@ -210,7 +240,7 @@ def live(cluster):
                 colour = '31' if row['power'] == 'CUT' else '32' if row['state'] == 'run' else '33'
                 lines.append(f'\033[{colour}m{line}\033[0m')
             lines += ['', line_of(GUEST_HEAD, GUEST_WIDTHS)[:columns], cluster.guest_line()[:columns]]
-            lines += [line[:columns] for line in cluster.storage_lines()]
+            lines += [line[:columns] for line in [*cluster.network_lines(), *cluster.storage_lines()]]
             lines += ['', '1, 2, 3: cut a node\'s power, bring it back    m: move the guest now    q: leave',
                       message or traveller.message]
             sys.stdout.write('\033[H' + ''.join(line + '\033[K\n' for line in lines) + '\033[J')
@@ -270,6 +300,12 @@ class Verdicts:
         return self(True, f'{text} ({time.monotonic() - begun:.1f} s)')
 
 
+def speaks(cluster, verdict, text):
+    if cluster.ping is not None:
+        now = time.time()
+        verdict.wait(lambda: cluster.ping.is_answered(now), 15, text)
+
+
 def travel(cluster, verdict, show):
     """The guest is defined, started, sent away and brought home."""
     first, second = cluster.hypervisors
@@ -278,13 +314,16 @@ def travel(cluster, verdict, show):
     client.start(GUEST)
     if not verdict.wait(lambda: cluster.runs_on(first), 20, f'a guest is defined, started and runs on {first.short}'):
         return
+    speaks(cluster, verdict, 'it answers pings from outside, through the gateway on the primary')
     client.migrate(GUEST, second.short)
     verdict.wait(lambda: cluster.runs_on(second), 20, f'it is migrated alive to {second.short}')
+    speaks(cluster, verdict, f'it answers from {second.short}')
     if cluster.volumes:
         verdict.wait(lambda: cluster.is_locked_by(second), 10, 'the lock of its image moves along')
     show()
     client.unmigrate(GUEST)
     verdict.wait(lambda: cluster.runs_on(first), 20, f'and back to {first.short}')
+    speaks(cluster, verdict, f'it answers from {first.short}')
 
 
 def choose_with_guest(cluster, verdict, primaries):
@@ -306,7 +345,8 @@ def once(cluster):
         for row in cluster.rows():
             print(line_of(text_of(row)), flush=True)
         if cluster.guest('state') != '-':
-            print('\n'.join([line_of(GUEST_HEAD, GUEST_WIDTHS), cluster.guest_line(), *cluster.storage_lines()]), flush=True)
+            print('\n'.join([line_of(GUEST_HEAD, GUEST_WIDTHS), cluster.guest_line(), *cluster.network_lines(),
+                             *cluster.storage_lines()]), flush=True)
 
     def states():
         return [cluster.lab.key(node, 'daemonstate') for node in cluster.nodes]
@@ -342,6 +382,9 @@ def once(cluster):
                  cluster.lab.stat(f'/nodes/{victim.short}/keepalive').mzxid > beat.mzxid and
                  cluster.row(victim)['age'] < 2 * INTERVAL, 40, f'{victim.short} is back and `run`')
     verdict(len(primaries()) == 1, 'still exactly one `primary`')
+    if cluster.ping is not None:
+        speaks(cluster, verdict, 'the guest answers from outside')
+        verdict(cluster.gateway_holders() == [node.short for node in primaries()], 'the gateway is where the primary is')
     verdict.wait(lambda: cluster.runs_on(home), 20 if held else 5, 'the guest runs where it was')
     if held:
         verdict.wait(lambda: cluster.is_locked_by(home) and cluster.lock_holders() != held, 10, 'it has a new lock of its image')

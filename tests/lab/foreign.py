@@ -1,8 +1,9 @@
 """A scripted node that behaves as the reference of version 0.9.82 does: its record, its heartbeat, its flush and unflush.
 
 It runs in the sandbox of a node of the lab, beside that node's libvirtd and in the place of our daemon. What it does with
-guests is in foreign_guest.py, what it does with the primary role (when told to take part) in foreign_role.py. Written from
-node-lifecycle 8 and 9 (columns REF82) and the recorded traces.
+guests is in foreign_guest.py, what it does with the primary role (when told to take part) in foreign_role.py, with networks (on
+a node whose configuration has them) in foreign_network.py. Written from node-lifecycle 8 and 9 (columns REF82) and the recorded
+traces.
 """
 import argparse
 import os
@@ -16,8 +17,10 @@ from kazoo.exceptions import NoNodeError
 
 from .foreign_guest import Guest
 from .foreign_moves import HOLD
+from .foreign_network import Network, Settings
 from .foreign_role import Role
 
+CONFIGURATION = '/etc/pvc/pvcnoded.yaml'
 KEEPALIVE = 5.0
 POLL, POLLS = 0.2, 600
 MOVING = ('migrate', 'unmigrate', 'shutdown')
@@ -27,6 +30,7 @@ def launch(lab, node, **options):
     """Starts it in a node of the lab, which has a record from then on; waits until it is `run`. options: see main()."""
     if lab.stat(f'/nodes/{node.short}') is None:
         lab.put_node(node.short, domainstate='ready', runningdomains='0')
+    options = {'network': int(node.bare)} | options
     words = ['/usr/bin/python3', '-B', '-u', '-m', 'lab.foreign', node.short, lab.ensemble.connect_string]
     words += [word for name, value in options.items() for word in ('--' + name.replace('_', '-'), str(value))]
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -39,6 +43,9 @@ class Foreign:
         self.options = options
         self.name = options.name
         self.begun = time.time()
+        self.network = Network(self, Settings(CONFIGURATION, self.name)) if options.network else None
+        if self.network is not None:
+            self.network.host.bring_up()
         self.zk = KazooClient(options.servers, timeout=10.0)
         self.zk.start(timeout=20)
         # Whatever stood there stays in it, the 0 of a node that never had a guest too.
@@ -98,6 +105,8 @@ class Foreign:
         if self._role is not None:
             self._role.register()
             self._role.watch()
+        if self.network is not None:
+            self.network.watch()
         self.zk.ChildrenWatch('/domains', self._guests_changed)
         self.zk.DataWatch(f'/nodes/{self.name}/domainstate', self._domainstate_changed)
         self._record(daemonstate='run')
@@ -211,6 +220,7 @@ def main():
                         help='seconds from the locks of a migration to the one between the nodes')
     parser.add_argument('--hold', type=float, default=HOLD, help='seconds for which a receiver keeps the first phase')
     parser.add_argument('--role', type=int, default=0, help='1: it takes part in the primary role')
+    parser.add_argument('--network', type=int, default=0, help='1: it brings up the networks of its configuration')
     parser.add_argument('--beat-in-hand-over', type=float, default=0,
                         help='its next heartbeat falls due so many seconds after it is told to give the role up, once')
     parser.add_argument('--reaction', type=float, default=0, help='seconds from its name in the key to `takeover`')

@@ -1,7 +1,8 @@
 """The primary role as a foreign coordinator of version 0.9.82 takes it and gives it up; a part of foreign.py.
 
 Written from node-lifecycle 6.1, 7.1, 7.3 and 7.4 (columns REF82) and the recorded traces primary-pvchv1-to-pvchv2-1 and
-primary-reference-to-ours-nobody. It has no addresses and no services: what is left are the locks, the pauses and the writes.
+primary-reference-to-ours-nobody: the locks, the pauses and the writes, and in between the addresses if it has networks
+(foreign_network.py). It has no services.
 It acts once on each change of the key and never looks again, and its heartbeat writes its own name over any other as long as
 it is primary: so a hand-over can end with nobody.
 """
@@ -17,6 +18,7 @@ DELAY, CONTENTION = 0.5, 0.4
 START, SETTLE = 0.2, 2.0
 # How long a writer keeps a phase, and its pause after it.
 MEET, STOP, PHASES = (1.0, 0.1), (0.4, 0.1), ((0.6, 0.0), (0.4, 0.0), (0.35, 0.0), (0.3, 0.0), (0.4, 0.0))
+LETTERS = 'CDEFG'
 
 
 class Role:
@@ -75,6 +77,8 @@ class Role:
 
     def _role_changed(self, value, _stat):
         self.value = (value or b'').decode()
+        if self.node.network is not None:
+            self.node.network.role = self.value
         walk = {'takeover': self._take_over, 'relinquish': self._relinquish}.get(self.value)
         if walk is not None:
             threading.Thread(target=self.node.safely, args=(walk,), daemon=True).start()
@@ -99,18 +103,22 @@ class Role:
     def _lock(kind, path):
         return kind(path, str(uuids.uuid1()))
 
-    def _write_phase(self, times):
+    def _write_phase(self, times, letter=''):
         hold, pause = times
         lock = self._lock(self.node.zk.WriteLock, SYNC)
         lock.acquire()
         time.sleep(hold)
+        if self.node.network is not None:
+            self.node.network.take(letter)
         self.node.write({SYNC: ''})
         lock.release()
         time.sleep(pause)
 
-    def _read_phase(self):
+    def _read_phase(self, letter=''):
         lock = self._lock(self.node.zk.ReadLock, SYNC)
         lock.acquire()
+        if self.node.network is not None:
+            self.node.network.give(letter)
         lock.release()
 
     def _take_over(self):
@@ -120,8 +128,8 @@ class Role:
         self._write_phase(MEET)
         time.sleep(self.node.options.takeover)
         self._read_phase()
-        for times in PHASES:
-            self._write_phase(times)
+        for times, letter in zip(PHASES, LETTERS):
+            self._write_phase(times, letter)
         time.sleep(SETTLE)
         candidate.release()
         self._write('primary')
@@ -132,7 +140,7 @@ class Role:
             self._read_phase()
             self._write_phase(STOP)
             time.sleep(self.node.options.relinquish)
-            for _ in PHASES:
-                self._read_phase()
+            for letter in LETTERS:
+                self._read_phase(letter)
             time.sleep(SETTLE)
         self._write('secondary')

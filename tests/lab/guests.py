@@ -2,6 +2,7 @@
 
 The sleeps under a lock are the clients' behaviour (vm-domains 2): they hold the lock of a state for half a second.
 """
+import ipaddress
 import os
 import time
 import uuid as uuids
@@ -21,7 +22,23 @@ SECTORS = {
     'writes': '31 C0 8E D8 8E C0 BA 02 06 B8 00 01 EF FB B8 01 03 BB 00 7C B9 01 00 BA 80 00 CD 13 F4 F4 BA 00 06 ED F6 C4 01 '
               '74 E7 BA 04 06 B8 00 20 EF FA F4 EB FD',
 }
+# sectors/answers.S, with places for its address and that of its card.
+SECTORS['answers'] = (
+    'EB 0E 00 00 0A 01 01 0A 52 54 00 00 00 01 00 00 31 C0 8E D8 8E C0 8E D0 BC 00 7C FC B0 34 E6 43 B8 4E 17 E6 40 88 E0 E6 '
+    '40 BA 02 06 B8 00 01 EF 66 BB 00 00 00 80 66 89 D8 BA F8 0C 66 EF BA FC 0C 66 ED 66 3D EC 10 29 80 74 09 66 81 C3 00 08 '
+    '00 00 EB E2 67 66 8D 43 10 BA F8 0C 66 EF BA FC 0C 66 ED 24 F0 A3 0E 7C BE B4 7C AD 3C FF 74 64 E8 02 00 EB F6 52 8B 16 '
+    '0E 7C 00 C2 88 E0 EE 5A C3 50 B8 07 40 E8 ED FF B0 08 88 DC E8 E6 FF B0 09 88 FC E8 DF FF B0 0A 88 CC E8 D8 FF B0 0B 88 '
+    'EC E8 D1 FF 58 88 C4 30 C0 E8 C9 FF 8B 16 0E 7C 80 C2 10 C3 00 21 0E 48 0A 00 0B 00 0C 04 0D 00 01 46 02 80 03 46 04 40 '
+    '07 FF 0F 00 00 61 07 46 00 22 FF FF FB F4 BA 00 06 ED F6 C4 01 74 07 BA 04 06 B8 00 20 EF B8 00 62 E8 89 FF 8B 16 0E 7C '
+    '80 C2 07 EC 88 C1 B8 00 22 E8 79 FF 8B 16 0E 7C 80 C2 03 EC 38 C1 74 CC 88 C7 30 DB B9 04 00 B0 0A E8 6D FF BF FC 7F F3 '
+    '6C 83 C3 04 8B 0E FE 7F 83 E9 04 51 B0 0A E8 58 FF BF 00 80 F3 6C 59 B0 03 8A 26 FD 7F E8 3D FF 66 A1 04 7C 8B 2E 0C 80 '
+    '81 FD 08 06 74 39 83 FD 08 75 9B 80 3E 17 80 01 75 94 80 3E 22 80 08 75 8D 66 39 06 1E 80 75 86 C6 06 22 80 00 80 06 24 '
+    '80 08 80 16 25 80 00 80 16 24 80 00 66 87 06 1A 80 66 A3 1E 80 EB 34 80 3E 15 80 01 0F 85 5E FF 66 39 06 26 80 0F 85 55 '
+    'FF C6 06 15 80 02 BE 16 80 BF 20 80 B9 0A 00 F3 A4 BE 08 7C BF 16 80 B9 06 00 F3 A4 66 A3 1C 80 B9 3C 00 66 A1 06 80 66 '
+    'A3 00 80 A1 0A 80 A3 04 80 BE 08 7C BF 06 80 51 B9 06 00 F3 A4 59 51 BB 00 40 B0 12 E8 AA FE BE 00 80 F3 6E 59 B0 05 88 '
+    'CC E8 91 FE B0 06 88 EC E8 8A FE B8 00 26 E8 84 FE E9 F2 FE')
 FLOPPY = 1474560
+ADDRESS_AT = 4
 HOLD = 0.5
 
 _XML = '''<domain type='{driver}'>
@@ -54,6 +71,13 @@ _QEMU_DEVICES = '''
       <target port='0'/>
     </serial>
     <console type='pty'/>'''
+_CARD = '''
+    <interface type='bridge'>
+      <mac address='{mac}'/>
+      <source bridge='{bridge}'/>
+      <model type='ne2k_pci'/>
+      <rom enabled='no'/>
+    </interface>'''
 _VOLUME = '''
     <disk type='network' device='disk'>
       <driver name='qemu' type='raw' cache='none'/>
@@ -64,12 +88,15 @@ _GRAPHICS = '''
     <graphics type='vnc' port='-1' autoport='yes' listen='127.0.0.1'/>'''
 
 
-def image(folder, kind):
-    """Path of the floppy with that boot sector; all nodes of the lab see it at the same place."""
-    path = os.path.join(folder, 'guests', kind + '.img')
+def image(folder, kind, address='', mac=''):
+    """Path of the floppy with that boot sector; all nodes of the lab see it at the same place. address, mac: what it answers as."""
+    path = os.path.join(folder, 'guests', kind + address + '.img')
     if not os.path.exists(path):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         sector = bytes.fromhex(SECTORS[kind]).ljust(510, b'\0') + b'\x55\xAA'
+        if address:
+            own = ipaddress.ip_address(address).packed + bytes.fromhex(mac.replace(':', ''))
+            sector = sector[:ADDRESS_AT] + own + sector[ADDRESS_AT + len(own):]
         with open(path, 'wb') as file:
             file.write(sector)
             file.truncate(FLOPPY)
@@ -85,6 +112,20 @@ def xml(folder, uuid, name, kind, vnc=True, comment='', volumes=(), config=''):
     boot = "\n    <boot dev='fd'/>" + ("\n    <boot dev='hd'/>" if volumes else '')
     text = _XML.format(driver='qemu', name=name, uuid=uuid, arch='x86_64', machine=" machine='pc'", boot=boot, devices=devices)
     return text.replace('  <memory', f'  <description>{comment}</description>\n  <memory', 1) if comment else text
+
+
+def mac_of(uuid):
+    number = int(uuid[:8], 16)
+    return f'52:54:00:00:{number >> 8:02x}:{number & 255:02x}'
+
+
+def answering_xml(folder, uuid, name, vni, address):
+    """Definition of a guest with a card in a client network that answers pings and obeys its power button. It is no Linux: under
+    TCG of QEMU 7.2 what a busy one writes while it is migrated can be lost, and then it crashes."""
+    mac = mac_of(uuid)
+    devices = _QEMU_DEVICES.format(image=image(folder, 'answers', address, mac), name=name) + _CARD.format(mac=mac, bridge=f'vmbr{vni}')
+    return _XML.format(driver='qemu', name=name, uuid=uuid, arch='x86_64', machine=" machine='pc'", boot="\n    <boot dev='fd'/>",
+                       devices=devices)
 
 
 def test_xml(uuid, name, comment=''):

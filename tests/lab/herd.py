@@ -33,14 +33,15 @@ class Events:
 class Herd:
     """Nodes with a hypervisor each, one ZooKeeper, and a client."""
 
-    def __init__(self, lab, count=1, driver='qemu', settings=None, version=10):
+    def __init__(self, lab, count=1, driver='qemu', settings=None, version=10, network=None):
         self.lab = lab
         self.driver = driver
         self.version = version
         lab.zookeeper(version=version)
         values = {'system.intervals.vm_shutdown_timeout': SHUTDOWN_TIMEOUT}
         values.update(settings or {})
-        self.nodes = [lab.node(name, coordinators=lab.names(3), settings=values, hypervisor=True) for name in lab.names(count)]
+        self.nodes = [lab.node(name, coordinators=lab.names(3), settings=values, hypervisor=True, network=network)
+                      for name in lab.names(count)]
         self.client = guests.Client(lab.client)
         self.kinds = {}
         for node in self.nodes:

@@ -111,7 +111,7 @@ class Hypervisor:
         os.makedirs(self.cache, exist_ok=True)
         os.symlink(self.cache, os.path.join(self.folder, 'cache'))
         os.makedirs(os.path.join(self.node.folder, 'log', 'libvirt'), exist_ok=True)
-        for name, text in (('libvirtd.conf', _LIBVIRTD.format(address=self.node.address, identity=self.identity)),
+        for name, text in (('libvirtd.conf', _LIBVIRTD.format(address='0.0.0.0' if self.node.bare else self.node.address, identity=self.identity)),
                            ('qemu.conf', _QEMU), ('virtlogd.conf', 'log_outputs="2:stderr"\n')):
             with open(os.path.join(self.folder, 'etc', name), 'w') as file:
                 file.write(text)
@@ -139,8 +139,10 @@ class Hypervisor:
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self.libvirtd.alive():
             try:
-                with socket.create_connection((self.node.address, PORT), 1):
-                    pass
+                # At its own address it listens only if that was there in time.
+                if not self.node.bare:
+                    with socket.create_connection((self.node.address, PORT), 1):
+                        pass
                 self.connection().getLibVersion()
                 return
             except (OSError, libvirt.libvirtError):
@@ -175,6 +177,8 @@ class Hypervisor:
 
     @property
     def uri(self):
+        if self.node.bare:
+            return 'qemu+unix:///system?socket=' + self.node.run_path('libvirt', 'libvirt-sock')
         return f'qemu+tcp://{self.node.address}/system'
 
     @property

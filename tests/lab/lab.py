@@ -111,8 +111,9 @@ class Lab:
     def names(self, count):
         return [f'pvchv{number}' for number in range(1, count + 1)]
 
-    def node(self, name='pvchv1', coordinators=None, settings=None, remove=(), instance='', interval=1, hypervisor=False):
-        """A node that is not powered yet. coordinators: node names; each resolves to a server's address."""
+    def node(self, name='pvchv1', coordinators=None, settings=None, remove=(), instance='', interval=1, hypervisor=False, network=None):
+        """A node that is not powered yet. coordinators: node names; each resolves to a server's address. network: its shape
+        (network.py), for a node that brings up its own networks."""
         coordinators = coordinators or self.coordinators or [name.split('.')[0]]
         self.coordinators = coordinators
         if self.through is not None:
@@ -128,8 +129,13 @@ class Lab:
                   'system.intervals.suicide_intervals': 0}
         if self.storage is not None:
             values.update(self._storage_settings())
+        more = {}
+        if network is not None:
+            network.prepare_lab()
+            values.update(network.settings())
+            more = {'devices': network.present, 'bare': True}
         values.update(settings or {})
-        made = nodes.Node(self.folder, name, items, self.hosts, values, remove, instance, hypervisor)
+        made = nodes.Node(self.folder, name, items, self.hosts, values, remove, instance, hypervisor, **more)
         self.nodes[made.label] = made
         return made
 

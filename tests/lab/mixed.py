@@ -13,8 +13,8 @@ SLOW, FAST = 2, 10000
 class Mixed(Herd):
     """pvchv1 is ours, pvchv2 the other."""
 
-    def __init__(self, lab, settings=None, **options):
-        super().__init__(lab, 2, settings=settings)
+    def __init__(self, lab, settings=None, network=None, **options):
+        super().__init__(lab, 2, settings=settings, network=network)
         self.ours, self.foreign = self.nodes
         launch(lab, self.foreign, **options)
         self.start(self.ours)

@@ -13,6 +13,7 @@ import yaml
 from . import space
 from .hypervisor import Hypervisor, hosts_lines
 from .notify import NotifySocket
+from .patroni import Patroni
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -143,15 +144,20 @@ def load_sample():
 
 
 class Node:
-    """instance tells apart two machines that carry one name."""
+    """instance tells apart two machines that carry one name. devices: those that it has from power-on, each with a link into
+    the lab's network. A bare node has no address: it is the daemon that gives it one."""
 
-    def __init__(self, folder, name, coordinators, hosts, settings=None, remove=(), instance='', hypervisor=False):
+    def __init__(self, folder, name, coordinators, hosts, settings=None, remove=(), instance='', hypervisor=False, devices=('ens4',),
+                 bare=False):
         self.name = name
         self.short = name.split('.')[0]
         self.label = self.short + instance
         digits = re.findall(r'\d+', self.short)
-        self.address = f'{space.NETWORK}.{int(digits[-1]) + (100 if instance else 0)}'
-        self.link = 'n-' + self.label[:12]
+        self.number = int(digits[-1]) + (100 if instance else 0)
+        self.address = f'{space.NETWORK}.{self.number}'
+        self.devices = tuple(devices)
+        self.bare = bare
+        self.links = {}  # of its devices: name inside -> name outside
         self.folder = os.path.join(folder, self.label)
         self.coordinators = coordinators
         self.settings = dict(settings or {})
@@ -161,6 +167,7 @@ class Node:
         self.daemon = None
         self.notify = None
         self.linked = False
+        self.patroni = Patroni(self, os.path.join(folder, 'patroni'))
         self.hypervisor = Hypervisor(self, os.path.join(folder, 'libvirt-cache')) if hypervisor else None
         for part in ('run', 'log', 'etc', 'etc/pvc'):
             os.makedirs(os.path.join(self.folder, part), exist_ok=True)
@@ -231,6 +238,7 @@ class Node:
         shutil.copy(os.path.join(HERE, 'standins', 'systemctl'), os.path.join(run, 'lab', 'bin', 'systemctl'))
         for command in STAND_INS:
             shutil.copy(os.path.join(HERE, 'standins', 'recorder'), os.path.join(run, 'lab', 'bin', command))
+        self.patroni.install()
         with open(os.path.join(self.folder, 'boot_id'), 'w') as file:
             file.write(str(uuid.uuid4()) + '\n')
         shutil.rmtree(os.path.join(self.folder, 'etc.work'), ignore_errors=True)
@@ -248,12 +256,11 @@ class Node:
                 raise RuntimeError(f'{self.label} does not boot: ' + read_file(os.path.join(self.folder, 'boot.log')))
             time.sleep(0.002)
         self.first = int(read_file(f'/proc/{self.first_outside.pid}/task/{self.first_outside.pid}/children').split()[0])
-        # A machine keeps its hardware address over a power cut; with a new one its neighbours would talk to nobody for a while.
-        mac = f'02:00:00:00:01:{int(self.address.rsplit(".", 1)[1]):02x}'
-        space.sh('ip', 'link', 'add', self.link, 'type', 'veth', 'peer', 'name', 'ens4', 'address', mac, 'netns', str(self.first))
-        space.sh('ip', 'link', 'set', self.link, 'master', 'lab0', 'up')
-        space.sh('nsenter', '-t', str(self.first), '-n', 'sh', '-c',
-                 f'ip link set lo up; ip address add {self.address}/24 dev ens4; ip link set ens4 up')
+        self.enter('ip', 'link', 'set', 'lo', 'up')
+        for device in self.devices:
+            self.add_device(device, up=not self.bare)
+        if not self.bare:
+            self.enter('ip', 'address', 'add', f'{self.address}/24', 'dev', self.devices[0])
         self.linked = True
         if self.hypervisor is not None:
             self.hypervisor.power_on()
@@ -271,7 +278,9 @@ class Node:
             self.hypervisor.power_off()
         if self.notify is not None:
             self.notify.close()
-        space.sh('ip', 'link', 'delete', self.link, check=False)
+        for link in self.links.values():
+            space.sh('ip', 'link', 'delete', link, check=False)
+        self.links = {}
         self.first_outside = self.first = self.daemon = self.notify = None
 
     def unlink(self):
@@ -279,12 +288,34 @@ class Node:
             if self.hypervisor is not None:
                 # To close a connection asks the other side.
                 self.hypervisor.drop()
-            space.sh('ip', 'link', 'set', self.link, 'down', check=False)
+            for link in self.links.values():
+                space.sh('ip', 'link', 'set', link, 'down', check=False)
             self.linked = False
 
     def relink(self):
-        space.sh('ip', 'link', 'set', self.link, 'up')
+        for link in self.links.values():
+            space.sh('ip', 'link', 'set', link, 'up')
         self.linked = True
+
+    def enter(self, *words, check=True):
+        """Output of a command of the lab's that sees the node's network."""
+        return space.sh('nsenter', '-t', str(self.first), '-n', *words, check=check)
+
+    def add_device(self, device, up=False):
+        """A network card is plugged in, with a cable to the lab's network."""
+        number = len(self.links)
+        link = f'n-{self.label[:10]}' + (f'-{number}' if number else '')
+        # A machine keeps its hardware address over a power cut; with a new one its neighbours would talk to nobody for a while.
+        mac = f'02:00:00:00:{16 * number + 1:02x}:{self.number:02x}'
+        space.sh('ip', 'link', 'add', link, 'mtu', '9000', 'type', 'veth', 'peer', 'name', device, 'mtu', '1500', 'address', mac, 'netns',
+                 str(self.first))
+        space.sh('ip', 'link', 'set', link, 'master', 'lab0', 'up')
+        if up:
+            self.enter('ip', 'link', 'set', device, 'up')
+        self.links[device] = link
+
+    def remove_device(self, device):
+        space.sh('ip', 'link', 'delete', self.links.pop(device))
 
     # --- the daemon ---
 

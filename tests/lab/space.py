@@ -145,7 +145,7 @@ def _become_first(folder, size):
     # An address of its own: a bridge that takes one from its ports changes it when a node's power is cut.
     sh('ip', 'link', 'add', 'lab0', 'address', '02:00:00:00:02:50', 'type', 'bridge')
     sh('ip', 'address', 'add', f'{NETWORK}.250/24', 'dev', 'lab0')
-    sh('ip', 'link', 'set', 'lab0', 'up')
+    sh('ip', 'link', 'set', 'lab0', 'mtu', '1500', 'up')  # otherwise it takes that of its ports
     return folder
 
 

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace pvc::sim {
 
 namespace {
@@ -34,8 +37,9 @@ std::string devices_text(const node_settings& s) {
     const auto device = [](std::string_view name, std::string_view which) {
         return fmt::format("        {}:\n          device: {}\n          mtu: 1500\n", name, which);
     };
-    return "        bridge_device: ens7\n" + device("upstream", s.upstream_device) + "          address: None\n" +
-           device("cluster", s.cluster_device) + "          address: by-id\n" + device("storage", s.storage_device);
+    return "        bridge_device: " + s.bridge_device + "\n" + device("upstream", s.upstream_device) +
+           "          address: None\n" + device("cluster", s.cluster_device) + "          address: by-id\n" +
+           device("storage", s.storage_device);
 }
 
 }  // namespace
@@ -92,6 +96,20 @@ std::string configuration_text(const node_settings& s) {
         devices.empty() ? "        storage:\n" : devices, s.storage_address, rest);
 }
 
+std::vector<machine_device> devices_of(const node_settings& s) {
+    std::vector<machine_device> all;
+    const auto add = [&](const std::string& name, const std::string& bridge) {
+        if (std::ranges::find(all, name, &machine_device::name) == all.end()) {
+            all.push_back({.name = name, .bridge = s.has_ready_bridges ? bridge : ""});
+        }
+    };
+    add(s.cluster_device, "brcluster");
+    add(s.storage_device, "brstorage");
+    add(s.upstream_device, "brupstream");
+    add(s.bridge_device, "");
+    return all;
+}
+
 void initialise(memory_ensemble& ensemble, int version) {
     const auto table = *model::schema::of(version);
     for (const auto& key : model::missing_keys(table, model::key_group::base, "/", {})) {
@@ -137,7 +155,9 @@ sim_node::sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings want
       host(clock),
       programs(clock),
       consoles(clock),
-      addresses(interfaces, clock),
+      kernel(devices_of(settings)),
+      network(kernel, clock),
+      addresses(kernel, clock),
       notifier(clock),
       standard_output(std::make_shared<sim_log_output>()),
       standard_error(std::make_shared<sim_log_output>()),
@@ -164,7 +184,8 @@ void sim_node::kill() {
     if (daemon_) {
         connector.link().power_off();
         pool.cut();
-        host.cut = services.cut = notifier.cut = consoles.cut = addresses.cut = true;
+        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = true;
+        network.drop_calls();
         addresses.drop_calls();
         if (hypervisor) {
             hypervisor->cut();
@@ -181,7 +202,7 @@ void sim_node::kill() {
         ceph.reset();
         connector.renew();
         pool.renew();
-        host.cut = services.cut = notifier.cut = consoles.cut = addresses.cut = false;
+        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = false;
     }
     exit_status.reset();
 }
@@ -215,7 +236,7 @@ void sim_node::lose_power() {
     host.lose_power();
     services.lose_power();
     log_file->lose_power();
-    interfaces.lose_power();
+    kernel.lose_power();
     if (hardware_ != nullptr) {
         guests().lose_power();
     }
@@ -264,8 +285,9 @@ void sim_node::start() {
         outside.domains.emplace(domains::domain_ports{*hypervisor, locks, consoles});
         outside.ceph.emplace(ceph::ceph_ports{ceph->client, "pvcnoded-ceph", ceph->processes});
     }
-    if (settings.networking) {  // else the function is refused, as by the daemon that is shipped
-        outside.role.emplace(role::role_ports{addresses, programs});
+    if (settings.networking) {
+        outside.networks.emplace(networks::network_ports{network, addresses});
+        outside.role.emplace(role::role_ports{programs});
     }
     node::assembly assembly = node::all_subjects(outside);
     if (plug_in) {
@@ -298,6 +320,24 @@ bool sim_node::run_until_ready(duration limit) {
     const time_point until = loop_.clock().now() + limit;
     loop_.run_until([&] { return is_ready() || exit_status || loop_.clock().now() > until; });
     return is_ready();
+}
+
+std::string sim_node::role_addresses() const {
+    const auto cluster = *parse_host_address(settings.cluster_floating_ip);
+    const auto digits = settings.name.find_last_not_of("0123456789") + 1;
+    const auto number = static_cast<std::uint32_t>(std::strtoul(settings.name.c_str() + digits, nullptr, 10));
+    const auto subnet = ip::network_v4(cluster.address.to_v4(), static_cast<std::uint16_t>(cluster.prefix)).network();
+    const host_address own{ip::address_v4(subnet.to_uint() + number), cluster.prefix};
+    std::string all;
+    const std::string text = kernel.text();
+    for (std::string_view rest = text; !rest.empty();) {
+        const auto entry = rest.substr(0, rest.find(", "));
+        rest.remove_prefix(std::min(rest.size(), entry.size() + 2));
+        if (!entry.starts_with(own.text() + " ") && !entry.starts_with(settings.storage_address + " ")) {
+            all.append(all.empty() ? "" : ", ").append(entry);
+        }
+    }
+    return all;
 }
 
 std::size_t sim_node::times_logged(std::string_view text) const {

@@ -9,7 +9,8 @@
 #include "sim/ceph/sim_talker.hpp"
 #include "sim/hypervisor/sim_console_files.hpp"
 #include "sim/hypervisor/sim_hypervisor.hpp"
-#include "sim/sim_addresses.hpp"
+#include "sim/network/sim_addresses.hpp"
+#include "sim/network/sim_network_stack.hpp"
 #include "sim/sim_context.hpp"
 #include "sim/sim_host.hpp"
 #include "sim/sim_offload.hpp"
@@ -62,6 +63,10 @@ struct node_settings {
     std::string upstream_floating_ip = "10.98.1.254/24";
     std::string cluster_floating_ip = "10.98.0.254/24";
     std::string storage_floating_ip = "10.254.0.254/24";
+    // Of bridged networks; with VLANs on it.
+    std::string bridge_device = "ens7";
+    // The operating system has made the bridges of the three networks; false: its devices are there, and nothing else.
+    bool has_ready_bridges = false;
 };
 
 // What the machines of a world share for their guests.
@@ -100,6 +105,8 @@ struct sim_ceph_access {
 };
 
 [[nodiscard]] std::string configuration_text(const node_settings& s);
+// What its operating system makes before the daemon runs.
+[[nodiscard]] std::vector<machine_device> devices_of(const node_settings& s);
 
 // Creates the tree that `apply` of this version makes of an empty ensemble.
 void initialise(memory_ensemble& ensemble, int version);
@@ -166,6 +173,8 @@ public:
     // The tasks of the daemon's life; null while there is none.
     [[nodiscard]] const async::runtime* tasks() const { return runtime_ ? &*runtime_ : nullptr; }
     [[nodiscard]] int lives() const { return lives_; }
+    // What the kernel tells of addresses, without those that the configuration gives to this machine alone.
+    [[nodiscard]] std::string role_addresses() const;
     [[nodiscard]] std::string log() const { return standard_output->text(); }
     [[nodiscard]] bool logged(std::string_view text) const { return log().find(text) != std::string::npos; }
     [[nodiscard]] std::size_t times_logged(std::string_view text) const;
@@ -186,7 +195,8 @@ public:
     sim_host host;
     sim_process programs;  // what the primary starts; none is installed
     sim_console_files consoles;
-    sim_interfaces interfaces;
+    sim_kernel kernel;
+    sim_network_stack network;
     sim_addresses addresses;
     sim_notifier notifier;
     std::shared_ptr<sim_log_output> standard_output;

@@ -27,6 +27,9 @@ enum class defect : std::uint8_t {
     schema_change_ignored,     // a running node does not follow a change of the schema version
     role_kept,                 // the old primary does not give way
     address_kept,              // an address of the primary is not dropped
+    gateway_kept,              // a gateway is not
+    base_no_port,              // what a client network stands on is not made a port of its bridge
+    network_left,              // the links of a network that is gone stay
     phase_unlocked,            // a candidate takes up what a phase has without its turn
     phase_skipped,             // a candidate leaves a phase out
     role_undone_forwards,      // a takeover is undone in the order in which it was begun

@@ -7,6 +7,7 @@
 #include "pvcnoded/ceph/ceph_subject.hpp"
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/domains/domain_subject.hpp"
+#include "pvcnoded/networks/network_subjects.hpp"
 #include "pvcnoded/role/role_parts.hpp"
 
 #include <functional>
@@ -31,15 +32,14 @@ struct assembly {
     // In a phase its own step comes first, then these, in this order.
     std::vector<phase_row> phases;
     std::vector<stop_row> stops;
-    // Functions whose parts are there, beside those that every build has: others are refused where they are enabled.
-    bool has_networking = false;
 };
 
 // What only one subject needs from outside, each for its constructor. All outlive the daemon.
 struct subject_ports {
     std::optional<domains::domain_ports> domains;
     std::optional<ceph::ceph_ports> ceph;
-    std::optional<role::role_ports> role;  // the networking function
+    std::optional<networks::network_ports> networks;
+    std::optional<role::role_ports> role;  // likewise of nodes with the networking function
 };
 
 // The daemon that is shipped.

@@ -1,5 +1,5 @@
 // Start-up as data (node-lifecycle.md 3.2-3.5, networking.md 3.2, config.md 6.7): phases and what their failure means,
-// services in the order in which they are started, directories, sysctls, functions that this build does not have.
+// services in the order in which they are started, directories, sysctls.
 #pragma once
 
 #include "pvcnoded/base/result.hpp"
@@ -110,9 +110,5 @@ struct directory_plan {
 [[nodiscard]] std::vector<directory_plan> directories_to_create(std::string_view dynamic_directory,
                                                                 std::string_view log_directory,
                                                                 std::string_view pdns_user = "pdns");
-
-// One error line for each enabled function that this build cannot serve: the start ends with status 78 before anything
-// is touched.
-[[nodiscard]] std::vector<std::string> missing_functions(const node_functions& functions);
 
 }  // namespace pvc::policy

@@ -3,13 +3,11 @@
 
 #include "pvcnoded/async/process.hpp"
 #include "pvcnoded/core/subject.hpp"
-#include "pvcnoded/netlink/addresses.hpp"
 
 namespace pvc::role {
 
 // All outlive the subjects.
 struct role_ports {
-    netlink::addresses& addresses;
     async::process_runner& processes;
 };
 

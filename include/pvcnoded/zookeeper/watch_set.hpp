@@ -39,6 +39,8 @@ public:
     [[nodiscard]] bool known() const { return known_; }
     // Whether the key exists; false as long as nothing is known.
     [[nodiscard]] bool present() const { return present_; }
+    // It has changed, or may have, and is being read again.
+    [[nodiscard]] bool is_outdated() const { return dirty_; }
     [[nodiscard]] const std::string& data() const { return data_; }
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
     [[nodiscard]] const node_stat& stat() const { return stat_; }

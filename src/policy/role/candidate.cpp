@@ -35,6 +35,14 @@ bool candidate::must_end(const hand_over_seen& seen) const {
     return !reason_to_withdraw(seen).empty();
 }
 
+bool candidate::is_passed(const hand_over_seen& seen) const {
+    return where == at::queueing && has_partner && phase != role_phase::a && seen.queued_on_sync &&
+           std::ranges::any_of(seen.on_sync, [&](const lock_contender& one) {
+               return one.tag == model::lock_tag::rlock && one.sequence > seen.known_reader &&
+                      one.sequence < *seen.queued_on_sync;
+           });
+}
+
 void candidate::begin_phase(const role_event& e, role_phase which) {
     phase = which;
     if (which == role_phase::b) {
@@ -62,6 +70,11 @@ void candidate::end_phase(const role_event& e) {
     }
 }
 
+void candidate::hold_phase(const role_event& e) {
+    where = at::holding;
+    limit = e.now + hand_over_limits::partner;
+}
+
 void candidate::take_answer(const role_event& e) {
     const bool is_done = e.said == role_answer::done;
     // A failure while nobody can be asked says nothing: the same again, once somebody can.
@@ -81,15 +94,19 @@ void candidate::take_answer(const role_event& e) {
             if (is_done) {
                 where = at::clearing;
             } else if (!is_out_of_touch) {
-                withdraw("another candidate is at work");
+                withdraw("somebody else has the lock of the role");
             }
             break;
         case at::clearing: begin_phase(e, role_phase::a); break;
         case at::queueing:
             has_sync_lock = is_done;
-            if (is_done) {
-                where = at::holding;
-                limit = e.now + hand_over_limits::partner;
+            if (is_done && phase == role_phase::a && has_partner && e.seen.has_waited_for_writer) {
+                begin_phase(e, role_phase::c);  // nobody else may take the role over: it was the partner, in B
+            } else if (is_done) {
+                hold_phase(e);
+            } else if (e.said == role_answer::passed) {
+                has_sync_lock = true;  // as far as it has to be let go
+                where = at::acting;
             } else if (!is_out_of_touch) {
                 where = at::acting;
             }
@@ -202,6 +219,13 @@ std::optional<role_step> candidate::expect_partner(const role_event& e) {
     return wait_for("a sign of life of whoever is primary", limit);
 }
 
+// Queued behind this node as the reader of the phase; in A also as the writer of B: it did not wait for us.
+bool candidate::is_partner_behind(const hand_over_seen& seen) const {
+    const bool is_past_a =
+        phase == role_phase::a && last_on_sync(seen, model::lock_tag::lock) > seen.own_on_sync.value_or(-1);
+    return is_past_a || is_reader_behind(seen);
+}
+
 role_step candidate::take_up() {
     taken = std::max(taken, static_cast<std::uint8_t>(static_cast<std::size_t>(phase) + 1));
     return {role_ask::take_up{phase}, time_point::max(), "what this phase takes up"};
@@ -218,12 +242,16 @@ role_step candidate::go_on(const role_event& e) {
             if (auto wait = expect_partner(e)) {
                 return *wait;
             }
+            if (has_sync_lock) {
+                hold_phase(e);
+                return go_on(e);
+            }
             where = at::queueing;
             limit = e.now + hand_over_limits::write_lock;
             [[fallthrough]];
         case at::queueing: return turn_to_write(limit);
         case at::holding:
-            if (!is_reader_behind(seen) && is_peer_expected(seen.view) && e.now < limit) {
+            if (!is_partner_behind(seen) && is_peer_expected(seen.view) && e.now < limit) {
                 return wait_for("the partner to be queued behind this node", limit);
             }
             where = at::acting;

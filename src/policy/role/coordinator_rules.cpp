@@ -1,5 +1,6 @@
 #include "pvcnoded/policy/role/coordinator_rules.hpp"
 #include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/base/text.hpp"
 
 #include <algorithm>
 
@@ -28,7 +29,7 @@ bool holds_role(router_state role) {
 std::optional<std::string> vacancy(const coordinator_view& view, const std::string& name) {
     const auto* const peer = find_peer(view, name);
     if (peer == nullptr) {
-        return name + " has no coordinator entry";
+        return shown(name) + " has no coordinator entry";
     }
     const auto state = std::string(to_text(peer->daemon));
     const bool stopped = peer->daemon == daemon_state::stop || peer->daemon == daemon_state::fenced;
@@ -82,16 +83,17 @@ coordinator_decision decide_as_primary(const coordinator_view& view) {
     }
     const auto* const successor = find_peer(view, *named);
     if (successor != nullptr && successor->daemon == daemon_state::run && !is_planted(defect::role_kept)) {
-        return {coordinator_action::start_relinquish, "C2", *named + " is to become primary"};
+        return {coordinator_action::start_relinquish, "C2", shown(*named) + " is to become primary"};
     }
     if (view.terminating) {
         return {};
     }
     if (!settled) {
-        return {coordinator_action::none, "C2'", *named + " is named primary but is no coordinator in state run"};
+        return {coordinator_action::none, "C2'",
+                shown(*named) + " is named primary but is no coordinator in state run"};
     }
     return {coordinator_action::claim, "C2'",
-            *named + " was named primary but is no coordinator in state run, taking the role back"};
+            shown(*named) + " was named primary but is no coordinator in state run, taking the role back"};
 }
 
 coordinator_decision decide_as_secondary(const coordinator_view& view) {
@@ -106,9 +108,11 @@ coordinator_decision decide_as_secondary(const coordinator_view& view) {
         const auto silent = std::ranges::find_if(
             view.peers, [&view](const coordinator_peer& peer) { return is_silent(peer, view.times); });
         if (silent != view.peers.end()) {
+            const std::string since = silent->has_beaten ? "silent for " + seconds_text(silent->keepalive_unchanged_for)
+                                                         : "not heard since this node is connected";
             return {coordinator_action::none, "C1",
-                    silent->name + " is " + std::string(to_text(silent->router)) + ", silent for " +
-                        seconds_text(silent->keepalive_unchanged_for) + " and may still hold the addresses"};
+                    silent->name + " is " + std::string(to_text(silent->router)) + ", " + since +
+                        " and may still hold the addresses"};
         }
         return {coordinator_action::start_takeover, "C1", "this node is named primary"};
     }

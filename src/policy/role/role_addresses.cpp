@@ -1,6 +1,7 @@
 #include "pvcnoded/policy/role/role_addresses.hpp"
 
-#include <algorithm>
+#include <map>
+#include <utility>
 
 namespace pvc::policy {
 
@@ -13,9 +14,19 @@ host_address metadata_address() {
 }
 
 // Two prefix lengths on one device are one address to everybody else.
-bool is_same(const placed_address& a, const placed_address& b) {
-    return a.device == b.device && a.address.address == b.address.address;
+using place = std::pair<std::string_view, ip::address>;
+
+place place_of(const placed_address& one) {
+    return {one.device, one.address.address};
 }
+
+// All that is known of one place.
+struct at_place {
+    const role_address* wanting = nullptr;  // the first user that wants it
+    bool is_left_alone = false;             // somebody leaves it as it was found, and nobody wants it
+    bool is_done = false;
+    std::vector<const placed_address*> present;
+};
 
 }  // namespace
 
@@ -40,25 +51,35 @@ std::vector<role_address> role_addresses(const config::node_config& config) {
 }
 
 address_work work_on(std::span<const role_address> all, std::span<const placed_address> present) {
+    std::map<place, at_place> places;
+    for (const auto& one : all) {
+        auto& at = places[place_of(one.where)];
+        if (at.wanting == nullptr && one.wish == address_wish::wanted) {
+            at.wanting = &one;
+        }
+        at.is_left_alone = at.is_left_alone || one.wish == address_wish::as_found;
+    }
+    for (const auto& found : present) {
+        if (const auto at = places.find(place_of(found)); at != places.end()) {
+            at->second.present.push_back(&found);
+        }
+    }
     address_work work;
-    for (auto one = all.begin(); one != all.end(); ++one) {
-        const auto is_of_it = [&](const auto& other) { return is_same(other.where, one->where); };
-        if (std::find_if(all.begin(), one, is_of_it) != one) {
-            continue;  // the first of its users speaks for all
+    for (const auto& one : all) {
+        auto& at = places[place_of(one.where)];
+        if (std::exchange(at.is_done, true)) {
+            continue;  // the first of its users spoke for all
         }
-        const auto wanting = std::ranges::find_if(
-            all, [&](const role_address& other) { return is_of_it(other) && other.wish == address_wish::wanted; });
-        if (wanting != all.end() && std::ranges::find(present, wanting->where) == present.end()) {
-            work.add.push_back(wanting->where);
-        }
-        const bool is_left_alone = wanting == all.end() && std::ranges::any_of(all, [&](const role_address& other) {
-                                       return is_of_it(other) && other.wish == address_wish::as_found;
-                                   });
-        for (const auto& found : present) {
-            const bool is_right = wanting != all.end() && found == wanting->where;
-            if (is_same(found, one->where) && !is_left_alone && !is_right) {
-                work.remove.push_back(found);
+        bool is_there = false;
+        for (const auto* found : at.present) {
+            const bool is_right = at.wanting != nullptr && *found == at.wanting->where;
+            is_there = is_there || is_right;
+            if (!is_right && (at.wanting != nullptr || !at.is_left_alone)) {
+                work.remove.push_back(*found);
             }
+        }
+        if (at.wanting != nullptr && !is_there) {
+            work.add.push_back(at.wanting->where);
         }
     }
     return work;

@@ -1,12 +1,10 @@
 #include "pvcnoded/role/role_parts.hpp"
 
-#include "floating_addresses.hpp"
 #include "pvcnoded/role/role_services.hpp"
 
 namespace pvc::role {
 
 void add_role_parts(core::subjects& to, core::node_context& node, role_ports outside) {
-    to.push_back(std::make_unique<floating_addresses>(node, outside.addresses));
     if (node.mode == model::daemon_mode::coordinator) {
         to.push_back(std::make_unique<role_services>(node, outside.processes));
     }

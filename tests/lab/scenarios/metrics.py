@@ -5,6 +5,7 @@ import os
 import socket
 import time
 
+from .. import network
 from ..herd import Herd
 from ..lab import check, equal, scenario, within
 
@@ -34,8 +35,8 @@ def quickest(node, path, tries=5):
 
 @scenario('metrics: the page of a node with libvirt, for tests/metrics', limit=90, long=True)
 def metrics_page(lab):
-    # Also those of Ceph, which nobody has here.
-    herd = Herd(lab, driver='test', settings={**AT_ALL, 'functions.enable_storage': True})
+    # Also those of Ceph, which nobody has here, and of networking.
+    herd = Herd(lab, driver='test', settings={**AT_ALL, 'functions.enable_storage': True}, network=network.Shape())
     node = herd.nodes[0]
     herd.start()
     lab.await_beats(node, 3)

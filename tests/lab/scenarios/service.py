@@ -5,7 +5,6 @@ import time
 
 from ..lab import between, check, equal, scenario, within
 
-BASE = 'functions.enable_'
 
 
 def bare_node(lab, **options):
@@ -42,34 +41,14 @@ def exit_statuses(lab):
     check(not os.path.exists(node.run_path('pvc')), 'a refused configuration left /run/pvc behind')
 
 
-@scenario('config.md --check-config, issue: functions that are not built', limit=60)
-def functions_not_built(lab):
+@scenario('config.md --check-config: effective settings', limit=60)
+def effective_settings(lab):
     node = bare_node(lab)
     status, text = node.execute('--check-config')
     equal(status, 0, f'status of --check-config\n{text}')
     check('keepalive_interval = 1' in text and 'mode = coordinator' in text, f'settings are missing: {text!r}')
     settings = [line for line in text.splitlines() if re.match(r'\w+(\.\w+)* = ', line)]
     equal(settings, sorted(settings), 'order of the settings')
-    for function in ('networking',):
-        node.settings[BASE + function] = True
-        node.write_configuration()
-        status, text = node.execute('--check-config')
-        equal(status, 0, f'status of --check-config with {function}\n{text}')
-        check(f'enable_{function}' in text, f'no warning about {function}')
-        status, text = node.execute()
-        equal(status, 78, f'status with {function}')
-        named = [line for line in text.splitlines() if f'enable_{function}' in line]
-        equal(len(named), 1, f'lines about enable_{function}')
-        check(not os.path.exists(node.run_path('pvc')), f'{function}: the start went on to S1')
-        node.settings[BASE + function] = False
-    for function in ('networking', 'storage'):
-        node.settings[BASE + function] = True
-    node.write_configuration()
-    status, text = node.execute()
-    equal(status, 78, 'status with all functions')
-    check('enable_networking' in text, 'no line about networking')
-    check('enable_storage' not in text, 'a line about storage, which there is')
-    equal(node.systemctl_calls(), [], 'calls of the service manager')
 
 
 @scenario('config.md 33', limit=40)
@@ -115,7 +94,7 @@ def notifications(lab):
 
 @scenario('config.md 35: exit 78 never says READY', limit=30)
 def refused_start_is_not_ready(lab):
-    node = bare_node(lab, settings={BASE + 'networking': True})
+    node = bare_node(lab, settings={'system.intervals.fence_intervals': 'often'})
     node.start(notify=True)
     lab.expect_end(node, 78, 10)
     equal(node.notify.of('READY'), [], 'READY')

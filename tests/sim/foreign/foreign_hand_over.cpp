@@ -1,7 +1,7 @@
 #include "sim/foreign/foreign_hand_over.hpp"
 
 #include "sim/foreign/foreign_lock.hpp"
-#include "sim/sim_addresses.hpp"
+#include "sim/network/sim_addresses.hpp"
 
 namespace pvc::sim {
 
@@ -35,21 +35,27 @@ void each_address(const foreign_state& node, hand_over_phase phase, Act act) {
         {metadata, "lo", "169.254.169.254/32"},
     };
     for (const auto& one : all) {
-        if (one.phase == phase && settings.interfaces != nullptr) {
+        if (one.phase == phase && settings.kernel != nullptr) {
             act(std::string(one.device), *parse_host_address(one.address));
+        }
+    }
+    if (phase == gateways && settings.kernel != nullptr && settings.gateways) {
+        for (const auto& [bridge, gateway] : settings.gateways()) {
+            ignore(settings.kernel->apply(model::make_bridge{bridge}), "it is its bridge");
+            act(bridge, gateway);
         }
     }
 }
 
 void add_addresses(const foreign_state& node, hand_over_phase phase) {
     each_address(node, phase, [&](const std::string& device, const host_address& which) {
-        node.settings.interfaces->add(device, which);
+        node.settings.kernel->add(device, which);
     });
 }
 
 void remove_addresses(const foreign_state& node, hand_over_phase phase) {
     each_address(node, phase, [&](const std::string& device, const host_address& which) {
-        node.settings.interfaces->remove(device, which);
+        node.settings.kernel->remove(device, which);
     });
 }
 

@@ -95,25 +95,25 @@ TEST_F(foreign_hand_over, the_addresses_go_over_phase_by_phase) {
     const std::string all =
         "10.98.0.254/24 on brcluster, 10.254.0.254/24 on brstorage, 10.98.1.254/24 on brupstream, 169.254.169.254/32 "
         "on lo";
-    ASSERT_EQ(hv1().interfaces.text(), all);
+    ASSERT_EQ(hv1().kernel.text(), all);
     client.set_primary("hv2");
     bool were_both_there = false;
     ASSERT_TRUE(run_until([&] {
         const auto upstream = parse_host_address("10.98.1.254/24")->address;
-        const bool is_old = hv1().interfaces.answers(upstream);
-        const bool is_new = hv2().interfaces.answers(upstream);
+        const bool is_old = hv1().kernel.answers(upstream);
+        const bool is_new = hv2().kernel.answers(upstream);
         EXPECT_TRUE(is_old || is_new);
         were_both_there = were_both_there || (is_old && is_new);
         return value("/nodes/hv1/routerstate") == "secondary" && value("/nodes/hv2/routerstate") == "primary";
     }));
     EXPECT_TRUE(were_both_there);
-    EXPECT_EQ(hv1().interfaces.text(), "");
-    EXPECT_EQ(hv2().interfaces.text(), all);
+    EXPECT_EQ(hv1().kernel.text(), "");
+    EXPECT_EQ(hv2().kernel.text(), all);
     // The process leaves them behind, the machine does not.
     hv2().kill();
-    EXPECT_EQ(hv2().interfaces.text(), all);
+    EXPECT_EQ(hv2().kernel.text(), all);
     hv2().lose_power();
-    EXPECT_EQ(hv2().interfaces.text(), "");
+    EXPECT_EQ(hv2().kernel.text(), "");
 }
 
 TEST_F(foreign_hand_over, a_change_of_the_name_in_a_takeover_is_ignored) {

@@ -4,7 +4,7 @@ namespace pvc::sim {
 
 foreign_node::foreign_node(sim_loop& loop, memory_ensemble& ensemble, foreign_settings wanted)
     : settings(std::move(wanted)), process_(loop, ensemble) {
-    settings.interfaces = &interfaces;
+    settings.kernel = &kernel;
 }
 
 foreign_node::~foreign_node() {
@@ -33,7 +33,7 @@ void foreign_node::terminate() {
 
 void foreign_node::lose_power() {
     kill();
-    interfaces.lose_power();
+    kernel.lose_power();
 }
 
 void foreign_node::kill() {

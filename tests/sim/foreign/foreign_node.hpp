@@ -11,7 +11,7 @@
 
 #include "sim/foreign/foreign_daemon.hpp"
 #include "sim/foreign/foreign_process.hpp"
-#include "sim/sim_addresses.hpp"
+#include "sim/network/sim_addresses.hpp"
 
 #include <memory>
 
@@ -43,7 +43,7 @@ public:
     [[nodiscard]] const std::string& complaint() const { return process_.complaint(); }
 
     foreign_settings settings;
-    sim_interfaces interfaces;
+    sim_kernel kernel;
 
 private:
     foreign_process process_;

@@ -4,6 +4,7 @@
 
 #include "sim/foreign/foreign_timings.hpp"
 
+#include "pvcnoded/base/address.hpp"
 #include "pvcnoded/base/uuid.hpp"
 
 #include <functional>
@@ -14,7 +15,7 @@
 namespace pvc::sim {
 
 class sim_datacentre;
-class sim_interfaces;
+class sim_kernel;
 
 // Whose behaviour: the limits of read locks and what a start and a stop write differ.
 enum class reference_level : std::uint8_t { v0_9_82, v1_0_3 };
@@ -87,7 +88,9 @@ struct foreign_settings {
     // Where it runs virtual machines, if it does, and what refuses to let one start (foreign_migration).
     sim_datacentre* machines = nullptr;
     std::function<std::optional<std::string>(const uuid&)> refuse_start{};
-    sim_interfaces* interfaces = nullptr;  // of its machine; the node's own
+    // What it finds as gateways of client networks, by bridge; empty: none.
+    std::function<std::vector<std::pair<std::string, host_address>>()> gateways{};
+    sim_kernel* kernel = nullptr;  // of its machine; the node's own
 };
 
 }  // namespace pvc::sim

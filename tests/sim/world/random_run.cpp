@@ -82,8 +82,10 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     out.migration_reply = std::chrono::milliseconds(replies[machines.below(replies.size())]);
     const bool has_storage = out.guests > 0 && random_source(wanted.seed).split("storage").below(2) == 0;
     const bool has_networking = names.size() > 1 && random_source(wanted.seed).split("networking").below(2) == 0;
+    const bool has_ready_bridges = random_source(wanted.seed).split("bridges").below(2) == 0;
     for (auto& node : out.nodes) {
         node.networking = has_networking;
+        node.has_ready_bridges = has_ready_bridges;
         node.hypervisor = out.guests > 0;
         node.storage = has_storage;
         node.storage_address = "10.254.0." + node.name.substr(2) + "/24";

@@ -32,7 +32,10 @@ struct condition {
         guest_there,    // on `node`, executing or not
         guest_key,      // `path` of its keys has this text
         has_addresses,  // of the primary: on all four devices, on none, or on the one that `text` names
-        all_well,       // nothing is missing of what is demanded once all faults have ended
+        link_is_up,     // `text` names it
+        link_is_gone,
+        address_is_there,  // `text`, on the device that `path` names; without: on none
+        all_well,          // nothing is missing of what is demanded once all faults have ended
     };
     kind what = kind::runs;
     bool is_negated = false;

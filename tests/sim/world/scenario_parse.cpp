@@ -167,6 +167,9 @@ struct parser {
         }
         asked.node = std::string(first);
         const auto word = next_word(rest);
+        if (word == "link" || word == "address") {
+            return ask_link(asked, word, rest);
+        }
         asked.text = std::string(rest);
         static constexpr std::array words{
             std::pair("runs", condition::kind::runs),        std::pair("is", condition::kind::has_role),
@@ -177,8 +180,8 @@ struct parser {
         const auto found = std::ranges::find_if(words, [word](const auto& one) { return word == one.first; });
         if (found == words.end()) {
             return wrong(
-                "runs, beats, is ROLE, state STATE, ended [STATUS], has ADDRESSES, or logged, wrote, called TEXT [N "
-                "times]",
+                "runs, beats, is ROLE, state STATE, ended [STATUS], has ADDRESSES, link NAME up|gone, address A on "
+                "DEVICE|gone, or logged, wrote, called TEXT [N times]",
                 word);
         }
         asked.what = found->second;
@@ -189,6 +192,23 @@ struct parser {
         const bool counts = asked.what == condition::kind::logged || asked.what == condition::kind::wrote ||
                             asked.what == condition::kind::called;
         return counts ? ask_times(asked) : result<condition>(asked);
+    }
+
+    // "hv1 link vmbr1001 up", "hv1 link vmbr1001 gone", "hv1 address 10.1.1.1/24 on vmbr1001", "… gone"
+    result<condition> ask_link(condition asked, std::string_view word, std::string_view rest) {
+        asked.text = std::string(next_word(rest));
+        if (word == "link" && (rest == "up" || rest == "gone")) {
+            asked.what = rest == "up" ? condition::kind::link_is_up : condition::kind::link_is_gone;
+            return asked;
+        }
+        const auto place = next_word(rest);
+        if (word == "address" && parse_host_address(asked.text) &&
+            ((place == "on" && !rest.empty()) || (place == "gone" && rest.empty()))) {
+            asked.what = condition::kind::address_is_there;
+            asked.path = std::string(rest);
+            return asked;
+        }
+        return wrong("link NAME up|gone, or address ADDRESS/LENGTH on DEVICE|gone", asked.text);
     }
 
     // "hv1 logged a line 2 times"

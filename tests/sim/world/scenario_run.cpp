@@ -1,5 +1,6 @@
 #include "pvcnoded/base/text.hpp"
 #include "sim/subjects/domains/guests.hpp"
+#include "sim/subjects/role/role.hpp"
 #include "sim/world/judge.hpp"
 #include "sim/world/outcome_text.hpp"
 #include "sim/world/scenario.hpp"
@@ -19,18 +20,28 @@ namespace pvc::sim {
 
 namespace {
 
-// Nodes of the world have no other addresses on these devices.
-bool has_addresses(const sim_interfaces& of, const std::string& where) {
+// Besides these a node has addresses of its own.
+bool has_addresses(const cluster& world, const sim_kernel& of, const std::string& where) {
+    const node_settings settings = world.members.empty() ? node_settings() : world.members.front()->node.settings;
     std::size_t found = 0;
-    for (const std::string device : {"brupstream", "brcluster", "brstorage", "lo"}) {
-        const auto* on = of.find(device);
-        const bool is_there = on != nullptr && !on->empty();
+    for (const auto& [device, address] : addresses_of_the_primary(settings)) {
+        const bool is_there = of.has(std::string(device), *parse_host_address(address));
         if (device == where) {
             return is_there;
         }
         found += is_there ? 1 : 0;
     }
     return where == "all" ? found == 4 : found == 0;
+}
+
+bool link_holds(const sim_kernel& of, const condition& asked) {
+    if (asked.what == condition::kind::address_is_there) {
+        const auto which = *parse_host_address(asked.text);
+        return asked.path.empty() ? !of.answers(which.address) : of.has(asked.path, which);
+    }
+    const auto seen = of.state();
+    const auto* link = seen.find(asked.text);
+    return asked.what == condition::kind::link_is_up ? link != nullptr && link->is_up : link == nullptr;
 }
 
 std::string to_text(const condition& asked) {
@@ -47,6 +58,10 @@ std::string to_text(const condition& asked) {
         case kind::wrote: return text + asked.node + " wrote " + asked.text + times;
         case kind::called: return text + asked.node + " called " + asked.text + times;
         case kind::has_addresses: return text + asked.node + " has " + asked.text;
+        case kind::link_is_up: return text + asked.node + " link " + asked.text + " up";
+        case kind::link_is_gone: return text + asked.node + " link " + asked.text + " gone";
+        case kind::address_is_there:
+            return text + asked.node + " address " + asked.text + (asked.path.empty() ? " gone" : " on " + asked.path);
         case kind::value: return text + asked.path + " = " + asked.text;
         case kind::exists: return text + asked.path + " exists";
         case kind::missing: return text + asked.path + " missing";
@@ -155,7 +170,12 @@ private:
             case kind::called: holds = is_often(asked, outcome_.times_called(node->number, asked.text)); break;
             case kind::beats: holds = node_beats_[asked.node] > beats_before_; break;
             case kind::has_addresses:
-                holds = has_addresses(other != nullptr ? other->interfaces : node->node.interfaces, asked.text);
+                holds = has_addresses(world_, other != nullptr ? other->kernel : node->node.kernel, asked.text);
+                break;
+            case kind::link_is_up:
+            case kind::link_is_gone:
+            case kind::address_is_there:
+                holds = link_holds(other != nullptr ? other->kernel : node->node.kernel, asked);
                 break;
             case kind::value: holds = world_.ensemble.get(asked.path) == asked.text; break;
             case kind::exists: holds = world_.ensemble.exists(asked.path).has_value(); break;

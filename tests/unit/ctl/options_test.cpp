@@ -26,6 +26,7 @@ TEST(ctl_options, commands) {
         {{"tasks", "cancel", "17"}, "tasks cancel"},
         {{"explain", "primary"}, "explain primary"},
         {{"explain", "flush"}, "explain flush"},
+        {{"explain", "networks"}, "explain networks"},
     };
     for (const auto& [words, name] : table) {
         const auto got = parse_options(words);
@@ -77,7 +78,7 @@ TEST(ctl_options, what_is_wrong_is_said) {
         {{"tasks", "cancel", "web"}, "\"web\" is no number of a task; pvcnodectl tasks shows them"},
         {{"tasks", "cancel", "0"}, "\"0\" is no number of a task; pvcnodectl tasks shows them"},
         {{"tasks", "cancel", "+1"}, "\"+1\" is no number of a task; pvcnodectl tasks shows them"},
-        {{"explain"}, "explain what? explain primary, explain flush; see pvcnodectl --help"},
+        {{"explain"}, "explain what? explain primary, explain flush, explain networks; see pvcnodectl --help"},
         {{"explain", "flush", "hv1"}, "explain flush takes no argument"},
         {{"watch", "--json"}, "watch is for people; for programs: status --json"},
         {{"log"}, "log what? log level, log follow; see pvcnodectl --help"},

@@ -264,18 +264,6 @@ TEST_F(startup, zk26_two_nodes_repair_one_tree_every_key_once) {
     }
 }
 
-TEST_F(startup, an_enabled_function_that_is_not_built_ends_the_start_before_anything_is_touched) {
-    auto& hv1 = add({.name = "pvchv1"});
-    std::ifstream sample(PVC_SOURCE_DIR "/conf/pvcnoded.sample.yaml");
-    hv1.configuration = std::string(std::istreambuf_iterator<char>(sample), {});  // with all functions
-    hv1.start();
-    ASSERT_TRUE(run_until([&] { return hv1.exit_status.has_value(); }));
-    EXPECT_EQ(hv1.exit_status, 78);
-    EXPECT_EQ(hv1.complaints.size(), 1U);
-    EXPECT_FALSE(hv1.host.directories.contains("/run/pvc"));
-    EXPECT_TRUE(hv1.services.calls().empty());
-}
-
 TEST_F(startup, a_second_daemon_on_the_machine_is_refused_and_names_the_first) {
     sim::initialise(ensemble, 10);
     auto& hv1 = add();

@@ -81,12 +81,5 @@ TEST(startup_plan, cfg33_directories) {
     EXPECT_EQ(directories, expected);
 }
 
-TEST(startup_plan, functions_that_this_build_lacks_are_named) {
-    EXPECT_TRUE(missing_functions({false, false, false, true, true}).empty());
-    const auto messages = missing_functions(everything);
-    ASSERT_EQ(messages.size(), 1U);
-    EXPECT_TRUE(messages[0].starts_with("pvc.functions.enable_networking:")) << messages[0];
-}
-
 }  // namespace
 }  // namespace pvc::policy

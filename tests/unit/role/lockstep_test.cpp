@@ -224,6 +224,7 @@ TEST_F(lockstep_test, a_hand_over_explains_what_it_waits_for) {
     EXPECT_EQ(candidate["waits_for"], "the end of the partner's turn");
     EXPECT_EQ(candidate["holds"], "the lock of the role");
     EXPECT_EQ(candidate["others_queued"], "1");
+    EXPECT_EQ(candidate["partner"], "hv1");
     EXPECT_GT(std::stod(candidate["waits_since_s"]), 2);
     EXPECT_LT(std::stod(candidate["at_most_s"]), 28);
     ASSERT_TRUE(is_settled("hv2", "hv1"));

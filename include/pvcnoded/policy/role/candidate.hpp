@@ -2,6 +2,14 @@
 // address is here before the other side drops its own. C7 is asked before each step: what was taken up is then given up
 // in reverse order, the locks are released, and this node is secondary again.
 //
+// A partner of the reference waits for A only 0.2 s. If this node comes later, that one has gone through A and has had
+// its turn as the writer of B, which this node had to wait for: its next turn is to read C. Then what was asked for as
+// the lock of A is used as that of C, so that the address is here before the partner drops its own.
+//
+// A partner of the reference that is quick may queue as the reader of the next phase before this node has queued as its
+// writer. It then drops its address as soon as it has its turn, so this node takes its own up at once, beside the lock
+// that it is still queued for (is_passed).
+//
 // While the session is only suspended nothing new is begun and nothing undone; the isolation limit (C6) bounds that.
 #pragma once
 
@@ -54,6 +62,8 @@ struct candidate {
     [[nodiscard]] role_step resume(const role_event& e);
     // What it asked last is to be called off: it would withdraw.
     [[nodiscard]] bool must_end(const hand_over_seen& seen) const;
+    // The turn that it is queued for comes after the partner's: to be answered with `passed`.
+    [[nodiscard]] bool is_passed(const hand_over_seen& seen) const;
     friend bool operator==(const candidate&, const candidate&) = default;
 
 private:
@@ -64,6 +74,8 @@ private:
     void withdraw(std::string why);
     void begin_phase(const role_event& e, role_phase which);
     void end_phase(const role_event& e);
+    void hold_phase(const role_event& e);
+    [[nodiscard]] bool is_partner_behind(const hand_over_seen& seen) const;
     [[nodiscard]] role_step take_up();
     [[nodiscard]] role_step undo(const role_event& e);
     [[nodiscard]] std::optional<role_step> expect_partner(const role_event& e);

@@ -33,9 +33,13 @@ struct lock_contender {
 
 struct hand_over_seen {
     coordinator_view view;
-    std::vector<lock_contender> on_sync;      // others, in any order
-    std::optional<std::int64_t> own_on_sync;  // the sequence of the lock of S that is held
-    bool is_candidate_there = false;          // somebody else is queued for T
+    std::vector<lock_contender> on_sync;         // others, in any order
+    std::optional<std::int64_t> own_on_sync;     // the sequence of the lock of S that is held
+    std::optional<std::int64_t> queued_on_sync;  // of the one that is queued and not held yet
+    std::int64_t known_reader = -1;              // the last reader that was there when this node let go of S
+    bool is_candidate_there = false;             // somebody else is queued for T
+    // The lock of S that was asked for last had to wait for somebody else's turn as a writer.
+    bool has_waited_for_writer = false;
 };
 
 // What a machine asks for.
@@ -83,6 +87,7 @@ enum class role_answer : std::uint8_t {
     failed,  // a lock not had in time, a write refused, nobody to be asked
     lost,    // a lock that was held is gone
     ended,   // called off, because the machine would withdraw (must_end)
+    passed,  // a lock is still queued, and the partner's turn is before ours (candidate::is_passed)
 };
 
 struct role_event {

@@ -30,8 +30,10 @@ policy::hand_over_seen seen_by(const world& now, std::int8_t who, std::int8_t he
     }
     const auto& does = now.at(who).does;
     const auto* const own = own_in(now.queue(role_lock::sync), who);
-    if (does && own != nullptr && !does->is_queued) {
-        seen.own_on_sync = own->sequence;
+    seen.has_waited_for_writer = does && does->has_waited;
+    if (does && own != nullptr) {
+        (does->is_queued ? seen.queued_on_sync : seen.own_on_sync) = own->sequence;
+        seen.known_reader = does->known_reader;
     }
     seen.is_candidate_there =
         std::ranges::any_of(now.queue(role_lock::primary), [who](const contender& one) { return one.owner != who; });
@@ -101,13 +103,20 @@ std::optional<broken_rule> go_for_lock(world& now, std::int8_t who, const role_a
     transition& does = *now.at(who).does;
     auto& queue = now.queue(lock.which);
     if (!does.is_queued) {
+        does.has_waited = does.has_waited ||
+                          (lock.which == role_lock::sync && std::ranges::any_of(queue, [who](const contender& one) {
+                               return one.owner != who && !one.is_reader;
+                           }));
         queue.push_back({who, lock.kind == lock_kind::read, false, ++now.last_sequence});
         does.is_queued = true;
         does.drain.clear();
         return std::nullopt;
     }
+    const auto* const own = own_in(queue, who);
+    const bool is_had = own != nullptr && !is_blocked(queue, *own, lock.kind);
     does.is_queued = false;
-    return answer(now, who, role_answer::done, start_of_time);
+    does.known_reader = -1;
+    return answer(now, who, is_had ? role_answer::done : role_answer::passed, start_of_time);
 }
 
 std::optional<broken_rule> release(world& now, std::int8_t who, role_lock which) {
@@ -124,6 +133,7 @@ std::optional<broken_rule> release(world& now, std::int8_t who, role_lock which)
             for (const auto& one : queue) {
                 if (one.is_reader && does.drain.size() < does.drain.capacity()) {
                     does.drain.push_back(one.sequence);
+                    does.known_reader = std::max(does.known_reader, one.sequence);
                 }
             }
         }
@@ -186,6 +196,7 @@ std::optional<broken_rule> answer(world& now, std::int8_t who, role_answer said,
     const auto seen = seen_by(now, who, heard);
     own.does->is_queued = false;
     own.does->pending = resume(*own.does, {seen, said, when});
+    own.does->has_waited = false;
     set_back(*own.does, when - start_of_time);
     if (own.does->pending.is_over()) {
         own.does.reset();
@@ -201,6 +212,11 @@ bool can_call_off(const world& now, std::int8_t who) {
     }
     const auto seen = seen_by(now, who, nobody);
     return std::visit([&seen](const auto& machine) { return machine.must_end(seen); }, does->machine);
+}
+
+static bool is_passed(const world& now, std::int8_t who) {
+    const auto* const one = std::get_if<candidate>(&now.at(who).does->machine);
+    return one != nullptr && one->is_passed(seen_by(now, who, nobody));
 }
 
 bool can_go(const world& now, std::int8_t who) {
@@ -230,7 +246,7 @@ bool can_go(const world& now, std::int8_t who) {
             return lock->kind != lock_kind::write || !is_draining(queue, *own.does);
         }
         const auto* const own_child = own_in(queue, who);
-        return own_child != nullptr && !is_blocked(queue, *own_child, lock->kind);
+        return own_child != nullptr && (!is_blocked(queue, *own_child, lock->kind) || is_passed(now, who));
     }
     return true;
 }

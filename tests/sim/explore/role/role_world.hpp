@@ -58,11 +58,15 @@ enum class silence : std::uint8_t { fresh, silent, past };
 struct transition {
     std::variant<policy::candidate, policy::holder> machine;
     policy::role_step pending;
-    bool is_queued = false;  // a lock was asked for, and its child is there
+    bool is_queued = false;   // a lock was asked for, and its child is there
+    bool has_waited = false;  // a writer of another node was before it
     // Readers that are let go first (4.3): when the last lock was released, or the one stepped aside for.
     boost::container::static_vector<std::int64_t, 4> drain;
+    std::int64_t known_reader = -1;  // the last of them, until the lock that is asked for next is answered
 
-    [[nodiscard]] auto fields() const { return std::tie(machine, pending.what, pending.until, is_queued, drain); }
+    [[nodiscard]] auto fields() const {
+        return std::tie(machine, pending.what, pending.until, is_queued, has_waited, drain, known_reader);
+    }
 };
 
 // The reference in a transition: one phase after the other, each a lock that is asked for, had and let go.

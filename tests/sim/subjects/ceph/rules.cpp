@@ -1,4 +1,5 @@
 // What must never happen with Ceph's figures and with locks, and what must come about once all faults have ended.
+#include "pvcnoded/base/text.hpp"
 #include "sim/subjects/ceph/ceph.hpp"
 #include "sim/subjects/domains/guests.hpp"
 #include "sim/world/judge.hpp"
@@ -58,6 +59,10 @@ void figures_are_true(judge& of, const seen_change& seen) {
     const bool is_text = path == "/ceph" || path == "/ceph/health" || path == "/ceph/util";
     const bool is_stats =
         path.ends_with("/stats") && (path.starts_with("/ceph/pools/") || path.starts_with("/ceph/osds/"));
+    if (seen.what.what == recorded_kind::remove && path == "/ceph/health" &&
+        parse_integer(value_of(of, "/schema/version")).value_or(0) < 9) {
+        return;  // a schema that does not have it
+    }
     if (seen.what.what == recorded_kind::remove || (seen.what.what == recorded_kind::create && is_object(path))) {
         of.say("ceph_figures", fmt::format("{} did: {}", seen.writer->name(), seen.what.text()));
         return;

@@ -20,6 +20,9 @@ std::optional<std::string> everybody_runs(const judge& of) {
         if (state != "run") {
             return fmt::format("{} is in \"{}\"", one->name(), state);
         }
+        if (!one->node.is_ready()) {
+            return one->name() + " is still starting";  // its key says what it was before
+        }
     }
     return std::nullopt;
 }

@@ -9,6 +9,7 @@
 // daemon has left behind it leaves there for good, by its nature: it counts while it says that the role is its own, and
 // as it acts on who is named without a look at who may not have heard it, a pair with it has longer.
 #include "pvcnoded/policy/intervals.hpp"
+#include "sim/subjects/networks/networks.hpp"
 #include "sim/subjects/role/role.hpp"
 #include "sim/world/chaos.hpp"
 #include "sim/world/judge.hpp"
@@ -28,23 +29,6 @@ using model::router_state;
 constexpr duration hand_over_end = 5s;  // from the end of a transition, and of any disturbance
 constexpr duration calm_secondary = 10s;
 constexpr duration longer_with_reference = 60s;
-
-struct placed {
-    std::string_view device;
-    std::string address;
-};
-
-// As the settings of a member place them, each network on a bridge of its own.
-std::array<placed, 4> addresses_of(const node_settings& of) {
-    return {{{"brupstream", of.upstream_floating_ip},
-             {"brcluster", of.cluster_floating_ip},
-             {"brstorage", of.storage_floating_ip},
-             {"lo", "169.254.169.254/32"}}};
-}
-
-bool has_networking(const cluster& world) {
-    return !world.members.empty() && world.members.front()->node.settings.networking;
-}
 
 bool is_on_its_way(router_state role) {
     return role == router_state::takeover || role == router_state::relinquish;
@@ -76,7 +60,8 @@ holders holders_of(cluster& world, const ip::address& which) {
     holders found;
     for (const auto& one : world.members) {
         const sim_node& node = one->node;
-        if (!node.is_running() || node.is_paused() || node.addresses.has_fault() || !node.interfaces.answers(which)) {
+        if (!node.is_running() || node.is_paused() || node.addresses.has_fault() || node.network.has_fault() ||
+            !node.kernel.answers(which)) {
             continue;
         }
         const auto& context = node.daemon().context();
@@ -86,7 +71,7 @@ holders holders_of(cluster& world, const ip::address& which) {
         found.limit = limit && found.limit ? std::optional(std::max(*limit, *found.limit)) : std::nullopt;
     }
     for (const auto& one : world.foreigners) {
-        if (!one->is_running() || one->link().is_cut() || !one->interfaces.answers(which)) {
+        if (!one->is_running() || one->link().is_cut() || !one->kernel.answers(which)) {
             continue;
         }
         const auto role = one->state().role;
@@ -103,7 +88,7 @@ struct overlap {
     time_point since{};
 };
 struct addresses_seen {
-    std::array<overlap, 3> overlaps;
+    std::map<ip::address, overlap> overlaps;
     struct role_of {
         router_state role = router_state::client;
         time_point since{};
@@ -115,12 +100,19 @@ void there_is_one_holder(judge& of) {
     if (!has_networking(of.world)) {
         return;
     }
-    const auto all = addresses_of(of.world.members.front()->node.settings);
+    std::vector<ip::address> all;
+    for (const auto& [device, address] : addresses_of_the_primary(of.world.members.front()->node.settings)) {
+        if (device != "lo") {  // nobody else's to see
+            all.push_back(parse_host_address(address)->address);
+        }
+    }
+    for (const auto& [bridge, gateway] : gateways_of(of.world.ensemble)) {
+        all.push_back(gateway.address);
+    }
     auto& seen = of.state<addresses_seen>();
-    for (std::size_t i = 0; i < seen.overlaps.size(); ++i) {  // that of `lo` is nobody else's to see
-        const auto which = parse_host_address(all.at(i).address)->address;
+    for (const auto& which : all) {
         const auto found = holders_of(of.world, which);
-        overlap& now = seen.overlaps.at(i);
+        overlap& now = seen.overlaps[which];
         if (found.count < 2 || found.is_handed_over) {
             now = {};
             continue;
@@ -151,10 +143,18 @@ void note_roles(judge& of) {
 
 std::string held_by(const member& one) {
     std::string held;
-    for (const auto& [device, address] : addresses_of(one.node.settings)) {
+    for (const auto& [device, address] : addresses_of_the_primary(one.node.settings)) {
         const auto which = *parse_host_address(address);
-        if (one.node.interfaces.answers(which.address)) {
+        if (one.node.kernel.answers(which.address)) {
             held += (held.empty() ? "" : ", ") + which.text();
+        }
+    }
+    // On the bridges of client networks nobody else has any.
+    const auto seen = one.node.kernel.state();
+    for (const auto& address : seen.addresses()) {
+        const auto device = seen.name_of(address.link);
+        if (device.starts_with("vmbr") && address.is_global && address.is_permanent) {
+            held += fmt::format("{}{} on {}", held.empty() ? "" : ", ", address.address.text(), device);
         }
     }
     return held;
@@ -192,9 +192,18 @@ std::optional<std::string> the_primary_has_all(const judge& of) {
             }
             continue;
         }
-        for (const auto& [device, address] : addresses_of(one->node.settings)) {
-            if (!one->node.interfaces.has(std::string(device), *parse_host_address(address))) {
+        for (const auto& [device, address] : addresses_of_the_primary(one->node.settings)) {
+            if (!one->node.kernel.has(std::string(device), *parse_host_address(address))) {
                 return fmt::format("{} is primary and has no {} on {}", one->name(), address, device);
+            }
+        }
+        for (const auto& [bridge, gateway] : gateways_of(of.world.ensemble)) {
+            // A bridge that is too small for IPv6, or that could not be made: see network_links.
+            const auto seen = one->node.kernel.state();
+            const auto* link = seen.find(bridge);
+            const bool can_have = link != nullptr && (gateway.address.is_v4() || link->mtu >= 1280);
+            if (can_have && !one->node.kernel.has(bridge, gateway)) {
+                return fmt::format("{} is primary and has no {} on {}", one->name(), gateway.text(), bridge);
             }
         }
     }
@@ -262,13 +271,24 @@ constexpr action_kind actions_on_addresses[] = {
      .meaning = "somebody takes all addresses off the machine's devices",
      .on_member =
          [](cluster& world, const action& /*what*/, member& target) {
-             target.node.interfaces.lose_power();
+             target.node.kernel.remove_all_addresses();
              world.disturb(target, std::nullopt);
          },
      .chance = drawn{.favour = with_networking}},
 };
 
 }  // namespace
+
+bool has_networking(const cluster& world) {
+    return !world.members.empty() && world.members.front()->node.settings.networking;
+}
+
+std::array<placed_address, 4> addresses_of_the_primary(const node_settings& of) {
+    return {{{"brupstream", of.upstream_floating_ip},
+             {"brcluster", of.cluster_floating_ip},
+             {"brstorage", of.storage_floating_ip},
+             {"lo", "169.254.169.254/32"}}};
+}
 
 void add_addresses(registry& to) {
     to.add(actions_on_addresses);

@@ -125,6 +125,9 @@ std::optional<std::string> somebody_is_primary(const judge& of) {
     for (const auto& one : of.world.foreigners) {
         // The reference acts on a change of the name once: a change that it missed leaves it secondary until the next.
         const bool is_named = one->settings.name == named;
+        if (!one->is_running() && !is_named) {
+            continue;  // its stop ended after the last fault: nobody started it again, and what it wrote stays
+        }
         const std::string role = value_of(of, "/nodes/" + one->settings.name + "/routerstate");
         if (role != "secondary" && !(is_named && role == "primary")) {
             return fmt::format("{} is {}, and /config/primary_node is {}", one->settings.name, role, named);

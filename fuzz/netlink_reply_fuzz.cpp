@@ -1,0 +1,59 @@
+// What the kernel says over a routing socket: the first byte of the input chooses what it is taken for, a datagram or
+// the body of one of its messages.
+// Covers: src/netlink/adapter/replies.cpp
+#include "fuzz_support.hpp"
+#include "pvcnoded/netlink/replies.hpp"
+
+using namespace pvc;
+
+static void check_link(std::string_view body) {
+    const auto read = netlink::parse_link(body);
+    if (!read || !*read) {
+        return;
+    }
+    const auto& link = (*read)->link;
+    PVC_ASSERT(!link.name.empty() && link.index > 0);
+    PVC_ASSERT(!link.vxlan || link.kind == "vxlan");
+    PVC_ASSERT(!link.vlan_id || link.kind == "vlan");
+}
+
+static void check_address(std::string_view body) {
+    const auto read = netlink::parse_link_address(body);
+    if (read && *read) {
+        const auto& one = (*read)->address;
+        PVC_ASSERT(one.prefix >= 0 && one.prefix <= (one.address.is_v4() ? 32 : 128));
+        const auto again = parse_host_address(one.text());  // what is told can be written in a configuration
+        PVC_ASSERT(again && *again == one);
+    }
+}
+
+static void check_routes(std::string_view body) {
+    const auto read = netlink::parse_default_route(body);
+    PVC_ASSERT(!read || read->size() <= 1 + body.size() / 8);
+}
+
+static void check_datagram(std::string_view bytes) {
+    const auto read = netlink::read_datagram(bytes, 7, 42);
+    if (!read) {
+        return;
+    }
+    PVC_ASSERT(read->error >= 0 && read->error < 4096);
+    PVC_ASSERT(read->is_over || (read->error == 0 && read->sentence.empty()));
+    for (const auto& one : read->messages) {
+        PVC_ASSERT(one.body.data() >= bytes.data() && one.body.data() + one.body.size() <= bytes.data() + bytes.size());
+        check_link(one.body);
+        check_address(one.body);
+        check_routes(one.body);
+    }
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    auto rest = fuzz::text_of(data, size);
+    switch (fuzz::take_byte(rest) % 4) {
+        case 0: check_datagram(rest); break;
+        case 1: check_link(rest); break;
+        case 2: check_address(rest); break;
+        default: check_routes(rest); break;
+    }
+    return 0;
+}

@@ -1,0 +1,99 @@
+// One step that is to be done to links, addresses, routes and their settings, as a value: policy says which, the port
+// `netlink/network_stack.hpp` carries it out, an operator reads it before. Devices are named as the kernel names them.
+// Each says what shall be: what is so already is a success. Specification: networking.md 2.
+#pragma once
+
+#include "pvcnoded/base/address.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace pvc::model {
+
+struct make_bridge {
+    std::string name;
+    friend bool operator==(const make_bridge&, const make_bridge&) = default;
+};
+struct make_vlan {
+    std::string name;
+    std::string parent;
+    std::uint16_t id = 0;
+    friend bool operator==(const make_vlan&, const make_vlan&) = default;
+};
+// Learning, no local address, no group, no remote (networking.md 5.2).
+struct make_vxlan {
+    std::string name;
+    std::string lower;
+    std::uint32_t vni = 0;
+    std::uint16_t port = 4789;
+    friend bool operator==(const make_vxlan&, const make_vxlan&) = default;
+};
+struct set_up {
+    std::string name;
+    friend bool operator==(const set_up&, const set_up&) = default;
+};
+struct set_down {
+    std::string name;
+    friend bool operator==(const set_down&, const set_down&) = default;
+};
+struct set_mtu {
+    std::string name;
+    int mtu = 0;
+    friend bool operator==(const set_mtu&, const set_mtu&) = default;
+};
+// Makes it a port of a bridge; empty: of none.
+struct set_master {
+    std::string name;
+    std::string master;
+    friend bool operator==(const set_master&, const set_master&) = default;
+};
+struct delete_link {
+    std::string name;
+    friend bool operator==(const delete_link&, const delete_link&) = default;
+};
+// Global scope, no broadcast address, of IPv6 without duplicate address detection. Not announced (netlink/addresses.hpp
+// does that).
+struct add_address {
+    std::string device;
+    host_address address;
+    friend bool operator==(const add_address&, const add_address&) = default;
+};
+struct remove_address {
+    std::string device;
+    host_address address;
+    friend bool operator==(const remove_address&, const remove_address&) = default;
+};
+// Main table, protocol boot, scope universe.
+struct add_default_route {
+    ip::address gateway;
+    std::string device;
+    friend bool operator==(const add_default_route&, const add_default_route&) = default;
+};
+struct remove_default_route {
+    ip::address gateway;
+    std::string device;
+    friend bool operator==(const remove_default_route&, const remove_default_route&) = default;
+};
+// A key below /proc/sys, with slashes ("net/ipv4/conf/eth0.100/rp_filter": names of devices may hold dots).
+struct set_sysctl {
+    std::string key;
+    std::string value;
+    friend bool operator==(const set_sysctl&, const set_sysctl&) = default;
+};
+struct tx_checksum_off {
+    std::string device;
+    friend bool operator==(const tx_checksum_off&, const tx_checksum_off&) = default;
+};
+
+using network_change =
+    std::variant<make_bridge, make_vlan, make_vxlan, set_up, set_down, set_mtu, set_master, delete_link, add_address,
+                 remove_address, add_default_route, remove_default_route, set_sysctl, tx_checksum_off>;
+
+// "create bridge brcluster", "make ens4 a port of brcluster", "set MTU 9000 on ens4", "add 10.0.0.1/24 to brcluster".
+[[nodiscard]] std::string to_text(const network_change& change);
+// The device that it is done to; of a sysctl the key.
+[[nodiscard]] const std::string& device_of(const network_change& change);
+
+}  // namespace pvc::model

@@ -1,0 +1,99 @@
+// What the kernel has of links, addresses and default routes, as one look sees it. Values; what only looks at them
+// decides what is to be changed (policy/networks). Specification: networking.md 2, 3.1, 5.2.
+#pragma once
+
+#include "pvcnoded/base/address.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pvc::model {
+
+struct vxlan_settings {
+    std::uint32_t vni = 0;
+    std::uint16_t port = 4789;
+    bool is_learning = true;
+    bool has_local = false;   // a local address is set
+    bool has_remote = false;  // a group or a remote is set
+
+    friend bool operator==(const vxlan_settings&, const vxlan_settings&) = default;
+};
+
+struct network_link {
+    int index = 0;
+    std::string name;
+    std::string kind;  // of IFLA_INFO_KIND: "bridge", "vlan", "vxlan", "veth", "bond", "tun", …; "" of a physical one
+    int mtu = 0;
+    bool is_up = false;       // IFF_UP: somebody wants it up
+    bool is_running = false;  // IFF_RUNNING: it works
+    bool is_loopback = false;
+    int master = 0;  // index of the bridge, bond or team that it is a port of; 0: of none
+    int lower = 0;  // IFLA_LINK, of VXLAN IFLA_VXLAN_LINK: what it stands on; 0: nothing (as an end of a veth pair), or
+                    // in another namespace
+    std::optional<std::uint16_t> vlan_id;
+    std::optional<vxlan_settings> vxlan;
+
+    friend bool operator==(const network_link&, const network_link&) = default;
+};
+
+struct link_address {
+    int link = 0;  // index
+    host_address address;
+    bool is_global = true;     // scope universe
+    bool is_permanent = true;  // false: it came with a router advertisement or a lease, and goes by itself
+    bool has_broadcast = false;
+
+    friend bool operator==(const link_address&, const link_address&) = default;
+};
+
+// Of the main table.
+struct default_route {
+    ip::address gateway;
+    int link = 0;  // index
+    std::uint32_t metric = 0;
+
+    friend bool operator==(const default_route&, const default_route&) = default;
+};
+
+// Links in the order of their index. Look-ups by name and index are logarithmic.
+class network_state {
+public:
+    network_state() = default;
+    network_state(std::vector<network_link> links, std::vector<link_address> addresses,
+                  std::vector<default_route> routes);
+
+    [[nodiscard]] std::span<const network_link> links() const { return links_; }
+    [[nodiscard]] std::span<const link_address> addresses() const { return addresses_; }
+    [[nodiscard]] std::span<const default_route> routes() const { return routes_; }
+
+    // Null: there is none.
+    [[nodiscard]] const network_link* find(std::string_view name) const;
+    [[nodiscard]] const network_link* find(int index) const;
+    // "" if there is none.
+    [[nodiscard]] std::string_view name_of(int index) const;
+    // The ports of a bridge (or bond, or team), by index.
+    [[nodiscard]] std::vector<const network_link*> ports_of(int master) const;
+    // What stands on it: VLANs, VXLANs, …
+    [[nodiscard]] std::vector<const network_link*> standing_on(int lower) const;
+    [[nodiscard]] std::vector<link_address> addresses_of(int link) const;
+
+    // Indexes are compared too: a link that was made anew is another one.
+    friend bool operator==(const network_state& a, const network_state& b) {
+        return a.links_ == b.links_ && a.addresses_ == b.addresses_ && a.routes_ == b.routes_;
+    }
+
+private:
+    std::vector<network_link> links_;
+    std::vector<link_address> addresses_;  // by link, in the order of the kernel
+    std::vector<default_route> routes_;
+    std::map<std::string, std::size_t, std::less<>> by_name_;
+    std::multimap<int, std::size_t> by_master_;
+    std::multimap<int, std::size_t> by_lower_;
+};
+
+}  // namespace pvc::model

@@ -1,0 +1,62 @@
+// The netlink port for links, addresses, routes and their settings of this machine: a look at all of them, one change
+// at a time, and a word when something may have changed. What is to be changed is computed from a look
+// (policy/networks), never from a single event.
+//
+// The kernel answers at once: a call that has nothing to wait for does not give way to others by itself, so every few
+// changes apply() lets what else is ready run. Calls take effect in the order in which they were begun. No exception
+// crosses, every call ends by its deadline. Loop thread only. The port outlives its callers, and its watches.
+// Specification: networking.md 2, 3, 5; runtime-design.md 4.
+#pragma once
+
+#include "pvcnoded/async/wakeup.hpp"
+#include "pvcnoded/base/clock.hpp"
+#include "pvcnoded/base/result.hpp"
+#include "pvcnoded/model/network_change.hpp"
+#include "pvcnoded/model/network_state.hpp"
+
+#include <memory>
+#include <string>
+
+namespace pvc::netlink {
+
+// As long as it lives, its wakeup is notified whenever a link, an address or a default route may have changed: after
+// one or many changes, by whoever made them, also by this port; and when events were lost. It says nothing of what: who
+// is woken looks.
+class network_watch {
+public:
+    network_watch() = default;
+    network_watch(const network_watch&) = delete;
+    network_watch& operator=(const network_watch&) = delete;
+    virtual ~network_watch() = default;
+};
+
+class network_stack {
+public:
+    network_stack() = default;
+    network_stack(const network_stack&) = delete;
+    network_stack& operator=(const network_stack&) = delete;
+    virtual ~network_stack() = default;
+
+    // All of it. A dump that the kernel calls interrupted is begun anew, a few times; links that come and go meanwhile
+    // may be seen or not. Errors: unavailable (interrupted again and again; no socket), io (the kernel refuses, or says
+    // what cannot be understood), timed_out.
+    virtual async::awaitable<result<model::network_state>> look(time_point deadline) = 0;
+
+    // Carries one out. Success also where it is so already, and where what shall be gone is not there; what is there
+    // under that name must be what would have been made (kind, id, port, what it stands on), else already_exists and
+    // the cause says what is there. The ways of single kinds:
+    //  - set_master: a device that is a port of another one is taken out of that, and put into this.
+    //  - add_default_route: one with the same metric by way of another gateway or device is already_exists, and stays.
+    //  - set_sysctl: a key that this kernel does not have is not_found.
+    //  - tx_checksum_off: a device that cannot is a success.
+    // Errors: not_found (no such device, or none that it shall stand on), already_exists, refused (the kernel says no:
+    // the cause is what it says), unavailable, timed_out (the outcome is unknown).
+    virtual async::awaitable<result<void>> apply(model::network_change change, time_point deadline) = 0;
+
+    // The value of a key below /proc/sys, without the end of its line. Errors: not_found, io.
+    [[nodiscard]] virtual result<std::string> sysctl(const std::string& key) const = 0;
+
+    [[nodiscard]] virtual std::unique_ptr<network_watch> watch(async::wakeup& changed) = 0;
+};
+
+}  // namespace pvc::netlink

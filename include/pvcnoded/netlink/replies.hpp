@@ -1,0 +1,46 @@
+// What the kernel says over a routing socket, read: bytes in, values or a failure (io, with what was wrong) out. Total,
+// whatever the bytes are, and in time linear in their number. Specification: networking.md 2; runtime-design.md 4.
+#pragma once
+
+#include "pvcnoded/base/result.hpp"
+#include "pvcnoded/model/network_state.hpp"
+#include "pvcnoded/netlink/announcement.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pvc::netlink {
+
+struct reply_message {
+    std::uint16_t type = 0;  // RTM_NEWLINK, …
+    std::string_view body;   // without the header of the message; of the datagram's memory
+};
+
+// Of one datagram, what answers one request.
+struct reply_datagram {
+    std::vector<reply_message> messages;
+    bool is_over = false;         // the acknowledgement, the refusal or the end of the dump is in it
+    bool is_interrupted = false;  // something changed while it was dumped: what was told does not fit together
+    int error = 0;                // errno; 0: done
+    std::string sentence;         // the kernel's own words; "": none
+};
+
+// Messages of another request (`sequence`) or to another socket (`port`) are passed over.
+[[nodiscard]] result<reply_datagram> read_datagram(std::string_view bytes, std::uint32_t sequence, std::uint32_t port);
+
+struct kernel_link {
+    model::network_link link;
+    std::optional<hardware_address> hardware;  // of Ethernet devices
+};
+
+// Bodies of RTM_NEWLINK, RTM_NEWADDR and RTM_NEWROUTE. Empty: it is none that is asked for (another family, another
+// table, not a default route).
+[[nodiscard]] result<std::optional<kernel_link>> parse_link(std::string_view body);
+[[nodiscard]] result<std::optional<model::link_address>> parse_link_address(std::string_view body);
+// IPv4. One for each gateway; a default route without one has that of 0.0.0.0, and link 0 if it has no device.
+[[nodiscard]] result<std::vector<model::default_route>> parse_default_route(std::string_view body);
+
+}  // namespace pvc::netlink

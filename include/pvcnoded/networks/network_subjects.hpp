@@ -1,0 +1,22 @@
+// Networking as subjects: the links of this machine (the host's own and those of client networks), and the addresses
+// that only the primary has. For nodes with the networking function.
+// Specification: networking.md 1 to 6; node-lifecycle.md 3.2 (S3, S4, S11, S12).
+#pragma once
+
+#include "pvcnoded/core/subject.hpp"
+#include "pvcnoded/netlink/addresses.hpp"
+#include "pvcnoded/netlink/network_stack.hpp"
+#include "pvcnoded/networks/network_counts.hpp"
+
+namespace pvc::networks {
+
+// All outlive the subjects, and so do the counts.
+struct network_ports {
+    netlink::network_stack& stack;
+    netlink::addresses& addresses;
+};
+
+// Appends them; in S12 they come before the virtual machines, which need the bridges.
+void add_network_subjects(core::subjects& to, core::node_context& node, network_ports outside, network_counts& counts);
+
+}  // namespace pvc::networks

@@ -1,0 +1,73 @@
+// The links of client networks: what one network needs, what is to be done where it is not so, and what is left behind
+// by networks that are gone. Pure: each function looks at one snapshot. Specification: networking.md 5.2 to 5.4 (cases
+// 22 to 35, 91).
+#pragma once
+
+#include "pvcnoded/config/node_config.hpp"
+#include "pvcnoded/model/client_network.hpp"
+#include "pvcnoded/model/network_change.hpp"
+#include "pvcnoded/model/network_state.hpp"
+#include "pvcnoded/policy/networks/host_plan.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pvc::policy {
+
+// What a network was given before, by this daemon: kept in its row between two looks, and compared with the next one.
+struct network_memory {
+    // Index of the bridge whose settings (sysctls, checksums) were made. 0: of none. -1: of one that the last plan
+    // made; the next look tells its index.
+    int bridge = 0;
+    // Ports of virtual machines that were seen in the bridge, by index, with their names: one that is still there and
+    // is a port of nothing was taken out by somebody, and is put back.
+    std::map<int, std::string> ports;
+    bool was_right = false;  // the last look found all as it shall be: what is missing now somebody took away
+
+    friend bool operator==(const network_memory&, const network_memory&) = default;
+};
+
+struct network_plan {
+    bool is_refused = false;                   // a remark says why; nothing is done to it
+    std::vector<model::network_change> steps;  // in order
+    std::vector<network_remark> remarks;
+    int mtu = 0;                      // effective
+    std::optional<int> mtu_to_write;  // into its key, by the primary, if the key is empty
+    std::vector<std::string> damage;  // what somebody took away or changed, in words; `steps` repair it
+    network_memory next;              // if all steps succeed, or there are none
+
+    [[nodiscard]] bool is_right() const { return steps.empty() && !is_refused; }
+};
+
+[[nodiscard]] network_plan plan_network(const model::client_network& wanted, const config::node_config& config,
+                                        const model::network_state& seen, const network_memory& known);
+
+// What its bridge is told. A look does not show it: whoever has made the bridge right reads whether it says so.
+[[nodiscard]] std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& network);
+
+// The links of a network that is no more (or has become one of the other type): nothing where they are not those that
+// this daemon would have made, or others use them (the remark says so). `own_bridge`: the index of the bridge that this
+// daemon has set (network_memory); any other one stays if it stands alone and has an address.
+[[nodiscard]] network_plan plan_removal(std::uint32_t vni, model::network_type type, const config::node_config& config,
+                                        const model::network_state& seen, int own_bridge = 0);
+
+// What networks that are gone left behind: vmbr<N> with vxlan<N> or vlan<N>. `known`: all that /networks has, also
+// those that are refused. A bridge that has other ports than its own base is left alone, with a remark (case 30).
+[[nodiscard]] network_plan plan_sweep(const std::set<std::uint32_t>& known, const config::node_config& config,
+                                      const model::network_state& seen);
+
+// A gateway that nobody gets. Two networks want the same address: the one with the smaller VNI has it. Or the network
+// overlaps one of the host's own: with its gateway the way to other nodes would lead into the client network.
+struct gateway_conflict {
+    std::uint32_t loser = 0;
+    ip::address address;
+    std::string text;  // "network 1002: its gateway 10.1.1.1 is that of network 1001, which keeps it"
+};
+[[nodiscard]] std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_network> all,
+                                                              const config::node_config& config);
+
+}  // namespace pvc::policy

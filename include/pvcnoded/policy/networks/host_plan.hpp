@@ -1,0 +1,66 @@
+// The host's own network: what the three static networks, the device of bridged networks and the default route need of
+// links, addresses and routes, and what is to be done where it is not so. A host that is right is left as it is.
+//
+// The steps come in units: what belongs together (a device with its bridge, the address on it, the default route). If a
+// step fails, those of its unit that were done are undone, backwards (undo_of), so that a host is not left half
+// changed, and the other units go on. Specification: networking.md 3.1, 3.2 (cases 1 to 10, 97, 98); config.md 6.6.
+#pragma once
+
+#include "pvcnoded/base/message.hpp"
+#include "pvcnoded/config/node_config.hpp"
+#include "pvcnoded/model/network_change.hpp"
+#include "pvcnoded/model/network_state.hpp"
+#include "pvcnoded/policy/startup_plan.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pvc::policy {
+
+// Something that an operator has to be told, once for as long as it stays the same.
+struct network_remark {
+    message which;
+    bool is_error = false;
+    std::string text;
+
+    friend bool operator==(const network_remark&, const network_remark&) = default;
+};
+
+struct host_unit {
+    std::string what;  // "bridge brcluster", "address 10.0.0.1/24 on brcluster", "default route"
+    std::vector<model::network_change> steps;
+
+    friend bool operator==(const host_unit&, const host_unit&) = default;
+};
+
+struct host_plan {
+    std::vector<host_unit> units;         // in order; those that need nothing are left out
+    std::vector<network_remark> remarks;  // a device that is missing or belongs to another bridge, another route, …
+    std::vector<std::string> missing;     // devices that are not there: what needs them is done when they come
+    bool is_cluster_device_missing = false;
+
+    [[nodiscard]] bool is_right() const { return units.empty() && missing.empty(); }
+};
+
+[[nodiscard]] host_plan plan_host(const config::node_config& config, const model::network_state& seen);
+
+// What undoes a step that was done to a host that was `before`: nothing where it changed nothing.
+[[nodiscard]] std::optional<model::network_change> undo_of(const model::network_change& step,
+                                                           const model::network_state& before);
+
+// What the kernel settings of this configuration hang on.
+[[nodiscard]] core_devices core_devices_of(const config::node_config& config);
+
+// S4: those of the settings whose keys do not read as they shall, in order. `read` gives the present value of a key,
+// nothing where this kernel has no such key (it is left out then).
+[[nodiscard]] std::vector<model::set_sysctl> sysctls_to_set(
+    const std::vector<sysctl_setting>& wanted,
+    const std::function<std::optional<std::string>(const std::string&)>& read);
+
+// The bridges of the static networks whose device is there, but which do not run yet.
+[[nodiscard]] std::vector<std::string> bridges_not_running(const config::node_config& config,
+                                                           const model::network_state& seen);
+
+}  // namespace pvc::policy

@@ -1,0 +1,64 @@
+#include "pvcnoded/model/network_change.hpp"
+
+#include <fmt/format.h>
+
+namespace pvc::model {
+
+namespace {
+
+struct in_words {
+    std::string operator()(const make_bridge& one) const { return "create bridge " + one.name; }
+    std::string operator()(const make_vlan& one) const {
+        return fmt::format("create VLAN {} (id {}) on {}", one.name, one.id, one.parent);
+    }
+    std::string operator()(const make_vxlan& one) const {
+        return fmt::format("create VXLAN {} (VNI {}, port {}) on {}", one.name, one.vni, one.port, one.lower);
+    }
+    std::string operator()(const set_up& one) const { return "set " + one.name + " up"; }
+    std::string operator()(const set_down& one) const { return "set " + one.name + " down"; }
+    std::string operator()(const set_mtu& one) const { return fmt::format("set MTU {} on {}", one.mtu, one.name); }
+    std::string operator()(const set_master& one) const {
+        return one.master.empty() ? "take " + one.name + " out of its bridge"
+                                  : "make " + one.name + " a port of " + one.master;
+    }
+    std::string operator()(const delete_link& one) const { return "delete link " + one.name; }
+    std::string operator()(const add_address& one) const { return "add " + one.address.text() + " to " + one.device; }
+    std::string operator()(const remove_address& one) const {
+        return "remove " + one.address.text() + " from " + one.device;
+    }
+    std::string operator()(const add_default_route& one) const {
+        return "add default route via " + one.gateway.to_string() + " on " + one.device;
+    }
+    std::string operator()(const remove_default_route& one) const {
+        return "remove default route via " + one.gateway.to_string() + " on " + one.device;
+    }
+    std::string operator()(const set_sysctl& one) const { return "set " + one.key + " to " + one.value; }
+    std::string operator()(const tx_checksum_off& one) const {
+        return "switch checksums of sent packets off on " + one.device;
+    }
+};
+
+struct whose {
+    const std::string& operator()(const add_address& one) const { return one.device; }
+    const std::string& operator()(const remove_address& one) const { return one.device; }
+    const std::string& operator()(const add_default_route& one) const { return one.device; }
+    const std::string& operator()(const remove_default_route& one) const { return one.device; }
+    const std::string& operator()(const set_sysctl& one) const { return one.key; }
+    const std::string& operator()(const tx_checksum_off& one) const { return one.device; }
+    template <class Named>
+    const std::string& operator()(const Named& one) const {
+        return one.name;
+    }
+};
+
+}  // namespace
+
+std::string to_text(const network_change& change) {
+    return std::visit(in_words(), change);
+}
+
+const std::string& device_of(const network_change& change) {
+    return std::visit(whose(), change);
+}
+
+}  // namespace pvc::model

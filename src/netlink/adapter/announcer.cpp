@@ -1,0 +1,65 @@
+#include "adapter/announcer.hpp"
+
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace pvc::netlink {
+
+namespace {
+using namespace std::chrono_literals;
+constexpr duration pause = 20ms;
+}  // namespace
+
+announcer::~announcer() {
+    if (socket_ >= 0) {
+        ::close(socket_);
+    }
+}
+
+void announcer::announce(int link, const hardware_address& device, const ip::address& address) {
+    std::string frame = announcement(device, address);
+    send(link, frame);
+    waiting_.push_back({clock_.now() + pause, link, address, std::move(frame)});
+    if (!again_.armed()) {
+        again_.arm(waiting_.front().when, [this] { repeat_due(); });
+    }
+}
+
+void announcer::forget(int link, const ip::address& address) {
+    std::erase_if(waiting_, [&](const repetition& one) { return one.link == link && one.address == address; });
+}
+
+void announcer::repeat_due() {
+    while (!waiting_.empty() && waiting_.front().when <= clock_.now()) {
+        send(waiting_.front().link, waiting_.front().frame);
+        waiting_.pop_front();
+    }
+    if (!waiting_.empty()) {
+        again_.arm(waiting_.front().when, [this] { repeat_due(); });
+    }
+}
+
+void announcer::send(int link, const std::string& frame) {
+    if (socket_ < 0) {
+        socket_ = ::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);  // protocol 0: it hears nothing
+    }
+    sockaddr_ll to{};
+    to.sll_family = AF_PACKET;
+    to.sll_ifindex = link;
+    to.sll_halen = ETH_ALEN;
+    std::memcpy(&to.sll_protocol, frame.data() + 2UL * ETH_ALEN, sizeof to.sll_protocol);
+    std::memcpy(to.sll_addr, frame.data(), ETH_ALEN);
+    while (::sendto(socket_, frame.data(), frame.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&to),
+                    sizeof to) < 0 &&
+           errno == EINTR) {
+    }
+}
+
+}  // namespace pvc::netlink

@@ -1,0 +1,135 @@
+#include "adapter/change_monitor.hpp"
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace pvc::netlink {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration retry_interval = 5s;
+constexpr int buffer_size = 1 << 20;
+// Datagrams taken in one turn of the loop.
+constexpr int turn_max = 1000;
+constexpr std::array<int, 4> groups{RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE};
+
+bool subscribe(int socket) {
+    if (::setsockopt(socket, SOL_SOCKET, SO_RCVBUFFORCE, &buffer_size, sizeof buffer_size) != 0) {
+        ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &buffer_size, sizeof buffer_size);  // smaller, and lost sooner
+    }
+    sockaddr_nl own{};
+    own.nl_family = AF_NETLINK;
+    return ::bind(socket, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0 &&
+           std::ranges::all_of(groups, [socket](int group) {
+               return ::setsockopt(socket, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) == 0;
+           });
+}
+
+}  // namespace
+
+change_monitor::change_monitor(boost::asio::any_io_executor executor, async::timers& clock)
+    : executor_(std::move(executor)), clock_(clock) {
+    retry_.emplace(clock);
+}
+
+void change_monitor::close() {
+    retry_.reset();
+    socket_.reset();
+    watchers_.clear();
+}
+
+void change_monitor::add(async::wakeup& changed) {
+    watchers_.push_back(&changed);
+    if (!socket_ && retry_ && !retry_->armed()) {
+        open_or_retry();
+    }
+}
+
+void change_monitor::remove(async::wakeup& changed) {
+    const auto found = std::ranges::find(watchers_, &changed);
+    if (found == watchers_.end()) {
+        return;  // closed before
+    }
+    watchers_.erase(found);
+    if (watchers_.empty()) {
+        retry_->disarm();
+        socket_.reset();
+    }
+}
+
+bool change_monitor::open() {
+    const int number = ::socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (number < 0) {
+        return false;
+    }
+    socket_.emplace(executor_);
+    async::error_code code;
+    if (subscribe(number)) {
+        socket_->assign(number, code);
+    }
+    if (!socket_->is_open()) {
+        ::close(number);
+        socket_.reset();
+        return false;
+    }
+    ++opened_;
+    return true;
+}
+
+// What happened while nobody listened is made up for: watchers of a socket that is new look once more.
+void change_monitor::open_or_retry() {
+    const bool is_first = opened_ == 0;
+    if (open()) {
+        listen();
+    } else {
+        retry_->arm(clock_.now() + retry_interval, [this] { open_or_retry(); });
+    }
+    if (!is_first || !socket_) {
+        tell();
+    }
+}
+
+void change_monitor::listen() {
+    socket_->async_wait(descriptor::wait_read,
+                        [weak = weak_from_this(), mine = opened_](const async::error_code& code) {
+                            const auto self = weak.lock();
+                            if (!code && self && self->socket_ && self->opened_ == mine) {
+                                self->drain();
+                            }
+                        });
+}
+
+void change_monitor::drain() {
+    for (int taken = 0; taken < turn_max; ++taken) {
+        // Nothing is copied: the datagram is thrown away.
+        const ssize_t size = ::recv(socket_->native_handle(), nullptr, 0, MSG_TRUNC);
+        if (size >= 0 || errno == EINTR || errno == ENOBUFS) {
+            continue;  // ENOBUFS: some were lost, which is one more change
+        }
+        if (errno != EAGAIN) {
+            socket_.reset();
+            retry_->arm(clock_.now() + retry_interval, [this] { open_or_retry(); });
+        }
+        break;
+    }
+    if (socket_) {
+        listen();
+    }
+    tell();
+}
+
+void change_monitor::tell() const {
+    for (async::wakeup* const one : watchers_) {
+        one->notify();
+    }
+}
+
+}  // namespace pvc::netlink

@@ -1,0 +1,47 @@
+// Listens for changes of links, addresses and routes, and tells everybody who watches that there may be some. What the
+// events say is not looked at: one that was lost changes nothing. The socket exists while anything is watched; where
+// there can be none, a look is due every few seconds. Specification: networking.md 2; runtime-design.md 4.
+#pragma once
+
+#include "pvcnoded/async/wakeup.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace pvc::netlink {
+
+class change_monitor : public std::enable_shared_from_this<change_monitor> {
+public:
+    change_monitor(boost::asio::any_io_executor executor, async::timers& clock);
+    change_monitor(const change_monitor&) = delete;
+    change_monitor& operator=(const change_monitor&) = delete;
+    ~change_monitor() = default;
+
+    void add(async::wakeup& changed);
+    void remove(async::wakeup& changed);
+    // Lets go of loop and clock.
+    void close();
+
+private:
+    using descriptor = boost::asio::posix::basic_stream_descriptor<boost::asio::any_io_executor>;
+
+    [[nodiscard]] bool open();
+    void open_or_retry();
+    void listen();
+    void drain();
+    void tell() const;
+
+    boost::asio::any_io_executor executor_;
+    async::timers& clock_;
+    std::optional<descriptor> socket_;
+    std::uint64_t opened_ = 0;  // tells the handlers of an earlier socket from those of the present one
+    std::vector<async::wakeup*> watchers_;
+    std::optional<async::timer> retry_;
+};
+
+}  // namespace pvc::netlink

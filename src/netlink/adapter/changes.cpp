@@ -1,0 +1,200 @@
+#include "adapter/changes.hpp"
+
+#include "adapter/messages.hpp"
+#include "adapter/routing_socket.hpp"
+#include "adapter/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace pvc::netlink {
+
+namespace {
+
+// What is there under a name, as far as it matters to who would make it.
+std::string in_words(const model::network_link& link) {
+    std::string text = link.kind.empty() ? "a device" : "a " + link.kind;
+    if (link.vlan_id) {
+        text += fmt::format(" of id {}", *link.vlan_id);
+    }
+    if (link.vxlan) {
+        text += fmt::format(" of VNI {} and port {}", link.vxlan->vni, link.vxlan->port);
+    }
+    if (link.vlan_id || link.vxlan) {
+        text += fmt::format(" on link {}", link.lower);
+    }
+    return text;
+}
+
+bool is_like(const model::network_link& there, const model::network_link& wanted) {
+    if (there.kind != wanted.kind || there.vlan_id != wanted.vlan_id || there.lower != wanted.lower ||
+        there.vxlan.has_value() != wanted.vxlan.has_value()) {
+        return false;
+    }
+    return !wanted.vxlan || (there.vxlan->vni == wanted.vxlan->vni && there.vxlan->port == wanted.vxlan->port);
+}
+
+std::string in_words(const std::vector<model::default_route>& routes) {
+    std::string text;
+    for (const auto& one : routes) {
+        text += fmt::format("{}via {} on link {}", text.empty() ? "there is one " : ", ", one.gateway.to_string(),
+                            one.link);
+    }
+    return text.empty() ? "there is another one" : text;
+}
+
+}  // namespace
+
+change_work::outcome change_work::carry_out(std::string message, int also) {
+    PVC_CO_TRY(const auto answer, co_await requests_.ask(std::move(message), deadline_));
+    if (answer.error == 0 || answer.error == also) {
+        co_return result<void>();
+    }
+    co_return refusal(about_, answer);
+}
+
+change_work::outcome change_work::make(model::network_link wanted, std::string message) {
+    if (!is_device_name(wanted.name)) {
+        co_return failure(errc::refused, about_, "it is no name of a device");
+    }
+    PVC_CO_TRY(const auto answer, co_await requests_.ask(std::move(message), deadline_));
+    if (answer.error == 0) {
+        co_return result<void>();
+    }
+    if (answer.error != EEXIST) {
+        co_return refusal(about_, answer);
+    }
+    PVC_CO_TRY(const auto there, co_await requests_.find_link(wanted.name, deadline_));
+    if (!there) {
+        co_return failure(errc::refused, about_, answer.cause());  // the same under another name
+    }
+    if (!is_like(there->link, wanted)) {
+        co_return failure(errc::already_exists, about_, "there is " + in_words(there->link));
+    }
+    co_return result<void>();
+}
+
+change_work::outcome change_work::operator()(const model::make_bridge& one) {
+    model::network_link wanted;
+    wanted.name = one.name;
+    wanted.kind = "bridge";
+    return make(wanted, create_bridge_message(one.name));
+}
+
+change_work::outcome change_work::operator()(const model::make_vlan& one) {
+    PVC_CO_TRY(const auto parent, co_await requests_.need_link(one.parent, deadline_));
+    model::network_link wanted;
+    wanted.name = one.name;
+    wanted.kind = "vlan";
+    wanted.lower = parent.link.index;
+    wanted.vlan_id = one.id;
+    co_return co_await make(wanted, create_vlan_message(one.name, parent.link.index, one.id));
+}
+
+change_work::outcome change_work::operator()(const model::make_vxlan& one) {
+    PVC_CO_TRY(const auto lower, co_await requests_.need_link(one.lower, deadline_));
+    model::network_link wanted;
+    wanted.name = one.name;
+    wanted.kind = "vxlan";
+    wanted.lower = lower.link.index;
+    wanted.vxlan.emplace().vni = one.vni;
+    wanted.vxlan->port = one.port;
+    co_return co_await make(wanted, create_vxlan_message(one.name, lower.link.index, one.vni, one.port));
+}
+
+change_work::outcome change_work::operator()(const model::set_up& one) {
+    PVC_CO_TRY(const auto found, co_await requests_.need_link(one.name, deadline_));
+    co_return co_await carry_out(set_up_message(found.link.index, true));
+}
+
+change_work::outcome change_work::operator()(const model::set_down& one) {
+    PVC_CO_TRY(const auto found, co_await requests_.find_link(one.name, deadline_));
+    if (!found) {
+        co_return result<void>();
+    }
+    co_return co_await carry_out(set_up_message(found->link.index, false), ENODEV);
+}
+
+change_work::outcome change_work::operator()(const model::set_mtu& one) {
+    PVC_CO_TRY(const auto found, co_await requests_.need_link(one.name, deadline_));
+    co_return co_await carry_out(set_mtu_message(found.link.index, one.mtu));
+}
+
+change_work::outcome change_work::operator()(const model::set_master& one) {
+    PVC_CO_TRY(const auto found, co_await requests_.need_link(one.name, deadline_));
+    int master = 0;
+    if (!one.master.empty()) {
+        PVC_CO_TRY(const auto bridge, co_await requests_.need_link(one.master, deadline_));
+        master = bridge.link.index;
+    }
+    co_return co_await carry_out(set_master_message(found.link.index, master));
+}
+
+change_work::outcome change_work::operator()(const model::delete_link& one) {
+    PVC_CO_TRY(const auto found, co_await requests_.find_link(one.name, deadline_));
+    if (!found) {
+        co_return result<void>();
+    }
+    co_return co_await carry_out(delete_link_message(found->link.index), ENODEV);
+}
+
+change_work::outcome change_work::operator()(const model::add_address& one) {
+    PVC_CO_TRY(const auto found, co_await requests_.need_link(one.device, deadline_));
+    co_return co_await requests_.add_address(found.link.index, one.address, about_, deadline_);
+}
+
+change_work::outcome change_work::operator()(const model::remove_address& one) {
+    PVC_CO_TRY(const auto found, co_await requests_.find_link(one.device, deadline_));
+    if (!found) {
+        co_return result<void>();
+    }
+    co_return co_await requests_.remove_address(found->link.index, one.address, about_, deadline_);
+}
+
+change_work::outcome change_work::operator()(const model::add_default_route& one) {
+    if (!one.gateway.is_v4()) {
+        co_return failure(errc::refused, about_, "only those of IPv4 are set");
+    }
+    PVC_CO_TRY(const auto found, co_await requests_.need_link(one.device, deadline_));
+    const int link = found.link.index;
+    auto message = add_default_route_message(link, one.gateway.to_v4());
+    PVC_CO_TRY(const auto answer, co_await requests_.ask(std::move(message), deadline_));
+    if (answer.error == 0) {
+        co_return result<void>();
+    }
+    if (answer.error != EEXIST) {
+        co_return refusal(about_, answer);
+    }
+    PVC_CO_TRY(auto routes, co_await requests_.default_routes(deadline_));
+    std::erase_if(routes, [](const auto& route) { return route.metric != 0; });
+    if (std::ranges::find(routes, model::default_route{one.gateway, link, 0}) == routes.end()) {
+        co_return failure(errc::already_exists, about_, in_words(routes));
+    }
+    co_return result<void>();
+}
+
+change_work::outcome change_work::operator()(const model::remove_default_route& one) {
+    PVC_CO_TRY(const auto found, co_await requests_.find_link(one.device, deadline_));
+    if (!found || !one.gateway.is_v4()) {
+        co_return result<void>();
+    }
+    co_return co_await carry_out(remove_default_route_message(found->link.index, one.gateway.to_v4()), ESRCH);
+}
+
+change_work::outcome change_work::operator()(const model::set_sysctl& one) {
+    co_return write_setting(one.key, one.value);
+}
+
+change_work::outcome change_work::operator()(const model::tx_checksum_off& one) {
+    PVC_CO_TRY(const int error, requests_.switch_tx_checksum_off(one.device));
+    if (error == 0 || error == EOPNOTSUPP) {
+        co_return result<void>();
+    }
+    const errc code = error == ENODEV ? errc::not_found : errc::refused;
+    co_return failure(code, code == errc::not_found ? one.device : about_, error_text(error));
+}
+
+}  // namespace pvc::netlink

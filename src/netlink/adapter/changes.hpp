@@ -1,0 +1,44 @@
+// Each kind of change, carried out. With the turn of `requests`. Specification: networking.md 2.
+#pragma once
+
+#include "adapter/kernel_requests.hpp"
+#include "pvcnoded/model/network_change.hpp"
+
+#include <string>
+
+namespace pvc::netlink {
+
+class change_work {
+public:
+    change_work(kernel_requests& requests, const model::network_change& change, time_point deadline)
+        : requests_(requests), about_(model::to_text(change)), deadline_(deadline) {}
+
+    using outcome = async::awaitable<result<void>>;
+    // The change outlives the coroutine.
+    outcome operator()(const model::make_bridge& one);
+    outcome operator()(const model::make_vlan& one);
+    outcome operator()(const model::make_vxlan& one);
+    outcome operator()(const model::set_up& one);
+    outcome operator()(const model::set_down& one);
+    outcome operator()(const model::set_mtu& one);
+    outcome operator()(const model::set_master& one);
+    outcome operator()(const model::delete_link& one);
+    outcome operator()(const model::add_address& one);
+    outcome operator()(const model::remove_address& one);
+    outcome operator()(const model::add_default_route& one);
+    outcome operator()(const model::remove_default_route& one);
+    outcome operator()(const model::set_sysctl& one);
+    outcome operator()(const model::tx_checksum_off& one);
+
+private:
+    // A link that is to be there as `wanted` is: the message makes it.
+    outcome make(model::network_link wanted, std::string message);
+    // The request that is no more than its refusal or success. `also`: an errno that is success too.
+    outcome carry_out(std::string message, int also = 0);
+
+    kernel_requests& requests_;
+    std::string about_;
+    time_point deadline_;
+};
+
+}  // namespace pvc::netlink

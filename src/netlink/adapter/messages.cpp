@@ -1,0 +1,230 @@
+#include "adapter/messages.hpp"
+
+#include <libmnl/libmnl.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <array>
+#include <cstddef>
+
+namespace pvc::netlink {
+
+namespace {
+
+constexpr std::uint16_t changes = NLM_F_REQUEST | NLM_F_ACK;
+constexpr std::uint16_t makes = changes | NLM_F_CREATE | NLM_F_EXCL;
+constexpr std::uint16_t dumps = NLM_F_REQUEST | NLM_F_DUMP;
+
+// One request in a buffer that any of them fits into.
+class builder {
+public:
+    builder(std::uint16_t type, std::uint16_t flags) : head_(mnl_nlmsg_put_header(buffer_.data())) {
+        head_->nlmsg_type = type;
+        head_->nlmsg_flags = flags;
+    }
+    builder(const builder&) = delete;
+    builder& operator=(const builder&) = delete;
+    ~builder() = default;
+
+    template <class T>
+    T& header() {
+        return *static_cast<T*>(mnl_nlmsg_put_extra_header(head_, sizeof(T)));
+    }
+    void text(std::uint16_t type, const std::string& value) { mnl_attr_put_strz(head_, type, value.c_str()); }
+    void u32(std::uint16_t type, std::uint32_t value) { mnl_attr_put_u32(head_, type, value); }
+    void u16(std::uint16_t type, std::uint16_t value) { mnl_attr_put_u16(head_, type, value); }
+    void address(std::uint16_t type, const ip::address& value) {
+        if (value.is_v4()) {
+            const auto bytes = value.to_v4().to_bytes();
+            mnl_attr_put(head_, type, bytes.size(), bytes.data());
+        } else {
+            const auto bytes = value.to_v6().to_bytes();
+            mnl_attr_put(head_, type, bytes.size(), bytes.data());
+        }
+    }
+    template <class Inside>
+    void nest(std::uint16_t type, Inside inside) {
+        nlattr* const outer = mnl_attr_nest_start(head_, type);
+        inside();
+        mnl_attr_nest_end(head_, outer);
+    }
+    [[nodiscard]] std::string text() const { return {buffer_.data(), head_->nlmsg_len}; }
+
+private:
+    alignas(nlmsghdr) std::array<char, 512> buffer_{};
+    nlmsghdr* head_;
+};
+
+template <class Details>
+std::string create_link_message(const std::string& name, const std::string& kind, Details details) {
+    builder made(RTM_NEWLINK, makes);
+    made.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+    made.text(IFLA_IFNAME, name);
+    made.nest(IFLA_LINKINFO, [&] {
+        made.text(IFLA_INFO_KIND, kind);
+        details(made);
+    });
+    return made.text();
+}
+
+std::string address_message(std::uint16_t type, std::uint16_t flags, int link, const host_address& which) {
+    builder made(type, flags);
+    auto& head = made.header<ifaddrmsg>();
+    head.ifa_family = which.address.is_v4() ? AF_INET : AF_INET6;
+    head.ifa_prefixlen = static_cast<std::uint8_t>(which.prefix);
+    head.ifa_scope = RT_SCOPE_UNIVERSE;
+    head.ifa_index = static_cast<std::uint32_t>(link);
+    made.address(IFA_LOCAL, which.address);
+    made.address(IFA_ADDRESS, which.address);
+    if (type == RTM_NEWADDR && which.address.is_v6()) {
+        made.u32(IFA_FLAGS, IFA_F_NODAD);
+    }
+    return made.text();
+}
+
+std::string default_route_message(std::uint16_t type, std::uint16_t flags, int link, const ip::address_v4& gateway) {
+    builder made(type, flags);
+    auto& head = made.header<rtmsg>();
+    head.rtm_family = AF_INET;
+    head.rtm_table = RT_TABLE_MAIN;
+    head.rtm_type = RTN_UNICAST;
+    if (type == RTM_NEWROUTE) {
+        head.rtm_protocol = RTPROT_BOOT;
+        head.rtm_scope = RT_SCOPE_UNIVERSE;
+    } else {
+        head.rtm_scope = RT_SCOPE_NOWHERE;  // whatever it has, and whoever made it
+    }
+    made.address(RTA_GATEWAY, gateway);
+    made.u32(RTA_OIF, static_cast<std::uint32_t>(link));
+    return made.text();
+}
+
+}  // namespace
+
+bool is_device_name(const std::string& name) {
+    return !name.empty() && name.size() < IFNAMSIZ && name.find('%') == std::string::npos &&
+           name.find('\0') == std::string::npos;
+}
+
+std::string get_link_message(const std::string& name) {
+    builder made(RTM_GETLINK, changes);
+    made.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+    made.u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+    made.text(IFLA_IFNAME, name);
+    return made.text();
+}
+
+std::string create_bridge_message(const std::string& name) {
+    return create_link_message(name, "bridge", [](builder&) {});
+}
+
+std::string create_vlan_message(const std::string& name, int parent, std::uint16_t id) {
+    builder made(RTM_NEWLINK, makes);
+    made.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+    made.u32(IFLA_LINK, static_cast<std::uint32_t>(parent));
+    made.text(IFLA_IFNAME, name);
+    made.nest(IFLA_LINKINFO, [&] {
+        made.text(IFLA_INFO_KIND, "vlan");
+        made.nest(IFLA_INFO_DATA, [&] { made.u16(IFLA_VLAN_ID, id); });
+    });
+    return made.text();
+}
+
+std::string create_vxlan_message(const std::string& name, int lower, std::uint32_t vni, std::uint16_t port) {
+    return create_link_message(name, "vxlan", [&](builder& made) {
+        made.nest(IFLA_INFO_DATA, [&] {
+            made.u32(IFLA_VXLAN_ID, vni);
+            made.u32(IFLA_VXLAN_LINK, static_cast<std::uint32_t>(lower));
+            made.u16(IFLA_VXLAN_PORT, htons(port));
+        });
+    });
+}
+
+std::string set_up_message(int link, bool is_up) {
+    builder made(RTM_NEWLINK, changes);
+    auto& head = made.header<ifinfomsg>();
+    head.ifi_family = AF_UNSPEC;
+    head.ifi_index = link;
+    head.ifi_flags = is_up ? IFF_UP : 0;
+    head.ifi_change = IFF_UP;
+    return made.text();
+}
+
+std::string set_mtu_message(int link, int mtu) {
+    builder made(RTM_NEWLINK, changes);
+    auto& head = made.header<ifinfomsg>();
+    head.ifi_family = AF_UNSPEC;
+    head.ifi_index = link;
+    made.u32(IFLA_MTU, static_cast<std::uint32_t>(mtu));
+    return made.text();
+}
+
+std::string set_master_message(int link, int master) {
+    builder made(RTM_NEWLINK, changes);
+    auto& head = made.header<ifinfomsg>();
+    head.ifi_family = AF_UNSPEC;
+    head.ifi_index = link;
+    made.u32(IFLA_MASTER, static_cast<std::uint32_t>(master));
+    return made.text();
+}
+
+std::string delete_link_message(int link) {
+    builder made(RTM_DELLINK, changes);
+    auto& head = made.header<ifinfomsg>();
+    head.ifi_family = AF_UNSPEC;
+    head.ifi_index = link;
+    return made.text();
+}
+
+std::string get_address_message(int link, const ip::address_v6& address) {
+    builder made(RTM_GETADDR, changes);
+    auto& head = made.header<ifaddrmsg>();
+    head.ifa_family = AF_INET6;
+    head.ifa_index = static_cast<std::uint32_t>(link);
+    made.address(IFA_ADDRESS, address);
+    return made.text();
+}
+
+std::string add_address_message(int link, const host_address& which) {
+    return address_message(RTM_NEWADDR, makes, link, which);
+}
+
+std::string remove_address_message(int link, const host_address& which) {
+    return address_message(RTM_DELADDR, changes, link, which);
+}
+
+std::string add_default_route_message(int link, const ip::address_v4& gateway) {
+    return default_route_message(RTM_NEWROUTE, makes, link, gateway);
+}
+
+std::string remove_default_route_message(int link, const ip::address_v4& gateway) {
+    return default_route_message(RTM_DELROUTE, changes, link, gateway);
+}
+
+std::string dump_links_message() {
+    builder made(RTM_GETLINK, dumps);
+    made.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+    made.u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+    return made.text();
+}
+
+std::string dump_addresses_message(int link) {
+    builder made(RTM_GETADDR, dumps);
+    auto& head = made.header<ifaddrmsg>();
+    head.ifa_family = AF_UNSPEC;
+    head.ifa_index = static_cast<std::uint32_t>(link);
+    return made.text();
+}
+
+std::string dump_routes_message() {
+    builder made(RTM_GETROUTE, dumps);
+    auto& head = made.header<rtmsg>();
+    head.rtm_family = AF_INET;
+    head.rtm_table = RT_TABLE_MAIN;
+    return made.text();
+}
+
+}  // namespace pvc::netlink

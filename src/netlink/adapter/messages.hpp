@@ -1,0 +1,40 @@
+// What is asked of the kernel: one request each, with the attributes of the specification and no others. Sequence
+// number and port are those of the socket, which puts them in. Names have at most 15 characters (is_device_name).
+// Specification: networking.md 2.
+#pragma once
+
+#include "pvcnoded/base/address.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace pvc::netlink {
+
+// What a link may be called, as far as the kernel would take it for something else: not empty, not too long, and no
+// pattern that it would fill in.
+[[nodiscard]] bool is_device_name(const std::string& name);
+
+[[nodiscard]] std::string get_link_message(const std::string& name);
+[[nodiscard]] std::string create_bridge_message(const std::string& name);
+[[nodiscard]] std::string create_vlan_message(const std::string& name, int parent, std::uint16_t id);
+[[nodiscard]] std::string create_vxlan_message(const std::string& name, int lower, std::uint32_t vni,
+                                               std::uint16_t port);
+[[nodiscard]] std::string set_up_message(int link, bool is_up);
+[[nodiscard]] std::string set_mtu_message(int link, int mtu);
+[[nodiscard]] std::string set_master_message(int link, int master);
+[[nodiscard]] std::string delete_link_message(int link);
+
+[[nodiscard]] std::string get_address_message(int link, const ip::address_v6& address);
+[[nodiscard]] std::string add_address_message(int link, const host_address& which);
+[[nodiscard]] std::string remove_address_message(int link, const host_address& which);
+
+[[nodiscard]] std::string add_default_route_message(int link, const ip::address_v4& gateway);
+[[nodiscard]] std::string remove_default_route_message(int link, const ip::address_v4& gateway);
+
+[[nodiscard]] std::string dump_links_message();
+// Of one link where the kernel can choose; 0: of all.
+[[nodiscard]] std::string dump_addresses_message(int link);
+// IPv4.
+[[nodiscard]] std::string dump_routes_message();
+
+}  // namespace pvc::netlink

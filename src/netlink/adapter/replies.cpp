@@ -1,0 +1,382 @@
+#include "pvcnoded/netlink/replies.hpp"
+
+#include <linux/if_addr.h>
+#include <linux/if_arp.h>
+#include <linux/if_link.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <functional>
+
+namespace pvc::netlink {
+
+namespace {
+
+constexpr std::size_t alignment = 4;
+
+constexpr std::size_t padded(std::size_t size) {
+    return (size + alignment - 1) & ~(alignment - 1);
+}
+
+// Bytes of the kernel stand where they stand: they are copied out, never pointed into as a structure.
+template <class T>
+std::optional<T> read_as(std::string_view bytes) {
+    if (bytes.size() < sizeof(T)) {
+        return std::nullopt;
+    }
+    std::array<char, sizeof(T)> copy{};
+    std::ranges::copy(bytes.substr(0, sizeof(T)), copy.begin());
+    return std::bit_cast<T>(copy);
+}
+
+struct attribute {
+    std::uint16_t type = 0;
+    std::string_view value;
+};
+
+// The attributes one after the other; it ends before the first that does not fit into the bytes.
+class attributes {
+public:
+    explicit attributes(std::string_view bytes) : rest_(bytes) {}
+
+    std::optional<attribute> next() {
+        const auto head = read_as<nlattr>(rest_);
+        if (!head || head->nla_len < sizeof(nlattr) || head->nla_len > rest_.size()) {
+            is_malformed_ = !rest_.empty();
+            return std::nullopt;
+        }
+        attribute one{static_cast<std::uint16_t>(head->nla_type & NLA_TYPE_MASK),
+                      rest_.substr(sizeof(nlattr), head->nla_len - sizeof(nlattr))};
+        rest_.remove_prefix(std::min(padded(head->nla_len), rest_.size()));
+        return one;
+    }
+    [[nodiscard]] bool is_malformed() const { return is_malformed_; }
+
+private:
+    std::string_view rest_;
+    bool is_malformed_ = false;
+};
+
+failure malformed(std::string_view what) {
+    return failure(errc::io, std::string(what) + " that the kernel told of", "cannot be understood");
+}
+
+// Sets a field if the bytes hold it; false if not.
+template <class Wire, class T>
+bool put(T& field, std::string_view bytes) {
+    const auto value = read_as<Wire>(bytes);
+    if (value) {
+        field = static_cast<T>(*value);
+    }
+    return value.has_value();
+}
+
+bool put_text(std::string& field, std::string_view bytes) {
+    field = bytes.substr(0, bytes.find('\0'));
+    return true;
+}
+
+bool put_be16(std::uint16_t& field, std::string_view bytes) {
+    const bool is_there = put<std::uint16_t>(field, bytes);
+    field = ntohs(field);
+    return is_there;
+}
+
+bool read_all(std::string_view bytes, const std::function<bool(const attribute&)>& take) {
+    attributes all(bytes);
+    while (const auto one = all.next()) {
+        if (!take(*one)) {
+            return false;
+        }
+    }
+    return !all.is_malformed();
+}
+
+// ---- datagrams ------------------------------------------------------------------------------------------------------
+
+// The attributes of an extended acknowledgement follow the message that it answers, of which there is only the header
+// if the acknowledgement is capped.
+std::string sentence_of(const nlmsghdr& head, std::string_view body) {
+    const auto told = read_as<nlmsgerr>(body);
+    if (!told || (head.nlmsg_flags & NLM_F_ACK_TLVS) == 0) {
+        return {};
+    }
+    std::size_t skipped = sizeof(nlmsgerr);
+    if ((head.nlmsg_flags & NLM_F_CAPPED) == 0 && told->msg.nlmsg_len > sizeof(nlmsghdr)) {
+        skipped += padded(told->msg.nlmsg_len - sizeof(nlmsghdr));
+    }
+    std::string sentence;
+    attributes all(body.substr(std::min(skipped, body.size())));
+    while (const auto one = all.next()) {
+        if (one->type == NLMSGERR_ATTR_MSG) {
+            put_text(sentence, one->value);
+        }
+    }
+    return sentence;
+}
+
+// Of a refusal and of the end of a dump alike: the number comes first.
+bool take_end(reply_datagram& into, const nlmsghdr& head, std::string_view body) {
+    int code = 0;
+    const bool has_code = put<int>(code, body);
+    if (head.nlmsg_type == NLMSG_ERROR && !has_code) {
+        return false;
+    }
+    into.is_over = true;
+    into.error = code < 0 && code > -4096 ? -code : 0;
+    if (head.nlmsg_type == NLMSG_ERROR) {
+        into.sentence = sentence_of(head, body);
+    }
+    return true;
+}
+
+// ---- links ----------------------------------------------------------------------------------------------------------
+
+bool take_vxlan(model::network_link& link, std::string_view bytes) {
+    model::vxlan_settings& to = link.vxlan.emplace();
+    return read_all(bytes, [&](const attribute& one) {
+        switch (one.type) {
+            case IFLA_VXLAN_ID: return put<std::uint32_t>(to.vni, one.value);
+            case IFLA_VXLAN_LINK: return put<std::uint32_t>(link.lower, one.value);
+            case IFLA_VXLAN_PORT: return put_be16(to.port, one.value);
+            case IFLA_VXLAN_LEARNING: return put<std::uint8_t>(to.is_learning, one.value);
+            case IFLA_VXLAN_LOCAL:
+            case IFLA_VXLAN_LOCAL6: return to.has_local = true;
+            case IFLA_VXLAN_GROUP:
+            case IFLA_VXLAN_GROUP6: return to.has_remote = true;
+            default: return true;
+        }
+    });
+}
+
+bool take_vlan(model::network_link& link, std::string_view bytes) {
+    return read_all(bytes, [&](const attribute& one) {
+        return one.type != IFLA_VLAN_ID || put<std::uint16_t>(link.vlan_id.emplace(), one.value);
+    });
+}
+
+bool take_details(model::network_link& link, std::string_view bytes) {
+    link.kind.clear();  // told twice, the last kind holds, with its settings alone
+    link.vxlan.reset();
+    link.vlan_id.reset();
+    std::string_view data;
+    const bool is_well = read_all(bytes, [&](const attribute& one) {
+        if (one.type == IFLA_INFO_KIND) {
+            return put_text(link.kind, one.value);
+        }
+        if (one.type == IFLA_INFO_DATA) {
+            data = one.value;
+        }
+        return true;
+    });
+    if (!is_well || data.empty()) {
+        return is_well;
+    }
+    if (link.kind == "vxlan") {
+        return take_vxlan(link, data);
+    }
+    return link.kind != "vlan" || take_vlan(link, data);
+}
+
+bool take_hardware(kernel_link& to, std::string_view bytes) {
+    if (bytes.size() == std::tuple_size_v<hardware_address>) {
+        to.hardware = read_as<hardware_address>(bytes);
+    }
+    return true;
+}
+
+// ---- addresses ------------------------------------------------------------------------------------------------------
+
+bool put_address(std::optional<ip::address>& field, int family, std::string_view bytes) {
+    if (family == AF_INET) {
+        const auto value = read_as<ip::address_v4::bytes_type>(bytes);
+        field = value ? std::optional<ip::address>(ip::address_v4(*value)) : std::nullopt;
+    } else {
+        const auto value = read_as<ip::address_v6::bytes_type>(bytes);
+        field = value ? std::optional<ip::address>(ip::address_v6(*value)) : std::nullopt;
+    }
+    return field.has_value();
+}
+
+// ---- routes ---------------------------------------------------------------------------------------------------------
+
+struct route_parts {
+    std::uint32_t table = 0;
+    std::uint32_t metric = 0;
+    std::optional<ip::address> gateway;
+    int link = 0;
+    std::string_view several;
+};
+
+// RTA_VIA: a gateway of the other family, as it is told with its family in front.
+bool put_via(std::optional<ip::address>& field, std::string_view bytes) {
+    std::uint16_t family = 0;
+    return put<std::uint16_t>(family, bytes) && put_address(field, family, bytes.substr(sizeof family));
+}
+
+bool take_route(route_parts& to, std::string_view bytes) {
+    return read_all(bytes, [&](const attribute& one) {
+        switch (one.type) {
+            case RTA_TABLE: return put<std::uint32_t>(to.table, one.value);
+            case RTA_PRIORITY: return put<std::uint32_t>(to.metric, one.value);
+            case RTA_GATEWAY: return put_address(to.gateway, AF_INET, one.value);
+            case RTA_VIA: return put_via(to.gateway, one.value);
+            case RTA_OIF: return put<std::uint32_t>(to.link, one.value);
+            case RTA_MULTIPATH: to.several = one.value; return true;
+            default: return true;
+        }
+    });
+}
+
+model::default_route route_of(const route_parts& parts, std::uint32_t metric) {
+    return {parts.gateway.value_or(ip::address_v4()), parts.link, metric};
+}
+
+// Each hop is a header and the attributes of a route.
+bool take_hops(std::vector<model::default_route>& found, std::string_view bytes, std::uint32_t metric) {
+    while (!bytes.empty()) {
+        const auto hop = read_as<rtnexthop>(bytes);
+        if (!hop || hop->rtnh_len < sizeof(rtnexthop) || hop->rtnh_len > bytes.size()) {
+            return false;
+        }
+        route_parts parts;
+        if (!take_route(parts, bytes.substr(sizeof(rtnexthop), hop->rtnh_len - sizeof(rtnexthop)))) {
+            return false;
+        }
+        parts.link = hop->rtnh_ifindex;
+        found.push_back(route_of(parts, metric));
+        bytes.remove_prefix(std::min(padded(hop->rtnh_len), bytes.size()));
+    }
+    return true;
+}
+
+}  // namespace
+
+result<reply_datagram> read_datagram(std::string_view bytes, std::uint32_t sequence, std::uint32_t port) {
+    reply_datagram read;
+    while (!bytes.empty() && !read.is_over) {
+        const auto head = read_as<nlmsghdr>(bytes);
+        if (!head || head->nlmsg_len < sizeof(nlmsghdr) || head->nlmsg_len > bytes.size()) {
+            return malformed("a message");
+        }
+        const auto body = bytes.substr(sizeof(nlmsghdr), head->nlmsg_len - sizeof(nlmsghdr));
+        bytes.remove_prefix(std::min(padded(head->nlmsg_len), bytes.size()));
+        if (head->nlmsg_seq != sequence || head->nlmsg_pid != port) {
+            continue;
+        }
+        read.is_interrupted = read.is_interrupted || (head->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+        if (head->nlmsg_type == NLMSG_ERROR || head->nlmsg_type == NLMSG_DONE) {
+            if (!take_end(read, *head, body)) {
+                return malformed("an acknowledgement");
+            }
+        } else if (head->nlmsg_type >= NLMSG_MIN_TYPE) {
+            read.messages.push_back({head->nlmsg_type, body});
+        }
+    }
+    return read;
+}
+
+result<std::optional<kernel_link>> parse_link(std::string_view body) {
+    const auto head = read_as<ifinfomsg>(body);
+    if (!head) {
+        return malformed("a link");
+    }
+    if (head->ifi_family != AF_UNSPEC) {
+        return std::nullopt;  // as a bridge tells of its ports
+    }
+    kernel_link to;
+    model::network_link& link = to.link;
+    link.index = head->ifi_index;
+    link.is_up = (head->ifi_flags & IFF_UP) != 0;
+    link.is_running = (head->ifi_flags & IFF_RUNNING) != 0;
+    link.is_loopback = (head->ifi_flags & IFF_LOOPBACK) != 0;
+    bool is_elsewhere = false;
+    const bool is_well = read_all(body.substr(sizeof(ifinfomsg)), [&](const attribute& one) {
+        switch (one.type) {
+            case IFLA_IFNAME: return put_text(link.name, one.value);
+            case IFLA_MTU: return put<std::uint32_t>(link.mtu, one.value);
+            case IFLA_MASTER: return put<std::uint32_t>(link.master, one.value);
+            case IFLA_LINK: return put<std::uint32_t>(link.lower, one.value);
+            case IFLA_LINK_NETNSID: return is_elsewhere = true;
+            case IFLA_LINKINFO: return take_details(link, one.value);
+            case IFLA_ADDRESS: return head->ifi_type != ARPHRD_ETHER || take_hardware(to, one.value);
+            default: return true;
+        }
+    });
+    if (!is_well || link.name.empty() || link.index <= 0) {
+        return malformed("a link");
+    }
+    // A number of another namespace; of a pair of veth the other end, on which it does not stand.
+    if (is_elsewhere || link.kind == "veth") {
+        link.lower = 0;
+    }
+    return to;
+}
+
+result<std::optional<model::link_address>> parse_link_address(std::string_view body) {
+    const auto head = read_as<ifaddrmsg>(body);
+    if (!head) {
+        return malformed("an address");
+    }
+    const int family = head->ifa_family;
+    if (family != AF_INET && family != AF_INET6) {
+        return std::nullopt;
+    }
+    model::link_address to;
+    to.link = static_cast<int>(head->ifa_index);
+    to.address.prefix = head->ifa_prefixlen;
+    to.is_global = head->ifa_scope == RT_SCOPE_UNIVERSE;
+    std::uint32_t flags = head->ifa_flags;
+    std::optional<ip::address> local;
+    std::optional<ip::address> other;  // the same, of a point-to-point link that of the far end
+    const bool is_well = read_all(body.substr(sizeof(ifaddrmsg)), [&](const attribute& one) {
+        switch (one.type) {
+            case IFA_LOCAL: return put_address(local, family, one.value);
+            case IFA_ADDRESS: return put_address(other, family, one.value);
+            case IFA_BROADCAST: return to.has_broadcast = true;
+            case IFA_FLAGS: return put<std::uint32_t>(flags, one.value);
+            default: return true;
+        }
+    });
+    const int prefix_max = family == AF_INET ? 32 : 128;
+    if (!is_well || to.address.prefix > prefix_max || (!local && !other)) {
+        return malformed("an address");
+    }
+    to.address.address = local ? *local : *other;
+    to.is_permanent = (flags & IFA_F_PERMANENT) != 0;
+    return to;
+}
+
+result<std::vector<model::default_route>> parse_default_route(std::string_view body) {
+    const auto head = read_as<rtmsg>(body);
+    if (!head) {
+        return malformed("a route");
+    }
+    std::vector<model::default_route> found;
+    const bool is_default = head->rtm_family == AF_INET && head->rtm_dst_len == 0 && head->rtm_type == RTN_UNICAST &&
+                            (head->rtm_flags & RTM_F_CLONED) == 0;
+    if (!is_default) {
+        return found;
+    }
+    route_parts parts;
+    parts.table = head->rtm_table;
+    if (!take_route(parts, body.substr(sizeof(rtmsg)))) {
+        return malformed("a route");
+    }
+    if (parts.table != RT_TABLE_MAIN) {
+        return found;
+    }
+    if (parts.several.empty()) {
+        found.push_back(route_of(parts, parts.metric));
+    } else if (!take_hops(found, parts.several, parts.metric)) {
+        return malformed("a route");
+    }
+    return found;
+}
+
+}  // namespace pvc::netlink

@@ -1,0 +1,265 @@
+#include "client_networks.hpp"
+
+#include "pvcnoded/base/planted.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pvc::networks {
+
+namespace {
+
+std::string name_of(std::uint32_t vni) {
+    return fmt::format("network {}", vni);
+}
+
+std::vector<policy::network_remark> remarks_of(const model::parsed_network& parsed) {
+    std::vector<policy::network_remark> all;
+    for (const auto& text : parsed.remarks) {
+        all.push_back({message::network_value, !parsed.network, text});
+    }
+    return all;
+}
+
+}  // namespace
+
+void client_networks::want(std::map<std::uint32_t, model::parsed_network> all) {
+    ++wants_;
+    is_told_ = true;
+    for (auto& [vni, parsed] : all) {
+        remarks_.tell("keys of " + name_of(vni), remarks_of(parsed));
+        auto& row = rows_[vni];
+        if (parsed.network != row.wanted || row.is_gone) {
+            row.pause.succeeded();  // what failed was another wish
+        }
+        if (row.is_gone) {
+            row.memory.was_right = false;  // what is missing now this daemon took away
+        }
+        row.is_gone = false;
+        row.wanted = std::move(parsed.network);
+    }
+    for (auto& [vni, row] : rows_) {
+        if (!all.contains(vni) && !std::exchange(row.is_gone, true)) {
+            row.wanted.reset();
+            row.pause.succeeded();
+            remarks_.forget("keys of " + name_of(vni));
+        }
+    }
+}
+
+network_row* client_networks::find(std::uint32_t vni) {
+    const auto found = rows_.find(vni);
+    return found == rows_.end() ? nullptr : &found->second;
+}
+
+std::set<std::uint32_t> client_networks::refused() const {
+    std::set<std::uint32_t> all;
+    for (const auto& [vni, row] : rows_) {
+        if (row.wanted && row.plan && row.plan->is_refused) {
+            all.insert(vni);
+        }
+    }
+    return all;
+}
+
+std::vector<model::client_network> client_networks::tell_gateways() {
+    const auto without = refused();
+    std::vector<model::client_network> all;
+    for (const auto& [vni, row] : rows_) {
+        if (row.wanted && !without.contains(vni)) {
+            all.push_back(*row.wanted);
+        }
+    }
+    std::vector<policy::network_remark> conflicts;
+    for (auto& one : policy::gateway_conflicts(all, *node_.config)) {
+        conflicts.push_back({message::network_gateway_conflict, true, std::move(one.text)});
+    }
+    remarks_.tell(std::string(gateways_remarks), std::move(conflicts));
+    return all;
+}
+
+std::map<std::uint32_t, int> client_networks::mtus_to_write() const {
+    std::map<std::uint32_t, int> all;
+    for (const auto& [vni, row] : rows_) {
+        if (row.wanted && row.plan && row.plan->mtu_to_write) {
+            all.emplace(vni, *row.plan->mtu_to_write);
+        }
+    }
+    return all;
+}
+
+std::optional<time_point> client_networks::next_try() const {
+    std::optional<time_point> first = sweep_pause_.until();
+    for (const auto& [vni, row] : rows_) {
+        if (row.pause.until()) {
+            first = std::min(first.value_or(time_point::max()), *row.pause.until());
+        }
+    }
+    return first;
+}
+
+// Steps of one network do not touch another's links, so that one look serves all.
+async::awaitable<bool> client_networks::settle(model::network_state seen) {
+    if (!is_told_) {
+        co_return false;
+    }
+    const std::uint64_t wants = wants_;
+    bool has_changed = false;
+    // Rows come and go while steps are carried out.
+    std::vector<std::uint32_t> gone;
+    std::vector<std::uint32_t> wanted;
+    for (const auto& [vni, row] : rows_) {
+        (row.is_gone ? gone : wanted).push_back(vni);
+    }
+    for (const auto vni : gone) {
+        const bool changed = co_await remove_row(vni, seen);
+        has_changed = has_changed || changed;
+    }
+    if (!is_swept_) {
+        const bool changed = co_await sweep(seen);
+        has_changed = has_changed || changed;
+    }
+    for (const auto vni : wanted) {
+        const bool changed = co_await settle_row(vni, seen);
+        has_changed = has_changed || changed;
+    }
+    settled_ = wants;
+    co_return has_changed;
+}
+
+async::awaitable<result<void>> client_networks::carry_out(std::uint32_t vni, std::vector<model::network_change> steps) {
+    auto done = co_await work_.carry_out(std::move(steps));
+    auto* row = find(vni);
+    if (row == nullptr) {
+        co_return done;
+    }
+    if (done) {
+        row->pause.succeeded();
+        row->trouble.clear();
+    } else {
+        row->pause.failed(node_.clock().now());
+        row->trouble = done.error().text();
+    }
+    co_return done;
+}
+
+bool client_networks::are_settings_kept(const model::client_network& network) const {
+    const auto wanted = policy::settings_of_bridge(network);
+    return std::ranges::all_of(wanted, [&](const model::set_sysctl& one) {
+        const auto read = work_.stack().sysctl(one.key);
+        return !read || *read == one.value;  // what this kernel does not have cannot be wrong
+    });
+}
+
+async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const model::network_state& seen) {
+    auto* row = find(vni);
+    if (row == nullptr || !row->wanted) {
+        co_return false;
+    }
+    row->type = row->wanted->type;
+    row->plan = policy::plan_network(*row->wanted, *node_.config, seen, row->memory);
+    const auto plan = *row->plan;
+    auto said = plan.remarks;
+    const bool is_due = row->pause.is_over(node_.clock().now());
+    bool has_changed = false;
+    const bool was_right = row->memory.was_right;
+    if (plan.steps.empty()) {
+        row->memory = plan.next;
+        row->pause.succeeded();
+        row->trouble.clear();
+        if (row->memory.was_right && !was_right && !are_settings_kept(*row->wanted)) {
+            // Somebody made the bridge too small for IPv6, and this daemon large again, between two looks.
+            row->memory.bridge = 0;
+            row->memory.was_right = false;
+            row->pause.failed(node_.clock().now());
+        }
+    } else if (is_due) {
+        for (const auto& what : plan.damage) {
+            ++work_.counts().repairs;
+            node_.log.warning(message::network_damaged, name_of(vni) + ": " + what + ", repairing it");
+        }
+        auto steps = plan.steps;
+        if (is_planted(defect::base_no_port)) {
+            std::erase_if(steps, [](const auto& one) { return std::holds_alternative<model::set_master>(one); });
+        }
+        auto done = co_await carry_out(vni, std::move(steps));
+        row = find(vni);
+        if (row == nullptr) {
+            co_return true;
+        }
+        has_changed = done.has_value();
+        if (done) {
+            row->memory = plan.next;
+        } else {
+            // Which settings were made is not known: they are made again, which is no repair.
+            row->memory.bridge = 0;
+            row->memory.was_right = false;
+        }
+    }
+    if (!row->trouble.empty()) {
+        said.push_back({message::network_failed, true, name_of(vni) + ": " + row->trouble + ", trying again"});
+    }
+    remarks_.tell(name_of(vni), std::move(said));
+    co_return has_changed;
+}
+
+async::awaitable<bool> client_networks::remove_row(std::uint32_t vni, const model::network_state& seen) {
+    auto* row = find(vni);
+    if (row == nullptr || !row->is_gone || !row->pause.is_over(node_.clock().now())) {
+        co_return false;
+    }
+    if (!row->type || is_planted(defect::network_left)) {
+        rows_.erase(vni);  // nothing was ever made of it
+        co_return false;
+    }
+    const auto plan = policy::plan_removal(vni, *row->type, *node_.config, seen, row->memory.bridge);
+    if (plan.steps.empty() && !plan.remarks.empty()) {
+        remarks_.tell(name_of(vni), plan.remarks);  // something uses its links: looked at again with the next change
+        co_return false;
+    }
+    if (plan.steps.empty()) {
+        remarks_.forget(name_of(vni));
+        node_.log.info(name_of(vni) + " is removed");
+        rows_.erase(vni);
+        co_return false;
+    }
+    auto done = co_await carry_out(vni, plan.steps);
+    row = find(vni);
+    if (row != nullptr && !done) {
+        auto said = plan.remarks;
+        said.push_back({message::network_failed, true, name_of(vni) + ": " + row->trouble + ", trying again"});
+        remarks_.tell(name_of(vni), std::move(said));
+    }
+    co_return done.has_value();
+}
+
+async::awaitable<bool> client_networks::sweep(const model::network_state& seen) {
+    if (!sweep_pause_.is_over(node_.clock().now())) {
+        co_return false;
+    }
+    std::set<std::uint32_t> known;
+    for (const auto& [vni, row] : rows_) {
+        known.insert(vni);
+    }
+    const auto plan = policy::plan_sweep(known, *node_.config, seen);
+    auto said = plan.remarks;
+    auto done = co_await work_.carry_out(plan.steps);
+    if (done) {
+        is_swept_ = true;
+        sweep_pause_.succeeded();
+        for (const auto& one : plan.steps) {
+            if (const auto* gone = std::get_if<model::delete_link>(&one)) {
+                node_.log.info(gone->name + " is removed: its network is gone");
+            }
+        }
+    } else {
+        sweep_pause_.failed(node_.clock().now());
+        said.push_back({message::network_failed, true,
+                        "removing what networks left behind: " + done.error().text() + ", trying again"});
+    }
+    remarks_.tell("networks that are gone", std::move(said));
+    co_return done && !plan.steps.empty();
+}
+
+}  // namespace pvc::networks

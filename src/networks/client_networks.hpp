@@ -1,0 +1,81 @@
+// The links of all client networks: one level-triggered row a network. What is wanted is what ZooKeeper said last, also
+// while it cannot be asked; what is there is looked at; where the two differ, policy/networks says what to do. A row
+// that fails or is refused is said, and holds up no other.
+// Specification: networking.md 5.2 to 5.4.
+#pragma once
+
+#include "link_work.hpp"
+#include "pvcnoded/model/client_network.hpp"
+#include "pvcnoded/policy/networks/client_plan.hpp"
+#include "told_remarks.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace pvc::networks {
+
+// Under which remarks about gateways are told, each beginning with its network.
+constexpr std::string_view gateways_remarks = "gateways";
+
+struct network_row {
+    std::optional<model::client_network> wanted;  // empty: what is stored cannot be used, or the network is no more
+    bool is_gone = false;
+    policy::network_memory memory;
+    std::optional<policy::network_plan> plan;  // of the last look
+    retry_pause pause;
+    std::string trouble;                      // why the last try failed
+    std::optional<model::network_type> type;  // that it had last
+};
+
+class client_networks {
+public:
+    // All outlive it.
+    client_networks(core::node_context& node, link_work& work, told_remarks& remarks)
+        : node_(node), work_(work), remarks_(remarks) {}
+
+    // What ZooKeeper has: all names that are numbers of networks, with what is stored where that can be used. `remarks`
+    // of the parser, by network.
+    void want(std::map<std::uint32_t, model::parsed_network> all);
+    // Something has been wanted since the start: what is not wanted may be removed.
+    [[nodiscard]] bool is_told() const { return is_told_; }
+
+    // Makes what is as it shall be. True: something was changed.
+    async::awaitable<bool> settle(model::network_state seen);
+    // Everything that was wanted when settle() began was looked at, and done as far as that was possible.
+    [[nodiscard]] std::uint64_t settled() const { return settled_; }
+    [[nodiscard]] std::uint64_t wanted_count() const { return wants_; }
+
+    [[nodiscard]] const std::map<std::uint32_t, network_row>& rows() const { return rows_; }
+    // Those that are not refused: what they want of the primary may be given to them. Says who of them gets no gateway.
+    std::vector<model::client_network> tell_gateways();
+    // Numbers of those whose links are, or stand in the way of, somebody else's.
+    [[nodiscard]] std::set<std::uint32_t> refused() const;
+    // Networks with an empty MTU key: what the primary writes into it.
+    [[nodiscard]] std::map<std::uint32_t, int> mtus_to_write() const;
+    [[nodiscard]] std::optional<time_point> next_try() const;
+
+private:
+    // Null: the network came and went meanwhile.
+    network_row* find(std::uint32_t vni);
+    [[nodiscard]] bool are_settings_kept(const model::client_network& network) const;
+    async::awaitable<bool> settle_row(std::uint32_t vni, const model::network_state& seen);
+    async::awaitable<bool> remove_row(std::uint32_t vni, const model::network_state& seen);
+    async::awaitable<bool> sweep(const model::network_state& seen);
+    async::awaitable<result<void>> carry_out(std::uint32_t vni, std::vector<model::network_change> steps);
+
+    core::node_context& node_;
+    link_work& work_;
+    told_remarks& remarks_;
+    std::map<std::uint32_t, network_row> rows_;
+    bool is_told_ = false;
+    bool is_swept_ = false;
+    retry_pause sweep_pause_;
+    std::uint64_t wants_ = 0;
+    std::uint64_t settled_ = 0;
+};
+
+}  // namespace pvc::networks

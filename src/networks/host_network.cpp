@@ -1,0 +1,73 @@
+#include "host_network.hpp"
+
+#include <utility>
+
+namespace pvc::networks {
+
+std::optional<time_point> host_network::next_try() const {
+    std::optional<time_point> first;
+    for (const auto& [unit, one] : troubles_) {
+        first = first && one.pause.until() ? std::min(first, one.pause.until()) : one.pause.until();
+    }
+    return first;
+}
+
+std::map<std::string, std::string> host_network::troubles() const {
+    std::map<std::string, std::string> all;
+    for (const auto& [unit, one] : troubles_) {
+        all.emplace(unit, one.text);
+    }
+    return all;
+}
+
+async::awaitable<bool> host_network::settle(model::network_state seen) {
+    plan_ = policy::plan_host(*node_.config, seen);
+    const auto units = plan_.units;
+    auto said = plan_.remarks;
+    std::erase_if(troubles_, [&](const auto& one) {
+        return std::ranges::find(units, one.first, &policy::host_unit::what) == units.end();
+    });
+    bool has_changed = false;
+    const bool was_right = std::exchange(was_right_, plan_.is_right());
+    for (const auto& unit : units) {
+        if (was_right) {
+            ++work_.counts().repairs;
+            node_.log.warning(message::network_damaged,
+                              "host network: " + unit.what + " is not as it was, setting it up again");
+        }
+        auto& failed = troubles_[unit.what];
+        if (failed.pause.is_over(node_.clock().now())) {
+            auto done = co_await work_.carry_out_or_undo(unit.steps, seen);
+            if (done) {
+                node_.log.info("host network: " + unit.what + " is set up");
+                troubles_.erase(unit.what);
+                has_changed = true;
+                continue;
+            }
+            failed.text = unit.what + ": " + done.error().text();
+            failed.pause.failed(node_.clock().now());
+        }
+        said.push_back({message::network_host, true, failed.text + ", it is as it was before and tried again"});
+    }
+    remarks_.tell("host", std::move(said));
+    co_return has_changed;
+}
+
+async::awaitable<void> host_network::apply_settings() {
+    const auto wanted = policy::sysctls_to_set(policy::sysctl_settings(policy::core_devices_of(*node_.config)),
+                                               [this](const std::string& key) -> std::optional<std::string> {
+                                                   auto read = work_.stack().sysctl(key);
+                                                   return read ? std::optional(*std::move(read)) : std::nullopt;
+                                               });
+    std::vector<policy::network_remark> said;
+    for (const auto& one : wanted) {
+        std::vector<model::network_change> step{one};
+        auto done = co_await work_.carry_out(std::move(step));
+        if (!done) {
+            said.push_back({message::network_setting, true, done.error().text()});
+        }
+    }
+    remarks_.tell("kernel settings", std::move(said));
+}
+
+}  // namespace pvc::networks

@@ -1,0 +1,51 @@
+// The host's own links, addresses and default route: set up at the start, and kept so afterwards, in particular when a
+// device comes late. What cannot be done is undone, said, and tried again.
+// Specification: networking.md 3; node-lifecycle.md 3.2 (S3, S4).
+#pragma once
+
+#include "link_work.hpp"
+#include "pvcnoded/policy/networks/host_plan.hpp"
+#include "told_remarks.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pvc::networks {
+
+class host_network {
+public:
+    // All outlive it.
+    host_network(core::node_context& node, link_work& work, told_remarks& remarks)
+        : node_(node), work_(work), remarks_(remarks) {}
+
+    // What is not as it shall be is done, as far as it is time to try. True: something was changed, so what was seen is
+    // old. What failed and was undone is no change: others do not wait for it.
+    async::awaitable<bool> settle(model::network_state seen);
+    // S4: the kernel settings.
+    async::awaitable<void> apply_settings();
+
+    // By the last look.
+    [[nodiscard]] bool is_cluster_device_missing() const { return plan_.is_cluster_device_missing; }
+    [[nodiscard]] const policy::host_plan& plan() const { return plan_; }
+    // Of what failed: when it is tried again.
+    [[nodiscard]] std::optional<time_point> next_try() const;
+    // "bridge brcluster": why it could not be done.
+    [[nodiscard]] std::map<std::string, std::string> troubles() const;
+
+private:
+    struct trouble {
+        retry_pause pause;
+        std::string text;
+    };
+
+    core::node_context& node_;
+    link_work& work_;
+    told_remarks& remarks_;
+    bool was_right_ = false;  // by the look before: what is missing now somebody took away
+    policy::host_plan plan_;
+    std::map<std::string, trouble> troubles_;  // by unit
+};
+
+}  // namespace pvc::networks

@@ -1,0 +1,141 @@
+#include "link_keeper.hpp"
+
+#include <algorithm>
+
+namespace pvc::networks {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr duration between_looks = 100ms;
+constexpr int share_of_looks = 10;
+constexpr duration longest_between_looks = 5s;
+constexpr duration device_limit = 30s;  // for the device of the cluster network, before ZooKeeper
+constexpr duration running_limit = 3s;  // for bridges to run
+constexpr duration running_check = 500ms;
+
+}  // namespace
+
+link_keeper::link_keeper(core::node_context& node, netlink::network_stack& stack, network_counts& counts)
+    : node_(node),
+      work_(node, stack, counts),
+      remarks_(node.log),
+      host_(node, work_, remarks_),
+      clients_(node, work_, remarks_) {}
+
+std::optional<time_point> link_keeper::next_try() const {
+    if (look_pause_.until()) {
+        return look_pause_.until();  // nothing is tried on what cannot be seen
+    }
+    std::optional<time_point> first;
+    for (const auto& one : {host_.next_try(), clients_.next_try()}) {
+        if (one) {
+            first = std::min(first.value_or(time_point::max()), *one);
+        }
+    }
+    return first;
+}
+
+async::awaitable<bool> link_keeper::settle() {
+    const time_point begun = node_.clock().now();
+    auto seen = co_await work_.look();
+    look_time_ = node_.clock().now() - begun;
+    if (!seen) {
+        look_pause_.failed(node_.clock().now());
+        const std::string text = "the links of this machine cannot be looked at: " + seen.error().text();
+        std::vector<policy::network_remark> said{{message::network_unseen, true, text + ", trying again"}};
+        remarks_.tell("look", std::move(said));
+        co_return false;
+    }
+    look_pause_.succeeded();
+    remarks_.tell("look", {});
+    bool has_changed = co_await host_.settle(*seen);
+    if (!has_changed) {
+        has_changed = co_await clients_.settle(*seen);
+        tell_networks();
+    }
+    if (!has_changed && on_look) {
+        on_look(*seen);
+    }
+    settles_.set(settles_.value() + 1);
+    co_return has_changed;
+}
+
+async::awaitable<void> link_keeper::set_up_host() {
+    async::wakeup changed;
+    const auto watch = work_.stack().watch(changed);
+    const time_point until = node_.clock().now() + device_limit;
+    for (;;) {
+        bool has_changed = co_await settle();
+        for (int again = 0; has_changed && again < 3; ++again) {
+            has_changed = co_await settle();
+        }
+        if (!host_.is_cluster_device_missing() && !look_pause_.until()) {
+            co_return;
+        }
+        const time_point next = std::min(until, next_try().value_or(until));
+        co_await changed.wait_until(node_.clock(), next, "the device of the cluster network");
+        if (node_.clock().now() >= until) {
+            co_return;  // it was said
+        }
+        co_await async::sleep_for(node_.clock(), between_looks, "what changes together");
+    }
+}
+
+async::awaitable<void> link_keeper::finish_host() {
+    co_await host_.apply_settings();
+    async::wakeup changed;
+    const auto watch = work_.stack().watch(changed);
+    const time_point until = node_.clock().now() + running_limit;
+    for (;;) {
+        auto seen = co_await work_.look();
+        const auto waiting = seen ? policy::bridges_not_running(*node_.config, *seen) : std::vector<std::string>();
+        if (waiting.empty()) {
+            co_return;
+        }
+        if (node_.clock().now() >= until) {
+            for (const auto& one : waiting) {
+                node_.log.warning(message::network_not_running, one + " does not run yet: no port of it has a carrier");
+            }
+            co_return;
+        }
+        const time_point next = std::min(until, node_.clock().now() + running_check);
+        co_await changed.wait_until(node_.clock(), next, "the bridges to run");
+    }
+}
+
+async::awaitable<void> link_keeper::run() {
+    const auto watch = work_.stack().watch(changed_);
+    for (;;) {
+        co_await settle();
+        const auto next = next_try();
+        if (next) {
+            co_await changed_.wait_until(node_.clock(), *next, "another try");
+        } else {
+            co_await changed_.wait(async::wait_note::work("a change of links or networks"));
+        }
+        const duration pause = std::clamp<duration>(look_time_ * share_of_looks, between_looks, longest_between_looks);
+        co_await async::sleep_for(node_.clock(), pause, "what changes together");
+    }
+}
+
+void link_keeper::want(std::map<std::uint32_t, model::parsed_network> all) {
+    clients_.want(std::move(all));
+    is_told_of_want_ = false;
+    changed_.notify();
+}
+
+void link_keeper::tell_networks() {
+    if (!is_settled() || (is_told_of_want_ && clients_.refused() == refused_)) {
+        return;
+    }
+    is_told_of_want_ = true;
+    refused_ = clients_.refused();
+    auto networks = clients_.tell_gateways();
+    if (on_networks) {
+        on_networks(std::move(networks));
+    }
+}
+
+}  // namespace pvc::networks

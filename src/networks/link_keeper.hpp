@@ -1,0 +1,73 @@
+// Keeps the links of this machine as they shall be, from S3 to the end of the attempt, over all sessions: the host's
+// own, then those of client networks. It looks when something is wanted, when the kernel says that something may have
+// changed, and when what failed is to be tried again; a look sees everything, so a change that was missed does no harm.
+// Looks are at least 100 ms apart, and take at most a tenth of the time.
+// Specification: networking.md 2 (last paragraph), 3, 5.4, 14.
+#pragma once
+
+#include "client_networks.hpp"
+#include "host_network.hpp"
+#include "link_work.hpp"
+#include "pvcnoded/async/latest.hpp"
+#include "told_remarks.hpp"
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace pvc::networks {
+
+class link_keeper {
+public:
+    // All outlive it.
+    link_keeper(core::node_context& node, netlink::network_stack& stack, network_counts& counts);
+
+    // Called with each look, when nothing was to be done any more.
+    std::function<void(const model::network_state&)> on_look;
+    // Called with the networks that may have gateways, when that has changed: after a look at the links of all of them,
+    // so that nothing is done to somebody else's bridge.
+    std::function<void(std::vector<model::client_network>)> on_networks;
+
+    // S3: sets the host up; waits for the device of the cluster network, at most 30 s.
+    async::awaitable<void> set_up_host();
+    // S4: kernel settings; waits for the bridges to run, at most 3 s.
+    async::awaitable<void> finish_host();
+    // Until cancelled.
+    async::awaitable<void> run();
+
+    // Of client networks: what ZooKeeper says.
+    void want(std::map<std::uint32_t, model::parsed_network> all);
+    // All that was wanted last was looked at.
+    [[nodiscard]] bool is_settled() const {
+        return clients_.is_told() && clients_.settled() == clients_.wanted_count();
+    }
+    // Counts the looks that are over, with what followed of them.
+    [[nodiscard]] async::latest<std::uint64_t>& settles() { return settles_; }
+    [[nodiscard]] std::map<std::uint32_t, int> mtus_to_write() const { return clients_.mtus_to_write(); }
+
+    [[nodiscard]] const host_network& host() const { return host_; }
+    [[nodiscard]] const client_networks& clients() const { return clients_; }
+    [[nodiscard]] const told_remarks& remarks() const { return remarks_; }
+
+private:
+    // One look, and what follows of it. True: something was changed.
+    async::awaitable<bool> settle();
+    [[nodiscard]] std::optional<time_point> next_try() const;
+    void tell_networks();
+
+    core::node_context& node_;
+    link_work work_;
+    told_remarks remarks_;
+    host_network host_;
+    client_networks clients_;
+    async::wakeup changed_;
+    async::latest<std::uint64_t> settles_;
+    retry_pause look_pause_;
+    duration look_time_{};
+    bool is_told_of_want_ = true;      // on_networks was called since
+    std::set<std::uint32_t> refused_;  // by what it was told last
+};
+
+}  // namespace pvc::networks

@@ -1,0 +1,83 @@
+#include "link_work.hpp"
+
+#include "pvcnoded/policy/networks/host_plan.hpp"
+
+#include <algorithm>
+
+namespace pvc::networks {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr duration step_limit = 5s;
+constexpr duration look_limit = 5s;
+constexpr duration shortest_pause = 1s;
+constexpr duration longest_pause = 30s;
+
+}  // namespace
+
+void retry_pause::failed(time_point now) {
+    pause_ = pause_ == duration::zero() ? shortest_pause : std::min(pause_ * 2, longest_pause);
+    until_ = now + pause_;
+}
+
+async::awaitable<result<void>> link_work::apply(model::network_change step) {
+    const time_point until = node_.clock().now() + step_limit;
+    const bool is_setting = std::holds_alternative<model::set_sysctl>(step);
+    auto done = co_await stack_.apply(step, until);
+    if (!done && is_setting && done.error().code() == errc::not_found) {
+        node_.log.debug(model::to_text(step) + ": this kernel does not have it");
+        co_return result<void>();
+    }
+    if (done) {
+        ++counts_.changes;
+        node_.log.debug(model::to_text(step));
+    } else {
+        ++counts_.failures;
+    }
+    co_return done;
+}
+
+async::awaitable<result<void>> link_work::carry_out(std::vector<model::network_change> steps) {
+    for (const auto& step : steps) {
+        auto done = co_await apply(step);
+        if (!done) {
+            co_return std::move(done).error().during(model::to_text(step));
+        }
+    }
+    co_return result<void>();
+}
+
+async::awaitable<result<void>> link_work::carry_out_or_undo(std::vector<model::network_change> steps,
+                                                            const model::network_state& before) {
+    std::vector<model::network_change> undo;
+    for (const auto& step : steps) {
+        auto done = co_await apply(step);
+        if (done) {
+            if (auto back = policy::undo_of(step, before)) {
+                undo.push_back(*std::move(back));
+            }
+            continue;
+        }
+        failure why = std::move(done).error().during(model::to_text(step));
+        std::ranges::reverse(undo);
+        for (const auto& back : undo) {
+            auto undone = co_await apply(back);
+            if (!undone) {
+                node_.log.warning(message::network_not_undone,
+                                  std::move(undone).error().during(model::to_text(back)).text());
+            }
+        }
+        co_return why;
+    }
+    co_return result<void>();
+}
+
+async::awaitable<result<model::network_state>> link_work::look() {
+    ++counts_.looks;
+    const time_point until = node_.clock().now() + look_limit;
+    return stack_.look(until);
+}
+
+}  // namespace pvc::networks

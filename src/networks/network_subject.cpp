@@ -1,0 +1,205 @@
+#include "network_subject.hpp"
+
+#include "network_table.hpp"
+#include "pvcnoded/networks/network_subjects.hpp"
+#include "pvcnoded/policy/networks/gateway_addresses.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace pvc::networks {
+
+namespace {
+
+// What a row is, in a word.
+std::string_view state_of(const network_row& row) {
+    if (row.is_gone) {
+        return "being removed";
+    }
+    if (!row.wanted) {
+        return "unusable";
+    }
+    if (!row.trouble.empty()) {
+        return "failing";
+    }
+    if (!row.plan) {
+        return "new";
+    }
+    if (row.plan->is_refused) {
+        return "refused";
+    }
+    if (!row.plan->is_right()) {
+        return "being changed";
+    }
+    return row.memory.was_right ? "up" : "incomplete";
+}
+
+core::explained_value text_or_none(std::string text) {
+    return text.empty() ? core::explained_value() : core::explained_value(std::move(text));
+}
+
+std::string gateway_of(const model::network_family& family) {
+    const auto gateway = family.gateway_address();
+    return gateway ? gateway->text() : std::string();
+}
+
+core::explained_fields row_fields(std::uint32_t vni, const network_row& row, const told_remarks& remarks) {
+    core::explained_fields out{{"vni", static_cast<double>(vni)}, {"state", std::string(state_of(row))}};
+    out.emplace_back("type",
+                     row.type ? core::explained_value(std::string(to_text(*row.type))) : core::explained_value());
+    out.emplace_back("mtu",
+                     row.plan ? core::explained_value(static_cast<double>(row.plan->mtu)) : core::explained_value());
+    out.emplace_back("ip4_gateway", text_or_none(row.wanted ? gateway_of(row.wanted->ip4) : std::string()));
+    out.emplace_back("ip6_gateway", text_or_none(row.wanted ? gateway_of(row.wanted->ip6) : std::string()));
+    std::string why = row.trouble;
+    for (const auto& about : {fmt::format("keys of network {}", vni), fmt::format("network {}", vni)}) {
+        for (const auto& one : remarks.of(about)) {
+            why += (why.empty() ? "" : "; ") + one.text;
+        }
+    }
+    const auto own = fmt::format("network {}: ", vni);
+    for (const auto& one : remarks.of(std::string(gateways_remarks))) {
+        if (one.text.starts_with(own)) {
+            why += (why.empty() ? "" : "; ") + one.text;
+        }
+    }
+    out.emplace_back("why", text_or_none(std::move(why)));
+    return out;
+}
+
+}  // namespace
+
+network_subject::network_subject(core::node_context& node, netlink::network_stack& stack, role_addresses& addresses,
+                                 network_counts& counts)
+    : node_(node), addresses_(addresses), counts_(counts), keeper_(node, stack, counts) {
+    keeper_.on_look = [this](const model::network_state& seen) { addresses_.on_look(seen); };
+    keeper_.on_networks = [this](const std::vector<model::client_network>& networks) {
+        addresses_.set_gateways(policy::gateway_addresses(networks, *node_.config));
+    };
+}
+
+// Until they are there, one line each; once in the life of the daemon.
+void network_subject::tell_what_is_missing() {
+    if (std::exchange(counts_.has_told_missing, true)) {
+        return;
+    }
+    for (const auto* what : {"the firewall of client networks", "DHCP and DNS for client networks",
+                             "the metadata service", "network statistics"}) {
+        node_.log.warning(message::network_part_missing, fmt::format("this build does not have {}", what));
+    }
+    if (node_.config->sriov.enable) {
+        node_.log.warning(message::network_part_missing, "this build does not have SR-IOV");
+    }
+}
+
+async::awaitable<result<void>> network_subject::prepare(core::preparation in) {
+    switch (in.phase) {
+        case policy::phase::host_networking:
+            tell_what_is_missing();
+            co_await keeper_.set_up_host();
+            in.attempt.spawn("links", [this] { return keeper_.run(); });
+            break;
+        case policy::phase::sysctl: co_await keeper_.finish_host(); break;
+        case policy::phase::dns_service_off: co_await stop_dnsmasq(); break;
+        default: break;
+    }
+    co_return result<void>();
+}
+
+// It would hold the ports of the client networks' own ones.
+async::awaitable<void> network_subject::stop_dnsmasq() {
+    const std::string unit = "dnsmasq.service";
+    auto stopped = co_await node_.port.services.stop(unit);
+    if (!stopped) {
+        node_.log.info(unit + " was not stopped: " + stopped.error().text());
+    }
+}
+
+std::unique_ptr<core::session_part> network_subject::begin(core::session& s) {
+    return std::make_unique<network_table>(s, keeper_);
+}
+
+void network_subject::report(std::vector<std::string>& lines) const {
+    lines.push_back(fmt::format(
+        "networks: {} client networks; {} changes of links, {} failures, {} repairs, {} looks "
+        "since the start",
+        keeper_.clients().rows().size(), counts_.changes, counts_.failures, counts_.repairs, counts_.looks));
+    for (const auto& [unit, text] : keeper_.host().troubles()) {
+        lines.push_back("networks: " + text);
+    }
+    for (const auto& [vni, row] : keeper_.clients().rows()) {
+        if (!row.trouble.empty()) {
+            lines.push_back(fmt::format("networks: network {}: {}", vni, row.trouble));
+        }
+    }
+}
+
+std::shared_ptr<core::awaited_explanation> network_subject::explain(time_point /*until*/) {
+    constexpr std::size_t most = 2000;
+    core::explanation out;
+    const auto& host = keeper_.host();
+    const bool is_host_right =
+        host.plan().is_right() && std::ranges::none_of(host.plan().remarks, &policy::network_remark::is_error);
+    out.facts = {{"host_is_right", is_host_right},
+                 {"network_count", static_cast<double>(keeper_.clients().rows().size())}};
+    std::vector<core::explained_fields> pending;
+    for (const auto& unit : host.plan().units) {
+        const auto troubles = host.troubles();
+        const auto trouble = troubles.find(unit.what);
+        for (const auto& step : unit.steps) {
+            pending.push_back({{"unit", unit.what},
+                               {"step", model::to_text(step)},
+                               {"why", text_or_none(trouble == troubles.end() ? std::string() : trouble->second)}});
+        }
+    }
+    for (const auto& one : host.plan().missing) {
+        pending.push_back({{"unit", std::string("device ") + one}, {"step", std::string("wait for it")}, {"why", {}}});
+    }
+    out.lists.emplace_back("host", std::move(pending));
+    std::vector<core::explained_fields> networks;
+    std::vector<core::explained_fields> steps;
+    for (const auto& [vni, row] : keeper_.clients().rows()) {
+        if (networks.size() < most) {
+            networks.push_back(row_fields(vni, row, keeper_.remarks()));
+        }
+        for (const auto& step : row.plan ? row.plan->steps : std::vector<model::network_change>()) {
+            if (steps.size() < most) {
+                steps.push_back({{"vni", static_cast<double>(vni)}, {"step", model::to_text(step)}});
+            }
+        }
+    }
+    out.lists.emplace_back("networks", std::move(networks));
+    out.lists.emplace_back("steps", std::move(steps));
+    auto said = std::make_shared<core::awaited_explanation>();
+    said->give(std::move(out));
+    return said;
+}
+
+void network_subject::put_metrics(core::metrics_sheet& sheet) const {
+    double up = 0;
+    double failing = 0;
+    for (const auto& [vni, row] : keeper_.clients().rows()) {
+        const auto state = state_of(row);
+        up += state == "up" ? 1 : 0;
+        failing += state == "failing" || state == "incomplete" || state == "refused" || state == "unusable" ? 1 : 0;
+    }
+    sheet.gauge("networks_up", "Client networks whose links are as they shall be.", up);
+    sheet.gauge("networks_failing", "Client networks that cannot be set up, or are refused.", failing);
+    sheet.gauge("network_host_pending", "Parts of the host's own network that are not as they shall be.",
+                static_cast<double>(keeper_.host().plan().units.size() + keeper_.host().plan().missing.size()));
+    sheet.counter("network_changes_total", "Changes that were made to links, addresses and their settings.",
+                  counts_.changes);
+    sheet.counter("network_change_failures_total", "Changes that the kernel refused.", counts_.failures);
+    sheet.counter("network_repairs_total", "What somebody took away from client networks, and was made again.",
+                  counts_.repairs);
+}
+
+void add_network_subjects(core::subjects& to, core::node_context& node, network_ports outside, network_counts& counts) {
+    auto addresses = std::make_unique<role_addresses>(node, outside.addresses, outside.stack);
+    to.push_back(std::make_unique<network_subject>(node, outside.stack, *addresses, counts));
+    to.push_back(std::move(addresses));
+}
+
+}  // namespace pvc::networks

@@ -1,0 +1,164 @@
+#include "network_table.hpp"
+
+#include "link_keeper.hpp"
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/model/client_network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace pvc::networks {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr duration together = 100ms;
+constexpr duration until_read = 500ms;  // a key that was read again and has not changed tells nobody
+constexpr duration guarded_write = 5s;
+
+// What the links and the gateways hang on; the node's own data is its description.
+constexpr std::array<std::string_view, 7> followed_keys{
+    "", "/nettype", "/mtu", "/ip4_network", "/ip4_gateway", "/ip6_network", "/ip6_gateway"};
+
+std::string path_of(std::string_view name) {
+    return std::string(model::key_path::networks).append("/").append(name);
+}
+
+}  // namespace
+
+bool network_table::watched_network::is_settled() const {
+    return std::ranges::all_of(keys, [](const auto& one) { return one->known() && !one->is_outdated(); });
+}
+
+network_table::network_table(core::session& s, link_keeper& keeper) : session_(s), keeper_(keeper) {
+    list_ = s.watches.add(std::string(model::key_path::networks), zookeeper::watch_kind::children, changed_);
+}
+
+// A tree without /networks says nothing: what is there stays.
+void network_table::follow_list() {
+    if (!list_->known() || !list_->present()) {
+        return;
+    }
+    const auto& names = list_->names();
+    std::erase_if(networks_, [&](const auto& one) { return !std::ranges::binary_search(names, one.first); });
+    for (const auto& name : names) {
+        if (networks_.contains(name)) {
+            continue;
+        }
+        if (!model::vni_of(name, "")) {
+            if (told_names_.size() < 100 && told_names_.insert(name).second) {
+                session_.node.log.error(
+                    message::network_value,
+                    path_of(ascii_only(name)) + ": expected a number from 1 to 16777215 as the name, it is ignored");
+            }
+            continue;
+        }
+        auto& keys = networks_[name].keys;
+        for (const auto key : followed_keys) {
+            keys.push_back(session_.watches.add(path_of(name).append(key), zookeeper::watch_kind::data, changed_));
+        }
+    }
+}
+
+bool network_table::is_settled() const {
+    return list_->known() && !list_->is_outdated() &&
+           std::ranges::all_of(networks_, [](const auto& one) { return one.second.is_settled(); });
+}
+
+void network_table::hand_over() {
+    std::map<std::uint32_t, model::parsed_network> all;
+    for (const auto& [name, network] : networks_) {
+        std::map<std::string, std::string, std::less<>> stored;
+        for (std::size_t at = 0; at < followed_keys.size(); ++at) {
+            if (network.keys[at]->present()) {
+                stored.emplace(followed_keys[at], network.keys[at]->data());
+            }
+        }
+        // Its node went and the list is not read yet.
+        if (network.keys.front()->present()) {
+            all.emplace(*model::vni_of(name, ""), model::parse_client_network(name, stored));
+        }
+    }
+    is_handed_over_ = true;
+    keeper_.want(std::move(all));
+}
+
+async::awaitable<void> network_table::follow() {
+    for (;;) {
+        follow_list();
+        if (is_settled()) {
+            if (list_->present()) {
+                hand_over();
+            }
+            co_await changed_.wait(async::wait_note::work("changes below /networks"));
+        } else {
+            const time_point again = session_.node.clock().now() + until_read;
+            co_await changed_.wait_until(session_.node.clock(), again, "the keys of client networks");
+        }
+        co_await async::sleep_for(session_.node.clock(), together, "what changes together");
+    }
+}
+
+async::awaitable<void> network_table::run() {
+    co_await async::with_task_group("client networks", [this](async::task_group& group) -> async::awaitable<void> {
+        group.spawn("networks", [this] { return follow(); });
+        co_await write_mtus();
+    });
+}
+
+async::awaitable<void> network_table::wait_loaded(time_point deadline) {
+    async::wakeup looked;
+    const async::latest<std::uint64_t>::observer watch(keeper_.settles(), looked);
+    while (!is_handed_over_ || !keeper_.is_settled()) {
+        co_await looked.wait_until(session_.node.clock(), deadline, "the links of the client networks");
+        if (session_.node.clock().now() >= deadline) {
+            session_.node.log.warning(message::network_late,
+                                      "the links of the client networks are not all there, going on");
+            co_return;
+        }
+    }
+}
+
+// By the primary alone, and only into a key that is there and empty (zookeeper-schema.md 13, hazard 24): whoever
+// removes a network removes its keys one by one, and one that came back would keep the network.
+async::awaitable<void> network_table::write_mtus() {
+    const bool has_key = session_.table.path("network.mtu", "1").has_value();
+    async::wakeup changed;
+    const async::latest<std::uint64_t>::observer looks(keeper_.settles(), changed);
+    const async::latest<model::router_state>::observer role(session_.node.role.changes(), changed);
+    for (;;) {
+        if (has_key && session_.node.role.now() == model::router_state::primary) {
+            const auto wanted = keeper_.mtus_to_write();
+            for (const auto& [vni, mtu] : wanted) {
+                co_await write_mtu(vni, mtu);
+            }
+        }
+        co_await changed.wait(async::wait_note::work("an MTU to write"));
+    }
+}
+
+async::awaitable<void> network_table::write_mtu(std::uint32_t vni, int mtu) {
+    const std::string path = path_of(std::to_string(vni)) + "/mtu";
+    const std::string primary(model::key_path::primary_node);
+    const time_point until = session_.limit(guarded_write);
+    auto named = co_await session_.zk.get(until, primary);
+    if (!named || named->data != session_.node.self()) {
+        co_return;
+    }
+    auto stored = co_await session_.zk.get(until, path);
+    if (!stored || (!stored->data.empty() && stored->data != "None")) {
+        co_return;
+    }
+    zookeeper::transaction write;
+    write.check(primary, named->stat.version);
+    write.set(path, std::to_string(mtu), stored->stat.version);
+    auto written = co_await session_.zk.commit(until, std::move(write));
+    if (!written && written.error().code() != errc::version_conflict && written.error().code() != errc::not_found) {
+        session_.node.log.info(fmt::format("network {}: its MTU was not written: {}", vni, written.error().text()));
+    }
+}
+
+}  // namespace pvc::networks

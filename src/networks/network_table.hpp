@@ -1,0 +1,50 @@
+// What ZooKeeper has below /networks, as far as links and gateways hang on it: a part of the session. Any change of a
+// network is taken up 100 ms after it was seen, with all others of that time; while a key of it is being read anew,
+// nothing is, so that what one transaction wrote is seen as a whole.
+// Specification: networking.md 5.1, 5.4; zookeeper-schema.md 5.
+#pragma once
+
+#include "pvcnoded/core/session.hpp"
+#include "pvcnoded/core/subject.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace pvc::networks {
+
+class link_keeper;
+
+class network_table final : public core::session_part {
+public:
+    // Both outlive it.
+    network_table(core::session& s, link_keeper& keeper);
+
+    async::awaitable<void> run() override;
+    async::awaitable<void> wait_loaded(time_point deadline) override;
+
+private:
+    struct watched_network {
+        std::vector<std::unique_ptr<zookeeper::watched>> keys;
+        [[nodiscard]] bool is_settled() const;
+    };
+    void follow_list();
+    [[nodiscard]] bool is_settled() const;
+    void hand_over();
+    async::awaitable<void> follow();
+    async::awaitable<void> write_mtus();
+    async::awaitable<void> write_mtu(std::uint32_t vni, int mtu);
+
+    core::session& session_;
+    link_keeper& keeper_;
+    async::wakeup changed_;
+    std::unique_ptr<zookeeper::watched> list_;
+    std::map<std::string, watched_network> networks_;  // by name
+    std::set<std::string> told_names_;
+    bool is_handed_over_ = false;
+};
+
+}  // namespace pvc::networks

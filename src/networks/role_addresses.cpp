@@ -1,0 +1,555 @@
+#include "role_addresses.hpp"
+
+#include "pvcnoded/async/for_each.hpp"
+#include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/core/heartbeat_note.hpp"
+#include "pvcnoded/model/node_payloads.hpp"
+#include "pvcnoded/policy/networks/gateway_addresses.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace pvc::networks {
+
+using namespace std::chrono_literals;
+using model::router_state;
+using policy::address_wish;
+using policy::placed_address;
+
+namespace {
+
+constexpr duration action_limit = 10s;
+constexpr duration guarded_step = 2s;  // between the sending of the read that justifies it and the step
+constexpr duration named_limit = 2s;   // of that read: an answer that comes later justifies nothing
+constexpr int guarded_attempts = 3;
+constexpr duration list_limit = 3s;
+constexpr duration another_try = 5s;     // after a failure
+constexpr duration another_look = 30s;   // somebody may have taken a wanted one away
+constexpr duration leftover_check = 1s;  // their record grows older while the machine sleeps, and timers stand still
+constexpr std::size_t at_once = 4;
+
+}  // namespace
+
+// What a session tells of who is primary, from its first answer on: before S12 too, while a start-up hangs.
+class role_addresses::of_session final : public core::session_part {
+public:
+    of_session(role_addresses& owner, core::session& s) : owner_(owner), session_(s) {
+        primary_ =
+            s.watches.add(std::string(model::key_path::primary_node), zookeeper::watch_kind::data, owner.changed_);
+        owner_.session_ = this;
+    }
+    ~of_session() override { owner_.session_ = owner_.session_ == this ? nullptr : owner_.session_; }
+
+    async::awaitable<void> run() override {
+        for (;;) {
+            co_await owner_.add_missing(session_);
+            co_await owner_.is_missing_.wait(async::wait_note::work("an address of the primary that is missing"));
+        }
+    }
+    [[nodiscard]] std::optional<policy::named_primary> named() const {
+        if (!primary_->known() || !session_.zk.is_connected()) {
+            return std::nullopt;
+        }
+        const auto text = primary_->present() ? std::optional<std::string_view>(primary_->data()) : std::nullopt;
+        return policy::named_primary{model::parse_primary_node(text)};
+    }
+
+private:
+    role_addresses& owner_;
+    core::session& session_;
+    std::unique_ptr<zookeeper::watched> primary_;
+};
+
+// A phase is under way, until it ends or is cancelled; then everything is looked at.
+class role_addresses::phase_mark {
+public:
+    explicit phase_mark(role_addresses& of) : of_(of) {
+        ++of_.phases_;
+        ++of_.last_phase_;
+    }
+    phase_mark(const phase_mark&) = delete;
+    phase_mark& operator=(const phase_mark&) = delete;
+    ~phase_mark() {
+        --of_.phases_;
+        of_.must_look_ = true;
+        of_.changed_.notify();
+    }
+
+private:
+    role_addresses& of_;
+};
+
+role_addresses::role_addresses(core::node_context& node, netlink::addresses& port, netlink::network_stack& stack)
+    : node_(node), port_(port), stack_(stack), all_(policy::role_addresses(*node.config)) {}
+
+void role_addresses::set_gateways(std::vector<policy::role_address> now) {
+    std::erase_if(all_, [](const auto& one) { return one.taken_up == policy::role_phase::f; });
+    for (auto& one : now) {
+        one.wish = gateway_wish_;
+        all_.push_back(std::move(one));
+    }
+    for (const auto& one : added_) {
+        if (is_stray(one)) {
+            dropped_.push_back(one);
+        }
+    }
+    std::erase_if(added_, [this](const auto& one) { return is_stray(one); });
+    std::erase_if(dropped_, [this](const auto& one) { return !is_stray(one); });
+    knows_gateways_ = true;
+    must_look_ = true;
+    changed_.notify();
+}
+
+bool role_addresses::is_stray(const placed_address& where) const {
+    return where.device.starts_with("vmbr") && std::ranges::none_of(all_, [&](const auto& one) {
+               return one.where.device == where.device && one.where.address.address == where.address.address;
+           });
+}
+
+policy::address_work role_addresses::work_with(const places& found) const {
+    auto work = policy::work_on(all_, found);
+    if (may_remove_strays()) {
+        for (const auto& one : found) {
+            if (is_stray(one)) {
+                work.remove.push_back(one);
+            }
+        }
+    }
+    return work;
+}
+
+void role_addresses::on_look(const model::network_state& seen) {
+    if (phases_ > 0 || work_with(found_in(seen)).is_done()) {
+        return;
+    }
+    must_look_ = true;
+    changed_.notify();
+}
+
+async::awaitable<result<void>> role_addresses::prepare(core::preparation in) {
+    read_note();
+    in.attempt.spawn("addresses", [this] { return keep(); });
+    co_return result<void>();
+}
+
+std::unique_ptr<core::session_part> role_addresses::begin(core::session& s) {
+    return std::make_unique<of_session>(*this, s);
+}
+
+void role_addresses::read_note() {
+    const auto text = node_.port.host.read_file(core::heartbeat_note_path(node_));
+    const auto note = text ? core::parse_heartbeat_note(*text) : std::nullopt;
+    if (!note || note->boot_id != node_.machine.boot_id) {
+        return;
+    }
+    const auto role = model::parse_router_state(note->role);
+    was_primary_ = role == router_state::primary || role == router_state::takeover;
+    const boot_time sent{duration(note->boot_ns)};
+    if (note->boot_ns > 0 && sent <= node_.clock().boot_now()) {
+        beat_before_ = sent;
+    }
+}
+
+policy::leftover_view role_addresses::leftovers() const {
+    policy::leftover_view view;
+    view.self = node_.self();
+    view.primary = session_ == nullptr ? std::nullopt : session_->named();
+    view.was_primary = was_primary_;
+    const auto last = std::max(beat_before_, node_.heartbeat_sent);
+    view.heartbeat_age = last ? std::optional<duration>(node_.clock().boot_now() - *last) : std::nullopt;
+    view.times = node_.times;
+    return view;
+}
+
+void role_addresses::give_all_up(std::string why) {
+    gone_because_ = std::move(why);
+    all_must_go_ = true;
+    gateway_wish_ = address_wish::unwanted;
+    for (auto& one : all_) {
+        one.wish = address_wish::unwanted;
+    }
+    must_look_ = true;
+}
+
+// What appears later does not go for what was known, or not yet known, when this daemon began.
+void role_addresses::tell_reason_anew() {
+    if (had_role_) {
+        return;
+    }
+    const auto view = leftovers();
+    auto decision = policy::decide_leftovers(view);
+    if (view.primary && decision.must_go) {
+        gone_because_ = std::move(decision.reason);
+    }
+}
+
+std::optional<duration> role_addresses::settle_wishes() {
+    const auto role = node_.role.now();
+    if (role != router_state::secondary && role != router_state::client) {
+        had_role_ = true;  // its phases say what is wanted
+        return std::nullopt;
+    }
+    if (gateway_wish_ == address_wish::unwanted &&
+        std::ranges::all_of(all_, [](const auto& one) { return one.wish == address_wish::unwanted; })) {
+        tell_reason_anew();
+        return std::nullopt;
+    }
+    if (had_role_) {
+        give_all_up("this node is secondary");
+        return std::nullopt;
+    }
+    auto decision = policy::decide_leftovers(leftovers());
+    if (decision.must_go) {
+        give_all_up(std::move(decision.reason));
+        return std::nullopt;
+    }
+    return decision.decide_again_in ? std::optional(std::min(*decision.decide_again_in, leftover_check)) : std::nullopt;
+}
+
+async::awaitable<void> role_addresses::keep() {
+    const async::latest<router_state>::observer role(node_.role.changes(), changed_);
+    for (;;) {
+        const auto ask_again_in = settle_wishes();
+        const time_point now = node_.clock().now();
+        const bool is_due = must_look_ || (next_look_ && *next_look_ <= now);
+        if (is_due && may_look()) {
+            co_await look(time_point::max());
+            continue;
+        }
+        std::optional<time_point> until = may_look() ? next_look_ : std::nullopt;
+        if (ask_again_in) {
+            until = std::min(until.value_or(time_point::max()), now + *ask_again_in);
+        }
+        if (until) {
+            co_await changed_.wait_until(node_.clock(), *until, "another look at the addresses of the primary");
+        } else {
+            co_await changed_.wait(async::wait_note::work("a change of the role or of who is primary"));
+        }
+    }
+}
+
+role_addresses::places role_addresses::found_in(const model::network_state& seen) const {
+    std::set<std::string_view> devices;
+    for (const auto& one : all_) {
+        devices.insert(one.where.device);
+    }
+    places found;
+    for (const auto device : devices) {
+        const auto* link = seen.find(device);
+        const auto there = link == nullptr ? std::vector<model::link_address>() : seen.addresses_of(link->index);
+        for (const auto& one : there) {
+            if (one.is_global) {  // those that every device has by itself are no business of a role
+                found.push_back({link->name, one.address});
+            }
+        }
+    }
+    auto left = policy::gateways_left_behind(seen);
+    // Their bridges may have lost what they stood on, and are known for what they are all the same.
+    for (const auto& one : dropped_) {
+        const auto* link = seen.find(one.device);
+        const auto there = link == nullptr ? std::vector<model::link_address>() : seen.addresses_of(link->index);
+        const bool is_there = std::ranges::find(there, one.address, &model::link_address::address) != there.end();
+        if (is_there && std::ranges::find(left, one) == left.end()) {
+            left.push_back(one);
+        }
+    }
+    for (auto& one : left) {
+        if (!devices.contains(one.device)) {
+            found.push_back(std::move(one));
+        }
+    }
+    return found;
+}
+
+async::awaitable<role_addresses::places> role_addresses::present(time_point until) {
+    const std::string step = "look at the addresses of this machine";
+    auto seen = co_await stack_.look(until);
+    is_seen_ = seen.has_value();
+    places found;
+    if (seen) {
+        succeeded(step);
+        devices_.clear();
+        for (const auto& link : seen->links()) {
+            devices_.insert(link.name);
+        }
+        found = found_in(*seen);
+        co_return found;
+    }
+    failed(step, seen.error());
+    // What there is is not known: what has to go is taken away blindly.
+    for (const auto& one : all_) {
+        if (must_go(one.where)) {
+            found.push_back(one.where);
+        }
+    }
+    co_return found;
+}
+
+// What a phase is about to do is not done twice; but what must go goes at once, however long a phase takes.
+bool role_addresses::may_look() const {
+    return phases_ == 0 || all_must_go_;
+}
+
+async::awaitable<void> role_addresses::look(time_point until) {
+    must_look_ = false;
+    const std::uint64_t before = failures_;
+    const std::uint64_t phase = last_phase_;
+    const auto found = co_await present(std::min(until, node_.clock().now() + list_limit));
+    if (phase != last_phase_ && !all_must_go_) {
+        must_look_ = true;  // a phase has changed what was seen
+        co_return;
+    }
+    auto work = work_with(found);
+    co_await async::for_each_bounded("removals", at_once, work.remove,
+                                     [&](const placed_address& one) -> async::awaitable<void> {
+                                         if (!must_go(one)) {
+                                             co_return;  // it was taken up meanwhile
+                                         }
+                                         const std::string step = "remove " + one.text();
+                                         if (is_seen_ && !gone_because_.empty() && !troubles_.contains(step)) {
+                                             node_.log.info(step + ": " + gone_because_);
+                                         }
+                                         co_await remove(one, std::min(until, action_deadline()));
+                                     });
+    missing_ = phase == last_phase_ ? work_with(found).add : places();
+    // The bridge of a network that is not there yet comes with a look.
+    std::erase_if(missing_, [this](const auto& one) { return is_gateway(one) && !devices_.contains(one.device); });
+    for (const auto& one : missing_) {
+        // It was there, and its device is: somebody took it away.
+        if (devices_.contains(one.device) && std::erase(added_, one) > 0) {
+            node_.log.warning(message::network_damaged, one.text() + " was gone, adding it again");
+        }
+    }
+    if (!missing_.empty()) {
+        is_missing_.notify();
+    }
+    const bool has_failed = failures_ != before;
+    const auto has_wish = [this](address_wish which) {
+        return std::ranges::any_of(all_, [which](const auto& one) { return one.wish == which; });
+    };
+    is_clean_ = !has_failed && !has_wish(address_wish::wanted) && !has_wish(address_wish::as_found);
+    next_look_.reset();
+    if (has_failed || !missing_.empty()) {
+        next_look_ = node_.clock().now() + another_try;
+    } else if (has_wish(address_wish::wanted)) {
+        next_look_ = node_.clock().now() + another_look;
+    }
+}
+
+async::awaitable<void> role_addresses::add_missing(core::session& s) {
+    const places missing = missing_;
+    for (const auto& one : missing) {
+        if (may_hold() && is_wanted(one)) {
+            co_await add(one, s);
+        }
+    }
+}
+
+bool role_addresses::may_hold() const {
+    const auto role = node_.role.now();
+    return role == router_state::takeover || role == router_state::primary;
+}
+
+bool role_addresses::is_wanted(const placed_address& where) const {
+    return std::ranges::any_of(all_,
+                               [&](const auto& one) { return one.where == where && one.wish == address_wish::wanted; });
+}
+
+bool role_addresses::must_go(const placed_address& where) const {
+    std::vector<policy::role_address> here;
+    for (const auto& one : all_) {
+        if (one.where.device == where.device && one.where.address.address == where.address.address) {
+            here.push_back(one);
+        }
+    }
+    return here.empty() ? is_stray(where) && may_remove_strays()
+                        : !policy::work_on(here, std::array{where}).remove.empty();
+}
+
+bool role_addresses::may_remove_strays() const {
+    return knows_gateways_ || gateway_wish_ == address_wish::unwanted;
+}
+
+bool role_addresses::is_gateway(const placed_address& where) {
+    return where.device.starts_with("vmbr");
+}
+
+role_addresses::places role_addresses::places_of(policy::role_phase which) const {
+    places all;
+    for (const auto& one : all_) {
+        if (one.taken_up == which && std::ranges::find(all, one.where) == all.end()) {
+            all.push_back(one.where);
+        }
+    }
+    return all;
+}
+
+time_point role_addresses::action_deadline() const {
+    return node_.clock().now() + action_limit;
+}
+
+// Told once for as long as it stays the same.
+void role_addresses::failed(const std::string& step, const failure& why) {
+    ++failures_;
+    const std::string text = fmt::format("cannot {}: {}, trying again", step, why.text());
+    if (text != std::exchange(troubles_[step], text)) {
+        node_.log.error(message::role_address, text);
+    }
+}
+
+void role_addresses::succeeded(const std::string& step) {
+    if (troubles_.erase(step) > 0) {
+        node_.log.ok("this could be done after all: " + step);
+    }
+}
+
+// When it was asked for, if this node is named. One answer justifies all that is begun soon after it was asked for.
+async::awaitable<result<std::optional<boot_time>>> role_addresses::ask_who_is_named(core::session& s,
+                                                                                    time_point until) {
+    const boot_time now = node_.clock().boot_now();
+    if (named_.in == &s && s.zk.is_connected() && now - named_.asked < guarded_step / 4) {
+        co_return std::optional(named_.asked);
+    }
+    const std::string key(model::key_path::primary_node);
+    auto stored = co_await s.zk.get(std::min(until, s.limit(named_limit)), key);
+    if (!stored) {
+        co_return std::move(stored).error();
+    }
+    if (model::parse_primary_node(stored->data) != node_.self()) {
+        co_return std::optional<boot_time>();
+    }
+    named_ = {&s, now};
+    co_return std::optional(now);
+}
+
+// Routing daemons switch it off when they start (networking.md 3.2).
+async::awaitable<void> role_addresses::forward_ipv6(time_point until) {
+    model::network_change setting = model::set_sysctl{"net/ipv6/conf/all/forwarding", "1"};
+    auto read = stack_.sysctl("net/ipv6/conf/all/forwarding");
+    if (read && *read != "1") {
+        auto set = co_await stack_.apply(std::move(setting), until);
+        ignore(set, "it is tried again with the next gateway");
+    }
+}
+
+async::awaitable<result<void>> role_addresses::add_while_named(placed_address where, core::session& s) {
+    const time_point until = action_deadline();
+    result<void> added = failure(errc::stopped, where.device);
+    for (int attempt = 0; attempt < guarded_attempts; ++attempt) {
+        auto asked = co_await ask_who_is_named(s, until);
+        if (!asked) {
+            co_return std::move(asked).error();
+        }
+        // Another node is named, or the role went meanwhile: that is the role's own business, and no failure.
+        if (!*asked || !may_hold() || !is_wanted(where)) {
+            co_return result<void>();
+        }
+        const boot_time not_after = **asked + guarded_step;
+        if (is_gateway(where) && where.address.address.is_v6()) {
+            co_await forward_ipv6(until);
+        }
+        added = co_await port_.add(where.device, where.address, not_after, until);
+        if (added || added.error().code() != errc::stopped) {
+            break;
+        }
+    }
+    additions_ += added ? 1 : 0;
+    if (added && is_wanted(where)) {  // else a removal was begun meanwhile, and stands
+        std::erase(added_, where);
+        added_.push_back(where);
+    }
+    co_return added;
+}
+
+async::awaitable<void> role_addresses::add(placed_address where, core::session& s) {
+    const std::string step = "add " + where.text();
+    auto added = co_await add_while_named(where, s);
+    if (added || (is_gateway(where) && added.error().code() == errc::not_found)) {
+        succeeded(step);  // a bridge that is not there yet comes with a look
+    } else {
+        failed(step, added.error());
+    }
+}
+
+async::awaitable<void> role_addresses::remove(placed_address where, time_point until) {
+    if (is_planted(defect::address_kept) || (is_gateway(where) && is_planted(defect::gateway_kept))) {
+        co_return;
+    }
+    const std::string step = "remove " + where.text();
+    std::erase(added_, where);
+    auto removed = co_await port_.remove(where.device, where.address, until);
+    if (removed) {
+        std::erase(dropped_, where);
+        ++removals_;
+        succeeded(step);
+    } else {
+        failed(step, removed.error());
+    }
+}
+
+async::awaitable<void> role_addresses::take_up(policy::role_phase which, core::session& s) {
+    const places wanted = places_of(which);
+    had_role_ = true;
+    if (which == policy::role_phase::f) {
+        gateway_wish_ = address_wish::wanted;
+    }
+    if (wanted.empty()) {
+        co_return;
+    }
+    const phase_mark mark(*this);
+    gone_because_.clear();
+    all_must_go_ = false;
+    for (auto& one : all_) {
+        one.wish = one.taken_up == which ? address_wish::wanted : one.wish;
+    }
+    for (const auto& one : wanted) {
+        // Equal addresses on one bridge are added once. What was only found there is added anew, which announces it.
+        if (std::ranges::find(added_, one) == added_.end()) {
+            co_await add(one, s);
+        }
+    }
+}
+
+async::awaitable<void> role_addresses::give_up(policy::role_phase which, core::session* /*s*/) {
+    const places unwanted = places_of(which);
+    had_role_ = true;
+    if (which == policy::role_phase::f) {
+        gateway_wish_ = address_wish::unwanted;
+    }
+    if (unwanted.empty()) {
+        co_return;
+    }
+    const phase_mark mark(*this);
+    for (auto& one : all_) {
+        one.wish = one.taken_up == which ? address_wish::unwanted : one.wish;
+    }
+    for (const auto& one : unwanted) {
+        if (must_go(one)) {
+            co_await remove(one, action_deadline());
+        }
+    }
+}
+
+async::awaitable<void> role_addresses::end(time_point deadline) {
+    if (!had_role_ && !node_.stopping.value()) {
+        co_return;
+    }
+    if (!is_clean_) {
+        give_all_up("the daemon is stopping");
+        co_await look(deadline);
+    }
+}
+
+void role_addresses::report(std::vector<std::string>& lines) const {
+    lines.push_back(
+        fmt::format("addresses of the primary: {} added and kept, {} missing; {} additions, {} removals, "
+                    "{} failures since the start",
+                    added_.size(), missing_.size(), additions_, removals_, failures_));
+    for (const auto& [step, text] : troubles_) {
+        lines.push_back("addresses of the primary: " + text);
+    }
+}
+
+}  // namespace pvc::networks

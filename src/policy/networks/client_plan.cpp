@@ -1,0 +1,393 @@
+// In which order, and why. A bridge gets its settings before it is up, so that it never takes an address or a route of
+// an advertisement. The base is a port before it is up, so that nothing arrives that the bridge does not see. What is
+// there and right is not touched; what carries guests is never taken down.
+#include "pvcnoded/policy/networks/client_plan.hpp"
+
+#include "own_links.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace pvc::policy {
+
+namespace {
+
+using model::network_link;
+using model::network_type;
+
+constexpr int vxlan_overhead = 50;
+constexpr int smallest_mtu = 68;  // of any link
+constexpr int mtu_of_ipv6 = 1280;
+constexpr int mtu_if_unknown = 1500;
+constexpr int index_not_known = -1;
+
+class network_planner {
+public:
+    network_planner(const model::client_network& wanted, const config::node_config& config,
+                    const model::network_state& seen, const network_memory& known)
+        : wanted_(wanted),
+          config_(config),
+          seen_(seen),
+          known_(known),
+          links_(config, seen),
+          bridge_name_(wanted.bridge()),
+          base_name_(wanted.base()),
+          other_name_(base_name(wanted.vni, other_type(wanted.type))),
+          bridge_(seen.find(bridge_name_)),
+          base_(seen.find(base_name_)),
+          lower_(seen.find(links_.lower_name(wanted.type))) {}
+
+    network_plan make() {
+        if (!is_ours()) {
+            plan_.is_refused = true;
+            return std::move(plan_);
+        }
+        find_other_base();
+        choose_mtu();
+        plan_settings();
+        remove_other_base();
+        plan_base();
+        put_ports_back();
+        plan_bridge_link();
+        plan_lost_settings();
+        drop_learnt_addresses();
+        plan_.next.was_right = plan_.steps.empty() && base_ != nullptr && can_base_be_up_;
+        return std::move(plan_);
+    }
+
+private:
+    [[nodiscard]] bool is_managed() const { return wanted_.type == network_type::managed; }
+    void remark(message which, bool is_error, std::string text) {
+        plan_.remarks.push_back({which, is_error, fmt::format("network {}: {}", wanted_.vni, text)});
+    }
+    bool refuse(std::string why) {
+        remark(message::network_refused, true, std::move(why));
+        return false;
+    }
+    void damage(std::string what) {
+        if (known_.was_right) {
+            plan_.damage.push_back(std::move(what));
+        }
+    }
+    template <class Step>
+    void add(Step step) {
+        plan_.steps.emplace_back(std::move(step));
+    }
+    void set_of(const std::string& family_and_device, std::string_view key, std::string value) {
+        add(model::set_sysctl{fmt::format("net/ipv6/conf/{}/{}", family_and_device, key), std::move(value)});
+    }
+
+    bool is_ours();
+    [[nodiscard]] std::string why_bridge_is_foreign() const;
+    bool is_number_free();
+    void find_other_base();
+    void choose_mtu();
+    void plan_settings();
+    void plan_lost_settings();
+    void set_bridge();
+    [[nodiscard]] bool has_lost_ipv6(const network_link* link) const;
+    void remove_other_base();
+    void plan_base();
+    void put_ports_back();
+    void plan_bridge_link();
+    void drop_learnt_addresses();
+
+    const model::client_network& wanted_;
+    const config::node_config& config_;
+    const model::network_state& seen_;
+    const network_memory& known_;
+    own_links links_;
+    std::string bridge_name_;
+    std::string base_name_;
+    std::string other_name_;
+    const network_link* bridge_;
+    const network_link* base_;
+    const network_link* lower_;
+    const network_link* other_ = nullptr;  // the base that it had as a network of the other type
+    bool are_settings_made_ = false;
+    bool is_port_added_ = false;  // a bridge whose MTU nobody set follows its ports: it is told after the last of them
+    bool can_base_be_up_ = false;
+    int possible_mtu_ = 0;
+    network_plan plan_;
+};
+
+// Nothing is done to a network whose links would be, or stand in the way of, somebody else's.
+bool network_planner::is_ours() {
+    if (!can_have(wanted_.vni, wanted_.type)) {
+        return refuse("a bridged network has a number from 1 to 4094");
+    }
+    if (links_.lower_name(wanted_.type).empty()) {
+        return refuse("bridge_device is not configured");
+    }
+    for (const auto& name : {bridge_name_, base_name_}) {
+        const auto* link = seen_.find(name);
+        if (links_.is_name_of_host(name) || (link != nullptr && links_.is_of_host(*link))) {
+            return refuse(name + " is a link of this host's own network");
+        }
+    }
+    if (bridge_ != nullptr && !links_.is_bridge(*bridge_)) {
+        return refuse(bridge_name_ + " is there and is no bridge");
+    }
+    if (base_ != nullptr && !links_.is_base(*base_, wanted_.vni, wanted_.type)) {
+        return refuse(fmt::format("{} is there and is not {} {} on {}", base_name_, is_managed() ? "VXLAN" : "VLAN",
+                                  wanted_.vni, links_.lower_name(wanted_.type)));
+    }
+    if (bridge_ != nullptr && known_.bridge != bridge_->index) {
+        if (auto why = why_bridge_is_foreign(); !why.empty()) {
+            return refuse(fmt::format("{} is somebody else's: it has {}", bridge_name_, why));
+        }
+    }
+    return is_number_free();
+}
+
+// Of a bridge that this daemon has not seen before: one of ours has its base in it, or nothing but guests and gateways.
+std::string network_planner::why_bridge_is_foreign() const {
+    if (base_ != nullptr && base_->master == bridge_->index) {
+        return {};
+    }
+    for (const auto* port : seen_.ports_of(bridge_->index)) {
+        if (!is_guest_port(*port) && port->name != other_name_) {
+            return "the port " + port->name;
+        }
+    }
+    for (const auto& one : seen_.addresses_of(bridge_->index)) {
+        const auto& address = one.address.address;
+        const auto& family = address.is_v4() ? wanted_.ip4 : wanted_.ip6;
+        const bool is_gateway = is_managed() && family.network && is_in(address, *family.network);
+        if (one.is_global && one.is_permanent && !is_gateway && !(address.is_v6() && address.to_v6().is_link_local())) {
+            return "the address " + one.address.text();
+        }
+    }
+    return {};
+}
+
+// The kernel has each VLAN of a device, and each VNI of a port, once, whatever its name.
+bool network_planner::is_number_free() {
+    for (const auto& link : seen_.links()) {
+        const bool is_vlan = !is_managed() && link.kind == "vlan" && lower_ != nullptr && link.lower == lower_->index &&
+                             link.vlan_id == wanted_.vni;
+        const bool is_vxlan = is_managed() && link.kind == "vxlan" && link.vxlan && link.vxlan->vni == wanted_.vni &&
+                              link.vxlan->port == model::vxlan_settings().port;
+        if ((is_vlan || is_vxlan) && link.name != base_name_) {
+            return refuse(
+                fmt::format("{} {} is there already as {}", is_managed() ? "VXLAN" : "VLAN", wanted_.vni, link.name));
+        }
+    }
+    return true;
+}
+
+void network_planner::find_other_base() {
+    const auto* link = seen_.find(other_name_);
+    const auto type = other_type(wanted_.type);
+    if (link == nullptr || !can_have(wanted_.vni, type) || !links_.is_base(*link, wanted_.vni, type)) {
+        return;  // somebody else's: nobody minds
+    }
+    if ((link->master != 0 && (bridge_ == nullptr || link->master != bridge_->index)) ||
+        !seen_.standing_on(link->index).empty()) {
+        remark(message::network_left_alone, false,
+               fmt::format("{}, of the type that it had before, is used by others and stays", other_name_));
+        return;
+    }
+    other_ = link;
+}
+
+void network_planner::choose_mtu() {
+    int most = config_.networks.cluster.mtu - vxlan_overhead;
+    if (!is_managed()) {
+        most = config_.bridges.mtu ? *config_.bridges.mtu : lower_ != nullptr ? lower_->mtu : mtu_if_unknown;
+    }
+    most = std::max(most, smallest_mtu);
+    plan_.mtu = std::min(wanted_.mtu.value_or(most), most);
+    if (!wanted_.has_mtu_text) {
+        plan_.mtu_to_write = plan_.mtu;
+    }
+    possible_mtu_ = plan_.mtu;
+    if (lower_ == nullptr) {
+        remark(
+            message::network_device_missing, true,
+            fmt::format("device {} is missing: {} is made when it comes", links_.lower_name(wanted_.type), base_name_));
+        return;
+    }
+    // The kernel refuses more.
+    const int room = std::max(is_managed() ? lower_->mtu - vxlan_overhead : lower_->mtu, smallest_mtu);
+    if (plan_.mtu > room) {
+        possible_mtu_ = room;
+        remark(
+            message::network_mtu, false,
+            fmt::format("MTU {} is not possible: {} has {}, so {} is set", plan_.mtu, lower_->name, lower_->mtu, room));
+    }
+}
+
+// The bridge, and what it shall do and not do of its own accord; nobody can see whether it was told already.
+void network_planner::plan_settings() {
+    const bool is_known = bridge_ != nullptr && (known_.bridge == bridge_->index || known_.bridge == index_not_known);
+    plan_.next.bridge = bridge_ == nullptr ? index_not_known : bridge_->index;
+    if (bridge_ == nullptr) {
+        damage("bridge " + bridge_name_ + " was gone");
+        add(model::make_bridge{bridge_name_});
+    } else if (!is_known) {
+        damage("bridge " + bridge_name_ + " was another one");
+    }
+    are_settings_made_ = !is_known || other_ != nullptr;
+    if (are_settings_made_) {
+        set_bridge();
+    }
+}
+
+// A link that is too small for IPv6 has no settings of it, and has those of any new link when it is large enough again.
+bool network_planner::has_lost_ipv6(const network_link* link) const {
+    return link != nullptr && link->mtu < mtu_of_ipv6 && possible_mtu_ >= mtu_of_ipv6;
+}
+
+void network_planner::plan_lost_settings() {
+    // Until somebody sets its size a bridge is as small as its smallest port.
+    const bool has_small_port =
+        std::ranges::any_of(known_.ports, [&](const auto& port) { return has_lost_ipv6(seen_.find(port.first)); });
+    if (has_lost_ipv6(bridge_) || has_lost_ipv6(base_) || (has_small_port && is_port_added_)) {
+        set_bridge();
+    }
+    if (!is_managed() && has_lost_ipv6(base_)) {
+        set_of(base_name_, "disable_ipv6", "1");
+    }
+}
+
+void network_planner::set_bridge() {
+    if (is_managed() && bridge_ != nullptr) {
+        set_of(bridge_name_, "disable_ipv6", "0");  // it may have been of a bridged network
+    }
+    for (auto& one : settings_of_bridge(wanted_)) {
+        add(std::move(one));
+    }
+}
+
+// Before the new base is a port: the two would be one network for a moment.
+void network_planner::remove_other_base() {
+    if (other_ == nullptr) {
+        return;
+    }
+    if (other_->is_up) {
+        add(model::set_down{other_name_});
+    }
+    if (other_->master != 0) {
+        add(model::set_master{other_name_, ""});
+    }
+    add(model::delete_link{other_name_});
+}
+
+void network_planner::plan_base() {
+    if (base_ == nullptr && lower_ == nullptr) {
+        return;
+    }
+    if (base_ == nullptr) {
+        if (other_ == nullptr) {
+            damage(base_name_ + " was gone");
+        }
+        if (is_managed()) {
+            add(model::make_vxlan{base_name_, lower_->name, wanted_.vni});
+        } else {
+            add(model::make_vlan{base_name_, lower_->name, static_cast<std::uint16_t>(wanted_.vni)});
+        }
+    }
+    if (!is_managed() && (base_ == nullptr || are_settings_made_)) {
+        set_of(base_name_, "disable_ipv6", "1");
+    }
+    const bool is_port = base_ != nullptr && bridge_ != nullptr && base_->master == bridge_->index;
+    if (!is_port) {
+        if (base_ != nullptr && bridge_ != nullptr) {
+            damage(base_name_ + " was no port of " + bridge_name_);
+        }
+        add(model::set_master{base_name_, bridge_name_});
+        is_port_added_ = true;
+    }
+    if (base_ == nullptr || base_->mtu != possible_mtu_) {
+        add(model::set_mtu{base_name_, possible_mtu_});
+        is_port_added_ = true;
+    }
+    // A VLAN is not up while its device is down; who looks after that one brings it up, and then this is planned again.
+    can_base_be_up_ = is_managed() || lower_->is_up;
+    if (can_base_be_up_ && (base_ == nullptr || !base_->is_up)) {
+        if (base_ != nullptr) {
+            damage(base_name_ + " was down");
+        }
+        add(model::set_up{base_name_});
+    }
+}
+
+// Where its bridge was deleted, or somebody took it out. One that is a port of another bridge by now was moved by
+// somebody who knew what for.
+void network_planner::put_ports_back() {
+    auto& ports = plan_.next.ports;
+    if (bridge_ != nullptr) {
+        for (const auto* port : seen_.ports_of(bridge_->index)) {
+            if (is_guest_port(*port) && !links_.is_of_host(*port)) {
+                ports.emplace(port->index, port->name);
+            }
+        }
+    }
+    for (const auto& [index, name] : known_.ports) {
+        const auto* port = seen_.find(index);
+        const bool is_left = port != nullptr && port->name == name && port->master == 0 && is_guest_port(*port) &&
+                             !links_.is_of_host(*port);
+        if (is_left) {
+            add(model::set_master{name, bridge_name_});
+            is_port_added_ = true;
+            ports.emplace(index, name);
+            plan_.damage.push_back(fmt::format("{} was no port of {}", name, bridge_name_));
+        }
+    }
+}
+
+void network_planner::plan_bridge_link() {
+    if (bridge_ == nullptr || is_port_added_ || bridge_->mtu != possible_mtu_) {
+        add(model::set_mtu{bridge_name_, possible_mtu_});
+    }
+    if (bridge_ == nullptr || !bridge_->is_up) {
+        if (bridge_ != nullptr) {
+            damage("bridge " + bridge_name_ + " was down");
+        }
+        add(model::set_up{bridge_name_});
+    }
+    if (are_settings_made_) {
+        add(model::tx_checksum_off{bridge_name_});
+    }
+}
+
+// The gateways of a managed network are the primary's alone; what a bridge took from an advertisement of one, before
+// its settings were made, would stay for as long as it was said to be good.
+void network_planner::drop_learnt_addresses() {
+    if (bridge_ == nullptr || !is_managed()) {
+        return;
+    }
+    for (const auto& one : seen_.addresses_of(bridge_->index)) {
+        const auto& address = one.address.address;
+        if (address.is_v6() && !one.is_permanent && one.is_global && !address.to_v6().is_link_local()) {
+            add(model::remove_address{bridge_name_, one.address});
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& network) {
+    std::vector<model::set_sysctl> all;
+    const auto set = [&](std::string_view key, std::string value) {
+        all.push_back({fmt::format("net/ipv6/conf/{}/{}", network.bridge(), key), std::move(value)});
+    };
+    if (network.type == network_type::bridged) {
+        set("disable_ipv6", "1");
+        return all;
+    }
+    set("accept_dad", "0");
+    set("accept_ra", "0");
+    set("autoconf", "0");
+    return all;
+}
+
+network_plan plan_network(const model::client_network& wanted, const config::node_config& config,
+                          const model::network_state& seen, const network_memory& known) {
+    return network_planner(wanted, config, seen, known).make();
+}
+
+}  // namespace pvc::policy

@@ -1,0 +1,144 @@
+// What a client network leaves behind. A link goes only if it is exactly what this daemon would have made, and nobody
+// else uses it. Order: nothing passes any more, then the bridge, then what it stood on.
+#include "own_links.hpp"
+#include "pvcnoded/policy/networks/client_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pvc::policy {
+
+namespace {
+
+using model::network_link;
+using model::network_type;
+
+bool has_global_address(const model::network_state& seen, const network_link& link) {
+    const auto all = seen.addresses_of(link.index);
+    return std::ranges::any_of(all, &model::link_address::is_global);
+}
+
+// The links of one network that is gone.
+class network_remains {
+public:
+    network_remains(std::uint32_t vni, const own_links& links, const model::network_state& seen, int own_bridge = 0)
+        : vni_(vni), links_(links), seen_(seen), bridge_(seen.find(bridge_name(vni))), own_bridge_(own_bridge) {
+        if (bridge_ != nullptr && !links.is_bridge(*bridge_)) {
+            bridge_ = nullptr;
+        }
+    }
+
+    void add_base(network_type type) {
+        const auto* link = can_have(vni_, type) ? seen_.find(base_name(vni_, type)) : nullptr;
+        if (link != nullptr && links_.is_base(*link, vni_, type)) {
+            bases_.push_back(link);
+        }
+    }
+
+    void plan(network_plan& into) const {
+        const auto* bridge = is_foreign() ? nullptr : bridge_;
+        const auto* user = find_user(bridge);
+        if (user != nullptr) {
+            into.remarks.push_back(
+                {message::network_left_alone, false,
+                 fmt::format("network {} is gone, but {} uses its links: they stay", vni_, user->name)});
+            return;
+        }
+        auto& steps = into.steps;
+        if (bridge != nullptr && bridge->is_up) {
+            steps.emplace_back(model::set_down{bridge->name});
+        }
+        for (const auto* base : bases_) {
+            if (base->is_up) {
+                steps.emplace_back(model::set_down{base->name});
+            }
+            if (base->master != 0) {
+                steps.emplace_back(model::set_master{base->name, ""});
+            }
+        }
+        if (bridge != nullptr) {
+            steps.emplace_back(model::delete_link{bridge->name});
+        }
+        for (const auto* base : bases_) {
+            steps.emplace_back(model::delete_link{base->name});
+        }
+    }
+
+private:
+    // A bridge of such a name alone is anybody's if it has addresses.
+    [[nodiscard]] bool is_foreign() const {
+        return bridge_ != nullptr && bases_.empty() && bridge_->index != own_bridge_ &&
+               has_global_address(seen_, *bridge_);
+    }
+    [[nodiscard]] bool is_own(const network_link* link) const {
+        return std::ranges::find(bases_, link) != bases_.end();
+    }
+
+    // Something beside its own links that would lose what it stands on or is a port of, or that has one as its port.
+    [[nodiscard]] const network_link* find_user(const network_link* bridge) const {
+        std::vector<const network_link*> users;
+        if (bridge != nullptr) {
+            users = seen_.ports_of(bridge->index);
+            std::ranges::copy(seen_.standing_on(bridge->index), std::back_inserter(users));
+        }
+        for (const auto* base : bases_) {
+            std::ranges::copy(seen_.standing_on(base->index), std::back_inserter(users));
+            const auto* master = seen_.find(base->master);
+            if (master != nullptr && master != bridge) {
+                users.push_back(master);
+            }
+        }
+        const auto other = std::ranges::find_if(users, [&](const network_link* one) { return !is_own(one); });
+        return other == users.end() ? nullptr : *other;
+    }
+
+    std::uint32_t vni_;
+    const own_links& links_;
+    const model::network_state& seen_;
+    const network_link* bridge_;
+    int own_bridge_;
+    std::vector<const network_link*> bases_;
+};
+
+// Those whose number one of the names has.
+std::set<std::uint32_t> numbers_of_links(const model::network_state& seen) {
+    std::set<std::uint32_t> numbers;
+    for (const auto& link : seen.links()) {
+        for (const auto* prefix : {"vmbr", "vxlan", "vlan"}) {
+            if (const auto vni = model::vni_of(link.name, prefix)) {
+                numbers.insert(*vni);
+            }
+        }
+    }
+    return numbers;
+}
+
+}  // namespace
+
+network_plan plan_removal(std::uint32_t vni, model::network_type type, const config::node_config& config,
+                          const model::network_state& seen, int own_bridge) {
+    const own_links links(config, seen);
+    network_remains remains(vni, links, seen, own_bridge);
+    remains.add_base(type);
+    network_plan plan;
+    remains.plan(plan);
+    return plan;
+}
+
+network_plan plan_sweep(const std::set<std::uint32_t>& known, const config::node_config& config,
+                        const model::network_state& seen) {
+    const own_links links(config, seen);
+    network_plan plan;
+    for (const auto vni : numbers_of_links(seen)) {
+        if (!known.contains(vni)) {
+            network_remains remains(vni, links, seen);
+            remains.add_base(network_type::managed);
+            remains.add_base(network_type::bridged);
+            remains.plan(plan);
+        }
+    }
+    return plan;
+}
+
+}  // namespace pvc::policy

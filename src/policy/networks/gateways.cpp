@@ -1,0 +1,127 @@
+#include "pvcnoded/policy/networks/gateway_addresses.hpp"
+
+#include "own_links.hpp"
+#include "pvcnoded/policy/networks/client_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace pvc::policy {
+
+namespace {
+
+std::vector<const model::client_network*> managed_by_vni(std::span<const model::client_network> all) {
+    std::vector<const model::client_network*> managed;
+    for (const auto& one : all) {
+        if (one.type == model::network_type::managed) {
+            managed.push_back(&one);
+        }
+    }
+    std::ranges::sort(managed, {}, &model::client_network::vni);
+    return managed;
+}
+
+bool has_own_base(const model::network_state& seen, const model::network_link& bridge, std::uint32_t vni) {
+    const auto* base = seen.find(base_name(vni, model::network_type::managed));
+    return base != nullptr && base->kind == "vxlan" && base->vxlan && base->vxlan->vni == vni &&
+           base->master == bridge.index;
+}
+
+// Which of the host's own networks it overlaps, in words; "": none.
+std::string overlapped_network(const ip::address& address, int prefix, const config::node_config& config) {
+    if (!address.is_v4()) {
+        return {};
+    }
+    for (const auto role :
+         {config::network_role::cluster, config::network_role::storage, config::network_role::upstream}) {
+        const auto& own = config.networks[role].subnet;
+        const auto shorter = static_cast<unsigned short>(std::min(prefix, static_cast<int>(own.prefix_length())));
+        if (ip::network_v4(address.to_v4(), shorter).canonical() ==
+            ip::network_v4(own.address(), shorter).canonical()) {
+            return fmt::format("the {} network {}", to_text(role), own.to_string());
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_network> all,
+                                                const config::node_config& config) {
+    std::vector<gateway_conflict> conflicts;
+    std::map<ip::address, std::uint32_t> holders;
+    for (const auto* network : managed_by_vni(all)) {
+        for (const auto* family : {&network->ip6, &network->ip4}) {
+            const auto gateway = family->gateway_address();
+            if (!gateway) {
+                continue;
+            }
+            if (const auto own = overlapped_network(family->network->address, family->network->prefix, config);
+                !own.empty()) {
+                conflicts.push_back({network->vni, gateway->address,
+                                     fmt::format("network {}: {} overlaps {}: its gateway {} is not set", network->vni,
+                                                 family->network->text(), own, gateway->address.to_string())});
+                continue;
+            }
+            const auto [holder, is_first] = holders.try_emplace(gateway->address, network->vni);
+            if (!is_first && holder->second != network->vni) {
+                conflicts.push_back({network->vni, gateway->address,
+                                     fmt::format("network {}: its gateway {} is that of network {}, which keeps it",
+                                                 network->vni, gateway->address.to_string(), holder->second)});
+            }
+        }
+    }
+    return conflicts;
+}
+
+std::vector<role_address> gateway_addresses(std::span<const model::client_network> all,
+                                            const config::node_config& config) {
+    const auto conflicts = gateway_conflicts(all, config);
+    const auto is_lost = [&](std::uint32_t vni, const ip::address& address) {
+        return std::ranges::any_of(
+            conflicts, [&](const gateway_conflict& one) { return one.loser == vni && one.address == address; });
+    };
+    std::vector<role_address> gateways;
+    for (const auto* network : managed_by_vni(all)) {
+        const auto add = [&](std::string_view what, const model::network_family& family) {
+            const auto gateway = family.gateway_address();
+            if (gateway && !is_lost(network->vni, gateway->address)) {
+                gateways.push_back({what, role_phase::f, {network->bridge(), *gateway}, address_wish::as_found});
+            }
+        };
+        add("IPv6 gateway of a client network", network->ip6);
+        add("IPv4 gateway of a client network", network->ip4);
+    }
+    return gateways;
+}
+
+std::vector<placed_address> gateways_left_behind(const model::network_state& seen) {
+    std::vector<placed_address> left;
+    for (const auto& link : seen.links()) {
+        const auto vni = model::vni_of(link.name, "vmbr");
+        if (!vni || link.kind != "bridge" || !has_own_base(seen, link, *vni)) {
+            continue;
+        }
+        for (const auto& one : seen.addresses_of(link.index)) {
+            const auto& address = one.address.address;
+            if (one.is_global && one.is_permanent && !(address.is_v6() && address.to_v6().is_link_local())) {
+                left.push_back({link.name, one.address});
+            }
+        }
+    }
+    return left;
+}
+
+std::vector<placed_address> gateways_of_nobody(std::span<const model::client_network> all,
+                                               const config::node_config& config, const model::network_state& seen) {
+    const auto gateways = gateway_addresses(all, config);
+    auto left = gateways_left_behind(seen);
+    std::erase_if(left, [&](const placed_address& one) {
+        return std::ranges::find(gateways, one, &role_address::where) != gateways.end();
+    });
+    return left;
+}
+
+}  // namespace pvc::policy

@@ -1,0 +1,115 @@
+// What a look at the host says beside the plan: how a step is undone, which settings are not as they shall be, which
+// bridges do not work yet.
+#include "pvcnoded/policy/networks/host_plan.hpp"
+
+#include <algorithm>
+
+namespace pvc::policy {
+
+namespace {
+
+using model::network_change;
+using undoing = std::optional<network_change>;
+
+struct undo {
+    const model::network_state& before;
+
+    [[nodiscard]] bool has(const std::string& name) const { return before.find(name) != nullptr; }
+    [[nodiscard]] bool has_address(const std::string& device, const host_address& address) const {
+        const auto* link = before.find(device);
+        if (link == nullptr) {
+            return false;
+        }
+        const auto all = before.addresses_of(link->index);
+        return std::ranges::find(all, address, &model::link_address::address) != all.end();
+    }
+    [[nodiscard]] bool has_route(const ip::address& gateway, const std::string& device) const {
+        return std::ranges::any_of(before.routes(), [&](const model::default_route& one) {
+            return one.gateway == gateway && before.name_of(one.link) == device;
+        });
+    }
+
+    [[nodiscard]] undoing made(const std::string& name) const {
+        return has(name) ? undoing() : undoing(model::delete_link{name});
+    }
+    undoing operator()(const model::make_bridge& one) const { return made(one.name); }
+    undoing operator()(const model::make_vlan& one) const { return made(one.name); }
+    undoing operator()(const model::make_vxlan& one) const { return made(one.name); }
+    undoing operator()(const model::set_up& one) const {
+        const auto* link = before.find(one.name);
+        return link == nullptr || link->is_up ? undoing() : undoing(model::set_down{one.name});
+    }
+    undoing operator()(const model::set_down& one) const {
+        const auto* link = before.find(one.name);
+        return link == nullptr || !link->is_up ? undoing() : undoing(model::set_up{one.name});
+    }
+    // Also where it was so before: a bridge follows its ports meanwhile, until somebody says what it shall have.
+    undoing operator()(const model::set_mtu& one) const {
+        const auto* link = before.find(one.name);
+        return link == nullptr || link->mtu == one.mtu ? undoing() : undoing(model::set_mtu{one.name, link->mtu});
+    }
+    undoing operator()(const model::set_master& one) const {
+        const auto* link = before.find(one.name);
+        const std::string master(link == nullptr ? "" : before.name_of(link->master));
+        return link == nullptr || master == one.master ? undoing() : undoing(model::set_master{one.name, master});
+    }
+    undoing operator()(const model::add_address& one) const {
+        return has_address(one.device, one.address) ? undoing()
+                                                    : undoing(model::remove_address{one.device, one.address});
+    }
+    undoing operator()(const model::remove_address& one) const {
+        return has_address(one.device, one.address) ? undoing(model::add_address{one.device, one.address}) : undoing();
+    }
+    undoing operator()(const model::add_default_route& one) const {
+        return has_route(one.gateway, one.device) ? undoing()
+                                                  : undoing(model::remove_default_route{one.gateway, one.device});
+    }
+    undoing operator()(const model::remove_default_route& one) const {
+        return has_route(one.gateway, one.device) ? undoing(model::add_default_route{one.gateway, one.device})
+                                                  : undoing();
+    }
+    // What a link was cannot be made again from its name, and settings are not among what was seen: neither is planned
+    // for the host's own links.
+    undoing operator()(const model::delete_link& /*one*/) const { return std::nullopt; }
+    undoing operator()(const model::set_sysctl& /*one*/) const { return std::nullopt; }
+    undoing operator()(const model::tx_checksum_off& /*one*/) const { return std::nullopt; }
+};
+
+}  // namespace
+
+std::optional<model::network_change> undo_of(const model::network_change& step, const model::network_state& before) {
+    return std::visit(undo{before}, step);
+}
+
+std::vector<model::set_sysctl> sysctls_to_set(
+    const std::vector<sysctl_setting>& wanted,
+    const std::function<std::optional<std::string>(const std::string&)>& read) {
+    std::vector<model::set_sysctl> steps;
+    for (const auto& setting : wanted) {
+        const auto present = read(setting.key);
+        const bool has_condition =
+            !setting.condition_key.empty() && read(setting.condition_key) == std::optional(setting.when_reads);
+        const auto& value = has_condition ? setting.value_then : setting.value;
+        if (present && !value.empty() && *present != value) {
+            steps.push_back({setting.key, value});
+        }
+    }
+    return steps;
+}
+
+std::vector<std::string> bridges_not_running(const config::node_config& config, const model::network_state& seen) {
+    std::vector<std::string> names;
+    for (const auto& bridge : config.host_bridges) {
+        const auto* device = seen.find(bridge.device);
+        const auto* link = seen.find(bridge.name);
+        // One whose device serves another, or that is none, never runs: nobody waits for it.
+        const bool can_run = device != nullptr && (link == nullptr || link->kind == "bridge") &&
+                             (device->master == 0 || (link != nullptr && device->master == link->index));
+        if (can_run && (link == nullptr || !link->is_running)) {
+            names.push_back(bridge.name);
+        }
+    }
+    return names;
+}
+
+}  // namespace pvc::policy

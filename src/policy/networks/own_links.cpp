@@ -1,0 +1,99 @@
+#include "own_links.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace pvc::policy {
+
+namespace {
+constexpr std::uint32_t most_vlans = 4094;
+constexpr std::uint16_t vxlan_port = 4789;
+}  // namespace
+
+std::vector<std::string> core_device_names(const config::node_config& config) {
+    std::vector<std::string> names;
+    for (const auto& one : config.device_mtus) {
+        names.push_back(one.device);
+    }
+    const auto& trunk = config.bridges.device;
+    if (!trunk.empty() && std::ranges::find(names, trunk) == names.end()) {
+        names.push_back(trunk);
+    }
+    return names;
+}
+
+std::string bridge_name(std::uint32_t vni) {
+    return fmt::format("vmbr{}", vni);
+}
+
+std::string base_name(std::uint32_t vni, model::network_type type) {
+    return fmt::format("{}{}", type == model::network_type::managed ? "vxlan" : "vlan", vni);
+}
+
+model::network_type other_type(model::network_type type) {
+    return type == model::network_type::managed ? model::network_type::bridged : model::network_type::managed;
+}
+
+bool can_have(std::uint32_t vni, model::network_type type) {
+    return type == model::network_type::managed || vni <= most_vlans;
+}
+
+bool is_guest_port(const model::network_link& link) {
+    constexpr std::array<std::string_view, 4> kinds{"tun", "tap", "veth", "macvtap"};
+    return std::ranges::find(kinds, link.kind) != kinds.end();
+}
+
+bool is_in(const ip::address& address, const host_address& network) {
+    if (address.is_v4() != network.address.is_v4()) {
+        return false;
+    }
+    const auto prefix = static_cast<unsigned short>(network.prefix);
+    return address.is_v4() ? ip::network_v4(address.to_v4(), prefix).canonical() ==
+                                 ip::network_v4(network.address.to_v4(), prefix).canonical()
+                           : ip::network_v6(address.to_v6(), prefix).canonical() ==
+                                 ip::network_v6(network.address.to_v6(), prefix).canonical();
+}
+
+own_links::own_links(const config::node_config& config, const model::network_state& seen)
+    : config_(config), seen_(seen) {
+    for (auto& name : core_device_names(config)) {
+        host_names_.insert(std::move(name));
+    }
+    for (const auto& bridge : config.host_bridges) {
+        host_names_.insert(bridge.name);
+    }
+    for (const auto& name : host_names_) {
+        add_host_link(seen.find(name));
+    }
+}
+
+void own_links::add_host_link(const model::network_link* link) {
+    if (link == nullptr || !host_links_.insert(link->index).second) {
+        return;
+    }
+    add_host_link(seen_.find(link->master));
+    add_host_link(seen_.find(link->lower));
+}
+
+const std::string& own_links::lower_name(model::network_type type) const {
+    return type == model::network_type::managed ? config_.networks.cluster.device : config_.bridges.device;
+}
+
+bool own_links::is_base(const model::network_link& link, std::uint32_t vni, model::network_type type) const {
+    const auto* lower = seen_.find(lower_name(type));
+    if (lower == nullptr || link.lower != lower->index || is_of_host(link)) {
+        return false;
+    }
+    if (type == model::network_type::bridged) {
+        return link.kind == "vlan" && link.vlan_id == vni;
+    }
+    return link.kind == "vxlan" && link.vxlan == model::vxlan_settings{.vni = vni, .port = vxlan_port};
+}
+
+bool own_links::is_bridge(const model::network_link& link) const {
+    return link.kind == "bridge" && !is_of_host(link);
+}
+
+}  // namespace pvc::policy

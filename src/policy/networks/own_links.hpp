@@ -1,0 +1,55 @@
+// Whose a link is: the host's own (never touched for a client network), what this daemon would have made for one, or
+// anybody's. Specification: networking.md 5.3 (ownership check).
+#pragma once
+
+#include "pvcnoded/config/node_config.hpp"
+#include "pvcnoded/model/client_network.hpp"
+#include "pvcnoded/model/network_state.hpp"
+
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace pvc::policy {
+
+// The devices of the static networks and of bridged networks, each once, in the order in which they are used.
+[[nodiscard]] std::vector<std::string> core_device_names(const config::node_config& config);
+
+[[nodiscard]] std::string bridge_name(std::uint32_t vni);
+[[nodiscard]] std::string base_name(std::uint32_t vni, model::network_type type);
+[[nodiscard]] model::network_type other_type(model::network_type type);
+// Whether a network of this type can have this number: VLANs have 12 bits.
+[[nodiscard]] bool can_have(std::uint32_t vni, model::network_type type);
+
+// A port of a machine, by its kind.
+[[nodiscard]] bool is_guest_port(const model::network_link& link);
+// Of one family, and the same network by its prefix length.
+[[nodiscard]] bool is_in(const ip::address& address, const host_address& network);
+
+// Both outlive it.
+class own_links {
+public:
+    own_links(const config::node_config& config, const model::network_state& seen);
+
+    // Device or bridge of the host, or what one of them stands on or is a port of, however far below.
+    [[nodiscard]] bool is_of_host(const model::network_link& link) const { return host_links_.contains(link.index); }
+    // Also where it is not there yet.
+    [[nodiscard]] bool is_name_of_host(std::string_view name) const { return host_names_.contains(name); }
+
+    // The device that bases of this type stand on; "": none is configured.
+    [[nodiscard]] const std::string& lower_name(model::network_type type) const;
+
+    // Exactly what would be made as the base of this network.
+    [[nodiscard]] bool is_base(const model::network_link& link, std::uint32_t vni, model::network_type type) const;
+    [[nodiscard]] bool is_bridge(const model::network_link& link) const;
+
+private:
+    void add_host_link(const model::network_link* link);
+
+    const config::node_config& config_;
+    const model::network_state& seen_;
+    std::set<std::string, std::less<>> host_names_;
+    std::set<int> host_links_;
+};
+
+}  // namespace pvc::policy

@@ -1,0 +1,238 @@
+// What only the real kernel does: lost events, looks that are torn, devices of other namespaces, and iproute2's word
+// for what the adapter made (networking.md 2, 5.2; runtime-design.md 4).
+#include "contract/netlink/real_network.hpp"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+namespace pvc::contract {
+namespace {
+
+using namespace model;
+
+class kernel_network : public network_suite<real_network> {};
+
+TEST_F(kernel_network, as_iproute2_shows_it) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_up("eth0");
+        co_await done(make_bridge{"vmbr1001"});
+        co_await done(make_vxlan{"vxlan1001", "eth0", 1001});
+        co_await done(add_address{"vmbr1001", at("10.1.1.1/24")});
+        co_await done(add_address{"vmbr1001", at("fd00::1/64")});
+        co_await done(set_up{"vmbr1001"});
+        co_await done(add_default_route{address("10.1.1.254"), "vmbr1001"});
+        const auto vxlan = ip_output("-d link show vxlan1001");
+        EXPECT_NE(vxlan.find("vxlan id 1001 dev eth0 srcport 0 0 dstport 4789 ttl auto ageing 300 "), std::string::npos)
+            << vxlan;
+        EXPECT_EQ(vxlan.find("nolearning"), std::string::npos) << vxlan;
+        EXPECT_EQ(vxlan.find("local"), std::string::npos) << vxlan;
+        EXPECT_NE(ip_output("-d link show vmbr1001").find("stp_state 0"), std::string::npos);
+        const auto addresses = ip_output("-o address show vmbr1001");
+        EXPECT_NE(addresses.find("inet 10.1.1.1/24 scope global vmbr1001"), std::string::npos) << addresses;
+        EXPECT_NE(addresses.find("inet6 fd00::1/64 scope global nodad"), std::string::npos) << addresses;
+        EXPECT_EQ(ip_output("-6 address show vmbr1001 to fd00::1 tentative"), "");
+        const auto routes = ip_output("-d route show default");
+        EXPECT_NE(routes.find("unicast default via 10.1.1.254 dev vmbr1001 proto boot scope global"), std::string::npos)
+            << routes;
+    });
+}
+
+// As a machine is before anything of it is set up: its tables of routes are not there either.
+TEST_F(kernel_network, a_namespace_in_which_nothing_was_done) {
+    bench.run([this]() -> awaitable<void> {
+        EXPECT_EQ(::unshare(CLONE_NEWNET), 0);
+        netlink::kernel_stack stack(bench.loop().context().get_executor(), bench.clock());
+        const auto seen = co_await stack.look(soon());
+        ASSERT_CO_TRUE(seen);
+        EXPECT_EQ(seen->links().size(), 1U);
+        EXPECT_FALSE(seen->links()[0].is_up);
+        EXPECT_TRUE(seen->addresses().empty() && seen->routes().empty());
+    });
+}
+
+TEST_F(kernel_network, what_others_made_is_read) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_up("eth0");
+        ip_command("address add 10.0.0.1/24 broadcast + dev eth0");
+        ip_command("address add 10.0.9.1 peer 10.0.9.2/32 dev eth0");
+        ip_command("address add fd00::1/64 dev eth0 valid_lft 1000 preferred_lft 1000");
+        ip_command("link add vxlan5 type vxlan id 5 dev eth0 dstport 4790 nolearning local 10.0.0.1 group 239.0.0.1");
+        ip_command("link add vxlan6 type vxlan id 6 dstport 4791 remote fd00::9");
+        ip_command("route add default via 10.0.0.254 dev eth0 metric 100");
+        ip_command("route add default metric 200 nexthop via 10.0.0.252 dev eth0 nexthop via 10.0.0.253 dev eth0");
+        ip_command("route add default dev eth0 metric 300");
+        ip_command("route add default via 10.0.0.254 dev eth0 table 77");
+        const auto seen = co_await look();
+        const int index = seen.find("eth0")->index;
+        const auto all = seen.addresses_of(index);
+        ASSERT_CO_TRUE(all.size() >= 3);
+        EXPECT_EQ(all[0], (link_address{index, at("10.0.0.1/24"), true, true, true}));
+        EXPECT_EQ(all[1], (link_address{index, at("10.0.9.1/32"), true, true, false}));
+        EXPECT_EQ(all[2], (link_address{index, at("fd00::1/64"), true, false, false}));
+        EXPECT_EQ(seen.find("vxlan5")->vxlan, (vxlan_settings{5, 4790, false, true, true}));
+        EXPECT_EQ(seen.find("vxlan6")->vxlan, (vxlan_settings{6, 4791, true, false, true}));
+        EXPECT_EQ(seen.find("vxlan6")->lower, 0);
+        const std::vector<default_route> routes{{address("10.0.0.254"), index, 100},
+                                                {address("10.0.0.252"), index, 200},
+                                                {address("10.0.0.253"), index, 200},
+                                                {address("0.0.0.0"), index, 300}};
+        EXPECT_TRUE(std::ranges::equal(seen.routes(), routes));
+        // One with another metric is no obstacle, and is not taken for ours.
+        co_await done(add_default_route{address("10.0.0.254"), "eth0"});
+        const auto after = co_await look();
+        EXPECT_EQ(after.routes().size(), 5U);
+    });
+}
+
+TEST_F(kernel_network, a_route_without_a_gateway_is_another_one) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_up("eth0");
+        ip_command("address add 10.0.0.1/24 dev eth0");
+        ip_command("route add default dev eth0");
+        co_await fails(add_default_route{address("10.0.0.254"), "eth0"}, errc::already_exists, "0.0.0.0");
+        ip_command("route replace blackhole default");
+        co_await fails(add_default_route{address("10.0.0.254"), "eth0"}, errc::already_exists);
+    });
+}
+
+TEST_F(kernel_network, a_far_end_in_another_namespace) {
+    bench.run([this]() -> awaitable<void> {
+        bench.plug_in("eth0");
+        co_await done(make_vxlan{"vxlan7", real_network::far_end("eth0"), 7});
+        const auto before = co_await look();
+        EXPECT_EQ(before.find("eth0")->lower, 0);  // neither end stands on the other
+        EXPECT_EQ(before.find("vxlan7")->lower, before.find(real_network::far_end("eth0"))->index);
+        int ready[2];
+        EXPECT_EQ(::pipe(ready), 0);
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::unshare(CLONE_NEWNET);
+            ::close(ready[1]);
+            ::pause();
+            ::_exit(0);
+        }
+        ::close(ready[1]);
+        char end = 0;
+        EXPECT_EQ(::read(ready[0], &end, 1), 0);  // the child has left this namespace
+        ::close(ready[0]);
+        ip_command("link set " + real_network::far_end("eth0") + " netns " + std::to_string(child));
+        const auto seen = co_await look();
+        EXPECT_EQ(seen.find(real_network::far_end("eth0")), nullptr);
+        EXPECT_EQ(seen.find("eth0")->lower, 0);
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+    });
+}
+
+TEST_F(kernel_network, the_kernel_says_why) {
+    bench.run([this]() -> awaitable<void> {
+        bench.plug_in("eth0");
+        co_await done(make_bridge{"br0"});
+        co_await done(make_bridge{"br1"});
+        co_await fails(set_mtu{"eth0", 1'000'000}, errc::refused, "mtu greater than device maximum");
+        co_await fails(set_master{"br1", "br0"}, errc::refused, "Can not enslave a bridge to a bridge");
+        co_await done(make_vxlan{"vxlan7", "eth0", 7});
+        co_await fails(make_vxlan{"other7", "eth0", 7}, errc::refused, "VNI");
+        co_await fails(make_vxlan{"vxlan7", "eth0", 8}, errc::already_exists, "VNI 7");
+        co_await fails(make_vxlan{"vxlan7", "eth0", 7, 4790}, errc::already_exists, "port 4789");
+        co_await done(add_address{"eth0", at("fd00::1/64")});
+        co_await fails(add_address{"eth0", at("fd00::1/48")}, errc::already_exists, "fd00::1/64");
+    });
+}
+
+TEST_F(kernel_network, events_that_were_lost_are_a_change) {
+    bench.run([this]() -> awaitable<void> {
+        async::wakeup changed;
+        const auto watch = bench.stack().watch(changed);
+        co_await quiet(changed);
+        // More than the socket holds, while the loop stands still.
+        std::string batch = "link add br0 type bridge\n";
+        for (int number = 0; number < 3000; ++number) {
+            batch += "link set br0 mtu " + std::to_string(1300 + number % 2) + '\n';
+        }
+        const scratch_folder folder;
+        folder.write("batch", batch);
+        ip_command("-batch " + folder / "batch");
+        const bool told = co_await is_told(changed);
+        EXPECT_TRUE(told);
+        EXPECT_FALSE(changed.try_consume());
+        // It goes on to listen, and does not begin anew after a while.
+        co_await done(set_up{"br0"});
+        const bool told_again = co_await changed.wait_until(bench.clock(), bench.clock().now() + 2s, "a change");
+        EXPECT_TRUE(told_again);
+    });
+}
+
+TEST_F(kernel_network, a_torn_look_is_made_anew) {
+    bench.run([this]() -> awaitable<void> {
+        // Several datagrams a dump.
+        for (int number = 0; number < 200; ++number) {
+            co_await done(make_bridge{"br" + std::to_string(number)});
+        }
+        std::atomic<bool> is_over = false;
+        std::thread other([&is_over] {
+            while (!is_over) {
+                ip_command("link add other type bridge");
+                ip_command("link delete other");
+            }
+        });
+        const auto limit = bench.clock().now() + 30s;
+        while (bench.adapter().interrupted_dumps() == 0 && bench.clock().now() < limit) {
+            const auto seen = co_await bench.stack().look(soon());
+            EXPECT_TRUE(seen || seen.error().code() == errc::unavailable);
+            EXPECT_TRUE(!seen || seen->links().size() == 201 || seen->links().size() == 202);
+        }
+        is_over = true;
+        other.join();
+        EXPECT_GT(bench.adapter().interrupted_dumps(), 0U);
+        const auto seen = co_await look();
+        EXPECT_EQ(seen.links().size(), 201U);
+    });
+}
+
+TEST_F(kernel_network, a_watch_may_outlive_the_port) {
+    bench.run([this]() -> awaitable<void> {
+        async::wakeup changed;
+        auto watch = bench.stack().watch(changed);
+        co_await quiet(changed);
+        bench.drop_stack();
+        ip_command("link add br0 type bridge");
+        const bool told = co_await changed.wait_until(bench.clock(), bench.clock().now() + 100ms, "nothing");
+        EXPECT_FALSE(told);
+        watch.reset();
+    });
+}
+
+TEST_F(kernel_network, no_descriptor_is_left_open) {
+    bench.run([this]() -> awaitable<void> {
+        co_await look();
+        co_await done(make_bridge{"br0"});
+        const auto before = open_descriptors();
+        for (int round = 0; round < 50; ++round) {
+            async::wakeup changed;
+            const auto watch = bench.stack().watch(changed);
+            co_await done(make_bridge{"br0"});
+            co_await fails(make_bridge{"lo"}, errc::already_exists);
+            co_await look();
+        }
+        EXPECT_EQ(open_descriptors(), before);
+    });
+}
+
+// A bridge without VLANs in its kernel is told of.
+TEST_F(kernel_network, a_kind_that_the_kernel_lacks_is_refused) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_up("eth0");
+        const auto made = co_await apply(make_vlan{"vlan5", "eth0", 5});
+        EXPECT_TRUE(made || made.error().code() == errc::refused);
+        EXPECT_TRUE(made || !made.error().cause().empty());
+    });
+}
+
+}  // namespace
+}  // namespace pvc::contract

@@ -1,0 +1,141 @@
+// What the suites of the netlink port take from a world: one machine without links but its loopback device, the ports
+// to it twice (ours, and those of somebody else on that machine), and what people do to it with their hands.
+#pragma once
+
+#include "contract/process_bench.hpp"
+#include "pvcnoded/netlink/addresses.hpp"
+#include "pvcnoded/netlink/network_stack.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// As ASSERT_TRUE, in a coroutine.
+#define ASSERT_CO_TRUE(condition) \
+    EXPECT_TRUE(condition);       \
+    if (!(condition)) {           \
+        co_return;                \
+    }
+
+namespace pvc::contract {
+
+class network_bench {
+public:
+    network_bench() = default;
+    network_bench(const network_bench&) = delete;
+    network_bench& operator=(const network_bench&) = delete;
+    virtual ~network_bench() = default;
+
+    virtual async::timers& clock() = 0;
+    virtual void run(std::function<awaitable<void>()> body) = 0;
+    virtual netlink::network_stack& stack() = 0;
+    virtual netlink::network_stack& other_stack() = 0;
+    virtual netlink::addresses& addresses() = 0;
+
+    // A network card comes, of MTU 1500 and down, with a cable in it; it is pulled out.
+    virtual void plug_in(const std::string& device) = 0;
+    virtual void pull_out(const std::string& device) = 0;
+    // The interface of a guest, and the guest's end of it: it works while the guest runs.
+    virtual void plug_tap(const std::string& device) = 0;
+};
+
+// What a suite says often.
+template <class Bench>
+class network_suite : public testing::Test {
+protected:
+    [[nodiscard]] time_point soon() { return bench.clock().now() + 20s; }
+
+    awaitable<result<void>> apply(model::network_change change) {
+        auto outcome = co_await bench.stack().apply(change, soon());
+        co_return outcome;
+    }
+    awaitable<void> done(model::network_change change) {
+        const auto outcome = co_await apply(change);
+        EXPECT_TRUE(outcome) << model::to_text(change) << ": " << (outcome ? "" : outcome.error().text());
+    }
+    // Fails so, and says why; `about` is what the failure is about or holds.
+    awaitable<void> fails(model::network_change change, errc code, std::string_view about = {}) {
+        const auto outcome = co_await apply(change);
+        EXPECT_FALSE(outcome) << model::to_text(change);
+        if (!outcome) {
+            EXPECT_EQ(outcome.error().code(), code) << outcome.error().text();
+            EXPECT_FALSE(outcome.error().cause().empty());
+            EXPECT_NE(outcome.error().text().find(about), std::string::npos) << outcome.error().text();
+        }
+    }
+    awaitable<model::network_state> look() {
+        auto seen = co_await bench.stack().look(soon());
+        EXPECT_TRUE(seen) << (seen ? "" : seen.error().text());
+        co_return seen ? *std::move(seen) : model::network_state();
+    }
+    awaitable<std::optional<model::network_link>> link(std::string name) {
+        const auto seen = co_await look();
+        const auto* const found = seen.find(name);
+        co_return found == nullptr ? std::nullopt : std::optional(*found);
+    }
+    // Whether a link works is known a moment after what makes it so.
+    awaitable<bool> becomes_running(std::string name, bool is_running) {
+        for (int times = 0; times < 500; ++times) {
+            const auto seen = co_await link(name);
+            if (seen && seen->is_running == is_running) {
+                co_return true;
+            }
+            co_await async::sleep_for(bench.clock(), 10ms, "the carrier");
+        }
+        co_return false;
+    }
+    // "10.0.0.1/24 fd00::1/64": what is global on it, in the order of the kernel.
+    awaitable<std::string> addresses_of(std::string device) {
+        const auto seen = co_await look();
+        const auto* const found = seen.find(device);
+        std::string text;
+        if (found == nullptr) {
+            co_return "no device";
+        }
+        for (const auto& one : seen.addresses_of(found->index)) {
+            if (one.is_global) {
+                text += (text.empty() ? "" : " ") + one.address.text();
+                EXPECT_FALSE(one.has_broadcast) << one.address.text();
+                EXPECT_TRUE(one.is_permanent) << one.address.text();
+            }
+        }
+        co_return text;
+    }
+    // "10.0.0.254 on eth0"
+    awaitable<std::string> routes() {
+        const auto seen = co_await look();
+        std::string text;
+        for (const auto& one : seen.routes()) {
+            text += (text.empty() ? "" : ", ") + one.gateway.to_string() + " on " + std::string(seen.name_of(one.link));
+        }
+        co_return text;
+    }
+    // A card with a device that is up.
+    awaitable<void> plug_in_up(std::string device) {
+        bench.plug_in(device);
+        co_await done(model::set_up{device});
+    }
+    // Late news of earlier changes are no matter.
+    awaitable<void> quiet(async::wakeup& changed) {
+        while (co_await changed.wait_until(bench.clock(), bench.clock().now() + 50ms, "silence")) {
+        }
+    }
+    awaitable<bool> is_told(async::wakeup& changed) {
+        const bool told = co_await changed.wait_until(bench.clock(), bench.clock().now() + 10s, "a change");
+        co_await quiet(changed);
+        co_return told;
+    }
+
+    Bench bench;
+};
+
+[[nodiscard]] inline host_address at(std::string_view text) {
+    return parse_host_address(text).value();
+}
+[[nodiscard]] inline ip::address address(std::string_view text) {
+    return parse_address(text).value();
+}
+
+}  // namespace pvc::contract

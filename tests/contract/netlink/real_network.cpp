@@ -1,0 +1,63 @@
+#include "contract/netlink/real_network.hpp"
+
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+namespace pvc::contract {
+
+own_namespace::own_namespace() {
+    if (::unshare(CLONE_NEWNET) != 0) {
+        throw std::runtime_error("no network namespace: " + std::string(std::strerror(errno)));
+    }
+    ip_command("link set lo up");
+}
+
+real_network::~real_network() {
+    for (const int one : taps_) {
+        ::close(one);
+    }
+}
+
+void real_network::plug_in(const std::string& device) {
+    ip_command("link add " + device + " type veth peer name " + far_end(device));
+    ip_command("link set " + far_end(device) + " up");
+}
+
+void real_network::pull_out(const std::string& device) {
+    ip_command("link delete " + device);
+}
+
+void real_network::plug_tap(const std::string& device) {
+    const int tap = ::open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+    ASSERT_GE(tap, 0) << std::strerror(errno);
+    taps_.push_back(tap);
+    ifreq wanted{};
+    wanted.ifr_flags = IFF_TAP | IFF_NO_PI;
+    std::memcpy(wanted.ifr_name, device.data(), std::min<std::size_t>(device.size(), IFNAMSIZ - 1));
+    ASSERT_EQ(::ioctl(tap, TUNSETIFF, &wanted), 0) << std::strerror(errno);
+}
+
+void ip_command(const std::string& words) {
+    EXPECT_EQ(std::system(("ip " + words).c_str()), 0) << words;
+}
+
+std::string ip_output(const std::string& words) {
+    std::string text;
+    FILE* const pipe = ::popen(("ip " + words).c_str(), "re");
+    std::array<char, 4096> part{};
+    while (pipe != nullptr && std::fgets(part.data(), part.size(), pipe) != nullptr) {
+        text += part.data();
+    }
+    EXPECT_EQ(::pclose(pipe), 0) << words;
+    return text;
+}
+
+}  // namespace pvc::contract

@@ -1,0 +1,53 @@
+// The kernel in a network namespace of its own, which each bench enters with the whole program; what is done by hand is
+// done with iproute2, whose word for what is there counts beside the adapter's.
+#pragma once
+
+#include "contract/netlink/network_bench.hpp"
+#include "pvcnoded/netlink/adapter/kernel_addresses.hpp"
+#include "pvcnoded/netlink/adapter/kernel_stack.hpp"
+
+#include <optional>
+
+namespace pvc::contract {
+
+// Enters a namespace that is new and has its loopback device up. Once a process is enough for what runs by itself.
+class own_namespace {
+public:
+    own_namespace();
+};
+
+class real_network final : public network_bench {
+public:
+    ~real_network() override;
+    async::timers& clock() override { return world_.clock(); }
+    void run(std::function<awaitable<void>()> body) override { world_.run(std::move(body)); }
+    netlink::network_stack& stack() override { return *stack_; }
+    netlink::network_stack& other_stack() override { return other_; }
+    netlink::addresses& addresses() override { return *addresses_; }
+    void plug_in(const std::string& device) override;
+    void pull_out(const std::string& device) override;
+    void plug_tap(const std::string& device) override;
+
+    netlink::kernel_stack& adapter() { return *stack_; }
+    async::real_loop& loop() { return world_.loop(); }
+    void drop_stack() { stack_.reset(); }
+    void drop_addresses() { addresses_.reset(); }
+    // The far end of a cable.
+    [[nodiscard]] static std::string far_end(const std::string& device) { return "x" + device.substr(0, 14); }
+
+private:
+    own_namespace namespace_;
+    real_world world_;
+    std::optional<netlink::kernel_stack> stack_{std::in_place, world_.loop().context().get_executor(), world_.clock()};
+    netlink::kernel_stack other_{world_.loop().context().get_executor(), world_.clock()};
+    std::optional<netlink::kernel_addresses> addresses_{std::in_place, world_.loop().context().get_executor(),
+                                                        world_.clock()};
+    std::vector<int> taps_;
+};
+
+// Runs iproute2 with these words, and expects that it succeeds.
+void ip_command(const std::string& words);
+// What it prints.
+[[nodiscard]] std::string ip_output(const std::string& words);
+
+}  // namespace pvc::contract

@@ -1,0 +1,58 @@
+// The simulated kernel, with the cards that the suites plug in.
+#pragma once
+
+#include "contract/netlink/network_bench.hpp"
+#include "sim/network/sim_addresses.hpp"
+#include "sim/network/sim_kernel.hpp"
+#include "sim/network/sim_network_stack.hpp"
+
+namespace pvc::contract {
+
+// Whoever else changes the machine: what he does is done at once.
+class hands_of_others final : public netlink::network_stack {
+public:
+    explicit hands_of_others(sim::sim_kernel& machine) : machine_(machine) {}
+
+    awaitable<result<model::network_state>> look(time_point /*deadline*/) override { co_return machine_.state(); }
+    awaitable<result<void>> apply(model::network_change change, time_point /*deadline*/) override {
+        co_return machine_.apply(change);
+    }
+    [[nodiscard]] result<std::string> sysctl(const std::string& key) const override {
+        const auto value = machine_.sysctls().read(key);
+        return value ? result<std::string>(*value) : failure(errc::not_found, key);
+    }
+    [[nodiscard]] std::unique_ptr<netlink::network_watch> watch(async::wakeup& /*changed*/) override { return nullptr; }
+
+private:
+    sim::sim_kernel& machine_;
+};
+
+class simulated_network final : public network_bench {
+public:
+    simulated_network() {
+        for (const auto& one : cards()) {
+            machine_.remove_device(one.name);
+        }
+    }
+    async::timers& clock() override { return world_.clock(); }
+    void run(std::function<awaitable<void>()> body) override { world_.run(std::move(body)); }
+    netlink::network_stack& stack() override { return stack_; }
+    netlink::network_stack& other_stack() override { return others_; }
+    netlink::addresses& addresses() override { return addresses_; }
+    void plug_in(const std::string& device) override { machine_.add_device(device); }
+    void pull_out(const std::string& device) override { machine_.remove_device(device); }
+    void plug_tap(const std::string& device) override { machine_.add_tap(device, ""); }
+
+private:
+    static std::vector<sim::machine_device> cards() {
+        return {{.name = "eth0"}, {.name = "eth1"}, {.name = "eth0.100"}};
+    }
+
+    sim_world world_;
+    sim::sim_kernel machine_{cards()};
+    sim::sim_network_stack stack_{machine_, world_.clock()};
+    hands_of_others others_{machine_};
+    sim::sim_addresses addresses_{machine_, world_.clock()};
+};
+
+}  // namespace pvc::contract

@@ -1,0 +1,60 @@
+#include "sim/network/sim_addresses.hpp"
+
+namespace pvc::sim {
+
+result<void> sim_addresses::add_now(const std::string& device, const host_address& which) {
+    if (const auto told = fault("add " + device)) {
+        return *told;
+    }
+    if (auto added = machine_.apply(model::add_address{device, which}); !added) {
+        const auto& why = added.error();
+        return why.code() == errc::already_exists ? failure(errc::refused, why.subject(), why.cause()) : added;
+    }
+    if (device != "lo") {
+        announced.push_back(which.address.to_string() + " on " + device);
+    }
+    return {};
+}
+
+async::awaitable<result<void>> sim_addresses::add(std::string device, host_address which, boot_time not_after,
+                                                  time_point deadline) {
+    const std::string about = which.text() + " on " + device;
+    calls.push_back("add " + about);
+    return pass(about, deadline, [this, device, which, not_after, about]() -> result<void> {
+        if (clock().boot_now() - call_time > not_after) {
+            return failure(errc::stopped, about, "it could not start in time");
+        }
+        return add_now(device, which);
+    });
+}
+
+async::awaitable<result<void>> sim_addresses::remove(std::string device, host_address which, time_point deadline) {
+    const std::string about = which.text() + " on " + device;
+    calls.push_back("remove " + about);
+    return pass(about, deadline, [this, device, which]() -> result<void> {
+        if (const auto told = fault("remove " + device)) {
+            return *told;
+        }
+        return machine_.apply(model::remove_address{device, which});
+    });
+}
+
+async::awaitable<result<std::vector<host_address>>> sim_addresses::list(std::string device, time_point deadline) {
+    auto found = std::make_shared<std::vector<host_address>>();
+    auto listed = co_await pass(device, deadline, [this, device, found]() -> result<void> {
+        if (const auto told = fault("list " + device)) {
+            return *told;
+        }
+        if (!machine_.has_device(device)) {
+            return failure(errc::not_found, device, "No such device");
+        }
+        *found = machine_.addresses_on(device);
+        return {};
+    });
+    if (!listed) {
+        co_return std::move(listed).error();
+    }
+    co_return std::move(*found);
+}
+
+}  // namespace pvc::sim

@@ -1,0 +1,29 @@
+// The port to the addresses on the devices of one simulated machine.
+#pragma once
+
+#include "pvcnoded/netlink/addresses.hpp"
+#include "sim/network/kernel_calls.hpp"
+#include "sim/network/sim_kernel.hpp"
+
+namespace pvc::sim {
+
+class sim_addresses final : public netlink::addresses, public kernel_calls {
+public:
+    sim_addresses(sim_kernel& machine, async::timers& clock)
+        : kernel_calls(clock, std::chrono::milliseconds(1)), machine_(machine) {}
+
+    // "10.0.0.254 on brcluster", as they were sent.
+    std::vector<std::string> announced;
+
+    async::awaitable<result<void>> add(std::string device, host_address which, boot_time not_after,
+                                       time_point deadline) override;
+    async::awaitable<result<void>> remove(std::string device, host_address which, time_point deadline) override;
+    async::awaitable<result<std::vector<host_address>>> list(std::string device, time_point deadline) override;
+
+private:
+    result<void> add_now(const std::string& device, const host_address& which);
+
+    sim_kernel& machine_;
+};
+
+}  // namespace pvc::sim

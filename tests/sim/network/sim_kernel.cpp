@@ -1,0 +1,497 @@
+#include "sim/network/sim_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pvc::sim {
+
+namespace {
+
+constexpr int ethernet_mtu = 1500;
+constexpr int mtu_min = 68;
+constexpr int mtu_max = 65535;
+constexpr int mtu_of_ipv6 = 1280;
+constexpr int vxlan_overhead = 50;
+constexpr std::uint16_t vlan_max = 4094;
+constexpr int loopback_mtu = 65536;
+
+failure refused(const std::string& device, std::string why) {
+    return failure(errc::refused, device, std::move(why));
+}
+
+failure no_device(const std::string& device) {
+    return failure(errc::not_found, device, "No such device");
+}
+
+model::network_link link_of(std::string name, std::string kind, int mtu = ethernet_mtu) {
+    model::network_link made;
+    made.name = std::move(name);
+    made.kind = std::move(kind);
+    made.mtu = mtu;
+    return made;
+}
+
+bool is_name(std::string_view name) {
+    constexpr std::size_t longest = 15;
+    return !name.empty() && name.size() <= longest && name != "." && name != ".." &&
+           name.find_first_of("/:% \t\n\v\f\r") == std::string_view::npos;
+}
+
+std::string in_words(const model::network_link& link) {
+    std::string text = link.kind.empty() ? "a device" : "a link of kind " + link.kind;
+    if (link.vxlan) {
+        text += fmt::format(", VNI {}, port {}", link.vxlan->vni, link.vxlan->port);
+    }
+    return link.vlan_id ? text + fmt::format(", id {}", *link.vlan_id) : text;
+}
+
+// What makes it another link than the one that is wanted.
+bool is_same(const model::network_link& a, const model::network_link& b) {
+    return a.kind == b.kind && a.lower == b.lower && a.vlan_id == b.vlan_id && a.vxlan == b.vxlan;
+}
+
+// No second one of these may be there, whatever its name.
+bool collides(const model::network_link& a, const model::network_link& b) {
+    if (a.vxlan && b.vxlan) {
+        return a.vxlan->vni == b.vxlan->vni && a.vxlan->port == b.vxlan->port;
+    }
+    return a.vlan_id && b.vlan_id && *a.vlan_id == *b.vlan_id && a.lower == b.lower;
+}
+
+}  // namespace
+
+sim_kernel::sim_kernel()
+    : sim_kernel({{"ens4", ethernet_mtu, "brupstream"},
+                  {"ens5", ethernet_mtu, "brcluster"},
+                  {"ens6", ethernet_mtu, "brstorage"}}) {}
+
+sim_kernel::sim_kernel(std::vector<machine_device> devices) : machine_(std::move(devices)) {
+    boot();
+}
+
+const sim_kernel::device* sim_kernel::find(std::string_view name) const {
+    const auto found = std::ranges::find_if(devices_, [&](const auto& one) { return one.second.is.name == name; });
+    return found == devices_.end() ? nullptr : &found->second;
+}
+
+sim_kernel::device* sim_kernel::find(std::string_view name) {
+    return const_cast<device*>(std::as_const(*this).find(name));
+}
+
+sim_kernel::device* sim_kernel::find(int index) {
+    const auto found = devices_.find(index);
+    return found == devices_.end() ? nullptr : &found->second;
+}
+
+std::vector<int> sim_kernel::standing_on(int lower) const {
+    std::vector<int> found;
+    for (const auto& [index, one] : devices_) {
+        if (one.is.lower == lower) {
+            found.push_back(index);
+        }
+    }
+    return found;
+}
+
+std::vector<int> sim_kernel::ports_of(int master) const {
+    std::vector<int> found;
+    for (const auto& [index, one] : devices_) {
+        if (one.is.master == master) {
+            found.push_back(index);
+        }
+    }
+    return found;
+}
+
+void sim_kernel::boot() {
+    devices_.clear();
+    routes_.clear();
+    sysctls_ = sim_sysctls();
+    next_index_ = 1;
+    auto& lo = create(link_of("lo", "", loopback_mtu));
+    lo.is.is_loopback = lo.is.is_up = true;
+    for (const auto& one : machine_) {
+        add_device(one.name);
+    }
+    settle();
+    if (on_boot) {
+        on_boot(*this);
+    }
+}
+
+sim_kernel::device& sim_kernel::create(model::network_link link) {
+    link.index = next_index_++;
+    auto& made = devices_[link.index];
+    made.is = std::move(link);
+    sysctls_.add_link(made.is.name, sysctl_family::v4);
+    made.has_v6 = made.is.mtu >= mtu_of_ipv6;
+    if (made.has_v6) {
+        sysctls_.add_link(made.is.name, sysctl_family::v6);
+    }
+    sysctls_have_changed();
+    return made;
+}
+
+result<void> sim_kernel::make(model::network_link wanted, const std::string& lower) {
+    if (!is_name(wanted.name)) {
+        return refused(wanted.name, "Invalid argument");
+    }
+    if (!lower.empty()) {
+        const auto* below = find(lower);
+        if (below == nullptr) {
+            return no_device(lower);
+        }
+        if (wanted.vlan_id && (*wanted.vlan_id > vlan_max || below->is.is_loopback)) {
+            return refused(wanted.name, below->is.is_loopback ? "VLANs not supported on device" : "Invalid VLAN id");
+        }
+        wanted.lower = below->is.index;
+        wanted.mtu = wanted.vxlan ? std::max(below->is.mtu - vxlan_overhead, mtu_min) : below->is.mtu;
+    }
+    if (const auto* there = find(wanted.name)) {
+        return is_same(there->is, wanted) ? result<void>()
+                                          : failure(errc::already_exists, wanted.name, in_words(there->is));
+    }
+    for (const auto& [index, one] : devices_) {
+        if (collides(one.is, wanted)) {
+            return refused(wanted.name, one.is.name + " is the same");
+        }
+    }
+    create(std::move(wanted));
+    return {};
+}
+
+result<void> sim_kernel::set_up(device& which) {
+    if (which.is.is_up) {
+        return {};
+    }
+    if (const auto* below = find(which.is.lower); which.is.vlan_id && (below == nullptr || !below->is.is_up)) {
+        return refused(which.is.name, "Network is down");
+    }
+    which.is.is_up = true;
+    for (const int index : standing_on(which.is.index)) {
+        if (auto& above = devices_.at(index); above.is.vlan_id) {
+            ignore(set_up(above), "what it stands on is up");
+        }
+    }
+    return {};
+}
+
+void sim_kernel::set_down(device& which) {
+    if (!which.is.is_up) {
+        return;
+    }
+    for (const int index : standing_on(which.is.index)) {
+        if (auto& above = devices_.at(index); above.is.vlan_id) {
+            set_down(above);
+        }
+    }
+    which.is.is_up = false;
+    which.is.is_running = false;
+    which.v6.clear();
+    drop_routes(which.is.index, false);
+    drop_routes(which.is.index, true);
+}
+
+result<void> sim_kernel::set_mtu(device& which, int mtu) {
+    if (mtu == which.is.mtu) {
+        return {};  // nor does a bridge keep it as somebody's word then
+    }
+    if (!which.is.is_loopback && mtu < mtu_min) {
+        return refused(which.is.name, "mtu less than device minimum");
+    }
+    if (!which.is.is_loopback && mtu > mtu_max) {
+        return refused(which.is.name, "mtu greater than device maximum");
+    }
+    const auto* below = find(which.is.lower);
+    if (which.is.vxlan && below != nullptr && mtu > below->is.mtu - vxlan_overhead) {
+        return refused(which.is.name, "Invalid argument");
+    }
+    if (which.is.vlan_id && below != nullptr && mtu > below->is.mtu) {
+        return refused(which.is.name, "Numerical result out of range");
+    }
+    which.is.mtu = mtu;
+    which.has_fixed_mtu = which.is.kind == "bridge";
+    mtu_has_changed(which);
+    return {};
+}
+
+void sim_kernel::mtu_has_changed(device& which) {
+    const bool has_v6 = which.is.mtu >= mtu_of_ipv6;
+    if (!has_v6 && which.has_v6) {
+        drop_v6(which);
+        sysctls_.remove_link(which.is.name, sysctl_family::v6);
+    } else if (has_v6 && !which.has_v6) {
+        sysctls_.add_link(which.is.name, sysctl_family::v6);
+    }
+    const bool is_new = has_v6 && !which.has_v6;
+    which.has_v6 = has_v6;
+    if (is_new) {
+        sysctls_have_changed();
+        if (which.is.is_running) {
+            add_own_addresses(which);
+        }
+    }
+    for (const int index : standing_on(which.is.index)) {
+        if (auto& above = devices_.at(index); above.is.vlan_id && above.is.mtu > which.is.mtu) {
+            above.is.mtu = which.is.mtu;
+            mtu_has_changed(above);
+        }
+    }
+}
+
+result<void> sim_kernel::set_master(device& which, const std::string& master) {
+    if (master.empty()) {
+        which.is.master = 0;
+        return {};
+    }
+    auto* bridge = find(master);
+    if (bridge == nullptr) {
+        return no_device(master);
+    }
+    if (which.is.master == bridge->is.index) {
+        return {};
+    }
+    if (bridge->is.kind != "bridge") {
+        return refused(which.is.name, "Operation not supported");
+    }
+    which.is.master = 0;  // also where the other one does not take it
+    if (which.is.is_loopback || which.is.kind == "bridge") {
+        return refused(which.is.name, "Invalid argument");
+    }
+    which.is.master = bridge->is.index;
+    bridge->had_ports = true;
+    return {};
+}
+
+void sim_kernel::destroy(int index) {
+    const auto found = devices_.find(index);
+    if (found == devices_.end()) {
+        return;
+    }
+    for (const int port : ports_of(index)) {
+        devices_.at(port).is.master = 0;
+    }
+    for (const int above : standing_on(index)) {
+        destroy(above);
+    }
+    drop_routes(index, false);
+    drop_routes(index, true);
+    sysctls_.remove_link(found->second.is.name, sysctl_family::v4);
+    sysctls_.remove_link(found->second.is.name, sysctl_family::v6);
+    devices_.erase(found);
+}
+
+void sim_kernel::follow_ports(device& bridge) {
+    if (bridge.is.kind != "bridge" || bridge.has_fixed_mtu) {
+        return;
+    }
+    int smallest = 0;
+    for (const int port : ports_of(bridge.is.index)) {
+        const int mtu = devices_.at(port).is.mtu;
+        smallest = smallest == 0 ? mtu : std::min(smallest, mtu);
+    }
+    if (const int mtu = smallest == 0 ? ethernet_mtu : smallest; mtu != bridge.is.mtu) {
+        bridge.is.mtu = mtu;
+        mtu_has_changed(bridge);
+    }
+}
+
+bool sim_kernel::carrier_of(const device& which) const {
+    if (which.is.kind == "bridge") {
+        const auto ports = ports_of(which.is.index);
+        return !which.had_ports ||
+               std::ranges::any_of(ports, [&](int port) { return devices_.at(port).is.is_running; });
+    }
+    if (which.is.vlan_id) {
+        const auto below = devices_.find(which.is.lower);
+        return below != devices_.end() && below->second.is.is_running;
+    }
+    return which.has_carrier;
+}
+
+void sim_kernel::settle() {
+    for (auto& [index, one] : devices_) {
+        follow_ports(one);
+    }
+    for (bool again = true; again;) {
+        again = false;
+        for (auto& [index, one] : devices_) {
+            const bool is_running = one.is.is_up && carrier_of(one);
+            if (is_running != one.is.is_running) {
+                one.is.is_running = is_running;
+                again = true;
+                if (is_running) {
+                    add_own_addresses(one);
+                }
+            }
+        }
+    }
+    auto now = state();
+    if (now != told_) {
+        told_ = std::move(now);
+        if (changed) {
+            changed();
+        }
+    }
+}
+
+struct sim_kernel::applying {
+    sim_kernel& kernel;
+
+    template <class Act>
+    result<void> to(const std::string& name, Act act) const {
+        auto* which = kernel.find(name);
+        return which == nullptr ? result<void>(no_device(name)) : act(*which);
+    }
+    result<void> operator()(const model::make_bridge& one) const {
+        return kernel.make(link_of(one.name, "bridge"), "");
+    }
+    result<void> operator()(const model::make_vlan& one) const {
+        auto wanted = link_of(one.name, "vlan");
+        wanted.vlan_id = one.id;
+        return kernel.make(std::move(wanted), one.parent);
+    }
+    result<void> operator()(const model::make_vxlan& one) const {
+        auto wanted = link_of(one.name, "vxlan");
+        wanted.vxlan.emplace();
+        wanted.vxlan->vni = one.vni;
+        wanted.vxlan->port = one.port;
+        return kernel.make(std::move(wanted), one.lower);
+    }
+    result<void> operator()(const model::set_up& one) const {
+        return to(one.name, [&](device& which) { return kernel.set_up(which); });
+    }
+    result<void> operator()(const model::set_down& one) const {
+        if (auto* which = kernel.find(one.name)) {
+            kernel.set_down(*which);
+        }
+        return {};
+    }
+    result<void> operator()(const model::set_mtu& one) const {
+        return to(one.name, [&](device& which) { return kernel.set_mtu(which, one.mtu); });
+    }
+    result<void> operator()(const model::set_master& one) const {
+        return to(one.name, [&](device& which) { return kernel.set_master(which, one.master); });
+    }
+    result<void> operator()(const model::delete_link& one) const {
+        const auto* which = kernel.find(one.name);
+        if (which != nullptr && which->is.kind.empty()) {
+            return refused(one.name, "Operation not supported");
+        }
+        if (which != nullptr) {
+            kernel.destroy(which->is.index);
+        }
+        return {};
+    }
+    result<void> operator()(const model::add_address& one) const {
+        return to(one.device, [&](device& which) { return kernel.add_address(which, one.address); });
+    }
+    result<void> operator()(const model::remove_address& one) const {
+        if (auto* which = kernel.find(one.device)) {
+            kernel.remove_address(*which, one.address);
+        }
+        return {};
+    }
+    result<void> operator()(const model::add_default_route& one) const {
+        return to(one.device, [&](device& which) { return kernel.add_route(one.gateway, which); });
+    }
+    result<void> operator()(const model::remove_default_route& one) const {
+        if (const auto* which = kernel.find(one.device)) {
+            std::erase_if(kernel.routes_, [&](const route_entry& route) {
+                return route.is.gateway == one.gateway && route.is.link == which->is.index;
+            });
+        }
+        return {};
+    }
+    result<void> operator()(const model::set_sysctl& one) const {
+        auto written = kernel.sysctls_.write(one.key, one.value);
+        kernel.sysctls_have_changed();
+        return written;
+    }
+    result<void> operator()(const model::tx_checksum_off& one) const {
+        return to(one.device, [](device& which) {
+            which.has_checksums = which.is.is_loopback;
+            return result<void>();
+        });
+    }
+};
+
+result<void> sim_kernel::apply(const model::network_change& change) {
+    auto done = std::visit(applying{*this}, change);
+    settle();
+    return done;
+}
+
+model::network_state sim_kernel::state() const {
+    std::vector<model::network_link> links;
+    std::vector<model::link_address> addresses;
+    std::vector<model::default_route> routes;
+    for (const auto& [index, one] : devices_) {
+        links.push_back(one.is);
+        for (const auto* family : {&one.v4, &one.v6}) {
+            std::ranges::transform(*family, std::back_inserter(addresses), &address_entry::is);
+        }
+    }
+    for (const auto& one : routes_) {
+        if (one.is.gateway.is_v4()) {
+            routes.push_back(one.is);
+        }
+    }
+    return {std::move(links), std::move(addresses), std::move(routes)};
+}
+
+void sim_kernel::remove_device(const std::string& device) {
+    if (const auto* which = find(device)) {
+        destroy(which->is.index);
+        settle();
+    }
+}
+
+void sim_kernel::add_device(const std::string& device) {
+    for (const auto& one : machine_) {
+        if (one.name == device && find(device) == nullptr) {
+            create(link_of(one.name, "", one.mtu));
+        }
+        if ((one.name == device || one.bridge == device) && !one.bridge.empty() && find(one.bridge) == nullptr) {
+            create(link_of(one.bridge, "bridge")).is.is_up = true;
+        }
+        auto* port = find(one.name);
+        if (auto* bridge = find(one.bridge); (one.name == device || one.bridge == device) && bridge != nullptr &&
+                                             port != nullptr && port->is.master == 0) {
+            port->is.is_up = true;
+            ignore(set_master(*port, one.bridge), "it is a bridge");
+        }
+    }
+    settle();
+}
+
+void sim_kernel::add_tap(const std::string& name, const std::string& bridge) {
+    if (is_name(name) && find(name) == nullptr) {
+        auto& tap = create(link_of(name, "tun"));
+        tap.is.is_up = true;
+        if (const auto* to = find(bridge)) {
+            tap.is.mtu = to->is.mtu;  // as libvirt makes it
+            ignore(set_master(tap, bridge), "it is a port of nothing then");
+        }
+        settle();
+    }
+}
+
+void sim_kernel::set_carrier(const std::string& device, bool is_there) {
+    if (auto* which = find(device)) {
+        which->has_carrier = is_there;
+        settle();
+    }
+}
+
+bool sim_kernel::has_checksums(const std::string& device) const {
+    const auto* which = find(device);
+    return which != nullptr && which->has_checksums;
+}
+
+void sim_kernel::lose_power() {
+    boot();
+}
+
+}  // namespace pvc::sim

@@ -1,0 +1,137 @@
+// The network of one simulated machine, as its kernel keeps it: links, bridges and what stands on links, addresses,
+// default routes and settings. It outlives the daemon, and not the machine's power. Its rules are those measured on a
+// real one: see the tests beside it. Shared by the two ports of a daemon (sim_network_stack, sim_addresses), by nodes
+// of the reference, and by whoever else does something to the machine (the functions below; apply() too).
+//
+// Left out: what passes over the links, STP, detection of duplicate addresses (every address is valid at once), other
+// routes than default ones (that a network is reached over a device follows from its addresses).
+#pragma once
+
+#include "pvcnoded/model/network_change.hpp"
+#include "pvcnoded/model/network_state.hpp"
+#include "sim/network/sim_sysctls.hpp"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pvc::sim {
+
+// What a machine has when its operating system has come up.
+struct machine_device {
+    std::string name;
+    int mtu = 1500;
+    // Made by the operating system too: up, with the device as its port. Empty: none, and the device is down.
+    std::string bridge{};
+};
+
+class sim_kernel {
+public:
+    // Three devices with the bridges of three networks, without addresses.
+    sim_kernel();
+    explicit sim_kernel(std::vector<machine_device> devices);
+
+    // What the network port promises of a change (netlink/network_stack.hpp), at once.
+    result<void> apply(const model::network_change& change);
+    [[nodiscard]] model::network_state state() const;
+    [[nodiscard]] const sim_sysctls& sysctls() const { return sysctls_; }
+    // What else its operating system makes, whenever the machine comes up.
+    std::function<void(sim_kernel&)> on_boot;
+    // Whoever wants to be told that a link, an address or a route may have changed.
+    std::function<void()> changed;
+
+    // Somebody else. A device vanishes with all that stands on it, or comes (again) as the operating system makes it.
+    void remove_device(const std::string& device);
+    void add_device(const std::string& device);
+    // The tap of a virtual machine; without a bridge of that name it is a port of nothing.
+    void add_tap(const std::string& name, const std::string& bridge);
+    // The cable of a physical device, or whoever holds a tap.
+    void set_carrier(const std::string& device, bool is_there);
+    // A router on the network of that device says so: who takes advertisements has an address and a route then.
+    void advertise(const std::string& device, const ip::network_v6& prefix);
+    // Addresses, and nothing else; what is there already is success, and what cannot be has no effect.
+    void add(const std::string& device, const host_address& which);
+    void add(const std::string& device, std::string_view which);  // "10.0.0.254/24"
+    void remove(const std::string& device, const host_address& which);
+    // All but those that every device has by itself.
+    void remove_all_addresses();
+    // The machine goes off, and is on again when somebody looks.
+    void lose_power();
+
+    [[nodiscard]] bool has_device(const std::string& device) const { return find(device) != nullptr; }
+    // In the order of the kernel; empty without the device.
+    [[nodiscard]] std::vector<host_address> addresses_on(const std::string& device) const;
+    [[nodiscard]] bool has(const std::string& device, const host_address& which) const;
+    // On whichever device, with whatever prefix length: it answers there.
+    [[nodiscard]] bool answers(const ip::address& which) const;
+    // Of IPv6: state() has those of IPv4, as the port.
+    [[nodiscard]] bool has_advertised_route(const std::string& device) const;
+    [[nodiscard]] bool has_checksums(const std::string& device) const;
+    // "10.0.0.254/24 on brcluster, 169.254.169.254/32 on lo": by device, those that somebody gave to it.
+    [[nodiscard]] std::string text() const;
+
+private:
+    struct address_entry {
+        model::link_address is;
+        bool is_secondary = false;  // of another one of its network, with which it goes
+    };
+    struct route_entry {
+        model::default_route is;
+        bool is_advertised = false;
+    };
+    struct device {
+        model::network_link is;
+        bool has_carrier = true;     // of a bridge: of its ports
+        bool had_ports = false;      // a bridge that never had one runs
+        bool has_fixed_mtu = false;  // of a bridge: somebody set it, it no longer follows its ports
+        bool has_v6 = true;          // its MTU allows it
+        bool is_v6_off = false;
+        bool is_forwarding_v6 = false;
+        bool has_checksums = true;
+        std::vector<address_entry> v4;
+        std::vector<address_entry> v6;
+    };
+    struct applying;
+
+    [[nodiscard]] const device* find(std::string_view name) const;
+    [[nodiscard]] device* find(std::string_view name);
+    [[nodiscard]] device* find(int index);
+    [[nodiscard]] std::vector<int> standing_on(int lower) const;
+    [[nodiscard]] std::vector<int> ports_of(int master) const;
+
+    // sim_kernel.cpp: links.
+    void boot();
+    device& create(model::network_link link);
+    result<void> make(model::network_link wanted, const std::string& lower);
+    result<void> set_up(device& which);
+    void set_down(device& which);
+    result<void> set_mtu(device& which, int mtu);
+    result<void> set_master(device& which, const std::string& master);
+    void destroy(int index);
+    void mtu_has_changed(device& which);
+    void follow_ports(device& bridge);
+    [[nodiscard]] bool carrier_of(const device& which) const;
+    // What follows from a change: who runs, sizes of bridges, addresses that a device has by itself. Tells of it.
+    void settle();
+
+    // sim_kernel_addresses.cpp
+    result<void> add_address(device& to, const host_address& which);
+    void remove_address(device& from, const host_address& which);
+    void add_own_addresses(device& to);
+    void drop_v6(device& of);
+    void drop_routes(int link, bool is_v6);
+    result<void> add_route(const ip::address& gateway, device& over);
+    [[nodiscard]] bool reaches(const device& over, const ip::address& gateway) const;
+    void sysctls_have_changed();
+
+    std::vector<machine_device> machine_;
+    int next_index_ = 1;
+    std::map<int, device> devices_;
+    std::vector<route_entry> routes_;
+    sim_sysctls sysctls_;
+    model::network_state told_;  // as it was when somebody was last told
+};
+
+}  // namespace pvc::sim

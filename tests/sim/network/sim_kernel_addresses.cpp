@@ -1,0 +1,266 @@
+// Addresses and default routes of the simulated kernel.
+#include "sim/network/sim_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pvc::sim {
+
+namespace {
+
+constexpr std::uint32_t metric_of_ipv6 = 1024;
+
+ip::network_v4 network_of_v4(const host_address& which) {
+    return ip::network_v4(which.address.to_v4(), static_cast<std::uint16_t>(which.prefix)).canonical();
+}
+
+}  // namespace
+
+result<void> sim_kernel::add_address(device& to, const host_address& which) {
+    const bool is_v6 = which.address.is_v6();
+    auto& all = is_v6 ? to.v6 : to.v4;
+    const std::string about = which.text() + " on " + to.is.name;
+    if (std::ranges::any_of(all, [&](const address_entry& one) { return one.is.address == which; })) {
+        return {};
+    }
+    address_entry added{.is = {.link = to.is.index, .address = which}};
+    if (!is_v6) {
+        const auto network = network_of_v4(which);
+        const auto is_secondary = std::ranges::any_of(
+            all, [&](const address_entry& one) { return network_of_v4(one.is.address) == network; });
+        added.is_secondary = is_secondary;
+        const auto before = is_secondary ? all.end() : std::ranges::find_if(all, &address_entry::is_secondary);
+        all.insert(before, std::move(added));
+        return {};
+    }
+    if (!to.has_v6 || to.is_v6_off) {
+        return failure(errc::refused, about, to.has_v6 ? "Permission denied" : "Invalid argument");
+    }
+    if (which.address.is_multicast() || (which.address.is_loopback() && !to.is.is_loopback)) {
+        return failure(errc::refused, about, "Cannot assign requested address");
+    }
+    if (const auto found =
+            std::ranges::find(all, which.address, [](const address_entry& one) { return one.is.address.address; });
+        found != all.end()) {
+        return failure(errc::already_exists, about, "it is there as " + found->is.address.text());
+    }
+    added.is.is_global = !which.address.to_v6().is_link_local();
+    // The newest first, those of a wider scope before the others.
+    all.insert(added.is.is_global
+                   ? all.begin()
+                   : std::ranges::find(all, false, [](const address_entry& one) { return one.is.is_global; }),
+               std::move(added));
+    return {};
+}
+
+void sim_kernel::remove_address(device& from, const host_address& which) {
+    auto& all = which.address.is_v6() ? from.v6 : from.v4;
+    const auto found = std::ranges::find(all, which, [](const address_entry& one) { return one.is.address; });
+    if (found == all.end()) {
+        return;
+    }
+    const bool was_primary = !found->is_secondary;
+    all.erase(found);
+    if (which.address.is_v6()) {
+        return;
+    }
+    const auto network = network_of_v4(which);
+    const auto is_of_network = [&](const address_entry& one) {
+        return one.is_secondary && network_of_v4(one.is.address) == network;
+    };
+    if (was_primary && (sysctls_.of("all", sysctl_family::v4, "promote_secondaries") != 0 ||
+                        sysctls_.of(from.is.name, sysctl_family::v4, "promote_secondaries") != 0)) {
+        if (const auto next = std::ranges::find_if(all, is_of_network); next != all.end()) {
+            next->is_secondary = false;
+        }
+    } else if (was_primary) {
+        std::erase_if(all, is_of_network);
+    }
+    if (all.empty()) {
+        drop_routes(from.is.index, false);
+    }
+}
+
+// What a device has as soon as it runs.
+void sim_kernel::add_own_addresses(device& to) {
+    const auto add_host = [&](const host_address& which) {
+        auto& all = which.address.is_v6() ? to.v6 : to.v4;
+        if (std::ranges::find(all, which, [](const address_entry& one) { return one.is.address; }) == all.end()) {
+            all.insert(all.begin(), {.is = {.link = to.is.index, .address = which, .is_global = false}});
+        }
+    };
+    const bool has_v6 = to.has_v6 && !to.is_v6_off;
+    if (to.is.is_loopback) {
+        add_host(*parse_host_address("127.0.0.1/8"));
+        if (has_v6) {
+            add_host(*parse_host_address("::1/128"));
+        }
+        return;
+    }
+    const bool has_own = std::ranges::any_of(to.v6, [](const address_entry& one) { return !one.is.is_global; });
+    if (has_v6 && !has_own) {
+        // By its number: as unlike those of other devices as by a hardware address.
+        const auto own = *parse_host_address(fmt::format("fe80::{:x}/64", to.is.index));
+        to.v6.push_back({.is = {.link = to.is.index, .address = own, .is_global = false}});
+    }
+}
+
+void sim_kernel::drop_v6(device& of) {
+    of.v6.clear();
+    drop_routes(of.is.index, true);
+}
+
+void sim_kernel::drop_routes(int link, bool is_v6) {
+    std::erase_if(routes_,
+                  [&](const route_entry& one) { return one.is.link == link && one.is.gateway.is_v6() == is_v6; });
+}
+
+bool sim_kernel::reaches(const device& over, const ip::address& gateway) const {
+    const auto is_inside_of = [&](const address_entry& one) {
+        return network_of_v4(one.is.address) == network_of_v4({gateway, one.is.address.prefix});
+    };
+    return over.is.is_up && !answers(gateway) && std::ranges::any_of(over.v4, is_inside_of);
+}
+
+result<void> sim_kernel::add_route(const ip::address& gateway, device& over) {
+    if (gateway.is_v6()) {
+        return failure(errc::refused, "default route", "only those of IPv4 are set");
+    }
+    const model::default_route wanted{.gateway = gateway, .link = over.is.index, .metric = 0};
+    for (const auto& one : routes_) {
+        if (one.is == wanted) {
+            return {};
+        }
+        if (one.is.metric == wanted.metric && one.is.gateway.is_v4()) {
+            const auto* by = find(one.is.link);
+            return failure(errc::already_exists, "default route",
+                           fmt::format("via {} on {}", one.is.gateway.to_string(), by == nullptr ? "" : by->is.name));
+        }
+    }
+    if (!reaches(over, gateway)) {
+        return failure(errc::refused, "default route", "Nexthop has invalid gateway");
+    }
+    routes_.push_back({.is = wanted});
+    return {};
+}
+
+void sim_kernel::advertise(const std::string& device, const ip::network_v6& prefix) {
+    auto* which = find(device);
+    if (which == nullptr || !which->is.is_running || !which->has_v6 || which->is_v6_off) {
+        return;
+    }
+    const int accepts = sysctls_.of(device, sysctl_family::v6, "accept_ra");
+    if (accepts == 0 || (accepts == 1 && which->is_forwarding_v6)) {
+        return;
+    }
+    const auto router = ip::address(*parse_address_v6("fe80::ff"));
+    const model::default_route wanted{.gateway = router, .link = which->is.index, .metric = metric_of_ipv6};
+    const bool has_route = std::ranges::any_of(routes_, [&](const route_entry& one) { return one.is == wanted; });
+    if (!has_route) {
+        routes_.push_back({.is = wanted, .is_advertised = true});
+    }
+    auto bytes = prefix.canonical().address().to_bytes();
+    bytes.back() = static_cast<unsigned char>(which->is.index);
+    const host_address own{ip::address_v6(bytes), 64};
+    const bool has_address =
+        std::ranges::any_of(which->v6, [&](const address_entry& one) { return one.is.address == own; });
+    if (sysctls_.of(device, sysctl_family::v6, "autoconf") != 0 && !has_address) {
+        which->v6.insert(which->v6.begin(), {.is = {.link = which->is.index, .address = own, .is_permanent = false}});
+    }
+    settle();
+}
+
+void sim_kernel::sysctls_have_changed() {
+    for (auto& [index, one] : devices_) {
+        const auto value = [&](std::string_view name) { return sysctls_.of(one.is.name, sysctl_family::v6, name); };
+        const bool is_off = value("disable_ipv6") != 0;
+        const bool was_off = std::exchange(one.is_v6_off, is_off);
+        if (is_off && !was_off) {
+            drop_v6(one);
+        } else if (was_off && !is_off && one.is.is_running) {
+            add_own_addresses(one);
+        }
+        const bool is_forwarding = value("forwarding") != 0;
+        const bool was_forwarding = std::exchange(one.is_forwarding_v6, is_forwarding);
+        if (is_forwarding && !was_forwarding && value("accept_ra") != 2) {
+            std::erase_if(routes_,
+                          [&](const route_entry& route) { return route.is_advertised && route.is.link == index; });
+        }
+    }
+}
+
+void sim_kernel::add(const std::string& device, const host_address& which) {
+    ignore(apply(model::add_address{device, which}), "it cannot be, as it says");
+}
+
+void sim_kernel::add(const std::string& device, std::string_view which) {
+    add(device, *parse_host_address(which));
+}
+
+void sim_kernel::remove(const std::string& device, const host_address& which) {
+    ignore(apply(model::remove_address{device, which}), "what is not there is gone");
+}
+
+void sim_kernel::remove_all_addresses() {
+    for (auto& [index, one] : devices_) {
+        const auto is_given = [](const address_entry& entry) { return entry.is.is_global; };
+        std::erase_if(one.v4, is_given);
+        std::erase_if(one.v6, is_given);
+        if (one.v4.empty()) {
+            drop_routes(index, false);
+        }
+    }
+    settle();
+}
+
+std::vector<host_address> sim_kernel::addresses_on(const std::string& device) const {
+    std::vector<host_address> all;
+    if (const auto* which = find(device)) {
+        for (const auto* family : {&which->v4, &which->v6}) {
+            std::ranges::transform(*family, std::back_inserter(all),
+                                   [](const address_entry& one) { return one.is.address; });
+        }
+    }
+    return all;
+}
+
+bool sim_kernel::has(const std::string& device, const host_address& which) const {
+    const auto there = addresses_on(device);
+    return std::ranges::find(there, which) != there.end();
+}
+
+bool sim_kernel::answers(const ip::address& which) const {
+    return std::ranges::any_of(devices_, [&](const auto& device) {
+        const auto& all = which.is_v6() ? device.second.v6 : device.second.v4;
+        return std::ranges::any_of(all, [&](const address_entry& one) { return one.is.address.address == which; });
+    });
+}
+
+bool sim_kernel::has_advertised_route(const std::string& device) const {
+    const auto* which = find(device);
+    return which != nullptr && std::ranges::any_of(routes_, [&](const route_entry& one) {
+               return one.is_advertised && one.is.link == which->is.index;
+           });
+}
+
+std::string sim_kernel::text() const {
+    std::map<std::string, std::string> by_device;
+    for (const auto& [index, one] : devices_) {
+        for (const auto* family : {&one.v4, &one.v6}) {
+            for (const auto& entry : *family) {
+                if (entry.is.is_global && entry.is.is_permanent) {
+                    auto& text = by_device[one.is.name];
+                    text += (text.empty() ? "" : ", ") + entry.is.address.text() + " on " + one.is.name;
+                }
+            }
+        }
+    }
+    std::string all;
+    for (const auto& [name, text] : by_device) {
+        all += (all.empty() ? "" : ", ") + text;
+    }
+    return all;
+}
+
+}  // namespace pvc::sim

@@ -1,0 +1,41 @@
+// The netlink port of one simulated machine for links, addresses, routes and settings.
+#pragma once
+
+#include "pvcnoded/netlink/network_stack.hpp"
+#include "sim/network/kernel_calls.hpp"
+#include "sim/network/sim_kernel.hpp"
+
+namespace pvc::sim {
+
+class sim_network_stack final : public netlink::network_stack, public kernel_calls {
+public:
+    sim_network_stack(sim_kernel& machine, async::timers& clock);
+    ~sim_network_stack() override { machine_.changed = nullptr; }
+
+    // Besides those of kernel_calls ("look", "set MTU", "add 10.1.1.1/24 to vmbr7", "read net/…"): every look is
+    // interrupted again and again; the n-th change from now is refused.
+    bool are_looks_interrupted = false;
+    std::optional<int> refuses_in;
+    // Whoever watches hears of a change so much later.
+    duration event_delay{0};
+    void end_faults();
+    // Events were lost (ENOBUFS): whoever watches is told to look.
+    void lose_events() { tell(); }
+
+    async::awaitable<result<model::network_state>> look(time_point deadline) override;
+    async::awaitable<result<void>> apply(model::network_change change, time_point deadline) override;
+    [[nodiscard]] result<std::string> sysctl(const std::string& key) const override;
+    [[nodiscard]] std::unique_ptr<netlink::network_watch> watch(async::wakeup& changed) override;
+    [[nodiscard]] std::size_t watches() const { return watches_.size(); }
+
+private:
+    class watching;
+    void something_changed();
+    void tell();
+
+    sim_kernel& machine_;
+    async::timer events_;
+    std::vector<watching*> watches_;  // in the order in which they began
+};
+
+}  // namespace pvc::sim

@@ -1,0 +1,130 @@
+// What clients do with networks: the keys as the API writes them, all in one go, with its habits.
+#include "pvcnoded/base/text.hpp"
+#include "sim/subjects/networks/networks.hpp"
+#include "sim/subjects/role/role.hpp"
+#include "sim/world/chaos.hpp"
+#include "sim/world/words.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace pvc::sim {
+
+namespace {
+
+std::string network_path(std::string_view vni) {
+    return "/networks/" + std::string(vni);
+}
+
+std::string network_text(const host_address& of) {
+    const auto length = static_cast<std::uint16_t>(of.prefix);
+    return of.address.is_v6() ? ip::network_v6(of.address.to_v6(), length).canonical().to_string()
+                              : ip::network_v4(of.address.to_v4(), length).canonical().to_string();
+}
+
+// "1001 managed 10.1.1.1/24 fd00:1::1/64"; "none" for a family that it does not have.
+void create_network(cluster& world, std::string_view rest) {
+    const std::string vni(next_word(rest));
+    const std::string type(next_word(rest));
+    const auto four = parse_host_address(next_word(rest));
+    const auto six = parse_host_address(next_word(rest));
+    const std::string root = network_path(vni);
+    if (vni.empty() || world.ensemble.exists(root)) {
+        return;
+    }
+    zookeeper::transaction all;
+    const auto add = [&](const std::string& key, const std::string& value) { all.create(root + key, value); };
+    add("", "net" + vni);
+    add("/nettype", type);
+    add("/mtu", "");
+    add("/domain", type == "managed" ? "net" + vni + ".local" : "None");
+    add("/name_servers", "");
+    const auto add_family = [&](const std::string& number, const result<host_address>& of) {
+        const bool has = of && type == "managed";
+        add("/ip" + number + "_gateway", has ? of->address.to_string() : "None");
+        add("/ip" + number + "_network", has ? network_text(*of) : "None");
+        add("/dhcp" + number + "_flag", "False");
+    };
+    add_family("4", four);
+    add_family("6", six);
+    for (const auto* one : {"/dhcp4_start", "/dhcp4_end"}) {
+        add(one, "None");
+    }
+    for (const auto* one :
+         {"/dhcp4_leases", "/dhcp4_reservations", "/firewall_rules", "/firewall_rules/in", "/firewall_rules/out"}) {
+        add(one, "");
+    }
+    ignore(world.ensemble.commit(all), "its parent may be missing: no network then");
+}
+
+// "1001 ip4_gateway 10.1.1.126": one key of it.
+void set_in_network(cluster& world, std::string_view rest) {
+    const std::string root = network_path(next_word(rest));
+    const std::string key(next_word(rest));
+    if (world.ensemble.exists(root)) {
+        world.ensemble.put(root + "/" + key, std::string(rest));
+    }
+}
+
+// "create VNI managed|bridged GATEWAY4|none GATEWAY6|none", "set VNI KEY VALUE", "remove VNI"
+void change_network(cluster& world, const action& what) {
+    std::string_view rest = what.value;
+    const auto word = next_word(rest);
+    if (word == "create") {
+        create_network(world, rest);
+    } else if (word == "set") {
+        set_in_network(world, rest);
+    } else if (word == "remove" && !rest.empty()) {
+        world.ensemble.remove_tree(network_path(rest));
+    }
+}
+
+std::uint64_t where_networks_are(cluster& world) {
+    return has_networking(world) ? 3 : 0;
+}
+
+void draw_network(drawing& from, action& out) {
+    static constexpr std::array vnis{"1001", "1002", "16777215", "200", "201"};
+    const std::string vni = from.one_of(vnis);
+    const bool is_bridged = vni.size() == 3;
+    const auto number = from.random.below(3);
+    switch (from.random.below(8)) {
+        case 0: out.value = "remove " + vni; return;
+        case 1: {
+            static constexpr std::array values{"", "None", "1400", "9000", "abc", "68", "1300"};
+            out.value = "set " + vni + " mtu " + from.one_of(values);
+            return;
+        }
+        case 2: {
+            static constexpr std::array values{"10.1.1.126", "None", "", "10.9.9.9", "garbage", "10.1.1.1"};
+            out.value = "set " + vni + " ip4_gateway " + from.one_of(values);
+            return;
+        }
+        case 3: {
+            static constexpr std::array values{"10.1.1.0/25", "10.1.1.0/24", "None", "10.1.1.7/24", "\xff"};
+            out.value = "set " + vni + " ip4_network " + from.one_of(values);
+            return;
+        }
+        default:
+            out.value = is_bridged ? "create " + vni + " bridged none none"
+                                   : fmt::format("create {} managed 10.1.{}.1/24 {}", vni, number + 1,
+                                                 number == 0 ? "none" : fmt::format("fd00:{}::1/64", number));
+    }
+}
+
+constexpr action_kind actions_on_networks[] = {
+    {.name = "network",
+     .takes = "v",
+     .meaning = "a client does: create VNI managed|bridged GATEWAY4|none GATEWAY6|none; set VNI KEY VALUE; remove VNI",
+     .on_cluster = change_network,
+     .chance = drawn{.eighths = 7, .favour = where_networks_are, .arguments = draw_network}},
+};
+
+}  // namespace
+
+void add_network_clients(registry& to) {
+    to.add(actions_on_networks);
+}
+
+}  // namespace pvc::sim

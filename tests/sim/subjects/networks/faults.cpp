@@ -1,0 +1,178 @@
+// What befalls the network of a machine: its kernel refuses, hangs, is slow, tells late; devices go and come; somebody
+// does something to the links of a client network.
+#include "sim/subjects/networks/networks.hpp"
+#include "sim/subjects/role/role.hpp"
+#include "sim/world/chaos.hpp"
+#include "sim/world/words.hpp"
+
+#include <array>
+
+namespace pvc::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+void refuse_links(cluster& world, const action& what, member& target) {
+    for (const auto* call : {"create", "set", "make", "take", "delete", "add", "remove", "switch"}) {
+        target.node.network.broken.insert_or_assign(call, failure(errc::refused, call, "Operation not permitted"));
+    }
+    world.lasting(what, &target, true, [&target] { target.node.network.broken.clear(); });
+}
+
+void hang_links(cluster& world, const action& what, member& target) {
+    target.node.network.hang();
+    world.lasting(what, &target, true, [&target] { target.node.network.end_hang(); });
+}
+
+void slow_links(cluster& world, const action& what, member& target) {
+    target.node.network.call_time = what.amount;
+    world.lasting(what, &target, true, [&target] { target.node.network.end_slowness(); });
+}
+
+void interrupt_looks(cluster& world, const action& what, member& target) {
+    target.node.network.are_looks_interrupted = true;
+    world.lasting(what, &target, true, [&target] { target.node.network.are_looks_interrupted = false; });
+}
+
+void delay_events(cluster& world, const action& what, member& target) {
+    target.node.network.event_delay = what.amount;
+    world.lasting(what, &target, true, [&target] { target.node.network.event_delay = duration::zero(); });
+}
+
+void refuse_change(cluster& world, const action& what, member& target) {
+    target.node.network.refuses_in = static_cast<int>(what.number);
+    world.disturb(target, std::nullopt);
+}
+
+void pull_device(cluster& world, const action& what, member& target) {
+    target.node.kernel.remove_device(what.value);
+    world.lasting(what, &target, true, [&target, name = what.value] { target.node.kernel.add_device(name); });
+}
+
+void pull_cable(cluster& world, const action& what, member& target) {
+    target.node.kernel.set_carrier(what.value, false);
+    world.lasting(what, &target, true, [&target, name = what.value] { target.node.kernel.set_carrier(name, true); });
+}
+
+// "vmbr1001", "vxlan1001 release"
+void damage(cluster& world, const action& what, member& target) {
+    std::string_view rest = what.value;
+    const std::string name(next_word(rest));
+    sim_kernel& kernel = target.node.kernel;
+    model::network_change change = model::delete_link{name};
+    if (rest == "release") {
+        change = model::set_master{name, ""};
+    } else if (rest == "down") {
+        change = model::set_down{name};
+    } else if (rest == "shrink") {
+        change = model::set_mtu{name, 1000};
+    } else if (rest == "strip") {
+        for (const auto& one : kernel.addresses_on(name)) {
+            kernel.remove(name, one);
+        }
+    }
+    if (rest != "strip") {
+        ignore(kernel.apply(change), "it is not there");
+    }
+    world.disturb(target, std::nullopt);
+}
+
+std::uint64_t has_links(cluster& world) {
+    return has_networking(world) ? 1 : 0;
+}
+
+void draw_device(drawing& from, action& out) {
+    static constexpr std::array devices{"ens4", "ens5", "ens6", "ens7"};
+    out.value = from.one_of(devices);
+}
+
+void draw_damage_to_links(drawing& from, action& out) {
+    static constexpr std::array vnis{"1001", "1002", "16777215", "200", "201"};
+    static constexpr std::array ways{"", " release", " down", " shrink", " strip"};
+    const std::string vni = from.one_of(vnis);
+    const std::string base = vni.size() == 3 ? "vlan" : "vxlan";
+    out.value = (from.random.below(2) == 0 ? "vmbr" : base) + vni;
+    if (from.random.below(6) == 0) {
+        static constexpr std::array bridges{"brcluster", "brstorage", "brupstream"};
+        out.value = from.one_of(bridges);
+    }
+    out.value += from.one_of(ways);
+}
+
+constexpr std::pair<std::int64_t, std::int64_t> change_numbers{1, 1000};
+
+constexpr action_kind faults_of_links[] = {
+    {.name = "refuse-links",
+     .takes = "n",
+     .meaning = "the kernel refuses every change of links",
+     .can_last = true,
+     .on_member = refuse_links,
+     .chance = drawn{.favour = has_links}},
+    {.name = "hang-links",
+     .takes = "n",
+     .meaning = "what is asked of the kernel about links is not answered, and done later",
+     .can_last = true,
+     .on_member = hang_links,
+     .chance = drawn{.favour = has_links}},
+    {.name = "slow-links",
+     .takes = "nd",
+     .meaning = "every call about links takes so long",
+     .can_last = true,
+     .on_member = slow_links,
+     .chance = drawn{.favour = has_links,
+                     .arguments = [](drawing& from, action& out) { out.amount = from.some_time(1ms, 10s); }}},
+    {.name = "interrupt-looks",
+     .takes = "n",
+     .meaning = "every look at the links is interrupted by changes",
+     .can_last = true,
+     .on_member = interrupt_looks,
+     .chance = drawn{.favour = has_links}},
+    {.name = "delay-events",
+     .takes = "nd",
+     .meaning = "the kernel tells so late that links have changed",
+     .can_last = true,
+     .on_member = delay_events,
+     .chance = drawn{.favour = has_links,
+                     .arguments = [](drawing& from, action& out) { out.amount = from.some_time(10ms, 20s); }}},
+    {.name = "lose-events",
+     .takes = "n",
+     .meaning = "so much happens to links that the kernel drops what it had to tell",
+     .on_member = [](cluster& /*world*/, const action& /*what*/, member& target) { target.node.network.lose_events(); },
+     .chance = drawn{.favour = has_links}},
+    {.name = "refuse-change",
+     .takes = "ni",
+     .meaning = "the n-th change of links from now is refused",
+     .on_member = refuse_change,
+     .numbers = change_numbers,
+     .chance =
+         drawn{.favour = has_links,
+               .arguments = [](drawing& from,
+                               action& out) { out.number = 1 + static_cast<std::int64_t>(from.random.below(8)); }}},
+    {.name = "pull-device",
+     .takes = "nv",
+     .meaning = "a network card is pulled out",
+     .can_last = true,
+     .on_member = pull_device,
+     .chance = drawn{.favour = has_links, .arguments = draw_device}},
+    {.name = "pull-cable",
+     .takes = "nv",
+     .meaning = "the cable of a network card is pulled out",
+     .can_last = true,
+     .on_member = pull_cable,
+     .chance = drawn{.favour = has_links, .arguments = draw_device}},
+    {.name = "damage",
+     .takes = "nv",
+     .meaning =
+         "somebody deletes a link; with `release`, `down`, `shrink` or `strip` behind its name he does that to it",
+     .on_member = damage,
+     .chance = drawn{.eighths = 6, .favour = has_links, .arguments = draw_damage_to_links}},
+};
+
+}  // namespace
+
+void add_network_faults(registry& to) {
+    to.add(faults_of_links);
+}
+
+}  // namespace pvc::sim

@@ -1,0 +1,126 @@
+#include "sim/subjects/networks/networks.hpp"
+
+#include "sim/subjects/role/role.hpp"
+#include "sim/world/registry.hpp"
+
+#include <algorithm>
+
+namespace pvc::sim {
+
+namespace {
+
+// Links that are nobody's business: of other software on the machine, made again whenever it comes up.
+void make_foreign_links(sim_kernel& kernel) {
+    const model::network_change all[] = {
+        model::make_bridge{"docker0"},
+        model::set_up{"docker0"},
+        model::add_address{"docker0", *parse_host_address("172.17.0.1/16")},
+        model::make_vxlan{"vxlan.calico", kernel.has_device("ens6") ? "ens6" : "lo", 4096, 8472},
+    };
+    for (const auto& one : all) {
+        ignore(kernel.apply(one), "it is there, or cannot be");
+    }
+    kernel.add_tap("tap99", "docker0");
+}
+
+void begin_networks(cluster& world) {
+    if (!has_networking(world)) {
+        return;
+    }
+    for (auto& one : world.members) {
+        one->node.kernel.on_boot = make_foreign_links;
+        make_foreign_links(one->node.kernel);
+    }
+    // What a reference node has on its bridges, it finds in the same keys.
+    for (auto& one : world.foreigners) {
+        one->settings.gateways = [&world] { return gateways_of(world.ensemble); };
+    }
+}
+
+void heal_network(cluster& /*world*/, member& one) {
+    one.node.network.end_faults();
+    for (const auto& device : devices_of(one.node.settings)) {
+        one.node.kernel.set_carrier(device.name, true);
+        one.node.kernel.add_device(device.name);
+    }
+}
+
+// The primary writes the size that it chose, and nothing else.
+bool is_network_mtu(const seen_change& seen) {
+    return seen.what.path.starts_with("/networks/") && seen.what.path.ends_with("/mtu");
+}
+
+constexpr subject_part network_part{.begin = begin_networks, .heal_member = heal_network};
+constexpr key_rules network_keys{.is_shared = is_network_mtu, .needs_version = is_network_mtu};
+
+constexpr sweep_operation network_operations[] = {
+    {"network-is-made", "hv1 hv2",
+     "setting all networking on\n"
+     "start hv1\nuntil hv1 is primary within 10s\nstart hv2\nuntil hv2 runs within 60s\nwait 2s\n",
+     "network create 1001 managed 10.1.1.1/24 fd00:1::1/64"},
+    {"network-is-removed", "hv1 hv2",
+     "setting all networking on\n"
+     "start hv1\nuntil hv1 is primary within 10s\nstart hv2\nuntil hv2 runs within 60s\n"
+     "network create 1001 managed 10.1.1.1/24 fd00:1::1/64\nwait 5s\n",
+     "network remove 1001"},
+};
+
+constexpr planted_mistake network_mistakes[] = {
+    {defect::gateway_kept, "gateway_kept"},
+    {defect::base_no_port, "base_no_port"},
+    {defect::network_left, "network_left"},
+};
+
+}  // namespace
+
+std::vector<model::client_network> networks_of(const memory_ensemble& tree) {
+    static constexpr std::string_view keys[] = {
+        "", "/nettype", "/mtu", "/ip4_network", "/ip4_gateway", "/ip6_network", "/ip6_gateway"};
+    std::vector<model::client_network> all;
+    if (!tree.exists("/networks")) {
+        return all;
+    }
+    for (const auto& name : tree.children("/networks")) {
+        std::map<std::string, std::string, std::less<>> stored;
+        for (const auto key : keys) {
+            if (auto value = tree.get("/networks/" + name + std::string(key))) {
+                stored.emplace(key, *std::move(value));
+            }
+        }
+        auto parsed = model::parse_client_network(name, stored);
+        if (parsed.network) {
+            all.push_back(*std::move(parsed.network));
+        }
+    }
+    std::ranges::sort(all, {}, &model::client_network::vni);
+    return all;
+}
+
+std::vector<std::pair<std::string, host_address>> gateways_of(const memory_ensemble& tree) {
+    std::vector<std::pair<std::string, host_address>> all;
+    for (const auto& one : networks_of(tree)) {
+        for (const auto* family : {&one.ip6, &one.ip4}) {
+            const auto gateway = family->gateway_address();
+            const bool is_free = gateway && std::ranges::none_of(all, [&](const auto& other) {
+                                     return other.second.address == gateway->address;
+                                 });
+            if (one.type == model::network_type::managed && is_free) {
+                all.emplace_back(one.bridge(), *gateway);
+            }
+        }
+    }
+    return all;
+}
+
+void add_networks(registry& to);
+void add_networks(registry& to) {
+    to.add(network_part);
+    to.add(network_keys);
+    to.add(network_operations);
+    to.add(network_mistakes);
+    add_network_clients(to);
+    add_network_faults(to);
+    add_network_rules(to);
+}
+
+}  // namespace pvc::sim

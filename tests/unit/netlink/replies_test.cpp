@@ -1,0 +1,291 @@
+// What the kernel says, read: whole answers, and every way in which bytes are none.
+#include "pvcnoded/netlink/replies.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+namespace pvc::netlink {
+namespace {
+
+// Little builders of what the kernel writes, in this machine's order of bytes. The numbers are of the kernel's
+// interface.
+template <class T>
+std::string raw(T value) {
+    return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+std::string padded(std::string bytes) {
+    bytes.resize((bytes.size() + 3) / 4 * 4);
+    return bytes;
+}
+
+std::string attribute(std::uint16_t type, const std::string& value) {
+    return padded(raw<std::uint16_t>(static_cast<std::uint16_t>(4 + value.size())) + raw(type) + value);
+}
+
+std::string text(std::uint16_t type, const std::string& value) {
+    return attribute(type, value + '\0');
+}
+
+std::string message(std::uint16_t type, std::uint16_t flags, const std::string& body, std::uint32_t sequence = 7,
+                    std::uint32_t port = 42) {
+    return padded(raw<std::uint32_t>(static_cast<std::uint32_t>(16 + body.size())) + raw(type) + raw(flags) +
+                  raw(sequence) + raw(port) + body);
+}
+
+constexpr std::uint16_t error_type = 2;
+constexpr std::uint16_t done_type = 3;
+constexpr std::uint16_t new_link = 16;
+constexpr std::uint16_t multi = 2;
+constexpr std::uint16_t interrupted = 0x10;
+constexpr std::uint16_t capped = 0x100;
+constexpr std::uint16_t with_attributes = 0x200;
+
+std::string acknowledgement(int code, std::uint16_t flags = 0, const std::string& rest = {}) {
+    return message(error_type, flags, raw(code) + std::string(16, '\0') + rest);
+}
+
+// ---- datagrams
+// -------------------------------------------------------------------------------------------------------
+
+TEST(reply_datagram, acknowledgements_and_refusals) {
+    const auto done = read_datagram(acknowledgement(0), 7, 42);
+    ASSERT_TRUE(done);
+    EXPECT_TRUE(done->is_over);
+    EXPECT_EQ(done->error, 0);
+    const auto refused = read_datagram(acknowledgement(-17), 7, 42);
+    ASSERT_TRUE(refused);
+    EXPECT_TRUE(refused->is_over);
+    EXPECT_EQ(refused->error, 17);
+    EXPECT_EQ(refused->sentence, "");
+}
+
+TEST(reply_datagram, the_sentence_of_the_kernel) {
+    const auto said = attribute(2, raw<std::uint32_t>(16)) + text(1, "MTU too large");
+    const auto short_one = read_datagram(acknowledgement(-22, capped | with_attributes, said), 7, 42);
+    ASSERT_TRUE(short_one);
+    EXPECT_EQ(short_one->sentence, "MTU too large");
+    EXPECT_EQ(short_one->error, 22);
+    // Without the cap the request follows, and then what is said.
+    const auto request = raw<std::uint32_t>(16 + 6) + std::string(12, '\0') + padded("abcdef");
+    const auto whole = read_datagram(message(error_type, with_attributes, raw(-22) + request + said), 7, 42);
+    ASSERT_TRUE(whole);
+    EXPECT_EQ(whole->sentence, "MTU too large");
+    const auto unmarked = read_datagram(acknowledgement(-22, capped, said), 7, 42);
+    EXPECT_TRUE(unmarked && unmarked->sentence.empty());
+}
+
+TEST(reply_datagram, only_what_answers_the_request) {
+    const auto others = message(new_link, 0, "aaaa", 6) + message(new_link, 0, "bbbb", 7, 41) +
+                        message(error_type, 0, raw(-1) + std::string(16, '\0'), 6);
+    const auto datagram = others + message(new_link, multi, "cccc") + acknowledgement(0);
+    const auto read = read_datagram(datagram, 7, 42);
+    ASSERT_TRUE(read);
+    ASSERT_EQ(read->messages.size(), 1U);
+    EXPECT_EQ(read->messages[0].type, new_link);
+    EXPECT_EQ(read->messages[0].body, "cccc");
+    EXPECT_TRUE(read->is_over);
+    EXPECT_EQ(read->error, 0);
+    const auto none = read_datagram(others, 7, 42);
+    EXPECT_TRUE(none && none->messages.empty() && !none->is_over);
+}
+
+TEST(reply_datagram, a_dump_that_was_interrupted) {
+    const auto whole = read_datagram(message(new_link, multi, "aaaa") + message(done_type, multi, raw(0)), 7, 42);
+    EXPECT_TRUE(whole && whole->is_over && !whole->is_interrupted && whole->messages.size() == 1);
+    const auto torn = read_datagram(message(new_link, multi | interrupted, "aaaa"), 7, 42);
+    EXPECT_TRUE(torn && !torn->is_over && torn->is_interrupted);
+    const auto at_end = read_datagram(message(done_type, multi | interrupted, raw(0)), 7, 42);
+    EXPECT_TRUE(at_end && at_end->is_over && at_end->is_interrupted);
+    const auto failed = read_datagram(message(done_type, multi, raw(-19)), 7, 42);
+    EXPECT_TRUE(failed && failed->error == 19);
+}
+
+TEST(reply_datagram, what_is_none) {
+    const auto good = acknowledgement(0);
+    for (std::size_t size = 1; size < good.size(); ++size) {
+        EXPECT_FALSE(read_datagram(good.substr(0, size), 7, 42)) << size;
+    }
+    EXPECT_FALSE(read_datagram(message(error_type, 0, ""), 7, 42));
+    std::string shorter_than_its_head = good;
+    shorter_than_its_head[0] = 15;
+    EXPECT_FALSE(read_datagram(shorter_than_its_head, 7, 42));
+    EXPECT_TRUE(read_datagram("", 7, 42));
+}
+
+// ---- links
+// -----------------------------------------------------------------------------------------------------------
+
+std::string link_head(int index, std::uint32_t flags, std::uint16_t kind = 1, std::uint8_t family = 0) {
+    return raw(family) + raw<std::uint8_t>(0) + raw(kind) + raw(index) + raw(flags) + raw<std::uint32_t>(0);
+}
+
+const std::string vxlan_data = attribute(1, raw<std::uint32_t>(1001)) + attribute(3, raw<std::uint32_t>(5)) +
+                               attribute(7, std::string(1, '\1')) + attribute(15, std::string("\x12\xb5", 2));
+
+TEST(reply_link, a_vxlan) {
+    const auto body = link_head(9, 0x1 | 0x40) + text(3, "vxlan1001") + attribute(4, raw<std::uint32_t>(1450)) +
+                      attribute(10, raw<std::uint32_t>(8)) + attribute(1, "\x02\x01\x02\x03\x04\x05") +
+                      attribute(18, text(1, "vxlan") + attribute(0x8000 | 2, vxlan_data));
+    const auto read = parse_link(body);
+    ASSERT_TRUE(read && *read);
+    model::network_link expected;
+    expected.index = 9;
+    expected.name = "vxlan1001";
+    expected.kind = "vxlan";
+    expected.mtu = 1450;
+    expected.is_up = true;
+    expected.is_running = true;
+    expected.master = 8;
+    expected.lower = 5;
+    expected.vxlan = model::vxlan_settings{1001, 4789, true, false, false};
+    EXPECT_EQ((*read)->link, expected);
+    EXPECT_EQ((*read)->hardware, (hardware_address{2, 1, 2, 3, 4, 5}));
+}
+
+TEST(reply_link, a_vlan) {
+    const auto details = attribute(18, text(1, "vlan") + attribute(2, attribute(1, raw<std::uint16_t>(200))));
+    const auto body = link_head(9, 0) + text(3, "vlan200") + attribute(5, raw<std::uint32_t>(4)) + details;
+    const auto read = parse_link(body);
+    ASSERT_TRUE(read && *read);
+    EXPECT_EQ((*read)->link.kind, "vlan");
+    EXPECT_EQ((*read)->link.vlan_id, 200);
+    EXPECT_EQ((*read)->link.lower, 4);
+    EXPECT_FALSE((*read)->link.is_up);
+    // The number of a link in another namespace is nothing to us.
+    const auto elsewhere = parse_link(body + attribute(37, raw<std::uint32_t>(0)));
+    ASSERT_TRUE(elsewhere && *elsewhere);
+    EXPECT_EQ((*elsewhere)->link.lower, 0);
+}
+
+TEST(reply_link, of_details_that_come_twice_the_last_hold_alone) {
+    const auto vlan = attribute(18, text(1, "vlan") + attribute(2, attribute(1, raw<std::uint16_t>(200))));
+    const auto body = link_head(9, 0) + text(3, "twice");
+    const auto as_bridge = parse_link(body + vlan + attribute(18, text(1, "bridge")));
+    ASSERT_TRUE(as_bridge && *as_bridge);
+    EXPECT_EQ((*as_bridge)->link.kind, "bridge");
+    EXPECT_FALSE((*as_bridge)->link.vlan_id);
+    const auto of_no_kind =
+        parse_link(body + attribute(18, text(1, "vxlan") + attribute(2, vxlan_data)) + attribute(18, {}));
+    ASSERT_TRUE(of_no_kind && *of_no_kind);
+    EXPECT_EQ((*of_no_kind)->link.kind, "");
+    EXPECT_FALSE((*of_no_kind)->link.vxlan);
+}
+
+TEST(reply_link, ends_of_a_pair_do_not_stand_on_each_other) {
+    const auto read = parse_link(link_head(9, 0) + text(3, "eth0") + attribute(5, raw<std::uint32_t>(8)) +
+                                 attribute(18, text(1, "veth")));
+    ASSERT_TRUE(read && *read);
+    EXPECT_EQ((*read)->link.kind, "veth");
+    EXPECT_EQ((*read)->link.lower, 0);
+}
+
+TEST(reply_link, a_loopback_device_has_no_hardware_address) {
+    const auto read = parse_link(link_head(1, 0x9, 772) + text(3, "lo") + attribute(1, std::string(6, '\0')));
+    ASSERT_TRUE(read && *read);
+    EXPECT_TRUE((*read)->link.is_loopback);
+    EXPECT_FALSE((*read)->hardware);
+    EXPECT_EQ((*read)->link.kind, "");
+}
+
+TEST(reply_link, what_is_none) {
+    const auto bridge_port = parse_link(link_head(9, 0, 1, 7) + text(3, "eth0"));
+    EXPECT_TRUE(bridge_port && !*bridge_port);
+    EXPECT_FALSE(parse_link(link_head(9, 0)));                                            // no name
+    EXPECT_FALSE(parse_link(link_head(0, 0) + text(3, "eth0")));                          // no index
+    EXPECT_FALSE(parse_link(link_head(9, 0) + text(3, "eth0") + attribute(4, "ab")));     // half a number
+    EXPECT_FALSE(parse_link(link_head(9, 0) + text(3, "eth0") + attribute(18, "abcd")));  // no attributes
+    const auto good =
+        link_head(9, 0) + text(3, "vxlan1001") + attribute(18, text(1, "vxlan") + attribute(2, vxlan_data));
+    EXPECT_TRUE(parse_link(good));
+    for (std::size_t size = 0; size < good.size(); ++size) {
+        const auto read = parse_link(good.substr(0, size));
+        EXPECT_TRUE(!read || !(*read)->link.vxlan) << size;
+    }
+}
+
+// ---- addresses
+// -------------------------------------------------------------------------------------------------------
+
+std::string address_head(std::uint8_t family, std::uint8_t prefix, std::uint8_t flags = 0x80, std::uint8_t scope = 0) {
+    return raw(family) + raw(prefix) + raw(flags) + raw(scope) + raw<std::uint32_t>(4);
+}
+
+const std::string ten_one{"\x0a\0\0\1", 4};
+const std::string ten_two{"\x0a\0\0\2", 4};
+const std::string six{"\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16};
+
+TEST(reply_address, of_both_families) {
+    const auto four = parse_link_address(address_head(2, 24) + attribute(1, ten_two) + attribute(2, ten_one));
+    ASSERT_TRUE(four && *four);
+    EXPECT_EQ(**four, (model::link_address{4, parse_host_address("10.0.0.1/24").value(), true, true, false}));
+    const auto broad = parse_link_address(address_head(2, 24) + attribute(1, ten_one) + attribute(4, ten_two));
+    EXPECT_TRUE(broad && *broad && (*broad)->has_broadcast);
+    const auto of_six = parse_link_address(address_head(10, 64, 0x80, 253) + attribute(1, six) +
+                                           attribute(8, raw<std::uint32_t>(0x100)));
+    ASSERT_TRUE(of_six && *of_six);
+    EXPECT_EQ(**of_six, (model::link_address{4, parse_host_address("fd00::1/64").value(), false, false, false}));
+}
+
+TEST(reply_address, what_is_none) {
+    const auto other = parse_link_address(address_head(5, 24));
+    EXPECT_TRUE(other && !*other);
+    EXPECT_FALSE(parse_link_address(address_head(2, 24)));
+    EXPECT_FALSE(parse_link_address(address_head(2, 33) + attribute(2, ten_one)));
+    EXPECT_FALSE(parse_link_address(address_head(10, 129) + attribute(1, six)));
+    EXPECT_FALSE(parse_link_address(address_head(10, 64) + attribute(1, ten_one)));
+    EXPECT_FALSE(parse_link_address("abc"));
+}
+
+// ---- routes
+// ----------------------------------------------------------------------------------------------------------
+
+std::string route_head(std::uint8_t table = 254, std::uint8_t type = 1, std::uint8_t length = 0,
+                       std::uint8_t family = 2, std::uint32_t flags = 0) {
+    return raw(family) + raw(length) + std::string(2, '\0') + raw(table) + raw<std::uint8_t>(3) + raw<std::uint8_t>(0) +
+           raw(type) + raw(flags);
+}
+
+std::string hop(int link, const std::string& gateway) {
+    const auto inside = attribute(5, gateway);
+    return raw(static_cast<std::uint16_t>(8 + inside.size())) + std::string(2, '\0') + raw(link) + inside;
+}
+
+TEST(reply_route, default_routes) {
+    const auto device = attribute(4, raw<std::uint32_t>(4));
+    const auto plain = parse_default_route(route_head() + attribute(5, ten_one) + device);
+    ASSERT_TRUE(plain && plain->size() == 1);
+    EXPECT_EQ((*plain)[0], (model::default_route{parse_address("10.0.0.1").value(), 4, 0}));
+    const auto metric = parse_default_route(route_head() + attribute(6, raw<std::uint32_t>(100)) + device);
+    ASSERT_TRUE(metric && metric->size() == 1);
+    EXPECT_EQ((*metric)[0], (model::default_route{ip::address_v4(), 4, 100}));
+    const auto several = parse_default_route(route_head() + attribute(9, hop(4, ten_one) + hop(5, ten_two)));
+    ASSERT_TRUE(several && several->size() == 2);
+    EXPECT_EQ((*several)[1], (model::default_route{parse_address("10.0.0.2").value(), 5, 0}));
+    const auto via_six = parse_default_route(route_head() + attribute(18, raw<std::uint16_t>(10) + six) + device);
+    ASSERT_TRUE(via_six && via_six->size() == 1);
+    EXPECT_EQ((*via_six)[0].gateway, parse_address("fd00::1").value());
+    // A table of a number above 255 has it in an attribute.
+    const auto wide = parse_default_route(route_head(252) + attribute(15, raw<std::uint32_t>(254)) + device);
+    EXPECT_TRUE(wide && wide->size() == 1);
+}
+
+TEST(reply_route, what_is_none) {
+    const auto rest = attribute(5, ten_one) + attribute(4, raw<std::uint32_t>(4));
+    for (const auto& head : {route_head(100), route_head(254, 6), route_head(254, 1, 24), route_head(254, 1, 0, 10),
+                             route_head(254, 1, 0, 2, 0x200)}) {
+        const auto read = parse_default_route(head + rest);
+        EXPECT_TRUE(read && read->empty());
+    }
+    const auto other_table = parse_default_route(route_head() + attribute(15, raw<std::uint32_t>(1000)) + rest);
+    EXPECT_TRUE(other_table && other_table->empty());
+    EXPECT_FALSE(parse_default_route(route_head() + attribute(5, "ab")));
+    EXPECT_FALSE(parse_default_route(route_head() + attribute(9, "abcdefgh")));
+    EXPECT_FALSE(parse_default_route(route_head() + attribute(18, "a")));
+    EXPECT_FALSE(parse_default_route("abc"));
+}
+
+}  // namespace
+}  // namespace pvc::netlink

@@ -1,0 +1,93 @@
+// The host's own network on a simulated daemon (networking.md 3, cases 1, 2, 5 to 9, 90, 97). What is decided, and in
+// which order, has its tests in tests/unit/policy/networks.
+#include "unit/networks/network_fixture.hpp"
+
+namespace pvc::node {
+namespace {
+
+class host_network_test : public network_fixture {};
+
+TEST_F(host_network_test, case_1_and_2_a_bare_host_is_set_up_and_a_second_start_changes_nothing) {
+    auto& hv1 = stage();
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1500 up master brcluster");
+    EXPECT_EQ(link(hv1, "ens6"), "mtu 1500 up master brstorage");
+    EXPECT_EQ(link(hv1, "ens4"), "mtu 1500 up master brupstream");
+    EXPECT_EQ(addresses(hv1, "brcluster"), "10.98.0.1/24");
+    EXPECT_EQ(addresses(hv1, "brstorage"), "10.254.0.1/24");
+    EXPECT_EQ(hv1.network.sysctl("net/ipv4/ip_forward").value(), "1");
+    EXPECT_EQ(hv1.network.sysctl("net/ipv6/conf/all/forwarding").value(), "1");
+    const auto before = hv1.kernel.state();
+    hv1.stop();
+    hv1.network.calls.clear();
+    start(hv1);
+    EXPECT_TRUE(hv1.kernel.state() == before);
+    EXPECT_EQ(hv1.network.calls, std::vector<std::string>());
+    EXPECT_EQ(hv1.times_logged("failed:"), 0U);
+    EXPECT_FALSE(hv1.logged("is not as it was"));
+    ASSERT_TRUE(hv1.kernel.apply(model::delete_link{"brstorage"}));
+    EXPECT_TRUE(within(2s, [&] { return addresses(hv1, "brstorage") == "10.254.0.1/24"; }));
+    beat(1s);
+    EXPECT_EQ(hv1.times_logged("bridge brstorage is not as it was, setting it up again"), 1U) << hv1.log();
+}
+
+TEST_F(host_network_test, case_7_the_device_of_the_cluster_comes_late) {
+    auto& hv1 = add_networked();
+    hv1.kernel.remove_device("ens5");
+    hv1.start();
+    loop.run_for(20s);
+    EXPECT_EQ(addresses(hv1, "brcluster"), "10.98.0.1/24");
+    EXPECT_FALSE(hv1.is_ready());
+    EXPECT_EQ(value("/nodes/hv1/daemonstate"), "<missing>") << "ZooKeeper is asked after the device has come, or 30 s";
+    hv1.kernel.add_device("ens5");
+    EXPECT_TRUE(within(1s, [&] { return link(hv1, "ens5") == "mtu 1500 up master brcluster"; }));
+    EXPECT_TRUE(hv1.run_until_ready());
+}
+
+TEST_F(host_network_test, the_start_goes_on_after_30_s_without_the_device) {
+    auto& hv1 = add_networked();
+    hv1.kernel.remove_device("ens5");
+    hv1.start();
+    EXPECT_TRUE(hv1.run_until_ready(60s));
+    EXPECT_EQ(hv1.times_logged("ens5"), 1U);
+    hv1.kernel.add_device("ens5");
+    EXPECT_TRUE(within(1s, [&] { return link(hv1, "ens5") == "mtu 1500 up master brcluster"; }));
+}
+
+TEST_F(host_network_test, a_step_that_fails_in_the_middle_is_undone_told_of_once_and_tried_again) {
+    auto& hv1 = add_networked();
+    hv1.network.broken.insert_or_assign("add 10.254.0.1/24 to brstorage", failure(errc::refused, "brstorage", "No"));
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    beat(40s);
+    EXPECT_EQ(addresses(hv1, "brstorage"), "");
+    EXPECT_EQ(addresses(hv1, "brcluster"), "10.98.0.1/24");
+    EXPECT_EQ(hv1.times_logged("10.254.0.1/24 to brstorage"), 1U);
+    hv1.network.broken.clear();
+    EXPECT_TRUE(within(31s, [&] { return addresses(hv1, "brstorage") == "10.254.0.1/24"; }));
+}
+
+TEST_F(host_network_test, a_kernel_that_cannot_be_looked_at_keeps_the_start_for_a_while_and_nothing_is_changed) {
+    auto& hv1 = add_networked();
+    hv1.network.are_looks_interrupted = true;
+    hv1.start();
+    EXPECT_TRUE(hv1.run_until_ready(90s));
+    EXPECT_EQ(link(hv1, "brcluster"), "gone");
+    EXPECT_EQ(hv1.times_logged("cannot be looked at"), 1U);
+    hv1.network.end_faults();
+    hv1.network.are_looks_interrupted = false;
+    EXPECT_TRUE(within(31s, [&] { return addresses(hv1, "brcluster") == "10.98.0.1/24"; }));
+}
+
+TEST_F(host_network_test, case_90_without_the_function_nothing_is_touched) {
+    auto& hv1 = add();
+    const auto before = hv1.kernel.state();
+    put_network(7);
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    beat(5s);
+    EXPECT_TRUE(hv1.kernel.state() == before);
+    EXPECT_TRUE(hv1.network.calls.empty());
+}
+
+}  // namespace
+}  // namespace pvc::node

@@ -1,0 +1,282 @@
+// The addresses that only the primary has, on a simulated daemon (networking.md 6, cases 36 to 38;
+// node-lifecycle.md 7.4, 7.5, AC85, AC87, AC136).
+#include "pvcnoded/role/primary_role.hpp"
+#include "unit/role/role_fixture.hpp"
+
+namespace pvc::node {
+namespace {
+
+const std::string upstream = "10.98.1.254/24 on brupstream";
+const std::string cluster_one = "10.98.0.254/24 on brcluster";
+const std::string storage_one = "10.254.0.254/24 on brstorage";
+const std::string metadata = "169.254.169.254/32 on lo";
+// As the machine tells them: by device.
+const std::string all_of_them = cluster_one + ", " + storage_one + ", " + upstream + ", " + metadata;
+
+// Whatever it is asked to give up takes a minute.
+class hanging_part final : public core::subject, public core::role_part {
+public:
+    explicit hanging_part(core::node_context& node) : node_(node) {}
+    [[nodiscard]] std::string_view name() const override { return "hanging"; }
+    async::awaitable<void> take_up(policy::role_phase /*which*/, core::session& /*s*/) override { co_return; }
+    async::awaitable<void> give_up(policy::role_phase /*which*/, core::session* /*s*/) override {
+        co_await async::sleep_for(node_.clock(), 60s, "a service that does not end");
+    }
+
+private:
+    core::node_context& node_;
+};
+
+class role_addresses_test : public role_fixture {
+protected:
+    // hv1 has the networking function, is secondary, and hv2 is named.
+    sim_node& stage_networking(sim::node_settings settings = {}) {
+        put_peer("hv2", "coordinator", "run", "secondary");
+        put_peer("hv3", "coordinator", "run", "secondary");
+        ensemble.put(primary_key, "hv2");
+        settings.networking = true;
+        sim_node& hv1 = add(std::move(settings));
+        if (has_hanging_part) {
+            hv1.plug_in = [](assembly& all) {
+                all.make = [before = std::move(all.make)](core::node_context& node) {
+                    auto made = before(node);
+                    made.pop_back();
+                    made.insert(made.begin(), std::make_unique<hanging_part>(node));
+                    made.push_back(
+                        std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));
+                    return made;
+                };
+            };
+        }
+        hv1.start();
+        EXPECT_TRUE(hv1.run_until_ready()) << hv1.log();
+        return hv1;
+    }
+    // The same, and it has taken the role.
+    sim_node& stage_primary(sim::node_settings settings = {}) {
+        sim_node& hv1 = stage_networking(std::move(settings));
+        ensemble.put(primary_key, "hv1");
+        seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+        beat(1s);
+        return hv1;
+    }
+    static std::string calls_of(sim_node& node) {
+        std::string all;
+        for (const auto& call : node.addresses.calls) {
+            all += call + "\n";
+        }
+        node.addresses.calls.clear();
+        return all;
+    }
+    bool has_hanging_part = false;
+    // Without the node's own ones.
+    static std::string there(const sim_node& node) {
+        std::string all = node.kernel.text();
+        for (const std::string own :
+             {"10.98.0.1/24 on brcluster", "10.254.0.1/24 on brcluster", "10.254.0.1/24 on brstorage"}) {
+            for (const auto& text : {own + ", ", ", " + own, own}) {
+                const auto at = all.find(text);
+                if (at != std::string::npos) {
+                    all.erase(at, text.size());
+                    break;
+                }
+            }
+        }
+        return all;
+    }
+};
+
+TEST_F(role_addresses_test, case_36_a_takeover_adds_them_in_the_order_of_phases) {
+    auto& hv1 = stage_networking();
+    EXPECT_EQ(calls_of(hv1), "");
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+    EXPECT_EQ(calls_of(hv1),
+              "add " + upstream + "\nadd " + cluster_one + "\nadd " + storage_one + "\nadd " + metadata + "\n");
+    EXPECT_EQ(there(hv1), all_of_them);
+    EXPECT_EQ(hv1.addresses.announced,
+              (std::vector<std::string>{"10.98.1.254 on brupstream", "10.98.0.254 on brcluster",
+                                        "10.254.0.254 on brstorage"}));
+}
+
+TEST_F(role_addresses_test, case_38_a_relinquish_removes_them_in_that_order_and_leaves_the_own_ones) {
+    auto& hv1 = stage_networking();
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+    beat(1s);
+    calls_of(hv1);
+    ensemble.put(primary_key, "hv2");
+    seconds_until([&] { return role_of(hv1) == "secondary"; }, 120s);
+    beat(1s);
+    EXPECT_EQ(calls_of(hv1), "remove " + upstream + "\nremove " + cluster_one + "\nremove " + storage_one +
+                                 "\nremove " + metadata + "\n");
+    EXPECT_EQ(hv1.kernel.text(), "10.98.0.1/24 on brcluster, 10.254.0.1/24 on brstorage");
+}
+
+TEST_F(role_addresses_test, case_37_and_ac85_shared_devices_have_one_bridge) {
+    auto& hv1 = stage_primary({.upstream_device = "ens5", .storage_device = "ens5"});
+    EXPECT_EQ(there(hv1),
+              "10.98.1.254/24 on brcluster, 10.98.0.254/24 on brcluster, 10.254.0.254/24 on brcluster, " + metadata);
+}
+
+// Added once, announced once, and there until the last user goes.
+TEST_F(role_addresses_test, equal_addresses_on_one_bridge_are_one) {
+    auto& hv1 = stage_primary({.upstream_device = "ens5", .upstream_floating_ip = "10.98.0.254/24"});
+    EXPECT_EQ(calls_of(hv1), "add " + cluster_one + "\nadd " + storage_one + "\nadd " + metadata + "\n");
+    ensemble.put(primary_key, "hv2");
+    seconds_until([&] { return role_of(hv1) == "secondary"; }, 120s);
+    EXPECT_EQ(calls_of(hv1), "remove " + cluster_one + "\nremove " + storage_one + "\nremove " + metadata + "\n");
+    EXPECT_EQ(there(hv1), "");
+}
+
+// The reference takes the prefix length of the node's own address.
+TEST_F(role_addresses_test, another_prefix_length_is_replaced_and_removed) {
+    auto& hv1 = stage_networking();
+    hv1.kernel.add("brcluster", "10.98.0.254/16");
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+    beat(1s);
+    EXPECT_EQ(there(hv1), all_of_them);
+    hv1.kernel.add("brcluster", "10.98.0.254/16");
+    ensemble.put(primary_key, "hv2");
+    seconds_until([&] { return role_of(hv1) == "secondary"; }, 120s);
+    beat(1s);
+    EXPECT_EQ(there(hv1), "");
+}
+
+TEST_F(role_addresses_test, one_that_appears_on_a_secondary_goes_for_what_is_known_then) {
+    sim_node& hv1 = stage_networking();
+    hv1.kernel.add("brcluster", "10.98.0.254/16");
+    EXPECT_TRUE(run_until([&] { return hv1.logged("primary_node says hv2"); }, 10s)) << hv1.log();
+    EXPECT_FALSE(hv1.logged("no record of this boot"));
+}
+
+TEST_F(role_addresses_test, one_that_the_kernel_refuses_is_told_of_once_and_comes_later) {
+    auto& hv1 = stage_networking();
+    const std::string call = "add brstorage";
+    hv1.addresses.broken.insert_or_assign(call, failure(errc::refused, "brstorage", "Permission denied"));
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+    beat(30s);
+    EXPECT_EQ(there(hv1), cluster_one + ", " + upstream + ", " + metadata);
+    EXPECT_EQ(hv1.times_logged("cannot add " + storage_one), 1U);
+    hv1.addresses.broken.clear();
+    EXPECT_LT(seconds_until([&] { return there(hv1) == all_of_them; }, 20s), 6.0);
+    EXPECT_TRUE(hv1.logged("this could be done after all: add " + storage_one));
+}
+
+// Its bridge is made anew, with the node's own address and those of the primary.
+TEST_F(role_addresses_test, a_bridge_that_somebody_deletes_comes_back_with_all_its_addresses) {
+    auto& hv1 = stage_primary();
+    hv1.kernel.remove_device("brstorage");
+    EXPECT_LT(seconds_until([&] { return there(hv1) == all_of_them; }, 20s), 2.0);
+    EXPECT_TRUE(hv1.kernel.text().find("10.254.0.1/24 on brstorage") != std::string::npos);
+}
+
+TEST_F(role_addresses_test, one_that_somebody_took_away_is_added_again) {
+    auto& hv1 = stage_primary();
+    EXPECT_FALSE(hv1.logged("was gone"));
+    hv1.kernel.remove("brupstream", *parse_host_address("10.98.1.254/24"));
+    EXPECT_LT(seconds_until([&] { return there(hv1) == all_of_them; }, 60s), 1.0);
+    beat(1s);
+    EXPECT_EQ(hv1.times_logged("10.98.1.254/24 on brupstream was gone, adding it again"), 1U) << hv1.log();
+}
+
+// Each local action takes at most 10 s: five of them, and the role is there; what is missing follows.
+TEST_F(role_addresses_test, a_kernel_that_hangs_does_not_keep_the_role_from_going_on) {
+    auto& hv1 = stage_networking();
+    hv1.addresses.hang();
+    ensemble.put(primary_key, "hv1");
+    EXPECT_LT(seconds_until([&] { return role_of(hv1) == "primary"; }, 120s), 60.0);
+    EXPECT_EQ(there(hv1), "");
+    hv1.addresses.end_hang();
+    EXPECT_LT(seconds_until([&] { return there(hv1) == all_of_them; }, 60s), 20.0);
+}
+
+TEST_F(role_addresses_test, a_removal_that_fails_is_tried_again_after_the_role_is_gone) {
+    auto& hv1 = stage_primary();
+    hv1.addresses.broken.insert_or_assign("remove", failure(errc::refused, "brcluster", "Operation not permitted"));
+    ensemble.put(primary_key, "hv2");
+    seconds_until([&] { return role_of(hv1) == "secondary"; }, 120s);
+    beat(8s);
+    EXPECT_EQ(there(hv1), all_of_them);
+    EXPECT_EQ(hv1.times_logged("cannot remove " + upstream), 1U);
+    hv1.addresses.broken.clear();
+    EXPECT_LT(seconds_until([&] { return there(hv1) == ""; }, 20s), 6.0);
+}
+
+// What it has cannot be seen, and what has to go goes all the same.
+TEST_F(role_addresses_test, a_look_that_fails_keeps_nothing) {
+    auto& hv1 = stage_primary();
+    hv1.network.broken.insert_or_assign("look", failure(errc::unavailable, "links", "No buffer space available"));
+    ensemble.put("/nodes/hv1/routerstate", "secondary");
+    ensemble.put(primary_key, "hv2");
+    EXPECT_LT(seconds_until([&] { return there(hv1) == ""; }, 20s), 2.0);
+}
+
+TEST_F(role_addresses_test, ac26_an_isolated_primary_has_none_a_second_after_the_limit) {
+    auto& hv1 = stage_primary();
+    hv1.connector.link().cut();
+    loop.run_for(50s);
+    EXPECT_EQ(there(hv1), all_of_them);
+    EXPECT_TRUE(run_until([&] { return hv1.daemon().context().role.now() != model::router_state::primary; }, 20s));
+    loop.run_for(100ms);
+    EXPECT_EQ(there(hv1), "");
+}
+
+// Addresses first: services that hang do not keep them.
+TEST_F(role_addresses_test, ac136_a_service_that_hangs_does_not_keep_the_addresses) {
+    has_hanging_part = true;
+    auto& hv1 = stage_primary();
+    hv1.connector.link().cut();
+    EXPECT_TRUE(run_until([&] { return hv1.daemon().context().role.now() != model::router_state::primary; }, 70s));
+    loop.run_for(900ms);
+    EXPECT_EQ(there(hv1), "");
+}
+
+TEST_F(role_addresses_test, a_stop_leaves_none) {
+    auto& hv1 = stage_primary();
+    ensemble.put("/nodes/hv2/daemonstate", "stop");
+    ensemble.put("/nodes/hv3/daemonstate", "stop");
+    hv1.stop();
+    EXPECT_EQ(there(hv1), "");
+}
+
+// The read that justifies it must be less than 2 s old when it starts (node-lifecycle.md 3.1, rule 8).
+TEST_F(role_addresses_test, an_addition_that_starts_too_late_is_asked_for_anew) {
+    auto& hv1 = stage_networking();
+    hv1.connector.link().answer_delay = 2500ms;
+    ensemble.put(primary_key, "hv1");
+    beat(60s);
+    EXPECT_EQ(there(hv1), "");  // each answer comes too late
+    hv1.connector.link().answer_delay = {};
+    seconds_until([&] { return there(hv1) == all_of_them; }, 60s);
+}
+
+// What the kernel comes to only when its proof has grown old is not done, and so nobody hears of it.
+TEST_F(role_addresses_test, an_addition_that_was_held_up_is_refused) {
+    auto& hv1 = stage_networking();
+    hv1.addresses.hang();
+    ensemble.put(primary_key, "hv1");
+    beat(3s);
+    ASSERT_EQ(calls_of(hv1), "add " + upstream + "\n");
+    ensemble.put(primary_key, "hv2");
+    beat(2s);
+    hv1.addresses.end_hang();
+    beat(15s);
+    EXPECT_TRUE(hv1.addresses.announced.empty());
+    EXPECT_EQ(there(hv1), "");
+}
+
+TEST_F(role_addresses_test, a_node_without_the_function_has_none_and_asks_for_none) {
+    put_peer("hv2", "coordinator", "run", "secondary");
+    ensemble.put(primary_key, "hv1");
+    auto& hv1 = add_running({.has_ready_bridges = true});
+    hv1.kernel.add("brcluster", "10.98.0.254/24");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+    EXPECT_EQ(calls_of(hv1), "");
+    EXPECT_EQ(there(hv1), cluster_one);
+}
+
+}  // namespace
+}  // namespace pvc::node

@@ -1,0 +1,556 @@
+// networking.md 5.2 to 5.4: the links of a client network (cases 22 to 27, 30, 31, 33, 91). Each plan is carried out on
+// a toy kernel and made again: then nothing is to be done.
+#include "network_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace pvc::policy {
+namespace {
+
+using texts = std::vector<std::string>;
+
+network_words client_words() {
+    auto words = network_words::all_on("eth0");
+    words.cluster_mtu = words.storage_mtu = 1500;
+    words.bridge_device = "eth0";
+    words.bridge_mtu = "1500";
+    return words;
+}
+
+// A host that is set up.
+toy_kernel host_of(const config::node_config& config, int mtu = 1500) {
+    toy_kernel kernel;
+    for (const auto& name : {"eth0", "eth1", "eth2", "eth3"}) {
+        auto link = link_named(name, "", mtu);
+        link.is_up = true;
+        kernel.add(link);
+    }
+    carry_out(kernel, plan_host(config, kernel.state()));
+    return kernel;
+}
+
+model::client_network managed(std::uint32_t vni) {
+    model::client_network network;
+    network.vni = vni;
+    return network;
+}
+
+model::client_network bridged(std::uint32_t vni) {
+    auto network = managed(vni);
+    network.type = model::network_type::bridged;
+    return network;
+}
+
+// Plans, carries out, looks again until all is right (the second look learns the index of a new bridge); the first
+// plan.
+network_plan settle(toy_kernel& kernel, const model::client_network& wanted, const config::node_config& config,
+                    network_memory& memory) {
+    auto first = plan_network(wanted, config, kernel.state(), memory);
+    carry_out(kernel, first);
+    memory = first.next;
+    const auto second = plan_network(wanted, config, kernel.state(), memory);
+    EXPECT_EQ(steps_of(second), "");
+    EXPECT_TRUE(second.damage.empty());
+    memory = second.next;
+    EXPECT_EQ(plan_network(wanted, config, kernel.state(), memory).next, memory);
+    return first;
+}
+
+network_plan settle(toy_kernel& kernel, const model::client_network& wanted, const config::node_config& config) {
+    network_memory memory;
+    return settle(kernel, wanted, config, memory);
+}
+
+TEST(client_plan, case_22_a_managed_network) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    network_memory memory;
+    const auto plan = settle(kernel, managed(1001), config, memory);
+    EXPECT_EQ(steps_of(plan),
+              "create bridge vmbr1001\nset net/ipv6/conf/vmbr1001/accept_dad to 0\n"
+              "set net/ipv6/conf/vmbr1001/accept_ra to 0\nset net/ipv6/conf/vmbr1001/autoconf to 0\n"
+              "create VXLAN vxlan1001 (VNI 1001, port 4789) on eth0\nmake vxlan1001 a port of vmbr1001\n"
+              "set MTU 1450 on vxlan1001\nset vxlan1001 up\nset MTU 1450 on vmbr1001\nset vmbr1001 up\n"
+              "switch checksums of sent packets off on vmbr1001\n");
+    EXPECT_EQ(remarks_of(plan.remarks), "");
+    EXPECT_EQ(plan.mtu, 1450);
+    EXPECT_EQ(plan.mtu_to_write, 1450);
+    EXPECT_TRUE(plan.damage.empty());
+    EXPECT_EQ(memory.bridge, kernel.link("vmbr1001").index);
+    EXPECT_TRUE(memory.was_right && kernel.is_checksum_off("vmbr1001"));
+    EXPECT_EQ(kernel.link("vxlan1001").vxlan, (model::vxlan_settings{.vni = 1001}));
+}
+
+TEST(client_plan, cases_23_and_24_an_mtu_that_somebody_wrote_is_not_overwritten) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    auto network = managed(1001);
+    network.has_mtu_text = true;
+    network.mtu = 9000;
+    const auto large = settle(kernel, network, config);
+    EXPECT_EQ(large.mtu, 1450);
+    EXPECT_FALSE(large.mtu_to_write);
+    EXPECT_EQ(kernel.link("vmbr1001").mtu, 1450);
+    network.mtu.reset();  // "abc"
+    const auto odd = settle(kernel, network, config);
+    EXPECT_EQ(odd.mtu, 1450);
+    EXPECT_FALSE(odd.mtu_to_write);
+    EXPECT_TRUE(kernel.link("vmbr1001").is_up);
+}
+
+TEST(client_plan, case_25_another_mtu_is_set_live) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    network_memory memory;
+    settle(kernel, managed(1001), config, memory);
+    auto network = managed(1001);
+    network.mtu = 1400;
+    const auto plan = settle(kernel, network, config, memory);
+    EXPECT_EQ(steps_of(plan), "set MTU 1400 on vxlan1001\nset MTU 1400 on vmbr1001\n");
+    EXPECT_TRUE(plan.damage.empty());  // a client wanted it
+}
+
+// Below 1280 a link has no IPv6; what it has again with more is as of any new link.
+TEST(client_plan, settings_are_made_again_when_ipv6_comes_back) {
+    const auto config = config_of(client_words());
+    for (const bool is_managed : {true, false}) {
+        auto kernel = host_of(config);
+        network_memory memory;
+        auto wanted = is_managed ? managed(1001) : bridged(200);
+        wanted.mtu = 1000;
+        settle(kernel, wanted, config, memory);
+        wanted.mtu = 1300;
+        const auto steps = steps_of(settle(kernel, wanted, config, memory));
+        const std::string setting =
+            is_managed ? "set net/ipv6/conf/vmbr1001/accept_ra to 0" : "set net/ipv6/conf/vlan200/disable_ipv6 to 1";
+        EXPECT_NE(steps.find(setting), std::string::npos) << steps;
+        EXPECT_GT(steps.find(setting), steps.find("set MTU 1300 on vmbr")) << steps;
+        wanted.mtu = 1400;
+        EXPECT_EQ(steps_of(settle(kernel, wanted, config, memory)).find("ipv6"), std::string::npos);
+    }
+}
+
+// A new bridge is as small as what it gets as a port, and loses what was set before.
+TEST(client_plan, settings_are_made_again_when_the_port_was_too_small) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    network_memory memory;
+    settle(kernel, bridged(200), config, memory);
+    kernel.apply(model::set_mtu{"vlan200", 1000});
+    kernel.apply(model::delete_link{"vmbr200"});
+    const auto steps = steps_of(plan_network(bridged(200), config, kernel.state(), memory));
+    EXPECT_GT(steps.rfind("set net/ipv6/conf/vmbr200/disable_ipv6 to 1"), steps.find("set MTU 1500 on vmbr200"))
+        << steps;
+}
+
+TEST(client_plan, case_26_a_bridged_network) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    const auto plan = settle(kernel, bridged(200), config);
+    EXPECT_EQ(steps_of(plan),
+              "create bridge vmbr200\nset net/ipv6/conf/vmbr200/disable_ipv6 to 1\n"
+              "create VLAN vlan200 (id 200) on eth0\nset net/ipv6/conf/vlan200/disable_ipv6 to 1\n"
+              "make vlan200 a port of vmbr200\nset MTU 1500 on vlan200\nset vlan200 up\nset MTU 1500 on vmbr200\n"
+              "set vmbr200 up\nswitch checksums of sent packets off on vmbr200\n");
+    EXPECT_EQ(plan.mtu, 1500);
+}
+
+TEST(client_plan, case_27_a_vlan_that_is_the_hosts) {
+    auto words = client_words();
+    words.upstream_device = "vlan1000";
+    const auto config = config_of(words);
+    toy_kernel kernel;
+    kernel.add(link_named("eth0"));
+    auto vlan = link_named("vlan1000", "vlan");
+    vlan.vlan_id = 1000;
+    vlan.lower = kernel.link("eth0").index;
+    kernel.add(vlan);
+    carry_out(kernel, plan_host(config, kernel.state()));
+    const auto before = kernel.state();
+
+    const auto plan = plan_network(bridged(1000), config, before, {});
+    EXPECT_TRUE(plan.is_refused && plan.steps.empty());
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "error network-refused: network 1000: vlan1000 is a link of this host's own network\n");
+    EXPECT_EQ(steps_of(plan_removal(1000, model::network_type::bridged, config, before)), "");
+    EXPECT_EQ(steps_of(plan_sweep({}, config, before)), "");
+    // Also before the device has come, and where the host calls it otherwise.
+    EXPECT_TRUE(plan_network(bridged(1000), config, {}, {}).is_refused);
+    words.upstream_device = "eth0.1000";
+    kernel.remove("vlan1000");
+    vlan.name = "eth0.1000";
+    kernel.add(vlan);
+    const auto otherwise = plan_network(bridged(1000), config_of(words), kernel.state(), {});
+    EXPECT_EQ(remarks_of(otherwise.remarks),
+              "error network-refused: network 1000: VLAN 1000 is there already as eth0.1000\n");
+    EXPECT_TRUE(otherwise.steps.empty());
+    // A managed network of that number minds nothing, and leaves it alone.
+    words.upstream_device = "vlan1000";
+    kernel.remove("eth0.1000");
+    vlan.name = "vlan1000";
+    kernel.add(vlan);
+    const auto after = kernel.link("vlan1000");
+    settle(kernel, managed(1000), config);
+    EXPECT_EQ(kernel.link("vlan1000"), after);
+}
+
+TEST(client_plan, links_that_are_not_what_would_be_made_are_refused) {
+    const auto config = config_of(client_words());
+    const auto refusal = [&](const model::network_link& link, const model::client_network& network) {
+        auto kernel = host_of(config);
+        auto there = link;
+        there.lower = link.lower == 0 ? 0 : kernel.link("eth1").index;
+        kernel.add(there);
+        const auto plan = plan_network(network, config, kernel.state(), {});
+        EXPECT_TRUE(plan.is_refused && plan.steps.empty());
+        return remarks_of(plan.remarks);
+    };
+    auto vxlan = link_named("vxlan7", "vxlan");
+    vxlan.vxlan = model::vxlan_settings{.vni = 7};
+    vxlan.lower = 1;  // on eth1
+    const std::string not_ours = "error network-refused: network 7: vxlan7 is there and is not VXLAN 7 on eth0\n";
+    EXPECT_EQ(refusal(vxlan, managed(7)), not_ours);
+    vxlan.name = "overlay";
+    EXPECT_EQ(refusal(vxlan, managed(7)), "error network-refused: network 7: VXLAN 7 is there already as overlay\n");
+    EXPECT_EQ(refusal(link_named("vxlan7", "veth"), managed(7)), not_ours);
+    EXPECT_EQ(refusal(link_named("vmbr7", "veth"), managed(7)),
+              "error network-refused: network 7: vmbr7 is there and is no bridge\n");
+    EXPECT_EQ(refusal(link_named("vlan7", "veth"), bridged(7)),
+              "error network-refused: network 7: vlan7 is there and is not VLAN 7 on eth0\n");
+
+    auto kernel = host_of(config);
+    settle(kernel, managed(7), config);
+    for (const auto& change :
+         {+[](model::vxlan_settings& s) { s.port = 8472; }, +[](model::vxlan_settings& s) { s.is_learning = false; },
+          +[](model::vxlan_settings& s) { s.has_local = true; }, +[](model::vxlan_settings& s) { s.has_remote = true; },
+          +[](model::vxlan_settings& s) { s.vni = 8; }}) {
+        auto other = kernel;
+        auto link = other.link("vxlan7");
+        other.remove("vxlan7");
+        change(*link.vxlan);
+        other.add(link);
+        EXPECT_TRUE(plan_network(managed(7), config, other.state(), {}).is_refused);
+        EXPECT_EQ(steps_of(plan_removal(7, model::network_type::managed, config, other.state())).find("vxlan7"),
+                  std::string::npos);
+    }
+    EXPECT_TRUE(plan_network(bridged(5000), config, kernel.state(), {}).is_refused);
+    auto words = client_words();
+    words.bridge_device = "None";
+    words.bridge_mtu = "None";
+    EXPECT_EQ(remarks_of(plan_network(bridged(7), config_of(words), kernel.state(), {}).remarks),
+              "error network-refused: network 7: bridge_device is not configured\n");
+}
+
+TEST(client_plan, a_bridge_that_carries_the_host_is_the_hosts) {
+    auto words = client_words();
+    words.cluster_device = words.storage_device = "vmbr7";
+    const auto config = config_of(words);
+    toy_kernel kernel;
+    for (const auto* name : {"eth0", "eth1"}) {
+        kernel.add(link_named(name));
+    }
+    kernel.add(link_named("vmbr8", "bridge"));
+    kernel.apply(model::set_master{"eth0", "vmbr8"});
+    EXPECT_TRUE(plan_network(bridged(7), config, kernel.state(), {}).is_refused);  // by its name
+    EXPECT_TRUE(plan_network(bridged(8), config, kernel.state(), {}).is_refused);  // the trunk is its port
+    EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())), "");
+}
+
+TEST(client_plan, what_the_hosts_devices_stand_on_is_the_hosts) {
+    auto words = client_words();
+    words.upstream_device = "up0";
+    const auto config = config_of(words);
+    toy_kernel kernel;
+    kernel.add(link_named("eth0"));
+    kernel.apply(model::make_vlan{"vlan7", "eth0", 7});
+    auto above = link_named("up0", "macvlan");
+    above.lower = kernel.link("vlan7").index;
+    kernel.add(above);
+    const auto plan = plan_network(bridged(7), config, kernel.state(), {});
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "error network-refused: network 7: vlan7 is a link of this host's own network\n");
+    EXPECT_TRUE(plan.is_refused && plan.steps.empty());
+    const auto sweep = plan_sweep({}, config, kernel.state());
+    EXPECT_EQ(steps_of(sweep) + remarks_of(sweep.remarks), "");  // not even a word: it is none of a client network
+}
+
+TEST(client_plan, case_29_removal_takes_down_releases_and_deletes) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    const auto before = kernel.state();
+    settle(kernel, managed(1001), config);
+    const auto plan = plan_removal(1001, model::network_type::managed, config, kernel.state());
+    EXPECT_EQ(steps_of(plan),
+              "set vmbr1001 down\nset vxlan1001 down\ntake vxlan1001 out of its bridge\n"
+              "delete link vmbr1001\ndelete link vxlan1001\n");
+    carry_out(kernel, plan);
+    EXPECT_EQ(kernel.state(), before);
+    EXPECT_TRUE(plan_removal(1001, model::network_type::managed, config, kernel.state()).is_right());
+}
+
+TEST(client_plan, case_30_leftovers_go_unless_a_machine_uses_them) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    const auto before = kernel.state();
+    settle(kernel, managed(7), config);
+    settle(kernel, bridged(8), config);
+    EXPECT_EQ(steps_of(plan_sweep({7, 8}, config, kernel.state())), "");
+
+    auto used = kernel;
+    used.add(link_named("vnet0", "tun"));
+    used.apply(model::set_master{"vnet0", "vmbr7"});
+    const auto left = plan_sweep({8}, config, used.state());
+    EXPECT_EQ(steps_of(left), "");
+    EXPECT_EQ(remarks_of(left.remarks),
+              "warning network-left-alone: network 7 is gone, but vnet0 uses its links: they stay\n");
+
+    carry_out(kernel, plan_sweep({}, config, kernel.state()));
+    EXPECT_EQ(kernel.state(), before);
+    // What a crash between two steps leaves is found too.
+    kernel.add(link_named("vmbr9", "bridge"));
+    kernel.apply(model::make_vxlan{"vxlan10", "eth0", 10});
+    carry_out(kernel, plan_sweep({}, config, kernel.state()));
+    EXPECT_EQ(kernel.state(), before);
+    // A bridge of such a name with an address, and nothing of ours in it, is somebody's.
+    kernel.add(link_named("vmbr9", "bridge"));
+    kernel.add_address("vmbr9", "192.0.2.1/24");
+    EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())), "");
+    kernel.add(link_named("ens9"));
+    kernel.apply(model::set_master{"ens9", "vmbr9"});
+    const auto others = plan_sweep({}, config, kernel.state());
+    EXPECT_EQ(steps_of(others) + remarks_of(others.remarks), "");  // it was no network: none is said to be gone
+}
+
+TEST(client_plan, links_that_others_stand_on_stay) {
+    const auto config = config_of(client_words());
+    for (const auto* below : {"vmbr7", "vxlan7"}) {
+        auto kernel = host_of(config);
+        settle(kernel, managed(7), config);
+        auto upper = link_named("mac0", "macvlan");
+        upper.lower = kernel.link(below).index;
+        kernel.add(upper);
+        const auto plan = plan_removal(7, model::network_type::managed, config, kernel.state());
+        EXPECT_EQ(steps_of(plan), "");
+        EXPECT_EQ(plan.remarks.size(), 1U);
+    }
+    auto kernel = host_of(config);
+    settle(kernel, managed(7), config);
+    kernel.add(link_named("br9", "bridge"));
+    kernel.apply(model::set_master{"vxlan7", "br9"});
+    EXPECT_EQ(steps_of(plan_removal(7, model::network_type::managed, config, kernel.state())), "");
+}
+
+TEST(client_plan, case_31_what_is_right_is_adopted_as_it_is) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    settle(kernel, managed(1001), config);
+    kernel.add(link_named("vnet0", "tun", 1450));
+    kernel.apply(model::set_master{"vnet0", "vmbr1001"});
+    kernel.add_address("vmbr1001", "2001:db8::5/64", false);
+    kernel.add_address("vmbr1001", "fe80::1/64", false);
+    kernel.add_address("vmbr1001", "10.1.1.1/24");
+    const auto before = kernel.state();
+    network_memory memory;
+    const auto plan = settle(kernel, managed(1001), config, memory);  // another daemon's, as far as is known
+    EXPECT_EQ(steps_of(plan),
+              "set net/ipv6/conf/vmbr1001/disable_ipv6 to 0\nset net/ipv6/conf/vmbr1001/accept_dad to 0\n"
+              "set net/ipv6/conf/vmbr1001/accept_ra to 0\nset net/ipv6/conf/vmbr1001/autoconf to 0\n"
+              "switch checksums of sent packets off on vmbr1001\nremove 2001:db8::5/64 from vmbr1001\n");
+    EXPECT_TRUE(plan.damage.empty());
+    const auto after = kernel.state();
+    EXPECT_TRUE(std::ranges::equal(after.links(), before.links()));  // indexes too
+    EXPECT_EQ(kernel.addresses_of("vmbr1001"), (texts{"fe80::1/64", "10.1.1.1/24"}));
+    EXPECT_EQ(memory.ports, (std::map<int, std::string>{{kernel.link("vnet0").index, "vnet0"}}));
+}
+
+TEST(client_plan, case_33_gateways_are_no_matter_of_links) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    auto network = managed(1001);
+    network.ip4.network = *parse_host_address("10.1.1.0/24");
+    network.ip4.gateway = *parse_address("10.1.1.1");
+    settle(kernel, network, config);
+    EXPECT_TRUE(kernel.addresses_of("vmbr1001").empty());
+}
+
+TEST(client_plan, case_91_the_trunk_says_what_it_carries) {
+    auto words = network_words::all_on("eth0");
+    words.bridge_device = "eth3";
+    const auto config = config_of(words);
+    auto kernel = host_of(config, 9000);
+    auto network = bridged(200);
+    EXPECT_EQ(settle(kernel, network, config).mtu, 9000);
+    network.mtu = 9001;
+    EXPECT_EQ(settle(kernel, network, config).mtu, 9000);
+    network.mtu = 1500;
+    EXPECT_EQ(settle(kernel, network, config).mtu, 1500);
+    kernel.remove("eth3");
+    network.mtu.reset();
+    const auto without = plan_network(network, config, kernel.state(), {});
+    EXPECT_EQ(without.mtu, 1500);
+    EXPECT_EQ(remarks_of(without.remarks),
+              "error network-device-missing: network 200: device eth3 is missing: vlan200 "
+              "is made when it comes\n");
+}
+
+TEST(client_plan, without_its_device_there_is_the_bridge) {
+    const auto config = config_of(client_words());
+    toy_kernel kernel;
+    network_memory memory;
+    const auto plan = settle(kernel, managed(7), config, memory);
+    EXPECT_TRUE(kernel.link("vmbr7").is_up && !kernel.has("vxlan7"));
+    EXPECT_FALSE(memory.was_right);
+    EXPECT_EQ(plan.remarks.at(0).which, message::network_device_missing);
+    kernel.add(link_named("eth0"));
+    const auto late = settle(kernel, managed(7), config, memory);
+    EXPECT_EQ(kernel.master_of("vxlan7"), "vmbr7");
+    EXPECT_TRUE(late.damage.empty() && memory.was_right);
+}
+
+TEST(client_plan, more_than_the_device_carries_is_not_asked_for) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    kernel.apply(model::set_mtu{"eth0", 1400});
+    const auto plan = settle(kernel, managed(7), config);
+    EXPECT_EQ(kernel.link("vxlan7").mtu, 1350);
+    EXPECT_EQ(plan.mtu, 1450);
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "warning network-mtu: network 7: MTU 1450 is not possible: eth0 has 1400, so 1350 is set\n");
+    kernel.apply(model::set_mtu{"eth0", 1500});
+    EXPECT_TRUE(settle(kernel, managed(7), config).remarks.empty());
+    EXPECT_EQ(kernel.link("vmbr7").mtu, 1450);
+}
+
+TEST(client_plan, a_network_that_becomes_bridged_keeps_its_bridge_and_its_machines) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    network_memory memory;
+    settle(kernel, managed(7), config, memory);
+    kernel.add(link_named("vnet0", "tun"));
+    kernel.apply(model::set_master{"vnet0", "vmbr7"});
+    const auto bridge = kernel.link("vmbr7").index;
+    const auto plan = settle(kernel, bridged(7), config, memory);
+    EXPECT_EQ(steps_of(plan),
+              "set net/ipv6/conf/vmbr7/disable_ipv6 to 1\nset vxlan7 down\ntake vxlan7 out of its bridge\n"
+              "delete link vxlan7\ncreate VLAN vlan7 (id 7) on eth0\nset net/ipv6/conf/vlan7/disable_ipv6 to 1\n"
+              "make vlan7 a port of vmbr7\nset MTU 1500 on vlan7\nset vlan7 up\nset MTU 1500 on vmbr7\n"
+              "switch checksums of sent packets off on vmbr7\n");
+    EXPECT_TRUE(plan.damage.empty());
+    EXPECT_FALSE(kernel.has("vxlan7"));
+    settle(kernel, managed(7), config, memory);
+    EXPECT_FALSE(kernel.has("vlan7"));
+    EXPECT_EQ(kernel.sysctl("net/ipv6/conf/vmbr7/disable_ipv6"), "0");
+    EXPECT_EQ(kernel.link("vmbr7").index, bridge);
+    EXPECT_EQ(kernel.master_of("vnet0"), "vmbr7");
+}
+
+// Somebody named a bridge of the host so; one of ours has its base in it, or nothing but guests and gateways.
+TEST(client_plan, a_bridge_of_somebody_else_is_refused) {
+    const auto config = config_of(client_words());
+    const auto plan_with = [&](const std::string& port, const std::string& address, const network_memory& known = {}) {
+        auto kernel = host_of(config);
+        kernel.add(link_named("vmbr7", "bridge"));
+        if (!port.empty()) {
+            kernel.add(link_named(port, port == "vnet0" ? "tun" : ""));
+            kernel.apply(model::set_master{port, "vmbr7"});
+        }
+        if (!address.empty()) {
+            kernel.add_address("vmbr7", address);
+        }
+        auto network = managed(7);
+        network.ip4.network = parse_host_address("10.7.0.0/24").value();
+        auto memory = known;
+        if (memory.bridge != 0) {
+            memory.bridge = kernel.link("vmbr7").index;
+        }
+        return plan_network(network, config, kernel.state(), memory);
+    };
+    EXPECT_EQ(remarks_of(plan_with("ens9", "").remarks),
+              "error network-refused: network 7: vmbr7 is somebody else's: it has the port ens9\n");
+    EXPECT_EQ(remarks_of(plan_with("", "192.0.2.5/24").remarks),
+              "error network-refused: network 7: vmbr7 is somebody else's: it has the address 192.0.2.5/24\n");
+    EXPECT_EQ(remarks_of(plan_with("", "fd00:77::5/64").remarks),
+              "error network-refused: network 7: vmbr7 is somebody else's: it has the address fd00:77::5/64\n");
+    EXPECT_TRUE(plan_with("ens9", "192.0.2.5/24").steps.empty());
+    for (const auto& [port, address] : std::vector<std::pair<std::string, std::string>>{
+             {"", ""}, {"vnet0", ""}, {"vnet0", "10.7.0.9/24"}, {"", "fe80::1/64"}}) {
+        EXPECT_FALSE(plan_with(port, address).is_refused) << port << " " << address;
+    }
+    // It was ours before somebody put that in.
+    network_memory known;
+    known.bridge = 1;
+    EXPECT_FALSE(plan_with("ens9", "192.0.2.5/24", known).is_refused);
+}
+
+TEST(client_plan, what_somebody_took_away_is_made_again_and_said) {
+    const auto config = config_of(client_words());
+    struct row {
+        std::string what;
+        model::network_change done;
+        texts damage;
+    };
+    const std::vector<row> rows{
+        {"base", model::delete_link{"vxlan7"}, {"vxlan7 was gone"}},
+        {"bridge", model::delete_link{"vmbr7"}, {"bridge vmbr7 was gone", "vnet0 was no port of vmbr7"}},
+        {"port", model::set_master{"vxlan7", ""}, {"vxlan7 was no port of vmbr7"}},
+        {"base down", model::set_down{"vxlan7"}, {"vxlan7 was down"}},
+        {"bridge down", model::set_down{"vmbr7"}, {"bridge vmbr7 was down"}},
+        {"tap", model::set_master{"vnet0", ""}, {"vnet0 was no port of vmbr7"}},
+    };
+    for (const auto& one : rows) {
+        auto kernel = host_of(config);
+        kernel.add(link_named("vnet0", "tun"));
+        kernel.add(link_named("eth9"));
+        network_memory memory;
+        settle(kernel, managed(7), config, memory);
+        kernel.apply(model::set_master{"vnet0", "vmbr7"});
+        kernel.apply(model::set_master{"eth9", "vmbr7"});  // somebody's: no business of ours
+        settle(kernel, managed(7), config, memory);
+        kernel.apply(model::set_master{"eth9", ""});
+        kernel.apply(one.done);
+        const auto plan = settle(kernel, managed(7), config, memory);
+        EXPECT_EQ(plan.damage, one.damage) << one.what;
+        EXPECT_EQ(kernel.master_of("vnet0"), "vmbr7") << one.what;
+        EXPECT_EQ(kernel.master_of("eth9"), "") << one.what;
+        EXPECT_TRUE(memory.was_right && kernel.is_checksum_off("vmbr7")) << one.what;
+        EXPECT_EQ(kernel.sysctl("net/ipv6/conf/vmbr7/accept_ra"), "0") << one.what;
+    }
+}
+
+TEST(client_plan, a_port_that_was_moved_or_went_is_forgotten) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    network_memory memory;
+    settle(kernel, managed(7), config, memory);
+    settle(kernel, managed(8), config);
+    for (const auto* name : {"vnet0", "vnet1"}) {
+        kernel.add(link_named(name, "tun"));
+        kernel.apply(model::set_master{name, "vmbr7"});
+    }
+    settle(kernel, managed(7), config, memory);
+    EXPECT_EQ(memory.ports.size(), 2U);
+    kernel.apply(model::set_master{"vnet0", "vmbr8"});
+    kernel.remove("vnet1");
+    settle(kernel, managed(7), config, memory);
+    EXPECT_TRUE(memory.ports.empty());
+    kernel.apply(model::set_master{"vnet0", ""});
+    EXPECT_TRUE(plan_network(managed(7), config, kernel.state(), memory).is_right());
+}
+
+TEST(client_plan, a_bridge_that_somebody_made_anew_gets_its_settings) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    network_memory memory;
+    settle(kernel, managed(7), config, memory);
+    kernel.remove("vmbr7");
+    kernel.apply(model::make_bridge{"vmbr7"});
+    const auto plan = settle(kernel, managed(7), config, memory);
+    EXPECT_EQ(plan.damage.at(0), "bridge vmbr7 was another one");
+    EXPECT_EQ(kernel.sysctl("net/ipv6/conf/vmbr7/accept_ra"), "0");
+    EXPECT_TRUE(kernel.is_checksum_off("vmbr7"));
+}
+
+}  // namespace
+}  // namespace pvc::policy

@@ -1,0 +1,111 @@
+// networking.md 5.3 (step 9), 6: gateways of client networks as addresses of the primary, and those left behind.
+#include "network_fixture.hpp"
+
+#include "pvcnoded/policy/networks/gateway_addresses.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pvc::policy {
+namespace {
+
+using texts = std::vector<std::string>;
+
+model::client_network network_of(std::uint32_t vni, const std::string& gateway4, const std::string& gateway6 = "") {
+    model::client_network network;
+    network.vni = vni;
+    const auto set = [](model::network_family& family, const std::string& text) {
+        if (!text.empty()) {
+            const auto parsed = *parse_host_address(text);
+            family.gateway = parsed.address;
+            family.network = parsed;  // what of it is the host's does not matter here
+        }
+    };
+    set(network.ip4, gateway4);
+    set(network.ip6, gateway6);
+    return network;
+}
+
+texts texts_of(const std::vector<role_address>& all) {
+    texts said;
+    for (const auto& one : all) {
+        said.push_back(std::string(to_text(one.taken_up)) + " " + one.where.text());
+    }
+    return said;
+}
+
+texts texts_of(const std::vector<placed_address>& all) {
+    texts said;
+    for (const auto& one : all) {
+        said.push_back(one.text());
+    }
+    return said;
+}
+
+TEST(gateways, by_number_ipv6_first) {
+    const std::vector all{network_of(1001, "10.1.1.1/24", "2001:db8::1/64"), network_of(7, "10.7.0.1/16"),
+                          network_of(8, "")};
+    const auto gateways = gateway_addresses(all, config_of(network_words::all_on("eth0")));
+    EXPECT_EQ(texts_of(gateways),
+              (texts{"F 10.7.0.1/16 on vmbr7", "F 2001:db8::1/64 on vmbr1001", "F 10.1.1.1/24 on vmbr1001"}));
+    for (const auto& one : gateways) {
+        EXPECT_EQ(one.wish, address_wish::as_found);
+        EXPECT_NE(one.what.find(one.where.address.address.is_v6() ? "IPv6" : "IPv4"), std::string::npos);
+    }
+}
+
+TEST(gateways, the_smaller_number_has_the_address) {
+    auto bridged = network_of(1, "10.1.1.1/24");
+    bridged.type = model::network_type::bridged;
+    const std::vector all{network_of(9, "10.1.1.1/25", "2001:db8::9/64"), network_of(7, "10.1.1.1/24"),
+                          network_of(8, "10.1.1.1/24"), bridged};
+    const auto config = config_of(network_words::all_on("eth0"));
+    const auto conflicts = gateway_conflicts(all, config);
+    ASSERT_EQ(conflicts.size(), 2U);
+    EXPECT_EQ(conflicts[0].loser, 8U);
+    EXPECT_EQ(conflicts[1].loser, 9U);
+    EXPECT_EQ(conflicts[1].text, "network 9: its gateway 10.1.1.1 is that of network 7, which keeps it");
+    EXPECT_EQ(conflicts[1].address.to_string(), "10.1.1.1");
+    EXPECT_EQ(texts_of(gateway_addresses(all, config)), (texts{"F 10.1.1.1/24 on vmbr7", "F 2001:db8::9/64 on vmbr9"}));
+}
+
+// With it the way to other nodes would lead into the client network.
+TEST(gateways, a_network_that_overlaps_one_of_the_hosts_has_none) {
+    const auto config = config_of(network_words::all_on("eth0"));
+    const auto& cluster = config.networks.cluster.subnet;
+    const auto address = ip::address_v4(cluster.address().to_uint() + 193).to_string();
+    const std::vector all{network_of(7, address + "/26"), network_of(8, "10.7.0.1/16"),
+                          network_of(9, address + "/" + std::to_string(cluster.prefix_length() - 2))};
+    const auto conflicts = gateway_conflicts(all, config);
+    ASSERT_EQ(conflicts.size(), 2U);
+    EXPECT_EQ(conflicts[0].loser, 7U);
+    EXPECT_NE(conflicts[0].text.find("overlaps the cluster network " + cluster.to_string()), std::string::npos);
+    EXPECT_EQ(conflicts[1].loser, 9U);
+    EXPECT_EQ(texts_of(gateway_addresses(all, config)), texts{"F 10.7.0.1/16 on vmbr8"});
+}
+
+TEST(gateways, those_left_behind_are_on_bridges_with_their_own_base) {
+    const auto config = config_of(network_words::all_on("eth0"));
+    toy_kernel kernel;
+    kernel.add(link_named("eth0"));
+    carry_out(kernel, plan_host(config, kernel.state()));
+    for (const auto vni : {7U, 8U}) {
+        carry_out(kernel, plan_network(network_of(vni, ""), config, kernel.state(), {}));
+    }
+    kernel.add(link_named("vmbr9", "bridge"));
+    for (const auto* name : {"vmbr7", "vmbr8", "vmbr9"}) {
+        kernel.add_address(name, std::string("10.0.9.") + name[4] + "/24");
+    }
+    kernel.add_address("vmbr7", "2001:db8::1/64");
+    kernel.add_address("vmbr7", "2001:db8::2/64", false);  // of an advertisement: another matter
+    kernel.add_address("vmbr7", "fe80::1/64");
+    kernel.apply(model::set_master{"vxlan8", "vmbr9"});
+    EXPECT_EQ(texts_of(gateways_left_behind(kernel.state())),
+              (texts{"10.0.9.7/24 on vmbr7", "2001:db8::1/64 on vmbr7"}));
+    const std::vector networks{network_of(7, "10.0.9.7/24"), network_of(8, "10.0.9.8/24")};
+    EXPECT_EQ(texts_of(gateways_of_nobody(networks, config, kernel.state())), texts{"2001:db8::1/64 on vmbr7"});
+    // Another prefix length is another address.
+    EXPECT_EQ(gateways_of_nobody(std::vector{network_of(7, "10.0.9.7/25")}, config, kernel.state()).size(), 2U);
+}
+
+}  // namespace
+}  // namespace pvc::policy

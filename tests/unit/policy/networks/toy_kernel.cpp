@@ -1,0 +1,324 @@
+// tidy-allow-file(unit-folder): what tests use and no test itself: tests/CMakeLists.txt names it
+#include "toy_kernel.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace pvc::policy {
+
+namespace {
+constexpr int usual_mtu = 1500;
+constexpr int smallest_link_mtu = 68;
+constexpr int header_of_vxlan = 50;
+}  // namespace
+
+model::network_link* toy_kernel::find(const std::string& name) {
+    const auto found = links_.find(name);
+    return found == links_.end() ? nullptr : &found->second;
+}
+
+model::network_link* toy_kernel::find(int index) {
+    for (auto& [name, link] : links_) {
+        if (link.index == index) {
+            return &link;
+        }
+    }
+    return nullptr;
+}
+
+// br_mtu_auto_adjust
+void toy_kernel::follow_ports(int bridge) {
+    auto* link = find(bridge);
+    if (link == nullptr || link->kind != "bridge" || settings_[bridge].is_mtu_set) {
+        return;
+    }
+    int least = std::numeric_limits<int>::max();
+    for (const auto& [name, port] : links_) {
+        least = port.master == bridge ? std::min(least, port.mtu) : least;
+    }
+    link->mtu = least == std::numeric_limits<int>::max() ? usual_mtu : least;
+}
+
+void toy_kernel::drop(int index) {
+    std::vector<std::string> with_it;
+    std::string name;
+    int master = 0;
+    for (auto& [other_name, other] : links_) {
+        if (other.index == index) {
+            name = other_name;
+            master = other.master;
+        } else if (other.lower == index && other.kind != "veth") {
+            with_it.push_back(other_name);
+        } else if (other.master == index) {
+            other.master = 0;
+        }
+    }
+    links_.erase(name);
+    settings_.erase(index);
+    std::erase_if(addresses_, [&](const auto& one) { return one.link == index; });
+    std::erase_if(routes_, [&](const auto& one) { return one.link == index; });
+    follow_ports(master);
+    for (const auto& other : with_it) {
+        remove(other);
+    }
+}
+
+int toy_kernel::add(model::network_link link) {
+    link.index = next_index_++;
+    link.mtu = link.mtu == 0 ? usual_mtu : link.mtu;
+    link.is_running = link.is_up;
+    const int index = link.index;
+    settings_[index].is_mtu_set = link.kind == "bridge";
+    links_[link.name] = std::move(link);
+    return index;
+}
+
+void toy_kernel::add_address(const std::string& device, const std::string& text, bool is_permanent) {
+    const auto address = *parse_host_address(text);
+    const bool is_global = !(address.address.is_v6() && address.address.to_v6().is_link_local());
+    addresses_.push_back({link(device).index, address, is_global, is_permanent, false});
+}
+
+void toy_kernel::add_route(const std::string& gateway, const std::string& device, std::uint32_t metric) {
+    routes_.push_back({*parse_address(gateway), link(device).index, metric});
+}
+
+void toy_kernel::remove(const std::string& name) {
+    if (const auto* link = find(name)) {
+        drop(link->index);
+    }
+}
+
+struct toy_kernel::applying {
+    toy_kernel& kernel;
+
+    std::string make(const std::string& name, const std::string& kind, const std::string& lower,
+                     model::network_link link) const {
+        if (const auto* there = kernel.find(name)) {
+            return there->kind == kind ? "" : name + ": already exists";
+        }
+        if (!lower.empty() && kernel.find(lower) == nullptr) {
+            return lower + ": no such device";
+        }
+        link.name = name;
+        link.kind = kind;
+        if (!lower.empty()) {
+            link.lower = kernel.find(lower)->index;
+            link.mtu = kernel.find(lower)->mtu - (kind == "vxlan" ? header_of_vxlan : 0);
+        }
+        kernel.settings_[kernel.add(std::move(link))].is_mtu_set = false;
+        return "";
+    }
+    std::string operator()(const model::make_bridge& one) const { return make(one.name, "bridge", "", {}); }
+    std::string operator()(const model::make_vlan& one) const {
+        for (const auto& [name, link] : kernel.links_) {
+            const auto* parent = kernel.find(one.parent);
+            if (parent != nullptr && name != one.name && link.vlan_id == one.id && link.lower == parent->index) {
+                return "VLAN exists as " + name;
+            }
+        }
+        model::network_link link;
+        link.vlan_id = one.id;
+        return make(one.name, "vlan", one.parent, std::move(link));
+    }
+    std::string operator()(const model::make_vxlan& one) const {
+        for (const auto& [name, link] : kernel.links_) {
+            if (name != one.name && link.vxlan && link.vxlan->vni == one.vni && link.vxlan->port == one.port) {
+                return "VNI exists as " + name;
+            }
+        }
+        model::network_link link;
+        link.vxlan = model::vxlan_settings{.vni = one.vni, .port = one.port};
+        return make(one.name, "vxlan", one.lower, std::move(link));
+    }
+    std::string operator()(const model::set_up& one) const {
+        auto* link = kernel.find(one.name);
+        if (link == nullptr) {
+            return one.name + ": no such device";
+        }
+        const auto* parent = link->kind == "vlan" ? kernel.find(link->lower) : nullptr;
+        if (parent != nullptr && !parent->is_up) {
+            return parent->name + " is down";
+        }
+        link->is_up = true;
+        link->is_running = true;
+        return "";
+    }
+    std::string operator()(const model::set_down& one) const {
+        auto* link = kernel.find(one.name);
+        if (link == nullptr) {
+            return "";
+        }
+        link->is_up = false;
+        link->is_running = false;
+        std::erase_if(kernel.routes_, [&](const auto& route) { return route.link == link->index; });
+        for (auto& [name, other] : kernel.links_) {
+            if (other.kind == "vlan" && other.lower == link->index && other.is_up) {
+                (*this)(model::set_down{name});
+            }
+        }
+        return "";
+    }
+    std::string operator()(const model::set_mtu& one) const {
+        auto* link = kernel.find(one.name);
+        if (link == nullptr) {
+            return one.name + ": no such device";
+        }
+        if (link->mtu == one.mtu) {
+            return "";  // as the kernel: not even noted as set
+        }
+        const auto* lower = kernel.find(link->lower);
+        const int most = lower == nullptr        ? std::numeric_limits<int>::max()
+                         : link->kind == "vxlan" ? lower->mtu - header_of_vxlan
+                         : link->kind == "vlan"  ? lower->mtu
+                                                 : std::numeric_limits<int>::max();
+        if (one.mtu > most || one.mtu < smallest_link_mtu) {
+            return one.name + ": invalid MTU";
+        }
+        link->mtu = one.mtu;
+        kernel.settings_[link->index].is_mtu_set = true;
+        for (auto& [name, other] : kernel.links_) {  // VLANs shrink with it
+            if (other.kind == "vlan" && other.lower == link->index && other.mtu > one.mtu) {
+                other.mtu = one.mtu;
+                kernel.follow_ports(other.master);
+            }
+        }
+        kernel.follow_ports(link->master);
+        return "";
+    }
+    std::string operator()(const model::set_master& one) const {
+        auto* link = kernel.find(one.name);
+        const auto* master = kernel.find(one.master);
+        if (link == nullptr || (!one.master.empty() && master == nullptr)) {
+            return "no such device";
+        }
+        if (master != nullptr && (link->kind == "bridge" || link->is_loopback)) {
+            return one.name + " can be no port";
+        }
+        const int before = link->master;
+        link->master = master == nullptr ? 0 : master->index;
+        kernel.follow_ports(before);
+        kernel.follow_ports(link->master);
+        return "";
+    }
+    std::string operator()(const model::delete_link& one) const {
+        kernel.remove(one.name);
+        return "";
+    }
+    std::string operator()(const model::add_address& one) const {
+        const auto* link = kernel.find(one.device);
+        if (link == nullptr) {
+            return one.device + ": no such device";
+        }
+        const auto is_it = [&](const auto& has) { return has.link == link->index && has.address == one.address; };
+        if (std::ranges::none_of(kernel.addresses_, is_it)) {
+            kernel.addresses_.push_back({link->index, one.address, true, true, false});
+        }
+        return "";
+    }
+    std::string operator()(const model::remove_address& one) const {
+        const auto* link = kernel.find(one.device);
+        std::erase_if(kernel.addresses_, [&](const auto& has) {
+            return link != nullptr && has.link == link->index && has.address == one.address;
+        });
+        return "";
+    }
+    std::string operator()(const model::add_default_route& one) const {
+        const auto* link = kernel.find(one.device);
+        if (link == nullptr || !link->is_up) {
+            return one.device + ": not there or down";
+        }
+        for (const auto& route : kernel.routes_) {
+            if (route.metric == 0 && route.gateway.is_v4() == one.gateway.is_v4()) {
+                return route.gateway == one.gateway && route.link == link->index ? "" : "another route is there";
+            }
+        }
+        const auto reaches = [&](const model::link_address& has) {
+            return has.link == link->index && has.address.address.is_v4() && one.gateway.is_v4() &&
+                   ip::network_v4(has.address.address.to_v4(), static_cast<unsigned short>(has.address.prefix))
+                           .canonical() ==
+                       ip::network_v4(one.gateway.to_v4(), static_cast<unsigned short>(has.address.prefix)).canonical();
+        };
+        if (std::ranges::none_of(kernel.addresses_, reaches)) {
+            return "network is unreachable";
+        }
+        kernel.routes_.push_back({one.gateway, link->index, 0});
+        return "";
+    }
+    std::string operator()(const model::remove_default_route& one) const {
+        const auto* link = kernel.find(one.device);
+        std::erase_if(kernel.routes_, [&](const auto& route) {
+            return link != nullptr && route.gateway == one.gateway && route.link == link->index && route.metric == 0;
+        });
+        return "";
+    }
+    std::string operator()(const model::set_sysctl& one) const {
+        // net/ipv6/conf/<device>/<name>: settings of a link that is not there cannot be written.
+        const auto last = one.key.rfind('/');
+        const auto before = last == std::string::npos ? last : one.key.rfind('/', last - 1);
+        if (before == std::string::npos) {
+            return one.key + ": no such key";
+        }
+        const auto* link = kernel.find(one.key.substr(before + 1, last - before - 1));
+        if (link == nullptr) {
+            return one.key + ": no such key";
+        }
+        kernel.settings_[link->index].sysctls[one.key] = one.value;
+        return "";
+    }
+    std::string operator()(const model::tx_checksum_off& one) const {
+        const auto* link = kernel.find(one.device);
+        if (link == nullptr) {
+            return one.device + ": no such device";
+        }
+        kernel.settings_[link->index].is_checksum_off = true;
+        return "";
+    }
+};
+
+std::string toy_kernel::apply(const model::network_change& change) {
+    return std::visit(applying{*this}, change);
+}
+
+model::network_state toy_kernel::state() const {
+    std::vector<model::network_link> links;
+    links.reserve(links_.size());
+    for (const auto& [name, link] : links_) {
+        links.push_back(link);
+    }
+    return {std::move(links), addresses_, routes_};
+}
+
+const model::network_link& toy_kernel::link(const std::string& name) const {
+    return links_.at(name);
+}
+
+std::string toy_kernel::master_of(const std::string& name) const {
+    return std::string(state().name_of(link(name).master));
+}
+
+std::vector<std::string> toy_kernel::addresses_of(const std::string& name) const {
+    std::vector<std::string> all;
+    for (const auto& one : addresses_) {
+        if (one.link == link(name).index) {
+            all.push_back(one.address.text());
+        }
+    }
+    return all;
+}
+
+std::string toy_kernel::sysctl(const std::string& key) const {
+    for (const auto& [index, of_link] : settings_) {
+        const auto found = of_link.sysctls.find(key);
+        if (found != of_link.sysctls.end()) {
+            return found->second;
+        }
+    }
+    return "";
+}
+
+bool toy_kernel::is_checksum_off(const std::string& name) const {
+    return settings_.at(link(name).index).is_checksum_off;
+}
+
+}  // namespace pvc::policy

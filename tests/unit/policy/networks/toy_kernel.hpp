@@ -1,0 +1,55 @@
+// A small model of the kernel for what policy plans: applies one change at a time as Linux would, as far as plans can
+// tell: what a link stands on must be there, large enough and up; what stands on one goes with it; a bridge whose MTU
+// nobody set has that of its smallest port; a link that is down has no routes; settings of a link go with it.
+#pragma once
+
+#include "pvcnoded/model/network_change.hpp"
+#include "pvcnoded/model/network_state.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace pvc::policy {
+
+class toy_kernel {
+public:
+    // Adds a link as somebody else would; its index.
+    int add(model::network_link link);
+    void add_address(const std::string& device, const std::string& text, bool is_permanent = true);
+    void add_route(const std::string& gateway, const std::string& device, std::uint32_t metric = 0);
+    // What somebody else does; throws nothing, returns why not, "" if done.
+    std::string apply(const model::network_change& change);
+    void remove(const std::string& name);
+
+    [[nodiscard]] model::network_state state() const;
+    [[nodiscard]] const model::network_link& link(const std::string& name) const;
+    [[nodiscard]] bool has(const std::string& name) const { return links_.contains(name); }
+    [[nodiscard]] std::string master_of(const std::string& name) const;
+    [[nodiscard]] std::vector<std::string> addresses_of(const std::string& name) const;
+    // "net/ipv6/conf/vmbr7/accept_ra"; "" if nobody set it.
+    [[nodiscard]] std::string sysctl(const std::string& key) const;
+    [[nodiscard]] bool is_checksum_off(const std::string& name) const;
+
+private:
+    struct settings_of_link {
+        bool is_mtu_set = false;
+        bool is_checksum_off = false;
+        std::map<std::string, std::string> sysctls;  // by the whole key
+    };
+    struct applying;
+
+    model::network_link* find(const std::string& name);
+    model::network_link* find(int index);
+    void follow_ports(int bridge);
+    void drop(int index);
+
+    int next_index_ = 1;
+    std::map<std::string, model::network_link> links_;
+    std::vector<model::link_address> addresses_;
+    std::vector<model::default_route> routes_;
+    std::map<int, settings_of_link> settings_;
+};
+
+}  // namespace pvc::policy
