@@ -41,6 +41,7 @@ result<host_comparison> compare_with_host(const config::node_config& config) {
     const auto plan = policy::plan_host(config, *seen);
     for (const auto& remark : plan.remarks) {
         out.warnings.push_back(remark.text);
+        out.is_possible = out.is_possible && !remark.is_error;
     }
     for (const auto& unit : plan.units) {
         for (const auto& step : unit.steps) {
@@ -48,6 +49,7 @@ result<host_comparison> compare_with_host(const config::node_config& config) {
         }
     }
     for (const auto& one : plan.missing) {
+        out.is_possible = false;
         out.lines.push_back("device " + one + " is not there: what needs it would be done when it comes");
     }
     for (const auto& one : settings_to_set(config, stack)) {

@@ -13,6 +13,7 @@ namespace pvc::app {
 struct host_comparison {
     std::vector<std::string> lines;     // what would be changed, each step; "nothing would be changed"
     std::vector<std::string> warnings;  // what stands in the way
+    bool is_possible = true;            // false: something that is configured cannot be set up on this host as it is
 };
 
 // Errors: those of a look (netlink/network_stack.hpp).

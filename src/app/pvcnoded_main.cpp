@@ -96,7 +96,7 @@ int print_comparison(const config::node_config& config) {
     for (const auto& line : compared->lines) {
         app::say(STDOUT_FILENO, line);
     }
-    return node::exit_status::orderly;
+    return compared->is_possible ? node::exit_status::orderly : node::exit_status::environment;
 }
 
 int check_configuration(const app::options& options) {

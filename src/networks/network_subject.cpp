@@ -40,19 +40,26 @@ core::explained_value text_or_none(std::string text) {
     return text.empty() ? core::explained_value() : core::explained_value(std::move(text));
 }
 
-std::string gateway_of(const model::network_family& family) {
-    const auto gateway = family.gateway_address();
-    return gateway ? gateway->text() : std::string();
+// The gateway that somebody shall have, and whether it is this node by now: a conflict or a refusal leaves it to
+// nobody.
+void add_gateway(core::explained_fields& out, const std::string& field, const std::string& bridge,
+                 std::optional<host_address> gateway, const role_addresses& addresses) {
+    const auto where = gateway ? std::optional(policy::placed_address{bridge, *gateway}) : std::nullopt;
+    const bool is_known = where && addresses.knows(*where);
+    out.emplace_back(field, text_or_none(is_known ? gateway->text() : std::string()));
+    out.emplace_back(field + "_is_here", is_known && addresses.has(*where));
 }
 
-core::explained_fields row_fields(std::uint32_t vni, const network_row& row, const told_remarks& remarks) {
+core::explained_fields row_fields(std::uint32_t vni, const network_row& row, const told_remarks& remarks,
+                                  const role_addresses& addresses) {
     core::explained_fields out{{"vni", static_cast<double>(vni)}, {"state", std::string(state_of(row))}};
     out.emplace_back("type",
                      row.type ? core::explained_value(std::string(to_text(*row.type))) : core::explained_value());
     out.emplace_back("mtu",
                      row.plan ? core::explained_value(static_cast<double>(row.plan->mtu)) : core::explained_value());
-    out.emplace_back("ip4_gateway", text_or_none(row.wanted ? gateway_of(row.wanted->ip4) : std::string()));
-    out.emplace_back("ip6_gateway", text_or_none(row.wanted ? gateway_of(row.wanted->ip6) : std::string()));
+    const auto wanted = row.wanted.value_or(model::client_network());
+    add_gateway(out, "ip4_gateway", wanted.bridge(), wanted.ip4.gateway_address(), addresses);
+    add_gateway(out, "ip6_gateway", wanted.bridge(), wanted.ip6.gateway_address(), addresses);
     std::string why = row.trouble;
     for (const auto& about : {fmt::format("keys of network {}", vni), fmt::format("network {}", vni)}) {
         for (const auto& one : remarks.of(about)) {
@@ -162,7 +169,7 @@ std::shared_ptr<core::awaited_explanation> network_subject::explain(time_point /
     std::vector<core::explained_fields> steps;
     for (const auto& [vni, row] : keeper_.clients().rows()) {
         if (networks.size() < most) {
-            networks.push_back(row_fields(vni, row, keeper_.remarks()));
+            networks.push_back(row_fields(vni, row, keeper_.remarks(), addresses_));
         }
         for (const auto& step : row.plan ? row.plan->steps : std::vector<model::network_change>()) {
             if (steps.size() < most) {

@@ -18,6 +18,8 @@ namespace {
 constexpr duration together = 100ms;
 constexpr duration until_read = 500ms;  // a key that was read again and has not changed tells nobody
 constexpr duration guarded_write = 5s;
+constexpr duration in_between = 2s;
+constexpr std::size_t type_key = 1;
 
 // What the links and the gateways hang on; the node's own data is its description.
 constexpr std::array<std::string_view, 7> followed_keys{
@@ -68,9 +70,24 @@ bool network_table::is_settled() const {
            std::ranges::all_of(networks_, [](const auto& one) { return one.second.is_settled(); });
 }
 
+bool network_table::is_in_between(watched_network& network) {
+    if (network.keys[type_key]->present()) {
+        network.untyped_since.reset();
+        return false;
+    }
+    const time_point now = session_.node.clock().now();
+    network.untyped_since = network.untyped_since.value_or(now);
+    const time_point until = *network.untyped_since + in_between;
+    if (now < until) {
+        look_again_ = std::min(look_again_.value_or(until), until);
+    }
+    return now < until;
+}
+
 void network_table::hand_over() {
     std::map<std::uint32_t, model::parsed_network> all;
-    for (const auto& [name, network] : networks_) {
+    look_again_.reset();
+    for (auto& [name, network] : networks_) {
         std::map<std::string, std::string, std::less<>> stored;
         for (std::size_t at = 0; at < followed_keys.size(); ++at) {
             if (network.keys[at]->present()) {
@@ -78,22 +95,45 @@ void network_table::hand_over() {
             }
         }
         // Its node went and the list is not read yet.
-        if (network.keys.front()->present()) {
-            all.emplace(*model::vni_of(name, ""), model::parse_client_network(name, stored));
+        if (!network.keys.front()->present()) {
+            continue;
         }
+        auto& parsed = all[*model::vni_of(name, "")];
+        if (is_in_between(network)) {
+            parsed.network = network.last;
+            continue;
+        }
+        parsed = model::parse_client_network(name, stored);
+        network.last = parsed.network;
     }
     is_handed_over_ = true;
     keeper_.want(std::move(all));
+}
+
+void network_table::tell_of_list() {
+    const bool is_missing = !list_->present();
+    if (is_missing && !has_told_missing_) {
+        session_.node.log.warning(
+            message::network_value,
+            std::string(model::key_path::networks) + " is missing: the links of client networks stay as they are");
+    }
+    has_told_missing_ = is_missing;
 }
 
 async::awaitable<void> network_table::follow() {
     for (;;) {
         follow_list();
         if (is_settled()) {
+            tell_of_list();
             if (list_->present()) {
                 hand_over();
             }
-            co_await changed_.wait(async::wait_note::work("changes below /networks"));
+            if (look_again_) {
+                const time_point again = *look_again_;
+                co_await changed_.wait_until(session_.node.clock(), again, "the type of a network");
+            } else {
+                co_await changed_.wait(async::wait_note::work("changes below /networks"));
+            }
         } else {
             const time_point again = session_.node.clock().now() + until_read;
             co_await changed_.wait_until(session_.node.clock(), again, "the keys of client networks");

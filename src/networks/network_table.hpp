@@ -6,10 +6,12 @@
 
 #include "pvcnoded/core/session.hpp"
 #include "pvcnoded/core/subject.hpp"
+#include "pvcnoded/model/client_network.hpp"
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,9 +31,14 @@ public:
 private:
     struct watched_network {
         std::vector<std::unique_ptr<zookeeper::watched>> keys;
+        std::optional<model::client_network> last;  // as it was handed over with a type
+        std::optional<time_point> untyped_since;    // its node is there, and its type is not
         [[nodiscard]] bool is_settled() const;
     };
     void follow_list();
+    // Of a network without a type: whoever removes one removes its keys one by one, and this is no mistake yet.
+    [[nodiscard]] bool is_in_between(watched_network& network);
+    void tell_of_list();
     [[nodiscard]] bool is_settled() const;
     void hand_over();
     async::awaitable<void> follow();
@@ -44,7 +51,9 @@ private:
     std::unique_ptr<zookeeper::watched> list_;
     std::map<std::string, watched_network> networks_;  // by name
     std::set<std::string> told_names_;
+    std::optional<time_point> look_again_;
     bool is_handed_over_ = false;
+    bool has_told_missing_ = false;
 };
 
 }  // namespace pvc::networks

@@ -102,6 +102,14 @@ void role_addresses::set_gateways(std::vector<policy::role_address> now) {
     changed_.notify();
 }
 
+bool role_addresses::knows(const placed_address& where) const {
+    return std::ranges::find(all_, where, &policy::role_address::where) != all_.end();
+}
+
+bool role_addresses::has(const placed_address& where) const {
+    return std::ranges::find(added_, where) != added_.end();
+}
+
 bool role_addresses::is_stray(const placed_address& where) const {
     return where.device.starts_with("vmbr") && std::ranges::none_of(all_, [&](const auto& one) {
                return one.where.device == where.device && one.where.address.address == where.address.address;
@@ -302,17 +310,20 @@ async::awaitable<void> role_addresses::look(time_point until) {
         co_return;
     }
     auto work = work_with(found);
-    co_await async::for_each_bounded("removals", at_once, work.remove,
-                                     [&](const placed_address& one) -> async::awaitable<void> {
-                                         if (!must_go(one)) {
-                                             co_return;  // it was taken up meanwhile
-                                         }
-                                         const std::string step = "remove " + one.text();
-                                         if (is_seen_ && !gone_because_.empty() && !troubles_.contains(step)) {
-                                             node_.log.info(step + ": " + gone_because_);
-                                         }
-                                         co_await remove(one, std::min(until, action_deadline()));
-                                     });
+    co_await async::for_each_bounded(
+        "removals", at_once, work.remove, [&](const placed_address& one) -> async::awaitable<void> {
+            if (!must_go(one)) {
+                co_return;  // it was taken up meanwhile
+            }
+            const std::string step = "remove " + one.text();
+            if (is_seen_ && !gone_because_.empty() && !troubles_.contains(step)) {
+                node_.log.info(step + ": " + gone_because_);
+            } else if (is_seen_ && is_stray(one) && may_hold() && !is_dropped(one) && !troubles_.contains(step)) {
+                node_.log.warning(message::network_damaged,
+                                  one.text() + " is none of its network's addresses, removing it");
+            }
+            co_await remove(one, std::min(until, action_deadline()));
+        });
     missing_ = phase == last_phase_ ? work_with(found).add : places();
     // The bridge of a network that is not there yet comes with a look.
     std::erase_if(missing_, [this](const auto& one) { return is_gateway(one) && !devices_.contains(one.device); });
@@ -355,6 +366,10 @@ bool role_addresses::may_hold() const {
 bool role_addresses::is_wanted(const placed_address& where) const {
     return std::ranges::any_of(all_,
                                [&](const auto& one) { return one.where == where && one.wish == address_wish::wanted; });
+}
+
+bool role_addresses::is_dropped(const placed_address& where) const {
+    return std::ranges::find(dropped_, where) != dropped_.end();
 }
 
 bool role_addresses::must_go(const placed_address& where) const {

@@ -41,6 +41,10 @@ public:
     // The links were looked at: an address that is missing, or is too many, is seen to.
     void on_look(const model::network_state& seen);
 
+    // Some primary shall have it; this node has added it, and keeps it.
+    [[nodiscard]] bool knows(const policy::placed_address& where) const;
+    [[nodiscard]] bool has(const policy::placed_address& where) const;
+
     [[nodiscard]] std::string_view name() const override { return "addresses"; }
     // S3: what is found is decided on from here on, and the addresses are kept as they should be until the attempt
     // ends.
@@ -82,6 +86,7 @@ private:
     async::awaitable<void> forward_ipv6(time_point until);
     [[nodiscard]] bool may_hold() const;
     [[nodiscard]] bool is_wanted(const policy::placed_address& where) const;
+    [[nodiscard]] bool is_dropped(const policy::placed_address& where) const;
     [[nodiscard]] bool must_go(const policy::placed_address& where) const;
     [[nodiscard]] static bool is_gateway(const policy::placed_address& where);
     [[nodiscard]] places places_of(policy::role_phase which) const;

@@ -53,6 +53,7 @@ public:
         plan_bridge_link();
         plan_lost_settings();
         drop_learnt_addresses();
+        plan_.next.mtu = possible_mtu_;
         plan_.next.was_right = plan_.steps.empty() && base_ != nullptr && can_base_be_up_;
         return std::move(plan_);
     }
@@ -69,6 +70,11 @@ private:
     void damage(std::string what) {
         if (known_.was_right) {
             plan_.damage.push_back(std::move(what));
+        }
+    }
+    void damage_of_mtu(const network_link* link) {
+        if (link != nullptr && link->mtu != possible_mtu_ && known_.mtu == possible_mtu_) {
+            damage(fmt::format("{} had MTU {}", link->name, link->mtu));
         }
     }
     template <class Step>
@@ -302,6 +308,7 @@ void network_planner::plan_base() {
         is_port_added_ = true;
     }
     if (base_ == nullptr || base_->mtu != possible_mtu_) {
+        damage_of_mtu(base_);
         add(model::set_mtu{base_name_, possible_mtu_});
         is_port_added_ = true;
     }
@@ -341,6 +348,9 @@ void network_planner::put_ports_back() {
 
 void network_planner::plan_bridge_link() {
     if (bridge_ == nullptr || is_port_added_ || bridge_->mtu != possible_mtu_) {
+        if (!is_port_added_) {  // else it may follow from that
+            damage_of_mtu(bridge_);
+        }
         add(model::set_mtu{bridge_name_, possible_mtu_});
     }
     if (bridge_ == nullptr || !bridge_->is_up) {

@@ -175,12 +175,20 @@ def mixed_hand_over_with_addresses(lab):
         if source is foreign:
             # Its heartbeat rewrites the key as long as it is primary (README ruling 22): just after one there is time.
             lab.await_beats(foreign, 1, 15)
+        said = len(target.output()) if source is foreign else 0
         comes, goes, since = hand_over_to(lab, target, source, shape, networks)
         lab.wait(lambda target=target: holds(target, shape, networks) == everything(shape, networks), LOOK, f'{target.label} has all addresses')
         equal((address_order(comes, 'add', networks), address_order(goes, 'remove', networks)), ('CDEF', 'CDEF'),
               f'order of the phases from {source.label} to {target.label}')
+        # The other kind as reader may be a step ahead of the writer (node-lifecycle.md 7.4, zookeeper-schema.md 4.3): then it drops
+        # an address without waiting for ours, which hurries. Nothing else may leave an address on nobody.
+        was_ahead = source is foreign and 'a step ahead' in target.output()[said:]
         for address in [*FLOATING.values(), METADATA, *[one.split('/')[0] for _, one in gateways(networks)]]:
-            equal(was_on_none(comes, goes, address), None, address)
+            gap = was_on_none(comes, goes, address)
+            if was_ahead and gap is not None and 'nobody had it' in gap:
+                print(gap)
+            else:
+                equal(gap, None, address)
         lab.wait(lambda: ping.is_answered(time.time() - 0.2), 5, 'the address is answered')
         print(f'{source.label} to {target.label}: longest gap {ping.longest_gap(since)[0]:.2f} s, {ping.lost(since, time.time() - 1)} lost')
         time.sleep(1)

@@ -102,6 +102,70 @@ TEST_F(client_networks_test, an_mtu_key_that_is_removed_stays_away) {
     EXPECT_EQ(link(hv1, "vmbr1001"), "mtu 1450 up");
 }
 
+TEST_F(client_networks_test, a_network_that_is_removed_key_by_key_is_no_mistake) {
+    auto& hv1 = stage();
+    put_network(1001);
+    put_network(1002);
+    ASSERT_TRUE(within(2s, [&] { return link(hv1, "vmbr1001") != "gone" && link(hv1, "vmbr1002") != "gone"; }));
+    beat(1s);
+    for (const auto* key : {"/description", "/mtu", "/nettype", "/ip4_network", "/ip4_gateway", "/ip6_network"}) {
+        ensemble.remove_tree(std::string("/networks/1001") + key);
+        loop.run_for(300ms);
+    }
+    EXPECT_EQ(link(hv1, "vmbr1001"), "mtu 1450 up");
+    remove_network(1001);
+    EXPECT_TRUE(within(1s, [&] { return link(hv1, "vmbr1001") == "gone"; }));
+    // Of one that stays so it is said, and its links stay.
+    ensemble.remove_tree("/networks/1002/nettype");
+    beat(4s);
+    EXPECT_FALSE(hv1.logged("/networks/1001/nettype")) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("/networks/1002/nettype"), 1U);
+    EXPECT_EQ(link(hv1, "vmbr1002"), "mtu 1450 up");
+}
+
+TEST_F(client_networks_test, a_tree_without_the_list_is_told_of_and_leaves_all_as_it_is) {
+    auto& hv1 = stage();
+    put_network(1001);
+    ASSERT_TRUE(within(2s, [&] { return link(hv1, "vmbr1001") == "mtu 1450 up"; }));
+    beat(1s);
+    ensemble.remove_tree("/networks");
+    beat(5s);
+    EXPECT_EQ(hv1.times_logged("/networks is missing"), 1U);
+    EXPECT_EQ(link(hv1, "vmbr1001"), "mtu 1450 up");
+    EXPECT_TRUE(hv1.is_ready());
+}
+
+TEST_F(client_networks_test, an_mtu_that_somebody_changed_is_damage_and_one_that_was_wished_is_none) {
+    auto& hv1 = stage_primary();
+    put_network(1001);
+    ASSERT_TRUE(within(2s, [&] { return mtu_key(1001) == "1450"; }));
+    change(1001, {{"/mtu", "1400"}});
+    beat(2s);
+    EXPECT_EQ(link(hv1, "vmbr1001"), "mtu 1400 up");
+    EXPECT_FALSE(hv1.logged("repairing it")) << hv1.log();
+    ASSERT_TRUE(hv1.kernel.apply(model::set_mtu{"vmbr1001", 1300}));
+    beat(2s);
+    ASSERT_TRUE(hv1.kernel.apply(model::set_mtu{"vxlan1001", 1350}));
+    beat(2s);
+    EXPECT_EQ(link(hv1, "vmbr1001"), "mtu 1400 up");
+    EXPECT_EQ(link(hv1, "vxlan1001"), "mtu 1400 up master vmbr1001");
+    EXPECT_TRUE(hv1.logged("network 1001: vmbr1001 had MTU 1300, repairing it")) << hv1.log();
+    EXPECT_TRUE(hv1.logged("network 1001: vxlan1001 had MTU 1350, repairing it")) << hv1.log();
+}
+
+TEST_F(client_networks_test, an_address_that_somebody_added_beside_the_gateway_is_damage_and_an_old_gateway_is_none) {
+    auto& hv1 = stage_primary();
+    put_network(1001, {{"/ip4_network", "10.1.1.0/24"}, {"/ip4_gateway", "10.1.1.1"}});
+    ASSERT_TRUE(within(2s, [&] { return addresses(hv1, "vmbr1001") == "10.1.1.1/24"; }));
+    change(1001, {{"/ip4_gateway", "10.1.1.2"}});
+    ASSERT_TRUE(within(2s, [&] { return addresses(hv1, "vmbr1001") == "10.1.1.2/24"; }));
+    EXPECT_FALSE(hv1.logged("none of its network's")) << hv1.log();
+    ASSERT_TRUE(hv1.kernel.apply(model::add_address{"vmbr1001", parse_host_address("10.9.9.9/24").value()}));
+    EXPECT_TRUE(within(2s, [&] { return addresses(hv1, "vmbr1001") == "10.1.1.2/24"; })) << addresses(hv1, "vmbr1001");
+    EXPECT_EQ(hv1.times_logged("10.9.9.9/24 on vmbr1001 is none of its network's addresses, removing it"), 1U)
+        << hv1.log();
+}
+
 // What the daemon took away itself is no damage.
 TEST_F(client_networks_test, removed_and_made_again_is_no_damage) {
     auto& hv1 = stage();

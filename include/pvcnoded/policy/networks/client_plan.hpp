@@ -27,6 +27,7 @@ struct network_memory {
     // is a port of nothing was taken out by somebody, and is put back.
     std::map<int, std::string> ports;
     bool was_right = false;  // the last look found all as it shall be: what is missing now somebody took away
+    int mtu = 0;  // effective, of the last plan: another one that is seen now, with the same wish, is somebody's
 
     friend bool operator==(const network_memory&, const network_memory&) = default;
 };
