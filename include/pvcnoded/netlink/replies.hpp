@@ -31,6 +31,15 @@ struct reply_datagram {
 // Messages of another request (`sequence`) or to another socket (`port`) are passed over.
 [[nodiscard]] result<reply_datagram> read_datagram(std::string_view bytes, std::uint32_t sequence, std::uint32_t port);
 
+// Of one datagram, what the kernel says to the messages of a batch, in its order: refusals, and what it was asked to
+// acknowledge.
+struct acknowledgement {
+    std::uint32_t sequence = 0;
+    int error = 0;  // errno; 0: done
+    std::string sentence;
+};
+[[nodiscard]] result<std::vector<acknowledgement>> read_acknowledgements(std::string_view bytes, std::uint32_t port);
+
 struct kernel_link {
     model::network_link link;
     std::optional<hardware_address> hardware;  // of Ethernet devices

@@ -1,5 +1,6 @@
 #include "adapter/change_monitor.hpp"
 
+#include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 
 namespace pvc::netlink {
 
@@ -19,9 +21,10 @@ constexpr duration retry_interval = 5s;
 constexpr int buffer_size = 1 << 20;
 // Datagrams taken in one turn of the loop.
 constexpr int turn_max = 1000;
-constexpr std::array<int, 4> groups{RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE};
+constexpr std::array<int, 4> network_groups{RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE};
+constexpr std::array<int, 1> filter_groups{NFNLGRP_NFTABLES};
 
-bool subscribe(int socket) {
+bool subscribe(int socket, std::span<const int> groups) {
     if (::setsockopt(socket, SOL_SOCKET, SO_RCVBUFFORCE, &buffer_size, sizeof buffer_size) != 0) {
         ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &buffer_size, sizeof buffer_size);  // smaller, and lost sooner
     }
@@ -35,8 +38,8 @@ bool subscribe(int socket) {
 
 }  // namespace
 
-change_monitor::change_monitor(boost::asio::any_io_executor executor, async::timers& clock)
-    : executor_(std::move(executor)), clock_(clock) {
+change_monitor::change_monitor(boost::asio::any_io_executor executor, async::timers& clock, monitored what)
+    : executor_(std::move(executor)), clock_(clock), what_(what) {
     retry_.emplace(clock);
 }
 
@@ -66,13 +69,16 @@ void change_monitor::remove(async::wakeup& changed) {
 }
 
 bool change_monitor::open() {
-    const int number = ::socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
+    const bool is_filter = what_ == monitored::packet_filter;
+    const auto groups = is_filter ? std::span<const int>(filter_groups) : std::span<const int>(network_groups);
+    const int number =
+        ::socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, is_filter ? NETLINK_NETFILTER : NETLINK_ROUTE);
     if (number < 0) {
         return false;
     }
     socket_.emplace(executor_);
     async::error_code code;
-    if (subscribe(number)) {
+    if (subscribe(number, groups)) {
         socket_->assign(number, code);
     }
     if (!socket_->is_open()) {

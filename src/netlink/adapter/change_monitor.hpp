@@ -1,6 +1,7 @@
-// Listens for changes of links, addresses and routes, and tells everybody who watches that there may be some. What the
-// events say is not looked at: one that was lost changes nothing. The socket exists while anything is watched; where
-// there can be none, a look is due every few seconds. Specification: networking.md 2; runtime-design.md 4.
+// Listens for changes of links, addresses and routes, or of the packet filter, and tells everybody who watches that
+// there may be some. What the events say is not looked at: one that was lost changes nothing. The socket exists while
+// anything is watched; where there can be none, a look is due every few seconds. Specification: networking.md 2;
+// runtime-design.md 4.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"
@@ -15,9 +16,11 @@
 
 namespace pvc::netlink {
 
+enum class monitored : std::uint8_t { network, packet_filter };
+
 class change_monitor : public std::enable_shared_from_this<change_monitor> {
 public:
-    change_monitor(boost::asio::any_io_executor executor, async::timers& clock);
+    change_monitor(boost::asio::any_io_executor executor, async::timers& clock, monitored what = monitored::network);
     change_monitor(const change_monitor&) = delete;
     change_monitor& operator=(const change_monitor&) = delete;
     ~change_monitor() = default;
@@ -38,6 +41,7 @@ private:
 
     boost::asio::any_io_executor executor_;
     async::timers& clock_;
+    monitored what_;
     std::optional<descriptor> socket_;
     std::uint64_t opened_ = 0;  // tells the handlers of an earlier socket from those of the present one
     std::vector<async::wakeup*> watchers_;

@@ -1,0 +1,67 @@
+// Table `inet filter` of one simulated machine, as its kernel keeps it, and the names of the tables of others. It
+// outlives the daemon, and not the machine's power. Its rules are those measured on a real kernel: the suites of the
+// port run against both. No packet passes: what rules match is not looked at.
+#pragma once
+
+#include "pvcnoded/netlink/packet_filter.hpp"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pvc::sim {
+
+struct sim_filter_rule {
+    std::uint64_t handle = 0;
+    model::filter_rule is;
+    friend bool operator==(const sim_filter_rule&, const sim_filter_rule&) = default;
+};
+
+struct sim_filter_chain {
+    std::string name;
+    model::filter_hook hook = model::filter_hook::none;
+    std::vector<sim_filter_rule> rules;
+};
+
+struct sim_filter_table {
+    std::uint64_t last_handle = 0;  // of this table: one that is made anew begins again
+    std::vector<sim_filter_chain> chains;
+};
+
+class sim_filter {
+public:
+    using outcome = result<std::optional<netlink::batch_refusal>>;
+
+    // What the port promises of a batch (netlink/packet_filter.hpp), at once. Errors: version_conflict.
+    outcome commit(const std::vector<model::filter_change>& changes, std::optional<std::uint32_t> generation);
+    [[nodiscard]] model::filter_state state() const;
+    // Whoever wants to be told that a table, a chain or a rule may have changed.
+    std::function<void()> changed;
+
+    // Somebody else: all tables go ("nft flush ruleset"), another table is made or changed.
+    void flush_ruleset();
+    void touch_table(const std::string& name = "ip nat");
+    // The machine goes off, and is on again when somebody looks.
+    void lose_power();
+
+    [[nodiscard]] bool has_table() const { return table_.has_value(); }
+    // Empty without the chain.
+    [[nodiscard]] const sim_filter_chain* find(std::string_view chain) const;
+    // "forward (forward): a, b; vxlan7-in: c": chains with the tags of their rules.
+    [[nodiscard]] std::string text() const;
+    // "ip nat 2": tables of others, and how often each was touched.
+    [[nodiscard]] std::string foreign_text() const;
+
+private:
+    struct applying;
+
+    void step();
+
+    std::uint32_t generation_ = 1;
+    std::optional<sim_filter_table> table_;
+    std::map<std::string, int> foreign_;
+};
+
+}  // namespace pvc::sim
