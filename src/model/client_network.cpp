@@ -1,5 +1,6 @@
 #include "pvcnoded/model/client_network.hpp"
 
+#include "network_acls.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/model/scalar.hpp"
@@ -240,6 +241,8 @@ parsed_network parse_client_network(std::string_view name, const stored_keys& ke
         network.name_servers = read_name_servers(in);
         network.ip4 = read_family(in, false);
         network.ip6 = read_family(in, true);
+        network.acls_in = read_acls(name, "/firewall_rules/in/", keys, in.remarks);
+        network.acls_out = read_acls(name, "/firewall_rules/out/", keys, in.remarks);
     }
     return {std::move(network), std::move(in.remarks)};
 }

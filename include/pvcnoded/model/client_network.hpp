@@ -1,6 +1,6 @@
 // A client network as /networks/<vni> describes it. The parser is total: whatever is in a key gives a value or a remark
 // that names the key, what was expected and what was got, and then counts as unset. Specification: networking.md 5.1,
-// 5.2; zookeeper-schema.md (network, ip4, ip6).
+// 5.2, 7.1; zookeeper-schema.md (network, ip4, ip6, firewall rule).
 #pragma once
 
 #include "pvcnoded/base/address.hpp"
@@ -30,6 +30,14 @@ struct network_family {
     friend bool operator==(const network_family&, const network_family&) = default;
 };
 
+// A rule that a client wants of packets into or out of a managed network. Its text is not looked at here
+// (policy/networks/acl.hpp).
+struct network_acl {
+    std::string name;  // the last component of its path
+    std::string rule;  // as it is stored; of a longer one the first 1025 bytes
+    friend bool operator==(const network_acl&, const network_acl&) = default;
+};
+
 struct client_network {
     std::uint32_t vni = 0;
     network_type type = network_type::managed;
@@ -40,6 +48,9 @@ struct client_network {
     std::vector<std::string> name_servers;
     network_family ip4;
     network_family ip6;
+    // Of /firewall_rules/in and /out: by order as a number, then by name; those without a usable order last.
+    std::vector<network_acl> acls_in;
+    std::vector<network_acl> acls_out;
 
     [[nodiscard]] std::string bridge() const;  // "vmbr1001"
     [[nodiscard]] std::string base() const;    // "vxlan1001", "vlan200"
@@ -53,7 +64,7 @@ struct parsed_network {
 };
 
 // `name`: the last component of its path. `keys`: what is stored, by the path below it ("" is the node's own data,
-// "/nettype", "/ip4_network", …); one that is missing is left out.
+// "/nettype", "/ip4_network", "/firewall_rules/in/ssh/rule", …); one that is missing is left out.
 [[nodiscard]] parsed_network parse_client_network(std::string_view name,
                                                   const std::map<std::string, std::string, std::less<>>& keys);
 

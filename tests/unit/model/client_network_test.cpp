@@ -195,6 +195,78 @@ TEST(client_network, case_92_name_servers_as_the_api_explodes_them) {
     EXPECT_EQ(with("/name_servers", many).remarks.size(), 1U);
 }
 
+// "first 1, second 2": names with their rules, in order.
+std::string acls_of(const std::vector<network_acl>& acls) {
+    std::string text;
+    for (const auto& one : acls) {
+        text += (text.empty() ? "" : ", ") + one.name + " " + one.rule;
+    }
+    return text;
+}
+
+keys with_acls(const keys& acls) {
+    auto all = managed_keys();
+    for (const auto& [key, value] : acls) {
+        all["/firewall_rules/" + key] = value;
+    }
+    return all;
+}
+
+TEST(client_network, case_45_acls_have_the_order_of_numbers) {
+    const auto parsed = parse_client_network("7", with_acls({{"in/a/order", "2"},
+                                                             {"in/a/rule", "two"},
+                                                             {"in/b/order", "10"},
+                                                             {"in/b/rule", "ten"},
+                                                             {"in/c/order", " 1 "},
+                                                             {"in/c/rule", "one"},
+                                                             {"out/a/order", "0"},
+                                                             {"out/a/rule", ""}}));
+    EXPECT_EQ(acls_of(parsed.network->acls_in), "c one, a two, b ten");
+    EXPECT_EQ(acls_of(parsed.network->acls_out), "a ");  // an empty text is a rule: it counts
+    EXPECT_TRUE(parsed.remarks.empty());
+}
+
+TEST(client_network, case_46_acls_of_one_order_go_by_name) {
+    const auto parsed = parse_client_network(
+        "7", with_acls({{"in/z/order", "0"}, {"in/z/rule", "1"}, {"in/b/order", "0"}, {"in/b/rule", "2"}}));
+    EXPECT_EQ(acls_of(parsed.network->acls_in), "b 2, z 1");
+}
+
+TEST(client_network, acls_without_an_order_are_last_and_those_without_a_rule_are_none) {
+    const auto parsed = parse_client_network("7", with_acls({{"in", ""},
+                                                             {"in/a", ""},
+                                                             {"in/a/order", "first"},
+                                                             {"in/a/rule", "1"},
+                                                             {"in/b/rule", "2"},
+                                                             {"in/c/order", "9999999999"},
+                                                             {"in/c/rule", "3"},
+                                                             {"in/d/order", "0"},
+                                                             {"in/description", ""},
+                                                             {"in/e/order", "-1"},
+                                                             {"in/e/rule/below", "x"},
+                                                             {"in//rule", "x"}}));
+    EXPECT_EQ(acls_of(parsed.network->acls_in), "c 3, a 1, b 2");
+    EXPECT_EQ(parsed.remarks,
+              (std::vector<std::string>{
+                  "/networks/7/firewall_rules/in/a/order: expected a number from 0 up, got \"first\"; it is last",
+                  "/networks/7/firewall_rules/in/e/order: expected a number from 0 up, got \"-1\"; it is last"}));
+}
+
+TEST(client_network, acls_are_many_and_long) {
+    keys many;
+    for (int i = 0; i < 5000; ++i) {
+        many["out/" + std::to_string(i) + "/order"] = "x";
+        many["out/" + std::to_string(i) + "/rule"] = std::string(2000, 'x');
+    }
+    const auto parsed = parse_client_network("7", with_acls(many));
+    EXPECT_EQ(parsed.network->acls_out.size(), 4096U);
+    EXPECT_EQ(parsed.network->acls_out.front().rule.size(), 1025U);
+    EXPECT_EQ(parsed.remarks.size(), 6U);
+    auto bridged = with_acls(many);
+    bridged["/nettype"] = "bridged";
+    EXPECT_TRUE(parse_client_network("7", bridged).network->acls_out.empty());
+}
+
 TEST(client_network, whatever_is_stored_gives_short_single_lines) {
     const std::string huge(400'000, 'x');
     std::string binary;

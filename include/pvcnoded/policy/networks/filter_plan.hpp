@@ -1,0 +1,23 @@
+// What makes the kernel's table what it shall be, in one batch: only what differs, so that rules that stay keep their
+// counters; or all of it anew, where nothing of the table is of this daemon. Pure. Specification: networking.md 7.3
+// (cases 41, 42, 50, 51, 54); ruling 35.
+#pragma once
+
+#include "pvcnoded/model/packet_filter.hpp"
+#include "pvcnoded/policy/networks/firewall.hpp"
+
+#include <vector>
+
+namespace pvc::policy {
+
+struct filter_plan {
+    std::vector<model::filter_change> changes;  // one batch, in order; empty: it is right
+    bool is_rebuild = false;                    // all counters begin anew
+};
+
+// `must_rebuild`: whatever is seen. Without it a table is made anew if there is none, if a chain has another hook than
+// it shall, or if it has rules and none of them is of this daemon (another one's table). The kernel may refuse to
+// remove a chain that something unseen leads to (a map): then it is to be made anew.
+[[nodiscard]] filter_plan plan_filter(const wanted_filter& wanted, const model::filter_state& seen, bool must_rebuild);
+
+}  // namespace pvc::policy

@@ -1,0 +1,84 @@
+// The firewall of client networks: what table `inet filter` shall hold, and the files that say the same to the nft
+// program. Pure. Every rule has a tag that tells which one it is and changes with what it says, so that a look at the
+// kernel shows what differs (filter_plan.hpp). Specification: networking.md 7.1, 7.2, 7.4 (cases 41 to 46, 48, 49, 52,
+// 54); ruling 35.
+#pragma once
+
+#include "pvcnoded/model/client_network.hpp"
+#include "pvcnoded/model/packet_filter.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pvc::policy {
+
+enum class acl_direction : std::uint8_t { in, out };
+[[nodiscard]] std::string_view to_text(acl_direction direction);
+
+struct acl_name {
+    std::uint32_t vni = 0;
+    acl_direction direction = acl_direction::in;
+    std::string name;
+    friend auto operator<=>(const acl_name&, const acl_name&) = default;
+};
+
+struct wanted_rule {
+    model::filter_rule rule;      // with its tag
+    std::optional<acl_name> acl;  // empty: one that comes with every network
+    friend bool operator==(const wanted_rule&, const wanted_rule&) = default;
+};
+
+struct wanted_chain {
+    std::string name;
+    model::filter_hook hook = model::filter_hook::none;
+    std::vector<wanted_rule> rules;
+    friend bool operator==(const wanted_chain&, const wanted_chain&) = default;
+};
+
+// An ACL that is left out; the others are as they would be without it.
+struct refused_acl {
+    acl_name acl;
+    std::string reason;      // one line
+    bool is_beyond = false;  // nft may know its words
+    // "network 1001: ACL in ssh is left out: at 11: expected …"
+    [[nodiscard]] std::string text() const;
+    friend bool operator==(const refused_acl&, const refused_acl&) = default;
+};
+
+struct network_file {
+    std::string name;  // "1001.nft"
+    std::string text;
+    friend bool operator==(const network_file&, const network_file&) = default;
+};
+
+struct wanted_filter {
+    std::vector<wanted_chain> chains;  // the two base chains, then those of the networks
+    std::vector<network_file> files;   // one a network, in the order of their names
+    std::vector<refused_acl> refused;
+    friend bool operator==(const wanted_filter&, const wanted_filter&) = default;
+};
+
+// What the kernel refused, by the tags of the rules: for as long as they say the same, they are left out.
+using refused_rules = std::map<std::string, std::string, std::less<>>;
+
+// Of the managed ones of `networks`, in any order; of two with one VNI the first.
+[[nodiscard]] wanted_filter firewall_of(std::span<const model::client_network> networks,
+                                        const refused_rules& refused_before);
+
+// The ACL whose rule a change adds: whom to leave out when the kernel refuses it.
+[[nodiscard]] std::optional<acl_name> acl_of(const wanted_filter& wanted, const model::filter_change& change);
+
+// One of this daemon's, of whatever version.
+[[nodiscard]] bool is_own_tag(std::string_view tag);
+
+// "<directory>/nft/base.nft": table, base chains, what the administrator and the networks add. The nft program that
+// loads it replaces this one table.
+[[nodiscard]] std::string base_file(std::string_view dynamic_directory);
+
+}  // namespace pvc::policy

@@ -1,0 +1,208 @@
+#include "pvcnoded/policy/networks/firewall.hpp"
+
+#include "pvcnoded/base/assert.hpp"
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/policy/networks/acl.hpp"
+#include "rule_tag.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace pvc::policy {
+
+using model::client_network;
+
+namespace {
+
+constexpr std::string_view forward = "forward";
+constexpr std::string_view input = "input";
+
+// What a host offers to the guests of a network, and nothing else of it. {}: the network's bridge.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> host_rules{
+    {{"icmp", "ip protocol icmp iifname \"{}\" counter accept"},
+     {"icmp6", "ip6 nexthdr ipv6-icmp iifname \"{}\" counter accept"},
+     {"dns-tcp", "tcp dport 53 iifname \"{}\" counter accept"},
+     {"dns-udp", "udp dport 53 iifname \"{}\" counter accept"},
+     {"dhcp", "udp dport 67 iifname \"{}\" counter accept"},
+     {"ntp", "udp dport 123 iifname \"{}\" counter accept"},
+     {"dhcp6", "ip6 nexthdr udp udp dport 547 iifname \"{}\" counter accept"},
+     {"metadata", "tcp dport 80 iifname \"{}\" counter accept"},
+     {"others", "iifname \"{}\" counter drop"}}};
+
+std::string chain_of(const client_network& network, acl_direction direction) {
+    return fmt::format("{}-{}", network.base(), to_text(direction));
+}
+
+// As the directory of the files has them, so that both ways to load them give one table.
+std::string file_name(const client_network& network) {
+    return fmt::format("{}.nft", network.vni);
+}
+
+// One network after the other is added to the chains that all share, and to its own.
+class firewall_writer {
+public:
+    explicit firewall_writer(const refused_rules& refused_before) : refused_before_(refused_before) {
+        wanted.chains.push_back({std::string(forward), model::filter_hook::forward, {}});
+        wanted.chains.push_back({std::string(input), model::filter_hook::input, {}});
+    }
+
+    void add(const client_network& network) {
+        network_ = &network;
+        chain_in_ = {chain_of(network, acl_direction::in), model::filter_hook::none, {}};
+        chain_out_ = {chain_of(network, acl_direction::out), model::filter_hook::none, {}};
+        text_ = fmt::format("# Client network {}: written by pvcnoded, and anew with each change.\n", network.vni);
+        for (const auto* chain : {&chain_in_, &chain_out_}) {
+            text_ += fmt::format("add chain inet filter {}\n", chain->name);
+        }
+        add_own(chain_in_, "count-in", "counter");
+        add_own(chain_out_, "count-out", "counter");
+        for (const auto& [name, text] : host_rules) {
+            add_own(wanted.chains[1], name, fmt::format(fmt::runtime(text), network.bridge()));
+        }
+        add_ways(network.ip6, "ip6");
+        add_ways(network.ip4, "ip");
+        add_acls(chain_in_, acl_direction::in, network.acls_in);
+        add_acls(chain_out_, acl_direction::out, network.acls_out);
+        wanted.files.push_back({file_name(network), std::move(text_)});
+        wanted.chains.push_back(std::move(chain_in_));
+        wanted.chains.push_back(std::move(chain_out_));
+    }
+
+    wanted_filter wanted;
+
+private:
+    void write(const wanted_chain& chain, std::string_view text) {
+        text_ += fmt::format("add rule inet filter {} {}\n", chain.name, text);
+    }
+
+    static std::vector<model::filter_expression> expressions_of(std::string_view text) {
+        auto parsed = parse_acl(text);
+        PVC_ASSERT(parsed.is_accepted() && parsed.ahead.empty());
+        return std::move(parsed.body);
+    }
+
+    // One of those that come with every network: what is loaded is made of the text that is written.
+    void add_own(wanted_chain& to, std::string_view name, const std::string& text,
+                 const std::optional<model::give_verdict>& jump = {}) {
+        wanted_rule one;
+        one.rule.expressions = expressions_of(text);
+        if (jump) {
+            one.rule.expressions.emplace_back(*jump);
+        }
+        one.rule.tag = tag_of(fmt::format("{} =", network_->vni), name, one.rule.expressions);
+        write(to, jump ? text + " jump " + jump->chain : text);
+        to.rules.push_back(std::move(one));
+    }
+
+    // What is on its way into the network, and out of it.
+    void add_ways(const model::network_family& family, std::string_view word) {
+        if (!family.gateway || !family.network) {
+            return;
+        }
+        const auto network = family.network->text();
+        for (const auto* chain : {&chain_in_, &chain_out_}) {
+            const bool is_in = chain == &chain_in_;
+            add_own(wanted.chains[0], fmt::format("{}-{}", word, is_in ? "in" : "out"),
+                    fmt::format("{} {} {} counter", word, is_in ? "daddr" : "saddr", network),
+                    model::give_verdict{model::filter_verdict::jump, chain->name});
+        }
+    }
+
+    void add_acls(wanted_chain& to, acl_direction direction, const std::vector<model::network_acl>& acls) {
+        for (const auto& acl : acls) {
+            acl_name name{network_->vni, direction, acl.name};
+            auto parsed = parse_acl(acl.rule);
+            if (!parsed.is_accepted()) {
+                refuse(std::move(name), std::move(parsed.problem), parsed.is_beyond);
+                continue;
+            }
+            wanted_rule one;
+            one.rule.expressions = std::move(parsed.ahead);
+            one.rule.expressions.emplace_back(model::count_packet{});
+            std::ranges::move(parsed.body, std::back_inserter(one.rule.expressions));
+            one.rule.tag =
+                tag_of(fmt::format("{} {}", network_->vni, to_text(direction)), acl.name, one.rule.expressions);
+            if (const auto found = refused_before_.find(one.rule.tag); found != refused_before_.end()) {
+                refuse(std::move(name), "the kernel refuses it: " + shown(found->second), false);
+                continue;
+            }
+            write(to, acl.rule.empty() ? "counter" : "counter " + acl.rule);
+            one.acl = std::move(name);
+            to.rules.push_back(std::move(one));
+        }
+    }
+
+    void refuse(acl_name acl, std::string reason, bool is_beyond) {
+        text_ += fmt::format("# left out: {} {}: {}\n", to_text(acl.direction), shown(acl.name), reason);
+        wanted.refused.push_back({std::move(acl), std::move(reason), is_beyond});
+    }
+
+    const refused_rules& refused_before_;
+    const client_network* network_ = nullptr;
+    wanted_chain chain_in_;
+    wanted_chain chain_out_;
+    std::string text_;
+};
+
+}  // namespace
+
+std::string_view to_text(acl_direction direction) {
+    return direction == acl_direction::in ? "in" : "out";
+}
+
+std::string refused_acl::text() const {
+    return fmt::format("network {}: ACL {} {} is left out: {}", acl.vni, to_text(acl.direction), shown(acl.name),
+                       reason);
+}
+
+wanted_filter firewall_of(std::span<const client_network> networks, const refused_rules& refused_before) {
+    std::map<std::string, const client_network*> managed;
+    for (const auto& one : networks) {
+        if (one.type == model::network_type::managed) {
+            managed.emplace(file_name(one), &one);
+        }
+    }
+    firewall_writer writer(refused_before);
+    for (const auto& [name, one] : managed) {
+        writer.add(*one);
+    }
+    return std::move(writer.wanted);
+}
+
+std::optional<acl_name> acl_of(const wanted_filter& wanted, const model::filter_change& change) {
+    const auto* const added = std::get_if<model::add_rule>(&change);
+    if (added == nullptr) {
+        return std::nullopt;
+    }
+    const auto chain = std::ranges::find(wanted.chains, added->chain, &wanted_chain::name);
+    if (chain == wanted.chains.end()) {
+        return std::nullopt;
+    }
+    const auto rule =
+        std::ranges::find(chain->rules, added->rule.tag, [](const wanted_rule& one) { return one.rule.tag; });
+    return rule == chain->rules.end() ? std::nullopt : rule->acl;
+}
+
+bool is_own_tag(std::string_view tag) {
+    return tag.starts_with(tag_begin);
+}
+
+std::string base_file(std::string_view dynamic_directory) {
+    std::string text =
+        "# The packet filter of this node: written by pvcnoded. Loading it replaces this table alone.\n"
+        "add table inet filter\n"
+        "delete table inet filter\n"
+        "add table inet filter\n";
+    for (const auto chain : {forward, input}) {
+        text += fmt::format("add chain inet filter {0} {{ type filter hook {0} priority 0; }}\n", chain);
+    }
+    for (const auto* folder : {"static", "networks"}) {
+        text += fmt::format("include \"{}/nft/{}/*\"\n", dynamic_directory, folder);
+    }
+    return text;
+}
+
+}  // namespace pvc::policy

@@ -1,0 +1,299 @@
+// networking.md 7.1, 7.2, 7.4: what the table of the firewall shall hold, and its files (cases 41 to 46, 48, 49, 54).
+#include "pvcnoded/policy/networks/firewall.hpp"
+
+#include "pvcnoded/policy/networks/acl.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace pvc::policy {
+namespace {
+
+using texts = std::vector<std::string>;
+
+model::network_family family(const std::string& network, const std::string& gateway) {
+    model::network_family made;
+    made.network = parse_host_address(network).value();
+    if (!gateway.empty()) {
+        made.gateway = parse_address(gateway).value();
+    }
+    return made;
+}
+
+model::client_network managed(std::uint32_t vni) {
+    model::client_network network;
+    network.vni = vni;
+    network.ip4 = family("10.1.1.0/24", "10.1.1.1");
+    return network;
+}
+
+// Lines of a file, without what comments.
+texts lines_of(const std::string& text, bool with_comments = false) {
+    texts lines;
+    for (std::size_t at = 0; at < text.size();) {
+        const auto end = text.find('\n', at);
+        const auto line = text.substr(at, end - at);
+        if (with_comments || !line.starts_with('#')) {
+            lines.push_back(line.starts_with("add rule inet filter ") ? line.substr(21) : line);
+        }
+        at = end + 1;
+    }
+    return lines;
+}
+
+// The rules of the wanted chain are what its lines in the files say.
+void expect_files_say_the_same(const wanted_filter& wanted) {
+    for (const auto& chain : wanted.chains) {
+        texts lines;
+        for (const auto& file : wanted.files) {
+            for (const auto& line : lines_of(file.text)) {
+                if (line.starts_with(chain.name + " ")) {
+                    lines.push_back(line.substr(chain.name.size() + 1));
+                }
+            }
+        }
+        ASSERT_EQ(lines.size(), chain.rules.size()) << chain.name;
+        for (std::size_t at = 0; at < lines.size(); ++at) {
+            auto text = lines[at];
+            std::string jump;
+            if (const auto found = text.find(" jump "); found != std::string::npos) {
+                jump = text.substr(found + 6);
+                text.erase(found);
+            }
+            const auto parsed = parse_acl(text);
+            auto expected = parsed.ahead;
+            expected.insert(expected.end(), parsed.body.begin(), parsed.body.end());
+            if (!jump.empty()) {
+                expected.emplace_back(model::give_verdict{model::filter_verdict::jump, jump});
+            }
+            EXPECT_EQ(chain.rules[at].rule.expressions, expected) << lines[at];
+        }
+    }
+}
+
+wanted_filter only(const model::client_network& network, const refused_rules& refused = {}) {
+    return firewall_of({&network, 1}, refused);
+}
+
+texts chain_names(const wanted_filter& wanted) {
+    texts names;
+    for (const auto& one : wanted.chains) {
+        names.push_back(one.name);
+    }
+    return names;
+}
+
+TEST(firewall, case_41_without_networks_there_are_two_empty_chains) {
+    const auto wanted = firewall_of({}, {});
+    ASSERT_EQ(chain_names(wanted), (texts{"forward", "input"}));
+    EXPECT_EQ(wanted.chains[0].hook, model::filter_hook::forward);
+    EXPECT_EQ(wanted.chains[1].hook, model::filter_hook::input);
+    EXPECT_TRUE(wanted.chains[0].rules.empty() && wanted.chains[1].rules.empty() && wanted.files.empty());
+    EXPECT_EQ(lines_of(base_file("/run/pvc")),
+              (texts{"add table inet filter", "delete table inet filter", "add table inet filter",
+                     "add chain inet filter forward { type filter hook forward priority 0; }",
+                     "add chain inet filter input { type filter hook input priority 0; }",
+                     "include \"/run/pvc/nft/static/*\"", "include \"/run/pvc/nft/networks/*\""}));
+}
+
+const texts host_rules{R"(input ip protocol icmp iifname "vmbr1001" counter accept)",
+                       R"(input ip6 nexthdr ipv6-icmp iifname "vmbr1001" counter accept)",
+                       R"(input tcp dport 53 iifname "vmbr1001" counter accept)",
+                       R"(input udp dport 53 iifname "vmbr1001" counter accept)",
+                       R"(input udp dport 67 iifname "vmbr1001" counter accept)",
+                       R"(input udp dport 123 iifname "vmbr1001" counter accept)",
+                       R"(input ip6 nexthdr udp udp dport 547 iifname "vmbr1001" counter accept)",
+                       R"(input tcp dport 80 iifname "vmbr1001" counter accept)",
+                       R"(input iifname "vmbr1001" counter drop)"};
+
+texts with_host_rules(const texts& rest) {
+    texts all{"add chain inet filter vxlan1001-in", "add chain inet filter vxlan1001-out", "vxlan1001-in counter",
+              "vxlan1001-out counter"};
+    all.insert(all.end(), host_rules.begin(), host_rules.end());
+    all.insert(all.end(), rest.begin(), rest.end());
+    return all;
+}
+
+TEST(firewall, case_42_a_network_of_ip4) {
+    const auto wanted = only(managed(1001));
+    ASSERT_EQ(wanted.files.size(), 1U);
+    EXPECT_EQ(wanted.files[0].name, "1001.nft");
+    EXPECT_EQ(lines_of(wanted.files[0].text),
+              with_host_rules({"forward ip daddr 10.1.1.0/24 counter jump vxlan1001-in",
+                               "forward ip saddr 10.1.1.0/24 counter jump vxlan1001-out"}));
+    EXPECT_EQ(chain_names(wanted), (texts{"forward", "input", "vxlan1001-in", "vxlan1001-out"}));
+    expect_files_say_the_same(wanted);
+}
+
+TEST(firewall, case_43_a_network_of_ip6_alone_and_one_of_both) {
+    auto network = managed(1001);
+    network.ip6 = family("fd00:1::/64", "fd00:1::1");
+    const texts ways6{"forward ip6 daddr fd00:1::/64 counter jump vxlan1001-in",
+                      "forward ip6 saddr fd00:1::/64 counter jump vxlan1001-out"};
+    auto both = ways6;
+    both.emplace_back("forward ip daddr 10.1.1.0/24 counter jump vxlan1001-in");
+    both.emplace_back("forward ip saddr 10.1.1.0/24 counter jump vxlan1001-out");
+    EXPECT_EQ(lines_of(only(network).files[0].text), with_host_rules(both));
+    network.ip4 = {};
+    EXPECT_EQ(lines_of(only(network).files[0].text), with_host_rules(ways6));
+    expect_files_say_the_same(only(network));
+    network.ip6 = family("fd00:1::/64", "");  // without a gateway nothing is routed
+    EXPECT_EQ(lines_of(only(network).files[0].text), with_host_rules({}));
+}
+
+TEST(firewall, case_44_networks_have_the_order_of_their_files) {
+    std::vector<model::client_network> networks{managed(1001), managed(10000), managed(7), managed(100)};
+    networks.push_back(managed(200));
+    networks.back().type = model::network_type::bridged;
+    networks.push_back(managed(7));
+    networks.back().acls_in = {{"other", "drop"}};  // one of a number that is taken
+    const auto wanted = firewall_of(networks, {});
+    texts names;
+    for (const auto& one : wanted.files) {
+        names.push_back(one.name);
+    }
+    EXPECT_EQ(names, (texts{"100.nft", "10000.nft", "1001.nft", "7.nft"}));
+    EXPECT_TRUE(std::ranges::is_sorted(names));
+    EXPECT_EQ(wanted.chains[0].rules.size(), 8U);
+    EXPECT_EQ(wanted.chains[2].name, "vxlan100-in");
+    expect_files_say_the_same(wanted);
+}
+
+TEST(firewall, cases_45_and_46_acls_stand_behind_their_counters_in_order) {
+    auto network = managed(1001);
+    network.acls_in = {{"b", "tcp dport 1 accept"}, {"a", ""}, {"c", "drop"}};
+    network.acls_out = {{"a", "reject with tcp reset"}};
+    const auto wanted = only(network);
+    EXPECT_EQ(lines_of(wanted.files[0].text),
+              with_host_rules({"forward ip daddr 10.1.1.0/24 counter jump vxlan1001-in",
+                               "forward ip saddr 10.1.1.0/24 counter jump vxlan1001-out",
+                               "vxlan1001-in counter tcp dport 1 accept", "vxlan1001-in counter",
+                               "vxlan1001-in counter drop", "vxlan1001-out counter reject with tcp reset"}));
+    ASSERT_EQ(wanted.chains[2].rules.size(), 4U);
+    EXPECT_FALSE(wanted.chains[2].rules[0].acl);
+    EXPECT_EQ(wanted.chains[2].rules[1].acl, (acl_name{1001, acl_direction::in, "b"}));
+    // What a reset needs is asked ahead of the counter, as nft does it.
+    const auto& reset = wanted.chains[3].rules[1].rule.expressions;
+    ASSERT_EQ(reset.size(), 4U);
+    EXPECT_TRUE(std::holds_alternative<model::count_packet>(reset[2]));
+    EXPECT_TRUE(wanted.refused.empty());
+}
+
+TEST(firewall, cases_48_and_49_a_bad_acl_is_left_out_alone) {
+    auto network = managed(1001);
+    network.acls_in = {{"first", "tcp dport 1 accept"},       {"bad\nadd table ip evil", "tcp dport nosuch accept"},
+                       {"evil", "accept; add table ip evil"}, {"lines", "accept\nadd table ip evil"},
+                       {"perhaps", "ip ttl 5 drop"},          {"last", "drop"}};
+    const auto wanted = only(network);
+    const auto lines = lines_of(wanted.files[0].text, true);
+    EXPECT_EQ(texts(lines.end() - 6, lines.end()),
+              (texts{"vxlan1001-in counter tcp dport 1 accept",
+                     "# left out: in bad?add table ip evil: at 11: expected a port or the name of a service, got "
+                     "\"nosuch\"",
+                     "# left out: in evil: at 7: \";\" outside of quotes is not allowed",
+                     "# left out: in lines: at 7: a control character is not allowed",
+                     "# left out: in perhaps: at 4: expected saddr, daddr or protocol, got \"ttl\"",
+                     "vxlan1001-in counter drop"}));
+    ASSERT_EQ(wanted.refused.size(), 4U);
+    EXPECT_EQ(
+        wanted.refused[0].text(),
+        "network 1001: ACL in bad?add table ip evil is left out: at 11: expected a port or the name of a service, "
+        "got \"nosuch\"");
+    EXPECT_FALSE(wanted.refused[0].is_beyond);
+    EXPECT_TRUE(wanted.refused[3].is_beyond);
+    expect_files_say_the_same(wanted);
+}
+
+TEST(firewall, case_54_what_the_kernel_refused_is_left_out_until_it_says_something_else) {
+    auto network = managed(1001);
+    network.acls_in = {{"a", "tcp dport 1 accept"}, {"b", "drop"}};
+    const auto before = only(network);
+    const auto& rule = before.chains[2].rules[1].rule;
+    EXPECT_EQ(acl_of(before, model::add_rule{"vxlan1001-in", rule, 0, false}),
+              (acl_name{1001, acl_direction::in, "a"}));
+    EXPECT_FALSE(acl_of(before, model::add_rule{"vxlan1001-in", before.chains[2].rules[0].rule, 0, false}));
+    EXPECT_FALSE(acl_of(before, model::add_rule{"vxlan1001-out", rule, 0, false}));
+    EXPECT_FALSE(acl_of(before, model::make_table{}));
+    const refused_rules refused{{rule.tag, "Operation not supported"}};
+    const auto after = only(network, refused);
+    ASSERT_EQ(after.refused.size(), 1U);
+    EXPECT_EQ(after.refused[0].text(),
+              "network 1001: ACL in a is left out: the kernel refuses it: Operation not supported");
+    EXPECT_EQ(after.chains[2].rules.size(), 2U);
+    EXPECT_NE(after.files[0].text.find("# left out: in a: the kernel refuses it: Operation not supported\n"),
+              std::string::npos);
+    network.acls_in[0].rule = "tcp dport 2 accept";
+    EXPECT_TRUE(only(network, refused).refused.empty());
+}
+
+TEST(firewall, tags_are_short_and_tell_all_rules_apart) {
+    std::vector<model::client_network> networks{managed(1001), managed(16777215)};
+    const std::string long_name(400, 'x');
+    for (auto& network : networks) {
+        network.ip6 = family("fd00:1::/64", "fd00:1::1");
+        network.acls_in = {{"count-in", "counter"}, {long_name + "a", "drop"}, {long_name + "b", "drop"}, {"= x", ""}};
+        network.acls_out = network.acls_in;
+    }
+    std::set<std::string> tags;
+    std::size_t count = 0;
+    const auto wanted = firewall_of(networks, {});
+    for (const auto& chain : wanted.chains) {
+        for (const auto& one : chain.rules) {
+            EXPECT_LE(one.rule.tag.size(), 200U);
+            EXPECT_TRUE(is_own_tag(one.rule.tag));
+            tags.insert(one.rule.tag);
+            ++count;
+        }
+    }
+    EXPECT_EQ(tags.size(), count);
+    EXPECT_EQ(firewall_of(networks, {}), wanted);
+    EXPECT_FALSE(is_own_tag("") || is_own_tag("mine"));
+}
+
+TEST(firewall, a_tag_changes_with_what_its_rule_says) {
+    std::set<std::string> tags;
+    const texts rules{"drop",
+                      "accept",
+                      "ip saddr 10.0.0.1",
+                      "ip saddr 10.0.0.2",
+                      "ip daddr 10.0.0.1",
+                      "ip saddr != 10.0.0.1",
+                      "ip saddr { 10.0.0.1, 10.0.0.2 }",
+                      "ip saddr != { 10.0.0.1, 10.0.0.2 }",
+                      "ip saddr 10.0.0.1-10.0.0.2",
+                      "ip saddr != 10.0.0.1-10.0.0.2",
+                      "ip saddr 10.0.0.0/30",
+                      "ip saddr 10.0.0.0/29",
+                      "log",
+                      "log level emerg",
+                      "log prefix \"a\"",
+                      "limit rate 1/second",
+                      "limit rate 2/second",
+                      "limit rate 1/minute",
+                      "limit rate over 1/second",
+                      "limit rate 1/second burst 6 packets",
+                      "reject",
+                      "reject with icmpx no-route",
+                      "counter",
+                      "",
+                      "ct state new",
+                      "iifname a",
+                      "oifname a"};
+    for (const auto& one : rules) {
+        auto network = managed(1);
+        network.acls_in = {{"a", one}};
+        tags.insert(only(network).chains[2].rules[1].rule.tag);
+    }
+    EXPECT_EQ(tags.size(), rules.size());
+    // The same in other words is the same rule: nothing has to change.
+    auto network = managed(1);
+    network.acls_in = {{"a", "  tcp dport   ssh"}};
+    const auto tag = only(network).chains[2].rules[1].rule.tag;
+    network.acls_in = {{"a", "tcp dport 22"}};
+    EXPECT_EQ(only(network).chains[2].rules[1].rule.tag, tag);
+}
+
+}  // namespace
+}  // namespace pvc::policy
