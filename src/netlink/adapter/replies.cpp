@@ -1,5 +1,7 @@
 #include "pvcnoded/netlink/replies.hpp"
 
+#include "adapter/attributes.hpp"
+
 #include <linux/if_addr.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
@@ -9,92 +11,15 @@
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <functional>
 
 namespace pvc::netlink {
 
 namespace {
 
-constexpr std::size_t alignment = 4;
-
-constexpr std::size_t padded(std::size_t size) {
-    return (size + alignment - 1) & ~(alignment - 1);
-}
-
-// Bytes of the kernel stand where they stand: they are copied out, never pointed into as a structure.
-template <class T>
-std::optional<T> read_as(std::string_view bytes) {
-    if (bytes.size() < sizeof(T)) {
-        return std::nullopt;
-    }
-    std::array<char, sizeof(T)> copy{};
-    std::ranges::copy(bytes.substr(0, sizeof(T)), copy.begin());
-    return std::bit_cast<T>(copy);
-}
-
-struct attribute {
-    std::uint16_t type = 0;
-    std::string_view value;
-};
-
-// The attributes one after the other; it ends before the first that does not fit into the bytes.
-class attributes {
-public:
-    explicit attributes(std::string_view bytes) : rest_(bytes) {}
-
-    std::optional<attribute> next() {
-        const auto head = read_as<nlattr>(rest_);
-        if (!head || head->nla_len < sizeof(nlattr) || head->nla_len > rest_.size()) {
-            is_malformed_ = !rest_.empty();
-            return std::nullopt;
-        }
-        attribute one{static_cast<std::uint16_t>(head->nla_type & NLA_TYPE_MASK),
-                      rest_.substr(sizeof(nlattr), head->nla_len - sizeof(nlattr))};
-        rest_.remove_prefix(std::min(padded(head->nla_len), rest_.size()));
-        return one;
-    }
-    [[nodiscard]] bool is_malformed() const { return is_malformed_; }
-
-private:
-    std::string_view rest_;
-    bool is_malformed_ = false;
-};
-
-failure malformed(std::string_view what) {
-    return failure(errc::io, std::string(what) + " that the kernel told of", "cannot be understood");
-}
-
-// Sets a field if the bytes hold it; false if not.
-template <class Wire, class T>
-bool put(T& field, std::string_view bytes) {
-    const auto value = read_as<Wire>(bytes);
-    if (value) {
-        field = static_cast<T>(*value);
-    }
-    return value.has_value();
-}
-
-bool put_text(std::string& field, std::string_view bytes) {
-    field = bytes.substr(0, bytes.find('\0'));
-    return true;
-}
-
 bool put_be16(std::uint16_t& field, std::string_view bytes) {
     const bool is_there = put<std::uint16_t>(field, bytes);
     field = ntohs(field);
     return is_there;
-}
-
-bool read_all(std::string_view bytes, const std::function<bool(const attribute&)>& take) {
-    attributes all(bytes);
-    while (const auto one = all.next()) {
-        if (!take(*one)) {
-            return false;
-        }
-    }
-    return !all.is_malformed();
 }
 
 // ---- datagrams ------------------------------------------------------------------------------------------------------
