@@ -1,6 +1,6 @@
 // What the kernel says over a routing socket: the first byte of the input chooses what it is taken for, a datagram or
 // the body of one of its messages.
-// Covers: src/netlink/adapter/replies.cpp
+// Covers: src/netlink/adapter/replies.cpp src/netlink/adapter/counter_replies.cpp
 #include "fuzz_support.hpp"
 #include "pvcnoded/netlink/replies.hpp"
 
@@ -32,6 +32,11 @@ static void check_routes(std::string_view body) {
     PVC_ASSERT(!read || read->size() <= 1 + body.size() / 8);
 }
 
+static void check_counters(std::string_view body) {
+    const auto read = netlink::parse_link_counters(body);
+    PVC_ASSERT(!read || (!read->name.empty() && read->index > 0 && !read->state.empty()));
+}
+
 static void check_datagram(std::string_view bytes) {
     const auto read = netlink::read_datagram(bytes, 7, 42);
     if (!read) {
@@ -42,6 +47,7 @@ static void check_datagram(std::string_view bytes) {
     for (const auto& one : read->messages) {
         PVC_ASSERT(one.body.data() >= bytes.data() && one.body.data() + one.body.size() <= bytes.data() + bytes.size());
         check_link(one.body);
+        check_counters(one.body);
         check_address(one.body);
         check_routes(one.body);
     }
@@ -49,11 +55,12 @@ static void check_datagram(std::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     auto rest = fuzz::text_of(data, size);
-    switch (fuzz::take_byte(rest) % 4) {
+    switch (fuzz::take_byte(rest) % 5) {
         case 0: check_datagram(rest); break;
         case 1: check_link(rest); break;
         case 2: check_address(rest); break;
-        default: check_routes(rest); break;
+        case 3: check_routes(rest); break;
+        default: check_counters(rest); break;
     }
     return 0;
 }

@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 177> names{
+constexpr std::array<std::string_view, 178> names{
     "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
@@ -128,6 +128,7 @@ constexpr std::array<std::string_view, 177> names{
     "network-refused",
     "network-route",
     "network-setting",
+    "network-statistics",
     "network-unseen",
     "network-value",
     "node-entry-deleted",

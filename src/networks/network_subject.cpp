@@ -1,5 +1,6 @@
 #include "network_subject.hpp"
 
+#include "link_statistics.hpp"
 #include "network_table.hpp"
 #include "pvcnoded/networks/network_subjects.hpp"
 #include "pvcnoded/policy/networks/gateway_addresses.hpp"
@@ -92,8 +93,8 @@ void network_subject::tell_what_is_missing() {
     if (std::exchange(counts_.has_told_missing, true)) {
         return;
     }
-    for (const auto* what : {"the firewall of client networks", "DHCP and DNS for client networks",
-                             "the metadata service", "network statistics"}) {
+    for (const auto* what :
+         {"the firewall of client networks", "DHCP and DNS for client networks", "the metadata service"}) {
         node_.log.warning(message::network_part_missing, fmt::format("this build does not have {}", what));
     }
     if (node_.config->sriov.enable) {
@@ -207,6 +208,7 @@ void add_network_subjects(core::subjects& to, core::node_context& node, network_
     auto addresses = std::make_unique<role_addresses>(node, outside.addresses, outside.stack);
     to.push_back(std::make_unique<network_subject>(node, outside.stack, *addresses, counts));
     to.push_back(std::move(addresses));
+    to.push_back(std::make_unique<link_statistics>(node, outside.counters));
 }
 
 }  // namespace pvc::networks

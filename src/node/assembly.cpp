@@ -44,6 +44,7 @@ assembly all_subjects(subject_ports outside) {
     if (outside.networks) {
         all.phases.push_back({phase::host_networking, "networks"});
         all.phases.push_back({phase::host_networking, "addresses"});
+        all.phases.push_back({phase::host_networking, "network statistics"});
         all.phases.push_back({phase::sysctl, "networks"});
         all.phases.push_back({phase::dns_service_off, "networks"});
     }

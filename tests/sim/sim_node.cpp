@@ -158,6 +158,7 @@ sim_node::sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings want
       kernel(devices_of(settings)),
       network(kernel, clock),
       addresses(kernel, clock),
+      traffic(kernel, clock),
       notifier(clock),
       standard_output(std::make_shared<sim_log_output>()),
       standard_error(std::make_shared<sim_log_output>()),
@@ -184,9 +185,10 @@ void sim_node::kill() {
     if (daemon_) {
         connector.link().power_off();
         pool.cut();
-        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = true;
+        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = traffic.cut = true;
         network.drop_calls();
         addresses.drop_calls();
+        traffic.drop_calls();
         if (hypervisor) {
             hypervisor->cut();
             ceph->cut();
@@ -202,7 +204,7 @@ void sim_node::kill() {
         ceph.reset();
         connector.renew();
         pool.renew();
-        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = false;
+        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = traffic.cut = false;
     }
     exit_status.reset();
 }
@@ -286,7 +288,7 @@ void sim_node::start() {
         outside.ceph.emplace(ceph::ceph_ports{ceph->client, "pvcnoded-ceph", ceph->processes});
     }
     if (settings.networking) {
-        outside.networks.emplace(networks::network_ports{network, addresses});
+        outside.networks.emplace(networks::network_ports{network, addresses, traffic});
         outside.role.emplace(role::role_ports{programs});
     }
     node::assembly assembly = node::all_subjects(outside);

@@ -10,6 +10,7 @@
 #include "sim/hypervisor/sim_console_files.hpp"
 #include "sim/hypervisor/sim_hypervisor.hpp"
 #include "sim/network/sim_addresses.hpp"
+#include "sim/network/sim_link_counters.hpp"
 #include "sim/network/sim_network_stack.hpp"
 #include "sim/sim_context.hpp"
 #include "sim/sim_host.hpp"
@@ -198,6 +199,7 @@ public:
     sim_kernel kernel;
     sim_network_stack network;
     sim_addresses addresses;
+    sim_link_counters traffic;
     sim_notifier notifier;
     std::shared_ptr<sim_log_output> standard_output;
     std::shared_ptr<sim_log_output> standard_error;

@@ -126,6 +126,7 @@ enum class message : std::uint8_t {
     network_refused,
     network_route,
     network_setting,
+    network_statistics,
     network_unseen,
     network_value,
     node_entry_deleted,

@@ -38,6 +38,7 @@ inline constexpr const char* mem_total = "/memtotal";
 inline constexpr const char* mem_used = "/memused";
 inline constexpr const char* monitoring_health = "/monitoring_health";
 inline constexpr const char* monitoring_plugins = "/monitoring_plugins";
+inline constexpr const char* network_stats = "/network_stats";
 inline constexpr const char* pvc_version = "/pvcversion";
 inline constexpr const char* router_state = "/routerstate";
 inline constexpr const char* running_domains = "/runningdomains";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pvcnoded/base/result.hpp"
+#include "pvcnoded/model/link_counters.hpp"
 #include "pvcnoded/model/network_state.hpp"
 #include "pvcnoded/netlink/announcement.hpp"
 
@@ -51,5 +52,8 @@ struct kernel_link {
 [[nodiscard]] result<std::optional<model::link_address>> parse_link_address(std::string_view body);
 // IPv4. One for each gateway; a default route without one has that of 0.0.0.0, and link 0 if it has no device.
 [[nodiscard]] result<std::vector<model::default_route>> parse_default_route(std::string_view body);
+
+// Body of RTM_NEWLINK, as far as counters go.
+[[nodiscard]] result<model::link_counters> parse_link_counters(std::string_view body);
 
 }  // namespace pvc::netlink

@@ -1,10 +1,11 @@
-// Networking as subjects: the links of this machine (the host's own and those of client networks), and the addresses
-// that only the primary has. For nodes with the networking function.
-// Specification: networking.md 1 to 6; node-lifecycle.md 3.2 (S3, S4, S11, S12).
+// Networking as subjects: the links of this machine (the host's own and those of client networks), the addresses that
+// only the primary has, and what passes over the network cards. For nodes with the networking function.
+// Specification: networking.md 1 to 6, 13; node-lifecycle.md 3.2 (S3, S4, S11, S12).
 #pragma once
 
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/netlink/addresses.hpp"
+#include "pvcnoded/netlink/link_counters.hpp"
 #include "pvcnoded/netlink/network_stack.hpp"
 #include "pvcnoded/networks/network_counts.hpp"
 
@@ -14,6 +15,7 @@ namespace pvc::networks {
 struct network_ports {
     netlink::network_stack& stack;
     netlink::addresses& addresses;
+    netlink::link_counters& counters;
 };
 
 // Appends them; in S12 they come before the virtual machines, which need the bridges.

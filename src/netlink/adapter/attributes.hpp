@@ -1,5 +1,4 @@
-// What the kernel writes, taken apart: values and attributes within bytes, without a step beyond them. For the parsers
-// of replies alone.
+// What the kernel writes into a message, read attribute by attribute. Total. Specification: runtime-design.md 4.
 #pragma once
 
 #include "pvcnoded/base/result.hpp"
@@ -17,13 +16,13 @@ namespace pvc::netlink {
 
 inline constexpr std::size_t alignment = 4;
 
-constexpr std::size_t padded(std::size_t size) {
+[[nodiscard]] constexpr std::size_t padded(std::size_t size) {
     return (size + alignment - 1) & ~(alignment - 1);
 }
 
 // Bytes of the kernel stand where they stand: they are copied out, never pointed into as a structure.
 template <class T>
-std::optional<T> read_as(std::string_view bytes) {
+[[nodiscard]] std::optional<T> read_as(std::string_view bytes) {
     if (bytes.size() < sizeof(T)) {
         return std::nullopt;
     }
@@ -32,12 +31,12 @@ std::optional<T> read_as(std::string_view bytes) {
     return std::bit_cast<T>(copy);
 }
 
-// nlattr, and what of its type is the type (NLA_TYPE_MASK).
+// As it stands there: the length with this head, and the type, whose two upper bits say how the value is written.
 struct attribute_head {
-    std::uint16_t size = 0;  // with this head
-    std::uint16_t type = 0;
+    std::uint16_t length;
+    std::uint16_t type;
 };
-inline constexpr std::uint16_t attribute_type_mask = 0x3FFF;
+inline constexpr unsigned attribute_type_mask = 0x3fff;
 
 struct attribute {
     std::uint16_t type = 0;
@@ -51,13 +50,13 @@ public:
 
     std::optional<attribute> next() {
         const auto head = read_as<attribute_head>(rest_);
-        if (!head || head->size < sizeof(attribute_head) || head->size > rest_.size()) {
+        if (!head || head->length < sizeof(attribute_head) || head->length > rest_.size()) {
             is_malformed_ = !rest_.empty();
             return std::nullopt;
         }
         attribute one{static_cast<std::uint16_t>(head->type & attribute_type_mask),
-                      rest_.substr(sizeof(attribute_head), head->size - sizeof(attribute_head))};
-        rest_.remove_prefix(std::min(padded(head->size), rest_.size()));
+                      rest_.substr(sizeof(attribute_head), head->length - sizeof(attribute_head))};
+        rest_.remove_prefix(std::min(padded(head->length), rest_.size()));
         return one;
     }
     [[nodiscard]] bool is_malformed() const { return is_malformed_; }
@@ -67,7 +66,7 @@ private:
     bool is_malformed_ = false;
 };
 
-inline failure malformed(std::string_view what) {
+[[nodiscard]] inline failure malformed(std::string_view what) {
     return failure(errc::io, std::string(what) + " that the kernel told of", "cannot be understood");
 }
 
@@ -86,6 +85,7 @@ inline bool put_text(std::string& field, std::string_view bytes) {
     return true;
 }
 
+// All of them; false: `take` said no, or what follows is none.
 inline bool read_all(std::string_view bytes, const std::function<bool(const attribute&)>& take) {
     attributes all(bytes);
     while (const auto one = all.next()) {

@@ -117,6 +117,13 @@ std::string get_link_message(const std::string& name) {
     return made.text();
 }
 
+std::string get_counters_message(const std::string& name) {
+    builder made(RTM_GETLINK, changes);
+    made.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+    made.text(IFLA_IFNAME, name);
+    return made.text();
+}
+
 std::string create_bridge_message(const std::string& name) {
     return create_link_message(name, "bridge", [](builder&) {});
 }

@@ -15,6 +15,8 @@ namespace pvc::netlink {
 [[nodiscard]] bool is_device_name(const std::string& name);
 
 [[nodiscard]] std::string get_link_message(const std::string& name);
+// The same with its counters.
+[[nodiscard]] std::string get_counters_message(const std::string& name);
 [[nodiscard]] std::string create_bridge_message(const std::string& name);
 [[nodiscard]] std::string create_vlan_message(const std::string& name, int parent, std::uint16_t id);
 [[nodiscard]] std::string create_vxlan_message(const std::string& name, int lower, std::uint32_t vni,

@@ -1,14 +1,9 @@
 #include "adapter/settings.hpp"
 
-#include "adapter/routing_socket.hpp"
+#include "adapter/system_files.hpp"
 #include "pvcnoded/base/text.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <optional>
 
 namespace pvc::netlink {
@@ -24,28 +19,8 @@ std::optional<std::string> path_of(const std::string& key) {
     return is_inside ? std::optional("/proc/sys/" + key) : std::nullopt;
 }
 
-class open_file {
-public:
-    open_file(const std::string& path, int how) : number_(::open(path.c_str(), how | O_CLOEXEC | O_NOFOLLOW)) {}
-    open_file(const open_file&) = delete;
-    open_file& operator=(const open_file&) = delete;
-    ~open_file() {
-        if (number_ >= 0) {
-            ::close(number_);
-        }
-    }
-    [[nodiscard]] int number() const { return number_; }
-
-private:
-    int number_;
-};
-
 failure no_such_key(const std::string& key) {
     return failure(errc::not_found, key, "this kernel has no such setting");
-}
-
-bool is_missing(int error) {
-    return error == ENOENT || error == ENOTDIR;
 }
 
 }  // namespace
@@ -55,18 +30,10 @@ result<std::string> read_setting(const std::string& key) {
     if (!path) {
         return no_such_key(key);
     }
-    const open_file file(*path, O_RDONLY);
-    if (file.number() < 0) {
-        return is_missing(errno) ? no_such_key(key) : failure(errc::io, key, error_text(errno));
-    }
-    std::array<char, 4096> text{};
-    const ssize_t size = ::read(file.number(), text.data(), text.size());
-    if (size < 0) {
-        return failure(errc::io, key, error_text(errno));
-    }
-    std::string value(text.data(), static_cast<std::size_t>(size));
-    if (value.ends_with('\n')) {
-        value.pop_back();
+    auto value = read_system_file(*path);
+    if (!value) {
+        const auto& why = value.error();
+        return why.code() == errc::not_found ? no_such_key(key) : failure(why.code(), key, why.cause());
     }
     return value;
 }
@@ -76,13 +43,10 @@ result<void> write_setting(const std::string& key, const std::string& value) {
     if (!path) {
         return failure(errc::refused, key, "it is no key below /proc/sys");
     }
-    const open_file file(*path, O_WRONLY);
-    if (file.number() < 0) {
-        return is_missing(errno) ? no_such_key(key) : failure(errc::refused, key, error_text(errno));
-    }
-    // In one piece: the kernel takes each for a value of its own.
-    if (::write(file.number(), value.data(), value.size()) < 0) {
-        return failure(errc::refused, key, error_text(errno));
+    auto written = write_system_file(*path, value);
+    if (!written) {
+        const auto& why = written.error();
+        return why.code() == errc::not_found ? no_such_key(key) : failure(why.code(), key, why.cause());
     }
     return {};
 }

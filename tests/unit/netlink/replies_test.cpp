@@ -206,6 +206,45 @@ TEST(reply_link, what_is_none) {
     }
 }
 
+// ---- counters
+// --------------------------------------------------------------------------------------------------------
+
+// In the order of the kernel: packets in and out, bytes in and out, and what else there is.
+std::string counted(std::uint64_t rx_packets, std::uint64_t tx_packets, std::uint64_t rx_bytes,
+                    std::uint64_t tx_bytes) {
+    return raw(rx_packets) + raw(tx_packets) + raw(rx_bytes) + raw(tx_bytes);
+}
+
+TEST(reply_counters, of_a_card) {
+    const auto body = link_head(4, 0x1) + text(3, "ens4") + attribute(16, std::string(1, '\6')) +
+                      attribute(7, std::string(96, '\1')) +
+                      attribute(23, counted(1, 2, 3, 1ULL << 40) + counted(5, 6, 7, 8));
+    const auto read = parse_link_counters(body);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(*read, (model::link_counters{4, "ens4", 3, 1ULL << 40, 1, 2, "up"}));
+    for (const auto& [number, state] :
+         {std::pair{'\0', "unknown"}, {'\2', "down"}, {'\3', "lowerlayerdown"}, {'\7', "unknown"}}) {
+        const auto other = parse_link_counters(link_head(4, 0) + text(3, "ens4") + attribute(23, counted(0, 0, 0, 0)) +
+                                               attribute(16, std::string(1, number)));
+        ASSERT_TRUE(other);
+        EXPECT_EQ(other->state, state);
+    }
+}
+
+TEST(reply_counters, what_is_none) {
+    const auto good = attribute(23, counted(1, 2, 3, 4));
+    EXPECT_FALSE(parse_link_counters(link_head(4, 0) + text(3, "ens4")));                             // nothing counted
+    EXPECT_FALSE(parse_link_counters(link_head(4, 0) + good));                                        // no name
+    EXPECT_FALSE(parse_link_counters(link_head(0, 0) + text(3, "ens4") + good));                      // no index
+    EXPECT_FALSE(parse_link_counters(link_head(4, 0) + text(3, "ens4") + attribute(16, "") + good));  // no state
+    EXPECT_FALSE(parse_link_counters("abc"));
+    for (std::size_t size = 0; size < 32; ++size) {
+        EXPECT_FALSE(
+            parse_link_counters(link_head(4, 0) + text(3, "ens4") + attribute(23, counted(1, 2, 3, 4).substr(0, size))))
+            << size;
+    }
+}
+
 // ---- addresses
 // -------------------------------------------------------------------------------------------------------
 
