@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 178> names{
+constexpr std::array<std::string_view, 181> names{
     "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
@@ -110,6 +110,7 @@ constexpr std::array<std::string_view, 178> names{
     "migration-stranded-unwritten",
     "migration-taken-for",
     "migration-unclear",
+    "network-acl",
     "network-bridge-foreign",
     "network-damaged",
     "network-device-configured",
@@ -117,6 +118,8 @@ constexpr std::array<std::string_view, 178> names{
     "network-device-elsewhere",
     "network-device-missing",
     "network-failed",
+    "network-firewall",
+    "network-firewall-files",
     "network-gateway-conflict",
     "network-host",
     "network-late",

@@ -38,6 +38,7 @@ void client_networks::want(std::map<std::uint32_t, model::parsed_network> all) {
         }
         row.is_gone = false;
         row.wanted = std::move(parsed.network);
+        row.usable = row.wanted ? row.wanted : row.usable;
     }
     for (auto& [vni, row] : rows_) {
         if (!all.contains(vni) && !std::exchange(row.is_gone, true)) {
@@ -76,6 +77,17 @@ std::vector<model::client_network> client_networks::tell_gateways() {
         conflicts.push_back({message::network_gateway_conflict, true, std::move(one.text)});
     }
     remarks_.tell(std::string(gateways_remarks), std::move(conflicts));
+    return all;
+}
+
+std::vector<model::client_network> client_networks::filtered() const {
+    const auto without = refused();
+    std::vector<model::client_network> all;
+    for (const auto& [vni, row] : rows_) {
+        if (!row.is_gone && row.usable && !without.contains(vni)) {
+            all.push_back(*row.usable);
+        }
+    }
     return all;
 }
 

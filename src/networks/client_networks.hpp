@@ -23,6 +23,7 @@ constexpr std::string_view gateways_remarks = "gateways";
 
 struct network_row {
     std::optional<model::client_network> wanted;  // empty: what is stored cannot be used, or the network is no more
+    std::optional<model::client_network> usable;  // what was wanted when what is stored could be used, if ever
     bool is_gone = false;
     policy::network_memory memory;
     std::optional<policy::network_plan> plan;  // of the last look
@@ -52,6 +53,8 @@ public:
     [[nodiscard]] const std::map<std::uint32_t, network_row>& rows() const { return rows_; }
     // Those that are not refused: what they want of the primary may be given to them. Says who of them gets no gateway.
     std::vector<model::client_network> tell_gateways();
+    // Whose links are filtered: also those whose keys became unusable, as their links and machines are there.
+    [[nodiscard]] std::vector<model::client_network> filtered() const;
     // Numbers of those whose links are, or stand in the way of, somebody else's.
     [[nodiscard]] std::set<std::uint32_t> refused() const;
     // Networks with an empty MTU key: what the primary writes into it.

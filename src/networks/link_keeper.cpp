@@ -136,6 +136,9 @@ void link_keeper::tell_networks() {
     if (on_networks) {
         on_networks(std::move(networks));
     }
+    if (on_filtered) {
+        on_filtered(clients_.filtered());
+    }
 }
 
 }  // namespace pvc::networks

@@ -29,6 +29,8 @@ public:
     // Called with the networks that may have gateways, when that has changed: after a look at the links of all of them,
     // so that nothing is done to somebody else's bridge.
     std::function<void(std::vector<model::client_network>)> on_networks;
+    // Likewise with those that are filtered.
+    std::function<void(std::vector<model::client_network>)> on_filtered;
 
     // S3: sets the host up; waits for the device of the cluster network, at most 30 s.
     async::awaitable<void> set_up_host();

@@ -79,13 +79,18 @@ core::explained_fields row_fields(std::uint32_t vni, const network_row& row, con
 
 }  // namespace
 
-network_subject::network_subject(core::node_context& node, netlink::network_stack& stack, role_addresses& addresses,
+network_subject::network_subject(core::node_context& node, const network_ports& outside, role_addresses& addresses,
                                  network_counts& counts)
-    : node_(node), addresses_(addresses), counts_(counts), keeper_(node, stack, counts) {
+    : node_(node),
+      addresses_(addresses),
+      counts_(counts),
+      keeper_(node, outside.stack, counts),
+      firewall_(node, outside.filter, counts) {
     keeper_.on_look = [this](const model::network_state& seen) { addresses_.on_look(seen); };
     keeper_.on_networks = [this](const std::vector<model::client_network>& networks) {
         addresses_.set_gateways(policy::gateway_addresses(networks, *node_.config));
     };
+    keeper_.on_filtered = [this](std::vector<model::client_network> networks) { firewall_.want(std::move(networks)); };
 }
 
 // Until they are there, one line each; once in the life of the daemon.
@@ -93,8 +98,7 @@ void network_subject::tell_what_is_missing() {
     if (std::exchange(counts_.has_told_missing, true)) {
         return;
     }
-    for (const auto* what :
-         {"the firewall of client networks", "DHCP and DNS for client networks", "the metadata service"}) {
+    for (const auto* what : {"DHCP and DNS for client networks", "the metadata service"}) {
         node_.log.warning(message::network_part_missing, fmt::format("this build does not have {}", what));
     }
     if (node_.config->sriov.enable) {
@@ -108,6 +112,7 @@ async::awaitable<result<void>> network_subject::prepare(core::preparation in) {
             tell_what_is_missing();
             co_await keeper_.set_up_host();
             in.attempt.spawn("links", [this] { return keeper_.run(); });
+            in.attempt.spawn("firewall", [this] { return firewall_.run(); });
             break;
         case policy::phase::sysctl: co_await keeper_.finish_host(); break;
         case policy::phase::dns_service_off: co_await stop_dnsmasq(); break;
@@ -126,7 +131,7 @@ async::awaitable<void> network_subject::stop_dnsmasq() {
 }
 
 std::unique_ptr<core::session_part> network_subject::begin(core::session& s) {
-    return std::make_unique<network_table>(s, keeper_);
+    return std::make_unique<network_table>(s, keeper_, firewall_);
 }
 
 void network_subject::report(std::vector<std::string>& lines) const {
@@ -137,6 +142,9 @@ void network_subject::report(std::vector<std::string>& lines) const {
     for (const auto& [unit, text] : keeper_.host().troubles()) {
         lines.push_back("networks: " + text);
     }
+    lines.push_back(fmt::format("firewall: {}; {} rules, {} ACLs left out, {} batches since the start{}{}",
+                                firewall_.state(), firewall_.rule_count(), firewall_.wanted().refused.size(),
+                                counts_.filter_changes, firewall_.trouble().empty() ? "" : "; ", firewall_.trouble()));
     for (const auto& [vni, row] : keeper_.clients().rows()) {
         if (!row.trouble.empty()) {
             lines.push_back(fmt::format("networks: network {}: {}", vni, row.trouble));
@@ -151,7 +159,10 @@ std::shared_ptr<core::awaited_explanation> network_subject::explain(time_point /
     const bool is_host_right =
         host.plan().is_right() && std::ranges::none_of(host.plan().remarks, &policy::network_remark::is_error);
     out.facts = {{"host_is_right", is_host_right},
-                 {"network_count", static_cast<double>(keeper_.clients().rows().size())}};
+                 {"network_count", static_cast<double>(keeper_.clients().rows().size())},
+                 {"firewall", std::string(firewall_.state())},
+                 {"firewall_trouble", text_or_none(firewall_.trouble())},
+                 {"firewall_rules", static_cast<double>(firewall_.rule_count())}};
     std::vector<core::explained_fields> pending;
     for (const auto& unit : host.plan().units) {
         const auto troubles = host.troubles();
@@ -180,6 +191,16 @@ std::shared_ptr<core::awaited_explanation> network_subject::explain(time_point /
     }
     out.lists.emplace_back("networks", std::move(networks));
     out.lists.emplace_back("steps", std::move(steps));
+    std::vector<core::explained_fields> left_out;
+    for (const auto& one : firewall_.wanted().refused) {
+        if (left_out.size() < most) {
+            left_out.push_back({{"vni", static_cast<double>(one.acl.vni)},
+                                {"direction", std::string(to_text(one.acl.direction))},
+                                {"acl", one.acl.name},
+                                {"why", one.reason}});
+        }
+    }
+    out.lists.emplace_back("acls_left_out", std::move(left_out));
     auto said = std::make_shared<core::awaited_explanation>();
     said->give(std::move(out));
     return said;
@@ -200,13 +221,18 @@ void network_subject::put_metrics(core::metrics_sheet& sheet) const {
     sheet.counter("network_changes_total", "Changes that were made to links, addresses and their settings.",
                   counts_.changes);
     sheet.counter("network_change_failures_total", "Changes that the kernel refused.", counts_.failures);
+    sheet.gauge("firewall_right", "1: the packet filter is as the client networks want it.",
+                firewall_.state() == "right" ? 1 : 0);
+    sheet.gauge("firewall_acls_left_out", "ACLs of client networks that cannot be used.",
+                static_cast<double>(firewall_.wanted().refused.size()));
+    sheet.counter("firewall_changes_total", "Batches that the packet filter took.", counts_.filter_changes);
     sheet.counter("network_repairs_total", "What somebody took away from client networks, and was made again.",
                   counts_.repairs);
 }
 
 void add_network_subjects(core::subjects& to, core::node_context& node, network_ports outside, network_counts& counts) {
     auto addresses = std::make_unique<role_addresses>(node, outside.addresses, outside.stack);
-    to.push_back(std::make_unique<network_subject>(node, outside.stack, *addresses, counts));
+    to.push_back(std::make_unique<network_subject>(node, outside, *addresses, counts));
     to.push_back(std::move(addresses));
     to.push_back(std::make_unique<link_statistics>(node, outside.counters));
 }

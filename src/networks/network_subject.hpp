@@ -1,10 +1,12 @@
 // The links of this machine as a subject.
 #pragma once
 
+#include "firewall_keeper.hpp"
 #include "link_keeper.hpp"
 #include "pvcnoded/core/explainer.hpp"
 #include "pvcnoded/core/metrics.hpp"
 #include "pvcnoded/core/subject.hpp"
+#include "pvcnoded/networks/network_subjects.hpp"
 #include "role_addresses.hpp"
 
 namespace pvc::networks {
@@ -17,7 +19,7 @@ class network_subject final : public core::subject,
                               public core::metrics_source {
 public:
     // All outlive it.
-    network_subject(core::node_context& node, netlink::network_stack& stack, role_addresses& addresses,
+    network_subject(core::node_context& node, const network_ports& outside, role_addresses& addresses,
                     network_counts& counts);
 
     [[nodiscard]] std::string_view name() const override { return "networks"; }
@@ -40,6 +42,7 @@ private:
     role_addresses& addresses_;
     network_counts& counts_;
     link_keeper keeper_;
+    firewall_keeper firewall_;
 };
 
 }  // namespace pvc::networks

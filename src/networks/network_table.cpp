@@ -1,5 +1,6 @@
 #include "network_table.hpp"
 
+#include "firewall_keeper.hpp"
 #include "link_keeper.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/client_network.hpp"
@@ -35,7 +36,8 @@ bool network_table::watched_network::is_settled() const {
     return std::ranges::all_of(keys, [](const auto& one) { return one->known() && !one->is_outdated(); });
 }
 
-network_table::network_table(core::session& s, link_keeper& keeper) : session_(s), keeper_(keeper) {
+network_table::network_table(core::session& s, link_keeper& keeper, firewall_keeper& firewall)
+    : session_(s), keeper_(keeper), firewall_(firewall) {
     list_ = s.watches.add(std::string(model::key_path::networks), zookeeper::watch_kind::children, changed_);
 }
 
@@ -152,11 +154,14 @@ async::awaitable<void> network_table::run() {
 async::awaitable<void> network_table::wait_loaded(time_point deadline) {
     async::wakeup looked;
     const async::latest<std::uint64_t>::observer watch(keeper_.settles(), looked);
-    while (!is_handed_over_ || !keeper_.is_settled()) {
-        co_await looked.wait_until(session_.node.clock(), deadline, "the links of the client networks");
+    const async::latest<std::uint64_t>::observer filtered(firewall_.settles(), looked);
+    while (!is_handed_over_ || !keeper_.is_settled() || !firewall_.is_settled()) {
+        co_await looked.wait_until(session_.node.clock(), deadline,
+                                   "the links of the client networks, and the firewall");
         if (session_.node.clock().now() >= deadline) {
-            session_.node.log.warning(message::network_late,
-                                      "the links of the client networks are not all there, going on");
+            session_.node.log.warning(
+                message::network_late,
+                "the links of the client networks, or their firewall, are not all there, going on");
             co_return;
         }
     }

@@ -18,12 +18,13 @@
 
 namespace pvc::networks {
 
+class firewall_keeper;
 class link_keeper;
 
 class network_table final : public core::session_part {
 public:
-    // Both outlive it.
-    network_table(core::session& s, link_keeper& keeper);
+    // All outlive it.
+    network_table(core::session& s, link_keeper& keeper, firewall_keeper& firewall);
 
     async::awaitable<void> run() override;
     async::awaitable<void> wait_loaded(time_point deadline) override;
@@ -47,6 +48,7 @@ private:
 
     core::session& session_;
     link_keeper& keeper_;
+    firewall_keeper& firewall_;
     async::wakeup changed_;
     std::unique_ptr<zookeeper::watched> list_;
     std::map<std::string, watched_network> networks_;  // by name

@@ -19,6 +19,7 @@ BRIDGES = {'cluster': 'brcluster', 'storage': 'brstorage', 'upstream': 'brupstre
 LAB, FLOATING = 250, 254  # host numbers: the lab's own, and the one that the primary has
 METADATA = '169.254.169.254'
 HERE = os.path.dirname(os.path.abspath(__file__))
+TALKER = os.path.join(HERE, 'talker.py')
 
 
 class Shape:
@@ -194,6 +195,37 @@ def remove(zk, vni):
     zk.delete(f'/networks/{vni}', recursive=True)
 
 
+def set_acls(zk, vni, direction, texts):
+    """These and no others, each with what nft says of it in order, in one transaction."""
+    base = f'/networks/{vni}/firewall_rules/{direction}'
+    change = zk.transaction()
+    for name in zk.get_children(base):
+        for key in zk.get_children(f'{base}/{name}'):
+            change.delete(f'{base}/{name}/{key}')
+        change.delete(f'{base}/{name}')
+    for order, text in enumerate(texts):
+        _add_acl(change, f'{base}/rule{order}', order, text)
+    _judge(change.commit())
+
+
+def put_acl(zk, vni, direction, name, order, text):
+    change = zk.transaction()
+    _add_acl(change, f'/networks/{vni}/firewall_rules/{direction}/{name}', order, text)
+    _judge(change.commit())
+
+
+def _add_acl(change, path, order, text):
+    change.create(path, b'')
+    change.create(f'{path}/order', str(order).encode())
+    change.create(f'{path}/rule', text.encode())
+
+
+def _judge(results):
+    for result in results:
+        if isinstance(result, Exception):
+            raise RuntimeError(f'the transaction failed: {results!r}')
+
+
 def managed(number):
     """An ordinary network: values for create()."""
     return {'ip4': f'10.1.{number}.0/24', 'gateway4': f'10.1.{number}.1'}
@@ -254,6 +286,22 @@ class Station:
             self.enter('ip', 'route', 'add', 'default', 'via', gateway)
         return self
 
+    def answer(self, *ports):
+        """Echoes on these ("tcp/22") over both families."""
+        return Answerer(['nsenter', '-t', str(self.process.pid), '-n'], ports)
+
+    def asks(self, kind, address, port, seconds=0.3, source=None):
+        """'answered', 'silent' or 'refused'."""
+        words = [kind, address, str(port), str(seconds), *([str(source)] if source else [])]
+        done = subprocess.run(['nsenter', '-t', str(self.process.pid), '-n', sys.executable, '-B', TALKER, 'ask', *words],
+                              stdin=subprocess.DEVNULL, timeout=20)
+        return {0: 'answered', 1: 'silent', 3: 'refused'}.get(done.returncode, f'exit {done.returncode}')
+
+    def flow(self, kind, address, port, every=0.005):
+        self.pings += 1
+        path = os.path.join(self.folder, f'{self.name}.{self.pings}')
+        return Ping(self, address, path, every, [TALKER, 'flow', kind, address, str(port), str(every), path])
+
     def ping(self, address, every=0.02):
         self.pings += 1
         return Ping(self, address, os.path.join(self.folder, f'{self.name}.{self.pings}'), every)
@@ -268,16 +316,31 @@ class Station:
         self.process.wait()
 
 
+class Answerer:
+    """Answers until it is closed (talker.py). way: how to get to where it shall be."""
+
+    def __init__(self, way, ports):
+        self.process = subprocess.Popen([*way, sys.executable, '-B', TALKER, 'answer', *ports], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, text=True)
+        if self.process.stdout.readline() != 'ready\n':
+            raise RuntimeError(f'nobody answers on {ports}')
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
 class Ping:
     """Sends one packet after the other without waiting for answers (prober.py), until it is told to stop."""
 
-    def __init__(self, station, address, path, every):
+    def __init__(self, station, address, path, every, words=None):
         self.address = address
         self.path = path
         self.every = every
-        self.process = subprocess.Popen(
-            ['nsenter', '-t', str(station.process.pid), '-n', sys.executable, '-B', os.path.join(HERE, 'prober.py'), address, str(every), path],
-            stdin=subprocess.DEVNULL)
+        self.process = subprocess.Popen(['nsenter', '-t', str(station.process.pid), '-n', sys.executable, '-B',
+                                         *(words or [os.path.join(HERE, 'prober.py'), address, str(every), path])],
+                                        stdin=subprocess.DEVNULL)
 
     def read(self):
         """Number -> time sent, number -> time answered. Times are those of the clock."""

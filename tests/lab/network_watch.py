@@ -79,12 +79,13 @@ class AddressMonitor:
         return step and step.time
 
 
-def was_on_none(comes, goes, address):
-    """Why an address that moves between the nodes of these monitors (of_all) was on neither for a while; None: it was not."""
+def was_on_none(comes, goes, address, allowed=0.0):
+    """Why an address that moves between the nodes of these monitors (of_all) was on neither for a while; None: it was not, or for
+    so many seconds at the most."""
     added, removed = comes.first_step('add', address), goes.first_step('remove', address)
     if added is None or removed is None:
         return f'{address} was {"not added" if added is None else "not removed"}'
-    if removed.time < added.not_before:
+    if removed.time + allowed < added.not_before:
         return f'{address} was removed by {removed.time:.6f} and added after {added.not_before:.6f}: nobody had it in between'
     return None
 

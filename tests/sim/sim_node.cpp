@@ -159,6 +159,7 @@ sim_node::sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings want
       network(kernel, clock),
       addresses(kernel, clock),
       traffic(kernel, clock),
+      filter(filter_table, clock),
       notifier(clock),
       standard_output(std::make_shared<sim_log_output>()),
       standard_error(std::make_shared<sim_log_output>()),
@@ -185,10 +186,12 @@ void sim_node::kill() {
     if (daemon_) {
         connector.link().power_off();
         pool.cut();
-        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = traffic.cut = true;
+        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = traffic.cut = filter.cut =
+            true;
         network.drop_calls();
         addresses.drop_calls();
         traffic.drop_calls();
+        filter.drop_calls();
         if (hypervisor) {
             hypervisor->cut();
             ceph->cut();
@@ -204,7 +207,8 @@ void sim_node::kill() {
         ceph.reset();
         connector.renew();
         pool.renew();
-        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = traffic.cut = false;
+        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = traffic.cut = filter.cut =
+            false;
     }
     exit_status.reset();
 }
@@ -239,6 +243,7 @@ void sim_node::lose_power() {
     services.lose_power();
     log_file->lose_power();
     kernel.lose_power();
+    filter_table.lose_power();
     if (hardware_ != nullptr) {
         guests().lose_power();
     }
@@ -288,7 +293,7 @@ void sim_node::start() {
         outside.ceph.emplace(ceph::ceph_ports{ceph->client, "pvcnoded-ceph", ceph->processes});
     }
     if (settings.networking) {
-        outside.networks.emplace(networks::network_ports{network, addresses, traffic});
+        outside.networks.emplace(networks::network_ports{network, addresses, traffic, filter});
         outside.role.emplace(role::role_ports{programs});
     }
     node::assembly assembly = node::all_subjects(outside);

@@ -10,8 +10,10 @@
 #include "sim/hypervisor/sim_console_files.hpp"
 #include "sim/hypervisor/sim_hypervisor.hpp"
 #include "sim/network/sim_addresses.hpp"
+#include "sim/network/sim_filter.hpp"
 #include "sim/network/sim_link_counters.hpp"
 #include "sim/network/sim_network_stack.hpp"
+#include "sim/network/sim_packet_filter.hpp"
 #include "sim/sim_context.hpp"
 #include "sim/sim_host.hpp"
 #include "sim/sim_offload.hpp"
@@ -200,6 +202,8 @@ public:
     sim_network_stack network;
     sim_addresses addresses;
     sim_link_counters traffic;
+    sim_filter filter_table;
+    sim_packet_filter filter;
     sim_notifier notifier;
     std::shared_ptr<sim_log_output> standard_output;
     std::shared_ptr<sim_log_output> standard_error;

@@ -12,6 +12,7 @@ struct network_counts {
     std::uint64_t failures = 0;  // changes that the kernel refused
     std::uint64_t repairs = 0;   // networks that somebody damaged, and that were made right again
     std::uint64_t looks = 0;
+    std::uint64_t filter_changes = 0;  // batches that the packet filter took
     bool has_told_missing = false;  // what this build does not have
 };
 

@@ -7,6 +7,7 @@
 #include "pvcnoded/netlink/addresses.hpp"
 #include "pvcnoded/netlink/link_counters.hpp"
 #include "pvcnoded/netlink/network_stack.hpp"
+#include "pvcnoded/netlink/packet_filter.hpp"
 #include "pvcnoded/networks/network_counts.hpp"
 
 namespace pvc::networks {
@@ -16,6 +17,7 @@ struct network_ports {
     netlink::network_stack& stack;
     netlink::addresses& addresses;
     netlink::link_counters& counters;
+    netlink::packet_filter& filter;
 };
 
 // Appends them; in S12 they come before the virtual machines, which need the bridges.

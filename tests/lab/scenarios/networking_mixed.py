@@ -181,14 +181,11 @@ def mixed_hand_over_with_addresses(lab):
         equal((address_order(comes, 'add', networks), address_order(goes, 'remove', networks)), ('CDEF', 'CDEF'),
               f'order of the phases from {source.label} to {target.label}')
         # The other kind as reader may be a step ahead of the writer (node-lifecycle.md 7.4, zookeeper-schema.md 4.3): then it drops
-        # an address without waiting for ours, which hurries. Nothing else may leave an address on nobody.
+        # an address without waiting for ours, which hurries, but may have to wait for the kernel: namespaces that end beside it hold
+        # the lock of all links. Nothing else may leave an address on nobody.
         was_ahead = source is foreign and 'a step ahead' in target.output()[said:]
         for address in [*FLOATING.values(), METADATA, *[one.split('/')[0] for _, one in gateways(networks)]]:
-            gap = was_on_none(comes, goes, address)
-            if was_ahead and gap is not None and 'nobody had it' in gap:
-                print(gap)
-            else:
-                equal(gap, None, address)
+            equal(was_on_none(comes, goes, address, allowed=3.0 if was_ahead else 0.0), None, address)
         lab.wait(lambda: ping.is_answered(time.time() - 0.2), 5, 'the address is answered')
         print(f'{source.label} to {target.label}: longest gap {ping.longest_gap(since)[0]:.2f} s, {ping.lost(since, time.time() - 1)} lost')
         time.sleep(1)

@@ -1,0 +1,102 @@
+#include "firewall_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace pvc::networks {
+
+namespace {
+
+constexpr std::string_view of_networks = "networks/";
+constexpr std::uint32_t folder_mode = 0755;
+
+}  // namespace
+
+firewall_files::firewall_files(core::node_context& node, told_remarks& remarks)
+    : node_(node), remarks_(remarks), folder_(node.config->directories.dynamic + "/nft") {}
+
+void firewall_files::failed(const failure& why) {
+    if (trouble_.empty()) {
+        trouble_ = "the files of the firewall could not be written: " + why.text();
+    }
+}
+
+async::awaitable<bool> firewall_files::make_folders() {
+    for (const auto* below : {"", "/networks", "/static"}) {
+        auto made = co_await node_.port.host.make_directory(folder_ + below, folder_mode, "");
+        if (!made) {
+            failed(made.error());
+            co_return false;
+        }
+    }
+    has_folders_ = true;
+    co_return true;
+}
+
+async::awaitable<bool> firewall_files::write(const std::string& name, const std::string& text) {
+    const auto known = written_.find(name);
+    if (known != written_.end() && known->second == text) {
+        co_return true;
+    }
+    const std::string path = folder_ + "/" + name;
+    const auto there = node_.port.host.read_file(path);
+    if (!there || *there != text) {
+        auto done = co_await node_.port.host.replace_file(path, text);
+        if (!done) {
+            written_.erase(name);
+            failed(done.error());
+            co_return false;
+        }
+    }
+    written_[name] = text;
+    co_return true;
+}
+
+// Whoever loads base.nft by hand would get their rules.
+async::awaitable<bool> firewall_files::remove_others(const std::map<std::string, std::string>& texts) {
+    const auto there = node_.port.host.list_files(folder_ + "/networks");
+    if (!there) {
+        failed(there.error());
+        co_return false;
+    }
+    bool are_gone = true;
+    for (const auto& one : *there) {
+        const std::string name = std::string(of_networks) + one;
+        if (texts.contains(name) || !one.ends_with(".nft")) {
+            continue;
+        }
+        written_.erase(name);
+        auto done = co_await node_.port.host.remove_file(folder_ + "/" + name);
+        if (!done) {
+            failed(done.error());
+            are_gone = false;
+        }
+    }
+    co_return are_gone;
+}
+
+async::awaitable<bool> firewall_files::keep(std::map<std::string, std::string> texts, bool is_all) {
+    trouble_.clear();
+    bool is_done = has_folders_;
+    if (!is_done) {
+        is_done = co_await make_folders();
+    }
+    if (is_done) {
+        if (is_all) {
+            is_done = co_await remove_others(texts);
+        }
+        for (const auto& [name, text] : texts) {
+            const bool is_written = co_await write(name, text);
+            is_done = is_done && is_written;
+        }
+    }
+    std::vector<policy::network_remark> said;
+    if (!trouble_.empty()) {
+        said.push_back({message::network_firewall_files, false, trouble_ + ", trying again"});
+    }
+    remarks_.tell("files of the firewall", std::move(said));
+    co_return is_done;
+}
+
+}  // namespace pvc::networks

@@ -1,0 +1,208 @@
+#include "firewall_keeper.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace pvc::networks {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr duration between_filter_looks = 100ms;
+constexpr int share_of_filter_looks = 10;
+constexpr duration longest_between_filter_looks = 5s;
+constexpr duration filter_look_limit = 5s;
+constexpr duration filter_commit_limit = 10s;
+constexpr int most_conflicts = 3;
+constexpr int most_rounds = 8;
+constexpr std::size_t most_refused = 1000;
+
+}  // namespace
+
+firewall_keeper::firewall_keeper(core::node_context& node, netlink::packet_filter& filter, network_counts& counts)
+    : node_(node), filter_(filter), counts_(counts), remarks_(node.log), files_(node, remarks_) {}
+
+void firewall_keeper::want(std::vector<model::client_network> networks) {
+    ++wants_;
+    networks_ = std::move(networks);
+    is_stale_ = true;
+    was_right_ = false;
+    pause_.succeeded();  // what failed was another wish
+    changed_.notify();
+}
+
+std::string_view firewall_keeper::state() const {
+    if (!trouble_.empty()) {
+        return "failing";
+    }
+    if (!networks_) {
+        return "waiting for the networks";
+    }
+    return was_right_ ? "right" : "being changed";
+}
+
+std::size_t firewall_keeper::rule_count() const {
+    std::size_t all = 0;
+    for (const auto& chain : wanted_.chains) {
+        all += chain.rules.size();
+    }
+    return all;
+}
+
+async::awaitable<void> firewall_keeper::run() {
+    const auto watch = filter_.watch(changed_);
+    for (;;) {
+        if (pause_.is_over(node_.clock().now())) {
+            co_await settle();
+        }
+        if (const auto until = pause_.until()) {
+            const time_point next = *until;
+            co_await changed_.wait_until(node_.clock(), next, "another try");
+        } else {
+            co_await changed_.wait(async::wait_note::work("a change of networks or of a table"));
+        }
+        const duration pause = std::clamp<duration>(look_time_ * share_of_filter_looks, between_filter_looks,
+                                                    longest_between_filter_looks);
+        co_await async::sleep_for(node_.clock(), pause, "what changes together");
+    }
+}
+
+async::awaitable<void> firewall_keeper::settle() {
+    for (int round = 0; round < most_rounds; ++round) {
+        const bool again = co_await converge();
+        if (!again) {
+            co_return;
+        }
+    }
+    changed_.notify();
+}
+
+void firewall_keeper::refresh() {
+    if (!std::exchange(is_stale_, false)) {
+        return;
+    }
+    wanted_ = policy::firewall_of(networks_.value_or(std::vector<model::client_network>()), refused_);
+    tell_acls();
+}
+
+async::awaitable<bool> firewall_keeper::converge() {
+    const std::uint64_t wants = wants_;
+    const time_point begun = node_.clock().now();
+    auto seen = co_await filter_.look(begun + filter_look_limit);
+    look_time_ = node_.clock().now() - begun;
+    if (!seen) {
+        failed("it cannot be looked at: " + seen.error().text());
+        co_return false;
+    }
+    if (!networks_ && seen->has_table) {
+        co_return false;
+    }
+    refresh();
+    const auto plan = policy::plan_filter(wanted_, *seen, must_rebuild_);
+    if (plan.changes.empty()) {
+        co_await is_right(wants);
+        co_return false;
+    }
+    if (std::exchange(was_right_, false)) {
+        ++counts_.repairs;
+        node_.log.warning(message::network_damaged,
+                          seen->has_table ? "firewall: somebody changed table inet filter, making it right again"
+                                          : "firewall: table inet filter was gone, making it again");
+    }
+    const bool again = co_await commit(plan, seen->generation);
+    co_return again;
+}
+
+async::awaitable<void> firewall_keeper::is_right(std::uint64_t wants) {
+    must_rebuild_ = false;
+    conflicts_ = 0;
+    trouble_.clear();
+    remarks_.tell("firewall", {});
+    was_right_ = wants == wants_;
+    std::map<std::string, std::string> texts{{"base.nft", policy::base_file(node_.config->directories.dynamic)}};
+    for (const auto& one : wanted_.files) {
+        texts.emplace("networks/" + one.name, one.text);
+    }
+    const bool is_kept = co_await files_.keep(std::move(texts), networks_.has_value());
+    if (is_kept) {
+        pause_.succeeded();
+    } else {
+        pause_.failed(node_.clock().now());
+    }
+    settled(wants);
+}
+
+async::awaitable<bool> firewall_keeper::commit(const policy::filter_plan& plan, std::uint32_t generation) {
+    auto done = co_await filter_.commit(plan.changes, generation, node_.clock().now() + filter_commit_limit);
+    if (!done && done.error().code() == errc::version_conflict && ++conflicts_ <= most_conflicts) {
+        co_return true;  // somebody else changed some table meanwhile
+    }
+    if (!done) {
+        conflicts_ = 0;
+        failed("it cannot be changed: " + done.error().text());
+        co_return false;
+    }
+    if (*done) {
+        co_return take_refusal(plan, **done);
+    }
+    conflicts_ = 0;
+    must_rebuild_ = false;
+    ++counts_.filter_changes;
+    node_.log.debug(fmt::format("firewall: {} changes in one batch{}", plan.changes.size(),
+                                plan.is_rebuild ? ", all of it anew" : ""));
+    co_return true;
+}
+
+// Nothing of the batch was done. Without the rule of an ACL it can be; anything else is tried with a table made anew.
+bool firewall_keeper::take_refusal(const policy::filter_plan& plan, const netlink::batch_refusal& refusal) {
+    ++counts_.failures;
+    const auto* change = refusal.change < plan.changes.size() ? &plan.changes[refusal.change] : nullptr;
+    if (change != nullptr && policy::acl_of(wanted_, *change)) {
+        if (refused_.size() >= most_refused) {
+            refused_.clear();  // most of them are of texts that are gone
+        }
+        refused_.insert_or_assign(std::get<model::add_rule>(*change).rule.tag, "the kernel says: " + refusal.cause);
+        is_stale_ = true;
+        return true;
+    }
+    if (!plan.is_rebuild) {
+        must_rebuild_ = true;
+        return true;
+    }
+    failed(
+        fmt::format("the kernel refuses change {} of {}: {}", refusal.change + 1, plan.changes.size(), refusal.cause));
+    return false;
+}
+
+void firewall_keeper::failed(std::string why) {
+    pause_.failed(node_.clock().now());
+    trouble_ = std::move(why);
+    remarks_.tell("firewall", {{message::network_firewall, true, "firewall: " + trouble_ + ", trying again"}});
+    settled(wants_);
+}
+
+void firewall_keeper::settled(std::uint64_t wants) {
+    settled_ = wants;
+    settles_.set(settles_.value() + 1);
+}
+
+void firewall_keeper::tell_acls() {
+    std::set<std::string> told;
+    for (const auto& one : wanted_.refused) {
+        const auto about = fmt::format("ACL {} {} {}", one.acl.vni, to_text(one.acl.direction), one.acl.name);
+        told.insert(about);
+        remarks_.tell(about, {{message::network_acl, true, one.text()}});
+    }
+    for (const auto& about : told_acls_) {
+        if (!told.contains(about)) {
+            remarks_.tell(about, {});
+        }
+    }
+    told_acls_ = std::move(told);
+}
+
+}  // namespace pvc::networks

@@ -1,0 +1,80 @@
+// Keeps table `inet filter` of this machine as the client networks want it, from S3 to the end of the attempt, over all
+// sessions. It looks when networks change and when the kernel says that a table may have changed; one batch brings it
+// right, and counts only for what was looked at (its generation). A table that is there when the daemon starts stays
+// until the networks are known: filtering less for a moment would be worse than filtering what was wanted before.
+// Looks are at least 100 ms apart, and take at most a tenth of the time.
+// Specification: networking.md 7 (cases 41 to 54); README rulings 34 and 35.
+#pragma once
+
+#include "firewall_files.hpp"
+#include "link_work.hpp"
+#include "pvcnoded/async/latest.hpp"
+#include "pvcnoded/model/client_network.hpp"
+#include "pvcnoded/netlink/packet_filter.hpp"
+#include "pvcnoded/policy/networks/filter_plan.hpp"
+#include "told_remarks.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pvc::networks {
+
+class firewall_keeper {
+public:
+    // All outlive it.
+    firewall_keeper(core::node_context& node, netlink::packet_filter& filter, network_counts& counts);
+
+    // The client networks whose links this daemon makes, as they are now.
+    void want(std::vector<model::client_network> networks);
+    // Until cancelled.
+    async::awaitable<void> run();
+
+    // What was wanted last is there, or could not be made.
+    [[nodiscard]] bool is_settled() const { return networks_.has_value() && settled_ == wants_; }
+    // Counts what ends so.
+    [[nodiscard]] async::latest<std::uint64_t>& settles() { return settles_; }
+
+    [[nodiscard]] std::string_view state() const;  // in a word
+    [[nodiscard]] const std::string& trouble() const { return trouble_; }
+    [[nodiscard]] const policy::wanted_filter& wanted() const { return wanted_; }
+    [[nodiscard]] std::size_t rule_count() const;
+
+private:
+    async::awaitable<void> settle();
+    // One look, and one batch if it is needed. True: to be looked at again at once.
+    async::awaitable<bool> converge();
+    async::awaitable<bool> commit(const policy::filter_plan& plan, std::uint32_t generation);
+    bool take_refusal(const policy::filter_plan& plan, const netlink::batch_refusal& refusal);
+    async::awaitable<void> is_right(std::uint64_t wants);
+    void refresh();
+    void failed(std::string why);
+    void settled(std::uint64_t wants);
+    void tell_acls();
+
+    core::node_context& node_;
+    netlink::packet_filter& filter_;
+    network_counts& counts_;
+    told_remarks remarks_;
+    firewall_files files_;
+    std::optional<std::vector<model::client_network>> networks_;  // empty: not known yet
+    policy::wanted_filter wanted_;
+    policy::refused_rules refused_;  // by the kernel
+    std::set<std::string> told_acls_;
+    bool is_stale_ = true;  // wanted_ is to be made anew
+    bool must_rebuild_ = false;
+    bool was_right_ = false;  // the last look found it so, and nothing else was wished since
+    int conflicts_ = 0;
+    std::string trouble_;
+    retry_pause pause_;
+    duration look_time_{};
+    std::uint64_t wants_ = 0;
+    std::uint64_t settled_ = 0;
+    async::wakeup changed_;
+    async::latest<std::uint64_t> settles_;
+};
+
+}  // namespace pvc::networks

@@ -1,0 +1,314 @@
+"""The firewall of client networks (networking.md 7) on real nodes: what nft shows of it, what becomes of packets, what happens when
+it changes under traffic, and a table that the other kind left."""
+import subprocess
+import sys
+import time
+
+from .. import firewall, network
+from ..foreign import launch
+from ..lab import check, equal, scenario, within
+from ..network import View
+from .networking import errors, soon, start
+from .role import one_primary
+
+V4 = {1: '10.1.1.0/24', 2: '10.1.2.0/24'}
+V6 = {1: 'fd00:1::/64', 2: 'fd00:2::/64'}
+LIMIT = 12
+
+
+def both(number):
+    return {'ip4': V4[number], 'gateway4': f'10.1.{number}.1', 'ip6': V6[number], 'gateway6': f'fd00:{number}::1'}
+
+
+def one_node(lab, *networks, **options):
+    """A primary with these networks, whose rules are there."""
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(), **options)
+    for vni, values in networks:
+        network.create(lab.client, vni, **values)
+    start(lab, node)
+    one_primary(lab, [node])
+    for vni, _ in networks:
+        soon(lab, node, lambda view, vni=vni: view.is_up(f'vmbr{vni}'), f'network {vni}')
+        has_chain(lab, node, vni)
+    return node
+
+
+def has_chain(lab, node, vni):
+    lab.wait(lambda: f'vxlan{vni}-out' in firewall.chains(node), LIMIT, f'chains of {vni} on {node.label}')
+
+
+def shows(lab, node, chain, rules):
+    lab.wait(lambda: firewall.chains(node).get(chain) == rules, LIMIT, lambda: f'{chain}: {rules}; it has {firewall.chains(node).get(chain)}')
+
+
+def same_as_by_hand(lab, node):
+    lab.wait(lambda: firewall.listing(node) == firewall.loaded_by_hand(node, '/run/pvc/nft/base.nft'), LIMIT,
+             lambda: 'the files say the same as the table: ' + firewall.loaded_by_hand(node, '/run/pvc/nft/base.nft') + '\n' + firewall.listing(node))
+
+
+@scenario('networking.md 7.1 7.2, cases 41 42 43 44 45 46 48 49 50 52 93: what nft shows, and what it makes of the files', limit=90)
+def firewall_as_nft_shows_it(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    node.power_on()
+    for words in ('add table ip other', 'add chain ip other mine', 'add rule ip other mine tcp dport 1 counter'):
+        node.enter('nft', *words.split())
+    other = firewall.listing(node, 'ip other', handles=True)
+    start(lab, node)
+    one_primary(lab, [node])
+    lab.wait(lambda: firewall.chains(node) == {'forward': [], 'input': []}, LIMIT, lambda: f'base chains; it has {firewall.listing(node)}')
+    for chain in ('forward', 'input'):
+        check(f'type filter hook {chain} priority filter; policy accept;' in firewall.listing(node), firewall.listing(node))
+    same_as_by_hand(lab, node)
+    zk = lab.client
+    network.create(zk, 1001, ip4=V4[1], gateway4='10.1.1.1')
+    network.create(zk, 10000, **both(2))
+    network.create(zk, 1003, ip6='fd00:3::/64', gateway6='fd00:3::1')
+    network.create(zk, 1004, ip4='10.1.4.0/24')
+    network.create(zk, 200, nettype='bridged')
+    for vni in (1001, 10000, 1003, 1004):
+        has_chain(lab, node, vni)
+    into, through = [], []
+    for vni, values in ((10000, both(2)), (1001, {'ip4': V4[1]}), (1003, {'ip6': 'fd00:3::/64'}), (1004, {})):
+        one, other_chain = firewall.built_in(vni, values.get('ip4'), values.get('ip6'))
+        into, through = into + one, through + other_chain
+    shows(lab, node, 'input', into)
+    shows(lab, node, 'forward', through)
+    check(not any('200' in name for name in firewall.chains(node)), 'a bridged network has no chains')
+    same_as_by_hand(lab, node)
+
+    # Order, equal orders, a bad one among good ones, injection.
+    for name, order, text in (('b', 2, 'tcp dport 22 accept'), ('c', 10, 'drop'), ('a', 1, 'ip saddr { 10.0.0.1, 10.0.1.0/24 } tcp dport { 80, 443 } accept')):
+        network.put_acl(zk, 1001, 'in', name, order, text)
+    shows(lab, node, 'vxlan1001-in', ['counter', 'counter ip saddr { 10.0.0.1, 10.0.1.0/24 } tcp dport { 80, 443 } accept',
+                                      'counter tcp dport 22 accept', 'counter drop'])
+    network.put_acl(zk, 1001, 'out', 'y', 0, 'icmp type echo-request limit rate 5/second accept')
+    network.put_acl(zk, 1001, 'out', 'x', 0, 'tcp dport 1 reject with tcp reset')
+    network.put_acl(zk, 1001, 'out', 'bad', 0, 'tcp dport nosuch accept')
+    network.put_acl(zk, 1001, 'out', 'evil', 3, 'accept; add table ip evil')
+    network.put_acl(zk, 1001, 'out', 'worse', 4, 'accept\nadd table ip evil')
+    network.put_acl(zk, 1001, 'out', 'file', 5, 'include "/etc/passwd"')
+    lab.wait(lambda: len(firewall.chains(node)['vxlan1001-out']) == 3, LIMIT, lambda: f'three rules; it has {firewall.listing(node)}')
+    same_as_by_hand(lab, node)
+    equal('evil' in node.enter('nft', 'list', 'ruleset'), False, 'a table that an ACL made')
+    written = firewall.files(node)['networks/1001.nft']
+    for name in ('bad', 'evil', 'worse', 'file'):
+        lines = [line for line in node.log().splitlines() if '1001' in line and name in line and 'out' in line]
+        equal(len(lines), 1, f'lines about {name}, {lines}')
+        equal(len([line for line in written.splitlines() if line.lstrip().startswith('#') and name in line]), 1, f'comments about {name} in {written}')
+    lab.set('/networks/1001/firewall_rules/out/bad/rule', 'tcp dport ssh accept')
+    lab.wait(lambda: len(firewall.chains(node)['vxlan1001-out']) == 4, LIMIT, 'what was repaired is applied')
+    same_as_by_hand(lab, node)
+    equal(firewall.listing(node, 'ip other', handles=True), other, 'a table of somebody else')
+    # A removed one leaves nothing, and the handles of the others stay.
+    kept = [one for one in firewall.handles(node) if '1003' in one[0]]
+    network.remove(zk, 1001)
+    lab.wait(lambda: '1001' not in firewall.listing(node) and 'networks/1001.nft' not in firewall.files(node), LIMIT, 'nothing of 1001')
+    equal([one for one in firewall.handles(node) if '1003' in one[0]], kept, 'rules of another network')
+    same_as_by_hand(lab, node)
+
+
+ANSWERS = ('tcp/22', 'tcp/53', 'tcp/80', 'tcp/443', 'udp/53', 'udp/67', 'udp/123', 'udp/547', 'udp/999', 'tcp/8080')
+
+
+@scenario('networking.md 7.1, case 47: what reaches the gateway, and what goes through it, by packets', limit=120)
+def firewall_by_packets(lab):
+    node = one_node(lab, (1001, both(1)), (1002, both(2)))
+    here, there = [network.Station(lab, f'st{number}').in_node(node, f'vmbr100{number}', f'10.1.{number}.9/24', f'fd00:{number}::9/64')
+                   for number in (1, 2)]
+    for number, station in ((1, here), (2, there)):
+        station.enter('ip', 'route', 'add', 'default', 'via', f'10.1.{number}.1')
+        station.enter('ip', '-6', 'route', 'add', 'default', 'via', f'fd00:{number}::1')
+    network.Answerer(['nsenter', '-t', str(node.first), '-n'], ANSWERS)
+    there.answer(*ANSWERS)
+    for address in ('10.1.1.1', 'fd00:1::1', '10.1.2.9', 'fd00:2::9'):
+        ping = here.ping(address)
+        lab.wait(ping.is_answered, 10, f'{address} answers echo requests')
+        ping.stop()
+
+    # What the node itself answers those on its bridge.
+    for kind, port, of in (('tcp', 53, 'answered'), ('tcp', 80, 'answered'), ('udp', 53, 'answered'), ('udp', 67, 'answered'), ('udp', 123, 'answered'),
+                           ('tcp', 22, 'silent'), ('tcp', 443, 'silent'), ('tcp', 8080, 'silent'), ('udp', 999, 'silent')):
+        for address in ('10.1.1.1', 'fd00:1::1'):
+            equal(here.asks(kind, address, port), of, f'{kind} {port} of {address}')
+    equal((here.asks('udp', '10.1.1.1', 547), here.asks('udp', 'fd00:1::1', 547)), ('silent', 'answered'), 'DHCPv6')
+
+    passed = {'tcp 22': 'answered', 'tcp 80': 'answered', 'udp 53': 'answered'}
+    rows = [
+        # direction of network 2, texts, family: None both; what becomes of these
+        ('in', [], None, {}),
+        ('in', ['tcp dport 22 ct state new accept', 'tcp dport 22 ct state established accept', 'drop'], None, {'tcp 80': 'silent', 'udp 53': 'silent'}),
+        ('in', ['tcp dport 22 drop'], None, {'tcp 22': 'silent'}),
+        ('in', ['tcp dport ssh reject with tcp reset'], None, {'tcp 22': 'refused'}),
+        ('in', ['tcp dport 22 reject'], None, {'tcp 22': 'refused'}),
+        ('in', ['udp dport 53 reject with icmpx type admin-prohibited'], None, {'udp 53': 'refused'}),
+        ('in', ['tcp dport { 22, 80 } drop'], None, {'tcp 22': 'silent', 'tcp 80': 'silent'}),
+        ('in', ['tcp dport 20-30 drop'], None, {'tcp 22': 'silent'}),
+        ('in', ['tcp dport { 20-30, 80 } drop'], None, {'tcp 22': 'silent', 'tcp 80': 'silent'}),
+        ('in', ['tcp dport != 22 drop'], None, {'tcp 80': 'silent'}),
+        ('in', ['th dport 53 drop'], None, {'udp 53': 'silent'}),
+        ('in', ['meta l4proto tcp drop'], None, {'tcp 22': 'silent', 'tcp 80': 'silent'}),
+        ('in', ['meta l4proto { tcp, udp } drop'], None, {'tcp 22': 'silent', 'tcp 80': 'silent', 'udp 53': 'silent'}),
+        ('in', ['meta nfproto ipv4 tcp dport 22 drop'], 4, {'tcp 22': 'silent'}),
+        ('in', ['meta nfproto ipv6 tcp dport 22 drop'], 6, {'tcp 22': 'silent'}),
+        ('in', ['ip saddr 10.1.1.9 tcp dport 22 drop'], 4, {'tcp 22': 'silent'}),
+        ('in', ['ip saddr 10.1.1.0/28 drop'], 4, {'tcp 22': 'silent', 'tcp 80': 'silent', 'udp 53': 'silent'}),
+        ('in', ['ip saddr 10.1.1.16/28 drop'], 4, {}),
+        ('in', ['ip saddr != 10.1.1.0/24 drop'], 4, {}),
+        ('in', ['ip saddr { 10.9.0.0/16, 10.1.1.9 } tcp dport { 80, 443 } drop'], 4, {'tcp 80': 'silent'}),
+        ('in', ['ip saddr 10.1.1.5-10.1.1.12 tcp dport 80 drop'], 4, {'tcp 80': 'silent'}),
+        ('in', ['ip daddr 10.1.2.9 udp dport 53 drop'], 4, {'udp 53': 'silent'}),
+        ('in', ['ip protocol udp drop'], 4, {'udp 53': 'silent'}),
+        ('in', ['ip6 saddr fd00:1::9 tcp dport 22 drop'], 6, {'tcp 22': 'silent'}),
+        ('in', ['ip6 saddr fd00:1::/64 udp dport 53 drop'], 6, {'udp 53': 'silent'}),
+        ('in', ['ip6 nexthdr tcp drop'], 6, {'tcp 22': 'silent', 'tcp 80': 'silent'}),
+        ('in', ['ip6 daddr { fd00:2::8-fd00:2::a } tcp dport 80 drop'], 6, {'tcp 80': 'silent'}),
+        ('in', ['iifname "vmbr1001" tcp dport 22 drop'], None, {'tcp 22': 'silent'}),
+        ('in', ['iifname vmbr9 tcp dport 22 drop'], None, {}),
+        ('in', ['oifname { "vmbr1002", "vmbr9" } tcp dport 80 drop'], None, {'tcp 80': 'silent'}),
+        ('in', ['ct state { new, established } tcp dport 22 drop'], None, {'tcp 22': 'silent'}),
+        ('in', ['ct state new,established tcp dport 22 drop'], None, {'tcp 22': 'silent'}),
+        ('in', ['ct state invalid drop'], None, {}),
+        ('in', ['tcp flags syn tcp dport 22 drop'], None, {'tcp 22': 'silent'}),
+        ('in', ['tcp dport 22 return', 'tcp dport 22 drop'], None, {}),
+        ('in', ['tcp dport 22 log prefix "seen: " level info drop'], None, {'tcp 22': 'silent'}),
+        ('in', ['tcp dport 22 counter comment "why" drop'], None, {'tcp 22': 'silent'}),
+        ('in', ['tcp dport 22 limit rate over 1000/second drop'], None, {}),
+        ('out', ['tcp sport 22 drop'], None, {'tcp 22': 'silent'}),
+        ('out', ['udp sport 53 ct state established drop'], None, {'udp 53': 'silent'}),
+    ]
+    zk = lab.client
+    for direction, texts, family, changed in rows:
+        network.set_acls(zk, 1002, direction, texts)
+        lab.wait(lambda: len(firewall.chains(node)[f'vxlan1002-{direction}']) == 1 + len(texts), LIMIT,
+                 lambda: f'{direction} {texts}: ' + '\n'.join(line for line in node.log().splitlines() if '1002' in line))
+        time.sleep(0.02)
+        for what in passed:
+            kind, port = what.split()
+            for number, address in ((4, '10.1.2.9'), (6, 'fd00:2::9')):
+                expected = changed.get(what, passed[what]) if family in (None, number) else passed[what]
+                equal(here.asks(kind, address, port, seconds=0.12 if expected == 'silent' else 2), expected, f'{what} of {address} with {direction} {texts}')
+        network.set_acls(zk, 1002, direction, [])
+    check(firewall.packets(node, 'vxlan1002-in')[0] > 0, 'the first counter of a network counts what comes in')
+    # Kinds of ICMP, by family.
+    for text, address in (('icmp type echo-request drop', '10.1.2.9'), ('icmpv6 type echo-request drop', 'fd00:2::9')):
+        network.set_acls(zk, 1002, 'in', [text])
+        lab.wait(lambda: len(firewall.chains(node)['vxlan1002-in']) == 2, LIMIT, text)
+        ping = here.ping(address)
+        other = here.ping('fd00:2::9' if address == '10.1.2.9' else '10.1.2.9')
+        lab.wait(other.is_answered, 5, f'{text}: the other family is answered')
+        check(not ping.is_answered(), f'{text}: {address} answers')
+        ping.stop()
+        other.stop()
+    equal(errors(node), [], 'errors')
+
+
+@scenario('networking.md 7.3, case 51: a hundred changes under traffic: nothing leaks, and no packet of an established flow is dropped', limit=90)
+def firewall_changes_under_traffic(lab):
+    node = one_node(lab, (1001, both(1)), (1002, both(2)))
+    zk = lab.client
+    here, there = [network.Station(lab, f'st{number}').in_node(node, f'vmbr100{number}', f'10.1.{number}.9/24', gateway=f'10.1.{number}.1') for number in (1, 2)]
+    there.answer('tcp/22', 'udp/999')
+    network.put_acl(zk, 1002, 'in', 'a', 0, 'tcp dport 22 accept')
+    network.put_acl(zk, 1002, 'in', 'z', 99999, 'drop')
+    shows(lab, node, 'vxlan1002-in', ['counter', 'counter tcp dport 22 accept', 'counter drop'])
+    flow, leak = here.flow('tcp', '10.1.2.9', 22), here.flow('udp', '10.1.2.9', 999, every=0.001)
+    lab.wait(flow.is_answered, 5, 'the flow is answered')
+    since = time.time()
+    for number in range(100):
+        if number % 3 == 2:
+            network.set_acls(zk, 1001, 'out', [f'udp dport {number + 1} accept'] * (number % 5))
+        else:
+            network.put_acl(zk, 1002, 'in', f'n{number}', 100 + number, f'tcp dport {3000 + number} accept')
+        time.sleep(0.03)
+    lab.wait(lambda: len(firewall.chains(node)['vxlan1002-in']) == 3 + 67, LIMIT, lambda: f'all are there; it has {len(firewall.chains(node)["vxlan1002-in"])}')
+    # Somebody flushes it: it is made again, and said.
+    node.enter('nft', 'flush', 'ruleset')
+    lab.wait(lambda: len(firewall.chains(node).get('vxlan1002-in', [])) == 3 + 67, LIMIT, 'it is made again')
+    check(any('network-damaged' in line or 'firewall' in line and 'again' in line for line in node.log().splitlines()), 'nothing is said of it')
+    leaked = leak.read()[1]
+    flow.stop()
+    leak.stop()
+    within(flow.longest_gap(since)[0], 0.3, 'the established flow stood still')
+    equal(flow.lost(since, time.time() - 2), 0, 'pieces of the flow that were lost')
+    # Between the flush and the daemon's answer nothing is filtered: that is no change of ours.
+    flushed = [at for number, at in leaked.items()]
+    check(len(flushed) == 0 or min(flushed) > since, 'something leaked before')
+    within(len(flushed) * 0.001, 1.5, f'{len(flushed)} packets leaked')
+    print(f'longest gap of the flow {flow.longest_gap(since)[0]:.3f} s; {len(flushed)} packets between the flush and its repair')
+
+
+# What R's daemon loads (networking.md 7.1, 7.2), with a network that is there and one that is gone.
+REFERENCE = '''flush ruleset
+add table inet filter
+add chain inet filter forward {{ type filter hook forward priority 0; }}
+add chain inet filter input {{ type filter hook input priority 0; }}
+{networks}'''
+
+
+def reference_rules(vni, ip4):
+    into, through = firewall.built_in(vni, ip4)
+    return '\n'.join([f'add chain inet filter vxlan{vni}-in', f'add chain inet filter vxlan{vni}-out', f'add rule inet filter vxlan{vni}-in counter',
+                      f'add rule inet filter vxlan{vni}-out counter', *[f'add rule inet filter input {one}' for one in into],
+                      *[f'add rule inet filter forward {one}' for one in through]])
+
+
+def load(node, text):
+    done = subprocess.run(['nsenter', '-t', str(node.first), '-n', 'nft', '-f', '-'], input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    equal((done.returncode, done.stdout), (0, ''), 'nft')
+
+
+@scenario('networking.md 7.3, ruling 34: the table of the other kind is replaced in one batch, a killed daemon leaves its own, a second start touches nothing', limit=90)
+def firewall_of_the_other_kind(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    node.power_on()
+    load(node, REFERENCE.format(networks=reference_rules(1001, V4[1]) + '\n' + reference_rules(7, '10.7.0.0/24')))
+    network.create(lab.client, 1001, ip4=V4[1], gateway4='10.1.1.1')
+    network.put_acl(lab.client, 1001, 'in', 'a', 0, 'tcp dport 22 accept')
+    start(lab, node)
+    one_primary(lab, [node])
+    into, through = firewall.built_in(1001, V4[1])
+    shows(lab, node, 'input', into)
+    shows(lab, node, 'forward', through)
+    shows(lab, node, 'vxlan1001-in', ['counter', 'counter tcp dport 22 accept'])
+    check('vxlan7-in' not in firewall.chains(node), 'the chains of a network that is gone')
+    lab.await_beats(node, 2)
+    before = firewall.handles(node)
+    for end in (node.daemon.kill, node.daemon.stop):
+        end()
+        node.daemon.wait(20)
+        equal(firewall.handles(node), before, 'rules that stay without a daemon')
+        start(lab, node)
+        lab.await_beats(node, 3)
+        equal(firewall.handles(node), before, 'rules after another start')
+    node.daemon.kill()
+    node.daemon.wait(5)
+    # And back: the other kind's own load over what ours left.
+    load(node, REFERENCE.format(networks=reference_rules(1001, V4[1])))
+    equal(firewall.chains(node)['input'], into, 'the table of the other kind over ours')
+    equal(errors(node), [], 'errors')
+
+
+@scenario('issue: a change of a network with 500 rules beside 200 others, and the full rebuild of 200', limit=120)
+def firewall_of_many_networks(lab):
+    """Judged by what is there in the end; tests/bench/networks measures."""
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    for number in range(1, 201):
+        network.create(lab.client, 2000 + number, ip4=f'10.{number}.0.0/24', gateway4=f'10.{number}.0.1')
+    start(lab, node)
+    one_primary(lab, [node])
+    lab.wait(lambda: len(firewall.chains(node)) == 402, 30, lambda: f'chains of 200 networks; it has {len(firewall.chains(node))}')
+    network.set_acls(lab.client, 2001, 'in', [f'ip saddr 10.9.{number // 250}.{number % 250} tcp dport {number + 1} accept' for number in range(499)])
+    lab.wait(lambda: len(firewall.chains(node)['vxlan2001-in']) == 500, 20, lambda: f'500 rules; it has {len(firewall.chains(node)["vxlan2001-in"])}')
+    lab.await_beats(node, 2)
+    kept = [one for one in firewall.handles(node)]
+    network.put_acl(lab.client, 2001, 'in', 'last', 100000, 'drop')
+    lab.wait(lambda: firewall.chains(node)['vxlan2001-in'][-1] == 'counter drop', 10, 'one more')
+    equal([one for one in firewall.handles(node)][:len(kept)] != [], True, 'there are rules')
+    check(set(kept) <= set(firewall.handles(node)), 'a change of one rule has replaced others')
+    node.enter('nft', 'delete', 'table', 'inet', 'filter')
+    lab.wait(lambda: len(firewall.chains(node)) == 402, 20, 'all of it is made again')
+    equal(errors(node), [], 'errors')
