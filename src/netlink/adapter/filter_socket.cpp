@@ -15,8 +15,6 @@ namespace {
 
 // The kernel fills datagrams of a dump up to the size that it sees offered, this at most.
 constexpr std::size_t dump_part_max = 32UL * 1024;
-// Refusals of a batch of which every message is wrong: some thousands.
-constexpr int answers_size = 4 << 20;
 
 class descriptor {
 public:
@@ -34,12 +32,6 @@ public:
 private:
     int number_;
 };
-
-void enlarge(int socket, int privileged, int ordinary, int size) {
-    if (::setsockopt(socket, SOL_SOCKET, privileged, &size, sizeof size) != 0) {
-        ::setsockopt(socket, SOL_SOCKET, ordinary, &size, sizeof size);
-    }
-}
 
 void switch_on(int socket, int option) {
     const int on = 1;
@@ -62,7 +54,6 @@ result<std::unique_ptr<filter_socket>> filter_socket::open() {
         ::getsockname(made.number(), address, &size) != 0) {
         return no_socket(errno);
     }
-    enlarge(made.number(), SO_RCVBUFFORCE, SO_RCVBUF, answers_size);
     switch_on(made.number(), NETLINK_EXT_ACK);
     switch_on(made.number(), NETLINK_CAP_ACK);
     return std::unique_ptr<filter_socket>(new filter_socket(made.release(), own.nl_pid));
@@ -77,7 +68,9 @@ filter_socket::~filter_socket() {
 result<void> filter_socket::send(const std::string& message) {
     sockaddr_nl kernel{};
     kernel.nl_family = AF_NETLINK;
-    enlarge(number_, SO_SNDBUFFORCE, SO_SNDBUF, static_cast<int>(message.size() + 4096));
+    // Without the right to more it is what is usual, and the kernel says that the message is too long.
+    const int room = static_cast<int>(message.size() + 4096);
+    ::setsockopt(number_, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room);
     while (::sendto(number_, message.data(), message.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
                     sizeof kernel) < 0) {
         if (errno != EINTR) {
@@ -94,7 +87,8 @@ result<void> filter_socket::receive(const std::function<result<bool>(std::string
             return {};
         }
         if (size < 0 && (errno == EINTR || errno == ENOBUFS)) {
-            continue;  // ENOBUFS: some are lost; those that came before are there
+            // ENOBUFS: of very many refusals the last ones had no room; the first are there.
+            continue;
         }
         if (size < 0 || static_cast<std::size_t>(size) > buffer_.size()) {
             return failure(errc::io, "the packet filter", size < 0 ? error_text(errno) : "too long an answer");

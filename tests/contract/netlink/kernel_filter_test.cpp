@@ -194,6 +194,33 @@ TEST_F(kernel_filter, no_descriptor_is_left_open) {
     });
 }
 
+TEST_F(kernel_filter, a_pool_without_a_thread_for_it) {
+    bench.run([this]() -> awaitable<void> {
+        sim::sim_offload pool(bench.clock());
+        netlink::kernel_packet_filter filter(bench.loop().context().get_executor(), bench.clock(), pool);
+        pool.set_full(true);
+        const auto unseen = co_await filter.look(soon());
+        EXPECT_EQ(unseen.error().code(), errc::unavailable);
+        const auto full = co_await filter.commit({make_table{}}, {}, soon());
+        EXPECT_EQ(full.error().code(), errc::unavailable);
+        pool.set_full(false);
+        pool.next_hangs();
+        const auto late_look = co_await filter.look(bench.clock().now() + 20ms);
+        EXPECT_EQ(late_look.error().code(), errc::timed_out);
+        // What was given up before its turn is not done later either.
+        pool.next_hangs();
+        const auto late = co_await filter.commit({make_table{}, make_chain{"late"}}, {}, bench.clock().now() + 20ms);
+        EXPECT_EQ(late.error().code(), errc::outcome_unknown);
+        const auto next = co_await filter.commit({make_table{}, make_chain{"next"}}, {}, soon());
+        EXPECT_TRUE(next && !*next);
+        pool.release();
+        co_await async::sleep_for(bench.clock(), 20ms, "the pool");
+        const auto seen = co_await look();
+        ASSERT_CO_TRUE(seen.chains.size() == 1);
+        EXPECT_EQ(seen.chains[0].name, "next");
+    });
+}
+
 // The loop goes on while thousands of rules are on their way.
 TEST_F(kernel_filter, a_big_batch_does_not_hold_the_loop) {
     bench.run([this]() -> awaitable<void> {
@@ -215,6 +242,7 @@ TEST_F(kernel_filter, a_big_batch_does_not_hold_the_loop) {
         });
         EXPECT_GT(ticks, 3);
         const auto seen = co_await look();
+        ASSERT_CO_TRUE(seen.chains.size() == 1);
         EXPECT_EQ(seen.chains[0].rules.size(), 20'000U);
     });
 }

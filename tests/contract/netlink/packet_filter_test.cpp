@@ -213,6 +213,7 @@ TYPED_TEST(packet_filter, a_refusal_names_the_first_change) {
                                2);
         co_await this->refused({append("one", "b"), append("nono", "c")}, 1, "a rule without a chain");
         co_await this->refused({flush_chain{"one"}, flush_chain{"nono"}}, 1, "flush");
+        co_await this->refused({append("one", "b"), flush_chain{"nono"}, append("one", "c")}, 1, "in the middle");
         co_await this->refused({delete_chain{"two"}, delete_chain{"nono"}}, 1, "delete");
         co_await this->refused({delete_chain{"two"}, append("two", "y")}, 1, "just deleted");
         co_await this->refused({delete_rule{"one", a}, delete_rule{"one", a}}, 1, "deleted twice");
