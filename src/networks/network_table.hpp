@@ -1,11 +1,12 @@
-// What ZooKeeper has below /networks, as far as links and gateways hang on it: a part of the session. Any change of a
-// network is taken up 100 ms after it was seen, with all others of that time; while a key of it is being read anew,
-// nothing is, so that what one transaction wrote is seen as a whole.
-// Specification: networking.md 5.1, 5.4; zookeeper-schema.md 5.
+// What ZooKeeper has below /networks, as far as links, gateways and the firewall hang on it: a part of the session. Any
+// change of a network is taken up 100 ms after it was seen, with all others of that time; while a key of it is being
+// read anew, nothing is, so that what one transaction wrote is seen as a whole. Specification: networking.md 5.1, 5.4;
+// zookeeper-schema.md 5.
 #pragma once
 
 #include "pvcnoded/core/session.hpp"
 #include "pvcnoded/core/subject.hpp"
+#include "watched_acls.hpp"
 
 #include <cstdint>
 #include <map>
@@ -29,6 +30,7 @@ public:
 private:
     struct watched_network {
         std::vector<std::unique_ptr<zookeeper::watched>> keys;
+        std::vector<watched_acls> acls;  // of both directions
         [[nodiscard]] bool is_settled() const;
     };
     void follow_list();
