@@ -299,6 +299,7 @@ ip protocol nosuch
 meta nfproto ipv6 ip saddr 1.2.3.4
 meta nfproto ip
 meta nfproto 300
+meta nfproto 1 reject
 meta l4proto 256
 meta mark 4294967296
 icmp type ping
