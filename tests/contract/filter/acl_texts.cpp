@@ -101,6 +101,11 @@ meta mark 5
 meta mark 0x10
 meta mark { 1, 2 }
 meta mark != 7
+mark 7
+ct state related,established accept
+meta l4proto { icmp, ipv6-icmp } accept
+ip protocol icmp accept
+udp dport { 53, 67 } log accept
 meta mark 0xffffffff
 iifname eth0
 iifname "eth0"
