@@ -1,9 +1,11 @@
 // What clients store below /networks/<vni>. An input is the name, and then a line for each key: its path, "=", its
-// value (in which "\n" cannot be; a NUL stands for it). Covers: src/model/client_network.cpp
+// value (in which "\n" cannot be; a NUL stands for it). Covers: src/model/client_network.cpp, network_acls.cpp
 #include "fuzz_support.hpp"
 #include "pvcnoded/model/client_network.hpp"
 
+#include <set>
 #include <string>
+#include <vector>
 
 using namespace pvc::model;
 
@@ -15,6 +17,15 @@ static void check_family(const network_family& family, bool is_v6) {
         const auto read = pvc::parse_host_address(family.network->text());
         PVC_ASSERT(read && *read == *family.network && family.network->prefix > 0);
         PVC_ASSERT(family.network->address.is_v6() == is_v6);
+    }
+}
+
+static void check_acls(const std::vector<network_acl>& acls, bool is_managed) {
+    PVC_ASSERT(acls.size() <= 4096 && (is_managed || acls.empty()));
+    std::set<std::string> names;
+    for (const auto& one : acls) {
+        PVC_ASSERT(!one.name.empty() && one.name.find('/') == std::string::npos && one.rule.size() <= 1025);
+        PVC_ASSERT(names.insert(one.name).second);
     }
 }
 
@@ -33,6 +44,8 @@ static void check_network(const client_network& network, std::string_view name) 
     }
     check_family(network.ip4, false);
     check_family(network.ip6, true);
+    check_acls(network.acls_in, is_managed);
+    check_acls(network.acls_out, is_managed);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -48,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const auto parsed = parse_client_network(name, keys);
     PVC_ASSERT(parsed.network || !parsed.remarks.empty());
-    PVC_ASSERT(parsed.remarks.size() < 16);
+    PVC_ASSERT(parsed.remarks.size() < 32);
     for (const auto& remark : parsed.remarks) {
         PVC_ASSERT(pvc::fuzz::is_one_line(remark) && remark.size() < 300 && remark.starts_with("/networks/"));
     }

@@ -33,7 +33,8 @@ std::string path_of(std::string_view name) {
 }  // namespace
 
 bool network_table::watched_network::is_settled() const {
-    return std::ranges::all_of(keys, [](const auto& one) { return one->known() && !one->is_outdated(); });
+    return std::ranges::all_of(keys, [](const auto& one) { return one->known() && !one->is_outdated(); }) &&
+           std::ranges::all_of(acls, &watched_acls::is_settled);
 }
 
 network_table::network_table(core::session& s, link_keeper& keeper, firewall_keeper& firewall)
@@ -60,10 +61,17 @@ void network_table::follow_list() {
             }
             continue;
         }
-        auto& keys = networks_[name].keys;
+        auto& network = networks_[name];
         for (const auto key : followed_keys) {
-            keys.push_back(session_.watches.add(path_of(name).append(key), zookeeper::watch_kind::data, changed_));
+            network.keys.push_back(
+                session_.watches.add(path_of(name).append(key), zookeeper::watch_kind::data, changed_));
         }
+        for (const auto* direction : {"in", "out"}) {
+            network.acls.emplace_back(session_.watches, path_of(name), direction, changed_);
+        }
+    }
+    for (auto& [name, network] : networks_) {
+        std::ranges::for_each(network.acls, &watched_acls::follow);
     }
 }
 
@@ -95,6 +103,9 @@ void network_table::hand_over() {
             if (network.keys[at]->present()) {
                 stored.emplace(followed_keys[at], network.keys[at]->data());
             }
+        }
+        for (const auto& acls : network.acls) {
+            acls.add_to(stored);
         }
         // Its node went and the list is not read yet.
         if (!network.keys.front()->present()) {

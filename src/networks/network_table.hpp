@@ -1,12 +1,13 @@
-// What ZooKeeper has below /networks, as far as links and gateways hang on it: a part of the session. Any change of a
-// network is taken up 100 ms after it was seen, with all others of that time; while a key of it is being read anew,
-// nothing is, so that what one transaction wrote is seen as a whole.
-// Specification: networking.md 5.1, 5.4; zookeeper-schema.md 5.
+// What ZooKeeper has below /networks, as far as links, gateways and the firewall hang on it: a part of the session. Any
+// change of a network is taken up 100 ms after it was seen, with all others of that time; while a key of it is being
+// read anew, nothing is, so that what one transaction wrote is seen as a whole. Specification: networking.md 5.1, 5.4;
+// zookeeper-schema.md 5.
 #pragma once
 
 #include "pvcnoded/core/session.hpp"
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/model/client_network.hpp"
+#include "watched_acls.hpp"
 
 #include <cstdint>
 #include <map>
@@ -34,6 +35,7 @@ private:
         std::vector<std::unique_ptr<zookeeper::watched>> keys;
         std::optional<model::client_network> last;  // as it was handed over with a type
         std::optional<time_point> untyped_since;    // its node is there, and its type is not
+        std::vector<watched_acls> acls;  // of both directions
         [[nodiscard]] bool is_settled() const;
     };
     void follow_list();

@@ -67,8 +67,10 @@ private:
         if (in_.take_word("meta")) {
             return read_meta();
         }
-        if (in_.next().is_word("iifname") || in_.next().is_word("oifname")) {
-            return read_meta();
+        for (const auto* without_meta : {"iifname", "oifname", "mark"}) {
+            if (in_.next().is_word(without_meta)) {
+                return read_meta();
+            }
         }
         struct transport {
             std::string_view name;

@@ -14,8 +14,6 @@
 
 namespace pvc::policy {
 
-inline constexpr std::uint8_t family_ip4 = 2;  // NFPROTO_*
-inline constexpr std::uint8_t family_ip6 = 10;
 inline constexpr std::uint8_t protocol_icmp = 1;  // IPPROTO_*
 inline constexpr std::uint8_t protocol_tcp = 6;
 inline constexpr std::uint8_t protocol_udp = 17;

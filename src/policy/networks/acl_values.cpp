@@ -43,6 +43,13 @@ std::optional<acl_value> literal_mark(std::string_view text) {
     return number ? std::optional(single(host_bytes(static_cast<std::uint32_t>(*number)))) : std::nullopt;
 }
 
+// Packets of no other family come here.
+std::optional<acl_value> literal_family(std::string_view text) {
+    const auto number = number_of(text, family_ip6);
+    return number == family_ip4 || number == family_ip6 ? std::optional(single(network_bytes(*number, 1)))
+                                                        : std::nullopt;
+}
+
 std::optional<acl_value> no_name(std::string_view /*text*/) {
     return std::nullopt;
 }
@@ -242,7 +249,7 @@ const value_kind icmp6_types{model::set_kind::icmp6_type, "a type of ICMPv6", li
 const value_kind marks{model::set_kind::mark, "a number of 32 bits", literal_mark, no_name, false};
 const value_kind interface_names{model::set_kind::interface_name, "the name of an interface", no_name, interface_name,
                                  false};
-const value_kind netfilter_families{model::set_kind::netfilter_protocol, "ipv4 or ipv6", literal_number<1>,
+const value_kind netfilter_families{model::set_kind::netfilter_protocol, "ipv4 or ipv6", literal_family,
                                     named_number<1, family_of>};
 
 acl_operator read_operator(acl_cursor& in) {

@@ -13,6 +13,9 @@
 
 namespace pvc::policy {
 
+inline constexpr std::uint8_t family_ip4 = 2;  // NFPROTO_*
+inline constexpr std::uint8_t family_ip6 = 10;
+
 struct acl_value {
     std::string first;
     std::string last;        // the same: one value

@@ -101,6 +101,11 @@ meta mark 5
 meta mark 0x10
 meta mark { 1, 2 }
 meta mark != 7
+mark 7
+ct state related,established accept
+meta l4proto { icmp, ipv6-icmp } accept
+ip protocol icmp accept
+udp dport { 53, 67 } log accept
 meta mark 0xffffffff
 iifname eth0
 iifname "eth0"
@@ -299,6 +304,7 @@ ip protocol nosuch
 meta nfproto ipv6 ip saddr 1.2.3.4
 meta nfproto ip
 meta nfproto 300
+meta nfproto 1 reject
 meta l4proto 256
 meta mark 4294967296
 icmp type ping

@@ -51,6 +51,36 @@ TEST_F(client_networks_test, case_24_an_mtu_that_is_none_counts_as_empty_and_sta
     EXPECT_TRUE(hv1.logged("/networks/1001/mtu"));
 }
 
+TEST_F(client_networks_test, acls_are_followed_with_their_keys) {
+    auto& hv1 = stage();
+    put_network(1001);
+    beat(2s);
+    const auto told = [&](const std::string& name, const std::string& got) {
+        return within(1s, [&] {
+            return hv1.logged("/networks/1001/firewall_rules/" + name + "/order: expected a number from 0 up, got \"" +
+                              got);
+        });
+    };
+    change(1001, {{"/firewall_rules", ""},
+                  {"/firewall_rules/in", ""},
+                  {"/firewall_rules/in/ssh", ""},
+                  {"/firewall_rules/in/ssh/order", "first"},
+                  {"/firewall_rules/in/ssh/rule", "accept"}});
+    EXPECT_TRUE(told("in/ssh", "first"));
+    change(1001, {{"/firewall_rules/in/ssh/order", "second"}});
+    EXPECT_TRUE(told("in/ssh", "second"));
+    change(1001,
+           {{"/firewall_rules/out", ""}, {"/firewall_rules/out/a b", ""}, {"/firewall_rules/out/a b/order", "x"}});
+    EXPECT_TRUE(told("out/a b", "x"));
+    // One that goes is forgotten; when it comes back it is looked at again.
+    ensemble.remove_tree("/networks/1001/firewall_rules/in/ssh");
+    beat(2s);
+    change(1001, {{"/firewall_rules/in/ssh", ""}, {"/firewall_rules/in/ssh/order", "third"}});
+    EXPECT_TRUE(told("in/ssh", "third"));
+    change(1001, {{"/firewall_rules/in/ssh/order", "0"}, {"/mtu", "1400"}});
+    EXPECT_TRUE(within(1s, [&] { return link(hv1, "vxlan1001") == "mtu 1400 up master vmbr1001"; }));
+}
+
 TEST_F(client_networks_test, case_25_an_mtu_is_changed_live) {
     auto& hv1 = stage();
     put_network(1001, {{"/mtu", "1450"}});

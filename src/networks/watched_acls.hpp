@@ -1,0 +1,40 @@
+// The ACLs of one direction of a client network, as ZooKeeper has them: which there are, and the two keys of each.
+// A part of the network's row in the table. Specification: networking.md 5.1, 7.1; zookeeper-schema.md 5.
+#pragma once
+
+#include "pvcnoded/async/wakeup.hpp"
+#include "pvcnoded/zookeeper/watch_set.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace pvc::networks {
+
+class watched_acls {
+public:
+    // Below `network` ("/networks/7"), of `direction` ("in", "out"). Those that are referred to outlive it.
+    watched_acls(zookeeper::watch_set& watches, std::string_view network, std::string_view direction,
+                 async::wakeup& changed);
+
+    // Watches the keys of those that the list names now, and no longer those of others.
+    void follow();
+    [[nodiscard]] bool is_settled() const;
+    // What is stored, by the path below the network.
+    void add_to(std::map<std::string, std::string, std::less<>>& stored) const;
+
+private:
+    struct acl {
+        std::unique_ptr<zookeeper::watched> order;
+        std::unique_ptr<zookeeper::watched> rule;
+    };
+    zookeeper::watch_set& watches_;
+    async::wakeup& changed_;
+    std::string folder_;  // "/firewall_rules/in"
+    std::unique_ptr<zookeeper::watched> list_;
+    std::map<std::string, acl> acls_;  // by name
+};
+
+}  // namespace pvc::networks
