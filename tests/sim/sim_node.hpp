@@ -10,6 +10,7 @@
 #include "sim/hypervisor/sim_console_files.hpp"
 #include "sim/hypervisor/sim_hypervisor.hpp"
 #include "sim/network/sim_addresses.hpp"
+#include "sim/network/sim_functions.hpp"
 #include "sim/network/sim_link_counters.hpp"
 #include "sim/network/sim_network_stack.hpp"
 #include "sim/sim_context.hpp"
@@ -68,6 +69,13 @@ struct node_settings {
     std::string bridge_device = "ens7";
     // The operating system has made the bridges of the three networks; false: its devices are there, and nothing else.
     bool has_ready_bridges = false;
+    // Network cards with virtual functions; any switches SR-IOV on.
+    struct sriov_card {
+        std::string phy;
+        std::optional<int> vfcount{};
+        std::optional<int> mtu{};
+    };
+    std::vector<sriov_card> sriov{};
 };
 
 // What the machines of a world share for their guests.
@@ -200,6 +208,7 @@ public:
     sim_network_stack network;
     sim_addresses addresses;
     sim_link_counters traffic;
+    sim_functions functions;
     sim_notifier notifier;
     std::shared_ptr<sim_log_output> standard_output;
     std::shared_ptr<sim_log_output> standard_error;
