@@ -185,9 +185,15 @@ void function_cards::forget_functions_of(const std::string& card, const model::p
 
 // ---- functions
 
-void function_cards::forget(const std::string& name) {
-    rows_.erase(name);
-    remarks_.forget(function_text(name));
+void function_cards::keep(const std::vector<std::string>& names) {
+    for (auto one = rows_.begin(); one != rows_.end();) {
+        if (std::ranges::binary_search(names, one->first)) {
+            ++one;
+        } else {
+            remarks_.forget(function_text(one->first));
+            one = rows_.erase(one);
+        }
+    }
 }
 
 void function_cards::tell(const std::string& name) {
@@ -354,11 +360,17 @@ std::vector<function_cards::difference> function_cards::differences() const {
         }
         for (const auto& wanted : row.wanted.settings) {
             const auto shown = function == nullptr ? std::nullopt : policy::shown_of(*function, wanted);
-            if (shown != wanted && (function != nullptr || !policy::is_plain(wanted))) {
-                const auto why = function == nullptr ? std::string("the function is not here") : row.trouble;
-                all.push_back({name, std::string(model::kind_of(wanted)), model::to_text(wanted),
-                               shown ? model::to_text(*shown) : std::string(), why});
+            if (shown == wanted || (!shown && policy::is_plain(wanted))) {
+                continue;
             }
+            std::string why = row.trouble;
+            if (function == nullptr) {
+                why = "the function is not here";
+            } else if (row.memory.was_applied(wanted)) {
+                why = "the driver was given it, and does not show it";
+            }
+            all.push_back({name, std::string(model::kind_of(wanted)), model::to_text(wanted),
+                           shown ? model::to_text(*shown) : std::string(), std::move(why)});
         }
     }
     return all;

@@ -35,8 +35,8 @@ public:
     // Gives a function the settings that its keys say, as far as its card is here. `mtu`: of its link, once in a life.
     async::awaitable<void> settle(std::string name, std::string path, policy::function_keys stored,
                                   std::optional<std::string> mtu);
-    // Its keys are no more.
-    void forget(const std::string& name);
+    // Those that have keys, ascending; what was known of others is forgotten.
+    void keep(const std::vector<std::string>& names);
 
     // Null: it is not here.
     [[nodiscard]] const model::physical_function* seen(const std::string& card) const;

@@ -1,6 +1,5 @@
 #include "function_keeper.hpp"
 
-#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/model/scalar.hpp"
 #include "pvcnoded/model/schema.hpp"
 
@@ -81,14 +80,8 @@ void function_keeper::follow_list() {
         return;
     }
     const auto& names = function_list_->names();
-    for (auto one = functions_.begin(); one != functions_.end();) {
-        if (std::ranges::binary_search(names, one->first)) {
-            ++one;
-        } else {
-            cards_.forget(one->first);
-            one = functions_.erase(one);
-        }
-    }
+    std::erase_if(functions_, [&](const auto& one) { return !std::ranges::binary_search(names, one.first); });
+    cards_.keep(names);
     for (const auto& name : names) {
         if (functions_.contains(name)) {
             continue;

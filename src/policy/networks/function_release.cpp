@@ -22,6 +22,10 @@ bool is_one_of(const std::vector<std::string>& domains, const std::string& used_
 void function_releases::see(time_point now, const std::vector<function_use>& all,
                             const std::vector<std::string>* domains) {
     std::map<std::string, absence> absent;
+    again_.reset();
+    if (domains == nullptr && std::ranges::any_of(all, &function_use::is_used)) {
+        again_ = now + patience;
+    }
     for (const auto& one : all) {
         if (!one.is_used || domains == nullptr || is_one_of(*domains, one.used_by)) {
             continue;
@@ -52,7 +56,7 @@ void function_releases::failed(const std::string& name, time_point now) {
 }
 
 std::optional<time_point> function_releases::next() const {
-    std::optional<time_point> first;
+    std::optional<time_point> first = again_;
     for (const auto& [name, one] : absent_) {
         first = std::min(first.value_or(time_point::max()), one.due);
     }

@@ -286,6 +286,18 @@ TEST_F(virtual_functions_test, while_the_machines_cannot_be_read_nothing_is_free
     EXPECT_EQ(hv1.times_logged("[sriov-unwritten]"), 0U) << hv1.log();
 }
 
+TEST_F(virtual_functions_test, a_connection_that_breaks_while_a_user_is_absent_delays_and_forgets_nothing) {
+    auto& hv1 = stage();
+    use(web);
+    loop.run_for(5s);
+    hv1.connector.link().cut();
+    loop.run_for(6s);
+    hv1.connector.link().mend();
+    loop.run_for(2s);
+    EXPECT_EQ(value(vf("/used")), "True");
+    EXPECT_TRUE(run_until([&] { return value(vf("/used")) == "False"; }, 40s)) << hv1.log();
+}
+
 TEST_F(virtual_functions_test, without_a_list_of_machines_nothing_is_freed) {
     auto& hv1 = stage();
     ensemble.remove_tree("/domains");
@@ -344,7 +356,8 @@ TEST_F(virtual_functions_test, a_card_that_vanishes_and_comes_back_is_as_its_key
     ensemble.clear_trace();
     hv1.kernel.remove_device("ens8");
     loop.run_for(60s);
-    EXPECT_EQ(hv1.times_logged("ens8: there is no such network card, or it does not support SR-IOV [sriov-card]"), 1U) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("ens8: there is no such network card, or it does not support SR-IOV [sriov-card]"), 1U)
+        << hv1.log();
     EXPECT_TRUE(changes("/nodes/hv1/sriov").empty()) << "its keys stay";
     hv1.functions.calls.clear();
     hv1.kernel.add_device("ens8");

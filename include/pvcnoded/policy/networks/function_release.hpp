@@ -33,7 +33,8 @@ public:
     // Those to be freed.
     [[nodiscard]] std::vector<std::string> due(time_point now) const;
     void failed(const std::string& name, time_point now);
-    // When the next one is due. Empty: none is waiting.
+    // When the next one is due, or the list of machines, which could not be read, is to be looked at again. Empty: none
+    // is waiting.
     [[nodiscard]] std::optional<time_point> next() const;
 
 private:
@@ -43,6 +44,7 @@ private:
         time_point due;
     };
     std::map<std::string, absence> absent_;
+    std::optional<time_point> again_;
 };
 
 }  // namespace pvc::policy

@@ -54,6 +54,9 @@ TEST(function_releases, one_that_nobody_names_is_free_too) {
 TEST(function_releases, a_list_that_could_not_be_read_proves_nothing) {
     function_releases releases;
     releases.see(start, {use(web)}, nullptr);
+    EXPECT_EQ(releases.next(), start + 10s) << "somebody has to look again";
+    EXPECT_TRUE(releases.due(start + 60s).empty());
+    releases.see(start, {use(web, 1, false)}, nullptr);
     EXPECT_FALSE(releases.next());
     const names empty;
     releases.see(start + 1s, {use(web)}, &empty);
