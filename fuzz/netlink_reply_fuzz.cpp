@@ -1,6 +1,7 @@
 // What the kernel says over a routing socket: the first byte of the input chooses what it is taken for, a datagram or
 // the body of one of its messages.
 // Covers: src/netlink/adapter/replies.cpp src/netlink/adapter/counter_replies.cpp
+// Covers: src/netlink/adapter/function_replies.cpp
 #include "fuzz_support.hpp"
 #include "pvcnoded/netlink/replies.hpp"
 
@@ -37,6 +38,19 @@ static void check_counters(std::string_view body) {
     PVC_ASSERT(!read || (!read->name.empty() && read->index > 0 && !read->state.empty()));
 }
 
+static void check_functions(std::string_view body) {
+    const auto read = netlink::parse_functions(body);
+    if (!read) {
+        return;
+    }
+    PVC_ASSERT(!read->name.empty() && read->link > 0 && read->functions.size() <= body.size() / 8);
+    int before = -1;
+    for (const auto& one : read->functions) {
+        PVC_ASSERT(one.index > before && (one.mac.empty() || one.mac.size() == 17));
+        before = one.index;
+    }
+}
+
 static void check_datagram(std::string_view bytes) {
     const auto read = netlink::read_datagram(bytes, 7, 42);
     if (!read) {
@@ -48,6 +62,7 @@ static void check_datagram(std::string_view bytes) {
         PVC_ASSERT(one.body.data() >= bytes.data() && one.body.data() + one.body.size() <= bytes.data() + bytes.size());
         check_link(one.body);
         check_counters(one.body);
+        check_functions(one.body);
         check_address(one.body);
         check_routes(one.body);
     }
@@ -55,12 +70,13 @@ static void check_datagram(std::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     auto rest = fuzz::text_of(data, size);
-    switch (fuzz::take_byte(rest) % 5) {
+    switch (fuzz::take_byte(rest) % 6) {
         case 0: check_datagram(rest); break;
         case 1: check_link(rest); break;
         case 2: check_address(rest); break;
         case 3: check_routes(rest); break;
-        default: check_counters(rest); break;
+        case 4: check_counters(rest); break;
+        default: check_functions(rest); break;
     }
     return 0;
 }

@@ -15,6 +15,7 @@
 #include "pvcnoded/hypervisor/adapter/libvirt_hypervisor.hpp"
 #include "pvcnoded/netlink/adapter/kernel_addresses.hpp"
 #include "pvcnoded/netlink/adapter/kernel_counters.hpp"
+#include "pvcnoded/netlink/adapter/kernel_functions.hpp"
 #include "pvcnoded/netlink/adapter/kernel_packet_filter.hpp"
 #include "pvcnoded/netlink/adapter/kernel_stack.hpp"
 #include "pvcnoded/node/daemon.hpp"
@@ -203,8 +204,9 @@ int run(config::changeable_file others_can_change) {
     netlink::kernel_stack stack(loop.context().get_executor(), loop.clock());
     netlink::kernel_addresses addresses(loop.context().get_executor(), loop.clock());
     netlink::kernel_counters counters(loop.context().get_executor(), loop.clock(), pool);
+    netlink::kernel_functions functions(loop.clock(), pool, processes);
     netlink::kernel_packet_filter filter(loop.context().get_executor(), loop.clock(), pool);
-    outside.networks.emplace(networks::network_ports{stack, addresses, counters, filter});
+    outside.networks.emplace(networks::network_ports{stack, addresses, counters, functions, filter});
     outside.role.emplace(role::role_ports{processes});
     node::daemon daemon(platform, std::move(process), node::all_subjects(outside));
     services::unix_sockets sockets(loop.context(), pool, loop.clock());

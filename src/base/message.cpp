@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 181> names{
+constexpr std::array<std::string_view, 189> names{
     "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
@@ -170,6 +170,14 @@ constexpr std::array<std::string_view, 181> names{
     "schema-worker-restart",
     "service-failed",
     "session-lost",
+    "sriov-card",
+    "sriov-changed",
+    "sriov-count",
+    "sriov-failed",
+    "sriov-module",
+    "sriov-unsupported",
+    "sriov-unwritten",
+    "sriov-value",
     "start-ceph-slow",
     "start-connect",
     "start-degraded",

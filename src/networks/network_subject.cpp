@@ -1,5 +1,6 @@
 #include "network_subject.hpp"
 
+#include "function_subject.hpp"
 #include "link_statistics.hpp"
 #include "network_table.hpp"
 #include "pvcnoded/networks/network_subjects.hpp"
@@ -51,6 +52,20 @@ void add_gateway(core::explained_fields& out, const std::string& field, const st
     out.emplace_back(field + "_is_here", is_known && addresses.has(*where));
 }
 
+std::vector<core::explained_fields> function_rows(const function_cards& functions, std::size_t most) {
+    std::vector<core::explained_fields> rows;
+    for (auto& one : functions.differences()) {
+        if (rows.size() < most) {
+            rows.push_back({{"function", one.function},
+                            {"setting", text_or_none(one.setting)},
+                            {"wanted", text_or_none(one.wanted)},
+                            {"seen", text_or_none(one.seen)},
+                            {"why", text_or_none(one.why)}});
+        }
+    }
+    return rows;
+}
+
 core::explained_fields row_fields(std::uint32_t vni, const network_row& row, const told_remarks& remarks,
                                   const role_addresses& addresses) {
     core::explained_fields out{{"vni", static_cast<double>(vni)}, {"state", std::string(state_of(row))}};
@@ -80,9 +95,10 @@ core::explained_fields row_fields(std::uint32_t vni, const network_row& row, con
 }  // namespace
 
 network_subject::network_subject(core::node_context& node, const network_ports& outside, role_addresses& addresses,
-                                 network_counts& counts)
+                                 const function_cards& functions, network_counts& counts)
     : node_(node),
       addresses_(addresses),
+      functions_(functions),
       counts_(counts),
       keeper_(node, outside.stack, counts),
       firewall_(node, outside.filter, counts) {
@@ -100,9 +116,6 @@ void network_subject::tell_what_is_missing() {
     }
     for (const auto* what : {"DHCP and DNS for client networks", "the metadata service"}) {
         node_.log.warning(message::network_part_missing, fmt::format("this build does not have {}", what));
-    }
-    if (node_.config->sriov.enable) {
-        node_.log.warning(message::network_part_missing, "this build does not have SR-IOV");
     }
 }
 
@@ -201,6 +214,7 @@ std::shared_ptr<core::awaited_explanation> network_subject::explain(time_point /
         }
     }
     out.lists.emplace_back("acls_left_out", std::move(left_out));
+    out.lists.emplace_back("functions", function_rows(functions_, most));
     auto said = std::make_shared<core::awaited_explanation>();
     said->give(std::move(out));
     return said;
@@ -226,13 +240,26 @@ void network_subject::put_metrics(core::metrics_sheet& sheet) const {
     sheet.gauge("firewall_acls_left_out", "ACLs of client networks that cannot be used.",
                 static_cast<double>(firewall_.wanted().refused.size()));
     sheet.counter("firewall_changes_total", "Batches that the packet filter took.", counts_.filter_changes);
+    sheet.gauge("sriov_functions", "Virtual functions of network cards that have keys.",
+                static_cast<double>(functions_.functions()));
+    sheet.gauge("sriov_functions_failing", "Virtual functions with a setting that cannot be used, or was refused.",
+                static_cast<double>(functions_.failing()));
+    sheet.counter("sriov_changes_total", "Settings that drivers of virtual functions were given.",
+                  counts_.function_changes);
+    sheet.counter("sriov_change_failures_total", "Settings that they refused.", counts_.function_failures);
+    sheet.counter("sriov_repairs_total", "Settings that somebody changed beside the keys, and that were put right.",
+                  counts_.function_repairs);
+    sheet.counter("sriov_releases_total", "Virtual functions that were set free, as their machine was gone.",
+                  counts_.function_releases);
     sheet.counter("network_repairs_total", "What somebody took away from client networks, and was made again.",
                   counts_.repairs);
 }
 
 void add_network_subjects(core::subjects& to, core::node_context& node, network_ports outside, network_counts& counts) {
     auto addresses = std::make_unique<role_addresses>(node, outside.addresses, outside.stack);
-    to.push_back(std::make_unique<network_subject>(node, outside, *addresses, counts));
+    auto functions = std::make_unique<function_subject>(node, outside.functions, outside.stack, counts);
+    to.push_back(std::make_unique<network_subject>(node, outside, *addresses, functions->cards(), counts));
+    to.push_back(std::move(functions));
     to.push_back(std::move(addresses));
     to.push_back(std::make_unique<link_statistics>(node, outside.counters));
 }

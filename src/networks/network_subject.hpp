@@ -2,6 +2,7 @@
 #pragma once
 
 #include "firewall_keeper.hpp"
+#include "function_cards.hpp"
 #include "link_keeper.hpp"
 #include "pvcnoded/core/explainer.hpp"
 #include "pvcnoded/core/metrics.hpp"
@@ -20,7 +21,7 @@ class network_subject final : public core::subject,
 public:
     // All outlive it.
     network_subject(core::node_context& node, const network_ports& outside, role_addresses& addresses,
-                    network_counts& counts);
+                    const function_cards& functions, network_counts& counts);
 
     [[nodiscard]] std::string_view name() const override { return "networks"; }
     // S3: the host's links, and from then on all of them are kept. S4: kernel settings. S11: the distribution's dnsmasq
@@ -40,6 +41,7 @@ private:
 
     core::node_context& node_;
     role_addresses& addresses_;
+    const function_cards& functions_;
     network_counts& counts_;
     link_keeper keeper_;
     firewall_keeper firewall_;

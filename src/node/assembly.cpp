@@ -42,6 +42,7 @@ assembly all_subjects(subject_ports outside) {
         all.phases.push_back({phase::services, "ceph"});
     }
     if (outside.networks) {
+        all.phases.push_back({phase::host_networking, "virtual functions"});
         all.phases.push_back({phase::host_networking, "networks"});
         all.phases.push_back({phase::host_networking, "addresses"});
         all.phases.push_back({phase::host_networking, "network statistics"});

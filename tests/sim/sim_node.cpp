@@ -37,7 +37,13 @@ std::string devices_text(const node_settings& s) {
     const auto device = [](std::string_view name, std::string_view which) {
         return fmt::format("        {}:\n          device: {}\n          mtu: 1500\n", name, which);
     };
-    return "        bridge_device: " + s.bridge_device + "\n" + device("upstream", s.upstream_device) +
+    std::string sriov = s.sriov.empty() ? "" : "        sriov_enable: True\n        sriov_device:\n";
+    for (const auto& one : s.sriov) {
+        sriov += "          - phy: " + one.phy + "\n";
+        sriov += one.vfcount ? fmt::format("            vfcount: {}\n", *one.vfcount) : "";
+        sriov += one.mtu ? fmt::format("            mtu: {}\n", *one.mtu) : "";
+    }
+    return sriov + "        bridge_device: " + s.bridge_device + "\n" + device("upstream", s.upstream_device) +
            "          address: None\n" + device("cluster", s.cluster_device) + "          address: by-id\n" +
            device("storage", s.storage_device);
 }
@@ -107,6 +113,9 @@ std::vector<machine_device> devices_of(const node_settings& s) {
     add(s.storage_device, "brstorage");
     add(s.upstream_device, "brupstream");
     add(s.bridge_device, "");
+    for (const auto& one : s.sriov) {
+        add(one.phy, "");
+    }
     return all;
 }
 
@@ -159,6 +168,7 @@ sim_node::sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings want
       network(kernel, clock),
       addresses(kernel, clock),
       traffic(kernel, clock),
+      functions(kernel, clock),
       filter(filter_table, clock),
       notifier(clock),
       standard_output(std::make_shared<sim_log_output>()),
@@ -170,6 +180,9 @@ sim_node::sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings want
     host.machine.kernel_release = "5.10.0-26-amd64";
     host.machine.operating_system = "GNU/Linux";
     host.machine.machine = "x86_64";
+    for (const auto& one : settings.sriov) {
+        functions.add_card(one.phy);
+    }
 }
 
 sim_node::~sim_node() {
@@ -186,11 +199,12 @@ void sim_node::kill() {
     if (daemon_) {
         connector.link().power_off();
         pool.cut();
-        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = traffic.cut = filter.cut =
-            true;
+        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = traffic.cut =
+            functions.cut = filter.cut = true;
         network.drop_calls();
         addresses.drop_calls();
         traffic.drop_calls();
+        functions.drop_calls();
         filter.drop_calls();
         if (hypervisor) {
             hypervisor->cut();
@@ -207,8 +221,8 @@ void sim_node::kill() {
         ceph.reset();
         connector.renew();
         pool.renew();
-        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = traffic.cut = filter.cut =
-            false;
+        host.cut = services.cut = notifier.cut = consoles.cut = network.cut = addresses.cut = traffic.cut =
+            functions.cut = filter.cut = false;
     }
     exit_status.reset();
 }
@@ -243,6 +257,7 @@ void sim_node::lose_power() {
     services.lose_power();
     log_file->lose_power();
     kernel.lose_power();
+    functions.lose_power();
     filter_table.lose_power();
     if (hardware_ != nullptr) {
         guests().lose_power();
@@ -293,7 +308,7 @@ void sim_node::start() {
         outside.ceph.emplace(ceph::ceph_ports{ceph->client, "pvcnoded-ceph", ceph->processes});
     }
     if (settings.networking) {
-        outside.networks.emplace(networks::network_ports{network, addresses, traffic, filter});
+        outside.networks.emplace(networks::network_ports{network, addresses, traffic, functions, filter});
         outside.role.emplace(role::role_ports{programs});
     }
     node::assembly assembly = node::all_subjects(outside);

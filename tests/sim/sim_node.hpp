@@ -11,6 +11,7 @@
 #include "sim/hypervisor/sim_hypervisor.hpp"
 #include "sim/network/sim_addresses.hpp"
 #include "sim/network/sim_filter.hpp"
+#include "sim/network/sim_functions.hpp"
 #include "sim/network/sim_link_counters.hpp"
 #include "sim/network/sim_network_stack.hpp"
 #include "sim/network/sim_packet_filter.hpp"
@@ -70,6 +71,13 @@ struct node_settings {
     std::string bridge_device = "ens7";
     // The operating system has made the bridges of the three networks; false: its devices are there, and nothing else.
     bool has_ready_bridges = false;
+    // Network cards with virtual functions; any switches SR-IOV on.
+    struct sriov_card {
+        std::string phy;
+        std::optional<int> vfcount{};
+        std::optional<int> mtu{};
+    };
+    std::vector<sriov_card> sriov{};
 };
 
 // What the machines of a world share for their guests.
@@ -202,6 +210,7 @@ public:
     sim_network_stack network;
     sim_addresses addresses;
     sim_link_counters traffic;
+    sim_functions functions;
     sim_filter filter_table;
     sim_packet_filter filter;
     sim_notifier notifier;

@@ -5,6 +5,7 @@
 #include "pvcnoded/base/result.hpp"
 #include "pvcnoded/model/link_counters.hpp"
 #include "pvcnoded/model/network_state.hpp"
+#include "pvcnoded/model/virtual_functions.hpp"
 #include "pvcnoded/netlink/announcement.hpp"
 
 #include <cstdint>
@@ -55,5 +56,7 @@ struct kernel_link {
 
 // Body of RTM_NEWLINK, as far as counters go.
 [[nodiscard]] result<model::link_counters> parse_link_counters(std::string_view body);
+// The same, as far as virtual functions go: without their PCI addresses, by index, each once.
+[[nodiscard]] result<model::physical_function> parse_functions(std::string_view body);
 
 }  // namespace pvc::netlink

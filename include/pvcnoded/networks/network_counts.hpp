@@ -12,8 +12,12 @@ struct network_counts {
     std::uint64_t failures = 0;  // changes that the kernel refused
     std::uint64_t repairs = 0;   // networks that somebody damaged, and that were made right again
     std::uint64_t looks = 0;
-    std::uint64_t filter_changes = 0;  // batches that the packet filter took
-    bool has_told_missing = false;  // what this build does not have
+    std::uint64_t filter_changes = 0;     // batches that the packet filter took
+    std::uint64_t function_changes = 0;   // of settings of virtual functions
+    std::uint64_t function_failures = 0;  // those that a driver refused
+    std::uint64_t function_repairs = 0;   // settings that somebody changed, and that were put right
+    std::uint64_t function_releases = 0;  // functions whose machine was gone
+    bool has_told_missing = false;        // what this build does not have
 };
 
 }  // namespace pvc::networks

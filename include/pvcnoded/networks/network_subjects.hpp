@@ -1,6 +1,6 @@
 // Networking as subjects: the links of this machine (the host's own and those of client networks), the addresses that
-// only the primary has, and what passes over the network cards. For nodes with the networking function.
-// Specification: networking.md 1 to 6, 13; node-lifecycle.md 3.2 (S3, S4, S11, S12).
+// only the primary has, virtual functions of network cards, and what passes over these. For nodes with the networking
+// function. Specification: networking.md 1 to 6, 13; node-lifecycle.md 3.2 (S3, S4, S11, S12).
 #pragma once
 
 #include "pvcnoded/core/subject.hpp"
@@ -8,6 +8,7 @@
 #include "pvcnoded/netlink/link_counters.hpp"
 #include "pvcnoded/netlink/network_stack.hpp"
 #include "pvcnoded/netlink/packet_filter.hpp"
+#include "pvcnoded/netlink/virtual_functions.hpp"
 #include "pvcnoded/networks/network_counts.hpp"
 
 namespace pvc::networks {
@@ -17,6 +18,7 @@ struct network_ports {
     netlink::network_stack& stack;
     netlink::addresses& addresses;
     netlink::link_counters& counters;
+    netlink::virtual_functions& functions;
     netlink::packet_filter& filter;
 };
 

@@ -45,6 +45,10 @@ public:
             mnl_attr_put(head_, type, bytes.size(), bytes.data());
         }
     }
+    template <class Structure>
+    void structure(std::uint16_t type, const Structure& value) {
+        mnl_attr_put(head_, type, sizeof value, &value);
+    }
     template <class Inside>
     void nest(std::uint16_t type, Inside inside) {
         nlattr* const outer = mnl_attr_nest_start(head_, type);
@@ -69,6 +73,35 @@ std::string create_link_message(const std::string& name, const std::string& kind
     });
     return made.text();
 }
+
+// The attribute of the kernel that a setting of a function is.
+class function_attribute {
+public:
+    function_attribute(builder& made, int function) : made_(made), function_(static_cast<std::uint32_t>(function)) {}
+
+    void operator()(const model::function_vlan& one) const {
+        made_.structure(IFLA_VF_VLAN, ifla_vf_vlan{function_, one.id, one.qos});
+    }
+    void operator()(const model::function_rate& one) const {
+        made_.structure(IFLA_VF_RATE, ifla_vf_rate{function_, one.min, one.max});
+    }
+    void operator()(const model::function_spoof_check& one) const {
+        made_.structure(IFLA_VF_SPOOFCHK, ifla_vf_spoofchk{function_, one.is_on ? 1U : 0U});
+    }
+    void operator()(model::function_link one) const {
+        made_.structure(IFLA_VF_LINK_STATE, ifla_vf_link_state{function_, static_cast<std::uint32_t>(one)});
+    }
+    void operator()(const model::function_trust& one) const {
+        made_.structure(IFLA_VF_TRUST, ifla_vf_trust{function_, one.is_on ? 1U : 0U});
+    }
+    void operator()(const model::function_query_rss& one) const {
+        made_.structure(IFLA_VF_RSS_QUERY_EN, ifla_vf_rss_query_en{function_, one.is_on ? 1U : 0U});
+    }
+
+private:
+    builder& made_;
+    std::uint32_t function_;
+};
 
 std::string address_message(std::uint16_t type, std::uint16_t flags, int link, const host_address& which) {
     builder made(type, flags);
@@ -121,6 +154,24 @@ std::string get_counters_message(const std::string& name) {
     builder made(RTM_GETLINK, changes);
     made.header<ifinfomsg>().ifi_family = AF_UNSPEC;
     made.text(IFLA_IFNAME, name);
+    return made.text();
+}
+
+std::string get_functions_message(const std::string& name) {
+    builder made(RTM_GETLINK, changes);
+    made.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+    made.u32(IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS);
+    made.text(IFLA_IFNAME, name);
+    return made.text();
+}
+
+std::string set_function_message(int link, int function, const model::function_setting& setting) {
+    builder made(RTM_SETLINK, changes);
+    auto& head = made.header<ifinfomsg>();
+    head.ifi_family = AF_UNSPEC;
+    head.ifi_index = link;
+    made.nest(IFLA_VFINFO_LIST,
+              [&] { made.nest(IFLA_VF_INFO, [&] { std::visit(function_attribute(made, function), setting); }); });
     return made.text();
 }
 

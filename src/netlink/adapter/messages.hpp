@@ -4,6 +4,7 @@
 #pragma once
 
 #include "pvcnoded/base/address.hpp"
+#include "pvcnoded/model/virtual_functions.hpp"
 
 #include <cstdint>
 #include <string>
@@ -17,6 +18,9 @@ namespace pvc::netlink {
 [[nodiscard]] std::string get_link_message(const std::string& name);
 // The same with its counters.
 [[nodiscard]] std::string get_counters_message(const std::string& name);
+// The same with its virtual functions, and one setting of such a function.
+[[nodiscard]] std::string get_functions_message(const std::string& name);
+[[nodiscard]] std::string set_function_message(int link, int function, const model::function_setting& setting);
 [[nodiscard]] std::string create_bridge_message(const std::string& name);
 [[nodiscard]] std::string create_vlan_message(const std::string& name, int parent, std::uint16_t id);
 [[nodiscard]] std::string create_vxlan_message(const std::string& name, int lower, std::uint32_t vni,

@@ -15,9 +15,6 @@ namespace pvc::netlink {
 
 namespace {
 
-// The kernel fills datagrams of a dump up to the size that it sees offered, this at most.
-constexpr std::size_t datagram_max = 32UL * 1024;
-
 void switch_on(mnl_socket* socket, int option) {
     int on = 1;
     mnl_socket_setsockopt(socket, option, &on, sizeof on);  // an older kernel does without
@@ -29,12 +26,12 @@ std::string error_text(int error) {
     return std::system_category().message(error);
 }
 
-result<std::unique_ptr<routing_socket>> routing_socket::open() {
+result<std::unique_ptr<routing_socket>> routing_socket::open(std::size_t answer_size) {
     mnl_socket* const made = mnl_socket_open2(NETLINK_ROUTE, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (made == nullptr) {
         return failure(errc::unavailable, "routing socket", error_text(errno));
     }
-    std::unique_ptr<routing_socket> opened(new routing_socket(made));
+    std::unique_ptr<routing_socket> opened(new routing_socket(made, answer_size));
     if (mnl_socket_bind(made, 0, MNL_SOCKET_AUTOPID) != 0) {
         return failure(errc::unavailable, "routing socket", error_text(errno));
     }
@@ -44,7 +41,7 @@ result<std::unique_ptr<routing_socket>> routing_socket::open() {
     return opened;
 }
 
-routing_socket::routing_socket(mnl_socket* socket) : socket_(socket), buffer_(datagram_max) {}
+routing_socket::routing_socket(mnl_socket* socket, std::size_t answer_size) : socket_(socket), buffer_(answer_size) {}
 
 routing_socket::~routing_socket() {
     mnl_socket_close(socket_);

@@ -21,8 +21,10 @@ namespace pvc::netlink {
 
 class routing_socket {
 public:
-    // Of an open one. Errors: unavailable.
-    static result<std::unique_ptr<routing_socket>> open();
+    // The kernel fills datagrams of a dump up to the size that it sees offered, this at most.
+    static constexpr std::size_t usual_size = 32UL * 1024;
+    // Of an open one, with room for answers of that size. Errors: unavailable.
+    static result<std::unique_ptr<routing_socket>> open(std::size_t answer_size = usual_size);
     ~routing_socket();
     routing_socket(const routing_socket&) = delete;
     routing_socket& operator=(const routing_socket&) = delete;
@@ -40,7 +42,7 @@ public:
     datagram receive();
 
 private:
-    explicit routing_socket(mnl_socket* socket);
+    routing_socket(mnl_socket* socket, std::size_t answer_size);
 
     mnl_socket* socket_;
     std::vector<char> buffer_;

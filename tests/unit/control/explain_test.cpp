@@ -119,5 +119,27 @@ TEST_F(explain_answers, the_primary_role) {
     EXPECT_EQ(said.result.at("reason"), "hv9 is named primary but is no coordinator in state run");
 }
 
+TEST_F(explain_answers, virtual_functions_that_are_not_as_their_keys_say) {
+    auto& hv1 = add({.coordinators = {"hv1"}, .networking = true, .sriov = {{"ens8", 1}}});
+    hv1.functions.driver.hides = {"trust"};
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    hv1.functions.broken.insert_or_assign("set ens8v0 VLAN", failure(errc::refused, "ens8v0", "Invalid argument"));
+    const std::string keys = "/nodes/hv1/sriov/vf/ens8v0/config/";
+    ensemble.put({{keys + "vlan_id", "5"}, {keys + "trust", "True"}, {keys + "link_state", "on"}});
+    loop.run_for(2s);
+    const auto said = explain(hv1, "networks");
+    ASSERT_FALSE(said.error) << said.error->text;
+    const auto& rows = said.result.at("functions").as_array();
+    ASSERT_EQ(rows.size(), 3U) << json::serialize(rows);
+    EXPECT_NE(json::serialize(rows[0]).find("link_state: expected auto, enable or disable, got `on`"),
+              std::string::npos);
+    EXPECT_EQ(json::serialize(rows[1]),
+              R"({"function":"ens8v0","setting":"VLAN","wanted":"VLAN 5, QoS 0","seen":"VLAN 0, QoS 0",)"
+              R"("why":"VLAN 5, QoS 0: ens8v0: refused: Invalid argument"})");
+    EXPECT_EQ(json::serialize(rows[2]), R"({"function":"ens8v0","setting":"trust","wanted":"trust on","seen":null,)"
+                                        R"("why":"the driver was given it, and does not show it"})");
+}
+
 }  // namespace
 }  // namespace pvc::node

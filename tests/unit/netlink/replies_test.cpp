@@ -245,6 +245,96 @@ TEST(reply_counters, what_is_none) {
     }
 }
 
+// ---- virtual functions
+// -----------------------------------------------------------------------------------------------
+
+constexpr std::uint16_t function_list = 22;
+constexpr std::uint32_t untold = 0xffffffff;
+
+std::string numbers(std::initializer_list<std::uint32_t> all) {
+    std::string bytes;
+    for (const auto one : all) {
+        bytes += raw(one);
+    }
+    return bytes;
+}
+
+std::string function_mac(std::uint32_t index) {
+    return attribute(1, raw(index) + std::string("\x52\x54\0\0\0\xfe", 6) + std::string(26, '\0'));
+}
+
+std::string function_of(const std::string& inside) {
+    return attribute(0x8000 | 1, inside);
+}
+
+TEST(reply_functions, with_all_that_a_driver_tells) {
+    const auto vlans =
+        attribute(12, attribute(1, numbers({1, 101, 3, 0x0081})) + attribute(1, numbers({1, 102, 0, 0x0081})));
+    const auto second = function_mac(1) + attribute(2, numbers({1, 7, 7})) + vlans +
+                        attribute(6, numbers({1, 100, 1000})) + attribute(4, numbers({1, 1})) +
+                        attribute(5, numbers({1, 2})) + attribute(9, numbers({1, 1})) + attribute(7, numbers({1, 0}));
+    const auto first = function_mac(0) + attribute(2, numbers({0, 5, 1})) + attribute(4, numbers({0, untold})) +
+                       attribute(9, numbers({0, untold})) + attribute(7, numbers({0, untold})) +
+                       attribute(5, numbers({0, 9})) + attribute(8, std::string(64, '\1'));
+    const auto body = link_head(7, 0x1) + text(3, "ens1f1") + attribute(4, raw<std::uint32_t>(9000)) +
+                      attribute(function_list, function_of(second) + function_of(first));
+    const auto read = parse_functions(body);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->link, 7);
+    EXPECT_EQ(read->name, "ens1f1");
+    EXPECT_EQ(read->mtu, 9000);
+    ASSERT_EQ(read->functions.size(), 2U);
+    model::virtual_function silent;
+    silent.mac = "52:54:00:00:00:fe";
+    silent.vlan = model::function_vlan{5, 1};
+    EXPECT_EQ(read->functions[0], silent);
+    model::virtual_function full;
+    full.index = 1;
+    full.mac = silent.mac;
+    full.vlan = model::function_vlan{101, 3};
+    full.rate = model::function_rate{100, 1000};
+    full.spoof_check = true;
+    full.link_state = model::function_link::disable;
+    full.trust = true;
+    full.query_rss = false;
+    EXPECT_EQ(read->functions[1], full);
+}
+
+TEST(reply_functions, of_a_card_without) {
+    const auto read = parse_functions(link_head(7, 0x1) + text(3, "ens1f1") + attribute(4, raw<std::uint32_t>(1500)));
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(read->functions.empty());
+    const auto empty = parse_functions(link_head(7, 0x1) + text(3, "ens1f1") + attribute(function_list, ""));
+    EXPECT_TRUE(empty && empty->functions.empty());
+}
+
+TEST(reply_functions, told_twice_it_is_one) {
+    const auto body = link_head(7, 0x1) + text(3, "ens1f1") +
+                      attribute(function_list, function_of(function_mac(3)) + function_of(function_mac(3)));
+    const auto read = parse_functions(body);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->functions.size(), 1U);
+}
+
+TEST(reply_functions, what_is_none) {
+    const auto named = link_head(7, 0x1) + text(3, "ens1f1");
+    EXPECT_FALSE(parse_functions(link_head(7, 0x1)));
+    EXPECT_FALSE(parse_functions("abc"));
+    EXPECT_FALSE(parse_functions(named + attribute(function_list, function_of(""))));  // of no function
+    EXPECT_FALSE(parse_functions(named + attribute(function_list, "abcd")));
+    EXPECT_FALSE(parse_functions(named + attribute(function_list, function_of(attribute(1, numbers({untold, 0}))))));
+    const auto whole =
+        function_of(function_mac(0) + attribute(2, numbers({0, 5, 1})) + attribute(6, numbers({0, 1, 2})));
+    EXPECT_TRUE(parse_functions(named + attribute(function_list, whole)));
+    for (std::size_t size = 1; size + 1 < whole.size(); ++size) {
+        EXPECT_FALSE(parse_functions(named + attribute(function_list, whole.substr(0, size)))) << size;
+    }
+    for (const auto kind : {1, 2, 4, 5, 6, 7, 9}) {
+        const auto half = function_of(function_mac(0) + attribute(static_cast<std::uint16_t>(kind), "abcdefg"));
+        EXPECT_FALSE(parse_functions(named + attribute(function_list, half))) << kind;
+    }
+}
+
 // ---- addresses
 // -------------------------------------------------------------------------------------------------------
 

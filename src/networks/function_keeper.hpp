@@ -1,0 +1,59 @@
+// What ZooKeeper has of this node's virtual functions: a part of the session. It follows their keys and the list of all
+// machines, enters functions that have no keys yet, gives drivers what the keys say, and frees what nobody uses any
+// more. A change is taken up 100 ms after it was seen, with all others of that time; while a key is being read anew,
+// nothing is. Specification: networking.md 4.2 to 4.4.
+#pragma once
+
+#include "function_records.hpp"
+#include "pvcnoded/core/subject.hpp"
+#include "pvcnoded/policy/networks/function_release.hpp"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace pvc::networks {
+
+class function_keeper final : public core::session_part {
+public:
+    // All outlive it.
+    function_keeper(core::session& s, function_cards& cards, netlink::network_stack& stack, network_counts& counts);
+
+    async::awaitable<void> run() override;
+    async::awaitable<void> wait_loaded(time_point deadline) override;
+
+private:
+    struct watched_function {
+        std::vector<std::unique_ptr<zookeeper::watched>> keys;
+        // Empty: there is no such key.
+        [[nodiscard]] std::optional<std::string> text(std::size_t key) const;
+        [[nodiscard]] bool is_settled() const;
+    };
+    void follow_list();
+    [[nodiscard]] bool is_settled() const;
+    // All functions that are here have their keys.
+    [[nodiscard]] bool is_complete() const;
+    // The active schema has the keys.
+    [[nodiscard]] bool has_keys() const;
+    async::awaitable<void> follow();
+    async::awaitable<void> follow_links();
+    async::awaitable<void> pass();
+    async::awaitable<void> release_unused();
+    [[nodiscard]] std::optional<time_point> next_try() const;
+
+    core::session& session_;
+    function_cards& cards_;
+    netlink::network_stack& stack_;
+    network_counts& counts_;
+    function_records records_;
+    async::wakeup changed_;
+    std::unique_ptr<zookeeper::watched> card_list_;
+    std::unique_ptr<zookeeper::watched> function_list_;
+    std::unique_ptr<zookeeper::watched> domain_list_;
+    std::map<std::string, watched_function> functions_;
+    policy::function_releases releases_;
+    async::latest<bool> is_loaded_{false};  // all that is here was given what its keys say, once
+};
+
+}  // namespace pvc::networks
