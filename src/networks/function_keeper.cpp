@@ -1,5 +1,6 @@
 #include "function_keeper.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/model/scalar.hpp"
 #include "pvcnoded/model/schema.hpp"
 
@@ -110,6 +111,20 @@ bool function_keeper::is_complete() const {
     });
 }
 
+// A planted defect.
+async::awaitable<void> function_keeper::write_back(std::string name) {
+    const auto own = model::parse_function_name(name);
+    const auto* const card = own ? cards_.seen(own->card) : nullptr;
+    const auto* const function = card != nullptr ? card->find(own->index) : nullptr;
+    if (function != nullptr && function->vlan) {
+        const std::string key = policy::function_path(session_.own("/sriov"), name) + "/config/vlan_id";
+        zookeeper::transaction write;
+        write.overwrite(key, std::to_string(function->vlan->id));
+        auto written = co_await session_.zk.commit(session_.limit(), std::move(write));
+        ignore(written, "a planted defect");
+    }
+}
+
 async::awaitable<void> function_keeper::pass() {
     co_await cards_.look();
     const bool was_complete = is_complete();  // else new ones have their keys in the next pass
@@ -124,6 +139,10 @@ async::awaitable<void> function_keeper::pass() {
             continue;
         }
         const auto& one = found->second;
+        if (is_planted(defect::function_written_back)) {
+            co_await write_back(name);
+            continue;
+        }
         policy::function_keys stored{one.text(function_key::vlan_id),     one.text(function_key::vlan_qos),
                                      one.text(function_key::tx_rate_min), one.text(function_key::tx_rate_max),
                                      one.text(function_key::spoof_check), one.text(function_key::link_state),

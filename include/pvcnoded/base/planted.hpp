@@ -30,6 +30,7 @@ enum class defect : std::uint8_t {
     gateway_kept,              // a gateway is not
     base_no_port,              // what a client network stands on is not made a port of its bridge
     network_left,              // the links of a network that is gone stay
+    function_written_back,     // what a driver shows of a virtual function is written over what a client wants
     phase_unlocked,            // a candidate takes up what a phase has without its turn
     phase_skipped,             // a candidate leaves a phase out
     role_undone_forwards,      // a takeover is undone in the order in which it was begun

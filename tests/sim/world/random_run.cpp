@@ -82,9 +82,13 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     out.migration_reply = std::chrono::milliseconds(replies[machines.below(replies.size())]);
     const bool has_storage = out.guests > 0 && random_source(wanted.seed).split("storage").below(2) == 0;
     const bool has_networking = names.size() > 1 && random_source(wanted.seed).split("networking").below(2) == 0;
+    const bool has_functions = has_networking && random_source(wanted.seed).split("virtual functions").below(4) == 0;
     const bool has_ready_bridges = random_source(wanted.seed).split("bridges").below(2) == 0;
     for (auto& node : out.nodes) {
         node.networking = has_networking;
+        if (has_functions) {
+            node.sriov.push_back({"ens8", 2, {}});
+        }
         node.has_ready_bridges = has_ready_bridges;
         node.hypervisor = out.guests > 0;
         node.storage = has_storage;

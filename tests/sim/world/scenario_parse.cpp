@@ -97,6 +97,11 @@ struct parser {
                 s.storage = is_on;
             } else if (key == "networking" && (is_on || rest == "off")) {
                 s.networking = is_on;
+            } else if (key == "sriov" && (is_on || rest == "off")) {
+                s.sriov.clear();
+                if (is_on) {
+                    s.sriov.push_back({"ens8", 2, {}});
+                }
             } else if (key == "debug" && (is_on || rest == "off")) {
                 s.debug = is_on;
             } else {
@@ -108,7 +113,7 @@ struct parser {
             if ((node == "all" || one.name == node) && !apply(one)) {
                 return wrong(
                     "keepalive_interval, fence_intervals, node_log_lines, schema_limit N, or "
-                    "zookeeper_logging, api, hypervisor, storage, networking, debug on|off",
+                    "zookeeper_logging, api, hypervisor, storage, networking, sriov, debug on|off",
                     fmt::format("{} {}", key, rest));
             }
         }

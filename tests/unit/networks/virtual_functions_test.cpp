@@ -298,6 +298,22 @@ TEST_F(virtual_functions_test, a_connection_that_breaks_while_a_user_is_absent_d
     EXPECT_TRUE(run_until([&] { return value(vf("/used")) == "False"; }, 40s)) << hv1.log();
 }
 
+TEST_F(virtual_functions_test, a_machine_that_this_nodes_server_does_not_know_yet_keeps_its_function) {
+    auto& hv1 = stage();
+    // Just after a heartbeat, whose answer ends any lag: two more come before the function is due.
+    const auto beats = times("/nodes/hv1/keepalive").size();
+    ASSERT_TRUE(run_until([&] { return times("/nodes/hv1/keepalive").size() > beats; }, 6s));
+    loop.run_for(100ms);
+    use(web);
+    loop.run_for(9950ms);
+    EXPECT_EQ(value(vf("/used")), "True");
+    hv1.connector.link().lag = 30s;
+    ensemble.put("/domains/" + web, "web");
+    loop.run_for(60s);
+    EXPECT_EQ(value(vf("/used")), "True");
+    EXPECT_TRUE(values_written(vf("/used")).back() == "True") << hv1.log();
+}
+
 TEST_F(virtual_functions_test, without_a_list_of_machines_nothing_is_freed) {
     auto& hv1 = stage();
     ensemble.remove_tree("/domains");

@@ -121,6 +121,7 @@ void add_networks(registry& to) {
     add_network_clients(to);
     add_network_faults(to);
     add_network_rules(to);
+    add_functions(to);
 }
 
 }  // namespace pvc::sim

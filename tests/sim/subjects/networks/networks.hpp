@@ -18,5 +18,6 @@ namespace pvc::sim {
 void add_network_clients(registry& to);
 void add_network_faults(registry& to);
 void add_network_rules(registry& to);
+void add_functions(registry& to);
 
 }  // namespace pvc::sim
