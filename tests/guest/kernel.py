@@ -1,25 +1,18 @@
 """A Debian kernel with its modules, for guests: downloaded through apt and unpacked below build/guest, never installed."""
-import fcntl
 import glob
 import os
-import shutil
 import subprocess
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-FOLDER = os.path.join(os.path.dirname(os.path.dirname(HERE)), 'build', 'guest')
+from guest import keep
+from guest.keep import FOLDER, run
+
 PACKAGE = 'linux-image-amd64'
 PARTS = ('./boot/vmlinuz-*', './lib/modules/*/modules.*', './lib/modules/*/kernel/arch/*', './lib/modules/*/kernel/crypto/*',
-         './lib/modules/*/kernel/lib/*', './lib/modules/*/kernel/fs/*', './lib/modules/*/kernel/net/*',
+         './lib/modules/*/kernel/lib/*', './lib/modules/*/kernel/fs/*', './lib/modules/*/kernel/net/*', './lib/modules/*/kernel/virt/*',
          './lib/modules/*/kernel/drivers/net/*', './lib/modules/*/kernel/drivers/virtio/*', './lib/modules/*/kernel/drivers/input/*',
          './lib/modules/*/kernel/drivers/acpi/*', './lib/modules/*/kernel/drivers/watchdog/*', './lib/modules/*/kernel/drivers/char/*',
-         './lib/modules/*/kernel/drivers/ptp/*', './lib/modules/*/kernel/drivers/pps/*')
-
-
-def run(*words, **options):
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
-    if done.returncode != 0:
-        raise RuntimeError(f'{" ".join(words)}: exit {done.returncode}: {done.stderr.strip()}')
-    return done.stdout
+         './lib/modules/*/kernel/drivers/ptp/*', './lib/modules/*/kernel/drivers/pps/*', './lib/modules/*/kernel/drivers/i2c/*',
+         './lib/modules/*/kernel/drivers/dca/*', './lib/modules/*/kernel/drivers/vfio/*')
 
 
 class Kernel:
@@ -41,14 +34,7 @@ class Kernel:
 
 def ensure():
     """The kernel that is there; the first call gets it, which takes a network and some seconds."""
-    os.makedirs(FOLDER, exist_ok=True)
-    tree = os.path.join(FOLDER, 'kernel')
-    with open(os.path.join(FOLDER, 'lock'), 'w') as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not os.path.exists(os.path.join(tree, 'complete')):
-            shutil.rmtree(tree, ignore_errors=True)
-            _unpack(_download(), tree)
-        return Kernel(tree)
+    return Kernel(keep.ensure('kernel', ' '.join(PARTS), lambda tree: _unpack(_download(), tree)))
 
 
 def _wanted():
@@ -73,7 +59,6 @@ def _download():
 
 
 def _unpack(package, tree):
-    os.makedirs(tree)
     reader = subprocess.Popen(['dpkg-deb', '--fsys-tarfile', package], stdout=subprocess.PIPE)
     writer = subprocess.run(['tar', '-x', '-C', tree, '--wildcards', *PARTS], stdin=reader.stdout, stderr=subprocess.PIPE, text=True)
     reader.stdout.close()
@@ -82,4 +67,3 @@ def _unpack(package, tree):
     release = os.path.basename(glob.glob(os.path.join(tree, 'boot', 'vmlinuz-*'))[0])[len('vmlinuz-'):]
     run('depmod', '-b', tree, release)
     os.unlink(package)
-    open(os.path.join(tree, 'complete'), 'w').close()
