@@ -85,7 +85,12 @@ def _download(folder):
                 'Dir::Etc::sourceparts': '/dev/null', 'Dir::Etc::preferences': '/dev/null', 'Dir::Etc::preferencesparts': '/dev/null',
                 'APT::Sandbox::User': 'root', 'APT::Update::Error-Mode': 'any', 'Acquire::Retries': '2', 'Acquire::Languages': 'none',
                 'Debug::NoLocking': 'true'}
-    words = [word for name, value in settings.items() for word in ('-o', f'{name}={value}')]
-    run('apt-get', *words, 'update', '-q')
-    run('apt-get', *words, 'install', '-q', '-y', '--download-only', '--no-install-recommends', f'{PACKAGE}/{SUITE}')
+    # Read after the machine's own configuration, whose hooks are about its own index.
+    configuration = os.path.join(folder, 'apt.conf')
+    with open(configuration, 'w') as file:
+        file.writelines(f'{name} "{value}";\n' for name, value in settings.items())
+        file.write('#clear APT::Update::Post-Invoke;\n#clear APT::Update::Post-Invoke-Success;\n')
+    apt = ('apt-get', '-c', configuration, '-q')
+    run(*apt, 'update')
+    run(*apt, 'install', '-y', '--download-only', '--no-install-recommends', f'{PACKAGE}/{SUITE}')
     return sorted(glob.glob(os.path.join(cache, '*.deb')))
