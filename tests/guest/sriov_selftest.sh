@@ -1,5 +1,6 @@
 #!/bin/sh
 # Whether the cards of `tests/guest/run --igb` are what tests of SR-IOV rely on: run in that guest, prints `N passed, N failed`.
+#   sriov_selftest.sh [COMMAND...]   and then runs this in place of itself, with the cards as they were at first
 #
 # What was measured there (Debian's kernel 6.1, igb on an emulated 82576, QEMU 10.0.2), and is checked below. A VF is a virtual
 # function, its PF the card that has it.
@@ -172,5 +173,13 @@ number 7
 is 'all seven' '0000:01:11.4' "$(basename "$(readlink $PF/virtfn6)")"
 is 'nothing is left of the settings' '00:00:00:00:00:00, spoof checking on, link-state auto, trust off' "$(vf 1)"
 
+number 0
+ip netns delete inside
+ip link delete tagged
+ip addr flush dev wire
+ip link set wire down
+ip link set eth0 down
+
 echo "$good passed, $bad failed"
-[ "$bad" = 0 ]
+[ "$bad" = 0 ] || exit 1
+[ $# = 0 ] || exec "$@"
