@@ -11,11 +11,12 @@
 # | mac | any, also 0 | yes; all 0 until set, although the VF has a random address of its own |
 # | vlan, qos | 0 to 4094, 0 to 7; the driver takes 4095 too; 0 and 0: none | yes; iproute2 does not print 0 |
 # | spoofchk, trust | on, off | yes; at first on and off |
-# | max_tx_rate | Mbit/s, up to the speed of the link (1000), 0: none; EINVAL beyond it, and while the PF has no carrier | yes |
+# | max_tx_rate | Mbit/s, up to the speed of the link (1000), 0: none; EINVAL beyond it | yes |
 # | min_tx_rate | EINVAL, except 0; so is a request with a good max_tx_rate in it | - |
 # | state, query_rss | EOPNOTSUPP | state is said to be auto, query_rss is not reported |
 #
-# - All but the rate may be set while the PF is down. A PF without carrier accepts the rates 0 and 0.
+# - All but the rates may be set while the PF is down. While it has no carrier every rate is EINVAL, also the one that is set, and
+#   that there be none (a card that was just found may take that).
 # - What is set outlives the PF going down and up.
 # - A request with several settings is carried out in the kernel's order (mac, vlan, rates, spoofchk, state, query_rss, trust)
 #   until one fails: what came before stays.
@@ -119,7 +120,8 @@ for switch in on off; do
   refuses "query_rss $switch" 'Operation not supported' ip link set eth0 vf 1 query_rss $switch
 done
 refuses 'a rate without carrier' 'Invalid argument' ip link set eth0 vf 1 max_tx_rate 100
-sets 'no rate without carrier' "$mac, $rest" max_tx_rate 0 min_tx_rate 0
+sets 'mac 0' "00:00:00:00:00:00, $rest" mac 00:00:00:00:00:00
+sets 'mac again' "$mac, $rest" mac $mac
 refuses 'a function that is not there' 'Invalid argument' ip link set eth0 vf 3 trust on
 refuses 'a card without functions' 'Operation not supported' ip link set wire vf 0 trust on
 ip link set eth0 vf 1 spoofchk off query_rss on trust on 2> /dev/null
@@ -137,6 +139,8 @@ refuses 'more than the link has' 'Invalid argument' ip link set eth0 vf 1 max_tx
 ip link set eth0 vf 1 vlan 42 qos 3
 ip link set eth0 down
 is 'down' "$mac, vlan 42, qos 3, $rate, $rest" "$(vf 1)"
+refuses 'the same rate without carrier' 'Invalid argument' ip link set eth0 vf 1 max_tx_rate 100
+refuses 'no rate without carrier' 'Invalid argument' ip link set eth0 vf 1 max_tx_rate 0
 ip link set eth0 up
 waits has_carrier eth0
 is 'and up again' "$mac, vlan 42, qos 3, $rate, $rest" "$(vf 1)"
