@@ -116,10 +116,13 @@ async::awaitable<result<void>> sim_functions::make(std::string card_name, int wa
         if (wanted > most_functions) {
             return failure(errc::refused, card_name, "Numerical result out of range");
         }
-        if (!which->functions.empty() && wanted != 0) {
+        const auto has = static_cast<int>(which->functions.size());
+        if (has != 0 && wanted != 0 && wanted != has) {
             return failure(errc::refused, card_name, "Device or resource busy");
         }
-        make_now(*which, wanted);
+        if (wanted != has) {
+            make_now(*which, wanted);
+        }
         return {};
     });
 }
@@ -170,7 +173,10 @@ async::awaitable<result<model::physical_function>> sim_functions::look(std::stri
 result<void> sim_functions::set_now(const model::function_name& which, const model::function_setting& setting) {
     auto* const one = function(which.card, which.index);
     if (one == nullptr) {
-        return find(which.card) == nullptr ? no_card(which.card)
+        if (machine_.state().find(which.card) == nullptr) {
+            return no_card(which.card);
+        }
+        return find(which.card) == nullptr ? failure(errc::invalid, model::to_text(which), "Operation not supported")
                                            : failure(errc::refused, model::to_text(which), "Invalid argument");
     }
     const auto kind = model::kind_of(setting);
