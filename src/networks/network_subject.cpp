@@ -44,12 +44,13 @@ core::explained_value text_or_none(std::string text) {
 
 // The gateway that somebody shall have, and whether it is this node by now: a conflict or a refusal leaves it to
 // nobody.
-void add_gateway(core::explained_fields& out, const std::string& field, const std::string& bridge,
-                 std::optional<host_address> gateway, const role_addresses& addresses) {
+void add_gateway(core::explained_fields& out, std::string_view address_field, std::string_view here_field,
+                 const std::string& bridge, const std::optional<host_address>& gateway,
+                 const role_addresses& addresses) {
     const auto where = gateway ? std::optional(policy::placed_address{bridge, *gateway}) : std::nullopt;
     const bool is_known = where && addresses.knows(*where);
-    out.emplace_back(field, text_or_none(is_known ? gateway->text() : std::string()));
-    out.emplace_back(field + "_is_here", is_known && addresses.has(*where));
+    out.emplace_back(address_field, text_or_none(is_known ? gateway->text() : std::string()));
+    out.emplace_back(here_field, is_known && addresses.has(*where));
 }
 
 std::vector<core::explained_fields> function_rows(const function_cards& functions, std::size_t most) {
@@ -74,8 +75,8 @@ core::explained_fields row_fields(std::uint32_t vni, const network_row& row, con
     out.emplace_back("mtu",
                      row.plan ? core::explained_value(static_cast<double>(row.plan->mtu)) : core::explained_value());
     const auto wanted = row.wanted.value_or(model::client_network());
-    add_gateway(out, "ip4_gateway", wanted.bridge(), wanted.ip4.gateway_address(), addresses);
-    add_gateway(out, "ip6_gateway", wanted.bridge(), wanted.ip6.gateway_address(), addresses);
+    add_gateway(out, "ip4_gateway", "ip4_gateway_is_here", wanted.bridge(), wanted.ip4.gateway_address(), addresses);
+    add_gateway(out, "ip6_gateway", "ip6_gateway_is_here", wanted.bridge(), wanted.ip6.gateway_address(), addresses);
     std::string why = row.trouble;
     for (const auto& about : {fmt::format("keys of network {}", vni), fmt::format("network {}", vni)}) {
         for (const auto& one : remarks.of(about)) {
