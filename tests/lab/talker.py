@@ -1,6 +1,7 @@
 """Talk over TCP and UDP between namespaces, for what a packet filter lets pass:
     talker.py answer KIND/PORT ...                     echoes on these ports, over both families, until it is ended
     talker.py ask KIND ADDRESS PORT SECONDS [FROM]     exit 0: answered; 1: silence; 3: refused or told that it is unreachable
+    talker.py ask-all SECONDS KIND,ADDRESS,PORT ...    all at once; a line with the exit status for each
     talker.py flow KIND ADDRESS PORT SECONDS FILE      one packet or piece each so many seconds, over one socket; FILE gets a line
                                                        `s NUMBER TIME` for each, `r NUMBER TIME` for each answer, until SIGTERM
 """
@@ -9,6 +10,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 import time
 
 KINDS = {'tcp': socket.SOCK_STREAM, 'udp': socket.SOCK_DGRAM}
@@ -69,6 +71,20 @@ def ask(kind, address, port, seconds, source=None):
         return REFUSED
 
 
+def ask_all(seconds, *whom):
+    found = [SILENT] * len(whom)
+
+    def one(at):
+        found[at] = ask(*whom[at].split(','), seconds)
+    threads = [threading.Thread(target=one, args=(at,)) for at in range(len(whom))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(*found, sep='\n')
+    return 0
+
+
 def flow(kind, address, port, seconds, path):
     over = []
     signal.signal(signal.SIGTERM, lambda _number, _frame: over.append(True))
@@ -106,4 +122,4 @@ if __name__ == '__main__':
     what, words = sys.argv[1], sys.argv[2:]
     if what == 'answer':
         answer(words)
-    sys.exit({'ask': ask, 'flow': flow}[what](*words))
+    sys.exit({'ask': ask, 'ask-all': ask_all, 'flow': flow}[what](*words))
