@@ -105,8 +105,8 @@ constexpr std::array<command, 15> commands{{
      {},
      "the links of this node: what is not as it shall be, and what would be done",
      "What is still to be done to the host's own network, why it was not, each client network with its state, and\n"
-     "settings of virtual functions that are not as their keys say. The steps are those that the daemon takes. Nothing\n"
-     "is done by asking.\n"},
+     "settings of virtual functions that are not as their keys say. The steps are those that the daemon takes.\n"
+     "Nothing is done by asking.\n"},
     {"daemon",
      "",
      0,

@@ -68,7 +68,8 @@ async::awaitable<void> function_cards::prepare() {
         node_.log.warning(message::sriov_module,
                           "the module for virtual functions of machines: " + loaded.error().text());
     }
-    for (const auto& card : node_.config->sriov.devices) {
+    const auto config = node_.config;  // as long as it is gone through
+    for (const auto& card : config->sriov.devices) {
         co_await prepare_one(card);
     }
 }
@@ -112,7 +113,8 @@ async::awaitable<void> function_cards::look() {
         }
         is_look_wanted_ = is_too_early;
     }
-    for (const auto& card : node_.config->sriov.devices) {
+    const auto config = node_.config;  // as long as it is gone through
+    for (const auto& card : config->sriov.devices) {
         if (is_due(cards_[card.phy])) {
             co_await look_at(card);
         }

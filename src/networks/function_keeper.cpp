@@ -112,11 +112,11 @@ bool function_keeper::is_complete() const {
 }
 
 // A planted defect.
-async::awaitable<void> function_keeper::write_back(std::string name) {
+async::awaitable<void> function_keeper::write_back(std::string name, std::string stored) {
     const auto own = model::parse_function_name(name);
     const auto* const card = own ? cards_.seen(own->card) : nullptr;
     const auto* const function = card != nullptr ? card->find(own->index) : nullptr;
-    if (function != nullptr && function->vlan) {
+    if (function != nullptr && function->vlan && std::to_string(function->vlan->id) != stored) {
         const std::string key = policy::function_path(session_.own("/sriov"), name) + "/config/vlan_id";
         zookeeper::transaction write;
         write.overwrite(key, std::to_string(function->vlan->id));
@@ -140,8 +140,7 @@ async::awaitable<void> function_keeper::pass() {
         }
         const auto& one = found->second;
         if (is_planted(defect::function_written_back)) {
-            co_await write_back(name);
-            continue;
+            co_await write_back(name, one.text(function_key::vlan_id).value_or(""));
         }
         policy::function_keys stored{one.text(function_key::vlan_id),     one.text(function_key::vlan_qos),
                                      one.text(function_key::tx_rate_min), one.text(function_key::tx_rate_max),

@@ -40,7 +40,7 @@ private:
     async::awaitable<void> follow_links();
     async::awaitable<void> pass();
     async::awaitable<void> release_unused();
-    async::awaitable<void> write_back(std::string name);
+    async::awaitable<void> write_back(std::string name, std::string stored);
     [[nodiscard]] std::optional<time_point> next_try() const;
 
     core::session& session_;

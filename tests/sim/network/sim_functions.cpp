@@ -18,8 +18,7 @@ failure no_card(const std::string& name) {
 
 void sim_functions::add_card(const std::string& name, int has) {
     cards_[name].at_boot = has;
-    const auto seen = machine_.state();
-    if (const auto* device = seen.find(name)) {
+    if (const auto* device = machine_.link(name)) {
         cards_[name].link = device->index;
         make_now(cards_[name], has);
     }
@@ -54,8 +53,7 @@ void sim_functions::lose_power() {
 
 sim_functions::card* sim_functions::find(const std::string& name) {
     const auto found = cards_.find(name);
-    const auto seen = machine_.state();
-    const auto* device = seen.find(name);
+    const auto* device = machine_.link(name);
     if (found == cards_.end() || device == nullptr) {
         return nullptr;
     }
@@ -133,8 +131,7 @@ async::awaitable<result<model::physical_function>> sim_functions::look(std::stri
         if (const auto told = fault("look " + card_name)) {
             return *told;
         }
-        const auto seen = machine_.state();
-        const auto* device = seen.find(card_name);
+        const auto* device = machine_.link(card_name);
         if (device == nullptr) {
             return no_card(card_name);
         }

@@ -61,6 +61,11 @@ public:
     void lose_power();
 
     [[nodiscard]] bool has_device(const std::string& device) const { return find(device) != nullptr; }
+    // Null: there is none. Until the next change.
+    [[nodiscard]] const model::network_link* link(const std::string& device) const {
+        const auto* const found = find(device);
+        return found == nullptr ? nullptr : &found->is;
+    }
     // In the order of the kernel; empty without the device.
     [[nodiscard]] std::vector<host_address> addresses_on(const std::string& device) const;
     [[nodiscard]] bool has(const std::string& device, const host_address& which) const;

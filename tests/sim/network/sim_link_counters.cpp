@@ -72,9 +72,8 @@ async::awaitable<result<std::vector<model::link_counters>>> sim_link_counters::c
         if (const auto told = fault("count")) {
             return *told;
         }
-        const auto seen = machine_.state();
         for (const auto& name : names) {
-            if (const auto* link = seen.find(name)) {
+            if (const auto* link = machine_.link(name)) {
                 const flow all = now(name);
                 found->push_back(
                     {link->index, name, all.rx_bytes, all.tx_bytes, all.rx_packets, all.tx_packets, state_of(*link)});
