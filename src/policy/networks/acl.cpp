@@ -7,6 +7,8 @@
 #include "acl_statements.hpp"
 #include "acl_values.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace pvc::policy {
@@ -219,6 +221,34 @@ private:
     bool is_decided_ = false;
 };
 
+// A loop through the chains of networks would make the kernel refuse a batch without naming a rule.
+bool is_of_daemon(const acl_token& chain) {
+    return chain.is != acl_token::kind::word || chain.text == "input" || chain.text == "forward" ||
+           chain.text.starts_with("vxlan");
+}
+
+// True: it leads to other chains, and that says all of it.
+bool find_jumps(const std::vector<acl_token>& tokens, parsed_acl& parsed) {
+    for (std::size_t at = 0; at + 1 < tokens.size(); ++at) {
+        if (!tokens[at].is_word("jump") && !tokens[at].is_word("goto")) {
+            continue;
+        }
+        const auto& chain = tokens[at + 1];
+        if (is_of_daemon(chain)) {
+            parsed.problem = acl_problem(chain.at, "a chain of a file in static/", chain.text);
+            parsed.is_beyond = false;
+            return true;
+        }
+        parsed.chains.emplace_back(chain.text);
+        if (parsed.problem.empty()) {
+            parsed.problem =
+                fmt::format("at {}: \"{}\" leads to a chain of static files", tokens[at].at, tokens[at].text);
+            parsed.is_beyond = true;
+        }
+    }
+    return !parsed.problem.empty();
+}
+
 }  // namespace
 
 parsed_acl parse_acl(std::string_view text) {
@@ -226,6 +256,9 @@ parsed_acl parse_acl(std::string_view text) {
     auto tokens = split_acl(text);
     if (!tokens.problem.empty()) {
         parsed.problem = std::move(tokens.problem);
+        return parsed;
+    }
+    if (find_jumps(tokens.all, parsed)) {
         return parsed;
     }
     acl_cursor in(std::move(tokens.all));

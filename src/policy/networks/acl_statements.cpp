@@ -196,10 +196,6 @@ statement_outcome read_statement(acl_cursor& in, acl_rule& rule) {
     if (in.take_word("reject")) {
         return answered(read_reject(in, rule), statement_outcome::decided);
     }
-    if (in.next().is_word("jump") || in.next().is_word("goto")) {
-        return answered(in.refuse(fmt::format("at {}: \"{}\" leads to chains of static files, which are not supported",
-                                              in.next().at, in.next().text)));
-    }
     if (in.take_word("counter")) {
         if (in.next().is_word("packets") || in.next().is_word("name") || in.next().is_word("bytes")) {
             return answered(in.fail_beyond("a counter that begins at nothing"));

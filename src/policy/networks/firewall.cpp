@@ -44,7 +44,8 @@ std::string file_name(const client_network& network) {
 // One network after the other is added to the chains that all share, and to its own.
 class firewall_writer {
 public:
-    explicit firewall_writer(const refused_rules& refused_before) : refused_before_(refused_before) {
+    firewall_writer(const refused_rules& refused_before, const nft_knowledge& nft)
+        : refused_before_(refused_before), nft_(nft) {
         wanted.chains.push_back({std::string(forward), model::filter_hook::forward, {}});
         wanted.chains.push_back({std::string(input), model::filter_hook::input, {}});
     }
@@ -116,7 +117,7 @@ private:
             acl_name name{network_->vni, direction, acl.name};
             auto parsed = parse_acl(acl.rule);
             if (!parsed.is_accepted()) {
-                refuse(std::move(name), std::move(parsed.problem), parsed.is_beyond);
+                add_beyond(to, acl.rule, std::move(name), std::move(parsed));
                 continue;
             }
             wanted_rule one;
@@ -135,12 +136,37 @@ private:
         }
     }
 
+    // What only nft knows is in the files alone, once nft has taken it.
+    void add_beyond(const wanted_chain& to, const std::string& text, acl_name name, parsed_acl parsed) {
+        const auto is_known = [this](const std::string& chain) {
+            return std::ranges::find(nft_.static_chains, chain) != nft_.static_chains.end();
+        };
+        if (!parsed.is_beyond || !std::ranges::all_of(parsed.chains, is_known)) {
+            refuse(std::move(name), std::move(parsed.problem), parsed.is_beyond);
+            return;
+        }
+        if (!nft_.unusable.empty()) {
+            refuse(std::move(name), fmt::format("{}; {}", parsed.problem, nft_.unusable), true);
+            return;
+        }
+        const auto verdict = nft_.verdicts.find(text);
+        if (verdict == nft_.verdicts.end()) {
+            wanted.unjudged.push_back({text, std::move(parsed.chains)});
+        } else if (!verdict->second.empty()) {
+            refuse(std::move(name), fmt::format("{}; nft says: {}", parsed.problem, verdict->second), true);
+        } else {
+            write(to, "counter " + text);
+            wanted.needs_nft = true;
+        }
+    }
+
     void refuse(acl_name acl, std::string reason, bool is_beyond) {
         text_ += fmt::format("# left out: {} {}: {}\n", to_text(acl.direction), shown(acl.name), reason);
         wanted.refused.push_back({std::move(acl), std::move(reason), is_beyond});
     }
 
     const refused_rules& refused_before_;
+    const nft_knowledge& nft_;
     const client_network* network_ = nullptr;
     wanted_chain chain_in_;
     wanted_chain chain_out_;
@@ -158,14 +184,15 @@ std::string refused_acl::text() const {
                        reason);
 }
 
-wanted_filter firewall_of(std::span<const client_network> networks, const refused_rules& refused_before) {
+wanted_filter firewall_of(std::span<const client_network> networks, const refused_rules& refused_before,
+                          const nft_knowledge& nft) {
     std::map<std::string, const client_network*> managed;
     for (const auto& one : networks) {
         if (one.type == model::network_type::managed) {
             managed.emplace(file_name(one), &one);
         }
     }
-    firewall_writer writer(refused_before);
+    firewall_writer writer(refused_before, nft);
     for (const auto& [name, one] : managed) {
         writer.add(*one);
     }
@@ -190,19 +217,50 @@ bool is_own_tag(std::string_view tag) {
     return tag.starts_with(tag_begin);
 }
 
-std::string base_file(std::string_view dynamic_directory) {
+namespace {
+
+std::string base_text() {
     std::string text =
-        "# The packet filter of this node: written by pvcnoded. Loading it replaces this table alone.\n"
         "add table inet filter\n"
         "delete table inet filter\n"
         "add table inet filter\n";
     for (const auto chain : {forward, input}) {
         text += fmt::format("add chain inet filter {0} {{ type filter hook {0} priority 0; }}\n", chain);
     }
-    for (const auto* folder : {"static", "networks"}) {
-        text += fmt::format("include \"{}/nft/{}/*\"\n", dynamic_directory, folder);
+    return text;
+}
+
+std::string include_of(std::string_view dynamic_directory, std::string_view folder) {
+    return fmt::format("include \"{}/nft/{}/*\"\n", dynamic_directory, folder);
+}
+
+}  // namespace
+
+std::string base_file(std::string_view dynamic_directory) {
+    return "# The packet filter of this node: written by pvcnoded. Loading it replaces this table alone.\n" +
+           base_text() + include_of(dynamic_directory, "static") + include_of(dynamic_directory, "networks");
+}
+
+std::string nft_text(const wanted_filter& wanted, std::string_view dynamic_directory,
+                     std::span<const std::string> tables) {
+    std::string text;
+    for (const auto& one : tables) {
+        text += fmt::format("delete table {}\n", one);
+    }
+    text += base_text() + include_of(dynamic_directory, "static");
+    for (const auto& one : wanted.files) {
+        text += one.text;
     }
     return text;
+}
+
+std::string nft_trial(const unjudged_acl& what) {
+    constexpr std::string_view table = "inet pvcnoded-trial";
+    std::string text = fmt::format("add table {0}\nadd chain {0} trial\n", table);
+    for (const auto& chain : what.chains) {
+        text += fmt::format("add chain {} {}\n", table, chain);
+    }
+    return text + fmt::format("add rule {} trial counter {}\n", table, what.rule);
 }
 
 }  // namespace pvc::policy

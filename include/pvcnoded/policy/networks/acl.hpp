@@ -25,6 +25,7 @@ struct parsed_acl {
     std::string problem;
     // There is nothing wrong with its characters, and nft may know what is not known here.
     bool is_beyond = false;
+    std::vector<std::string> chains;  // of such a one: where it leads to, which must be chains of static files
 
     [[nodiscard]] bool is_accepted() const { return problem.empty(); }
 };

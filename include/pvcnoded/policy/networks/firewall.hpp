@@ -57,10 +57,26 @@ struct network_file {
     friend bool operator==(const network_file&, const network_file&) = default;
 };
 
+// The text of an ACL that only the nft program can judge, with what else it needs.
+struct unjudged_acl {
+    std::string rule;
+    std::vector<std::string> chains;  // of static files that it leads to
+    friend auto operator<=>(const unjudged_acl&, const unjudged_acl&) = default;
+};
+
+// What is known of the words beyond those that this daemon loads itself.
+struct nft_knowledge {
+    std::map<std::string, std::string, std::less<>> verdicts;  // by text: what nft says against it; "": nothing
+    std::vector<std::string> static_chains;                    // that files in static/ make
+    std::string unusable;  // why nft cannot be asked, or what it last said to all of it; "": it can
+};
+
 struct wanted_filter {
     std::vector<wanted_chain> chains;  // the two base chains, then those of the networks
     std::vector<network_file> files;   // one a network, in the order of their names
     std::vector<refused_acl> refused;
+    std::vector<unjudged_acl> unjudged;  // neither applied nor refused before nft was asked
+    bool needs_nft = false;              // the files hold rules that the chains lack
     friend bool operator==(const wanted_filter&, const wanted_filter&) = default;
 };
 
@@ -70,7 +86,7 @@ using refused_rules = std::map<std::string, std::string, std::less<>>;
 // Of the managed ones of `networks`, in any order; of two with one VNI the first. On any thread; 1000 networks with 10
 // ACLs each take some 40 ms, and a plan for them 10.
 [[nodiscard]] wanted_filter firewall_of(std::span<const model::client_network> networks,
-                                        const refused_rules& refused_before);
+                                        const refused_rules& refused_before, const nft_knowledge& nft = {});
 
 // The ACL whose rule a change adds: whom to leave out when the kernel refuses it.
 [[nodiscard]] std::optional<acl_name> acl_of(const wanted_filter& wanted, const model::filter_change& change);
@@ -81,5 +97,21 @@ using refused_rules = std::map<std::string, std::string, std::less<>>;
 // "<directory>/nft/base.nft": table, base chains, what the administrator and the networks add. The nft program that
 // loads it replaces this one table.
 [[nodiscard]] std::string base_file(std::string_view dynamic_directory);
+
+// All of it as one text for the nft program, which loads it in one batch: what base_file() says, with the networks'
+// files as they shall be. `tables`: of others, as `ip6 mine`, that go first.
+[[nodiscard]] std::string nft_text(const wanted_filter& wanted, std::string_view dynamic_directory,
+                                   std::span<const std::string> tables);
+
+// What a text of nft makes (static files): tables, as "inet extra", and chains of table `inet filter`. A reader of
+// words, no parser: what it finds is looked up before anything is done with it.
+struct static_names {
+    std::vector<std::string> tables;
+    std::vector<std::string> chains;
+};
+[[nodiscard]] static_names names_in(std::string_view text);
+
+// One rule alone in a table that a dry run does not make.
+[[nodiscard]] std::string nft_trial(const unjudged_acl& what);
 
 }  // namespace pvc::policy

@@ -141,8 +141,12 @@ TEST(acl, case_48_what_is_wrong_is_said_with_its_place) {
     EXPECT_EQ(problem_of("log level loud"),
               "at 11: expected emerg, alert, crit, err, warn, notice, info or debug, got \"loud\"");
     EXPECT_EQ(problem_of("limit rate 0/second"), "at 12: expected a rate such as 5/second, got \"0/second\"");
-    EXPECT_EQ(problem_of("jump vxlan1001-in"),
-              "at 1: \"jump\" leads to chains of static files, which are not supported");
+    EXPECT_EQ(problem_of("jump vxlan1001-in"), "at 6: expected a chain of a file in static/, got \"vxlan1001-in\"");
+    EXPECT_EQ(problem_of("tcp dport 22 goto input"), "at 19: expected a chain of a file in static/, got \"input\"");
+    EXPECT_EQ(problem_of("jump { 1 }"), "at 6: expected a chain of a file in static/, got \"{\"");
+    const auto mine = parse_acl("tcp dport vmap { 22 : jump mine, 80 : goto other }");
+    EXPECT_TRUE(mine.is_beyond);
+    EXPECT_EQ(mine.chains, (std::vector<std::string>{"mine", "other"}));
     EXPECT_EQ(problem_of("iifname tcp"), "at 9: expected the name of an interface, got \"tcp\"");
 }
 
