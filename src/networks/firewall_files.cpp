@@ -16,7 +16,35 @@ constexpr std::uint32_t folder_mode = 0755;
 firewall_files::firewall_files(core::node_context& node, told_remarks& remarks)
     : node_(node), remarks_(remarks), folder_(node.config->directories.dynamic + "/nft") {}
 
+void firewall_files::want(std::map<std::string, std::string> texts) {
+    wanted_ = std::make_shared<const all_texts>(std::move(texts));
+    pause_.succeeded();  // what failed were others
+    changed_.notify();
+}
+
+async::awaitable<void> firewall_files::run() {
+    for (;;) {
+        if (pause_.is_over(node_.clock().now())) {
+            const auto texts = wanted_;
+            const bool is_kept = co_await keep(texts);
+            if (is_kept) {
+                pause_.succeeded();
+            } else if (texts == wanted_) {
+                pause_.failed(node_.clock().now());
+            }
+        }
+        if (const auto until = pause_.until()) {
+            const time_point next = *until;
+            co_await changed_.wait_until(node_.clock(), next, "another try");
+        } else {
+            co_await changed_.wait(async::wait_note::work("other rules"));
+        }
+    }
+}
+
 void firewall_files::failed(const failure& why) {
+    has_no_answer_ = has_no_answer_ || why.code() == errc::timed_out;
+    has_folders_ = false;  // somebody may have removed them
     if (trouble_.empty()) {
         trouble_ = "the files of the firewall could not be written: " + why.text();
     }
@@ -54,7 +82,7 @@ async::awaitable<bool> firewall_files::write(const std::string& name, const std:
 }
 
 // Whoever loads base.nft by hand would get their rules.
-async::awaitable<bool> firewall_files::remove_others(const std::map<std::string, std::string>& texts) {
+async::awaitable<bool> firewall_files::remove_others(const all_texts& texts) {
     const auto there = node_.port.host.list_files(folder_ + "/networks");
     if (!there) {
         failed(there.error());
@@ -72,21 +100,27 @@ async::awaitable<bool> firewall_files::remove_others(const std::map<std::string,
             failed(done.error());
             are_gone = false;
         }
+        if (has_no_answer_) {
+            break;
+        }
     }
     co_return are_gone;
 }
 
-async::awaitable<bool> firewall_files::keep(std::map<std::string, std::string> texts, bool is_all) {
+async::awaitable<bool> firewall_files::keep(std::shared_ptr<const all_texts> texts) {
     trouble_.clear();
+    has_no_answer_ = false;
     bool is_done = has_folders_;
     if (!is_done) {
         is_done = co_await make_folders();
     }
-    if (is_done) {
-        if (is_all) {
-            is_done = co_await remove_others(texts);
-        }
-        for (const auto& [name, text] : texts) {
+    if (is_done && texts) {
+        is_done = co_await remove_others(*texts);
+        for (const auto& [name, text] : *texts) {
+            if (has_no_answer_ || texts != wanted_) {
+                is_done = false;
+                break;
+            }
             const bool is_written = co_await write(name, text);
             is_done = is_done && is_written;
         }

@@ -19,7 +19,7 @@ constexpr duration filter_look_limit = 5s;
 constexpr duration filter_commit_limit = 10s;
 constexpr int most_conflicts = 3;
 constexpr int most_rounds = 8;
-constexpr std::size_t most_refused = 1000;
+constexpr std::size_t least_until_look = 1000;
 
 }  // namespace
 
@@ -86,6 +86,7 @@ void firewall_keeper::refresh() {
         return;
     }
     wanted_ = policy::firewall_of(networks_.value_or(std::vector<model::client_network>()), refused_);
+    are_files_stale_ = true;
     tell_acls();
 }
 
@@ -99,12 +100,13 @@ async::awaitable<bool> firewall_keeper::converge() {
         co_return false;
     }
     if (!networks_ && seen->has_table) {
+        goes_well();
         co_return false;
     }
     refresh();
     const auto plan = policy::plan_filter(wanted_, *seen, must_rebuild_);
     if (plan.changes.empty()) {
-        co_await is_right(wants);
+        is_right(wants);
         co_return false;
     }
     if (std::exchange(was_right_, false)) {
@@ -117,21 +119,16 @@ async::awaitable<bool> firewall_keeper::converge() {
     co_return again;
 }
 
-async::awaitable<void> firewall_keeper::is_right(std::uint64_t wants) {
+void firewall_keeper::is_right(std::uint64_t wants) {
     must_rebuild_ = false;
-    conflicts_ = 0;
-    trouble_.clear();
-    remarks_.tell("firewall", {});
+    goes_well();
     was_right_ = wants == wants_;
-    std::map<std::string, std::string> texts{{"base.nft", policy::base_file(node_.config->directories.dynamic)}};
-    for (const auto& one : wanted_.files) {
-        texts.emplace("networks/" + one.name, one.text);
-    }
-    const bool is_kept = co_await files_.keep(std::move(texts), networks_.has_value());
-    if (is_kept) {
-        pause_.succeeded();
-    } else {
-        pause_.failed(node_.clock().now());
+    if (std::exchange(are_files_stale_, false)) {
+        std::map<std::string, std::string> texts{{"base.nft", policy::base_file(node_.config->directories.dynamic)}};
+        for (const auto& one : wanted_.files) {
+            texts.emplace("networks/" + one.name, one.text);
+        }
+        files_.want(std::move(texts));
     }
     settled(wants);
 }
@@ -162,11 +159,7 @@ bool firewall_keeper::take_refusal(const policy::filter_plan& plan, const netlin
     ++counts_.failures;
     const auto* change = refusal.change < plan.changes.size() ? &plan.changes[refusal.change] : nullptr;
     if (change != nullptr && policy::acl_of(wanted_, *change)) {
-        if (refused_.size() >= most_refused) {
-            refused_.clear();  // most of them are of texts that are gone
-        }
-        refused_.insert_or_assign(std::get<model::add_rule>(*change).rule.tag, "the kernel says: " + refusal.cause);
-        is_stale_ = true;
+        leave_out(std::get<model::add_rule>(*change).rule.tag, refusal.cause);
         return true;
     }
     if (!plan.is_rebuild) {
@@ -176,6 +169,30 @@ bool firewall_keeper::take_refusal(const policy::filter_plan& plan, const netlin
     failed(
         fmt::format("the kernel refuses change {} of {}: {}", refusal.change + 1, plan.changes.size(), refusal.cause));
     return false;
+}
+
+// However many there are: who forgot one that is still wanted would ask for it again, and never come to an end.
+void firewall_keeper::leave_out(std::string tag, std::string cause) {
+    refused_.insert_or_assign(std::move(tag), std::move(cause));
+    is_stale_ = true;
+    if (refused_.size() < std::max(refused_until_look_, least_until_look)) {
+        return;
+    }
+    std::set<std::string, std::less<>> known;
+    for (const auto& chain : policy::firewall_of(*networks_, {}).chains) {
+        for (const auto& one : chain.rules) {
+            known.insert(one.rule.tag);
+        }
+    }
+    std::erase_if(refused_, [&](const auto& one) { return !known.contains(one.first); });
+    refused_until_look_ = 2 * refused_.size();
+}
+
+void firewall_keeper::goes_well() {
+    conflicts_ = 0;
+    trouble_.clear();
+    remarks_.tell("firewall", {});
+    pause_.succeeded();
 }
 
 void firewall_keeper::failed(std::string why) {

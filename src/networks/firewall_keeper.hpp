@@ -30,8 +30,9 @@ public:
 
     // The client networks whose links this daemon makes, as they are now.
     void want(std::vector<model::client_network> networks);
-    // Until cancelled.
+    // Until cancelled: the kernel's table, and the files that say the same.
     async::awaitable<void> run();
+    async::awaitable<void> keep_files() { return files_.run(); }
 
     // What was wanted last is there, or could not be made.
     [[nodiscard]] bool is_settled() const { return networks_.has_value() && settled_ == wants_; }
@@ -49,9 +50,11 @@ private:
     async::awaitable<bool> converge();
     async::awaitable<bool> commit(const policy::filter_plan& plan, std::uint32_t generation);
     bool take_refusal(const policy::filter_plan& plan, const netlink::batch_refusal& refusal);
-    async::awaitable<void> is_right(std::uint64_t wants);
+    void is_right(std::uint64_t wants);
     void refresh();
+    void leave_out(std::string tag, std::string cause);
     void failed(std::string why);
+    void goes_well();
     void settled(std::uint64_t wants);
     void tell_acls();
 
@@ -62,9 +65,11 @@ private:
     firewall_files files_;
     std::optional<std::vector<model::client_network>> networks_;  // empty: not known yet
     policy::wanted_filter wanted_;
-    policy::refused_rules refused_;  // by the kernel
+    policy::refused_rules refused_;       // by the kernel
+    std::size_t refused_until_look_ = 0;  // so many, and those whose texts are gone are forgotten
     std::set<std::string> told_acls_;
     bool is_stale_ = true;  // wanted_ is to be made anew
+    bool are_files_stale_ = false;
     bool must_rebuild_ = false;
     bool was_right_ = false;  // the last look found it so, and nothing else was wished since
     int conflicts_ = 0;

@@ -127,6 +127,7 @@ async::awaitable<result<void>> network_subject::prepare(core::preparation in) {
             co_await keeper_.set_up_host();
             in.attempt.spawn("links", [this] { return keeper_.run(); });
             in.attempt.spawn("firewall", [this] { return firewall_.run(); });
+            in.attempt.spawn("files of the firewall", [this] { return firewall_.keep_files(); });
             break;
         case policy::phase::sysctl: co_await keeper_.finish_host(); break;
         case policy::phase::dns_service_off: co_await stop_dnsmasq(); break;

@@ -56,6 +56,7 @@ void sim_packet_filter::end_faults() {
 }
 
 async::awaitable<result<model::filter_state>> sim_packet_filter::look(time_point deadline) {
+    ++looks;
     auto seen = std::make_shared<model::filter_state>();
     auto looked = co_await pass(subject, deadline, [this, seen]() -> result<void> {
         if (const auto told = fault("look")) {
@@ -83,6 +84,20 @@ sim_filter::outcome sim_packet_filter::carry_out(const std::vector<model::filter
         --conflicts;
         machine_.touch_table();
     }
+    auto outcome = outcome_of(changes, generation);
+    if (outcome && !*outcome) {
+        batches.push_back(changes);
+        if (on_batch) {
+            on_batch();
+        }
+    } else if (outcome && on_refusal) {
+        on_refusal(changes[(*outcome)->change]);
+    }
+    return outcome;
+}
+
+sim_filter::outcome sim_packet_filter::outcome_of(const std::vector<model::filter_change>& changes,
+                                                  std::optional<std::uint32_t> generation) {
     if (refuses && *refuses < changes.size()) {
         return netlink::batch_refusal{*std::exchange(refuses, std::nullopt), "Operation not permitted"};
     }
@@ -92,11 +107,7 @@ sim_filter::outcome sim_packet_filter::carry_out(const std::vector<model::filter
             return netlink::batch_refusal{static_cast<std::size_t>(found - changes.begin()), "Invalid argument"};
         }
     }
-    auto outcome = machine_.commit(changes, generation);
-    if (outcome && !*outcome) {
-        batches.push_back(changes);
-    }
-    return outcome;
+    return machine_.commit(changes, generation);
 }
 
 async::awaitable<result<std::optional<netlink::batch_refusal>>> sim_packet_filter::commit(

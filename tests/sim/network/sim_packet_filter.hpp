@@ -26,6 +26,10 @@ public:
     int torn_looks = 0;
     // Whoever watches hears of a change so much later.
     duration event_delay{0};
+    std::uint64_t looks = 0;  // that began
+    // After each batch that was carried out, and with a change because of which one was refused.
+    std::function<void()> on_batch;
+    std::function<void(const model::filter_change&)> on_refusal;
     void end_faults();
     // Events were lost (ENOBUFS): whoever watches is told to look.
     void lose_events() { tell(); }
@@ -45,6 +49,8 @@ private:
     void tell();
     [[nodiscard]] sim_filter::outcome carry_out(const std::vector<model::filter_change>& changes,
                                                 std::optional<std::uint32_t> generation);
+    [[nodiscard]] sim_filter::outcome outcome_of(const std::vector<model::filter_change>& changes,
+                                                 std::optional<std::uint32_t> generation);
 
     sim_filter& machine_;
     async::timer events_;
