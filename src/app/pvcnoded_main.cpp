@@ -206,7 +206,7 @@ int run(config::changeable_file others_can_change) {
     netlink::kernel_counters counters(loop.context().get_executor(), loop.clock(), pool);
     netlink::kernel_functions functions(loop.clock(), pool, processes);
     netlink::kernel_packet_filter filter(loop.context().get_executor(), loop.clock(), pool);
-    outside.networks.emplace(networks::network_ports{stack, addresses, counters, functions, filter});
+    outside.networks.emplace(networks::network_ports{stack, addresses, counters, functions, filter, processes});
     outside.role.emplace(role::role_ports{processes});
     node::daemon daemon(platform, std::move(process), node::all_subjects(outside));
     services::unix_sockets sockets(loop.context(), pool, loop.clock());

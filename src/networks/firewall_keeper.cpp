@@ -23,8 +23,14 @@ constexpr std::size_t least_until_look = 1000;
 
 }  // namespace
 
-firewall_keeper::firewall_keeper(core::node_context& node, netlink::packet_filter& filter, network_counts& counts)
-    : node_(node), filter_(filter), counts_(counts), remarks_(node.log), files_(node, remarks_) {}
+firewall_keeper::firewall_keeper(core::node_context& node, netlink::packet_filter& filter,
+                                 async::process_runner& processes, network_counts& counts)
+    : node_(node),
+      filter_(filter),
+      counts_(counts),
+      remarks_(node.log),
+      files_(node, remarks_),
+      loader_(node, processes, files_.folder()) {}
 
 void firewall_keeper::want(std::vector<model::client_network> networks) {
     ++wants_;
@@ -32,6 +38,7 @@ void firewall_keeper::want(std::vector<model::client_network> networks) {
     is_stale_ = true;
     was_right_ = false;
     pause_.succeeded();  // what failed was another wish
+    loader_.forget_refusal();
     changed_.notify();
 }
 
@@ -56,15 +63,19 @@ std::size_t firewall_keeper::rule_count() const {
 async::awaitable<void> firewall_keeper::run() {
     const auto watch = filter_.watch(changed_);
     for (;;) {
-        if (pause_.is_over(node_.clock().now())) {
+        if (loader_.look_at_files()) {
+            is_stale_ = true;
+            was_right_ = false;
+            must_look_ = true;
+        }
+        if (pause_.is_over(node_.clock().now()) && must_look_) {
+            must_look_ = false;
             co_await settle();
         }
-        if (const auto until = pause_.until()) {
-            const time_point next = *until;
-            co_await changed_.wait_until(node_.clock(), next, "another try");
-        } else {
-            co_await changed_.wait(async::wait_note::work("a change of networks or of a table"));
-        }
+        const time_point next = std::min(pause_.until().value_or(time_point::max()), loader_.next_look());
+        const bool is_notified =
+            co_await changed_.wait_until(node_.clock(), next, "a change of networks, of a table or of static files");
+        must_look_ = must_look_ || is_notified || pause_.until();
         const duration pause = std::clamp<duration>(look_time_ * share_of_filter_looks, between_filter_looks,
                                                     longest_between_filter_looks);
         co_await async::sleep_for(node_.clock(), pause, "what changes together");
@@ -81,13 +92,57 @@ async::awaitable<void> firewall_keeper::settle() {
     changed_.notify();
 }
 
-void firewall_keeper::refresh() {
+async::awaitable<void> firewall_keeper::refresh() {
     if (!std::exchange(is_stale_, false)) {
-        return;
+        co_return;
     }
-    wanted_ = policy::firewall_of(networks_.value_or(std::vector<model::client_network>()), refused_);
+    const auto make = [this] {
+        return policy::firewall_of(networks_.value_or(std::vector<model::client_network>()), refused_,
+                                   loader_.knowledge());
+    };
+    wanted_ = make();
+    if (!wanted_.unjudged.empty()) {
+        co_await loader_.judge(wanted_.unjudged);
+        wanted_ = make();
+    }
     are_files_stale_ = true;
     tell_acls();
+}
+
+// Two ways, and one of them for all of it: what this daemon loads itself, or all of it through nft.
+async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_state& seen, std::uint64_t wants) {
+    auto signature = policy::nft_text(wanted_, node_.config->directories.dynamic, {}) + loader_.signature();
+    if (loaded_ && loaded_->signature == signature && loaded_->chains == seen.chains) {
+        is_right(wants);
+        co_return false;
+    }
+    tell_damage(seen);
+    auto done = co_await loader_.load(wanted_);
+    if (!done) {
+        // Without what only nft can load the rest is made all the same.
+        const std::string text = "firewall: " + loader_.knowledge().unusable;
+        remarks_.tell("nft", {{message::network_firewall, true, text + ", what it would add is left out"}});
+        is_stale_ = true;
+        co_return true;
+    }
+    remarks_.tell("nft", {});
+    ++counts_.filter_changes;
+    auto made = co_await filter_.look(node_.clock().now() + filter_look_limit);
+    if (!made) {
+        failed("it cannot be looked at: " + made.error().text());
+        co_return false;
+    }
+    loaded_ = {std::move(signature), std::move(made->chains)};
+    co_return true;
+}
+
+void firewall_keeper::tell_damage(const model::filter_state& seen) {
+    if (std::exchange(was_right_, false)) {
+        ++counts_.repairs;
+        node_.log.warning(message::network_damaged,
+                          seen.has_table ? "firewall: somebody changed table inet filter, making it right again"
+                                         : "firewall: table inet filter was gone, making it again");
+    }
 }
 
 async::awaitable<bool> firewall_keeper::converge() {
@@ -103,18 +158,22 @@ async::awaitable<bool> firewall_keeper::converge() {
         goes_well();
         co_return false;
     }
-    refresh();
+    co_await refresh();
+    if (wanted_.needs_nft || loader_.can_load_files()) {
+        const bool again = co_await converge_by_nft(*seen, wants);
+        co_return again;
+    }
+    loaded_.reset();
+    if (!loader_.has_files()) {
+        co_await loader_.remove_tables();
+        remarks_.tell("nft", {});
+    }
     const auto plan = policy::plan_filter(wanted_, *seen, must_rebuild_);
     if (plan.changes.empty()) {
         is_right(wants);
         co_return false;
     }
-    if (std::exchange(was_right_, false)) {
-        ++counts_.repairs;
-        node_.log.warning(message::network_damaged,
-                          seen->has_table ? "firewall: somebody changed table inet filter, making it right again"
-                                          : "firewall: table inet filter was gone, making it again");
-    }
+    tell_damage(*seen);
     const bool again = co_await commit(plan, seen->generation);
     co_return again;
 }

@@ -8,6 +8,7 @@
 
 #include "firewall_files.hpp"
 #include "link_work.hpp"
+#include "nft_loader.hpp"
 #include "pvcnoded/async/latest.hpp"
 #include "pvcnoded/model/client_network.hpp"
 #include "pvcnoded/netlink/packet_filter.hpp"
@@ -26,7 +27,8 @@ namespace pvc::networks {
 class firewall_keeper {
 public:
     // All outlive it.
-    firewall_keeper(core::node_context& node, netlink::packet_filter& filter, network_counts& counts);
+    firewall_keeper(core::node_context& node, netlink::packet_filter& filter, async::process_runner& processes,
+                    network_counts& counts);
 
     // The client networks whose links this daemon makes, as they are now.
     void want(std::vector<model::client_network> networks);
@@ -51,7 +53,9 @@ private:
     async::awaitable<bool> commit(const policy::filter_plan& plan, std::uint32_t generation);
     bool take_refusal(const policy::filter_plan& plan, const netlink::batch_refusal& refusal);
     void is_right(std::uint64_t wants);
-    void refresh();
+    async::awaitable<bool> converge_by_nft(const model::filter_state& seen, std::uint64_t wants);
+    async::awaitable<void> refresh();
+    void tell_damage(const model::filter_state& seen);
     void leave_out(std::string tag, std::string cause);
     void failed(std::string why);
     void goes_well();
@@ -63,12 +67,19 @@ private:
     network_counts& counts_;
     told_remarks remarks_;
     firewall_files files_;
+    nft_loader loader_;
+    struct by_nft {
+        std::string signature;
+        std::vector<model::seen_chain> chains;  // as nft made them: rules without tags of ours
+    };
+    std::optional<by_nft> loaded_;                                // what nft loaded last
     std::optional<std::vector<model::client_network>> networks_;  // empty: not known yet
     policy::wanted_filter wanted_;
     policy::refused_rules refused_;       // by the kernel
     std::size_t refused_until_look_ = 0;  // so many, and those whose texts are gone are forgotten
     std::set<std::string> told_acls_;
     bool is_stale_ = true;  // wanted_ is to be made anew
+    bool must_look_ = true;
     bool are_files_stale_ = false;
     bool must_rebuild_ = false;
     bool was_right_ = false;  // the last look found it so, and nothing else was wished since

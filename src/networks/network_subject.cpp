@@ -102,7 +102,7 @@ network_subject::network_subject(core::node_context& node, const network_ports& 
       functions_(functions),
       counts_(counts),
       keeper_(node, outside.stack, counts),
-      firewall_(node, outside.filter, counts) {
+      firewall_(node, outside.filter, outside.processes, counts) {
     keeper_.on_look = [this](const model::network_state& seen) { addresses_.on_look(seen); };
     keeper_.on_networks = [this](const std::vector<model::client_network>& networks) {
         addresses_.set_gateways(policy::gateway_addresses(networks, *node_.config));

@@ -35,7 +35,7 @@ private:
         std::vector<std::unique_ptr<zookeeper::watched>> keys;
         std::optional<model::client_network> last;  // as it was handed over with a type
         std::optional<time_point> untyped_since;    // its node is there, and its type is not
-        std::vector<watched_acls> acls;  // of both directions
+        std::vector<watched_acls> acls;             // of both directions
         [[nodiscard]] bool is_settled() const;
     };
     void follow_list();

@@ -308,7 +308,7 @@ void sim_node::start() {
         outside.ceph.emplace(ceph::ceph_ports{ceph->client, "pvcnoded-ceph", ceph->processes});
     }
     if (settings.networking) {
-        outside.networks.emplace(networks::network_ports{network, addresses, traffic, functions, filter});
+        outside.networks.emplace(networks::network_ports{network, addresses, traffic, functions, filter, programs});
         outside.role.emplace(role::role_ports{programs});
     }
     node::assembly assembly = node::all_subjects(outside);

@@ -3,6 +3,7 @@
 // function. Specification: networking.md 1 to 6, 13; node-lifecycle.md 3.2 (S3, S4, S11, S12).
 #pragma once
 
+#include "pvcnoded/async/process.hpp"
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/netlink/addresses.hpp"
 #include "pvcnoded/netlink/link_counters.hpp"
@@ -20,6 +21,7 @@ struct network_ports {
     netlink::link_counters& counters;
     netlink::virtual_functions& functions;
     netlink::packet_filter& filter;
+    async::process_runner& processes;
 };
 
 // Appends them; in S12 they come before the virtual machines, which need the bridges.

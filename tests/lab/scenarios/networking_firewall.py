@@ -1,5 +1,6 @@
 """The firewall of client networks (networking.md 7) on real nodes: what nft shows of it, what becomes of packets, what happens when
 it changes under traffic, and a table that the other kind left."""
+import os
 import subprocess
 import time
 
@@ -36,7 +37,11 @@ def has_chain(lab, node, vni):
 
 
 def shows(lab, node, chain, rules):
-    lab.wait(lambda: firewall.chains(node).get(chain) == rules, LIMIT, lambda: f'{chain}: {rules}; it has {firewall.chains(node).get(chain)}')
+    shows_soon(lab, node, chain, rules, LIMIT)
+
+
+def shows_soon(lab, node, chain, rules, timeout):
+    lab.wait(lambda: firewall.chains(node).get(chain) == rules, timeout, lambda: f'{chain}: {rules}; it has {firewall.chains(node).get(chain)}')
 
 
 def same_as_by_hand(lab, node):
@@ -311,3 +316,53 @@ def firewall_of_many_networks(lab):
     node.enter('nft', 'delete', 'table', 'inet', 'filter')
     lab.wait(lambda: len(firewall.chains(node)) == 402, 20, 'all of it is made again')
     equal(errors(node), [], 'errors')
+
+
+@scenario('networking.md 7.4, case 53, ruling 35: files of the administrator, and words that only nft knows', limit=120)
+def firewall_with_static_files(lab):
+    node = one_node(lab, (1001, both(1)))
+    node.enter('nft', 'add', 'table', 'ip', 'other')
+    other = firewall.listing(node, 'ip other', handles=True)
+    static = os.path.join(firewall.folder(node), 'static')
+    with open(os.path.join(static, 'mine'), 'w') as file:
+        file.write('add chain inet filter mine\nadd rule inet filter mine tcp dport 22 counter drop\n'
+                   'add rule inet filter input ip saddr 192.0.2.1 counter drop\n'
+                   'table inet extra {\n    chain own { type filter hook input priority 5; tcp dport 7777 counter drop; }\n}\n')
+    into, _ = firewall.built_in(1001, V4[1], V6[1])
+    shows_soon(lab, node, 'input', ['ip saddr 192.0.2.1 counter drop', *into], 25)
+    extra = firewall.listing(node, 'inet extra')
+    check('tcp dport 7777' in extra, extra)
+    # ACLs that lead to its chain, and with words that this daemon does not load itself; two more rebuilds.
+    network.put_acl(lab.client, 1001, 'in', 'a', 0, 'jump mine')
+    network.put_acl(lab.client, 1001, 'in', 'b', 1, 'ip ttl 5 drop')
+    network.put_acl(lab.client, 1001, 'in', 'c', 2, 'ip ttl nosuch drop')
+    network.put_acl(lab.client, 1001, 'in', 'd', 3, 'goto vxlan1001-out')
+    network.put_acl(lab.client, 1001, 'in', 'e', 4, 'tcp dport 80 accept')
+    shows(lab, node, 'vxlan1001-in', ['counter', 'counter jump mine', 'counter ip ttl 5 drop', 'counter tcp dport 80 accept'])
+    same_as_by_hand(lab, node)
+    equal(firewall.listing(node, 'inet extra'), extra, 'a table of a static file after more rebuilds')
+    for name in ('in c is left out', 'in d is left out'):
+        equal(len([line for line in node.log().splitlines() if name in line]), 1, f'lines that say "{name}"')
+    # What somebody changes comes back; another start makes no second one of anything.
+    node.enter('nft', 'flush', 'chain', 'inet', 'filter', 'vxlan1001-in')
+    shows(lab, node, 'vxlan1001-in', ['counter', 'counter jump mine', 'counter ip ttl 5 drop', 'counter tcp dport 80 accept'])
+    node.daemon.kill()
+    node.daemon.wait(5)
+    start(lab, node)
+    lab.await_beats(node, 2)
+    same_as_by_hand(lab, node)
+    equal(firewall.listing(node, 'inet extra'), extra, 'a table of a static file after another start')
+    # A file that nft does not take: the rest is there, and it is said.
+    with open(os.path.join(static, 'wrong'), 'w') as file:
+        file.write('add rule inet filter input nosuch\n')
+    shows_soon(lab, node, 'input', into, 25)
+    check(any('does not load all of it' in line for line in node.log().splitlines()), 'nothing is said of a bad file')
+    os.unlink(os.path.join(static, 'wrong'))
+    shows_soon(lab, node, 'input', ['ip saddr 192.0.2.1 counter drop', *into], 25)
+    # And without any: this daemon's own way again.
+    os.unlink(os.path.join(static, 'mine'))
+    network.set_acls(lab.client, 1001, 'in', [])
+    shows_soon(lab, node, 'input', into, 25)
+    lab.wait(lambda: 'extra' not in node.enter('nft', 'list', 'tables'), 25, 'the table of a static file goes with it')
+    lab.wait(lambda: 'mine' not in firewall.chains(node), LIMIT, 'and its chain')
+    equal(firewall.listing(node, 'ip other', handles=True), other, 'a table of somebody else')

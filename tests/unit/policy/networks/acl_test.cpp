@@ -182,7 +182,7 @@ TEST(acl, what_nft_may_know_is_told_apart) {
         EXPECT_TRUE(parse_acl(beyond).is_beyond) << beyond;
         EXPECT_NE(problem_of(beyond), "") << beyond;
     }
-    for (const std::string wrong : {"tcp dport nosuch", "accept;", "include", "jump x", "accept drop"}) {
+    for (const std::string wrong : {"tcp dport nosuch", "accept;", "include", "jump vxlan1-in", "accept drop"}) {
         EXPECT_FALSE(parse_acl(wrong).is_beyond) << wrong;
     }
 }

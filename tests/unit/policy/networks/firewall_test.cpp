@@ -3,6 +3,7 @@
 
 #include "pvcnoded/policy/networks/acl.hpp"
 
+#include <array>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -181,12 +182,62 @@ TEST(firewall, cases_45_and_46_acls_stand_behind_their_counters_in_order) {
     EXPECT_TRUE(wanted.refused.empty());
 }
 
+TEST(firewall, what_only_nft_knows_waits_for_its_verdict) {
+    auto network = managed(1001);
+    network.acls_in = {
+        {"good", "ip ttl 5 drop"}, {"bad", "ip ttl nosuch drop"}, {"to", "jump mine"}, {"to-none", "jump x"}};
+    nft_knowledge nft;
+    nft.static_chains = {"mine"};
+    auto wanted = firewall_of(std::array{network}, {}, nft);
+    EXPECT_EQ(wanted.unjudged,
+              (std::vector<unjudged_acl>{{"ip ttl 5 drop", {}}, {"ip ttl nosuch drop", {}}, {"jump mine", {"mine"}}}));
+    EXPECT_FALSE(wanted.needs_nft);
+    ASSERT_EQ(wanted.refused.size(), 1U);
+    EXPECT_EQ(wanted.refused[0].text(),
+              "network 1001: ACL in to-none is left out: at 1: \"jump\" leads to a chain of static files");
+    nft.verdicts = {{"ip ttl 5 drop", ""}, {"ip ttl nosuch drop", "syntax error"}, {"jump mine", ""}};
+    wanted = firewall_of(std::array{network}, {}, nft);
+    EXPECT_TRUE(wanted.unjudged.empty());
+    EXPECT_TRUE(wanted.needs_nft);
+    ASSERT_EQ(wanted.refused.size(), 2U);
+    EXPECT_NE(wanted.refused[0].text().find("nft says: syntax error"), std::string::npos);
+    const auto text = nft_text(wanted, "/run/pvc", std::array{std::string("inet extra")});
+    EXPECT_TRUE(text.starts_with("delete table inet extra\nadd table inet filter\ndelete table inet filter\n")) << text;
+    const auto at_static = text.find("include \"/run/pvc/nft/static/*\"");
+    const auto at_rule = text.find("add rule inet filter vxlan1001-in counter ip ttl 5 drop\n");
+    EXPECT_LT(at_static, at_rule);
+    EXPECT_NE(at_rule, std::string::npos);
+    EXPECT_NE(text.find("add rule inet filter vxlan1001-in counter jump mine\n"), std::string::npos);
+    EXPECT_EQ(text.find("add rule inet filter vxlan1001-in counter jump x"), std::string::npos);
+    EXPECT_EQ(text.find("nft/networks"), std::string::npos);
+}
+
+TEST(firewall, names_in_static_files) {
+    const auto found = names_in(R"(# add table ip comment
+table inet extra { chain own { type filter hook input priority 5; tcp dport 1 drop; } }
+add table ip6 second
+create table third; add chain inet filter mine { }
+add rule inet filter input ip saddr 10.0.0.1 comment "table ip quoted" drop
+table inet filter {
+    chain nested { counter }
+}
+delete table ip gone
+)");
+    EXPECT_EQ(found.tables, (std::vector<std::string>{"inet extra", "ip6 second", "ip third"}));
+    EXPECT_EQ(found.chains, (std::vector<std::string>{"mine", "nested"}));
+    EXPECT_TRUE(names_in("table").tables.empty());
+    EXPECT_TRUE(names_in("table inet filter { chain").chains.empty());
+    EXPECT_TRUE(names_in("} } table { \" # ").tables.empty());
+}
+
 TEST(firewall, cases_48_and_49_a_bad_acl_is_left_out_alone) {
     auto network = managed(1001);
     network.acls_in = {{"first", "tcp dport 1 accept"},       {"bad\nadd table ip evil", "tcp dport nosuch accept"},
                        {"evil", "accept; add table ip evil"}, {"lines", "accept\nadd table ip evil"},
                        {"perhaps", "ip ttl 5 drop"},          {"last", "drop"}};
-    const auto wanted = only(network);
+    nft_knowledge nft;
+    nft.unusable = "nobody asks nft";
+    const auto wanted = firewall_of(std::array{network}, {}, nft);
     const auto lines = lines_of(wanted.files[0].text, true);
     EXPECT_EQ(texts(lines.end() - 6, lines.end()),
               (texts{"vxlan1001-in counter tcp dport 1 accept",
@@ -194,7 +245,8 @@ TEST(firewall, cases_48_and_49_a_bad_acl_is_left_out_alone) {
                      "\"nosuch\"",
                      "# left out: in evil: at 7: \";\" outside of quotes is not allowed",
                      "# left out: in lines: at 7: a control character is not allowed",
-                     "# left out: in perhaps: at 4: expected saddr, daddr or protocol, got \"ttl\"",
+                     "# left out: in perhaps: at 4: expected saddr, daddr or protocol, got \"ttl\"; nobody asks "
+                     "nft",
                      "vxlan1001-in counter drop"}));
     ASSERT_EQ(wanted.refused.size(), 4U);
     EXPECT_EQ(
