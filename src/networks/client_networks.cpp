@@ -136,6 +136,7 @@ async::awaitable<bool> client_networks::settle(model::network_state seen) {
         const bool changed = co_await settle_row(vni, seen);
         has_changed = has_changed || changed;
     }
+    record_bridges(seen);
     settled_ = wants;
     co_return has_changed;
 }
@@ -170,6 +171,7 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
         co_return false;
     }
     row->type = row->wanted->type;
+    row->memory.own_bridge = policy::index_of(bridges_.known(), vni);
     row->plan = policy::plan_network(*row->wanted, *node_.config, seen, row->memory);
     const auto plan = *row->plan;
     auto said = plan.remarks;
@@ -225,7 +227,7 @@ async::awaitable<bool> client_networks::remove_row(std::uint32_t vni, const mode
         rows_.erase(vni);  // nothing was ever made of it
         co_return false;
     }
-    const auto plan = policy::plan_removal(vni, *row->type, *node_.config, seen, row->memory.bridge);
+    const auto plan = policy::plan_removal(vni, *row->type, *node_.config, seen, own_bridge_of(vni, seen));
     if (plan.steps.empty() && !plan.remarks.empty()) {
         remarks_.tell(name_of(vni), plan.remarks);  // something uses its links: looked at again with the next change
         co_return false;
@@ -246,6 +248,28 @@ async::awaitable<bool> client_networks::remove_row(std::uint32_t vni, const mode
     co_return done.has_value();
 }
 
+int client_networks::own_bridge_of(std::uint32_t vni, const model::network_state& seen) const {
+    const auto row = rows_.find(vni);
+    const int known = row == rows_.end() ? 0 : row->second.memory.bridge;
+    if (known < 0) {  // the last plan made it
+        const auto* link = seen.find(fmt::format("vmbr{}", vni));
+        return link == nullptr ? 0 : link->index;
+    }
+    const int recorded = policy::index_of(bridges_.known(), vni);
+    return recorded != 0 ? recorded : known;
+}
+
+// Also those of networks that are gone, until they are removed.
+void client_networks::record_bridges(const model::network_state& seen) {
+    policy::own_bridges taken;
+    for (const auto& [vni, row] : rows_) {
+        if (row.type && row.plan && row.plan->next.own_bridge != 0) {
+            taken[vni] = {row.plan->next.own_bridge, *row.type == model::network_type::managed};
+        }
+    }
+    bridges_.update(policy::after_look(bridges_.known(), taken, seen));
+}
+
 async::awaitable<bool> client_networks::sweep(const model::network_state& seen) {
     if (!sweep_pause_.is_over(node_.clock().now())) {
         co_return false;
@@ -254,7 +278,7 @@ async::awaitable<bool> client_networks::sweep(const model::network_state& seen) 
     for (const auto& [vni, row] : rows_) {
         known.insert(vni);
     }
-    const auto plan = policy::plan_sweep(known, *node_.config, seen);
+    const auto plan = policy::plan_sweep(known, *node_.config, seen, bridges_.known());
     auto said = plan.remarks;
     auto done = co_await work_.carry_out(plan.steps);
     if (done) {

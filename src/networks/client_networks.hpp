@@ -4,6 +4,7 @@
 // Specification: networking.md 5.2 to 5.4.
 #pragma once
 
+#include "bridge_record.hpp"
 #include "link_work.hpp"
 #include "pvcnoded/model/client_network.hpp"
 #include "pvcnoded/policy/networks/client_plan.hpp"
@@ -35,8 +36,8 @@ struct network_row {
 class client_networks {
 public:
     // All outlive it.
-    client_networks(core::node_context& node, link_work& work, told_remarks& remarks)
-        : node_(node), work_(work), remarks_(remarks) {}
+    client_networks(core::node_context& node, link_work& work, told_remarks& remarks, bridge_record& bridges)
+        : node_(node), work_(work), remarks_(remarks), bridges_(bridges) {}
 
     // What ZooKeeper has: all names that are numbers of networks, with what is stored where that can be used. `remarks`
     // of the parser, by network.
@@ -67,12 +68,16 @@ private:
     [[nodiscard]] bool are_settings_kept(const model::client_network& network) const;
     async::awaitable<bool> settle_row(std::uint32_t vni, const model::network_state& seen);
     async::awaitable<bool> remove_row(std::uint32_t vni, const model::network_state& seen);
+    // What the bridge of a network that is gone is known by.
+    [[nodiscard]] int own_bridge_of(std::uint32_t vni, const model::network_state& seen) const;
+    void record_bridges(const model::network_state& seen);
     async::awaitable<bool> sweep(const model::network_state& seen);
     async::awaitable<result<void>> carry_out(std::uint32_t vni, std::vector<model::network_change> steps);
 
     core::node_context& node_;
     link_work& work_;
     told_remarks& remarks_;
+    bridge_record& bridges_;
     std::map<std::uint32_t, network_row> rows_;
     bool is_told_ = false;
     bool is_swept_ = false;

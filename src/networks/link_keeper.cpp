@@ -17,12 +17,13 @@ constexpr duration running_check = 500ms;
 
 }  // namespace
 
-link_keeper::link_keeper(core::node_context& node, netlink::network_stack& stack, network_counts& counts)
+link_keeper::link_keeper(core::node_context& node, netlink::network_stack& stack, network_counts& counts,
+                         bridge_record& bridges)
     : node_(node),
       work_(node, stack, counts),
       remarks_(node.log),
       host_(node, work_, remarks_),
-      clients_(node, work_, remarks_) {}
+      clients_(node, work_, remarks_, bridges) {}
 
 std::optional<time_point> link_keeper::next_try() const {
     if (look_pause_.until()) {

@@ -22,7 +22,8 @@ namespace pvc::networks {
 class link_keeper {
 public:
     // All outlive it.
-    link_keeper(core::node_context& node, netlink::network_stack& stack, network_counts& counts);
+    link_keeper(core::node_context& node, netlink::network_stack& stack, network_counts& counts,
+                bridge_record& bridges);
 
     // Called with each look, when nothing was to be done any more.
     std::function<void(const model::network_state&)> on_look;

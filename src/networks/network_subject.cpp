@@ -96,12 +96,14 @@ core::explained_fields row_fields(std::uint32_t vni, const network_row& row, con
 }  // namespace
 
 network_subject::network_subject(core::node_context& node, const network_ports& outside, role_addresses& addresses,
-                                 const function_cards& functions, network_counts& counts)
+                                 const function_cards& functions, network_counts& counts,
+                                 std::shared_ptr<bridge_record> bridges)
     : node_(node),
       addresses_(addresses),
       functions_(functions),
       counts_(counts),
-      keeper_(node, outside.stack, counts),
+      bridges_(std::move(bridges)),
+      keeper_(node, outside.stack, counts, *bridges_),
       firewall_(node, outside.filter, outside.processes, counts) {
     keeper_.on_look = [this](const model::network_state& seen) { addresses_.on_look(seen); };
     keeper_.on_networks = [this](const std::vector<model::client_network>& networks) {
@@ -124,6 +126,7 @@ async::awaitable<result<void>> network_subject::prepare(core::preparation in) {
     switch (in.phase) {
         case policy::phase::host_networking:
             tell_what_is_missing();
+            in.attempt.spawn("record of bridges", [this] { return bridges_->run(); });
             co_await keeper_.set_up_host();
             in.attempt.spawn("links", [this] { return keeper_.run(); });
             in.attempt.spawn("firewall", [this] { return firewall_.run(); });
@@ -258,9 +261,10 @@ void network_subject::put_metrics(core::metrics_sheet& sheet) const {
 }
 
 void add_network_subjects(core::subjects& to, core::node_context& node, network_ports outside, network_counts& counts) {
-    auto addresses = std::make_unique<role_addresses>(node, outside.addresses, outside.stack);
+    auto bridges = std::make_shared<bridge_record>(node);
+    auto addresses = std::make_unique<role_addresses>(node, outside.addresses, outside.stack, bridges);
     auto functions = std::make_unique<function_subject>(node, outside.functions, outside.stack, counts);
-    to.push_back(std::make_unique<network_subject>(node, outside, *addresses, functions->cards(), counts));
+    to.push_back(std::make_unique<network_subject>(node, outside, *addresses, functions->cards(), counts, bridges));
     to.push_back(std::move(functions));
     to.push_back(std::move(addresses));
     to.push_back(std::make_unique<link_statistics>(node, outside.counters));

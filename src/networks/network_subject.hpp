@@ -1,6 +1,7 @@
 // The links of this machine as a subject.
 #pragma once
 
+#include "bridge_record.hpp"
 #include "firewall_keeper.hpp"
 #include "function_cards.hpp"
 #include "link_keeper.hpp"
@@ -9,6 +10,8 @@
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/networks/network_subjects.hpp"
 #include "role_addresses.hpp"
+
+#include <memory>
 
 namespace pvc::networks {
 
@@ -21,7 +24,7 @@ class network_subject final : public core::subject,
 public:
     // All outlive it.
     network_subject(core::node_context& node, const network_ports& outside, role_addresses& addresses,
-                    const function_cards& functions, network_counts& counts);
+                    const function_cards& functions, network_counts& counts, std::shared_ptr<bridge_record> bridges);
 
     [[nodiscard]] std::string_view name() const override { return "networks"; }
     // S3: the host's links, and from then on all of them are kept. S4: kernel settings. S11: the distribution's dnsmasq
@@ -43,6 +46,7 @@ private:
     role_addresses& addresses_;
     const function_cards& functions_;
     network_counts& counts_;
+    std::shared_ptr<bridge_record> bridges_;
     link_keeper keeper_;
     firewall_keeper firewall_;
 };

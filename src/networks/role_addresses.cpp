@@ -81,8 +81,13 @@ private:
     role_addresses& of_;
 };
 
-role_addresses::role_addresses(core::node_context& node, netlink::addresses& port, netlink::network_stack& stack)
-    : node_(node), port_(port), stack_(stack), all_(policy::role_addresses(*node.config)) {}
+role_addresses::role_addresses(core::node_context& node, netlink::addresses& port, netlink::network_stack& stack,
+                               std::shared_ptr<bridge_record> bridges)
+    : node_(node),
+      port_(port),
+      stack_(stack),
+      bridges_(std::move(bridges)),
+      all_(policy::role_addresses(*node.config)) {}
 
 void role_addresses::set_gateways(std::vector<policy::role_address> now) {
     std::erase_if(all_, [](const auto& one) { return one.taken_up == policy::role_phase::f; });
@@ -138,6 +143,7 @@ void role_addresses::on_look(const model::network_state& seen) {
 
 async::awaitable<result<void>> role_addresses::prepare(core::preparation in) {
     read_note();
+    bridges_->read();
     in.attempt.spawn("addresses", [this] { return keep(); });
     co_return result<void>();
 }
@@ -253,8 +259,8 @@ role_addresses::places role_addresses::found_in(const model::network_state& seen
             }
         }
     }
-    auto left = policy::gateways_left_behind(seen);
-    // Their bridges may have lost what they stood on, and are known for what they are all the same.
+    auto left = policy::gateways_left_behind(seen, bridges_->known());
+    // Likewise on bridges that the record does not have yet.
     for (const auto& one : dropped_) {
         const auto* link = seen.find(one.device);
         const auto there = link == nullptr ? std::vector<model::link_address>() : seen.addresses_of(link->index);

@@ -12,6 +12,7 @@
 // Specification: networking.md 5.4, 6; node-lifecycle.md 3.1 (rule 8), 4, 7.3 to 7.5.
 #pragma once
 
+#include "bridge_record.hpp"
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/model/network_state.hpp"
 #include "pvcnoded/netlink/addresses.hpp"
@@ -20,6 +21,7 @@
 #include "pvcnoded/policy/role/role_addresses.hpp"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -34,7 +36,8 @@ class role_addresses final : public core::subject,
                              public core::reporter {
 public:
     // The ports outlive it.
-    role_addresses(core::node_context& node, netlink::addresses& port, netlink::network_stack& stack);
+    role_addresses(core::node_context& node, netlink::addresses& port, netlink::network_stack& stack,
+                   std::shared_ptr<bridge_record> bridges);
 
     // The gateways of all client networks as they are now (policy/networks/gateway_addresses.hpp).
     void set_gateways(std::vector<policy::role_address> now);
@@ -46,8 +49,8 @@ public:
     [[nodiscard]] bool has(const policy::placed_address& where) const;
 
     [[nodiscard]] std::string_view name() const override { return "addresses"; }
-    // S3: what is found is decided on from here on, and the addresses are kept as they should be until the attempt
-    // ends.
+    // S3, before all that may take long there: what is found is decided on from here on, and the addresses are kept as
+    // they should be until the attempt ends.
     async::awaitable<result<void>> prepare(core::preparation in) override;
     // Those of a role that this daemon had go, and with an orderly stop those that were found. An attempt that begins
     // anew leaves what it found to the next one, which decides by the same record.
@@ -98,6 +101,7 @@ private:
     core::node_context& node_;
     netlink::addresses& port_;
     netlink::network_stack& stack_;
+    std::shared_ptr<bridge_record> bridges_;
     std::vector<policy::role_address> all_;
     policy::address_wish gateway_wish_ = policy::address_wish::as_found;
     bool knows_gateways_ = false;

@@ -42,9 +42,10 @@ assembly all_subjects(subject_ports outside) {
         all.phases.push_back({phase::services, "ceph"});
     }
     if (outside.networks) {
+        // Before the wait for devices: another node may have the addresses that this one finds.
+        all.phases.push_back({phase::host_networking, "addresses"});
         all.phases.push_back({phase::host_networking, "virtual functions"});
         all.phases.push_back({phase::host_networking, "networks"});
-        all.phases.push_back({phase::host_networking, "addresses"});
         all.phases.push_back({phase::host_networking, "network statistics"});
         all.phases.push_back({phase::sysctl, "networks"});
         all.phases.push_back({phase::dns_service_off, "networks"});

@@ -140,7 +140,7 @@ bool network_planner::is_ours() {
         return refuse(fmt::format("{} is there and is not {} {} on {}", base_name_, is_managed() ? "VXLAN" : "VLAN",
                                   wanted_.vni, links_.lower_name(wanted_.type)));
     }
-    if (bridge_ != nullptr && known_.bridge != bridge_->index) {
+    if (bridge_ != nullptr && known_.bridge != bridge_->index && known_.own_bridge != bridge_->index) {
         if (auto why = why_bridge_is_foreign(); !why.empty()) {
             return refuse(fmt::format("{} is somebody else's: it has {}", bridge_name_, why));
         }
@@ -148,7 +148,7 @@ bool network_planner::is_ours() {
     return is_number_free();
 }
 
-// Of a bridge that this daemon has not seen before: one of ours has its base in it, or nothing but guests and gateways.
+// Of a bridge that no daemon of this boot has had: one of ours has its base in it, or nothing but guests and gateways.
 std::string network_planner::why_bridge_is_foreign() const {
     if (base_ != nullptr && base_->master == bridge_->index) {
         return {};
@@ -230,6 +230,7 @@ void network_planner::choose_mtu() {
 void network_planner::plan_settings() {
     const bool is_known = bridge_ != nullptr && (known_.bridge == bridge_->index || known_.bridge == index_not_known);
     plan_.next.bridge = bridge_ == nullptr ? index_not_known : bridge_->index;
+    plan_.next.own_bridge = bridge_ == nullptr ? 0 : bridge_->index;
     if (bridge_ == nullptr) {
         damage("bridge " + bridge_name_ + " was gone");
         add(model::make_bridge{bridge_name_});

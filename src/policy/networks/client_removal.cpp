@@ -22,7 +22,7 @@ bool has_global_address(const model::network_state& seen, const network_link& li
 // The links of one network that is gone.
 class network_remains {
 public:
-    network_remains(std::uint32_t vni, const own_links& links, const model::network_state& seen, int own_bridge = 0)
+    network_remains(std::uint32_t vni, const own_links& links, const model::network_state& seen, int own_bridge)
         : vni_(vni), links_(links), seen_(seen), bridge_(seen.find(bridge_name(vni))), own_bridge_(own_bridge) {
         if (bridge_ != nullptr && !links.is_bridge(*bridge_)) {
             bridge_ = nullptr;
@@ -66,7 +66,7 @@ public:
     }
 
 private:
-    // A bridge of such a name alone is anybody's if it has addresses.
+    // A bridge of such a name alone is anybody's if it has addresses, and nobody recorded it.
     [[nodiscard]] bool is_foreign() const {
         return bridge_ != nullptr && bases_.empty() && bridge_->index != own_bridge_ &&
                has_global_address(seen_, *bridge_);
@@ -127,12 +127,12 @@ network_plan plan_removal(std::uint32_t vni, model::network_type type, const con
 }
 
 network_plan plan_sweep(const std::set<std::uint32_t>& known, const config::node_config& config,
-                        const model::network_state& seen) {
+                        const model::network_state& seen, const own_bridges& own) {
     const own_links links(config, seen);
     network_plan plan;
     for (const auto vni : numbers_of_links(seen)) {
         if (!known.contains(vni)) {
-            network_remains remains(vni, links, seen);
+            network_remains remains(vni, links, seen, index_of(own, vni));
             remains.add_base(network_type::managed);
             remains.add_base(network_type::bridged);
             remains.plan(plan);

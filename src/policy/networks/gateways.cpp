@@ -29,6 +29,11 @@ bool has_own_base(const model::network_state& seen, const model::network_link& b
            base->master == bridge.index;
 }
 
+bool is_recorded(const own_bridges& own, const model::network_link& bridge, std::uint32_t vni) {
+    const auto found = own.find(vni);
+    return found != own.end() && found->second == own_bridge{bridge.index, true};
+}
+
 // Which of the host's own networks it overlaps, in words; "": none.
 std::string overlapped_network(const ip::address& address, int prefix, const config::node_config& config) {
     if (!address.is_v4()) {
@@ -97,11 +102,11 @@ std::vector<role_address> gateway_addresses(std::span<const model::client_networ
     return gateways;
 }
 
-std::vector<placed_address> gateways_left_behind(const model::network_state& seen) {
+std::vector<placed_address> gateways_left_behind(const model::network_state& seen, const own_bridges& own) {
     std::vector<placed_address> left;
     for (const auto& link : seen.links()) {
         const auto vni = model::vni_of(link.name, "vmbr");
-        if (!vni || link.kind != "bridge" || !has_own_base(seen, link, *vni)) {
+        if (!vni || link.kind != "bridge" || !(has_own_base(seen, link, *vni) || is_recorded(own, link, *vni))) {
             continue;
         }
         for (const auto& one : seen.addresses_of(link.index)) {

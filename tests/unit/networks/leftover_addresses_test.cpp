@@ -108,6 +108,29 @@ TEST_F(leftovers_test, case_95_without_a_record_they_go_at_once) {
     }
 }
 
+// S3 waits 30 s for it: another node takes the role meanwhile.
+TEST_F(leftovers_test, case_95_the_device_of_the_cluster_network_is_waited_for) {
+    auto& hv1 = killed_primary();
+    const auto killed = loop.clock().now();
+    hv1.connector.link().cut();
+    loop.run_for(45s);
+    hv1.kernel.remove_device("ens5");
+    hv1.start();
+    ASSERT_TRUE(run_until([&] { return count(hv1) == 0; }, 100s));
+    EXPECT_NEAR(seconds_since(killed), 55.0, 1.2);
+    EXPECT_FALSE(hv1.logged("starting again"));
+}
+
+TEST_F(leftovers_test, case_95_without_a_record_they_go_also_without_the_device_of_the_cluster_network) {
+    auto& hv1 = killed_primary();
+    hv1.host.files.erase("/run/pvc/heartbeat");
+    hv1.kernel.remove_device("ens5");
+    const auto started = loop.clock().now();
+    hv1.start();
+    EXPECT_TRUE(run_until([&] { return count(hv1) == 0; }, 60s));
+    EXPECT_LT(seconds_since(started), 1.0);
+}
+
 TEST_F(leftovers_test, case_96_the_start_hangs_and_another_is_named) {
     auto& hv1 = killed_primary();
     // Its record says that it is alive, and the note is of an older heartbeat: the start watches for a twin for 10 s.

@@ -8,6 +8,7 @@
 #include "pvcnoded/model/network_change.hpp"
 #include "pvcnoded/model/network_state.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
+#include "pvcnoded/policy/networks/own_bridges.hpp"
 
 #include <map>
 #include <optional>
@@ -23,6 +24,9 @@ struct network_memory {
     // Index of the bridge whose settings (sysctls, checksums) were made. 0: of none. -1: of one that the last plan
     // made; the next look tells its index.
     int bridge = 0;
+    // Index of the bridge that is the network's own whatever it looks like: this daemon, or one before it in this boot,
+    // made or adopted it (own_bridges.hpp). 0: of none.
+    int own_bridge = 0;
     // Ports of virtual machines that were seen in the bridge, by index, with their names: one that is still there and
     // is a port of nothing was taken out by somebody, and is put back.
     std::map<int, std::string> ports;
@@ -51,15 +55,16 @@ struct network_plan {
 [[nodiscard]] std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& network);
 
 // The links of a network that is no more (or has become one of the other type): nothing where they are not those that
-// this daemon would have made, or others use them (the remark says so). `own_bridge`: the index of the bridge that this
-// daemon has set (network_memory); any other one stays if it stands alone and has an address.
+// this daemon would have made, or others use them (the remark says so). `own_bridge`: the index of the bridge that is
+// the network's own (network_memory); any other one stays if it stands alone and has an address.
 [[nodiscard]] network_plan plan_removal(std::uint32_t vni, model::network_type type, const config::node_config& config,
                                         const model::network_state& seen, int own_bridge = 0);
 
 // What networks that are gone left behind: vmbr<N> with vxlan<N> or vlan<N>. `known`: all that /networks has, also
 // those that are refused. A bridge that has other ports than its own base is left alone, with a remark (case 30).
+// `own`: those that go also if they stand alone and have addresses.
 [[nodiscard]] network_plan plan_sweep(const std::set<std::uint32_t>& known, const config::node_config& config,
-                                      const model::network_state& seen);
+                                      const model::network_state& seen, const own_bridges& own = {});
 
 // A gateway that nobody gets. Two networks want the same address: the one with the smaller VNI has it. Or the network
 // overlaps one of the host's own: with its gateway the way to other nodes would lead into the client network.

@@ -5,6 +5,7 @@
 #include "pvcnoded/config/node_config.hpp"
 #include "pvcnoded/model/client_network.hpp"
 #include "pvcnoded/model/network_state.hpp"
+#include "pvcnoded/policy/networks/own_bridges.hpp"
 #include "pvcnoded/policy/role/role_addresses.hpp"
 
 #include <span>
@@ -17,9 +18,11 @@ namespace pvc::policy {
 [[nodiscard]] std::vector<role_address> gateway_addresses(std::span<const model::client_network> all,
                                                           const config::node_config& config);
 
-// What is on bridges vmbr<N> that have their own base vxlan<N> as a port: global addresses that somebody added. Before
-// ZooKeeper is read each of them counts as a gateway that a primary left. By index of the bridge.
-[[nodiscard]] std::vector<placed_address> gateways_left_behind(const model::network_state& seen);
+// What is on bridges vmbr<N> that have their own base vxlan<N> as a port, or had it by the record (`own`): global
+// addresses that somebody added. Before ZooKeeper is read each of them counts as a gateway that a primary left. By
+// index of the bridge.
+[[nodiscard]] std::vector<placed_address> gateways_left_behind(const model::network_state& seen,
+                                                               const own_bridges& own = {});
 
 // Those of them that are a gateway of no network (any more): as the gateway was, before it changed while no daemon ran.
 [[nodiscard]] std::vector<placed_address> gateways_of_nobody(std::span<const model::client_network> all,

@@ -323,6 +323,44 @@ TEST(client_plan, case_30_leftovers_go_unless_a_machine_uses_them) {
     EXPECT_EQ(steps_of(others) + remarks_of(others.remarks), "");  // it was no network: none is said to be gone
 }
 
+// Its base went with the device below it, and the network changed, while no daemon ran.
+TEST(client_plan, a_bridge_that_is_recorded_is_the_networks_own_whatever_it_has) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    const auto before = kernel.state();
+    auto network = managed(7);
+    network_memory memory;
+    settle(kernel, network, config, memory);
+    const int index = kernel.link("vmbr7").index;
+    EXPECT_EQ(memory.own_bridge, index);
+    kernel.apply(model::delete_link{"vxlan7"});
+    kernel.add_address("vmbr7", "192.0.2.1/24");
+    const auto recorded = [](int bridge) {
+        network_memory known;
+        known.own_bridge = bridge;
+        return known;
+    };
+    for (const int other : {0, index + 1}) {
+        const auto plan = plan_network(network, config, kernel.state(), recorded(other));
+        EXPECT_EQ(remarks_of(plan.remarks),
+                  "error network-refused: network 7: vmbr7 is somebody else's: it has the address 192.0.2.1/24\n");
+        EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state(), {{7, {other, true}}})), "");
+        EXPECT_EQ(steps_of(plan_removal(7, network.type, config, kernel.state(), other)), "");
+    }
+    const auto plan = plan_network(network, config, kernel.state(), recorded(index));
+    EXPECT_FALSE(plan.is_refused);
+    EXPECT_NE(steps_of(plan).find("make vxlan7 a port of vmbr7"), std::string::npos) << steps_of(plan);
+    EXPECT_EQ(steps_of(plan_removal(7, network.type, config, kernel.state(), index)),
+              "set vmbr7 down\ndelete link vmbr7\n");
+    // It has a machine: then it stays all the same.
+    auto used = kernel;
+    used.add(link_named("vnet0", "tun"));
+    used.apply(model::set_master{"vnet0", "vmbr7"});
+    EXPECT_EQ(steps_of(plan_sweep({}, config, used.state(), {{7, {index, true}}})), "");
+    carry_out(kernel, plan_sweep({}, config, kernel.state(), {{7, {index, true}}}));
+    EXPECT_EQ(kernel.state(), before);
+}
+
 TEST(client_plan, links_that_others_stand_on_stay) {
     const auto config = config_of(client_words());
     for (const auto* below : {"vmbr7", "vxlan7"}) {

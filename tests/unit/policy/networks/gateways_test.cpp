@@ -103,6 +103,14 @@ TEST(gateways, those_left_behind_are_on_bridges_with_their_own_base) {
               (texts{"10.0.9.7/24 on vmbr7", "2001:db8::1/64 on vmbr7"}));
     const std::vector networks{network_of(7, "10.0.9.7/24"), network_of(8, "10.0.9.8/24")};
     EXPECT_EQ(texts_of(gateways_of_nobody(networks, config, kernel.state())), texts{"2001:db8::1/64 on vmbr7"});
+    // Those that had their base by the record too; one of a bridged network has other addresses.
+    const int index = kernel.link("vmbr9").index;
+    EXPECT_EQ(texts_of(gateways_left_behind(kernel.state(), {{9, {index, true}}})),
+              (texts{"10.0.9.7/24 on vmbr7", "2001:db8::1/64 on vmbr7", "10.0.9.9/24 on vmbr9"}));
+    for (const auto& other :
+         {own_bridges{{9, {index, false}}}, own_bridges{{9, {index + 1, true}}}, own_bridges{{8, {index, true}}}}) {
+        EXPECT_EQ(gateways_left_behind(kernel.state(), other), gateways_left_behind(kernel.state()));
+    }
     // Another prefix length is another address.
     EXPECT_EQ(gateways_of_nobody(std::vector{network_of(7, "10.0.9.7/25")}, config, kernel.state()).size(), 2U);
 }

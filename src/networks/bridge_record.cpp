@@ -1,0 +1,93 @@
+#include "bridge_record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace pvc::networks {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t record_bytes_max = 60'000;  // what is longer than 64 KiB cannot be read
+constexpr std::size_t record_files_max = 1000;
+constexpr duration note_again = 5s;
+
+}  // namespace
+
+std::string bridge_record::path_of(std::size_t part) const {
+    const std::string first = node_.config->directories.dynamic + "/client-bridges";
+    return part == 0 ? first : fmt::format("{}.{}", first, part + 1);
+}
+
+// Told once for as long as it stays the same.
+void bridge_record::tell(std::string text) {
+    if (text != std::exchange(told_, text) && !text.empty()) {
+        node_.log.info(text);
+    }
+}
+
+void bridge_record::read() {
+    for (parts_ = 0; parts_ < record_files_max; ++parts_) {
+        const auto path = path_of(parts_);
+        const auto text = node_.port.host.read_file(path);
+        if (!text && text.error().code() == errc::not_found) {
+            break;
+        }
+        const auto ignored = text ? policy::add_record(known_, *text, node_.machine.boot_id) : text.error().text();
+        if (!ignored.empty()) {
+            is_whole_ = false;
+            tell(fmt::format("{}: {}, ignored", path, ignored));
+        }
+    }
+    written_ = known_;
+}
+
+void bridge_record::update(policy::own_bridges now) {
+    if (now != known_ || !is_whole_) {
+        known_ = std::move(now);
+        changed_.notify();
+    }
+}
+
+async::awaitable<void> bridge_record::run() {
+    for (;;) {
+        if (known_ != written_ || !is_whole_) {
+            const auto now = known_;
+            auto texts = policy::record_texts(now, node_.machine.boot_id, record_bytes_max);
+            is_whole_ = false;
+            auto done = co_await write(std::move(texts));
+            if (!done) {
+                tell("which bridges are this daemon's own was not noted: " + done.error().text() + ", trying again");
+                co_await async::sleep_for(node_.clock(), note_again, "another try to note the bridges");
+                continue;
+            }
+            tell({});
+            is_whole_ = true;
+            written_ = now;
+            continue;
+        }
+        co_await changed_.wait(async::wait_note::work("a change of the bridges of client networks"));
+    }
+}
+
+async::awaitable<result<void>> bridge_record::write(std::vector<std::string> texts) {
+    for (std::size_t part = 0; part < texts.size(); ++part) {
+        auto done = co_await node_.port.host.replace_file(path_of(part), std::move(texts[part]));
+        if (!done) {
+            co_return done;
+        }
+        parts_ = std::max(parts_, part + 1);
+    }
+    for (; parts_ > texts.size(); --parts_) {
+        auto done = co_await node_.port.host.remove_file(path_of(parts_ - 1));
+        if (!done) {
+            co_return done;
+        }
+    }
+    co_return result<void>();
+}
+
+}  // namespace pvc::networks

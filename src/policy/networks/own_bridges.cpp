@@ -1,0 +1,100 @@
+#include "pvcnoded/policy/networks/own_bridges.hpp"
+
+#include "own_links.hpp"
+#include "pvcnoded/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace pvc::policy {
+
+namespace {
+
+constexpr std::string_view boot_word = "boot ";
+constexpr std::int64_t largest_vni = 16777215;
+
+bool has_given_address(const model::network_state& seen, int index) {
+    const auto all = seen.addresses_of(index);
+    return std::ranges::any_of(all, [](const model::link_address& one) {
+        const auto& address = one.address.address;
+        return one.is_global && one.is_permanent && !(address.is_v6() && address.to_v6().is_link_local());
+    });
+}
+
+bool is_there(const model::network_state& seen, std::uint32_t vni, int index) {
+    const auto* link = seen.find(bridge_name(vni));
+    return link != nullptr && link->kind == "bridge" && link->index == index;
+}
+
+// False: it is none.
+bool add_line(own_bridges& to, std::string_view line) {
+    const auto parts = split_blanks(line);
+    if (parts.size() != 3 || (parts[2] != "m" && parts[2] != "b")) {
+        return false;
+    }
+    const auto vni = parse_integer(parts[0]);
+    const auto index = parse_integer(parts[1]);
+    if (!vni || *vni < 1 || *vni > largest_vni || !index || *index < 1 || *index > std::numeric_limits<int>::max()) {
+        return false;
+    }
+    to[static_cast<std::uint32_t>(*vni)] = {static_cast<int>(*index), parts[2] == "m"};
+    return true;
+}
+
+}  // namespace
+
+int index_of(const own_bridges& all, std::uint32_t vni) {
+    const auto found = all.find(vni);
+    return found == all.end() ? 0 : found->second.index;
+}
+
+own_bridges after_look(const own_bridges& before, const own_bridges& taken, const model::network_state& seen) {
+    own_bridges now = before;
+    for (const auto& [vni, one] : taken) {
+        auto& entry = now[vni];
+        // A network that has become a bridged one: gateways of before may still be there.
+        const bool had_gateways = entry.index == one.index && entry.has_gateways && has_given_address(seen, one.index);
+        entry = {one.index, one.has_gateways || had_gateways};
+    }
+    std::erase_if(now, [&](const auto& one) { return !is_there(seen, one.first, one.second.index); });
+    return now;
+}
+
+std::vector<std::string> record_texts(const own_bridges& all, std::string_view boot_id, std::size_t limit) {
+    const std::string first = fmt::format("{}{}\n", boot_word, boot_id);
+    std::vector<std::string> texts{first};
+    for (const auto& [vni, one] : all) {
+        const std::string line = fmt::format("{} {} {}\n", vni, one.index, one.has_gateways ? 'm' : 'b');
+        if (texts.back().size() + line.size() > limit && texts.back().size() > first.size()) {
+            texts.push_back(first);
+        }
+        texts.back() += line;
+    }
+    return texts;
+}
+
+std::string add_record(own_bridges& to, std::string_view text, std::string_view boot_id) {
+    std::string ignored;
+    std::size_t number = 0;
+    while (!text.empty()) {
+        const auto end = text.find('\n');
+        const auto line = text.substr(0, end);
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+        ++number;
+        const bool is_boot = number == 1 && line.starts_with(boot_word);
+        if (is_boot && (boot_id.empty() || line.substr(boot_word.size()) != boot_id)) {
+            return {};
+        }
+        if (number == 1 && !is_boot) {
+            return fmt::format("line 1: expected `boot` and the identity of the boot, got \"{}\"", shown(line));
+        }
+        if (!is_boot && !add_line(to, line) && ignored.empty()) {
+            ignored = fmt::format("line {}: expected `VNI index m|b`, got \"{}\"", number, shown(line));
+        }
+    }
+    return ignored;
+}
+
+}  // namespace pvc::policy

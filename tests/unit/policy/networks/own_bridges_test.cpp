@@ -1,0 +1,97 @@
+// The record of bridges that are this daemon's own (networking.md 5.3, 5.4, 6).
+#include "pvcnoded/policy/networks/own_bridges.hpp"
+
+#include "unit/policy/networks/toy_kernel.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pvc::policy {
+namespace {
+
+constexpr std::size_t limit = 60'000;
+
+TEST(own_bridges, what_is_written_is_read) {
+    const own_bridges all{{7, {12, true}}, {200, {13, false}}, {16777215, {2147483647, true}}};
+    const auto texts = record_texts(all, "a-boot", limit);
+    EXPECT_EQ(texts, std::vector<std::string>{"boot a-boot\n7 12 m\n200 13 b\n16777215 2147483647 m\n"});
+    own_bridges read;
+    EXPECT_EQ(add_record(read, texts[0], "a-boot"), "");
+    EXPECT_EQ(read, all);
+    EXPECT_EQ(index_of(read, 200), 13);
+    EXPECT_EQ(index_of(read, 201), 0);
+}
+
+TEST(own_bridges, what_is_too_long_for_one_file_takes_several) {
+    own_bridges all;
+    for (std::uint32_t vni = 16'000'001; vni <= 16'010'000; ++vni) {
+        all[vni] = {2'000'000'000 + static_cast<int>(vni), vni % 2 == 0};
+    }
+    const auto texts = record_texts(all, "a-boot", limit);
+    EXPECT_GT(texts.size(), 2U);
+    own_bridges read;
+    for (const auto& text : texts) {
+        EXPECT_LE(text.size(), limit);
+        EXPECT_EQ(add_record(read, text, "a-boot"), "");
+    }
+    EXPECT_EQ(read, all);
+    EXPECT_EQ(record_texts({}, "a-boot", limit), std::vector<std::string>{"boot a-boot\n"});
+}
+
+TEST(own_bridges, another_boot_says_nothing) {
+    for (const auto* boot : {"b-boot", ""}) {
+        own_bridges read;
+        EXPECT_EQ(add_record(read, "boot a-boot\n7 12 m\n", boot), "");
+        EXPECT_TRUE(read.empty());
+    }
+    own_bridges read;
+    EXPECT_EQ(add_record(read, "boot \n7 12 m\n", ""), "");  // of a machine that does not tell it
+    EXPECT_TRUE(read.empty());
+}
+
+TEST(own_bridges, garbage_is_said_once_and_the_rest_holds) {
+    for (const auto* line : {"?", "7", "7 12", "7 12 x", "7 12 m m", "0 12 m", "16777216 12 m", "7 0 m", "7 -1 m",
+                             "7 2147483648 m", "seven 12 m", ""}) {
+        own_bridges read;
+        const auto said = add_record(read, std::string("boot a\n") + line + "\n8 13 b\n?\n", "a");
+        EXPECT_EQ(said, std::string("line 2: expected `VNI index m|b`, got \"") + line + "\"");
+        EXPECT_EQ(read, (own_bridges{{8, {13, false}}})) << line;
+    }
+    own_bridges read;
+    EXPECT_EQ(add_record(read, "7 12 m\n", "a"),
+              "line 1: expected `boot` and the identity of the boot, got \"7 12 m\"");
+    EXPECT_EQ(add_record(read, "", "a"), "");
+    EXPECT_TRUE(read.empty());
+}
+
+TEST(own_bridges, a_look_adds_what_was_taken_and_drops_what_is_gone) {
+    toy_kernel kernel;
+    for (const auto* name : {"vmbr7", "vmbr8", "vmbr9"}) {
+        kernel.apply(model::make_bridge{name});
+    }
+    const int seven = kernel.link("vmbr7").index;
+    const int eight = kernel.link("vmbr8").index;
+    const int nine = kernel.link("vmbr9").index;
+    // 8 is another bridge than the one that was recorded, 9 another than the one that was taken, and 10 is no more.
+    const own_bridges before{{7, {seven, true}}, {8, {eight + 100, true}}, {10, {1, true}}};
+    EXPECT_EQ(after_look(before, {}, kernel.state()), (own_bridges{{7, {seven, true}}}));
+    EXPECT_EQ(after_look(before, {{8, {eight, false}}, {9, {nine + 100, true}}}, kernel.state()),
+              (own_bridges{{7, {seven, true}}, {8, {eight, false}}}));
+}
+
+// What a primary gave to the bridge of a network that has become a bridged one is a gateway until it is gone.
+TEST(own_bridges, another_type_counts_when_the_last_gateway_is_gone) {
+    toy_kernel kernel;
+    kernel.apply(model::make_bridge{"vmbr7"});
+    const int index = kernel.link("vmbr7").index;
+    const own_bridges bridged{{7, {index, false}}};
+    EXPECT_EQ(after_look({{7, {index, true}}}, bridged, kernel.state()), bridged);
+    kernel.add_address("vmbr7", "fe80::1/64");
+    EXPECT_EQ(after_look({{7, {index, true}}}, bridged, kernel.state()), bridged);
+    kernel.add_address("vmbr7", "10.0.0.1/24");
+    EXPECT_EQ(after_look({{7, {index, true}}}, bridged, kernel.state()), (own_bridges{{7, {index, true}}}));
+    EXPECT_EQ(after_look({{7, {index + 1, true}}}, bridged, kernel.state()), bridged);
+    EXPECT_EQ(after_look(bridged, {{7, {index, true}}}, kernel.state()), (own_bridges{{7, {index, true}}}));
+}
+
+}  // namespace
+}  // namespace pvc::policy
