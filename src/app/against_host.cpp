@@ -1,6 +1,7 @@
 #include "against_host.hpp"
 
 #include "pvcnoded/async/adapter/real_loop.hpp"
+#include "pvcnoded/async/adapter/thread_offload.hpp"
 #include "pvcnoded/netlink/adapter/kernel_stack.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
 
@@ -29,7 +30,8 @@ result<host_comparison> compare_with_host(const config::node_config& config) {
         return out;
     }
     async::real_loop loop;
-    netlink::kernel_stack stack(loop.context().get_executor(), loop.clock());
+    async::thread_offload pool(loop.context());
+    netlink::kernel_stack stack(loop.context().get_executor(), loop.clock(), pool);
     result<model::network_state> seen = failure(errc::unavailable, "links");
     loop.run("look", [&]() -> async::awaitable<void> {
         const time_point until = loop.clock().now() + 10s;

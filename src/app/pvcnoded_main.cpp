@@ -174,6 +174,10 @@ int run(config::changeable_file others_can_change) {
     services::sd_notifier notifier(std::getenv("NOTIFY_SOCKET"));
     // Apart from the pool: its threads may all hang in a log disk, and then no name would be looked up.
     async::thread_offload zookeeper_lane(loop.context(), {.threads = 8, .farewell = std::chrono::milliseconds(500)});
+    // Likewise: where the kernel hangs with one link it hangs with all of them. Each port bounds itself: changes and
+    // looks, addresses, counters and speeds, virtual functions have a thread each, so none waits for another's.
+    async::thread_offload links_lane(loop.context(), {.threads = 6, .farewell = std::chrono::milliseconds(500)});
+    async::thread_offload filter_lane(loop.context(), {.threads = 2, .farewell = std::chrono::milliseconds(500)});
     zookeeper::c_connector zookeeper(loop.clock(), zookeeper_lane, random.split("zookeeper"),
                                      [&loop] { loop.check_pause(); });
     const async::real_loop::pause_observer pauses(loop, [&](boot_time before) { zookeeper.on_pause(before); });
@@ -201,11 +205,11 @@ int run(config::changeable_file others_can_change) {
     node::subject_ports outside;
     outside.domains.emplace(domains::domain_ports{hypervisor, ceph, consoles});
     outside.ceph.emplace(ceph::ceph_ports{ceph, app::ceph_helper_program(), processes});
-    netlink::kernel_stack stack(loop.context().get_executor(), loop.clock());
-    netlink::kernel_addresses addresses(loop.context().get_executor(), loop.clock());
-    netlink::kernel_counters counters(loop.context().get_executor(), loop.clock(), pool);
-    netlink::kernel_functions functions(loop.clock(), pool, processes);
-    netlink::kernel_packet_filter filter(loop.context().get_executor(), loop.clock(), pool);
+    netlink::kernel_stack stack(loop.context().get_executor(), loop.clock(), links_lane);
+    netlink::kernel_addresses addresses(loop.clock(), links_lane);
+    netlink::kernel_counters counters(loop.clock(), links_lane);
+    netlink::kernel_functions functions(loop.clock(), links_lane, processes);
+    netlink::kernel_packet_filter filter(loop.context().get_executor(), loop.clock(), filter_lane);
     outside.networks.emplace(networks::network_ports{stack, addresses, counters, functions, filter, processes});
     outside.role.emplace(role::role_ports{processes});
     node::daemon daemon(platform, std::move(process), node::all_subjects(outside));

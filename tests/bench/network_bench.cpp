@@ -6,6 +6,7 @@
 //
 // Prints for each its time, the daemon's processor time and that of a look; the ratio is what compares machines.
 #include "pvcnoded/async/adapter/real_loop.hpp"
+#include "pvcnoded/async/adapter/thread_offload.hpp"
 #include "pvcnoded/netlink/adapter/kernel_stack.hpp"
 
 #include <fmt/format.h>
@@ -103,7 +104,8 @@ struct made {
 };
 
 async::awaitable<made> make_and_look(async::real_loop& loop, int networks) {
-    netlink::kernel_stack stack(loop.context().get_executor(), loop.clock());
+    async::thread_offload pool(loop.context());
+    netlink::kernel_stack stack(loop.context().get_executor(), loop.clock(), pool);
     async::wakeup changed;
     const auto watch = stack.watch(changed);  // as the daemon has one
     made found;

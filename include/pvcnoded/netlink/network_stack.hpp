@@ -2,10 +2,11 @@
 // at a time, and a word when something may have changed. What is to be changed is computed from a look
 // (policy/networks), never from a single event.
 //
-// The kernel answers at once: a call that has nothing to wait for does not give way to others by itself, so every few
-// changes apply() lets what else is ready run. Calls take effect in the order in which they were begun. No exception
-// crosses, every call ends by its deadline. Loop thread only. The port outlives its callers, and its watches.
-// Specification: networking.md 2, 3, 5; runtime-design.md 4.
+// A call may take as long as the kernel waits for others, and holds nothing else up meanwhile. Changes take effect in
+// the order in which they were begun: one that was cancelled, or ended with timed_out, may have had its effect or may
+// still have it, but not after one begun later has had its own. No exception crosses, every call ends by its deadline.
+// Loop thread only. The port outlives its callers, and its watches. Specification: networking.md 2, 3, 5;
+// runtime-design.md 4.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"

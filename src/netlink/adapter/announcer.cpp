@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace pvc::netlink {
 
@@ -23,22 +24,22 @@ announcer::~announcer() {
     }
 }
 
-void announcer::announce(int link, const hardware_address& device, const ip::address& address) {
+void announcer::announce(place on, const hardware_address& device, const ip::address& address) {
     std::string frame = announcement(device, address);
-    send(link, frame);
-    waiting_.push_back({clock_.now() + pause, link, address, std::move(frame)});
+    send(on.link, frame);
+    waiting_.push_back({clock_.now() + pause, std::move(on), address, std::move(frame)});
     if (!again_.armed()) {
         again_.arm(waiting_.front().when, [this] { repeat_due(); });
     }
 }
 
-void announcer::forget(int link, const ip::address& address) {
-    std::erase_if(waiting_, [&](const repetition& one) { return one.link == link && one.address == address; });
+void announcer::forget(const std::string& name, const ip::address& address) {
+    std::erase_if(waiting_, [&](const repetition& one) { return one.on.name == name && one.address == address; });
 }
 
 void announcer::repeat_due() {
     while (!waiting_.empty() && waiting_.front().when <= clock_.now()) {
-        send(waiting_.front().link, waiting_.front().frame);
+        send(waiting_.front().on.link, waiting_.front().frame);
         waiting_.pop_front();
     }
     if (!waiting_.empty()) {

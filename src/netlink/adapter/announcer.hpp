@@ -17,14 +17,19 @@ public:
     announcer& operator=(const announcer&) = delete;
     ~announcer();
 
-    void announce(int link, const hardware_address& device, const ip::address& address);
+    // A device by the number that it is reached by, and its name.
+    struct place {
+        int link = 0;
+        std::string name;
+    };
+    void announce(place on, const hardware_address& device, const ip::address& address);
     // What has not been repeated yet is not: somebody else may announce the address now.
-    void forget(int link, const ip::address& address);
+    void forget(const std::string& name, const ip::address& address);
 
 private:
     struct repetition {
         time_point when;
-        int link = 0;
+        place on;
         ip::address address;
         std::string frame;
     };

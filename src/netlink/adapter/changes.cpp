@@ -49,32 +49,32 @@ std::string in_words(const std::vector<model::default_route>& routes) {
 }  // namespace
 
 change_work::outcome change_work::carry_out(std::string message, int also) {
-    PVC_CO_TRY(const auto answer, co_await requests_.ask(std::move(message), deadline_));
+    PVC_TRY(const auto answer, requests_.ask(std::move(message), by_));
     if (answer.error == 0 || answer.error == also) {
-        co_return result<void>();
+        return result<void>();
     }
-    co_return refusal(about_, answer);
+    return refusal(about_, answer);
 }
 
-change_work::outcome change_work::make(model::network_link wanted, std::string message) {
+change_work::outcome change_work::make(const model::network_link& wanted, std::string message) {
     if (!is_device_name(wanted.name)) {
-        co_return failure(errc::refused, about_, "it is no name of a device");
+        return failure(errc::refused, about_, "it is no name of a device");
     }
-    PVC_CO_TRY(const auto answer, co_await requests_.ask(std::move(message), deadline_));
+    PVC_TRY(const auto answer, requests_.ask(std::move(message), by_));
     if (answer.error == 0) {
-        co_return result<void>();
+        return result<void>();
     }
     if (answer.error != EEXIST) {
-        co_return refusal(about_, answer);
+        return refusal(about_, answer);
     }
-    PVC_CO_TRY(const auto there, co_await requests_.find_link(wanted.name, deadline_));
+    PVC_TRY(const auto there, requests_.find_link(wanted.name, by_));
     if (!there) {
-        co_return failure(errc::refused, about_, answer.cause());  // the same under another name
+        return failure(errc::refused, about_, answer.cause());  // the same under another name
     }
     if (!is_like(there->link, wanted)) {
-        co_return failure(errc::already_exists, about_, "there is " + in_words(there->link));
+        return failure(errc::already_exists, about_, "there is " + in_words(there->link));
     }
-    co_return result<void>();
+    return result<void>();
 }
 
 change_work::outcome change_work::operator()(const model::make_bridge& one) {
@@ -85,116 +85,116 @@ change_work::outcome change_work::operator()(const model::make_bridge& one) {
 }
 
 change_work::outcome change_work::operator()(const model::make_vlan& one) {
-    PVC_CO_TRY(const auto parent, co_await requests_.need_link(one.parent, deadline_));
+    PVC_TRY(const auto parent, requests_.need_link(one.parent, by_));
     model::network_link wanted;
     wanted.name = one.name;
     wanted.kind = "vlan";
     wanted.lower = parent.link.index;
     wanted.vlan_id = one.id;
-    co_return co_await make(wanted, create_vlan_message(one.name, parent.link.index, one.id));
+    return make(wanted, create_vlan_message(one.name, parent.link.index, one.id));
 }
 
 change_work::outcome change_work::operator()(const model::make_vxlan& one) {
-    PVC_CO_TRY(const auto lower, co_await requests_.need_link(one.lower, deadline_));
+    PVC_TRY(const auto lower, requests_.need_link(one.lower, by_));
     model::network_link wanted;
     wanted.name = one.name;
     wanted.kind = "vxlan";
     wanted.lower = lower.link.index;
     wanted.vxlan.emplace().vni = one.vni;
     wanted.vxlan->port = one.port;
-    co_return co_await make(wanted, create_vxlan_message(one.name, lower.link.index, one.vni, one.port));
+    return make(wanted, create_vxlan_message(one.name, lower.link.index, one.vni, one.port));
 }
 
 change_work::outcome change_work::operator()(const model::set_up& one) {
-    PVC_CO_TRY(const auto found, co_await requests_.need_link(one.name, deadline_));
-    co_return co_await carry_out(set_up_message(found.link.index, true));
+    PVC_TRY(const auto found, requests_.need_link(one.name, by_));
+    return carry_out(set_up_message(found.link.index, true));
 }
 
 change_work::outcome change_work::operator()(const model::set_down& one) {
-    PVC_CO_TRY(const auto found, co_await requests_.find_link(one.name, deadline_));
+    PVC_TRY(const auto found, requests_.find_link(one.name, by_));
     if (!found) {
-        co_return result<void>();
+        return result<void>();
     }
-    co_return co_await carry_out(set_up_message(found->link.index, false), ENODEV);
+    return carry_out(set_up_message(found->link.index, false), ENODEV);
 }
 
 change_work::outcome change_work::operator()(const model::set_mtu& one) {
-    PVC_CO_TRY(const auto found, co_await requests_.need_link(one.name, deadline_));
-    co_return co_await carry_out(set_mtu_message(found.link.index, one.mtu));
+    PVC_TRY(const auto found, requests_.need_link(one.name, by_));
+    return carry_out(set_mtu_message(found.link.index, one.mtu));
 }
 
 change_work::outcome change_work::operator()(const model::set_master& one) {
-    PVC_CO_TRY(const auto found, co_await requests_.need_link(one.name, deadline_));
+    PVC_TRY(const auto found, requests_.need_link(one.name, by_));
     int master = 0;
     if (!one.master.empty()) {
-        PVC_CO_TRY(const auto bridge, co_await requests_.need_link(one.master, deadline_));
+        PVC_TRY(const auto bridge, requests_.need_link(one.master, by_));
         master = bridge.link.index;
     }
-    co_return co_await carry_out(set_master_message(found.link.index, master));
+    return carry_out(set_master_message(found.link.index, master));
 }
 
 change_work::outcome change_work::operator()(const model::delete_link& one) {
-    PVC_CO_TRY(const auto found, co_await requests_.find_link(one.name, deadline_));
+    PVC_TRY(const auto found, requests_.find_link(one.name, by_));
     if (!found) {
-        co_return result<void>();
+        return result<void>();
     }
-    co_return co_await carry_out(delete_link_message(found->link.index), ENODEV);
+    return carry_out(delete_link_message(found->link.index), ENODEV);
 }
 
 change_work::outcome change_work::operator()(const model::add_address& one) {
-    PVC_CO_TRY(const auto found, co_await requests_.need_link(one.device, deadline_));
-    co_return co_await requests_.add_address(found.link.index, one.address, about_, deadline_);
+    PVC_TRY(const auto found, requests_.need_link(one.device, by_));
+    return requests_.add_address(found.link.index, one.address, about_, by_);
 }
 
 change_work::outcome change_work::operator()(const model::remove_address& one) {
-    PVC_CO_TRY(const auto found, co_await requests_.find_link(one.device, deadline_));
+    PVC_TRY(const auto found, requests_.find_link(one.device, by_));
     if (!found) {
-        co_return result<void>();
+        return result<void>();
     }
-    co_return co_await requests_.remove_address(found->link.index, one.address, about_, deadline_);
+    return requests_.remove_address(found->link.index, one.address, about_, by_);
 }
 
 change_work::outcome change_work::operator()(const model::add_default_route& one) {
     if (!one.gateway.is_v4()) {
-        co_return failure(errc::refused, about_, "only those of IPv4 are set");
+        return failure(errc::refused, about_, "only those of IPv4 are set");
     }
-    PVC_CO_TRY(const auto found, co_await requests_.need_link(one.device, deadline_));
+    PVC_TRY(const auto found, requests_.need_link(one.device, by_));
     const int link = found.link.index;
     auto message = add_default_route_message(link, one.gateway.to_v4());
-    PVC_CO_TRY(const auto answer, co_await requests_.ask(std::move(message), deadline_));
+    PVC_TRY(const auto answer, requests_.ask(std::move(message), by_));
     if (answer.error == 0) {
-        co_return result<void>();
+        return result<void>();
     }
     if (answer.error != EEXIST) {
-        co_return refusal(about_, answer);
+        return refusal(about_, answer);
     }
-    PVC_CO_TRY(auto routes, co_await requests_.default_routes(deadline_));
+    PVC_TRY(auto routes, requests_.default_routes(by_));
     std::erase_if(routes, [](const auto& route) { return route.metric != 0; });
     if (std::ranges::find(routes, model::default_route{one.gateway, link, 0}) == routes.end()) {
-        co_return failure(errc::already_exists, about_, in_words(routes));
+        return failure(errc::already_exists, about_, in_words(routes));
     }
-    co_return result<void>();
+    return result<void>();
 }
 
 change_work::outcome change_work::operator()(const model::remove_default_route& one) {
-    PVC_CO_TRY(const auto found, co_await requests_.find_link(one.device, deadline_));
+    PVC_TRY(const auto found, requests_.find_link(one.device, by_));
     if (!found || !one.gateway.is_v4()) {
-        co_return result<void>();
+        return result<void>();
     }
-    co_return co_await carry_out(remove_default_route_message(found->link.index, one.gateway.to_v4()), ESRCH);
+    return carry_out(remove_default_route_message(found->link.index, one.gateway.to_v4()), ESRCH);
 }
 
 change_work::outcome change_work::operator()(const model::set_sysctl& one) {
-    co_return write_setting(one.key, one.value);
+    return by_.is_wanted() ? write_setting(one.key, one.value) : too_late(about_);
 }
 
 change_work::outcome change_work::operator()(const model::tx_checksum_off& one) {
-    PVC_CO_TRY(const int error, requests_.switch_tx_checksum_off(one.device));
+    PVC_TRY(const int error, requests_.switch_tx_checksum_off(one.device, by_));
     if (error == 0 || error == EOPNOTSUPP) {
-        co_return result<void>();
+        return result<void>();
     }
     const errc code = error == ENODEV ? errc::not_found : errc::refused;
-    co_return failure(code, code == errc::not_found ? one.device : about_, error_text(error));
+    return failure(code, code == errc::not_found ? one.device : about_, error_text(error));
 }
 
 }  // namespace pvc::netlink

@@ -1,4 +1,4 @@
-// Each kind of change, carried out. With the turn of `requests`. Specification: networking.md 2.
+// Each kind of change, carried out. On the thread that has `requests`. Specification: networking.md 2.
 #pragma once
 
 #include "adapter/kernel_requests.hpp"
@@ -8,13 +8,13 @@
 
 namespace pvc::netlink {
 
+// `requests` and the errand outlive it.
 class change_work {
 public:
-    change_work(kernel_requests& requests, const model::network_change& change, time_point deadline)
-        : requests_(requests), about_(model::to_text(change)), deadline_(deadline) {}
+    change_work(kernel_requests& requests, const model::network_change& change, const errand& by)
+        : requests_(requests), about_(model::to_text(change)), by_(by) {}
 
-    using outcome = async::awaitable<result<void>>;
-    // The change outlives the coroutine.
+    using outcome = result<void>;
     outcome operator()(const model::make_bridge& one);
     outcome operator()(const model::make_vlan& one);
     outcome operator()(const model::make_vxlan& one);
@@ -32,13 +32,13 @@ public:
 
 private:
     // A link that is to be there as `wanted` is: the message makes it.
-    outcome make(model::network_link wanted, std::string message);
+    outcome make(const model::network_link& wanted, std::string message);
     // The request that is no more than its refusal or success. `also`: an errno that is success too.
     outcome carry_out(std::string message, int also = 0);
 
     kernel_requests& requests_;
     std::string about_;
-    time_point deadline_;
+    const errand& by_;
 };
 
 }  // namespace pvc::netlink

@@ -1,7 +1,7 @@
 #include "pvcnoded/netlink/adapter/kernel_addresses.hpp"
 
 #include "adapter/announcer.hpp"
-#include "adapter/kernel_requests.hpp"
+#include "adapter/kernel_lane.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -9,58 +9,92 @@
 
 namespace pvc::netlink {
 
-kernel_addresses::kernel_addresses(boost::asio::any_io_executor executor, async::timers& clock)
-    : clock_(clock),
-      requests_(std::make_unique<kernel_requests>(std::move(executor), clock)),
-      announcer_(std::make_unique<announcer>(clock)) {}
+namespace {
+
+using host_addresses = std::vector<host_address>;
+
+// What follows is done on threads of the pool, and owns what it touches.
+
+// The link that has the address now.
+result<kernel_link> add_to(const std::string& device, host_address which, boot_time not_after,
+                           kernel_requests& requests, const errand& by) {
+    const std::string about = which.text() + " on " + device;
+    if (thread_boot_now() > not_after) {
+        return failure(errc::stopped, about, "it could not start in time");
+    }
+    PVC_TRY(auto found, requests.need_link(device, by));
+    // Whoever else changes links may have held this up. Nothing stands between here and the request.
+    if (thread_boot_now() > not_after) {
+        return failure(errc::stopped, about, "it could not start in time");
+    }
+    const auto added = requests.add_address(found.link.index, which, about, by);
+    if (!added) {
+        const auto& why = added.error();
+        return why.code() == errc::already_exists ? failure(errc::refused, about, why.cause()) : why;
+    }
+    return found;
+}
+
+result<void> remove_from(const std::string& device, host_address which, kernel_requests& requests, const errand& by) {
+    PVC_TRY(const auto found, requests.find_link(device, by));
+    if (!found) {
+        return {};
+    }
+    return requests.remove_address(found->link.index, which, which.text() + " on " + device, by);
+}
+
+result<host_addresses> list_of(const std::string& device, kernel_requests& requests, const errand& by) {
+    PVC_TRY(const auto found, requests.need_link(device, by));
+    auto listed = requests.addresses(found.link.index, by);
+    if (!listed) {
+        const auto& why = listed.error();
+        if (why.code() == errc::not_found) {
+            return failure(errc::not_found, device, "No such device");
+        }
+        return why.code() == errc::io ? failure(errc::refused, device, why.cause()) : why;
+    }
+    host_addresses addresses;
+    std::ranges::transform(*listed, std::back_inserter(addresses), &model::link_address::address);
+    return addresses;
+}
+
+}  // namespace
+
+kernel_addresses::kernel_addresses(async::timers& clock, async::offload& pool)
+    : lane_(std::make_unique<kernel_lane>(clock, pool)), announcer_(std::make_unique<announcer>(clock)) {}
 
 kernel_addresses::~kernel_addresses() = default;
 
 async::awaitable<result<void>> kernel_addresses::add(std::string device, host_address which, boot_time not_after,
                                                      time_point deadline) {
     const std::string about = which.text() + " on " + device;
-    PVC_CO_TRY(const auto turn, co_await requests_->turn(about, deadline));
-    if (clock_.boot_now() > not_after) {
-        co_return failure(errc::stopped, about, "it could not start in time");
+    PVC_CO_TRY(const auto turn, co_await lane_->turn(about, deadline));
+    kernel_lane::work<kernel_link> work = [device, which, not_after](kernel_requests& requests, const errand& by) {
+        return add_to(device, which, not_after, requests, by);
+    };
+    PVC_CO_TRY(const auto found, co_await lane_->run(about, deadline, std::move(work)));
+    if (found.hardware && !found.link.is_loopback) {
+        announcer_->announce({found.link.index, device}, *found.hardware, which.address);
     }
-    PVC_CO_TRY(const auto found, co_await requests_->need_link(device, deadline));
-    // Nothing has suspended since, but for an answer that was lost.
-    if (clock_.boot_now() > not_after) {
-        co_return failure(errc::stopped, about, "it could not start in time");
-    }
-    const auto added = co_await requests_->add_address(found.link.index, which, about, deadline);
-    if (!added && added.error().code() == errc::already_exists) {
-        co_return failure(errc::refused, about, added.error().cause());
-    }
-    if (added && found.hardware && !found.link.is_loopback) {
-        announcer_->announce(found.link.index, *found.hardware, which.address);
-    }
-    co_return added;
+    co_return result<void>();
 }
 
 async::awaitable<result<void>> kernel_addresses::remove(std::string device, host_address which, time_point deadline) {
     const std::string about = which.text() + " on " + device;
-    PVC_CO_TRY(const auto turn, co_await requests_->turn(about, deadline));
-    PVC_CO_TRY(const auto found, co_await requests_->find_link(device, deadline));
-    if (!found) {
-        co_return result<void>();
-    }
-    announcer_->forget(found->link.index, which.address);
-    co_return co_await requests_->remove_address(found->link.index, which, about, deadline);
+    PVC_CO_TRY(const auto turn, co_await lane_->turn(about, deadline));
+    announcer_->forget(device, which.address);
+    kernel_lane::work<void> work = [device, which](kernel_requests& requests, const errand& by) {
+        return remove_from(device, which, requests, by);
+    };
+    co_return co_await lane_->run(about, deadline, std::move(work));
 }
 
 async::awaitable<result<std::vector<host_address>>> kernel_addresses::list(std::string device, time_point deadline) {
-    PVC_CO_TRY(const auto turn, co_await requests_->turn(device, deadline));
-    PVC_CO_TRY(const auto found, co_await requests_->need_link(device, deadline));
-    auto listed = co_await requests_->addresses(found.link.index, deadline);
-    if (!listed) {
-        const bool is_gone = listed.error().code() == errc::not_found;
-        co_return is_gone ? failure(errc::not_found, device, "No such device")
-                          : failure(errc::refused, device, listed.error().cause());
-    }
-    std::vector<host_address> addresses;
-    std::ranges::transform(*listed, std::back_inserter(addresses), &model::link_address::address);
-    co_return addresses;
+    PVC_CO_TRY(const auto turn, co_await lane_->turn(device, deadline));
+    kernel_lane::work<host_addresses> work = [device](kernel_requests& requests, const errand& by) {
+        return list_of(device, requests, by);
+    };
+    co_return co_await lane_->run(device, deadline, std::move(work));
 }
 
 }  // namespace pvc::netlink

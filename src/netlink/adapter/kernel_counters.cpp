@@ -1,6 +1,6 @@
 #include "pvcnoded/netlink/adapter/kernel_counters.hpp"
 
-#include "adapter/kernel_requests.hpp"
+#include "adapter/kernel_lane.hpp"
 #include "adapter/messages.hpp"
 #include "adapter/system_files.hpp"
 #include "pvcnoded/base/text.hpp"
@@ -37,14 +37,33 @@ result<std::vector<model::hardware_link>> read_hardware(const std::string& sysfs
     return found;
 }
 
+// On a pool thread.
+result<std::vector<model::link_counters>> read_counters(const std::vector<std::string>& names,
+                                                        kernel_requests& requests, const errand& by) {
+    std::vector<model::link_counters> found;
+    const kernel_requests::taker take = [&](const reply_message& one) -> result<void> {
+        if (one.type == RTM_NEWLINK) {
+            PVC_TRY(auto counters, parse_link_counters(one.body));
+            found.push_back(std::move(counters));
+        }
+        return {};
+    };
+    for (const auto& name : names) {
+        if (!is_device_name(name)) {
+            continue;
+        }
+        PVC_TRY(const auto answer, requests.exchange(get_counters_message(name), take, by));
+        if (answer.error != 0 && answer.error != ENODEV) {
+            return failure(errc::io, name, answer.cause());
+        }
+    }
+    return found;
+}
+
 }  // namespace
 
-kernel_counters::kernel_counters(boost::asio::any_io_executor executor, async::timers& clock, async::offload& pool,
-                                 std::string sysfs)
-    : clock_(clock),
-      pool_(pool),
-      sysfs_(std::move(sysfs)),
-      requests_(std::make_unique<kernel_requests>(std::move(executor), clock)) {}
+kernel_counters::kernel_counters(async::timers& clock, async::offload& pool, std::string sysfs)
+    : clock_(clock), pool_(pool), sysfs_(std::move(sysfs)), lane_(std::make_unique<kernel_lane>(clock, pool)) {}
 
 kernel_counters::~kernel_counters() = default;
 
@@ -65,25 +84,13 @@ async::awaitable<result<std::vector<model::hardware_link>>> kernel_counters::har
 
 async::awaitable<result<std::vector<model::link_counters>>> kernel_counters::count(std::vector<std::string> names,
                                                                                    time_point deadline) {
-    std::vector<model::link_counters> found;
-    PVC_CO_TRY(const auto turn, co_await requests_->turn("counters of network cards", deadline));
-    for (const auto& name : names) {
-        if (!is_device_name(name)) {
-            continue;
-        }
-        const kernel_requests::taker take = [&](const reply_message& one) -> result<void> {
-            if (one.type == RTM_NEWLINK) {
-                PVC_TRY(auto counters, parse_link_counters(one.body));
-                found.push_back(std::move(counters));
-            }
-            return {};
-        };
-        PVC_CO_TRY(const auto answer, co_await requests_->exchange(get_counters_message(name), take, deadline));
-        if (answer.error != 0 && answer.error != ENODEV) {
-            co_return failure(errc::io, name, answer.cause());
-        }
-    }
-    co_return found;
+    const std::string about = "counters of network cards";
+    PVC_CO_TRY(const auto turn, co_await lane_->turn(about, deadline));
+    kernel_lane::work<std::vector<model::link_counters>> work = [names = std::move(names)](kernel_requests& requests,
+                                                                                           const errand& by) {
+        return read_counters(names, requests, by);
+    };
+    co_return co_await lane_->run(about, deadline, std::move(work));
 }
 
 }  // namespace pvc::netlink

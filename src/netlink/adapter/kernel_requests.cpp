@@ -1,7 +1,6 @@
 #include "adapter/kernel_requests.hpp"
 
 #include "adapter/messages.hpp"
-#include "adapter/routing_socket.hpp"
 
 #include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
@@ -25,9 +24,8 @@ using namespace std::chrono_literals;
 constexpr int dump_attempts = 10;
 constexpr duration first_pause = 2ms;
 
-failure late(std::string about) {
-    return failure(errc::timed_out, std::move(about), "the kernel did not answer in time");
-}
+// How long a lost answer is waited for before the thread asks whether anybody still wants it.
+constexpr duration between_questions = 100ms;
 
 // Closes the socket unless the answer was read to its end, whatever ends the exchange.
 class whole_answer {
@@ -67,62 +65,58 @@ failure refusal(std::string subject, const kernel_answer& answer) {
     return failure(code, std::move(subject), answer.cause());
 }
 
-kernel_requests::kernel_requests(boost::asio::any_io_executor executor, async::timers& clock)
-    : executor_(std::move(executor)), clock_(clock) {}
+failure too_late(std::string about) {
+    return failure(errc::timed_out, std::move(about), "the kernel did not answer in time");
+}
+
+kernel_requests::kernel_requests(std::size_t answer_size) : answer_size_(answer_size) {}
 
 kernel_requests::~kernel_requests() = default;
 
-async::awaitable<result<async::mutex::guard>> kernel_requests::turn(std::string about, time_point deadline) {
-    auto guard = co_await turns_.lock_until(clock_, deadline, "the routing socket");
-    if (!guard || clock_.now() >= deadline) {
-        co_return late(std::move(about));
-    }
-    co_return std::move(*guard);
-}
-
 result<void> kernel_requests::open() {
     if (!socket_) {
-        PVC_TRY(socket_, routing_socket::open());
+        PVC_TRY(socket_, routing_socket::open(answer_size_));
     }
     return {};
 }
 
-async::awaitable<result<kernel_answer>> kernel_requests::ask(std::string message, time_point deadline) {
-    return exchange(std::move(message), pass_over, deadline);
+result<kernel_answer> kernel_requests::ask(std::string message, const errand& by) {
+    return exchange(std::move(message), pass_over, by);
 }
 
-async::awaitable<result<kernel_answer>> kernel_requests::exchange(std::string message, taker each,
-                                                                  time_point deadline) {
+result<kernel_answer> kernel_requests::exchange(std::string message, const taker& each, const errand& by) {
     if (auto opened = open(); !opened) {
-        co_return std::move(opened).error();
+        return std::move(opened).error();
+    }
+    if (!by.is_wanted()) {
+        return too_late("routing socket");
     }
     const std::uint32_t sequence = ++sequence_;
     if (const int error = socket_->send(message, sequence); error != 0) {
         socket_.reset();
-        co_return failure(errc::unavailable, "routing socket", error_text(error));
+        return failure(errc::unavailable, "routing socket", error_text(error));
     }
-    co_return co_await read_answer(sequence, each, deadline);
+    return read_answer(sequence, each, by);
 }
 
-async::awaitable<result<kernel_answer>> kernel_requests::read_answer(std::uint32_t sequence, const taker& each,
-                                                                     time_point deadline) {
+result<kernel_answer> kernel_requests::read_answer(std::uint32_t sequence, const taker& each, const errand& by) {
     whole_answer reading(socket_);
     kernel_answer answer;
     result<void> taken;
     for (;;) {
         const auto got = socket_->receive();
         if (got.error == EAGAIN || got.error == ENOBUFS) {  // answers that were lost do not come
-            const bool is_ready = co_await wait_readable(executor_, socket_->number(), clock_, deadline);
-            if (!is_ready) {
-                co_return late("routing socket");
+            while (!socket_->wait(std::min<duration>(between_questions, by.deadline() - thread_now()))) {
+                if (!by.is_wanted()) {
+                    return too_late("routing socket");
+                }
             }
             continue;
         }
         if (got.error != 0 || !got.is_whole) {
-            co_return failure(errc::io, "routing socket",
-                              got.error != 0 ? error_text(got.error) : "too long an answer");
+            return failure(errc::io, "routing socket", got.error != 0 ? error_text(got.error) : "too long an answer");
         }
-        PVC_CO_TRY(const auto read, read_datagram(got.bytes, sequence, socket_->port()));
+        PVC_TRY(const auto read, read_datagram(got.bytes, sequence, socket_->port()));
         for (const auto& one : read.messages) {
             if (taken) {
                 taken = each(one);
@@ -135,37 +129,37 @@ async::awaitable<result<kernel_answer>> kernel_requests::read_answer(std::uint32
             answer.sentence = read.sentence;
             break;
         }
+        if (by.is_given_up()) {
+            return too_late("routing socket");
+        }
     }
     if (!taken) {
-        co_return taken.error();
+        return taken.error();
     }
-    co_return answer;
+    return answer;
 }
 
-async::awaitable<result<kernel_answer>> kernel_requests::dump(std::string message, std::function<void()> begin_anew,
-                                                              taker each, time_point deadline) {
+result<kernel_answer> kernel_requests::dump(std::string message, const std::function<void()>& begin_anew,
+                                            const taker& each, const errand& by) {
     for (int attempt = 0; attempt < dump_attempts; ++attempt) {
         begin_anew();
-        auto answer = co_await exchange(message, each, deadline);
+        auto answer = exchange(message, each, by);
         // EINTR: the same, told at the end instead of in its parts.
         const bool is_torn = answer && (answer->is_interrupted || answer->error == EINTR);
         if (!is_torn) {
-            co_return answer;
+            return answer;
         }
         ++interrupted_;
-        const time_point again = clock_.now() + first_pause * (1 << attempt);
-        if (again >= deadline) {
-            co_return late("routing socket");
-        }
-        co_await async::sleep_until(clock_, again, "links and addresses that change");
+        const duration pause = std::min<duration>(first_pause * (1 << attempt), by.deadline() - thread_now());
+        ignore(socket_->wait(pause), "nothing comes, as the answer was read to its end");
     }
-    co_return failure(errc::unavailable, "routing socket", "what was asked for changed again and again");
+    return failure(errc::unavailable, "routing socket", "what was asked for changed again and again");
 }
 
-async::awaitable<result<std::optional<kernel_link>>> kernel_requests::find_link(std::string name, time_point deadline) {
+result<std::optional<kernel_link>> kernel_requests::find_link(const std::string& name, const errand& by) {
     std::optional<kernel_link> found;
     if (!is_device_name(name)) {
-        co_return found;
+        return found;
     }
     const taker take = [&](const reply_message& one) -> result<void> {
         if (one.type == RTM_NEWLINK) {
@@ -173,22 +167,22 @@ async::awaitable<result<std::optional<kernel_link>>> kernel_requests::find_link(
         }
         return {};
     };
-    PVC_CO_TRY(const auto answer, co_await exchange(get_link_message(name), take, deadline));
+    PVC_TRY(const auto answer, exchange(get_link_message(name), take, by));
     if (answer.error != 0 && answer.error != ENODEV) {
-        co_return refusal(name, answer);
+        return refusal(name, answer);
     }
-    co_return found;
+    return found;
 }
 
-async::awaitable<result<kernel_link>> kernel_requests::need_link(std::string name, time_point deadline) {
-    PVC_CO_TRY(auto found, co_await find_link(name, deadline));
+result<kernel_link> kernel_requests::need_link(const std::string& name, const errand& by) {
+    PVC_TRY(auto found, find_link(name, by));
     if (!found) {
-        co_return failure(errc::not_found, name, "No such device");
+        return failure(errc::not_found, name, "No such device");
     }
-    co_return *std::move(found);
+    return *std::move(found);
 }
 
-async::awaitable<result<std::vector<kernel_link>>> kernel_requests::links(time_point deadline) {
+result<std::vector<kernel_link>> kernel_requests::links(const errand& by) {
     std::vector<kernel_link> found;
     const taker take = [&](const reply_message& one) -> result<void> {
         if (one.type == RTM_NEWLINK) {
@@ -200,14 +194,14 @@ async::awaitable<result<std::vector<kernel_link>>> kernel_requests::links(time_p
         return {};
     };
     const auto begin_anew = [&] { found.clear(); };
-    PVC_CO_TRY(const auto answer, co_await dump(dump_links_message(), begin_anew, take, deadline));
+    PVC_TRY(const auto answer, dump(dump_links_message(), begin_anew, take, by));
     if (answer.error != 0) {
-        co_return failure(errc::io, "links", answer.cause());
+        return failure(errc::io, "links", answer.cause());
     }
-    co_return found;
+    return found;
 }
 
-async::awaitable<result<std::vector<model::link_address>>> kernel_requests::addresses(int link, time_point deadline) {
+result<std::vector<model::link_address>> kernel_requests::addresses(int link, const errand& by) {
     std::vector<model::link_address> found;
     const taker take = [&](const reply_message& one) -> result<void> {
         if (one.type == RTM_NEWADDR) {
@@ -219,15 +213,15 @@ async::awaitable<result<std::vector<model::link_address>>> kernel_requests::addr
         return {};
     };
     const auto begin_anew = [&] { found.clear(); };
-    PVC_CO_TRY(const auto answer, co_await dump(dump_addresses_message(link), begin_anew, take, deadline));
+    PVC_TRY(const auto answer, dump(dump_addresses_message(link), begin_anew, take, by));
     if (answer.error != 0) {
         const errc code = answer.error == ENODEV ? errc::not_found : errc::io;
-        co_return failure(code, "addresses", answer.cause());
+        return failure(code, "addresses", answer.cause());
     }
-    co_return found;
+    return found;
 }
 
-async::awaitable<result<std::vector<model::default_route>>> kernel_requests::default_routes(time_point deadline) {
+result<std::vector<model::default_route>> kernel_requests::default_routes(const errand& by) {
     std::vector<model::default_route> found;
     const taker take = [&](const reply_message& one) -> result<void> {
         if (one.type == RTM_NEWROUTE) {
@@ -237,24 +231,23 @@ async::awaitable<result<std::vector<model::default_route>>> kernel_requests::def
         return {};
     };
     const auto begin_anew = [&] { found.clear(); };
-    PVC_CO_TRY(const auto answer, co_await dump(dump_routes_message(), begin_anew, take, deadline));
+    PVC_TRY(const auto answer, dump(dump_routes_message(), begin_anew, take, by));
     if (answer.error != 0 && answer.error != ENOENT) {  // without any route there is no table
-        co_return failure(errc::io, "routes", answer.cause());
+        return failure(errc::io, "routes", answer.cause());
     }
-    co_return found;
+    return found;
 }
 
-async::awaitable<result<void>> kernel_requests::add_address(int link, host_address which, std::string about,
-                                                            time_point deadline) {
-    PVC_CO_TRY(const auto answer, co_await ask(add_address_message(link, which), deadline));
+result<void> kernel_requests::add_address(int link, host_address which, std::string about, const errand& by) {
+    PVC_TRY(const auto answer, ask(add_address_message(link, which), by));
     if (answer.error == 0) {
-        co_return result<void>();
+        return result<void>();
     }
     if (answer.error != EEXIST) {
-        co_return refusal(std::move(about), answer);
+        return refusal(std::move(about), answer);
     }
     if (which.address.is_v4()) {
-        co_return result<void>();  // another prefix length would have been another entry
+        return result<void>();  // another prefix length would have been another entry
     }
     // Of IPv6 the kernel has one entry for an address, whatever its prefix length is.
     std::optional<model::link_address> there;
@@ -264,29 +257,31 @@ async::awaitable<result<void>> kernel_requests::add_address(int link, host_addre
         }
         return {};
     };
-    PVC_CO_TRY(const auto seen, co_await exchange(get_address_message(link, which.address.to_v6()), take, deadline));
+    PVC_TRY(const auto seen, exchange(get_address_message(link, which.address.to_v6()), take, by));
     ignore(seen, "if it is gone again, somebody else removed it");
     if (there && there->address != which) {
-        co_return failure(errc::already_exists, std::move(about), "it is there as " + there->address.text());
+        return failure(errc::already_exists, std::move(about), "it is there as " + there->address.text());
     }
-    co_return result<void>();
+    return result<void>();
 }
 
-async::awaitable<result<void>> kernel_requests::remove_address(int link, host_address which, std::string about,
-                                                               time_point deadline) {
-    PVC_CO_TRY(const auto answer, co_await ask(remove_address_message(link, which), deadline));
+result<void> kernel_requests::remove_address(int link, host_address which, std::string about, const errand& by) {
+    PVC_TRY(const auto answer, ask(remove_address_message(link, which), by));
     if (answer.error == 0 || answer.error == EADDRNOTAVAIL || answer.error == ENODEV) {
-        co_return result<void>();
+        return result<void>();
     }
-    co_return refusal(std::move(about), answer);
+    return refusal(std::move(about), answer);
 }
 
-result<int> kernel_requests::switch_tx_checksum_off(const std::string& device) {
+result<int> kernel_requests::switch_tx_checksum_off(const std::string& device, const errand& by) {
     if (!is_device_name(device)) {
         return ENODEV;
     }
     if (auto opened = open(); !opened) {
         return std::move(opened).error();
+    }
+    if (!by.is_wanted()) {
+        return too_late(device);
     }
     ethtool_value wanted{};
     wanted.cmd = ETHTOOL_STXCSUM;

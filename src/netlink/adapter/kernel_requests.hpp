@@ -1,16 +1,17 @@
 // One routing socket: a request, and what the kernel says to it.
 //
 // The kernel does what it is asked within the call that sends, so effects come in the order of the requests, also of
-// one whose answer nobody waited for. One exchange at a time: who makes several that belong together has the turn. A
-// socket whose answer was not read to its end is closed, and the next request opens another one: no answer of old is
-// left in it. Loop thread only. Specification: networking.md 2; runtime-design.md 4.
+// one whose answer nobody waited for; and that call takes as long as the kernel waits for others. So all of this is for
+// threads of the pool, one at a time (kernel_lane). A socket whose answer was not read to its end is closed, and the
+// next request opens another one: no answer of old is left in it. A request of an errand that is not wanted any more is
+// not sent, and timed_out. Specification: networking.md 2; runtime-design.md 4.
 #pragma once
 
-#include "pvcnoded/async/semaphore.hpp"
+#include "adapter/errand.hpp"
+#include "adapter/routing_socket.hpp"
 #include "pvcnoded/netlink/replies.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -32,59 +33,54 @@ struct kernel_answer {
 
 // The failure that a refusal is, where nothing more is known about it: not_found, unavailable (no memory), refused.
 [[nodiscard]] failure refusal(std::string subject, const kernel_answer& answer);
-
-class routing_socket;
+// timed_out.
+[[nodiscard]] failure too_late(std::string about);
 
 class kernel_requests {
 public:
     using taker = std::function<result<void>(const reply_message&)>;
 
-    kernel_requests(boost::asio::any_io_executor executor, async::timers& clock);
+    explicit kernel_requests(std::size_t answer_size = routing_socket::usual_size);
     kernel_requests(const kernel_requests&) = delete;
     kernel_requests& operator=(const kernel_requests&) = delete;
     ~kernel_requests();
 
-    // Until the guard goes nobody else asks. Errors: timed_out.
-    async::awaitable<result<async::mutex::guard>> turn(std::string about, time_point deadline);
-
-    // All that follows: with the turn. Errors: unavailable (no socket), io (nothing that can be understood), timed_out.
+    // Errors of all that follows: unavailable (no socket), io (nothing that can be understood), timed_out.
 
     // A request and its acknowledgement.
-    async::awaitable<result<kernel_answer>> ask(std::string message, time_point deadline);
+    [[nodiscard]] result<kernel_answer> ask(std::string message, const errand& by);
     // The same; `each` sees the messages before it.
-    async::awaitable<result<kernel_answer>> exchange(std::string message, taker each, time_point deadline);
+    [[nodiscard]] result<kernel_answer> exchange(std::string message, const taker& each, const errand& by);
     // The same of a dump; if it was interrupted it is made anew after `begin_anew`, a few times in a second, then
     // unavailable.
-    async::awaitable<result<kernel_answer>> dump(std::string message, std::function<void()> begin_anew, taker each,
-                                                 time_point deadline);
+    [[nodiscard]] result<kernel_answer> dump(std::string message, const std::function<void()>& begin_anew,
+                                             const taker& each, const errand& by);
     // Empty: there is no such link.
-    async::awaitable<result<std::optional<kernel_link>>> find_link(std::string name, time_point deadline);
+    [[nodiscard]] result<std::optional<kernel_link>> find_link(const std::string& name, const errand& by);
     // One that has to be there: else not_found, with its name.
-    async::awaitable<result<kernel_link>> need_link(std::string name, time_point deadline);
-    async::awaitable<result<std::vector<kernel_link>>> links(time_point deadline);
+    [[nodiscard]] result<kernel_link> need_link(const std::string& name, const errand& by);
+    [[nodiscard]] result<std::vector<kernel_link>> links(const errand& by);
     // Of one link, 0: of all. Errors: not_found also.
-    async::awaitable<result<std::vector<model::link_address>>> addresses(int link, time_point deadline);
-    async::awaitable<result<std::vector<model::default_route>>> default_routes(time_point deadline);
+    [[nodiscard]] result<std::vector<model::link_address>> addresses(int link, const errand& by);
+    [[nodiscard]] result<std::vector<model::default_route>> default_routes(const errand& by);
 
     // An address that is there already is success; IPv6 with another prefix length is already_exists.
-    async::awaitable<result<void>> add_address(int link, host_address which, std::string about, time_point deadline);
-    async::awaitable<result<void>> remove_address(int link, host_address which, std::string about, time_point deadline);
+    [[nodiscard]] result<void> add_address(int link, host_address which, std::string about, const errand& by);
+    [[nodiscard]] result<void> remove_address(int link, host_address which, std::string about, const errand& by);
 
     // SIOCETHTOOL: errno of it.
-    [[nodiscard]] result<int> switch_tx_checksum_off(const std::string& device);
-    // Dumps that were made anew, so far.
+    [[nodiscard]] result<int> switch_tx_checksum_off(const std::string& device, const errand& by);
+    // Dumps that were made anew, so far. Any thread.
     [[nodiscard]] std::uint64_t interrupted() const { return interrupted_; }
 
 private:
     result<void> open();
-    async::awaitable<result<kernel_answer>> read_answer(std::uint32_t sequence, const taker& each, time_point deadline);
+    [[nodiscard]] result<kernel_answer> read_answer(std::uint32_t sequence, const taker& each, const errand& by);
 
-    boost::asio::any_io_executor executor_;
-    async::timers& clock_;
-    async::mutex turns_;
+    std::size_t answer_size_;
     std::unique_ptr<routing_socket> socket_;
     std::uint32_t sequence_ = 0;
-    std::uint64_t interrupted_ = 0;
+    std::atomic<std::uint64_t> interrupted_ = 0;
 };
 
 }  // namespace pvc::netlink

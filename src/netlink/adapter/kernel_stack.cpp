@@ -2,7 +2,7 @@
 
 #include "adapter/change_monitor.hpp"
 #include "adapter/changes.hpp"
-#include "adapter/kernel_requests.hpp"
+#include "adapter/kernel_lane.hpp"
 #include "adapter/settings.hpp"
 
 #include <iterator>
@@ -12,9 +12,6 @@
 namespace pvc::netlink {
 
 namespace {
-
-// So many changes are made before what else is ready has its turn: some milliseconds.
-constexpr std::uint32_t changes_at_once = 16;
 
 class monitor_watch final : public network_watch {
 public:
@@ -31,41 +28,46 @@ private:
     async::wakeup& changed_;
 };
 
+// On a pool thread.
+result<model::network_state> look_at_all(kernel_requests& requests, const errand& by) {
+    PVC_TRY(auto found, requests.links(by));
+    PVC_TRY(auto addresses, requests.addresses(0, by));
+    PVC_TRY(auto routes, requests.default_routes(by));
+    std::vector<model::network_link> links;
+    links.reserve(found.size());
+    for (auto& one : found) {
+        links.push_back(std::move(one.link));
+    }
+    return model::network_state(std::move(links), std::move(addresses), std::move(routes));
+}
+
 }  // namespace
 
-kernel_stack::kernel_stack(boost::asio::any_io_executor executor, async::timers& clock)
-    : requests_(std::make_unique<kernel_requests>(executor, clock)),
-      dumps_(std::make_unique<kernel_requests>(executor, clock)),
-      monitor_(std::make_shared<change_monitor>(executor, clock)) {}
+kernel_stack::kernel_stack(boost::asio::any_io_executor executor, async::timers& clock, async::offload& pool)
+    : changes_(std::make_unique<kernel_lane>(clock, pool)),
+      looks_(std::make_unique<kernel_lane>(clock, pool)),
+      monitor_(std::make_shared<change_monitor>(std::move(executor), clock)) {}
 
 kernel_stack::~kernel_stack() {
     monitor_->close();
 }
 
 async::awaitable<result<model::network_state>> kernel_stack::look(time_point deadline) {
-    PVC_CO_TRY(const auto turn, co_await dumps_->turn("a look at links, addresses and routes", deadline));
-    PVC_CO_TRY(auto found, co_await dumps_->links(deadline));
-    PVC_CO_TRY(auto addresses, co_await dumps_->addresses(0, deadline));
-    PVC_CO_TRY(auto routes, co_await dumps_->default_routes(deadline));
-    std::vector<model::network_link> links;
-    links.reserve(found.size());
-    for (auto& one : found) {
-        links.push_back(std::move(one.link));
-    }
-    co_return model::network_state(std::move(links), std::move(addresses), std::move(routes));
+    const std::string about = "a look at links, addresses and routes";
+    PVC_CO_TRY(const auto turn, co_await looks_->turn(about, deadline));
+    kernel_lane::work<model::network_state> work = [](kernel_requests& requests, const errand& by) {
+        return look_at_all(requests, by);
+    };
+    co_return co_await looks_->run(about, deadline, std::move(work));
 }
 
 async::awaitable<result<void>> kernel_stack::apply(model::network_change change, time_point deadline) {
-    result<void> outcome;
-    {
-        PVC_CO_TRY(const auto turn, co_await requests_->turn(model::to_text(change), deadline));
-        change_work work(*requests_, change, deadline);
-        outcome = co_await std::visit(work, change);
-    }
-    if (++applied_ % changes_at_once == 0) {
-        co_await async::yield();
-    }
-    co_return outcome;
+    const std::string about = model::to_text(change);
+    PVC_CO_TRY(const auto turn, co_await changes_->turn(about, deadline));
+    kernel_lane::work<void> work = [change = std::move(change)](kernel_requests& requests, const errand& by) {
+        return std::visit(change_work(requests, change, by), change);
+    };
+    co_return co_await changes_->run(about, deadline, std::move(work));
 }
 
 result<std::string> kernel_stack::sysctl(const std::string& key) const {
@@ -77,7 +79,7 @@ std::unique_ptr<network_watch> kernel_stack::watch(async::wakeup& changed) {
 }
 
 std::uint64_t kernel_stack::interrupted_dumps() const {
-    return dumps_->interrupted();
+    return looks_->interrupted();
 }
 
 }  // namespace pvc::netlink

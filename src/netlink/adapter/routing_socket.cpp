@@ -1,15 +1,14 @@
 #include "adapter/routing_socket.hpp"
 
-#include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <linux/netlink.h>
+#include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
-#include <utility>
 
 namespace pvc::netlink {
 
@@ -92,25 +91,10 @@ routing_socket::datagram routing_socket::receive() {
     }
 }
 
-async::awaitable<bool> wait_readable(boost::asio::any_io_executor executor, int number, async::timers& clock,
-                                     time_point deadline) {
-    using descriptor = boost::asio::posix::basic_stream_descriptor<boost::asio::any_io_executor>;
-    descriptor watched(executor);
-    async::error_code code;
-    const int again = ::fcntl(number, F_DUPFD_CLOEXEC, 3);
-    watched.assign(again, code);  // closed with it
-    if (code) {
-        if (again >= 0) {
-            ::close(again);
-        }
-        co_await async::sleep_until(clock, deadline, "the kernel");
-        co_return false;
-    }
-    // Outlives the frame: the handler comes when the descriptor is closed.
-    auto ready = std::make_shared<async::wakeup>();
-    watched.async_wait(descriptor::wait_read, [ready](const async::error_code& /*code*/) { ready->notify(); });
-    const bool is_ready = co_await ready->wait_until(clock, deadline, "the kernel");
-    co_return is_ready;
+bool routing_socket::wait(duration limit) const {
+    pollfd wanted{number(), POLLIN, 0};
+    const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(std::max(limit, duration::zero())).count();
+    return ::poll(&wanted, 1, static_cast<int>(milliseconds)) > 0;
 }
 
 }  // namespace pvc::netlink

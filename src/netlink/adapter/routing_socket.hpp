@@ -1,11 +1,9 @@
-// A socket to the kernel's routing tables, and the end of a wait for it.
+// A socket to the kernel's routing tables, for threads of the pool: to send, and to receive a part of a dump, takes as
+// long as the kernel has to wait for others. One thread at a time.
 #pragma once
 
-#include "pvcnoded/async/wakeup.hpp"
+#include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/base/result.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -40,6 +38,8 @@ public:
         std::string_view bytes;  // until the next call
     };
     datagram receive();
+    // False: nothing came for so long.
+    [[nodiscard]] bool wait(duration limit) const;
 
 private:
     routing_socket(mnl_socket* socket, std::size_t answer_size);
@@ -47,10 +47,5 @@ private:
     mnl_socket* socket_;
     std::vector<char> buffer_;
 };
-
-// Suspends until the descriptor can be read. False: not by the deadline, or it cannot be watched. It is watched for
-// this wait only: a descriptor that always is wakes the loop for every answer.
-async::awaitable<bool> wait_readable(boost::asio::any_io_executor executor, int number, async::timers& clock,
-                                     time_point deadline);
 
 }  // namespace pvc::netlink

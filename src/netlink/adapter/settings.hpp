@@ -1,4 +1,5 @@
-// Settings of the kernel: files below /proc/sys. They are in memory, so reading and writing them is no waiting.
+// Settings of the kernel: files below /proc/sys. They are in memory, and to read one is no
+// waiting; to write one is, where the kernel tells every link of it: that is for threads of the pool.
 #pragma once
 
 #include "pvcnoded/base/result.hpp"

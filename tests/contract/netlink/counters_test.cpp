@@ -59,7 +59,7 @@ protected:
 
     scratch_folder sys;
     async::thread_offload pool{bench.loop().context()};
-    netlink::kernel_counters counters{bench.loop().context().get_executor(), bench.clock(), pool, sys.path()};
+    netlink::kernel_counters counters{bench.clock(), pool, sys.path()};
 };
 
 TEST_F(kernel_counters_test, links_with_a_device_behind_them) {

@@ -46,7 +46,8 @@ TEST_F(kernel_network, as_iproute2_shows_it) {
 TEST_F(kernel_network, a_namespace_in_which_nothing_was_done) {
     bench.run([this]() -> awaitable<void> {
         EXPECT_EQ(::unshare(CLONE_NEWNET), 0);
-        netlink::kernel_stack stack(bench.loop().context().get_executor(), bench.clock());
+        async::thread_offload pool(bench.loop().context());  // its threads are of that namespace
+        netlink::kernel_stack stack(bench.loop().context().get_executor(), bench.clock(), pool);
         const auto seen = co_await stack.look(soon());
         ASSERT_CO_TRUE(seen);
         EXPECT_EQ(seen->links().size(), 1U);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "contract/netlink/network_bench.hpp"
+#include "pvcnoded/async/adapter/thread_offload.hpp"
 #include "pvcnoded/netlink/adapter/kernel_addresses.hpp"
 #include "pvcnoded/netlink/adapter/kernel_stack.hpp"
 
@@ -38,10 +39,11 @@ public:
 private:
     own_namespace namespace_;
     real_world world_;
-    std::optional<netlink::kernel_stack> stack_{std::in_place, world_.loop().context().get_executor(), world_.clock()};
-    netlink::kernel_stack other_{world_.loop().context().get_executor(), world_.clock()};
-    std::optional<netlink::kernel_addresses> addresses_{std::in_place, world_.loop().context().get_executor(),
-                                                        world_.clock()};
+    async::thread_offload pool_{world_.loop().context(), {.threads = 8}};
+    std::optional<netlink::kernel_stack> stack_{std::in_place, world_.loop().context().get_executor(), world_.clock(),
+                                                pool_};
+    netlink::kernel_stack other_{world_.loop().context().get_executor(), world_.clock(), pool_};
+    std::optional<netlink::kernel_addresses> addresses_{std::in_place, world_.clock(), pool_};
     std::vector<int> taps_;
 };
 

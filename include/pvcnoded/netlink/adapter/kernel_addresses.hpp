@@ -1,25 +1,29 @@
 // The addresses of the primary role in the Linux kernel of this network namespace, and their announcements.
 //
+// The kernel waits for whoever else changes links, so each call is made on a thread of the pool, one at a time: one
+// thread at most, however long it hangs. A call that was given up before its request was sent is never sent, and the
+// guard of an addition is looked at on the thread, right before it asks. The namespace is that of the thread that
+// calls, which starts those of the pool. The frames are sent by the loop's thread, for which nobody waits.
+//
 // The second frame of an announcement is this object's to send: it goes 20 ms after the first, unless the address was
 // removed meanwhile or the object is gone.
 #pragma once
 
+#include "pvcnoded/async/offload.hpp"
 #include "pvcnoded/async/timers.hpp"
 #include "pvcnoded/netlink/addresses.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
 
 #include <memory>
 
 namespace pvc::netlink {
 
-class kernel_requests;
+class kernel_lane;
 class announcer;
 
-// `clock` and what `executor` runs on must outlive it.
+// `clock` and `pool` must outlive it.
 class kernel_addresses final : public addresses {
 public:
-    kernel_addresses(boost::asio::any_io_executor executor, async::timers& clock);
+    kernel_addresses(async::timers& clock, async::offload& pool);
     ~kernel_addresses() override;
 
     async::awaitable<result<void>> add(std::string device, host_address which, boot_time not_after,
@@ -28,8 +32,7 @@ public:
     async::awaitable<result<std::vector<host_address>>> list(std::string device, time_point deadline) override;
 
 private:
-    async::timers& clock_;
-    std::unique_ptr<kernel_requests> requests_;
+    std::unique_ptr<kernel_lane> lane_;
     std::unique_ptr<announcer> announcer_;
 };
 

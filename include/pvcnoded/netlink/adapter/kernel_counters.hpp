@@ -1,13 +1,12 @@
 // What the Linux kernel of this network namespace counts. Counters are asked for over a routing socket of its own, link
 // by link: a node has few cards, and may have thousands of links. Which links are cards is read below /sys, and how
-// fast they are, on a pool thread, as the driver is asked for that.
+// fast they are, as the driver is asked for that. Each is done on a thread of the pool: one for each of the two calls
+// at most, however long they hang.
 #pragma once
 
 #include "pvcnoded/async/offload.hpp"
 #include "pvcnoded/async/timers.hpp"
 #include "pvcnoded/netlink/link_counters.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
 
 #include <atomic>
 #include <memory>
@@ -15,14 +14,13 @@
 
 namespace pvc::netlink {
 
-class kernel_requests;
+class kernel_lane;
 
-// `pool`, `clock` and what `executor` runs on must outlive it.
+// `clock` and `pool` must outlive it.
 class kernel_counters final : public link_counters {
 public:
     // `sysfs`: where /sys is.
-    kernel_counters(boost::asio::any_io_executor executor, async::timers& clock, async::offload& pool,
-                    std::string sysfs = "/sys");
+    kernel_counters(async::timers& clock, async::offload& pool, std::string sysfs = "/sys");
     ~kernel_counters() override;
 
     async::awaitable<result<std::vector<model::hardware_link>>> hardware(time_point deadline) override;
@@ -33,7 +31,7 @@ private:
     async::timers& clock_;
     async::offload& pool_;
     std::string sysfs_;
-    std::unique_ptr<kernel_requests> requests_;
+    std::unique_ptr<kernel_lane> lane_;
     std::weak_ptr<std::atomic<bool>> last_look_;  // of a thread of the pool: true when it is over
 };
 
