@@ -193,7 +193,8 @@ void firewall_keeper::is_right(std::uint64_t wants) {
 }
 
 async::awaitable<bool> firewall_keeper::commit(const policy::filter_plan& plan, std::uint32_t generation) {
-    auto done = co_await filter_.commit(plan.changes, generation, node_.clock().now() + filter_commit_limit);
+    const time_point begun = node_.clock().now();
+    auto done = co_await filter_.commit(plan.changes, generation, begun + filter_commit_limit);
     if (!done && done.error().code() == errc::version_conflict && ++conflicts_ <= most_conflicts) {
         co_return true;  // somebody else changed some table meanwhile
     }
@@ -208,8 +209,8 @@ async::awaitable<bool> firewall_keeper::commit(const policy::filter_plan& plan, 
     conflicts_ = 0;
     must_rebuild_ = false;
     ++counts_.filter_changes;
-    node_.log.debug(fmt::format("firewall: {} changes in one batch{}", plan.changes.size(),
-                                plan.is_rebuild ? ", all of it anew" : ""));
+    node_.log.debug(fmt::format("firewall: {} changes in one batch of {} ms{}", plan.changes.size(),
+                                (node_.clock().now() - begun) / 1ms, plan.is_rebuild ? ", all of it anew" : ""));
     co_return true;
 }
 
