@@ -166,6 +166,8 @@ async::awaitable<bool> firewall_keeper::converge() {
     loaded_.reset();
     if (!loader_.has_files()) {
         co_await loader_.remove_tables();
+    }
+    if (loader_.knowledge().unusable.empty()) {
         remarks_.tell("nft", {});
     }
     const auto plan = policy::plan_filter(wanted_, *seen, must_rebuild_);
