@@ -5,6 +5,7 @@
 #include "adapter/settings.hpp"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -151,7 +152,7 @@ change_work::outcome change_work::operator()(const model::remove_address& one) {
     if (!found) {
         co_return result<void>();
     }
-    co_return co_await requests_.remove_address(found->link.index, one.address, about_, deadline_);
+    co_return co_await requests_.remove_address(found->link.index, one.address, one.peer, about_, deadline_);
 }
 
 change_work::outcome change_work::operator()(const model::add_default_route& one) {
@@ -182,6 +183,41 @@ change_work::outcome change_work::operator()(const model::remove_default_route& 
         co_return result<void>();
     }
     co_return co_await carry_out(remove_default_route_message(found->link.index, one.gateway.to_v4()), ESRCH);
+}
+
+change_work::outcome change_work::operator()(const model::add_route& one) {
+    PVC_CO_TRY(const auto found, co_await requests_.need_link(one.device, deadline_));
+    PVC_CO_TRY(const auto answer, co_await requests_.ask(add_route_message(found.link.index, one.route), deadline_));
+    if (answer.error == 0) {
+        co_return result<void>();
+    }
+    if (answer.error != EEXIST) {
+        co_return refusal(about_, answer);
+    }
+    PVC_CO_TRY(const bool is_there, co_await has(found.link.index, one.route));
+    co_return is_there ? result<void>()
+                       : result<void>(failure(errc::already_exists, about_, "there is another one of its metric"));
+}
+
+// A metric of 0 would take any other one, too.
+change_work::outcome change_work::operator()(const model::remove_route& one) {
+    PVC_CO_TRY(const auto found, co_await requests_.find_link(one.device, deadline_));
+    if (!found) {
+        co_return result<void>();
+    }
+    PVC_CO_TRY(const bool is_there, co_await has(found->link.index, one.route));
+    if (!is_there) {
+        co_return result<void>();
+    }
+    co_return co_await carry_out(remove_route_message(found->link.index, one.route), ESRCH);
+}
+
+async::awaitable<result<bool>> change_work::has(int link, model::network_route route) {
+    const int family = route.to.address.is_v4() ? AF_INET : AF_INET6;
+    PVC_CO_TRY(const auto routes, co_await requests_.link_routes(family, deadline_));
+    co_return std::ranges::any_of(routes, [&](const model::link_route& there) {
+        return there.link == link && there.table == model::main_table && there.is == route;
+    });
 }
 
 change_work::outcome change_work::operator()(const model::set_sysctl& one) {

@@ -46,7 +46,7 @@ async::awaitable<result<void>> kernel_addresses::remove(std::string device, host
         co_return result<void>();
     }
     announcer_->forget(found->link.index, which.address);
-    co_return co_await requests_->remove_address(found->link.index, which, about, deadline);
+    co_return co_await requests_->remove_address(found->link.index, which, std::nullopt, about, deadline);
 }
 
 async::awaitable<result<std::vector<host_address>>> kernel_addresses::list(std::string device, time_point deadline) {

@@ -244,6 +244,25 @@ async::awaitable<result<std::vector<model::default_route>>> kernel_requests::def
     co_return found;
 }
 
+async::awaitable<result<std::vector<model::link_route>>> kernel_requests::link_routes(int family, time_point deadline) {
+    std::vector<model::link_route> found;
+    const taker take = [&](const reply_message& one) -> result<void> {
+        // A kernel without IPv6 tells of what it has.
+        if (one.type == RTM_NEWROUTE && one.body.starts_with(static_cast<char>(family))) {
+            PVC_TRY(auto routes, parse_link_routes(one.body));
+            std::ranges::move(routes, std::back_inserter(found));
+        }
+        return {};
+    };
+    const auto begin_anew = [&] { found.clear(); };
+    PVC_CO_TRY(const auto answer, co_await dump(dump_link_routes_message(family), begin_anew, take, deadline));
+    const bool is_none = answer.error == ENOENT || answer.error == EOPNOTSUPP || answer.error == EAFNOSUPPORT;
+    if (answer.error != 0 && !is_none) {
+        co_return failure(errc::io, "routes", answer.cause());
+    }
+    co_return found;
+}
+
 async::awaitable<result<void>> kernel_requests::add_address(int link, host_address which, std::string about,
                                                             time_point deadline) {
     PVC_CO_TRY(const auto answer, co_await ask(add_address_message(link, which), deadline));
@@ -272,9 +291,10 @@ async::awaitable<result<void>> kernel_requests::add_address(int link, host_addre
     co_return result<void>();
 }
 
-async::awaitable<result<void>> kernel_requests::remove_address(int link, host_address which, std::string about,
+async::awaitable<result<void>> kernel_requests::remove_address(int link, host_address which,
+                                                               std::optional<ip::address> peer, std::string about,
                                                                time_point deadline) {
-    PVC_CO_TRY(const auto answer, co_await ask(remove_address_message(link, which), deadline));
+    PVC_CO_TRY(const auto answer, co_await ask(remove_address_message(link, which, peer), deadline));
     if (answer.error == 0 || answer.error == EADDRNOTAVAIL || answer.error == ENODEV) {
         co_return result<void>();
     }

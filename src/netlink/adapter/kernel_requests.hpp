@@ -65,10 +65,13 @@ public:
     // Of one link, 0: of all. Errors: not_found also.
     async::awaitable<result<std::vector<model::link_address>>> addresses(int link, time_point deadline);
     async::awaitable<result<std::vector<model::default_route>>> default_routes(time_point deadline);
+    // Of one family (AF_INET, AF_INET6).
+    async::awaitable<result<std::vector<model::link_route>>> link_routes(int family, time_point deadline);
 
     // An address that is there already is success; IPv6 with another prefix length is already_exists.
     async::awaitable<result<void>> add_address(int link, host_address which, std::string about, time_point deadline);
-    async::awaitable<result<void>> remove_address(int link, host_address which, std::string about, time_point deadline);
+    async::awaitable<result<void>> remove_address(int link, host_address which, std::optional<ip::address> peer,
+                                                  std::string about, time_point deadline);
 
     // SIOCETHTOOL: errno of it.
     [[nodiscard]] result<int> switch_tx_checksum_off(const std::string& device);

@@ -5,6 +5,9 @@
 #include "adapter/kernel_requests.hpp"
 #include "adapter/settings.hpp"
 
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <iterator>
 #include <utility>
 #include <variant>
@@ -47,12 +50,15 @@ async::awaitable<result<model::network_state>> kernel_stack::look(time_point dea
     PVC_CO_TRY(auto found, co_await dumps_->links(deadline));
     PVC_CO_TRY(auto addresses, co_await dumps_->addresses(0, deadline));
     PVC_CO_TRY(auto routes, co_await dumps_->default_routes(deadline));
+    PVC_CO_TRY(auto link_routes, co_await dumps_->link_routes(AF_INET, deadline));
+    PVC_CO_TRY(auto link_routes_v6, co_await dumps_->link_routes(AF_INET6, deadline));
+    std::ranges::move(link_routes_v6, std::back_inserter(link_routes));
     std::vector<model::network_link> links;
     links.reserve(found.size());
     for (auto& one : found) {
         links.push_back(std::move(one.link));
     }
-    co_return model::network_state(std::move(links), std::move(addresses), std::move(routes));
+    co_return model::network_state(std::move(links), std::move(addresses), std::move(routes), std::move(link_routes));
 }
 
 async::awaitable<result<void>> kernel_stack::apply(model::network_change change, time_point deadline) {
