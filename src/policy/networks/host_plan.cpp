@@ -52,9 +52,9 @@ private:
     void remark(message which, bool is_error, std::string text) {
         plan_.remarks.push_back({which, is_error, std::move(text)});
     }
-    void add_unit(std::string what, std::vector<model::network_change> steps) {
+    void add_unit(std::string what, std::vector<model::network_change> steps, std::string needs = {}) {
         if (!steps.empty()) {
-            plan_.units.push_back({std::move(what), std::move(steps)});
+            plan_.units.push_back({std::move(what), std::move(steps), std::move(needs)});
         }
     }
 
@@ -235,7 +235,14 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
         }
     }
     const auto* device = seen_.find(bridge.device);
-    bool is_changed = link == nullptr || link->mtu != bridge.mtu;
+    // What a bridge sends its port has to carry: a kernel does not look.
+    const int mtu = device == nullptr ? bridge.mtu : std::min(bridge.mtu, mtus_[device->index]);
+    if (mtu < bridge.mtu) {
+        remark(message::network_mtu, false,
+               fmt::format("MTU {} is not possible on {}: its device {} has {}", bridge.mtu, bridge.name, device->name,
+                           mtu));
+    }
+    bool is_changed = link == nullptr || link->mtu != mtu;
     auto why_not = device == nullptr ? std::nullopt : why_no_port(bridge, *device);
     if (why_not) {
         plan_.remarks.push_back(*std::move(why_not));
@@ -245,7 +252,9 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
         is_changed = is_changed || device->master == 0 || mtus_[device->index] != device->mtu;
     }
     if (is_changed) {
-        add_unit("MTU of " + bridge.name, {model::set_mtu{bridge.name, bridge.mtu}});
+        const bool needs_device = device != nullptr && device->mtu < mtu;
+        add_unit("MTU of " + bridge.name, {model::set_mtu{bridge.name, mtu}},
+                 needs_device ? "MTU of " + device->name : "");
     }
 }
 

@@ -118,6 +118,20 @@ TEST_F(host_network_test, devices_that_were_taken_for_each_other_keep_what_works
         << hv1.log();
 }
 
+TEST_F(host_network_test, a_bridge_is_not_larger_than_a_device_that_refuses_its_mtu) {
+    auto& hv1 = add_networked();
+    ASSERT_TRUE(hv1.kernel.apply(model::set_mtu{"ens5", 1400}));
+    hv1.network.broken.insert_or_assign("set MTU 1500 on ens5", failure(errc::refused, "ens5", "too large"));
+    start(hv1);
+    beat(20s);
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1400 up master brcluster");
+    EXPECT_EQ(link(hv1, "brcluster"), "mtu 1400 up");
+    EXPECT_EQ(hv1.times_logged("MTU of brcluster: waits for MTU of ens5"), 1U) << hv1.log();
+    hv1.network.broken.clear();
+    EXPECT_TRUE(within(31s, [&] { return link(hv1, "brcluster") == "mtu 1500 up"; }));
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1500 up master brcluster");
+}
+
 TEST_F(host_network_test, a_kernel_that_cannot_be_looked_at_keeps_the_start_for_a_while_and_nothing_is_changed) {
     auto& hv1 = add_networked();
     hv1.network.are_looks_interrupted = true;

@@ -180,7 +180,9 @@ TEST(host_plan, a_vlan_gets_as_much_as_its_parent_carries) {
     kernel.add(vlan);
     const auto plan = settle(kernel, config_of(words));
     EXPECT_EQ(remarks_of(plan.remarks),
-              "warning network-mtu: MTU 9000 is not possible on vlan100: bond0, which it stands on, has 1500\n");
+              "warning network-mtu: MTU 9000 is not possible on vlan100: bond0, which it stands on, has 1500\n"
+              "warning network-mtu: MTU 9000 is not possible on brcluster: its device vlan100 has 1500\n");
+    EXPECT_EQ(kernel.link("brcluster").mtu, 1500);
     EXPECT_EQ(kernel.link("vlan100").mtu, 1500);
     EXPECT_EQ(kernel.link("bond0").mtu, 1500);  // no device of ours
 }
@@ -270,6 +272,16 @@ TEST(host_plan, a_bridge_that_follows_its_ports_is_told_its_mtu_after_they_are_p
     settle(kernel, config_of({}));
     EXPECT_EQ(kernel.link("brupstream").mtu, 1500);
     EXPECT_EQ(kernel.link("eth2").mtu, 9000);
+}
+
+TEST(host_plan, a_bridge_gets_no_more_than_its_device_can_have) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2"});
+    const auto plan = plan_host(config_of({}), kernel.state());
+    const auto unit = [&](const std::string& what) { return std::ranges::find(plan.units, what, &host_unit::what); };
+    ASSERT_NE(unit("MTU of brcluster"), plan.units.end());
+    EXPECT_EQ(unit("MTU of brcluster")->needs, "MTU of eth0");
+    EXPECT_LT(unit("MTU of eth0"), unit("MTU of brcluster"));
+    EXPECT_EQ(unit("MTU of brupstream")->needs, "");  // its device has it
 }
 
 TEST(host_plan, a_device_of_another_bridge_is_never_moved) {
