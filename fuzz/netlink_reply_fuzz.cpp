@@ -31,6 +31,13 @@ static void check_address(std::string_view body) {
 static void check_routes(std::string_view body) {
     const auto read = netlink::parse_default_route(body);
     PVC_ASSERT(!read || read->size() <= 1 + body.size() / 8);
+    const auto over_links = netlink::parse_link_routes(body);
+    PVC_ASSERT(!over_links || over_links->size() <= 1 + body.size() / 8);
+    if (over_links) {
+        for (const auto& one : *over_links) {
+            PVC_ASSERT(one.link != 0 && one.is.to.prefix <= (one.is.to.address.is_v4() ? 32 : 128));
+        }
+    }
 }
 
 static void check_counters(std::string_view body) {

@@ -70,6 +70,9 @@ void read_bridges(section& networking, node_config& config) {
                           fmt::format("{}, bridged networks cannot be created; expected {}",
                                       device.given ? "no device" : "missing", device_rule.expectation));
     }
+    if (config.functions.networking && device.value) {
+        check_device(networking, "bridge_device");
+    }
     config.bridges.device = device.value.value_or("");
     config.bridges.mtu = mtu.value;
     config.bridges.mtu_is_configured = mtu.value.has_value();
@@ -84,6 +87,9 @@ void read_sriov(section& networking, node_config& config) {
             item.report(severity::fatal, phy.line, phy.path,
                         fmt::format("duplicate device; expected each device once, got {} again (first in line {})",
                                     phy.got, lines[phy.value]));
+        }
+        if (config.functions.networking && phy.given) {
+            check_device(item, "phy");
         }
         const auto mtu = item.optional_integer("mtu", presence::optional, mtu_range, true, {});
         const auto count =

@@ -11,6 +11,7 @@ namespace pvc::config {
 
 namespace {
 constexpr std::string_view digits = "0123456789";
+}  // namespace
 
 // The last run of digits; too many of them for a number can only be out of every range.
 std::uint64_t number_in(std::string_view name) {
@@ -25,7 +26,6 @@ std::uint64_t number_in(std::string_view name) {
     const auto error = std::from_chars(run.data(), run.data() + run.size(), number).ec;
     return error == std::errc{} ? number : std::numeric_limits<std::uint64_t>::max();
 }
-}  // namespace
 
 void derive_identity(std::string_view hostname, node_config& config) {
     const auto dot = hostname.find('.');

@@ -45,6 +45,9 @@ constexpr text_rule address_rule{"not an address with a prefix length",
                                  as_written<is_address_setting>};
 constexpr text_rule domain_rule{"not a domain", "a DNS domain or None"};
 
+constexpr ip::address_v4::uint_type metadata_number = 0xa9fea9fe;  // 169.254.169.254
+const ip::address_v4 metadata_address(metadata_number);
+
 // "1.1.1.0/24 (pvc.cluster.networks.upstream.network, line 20)"
 std::string subnet_text(const network_settings& settings) {
     return fmt::format("{} ({}, line {})", settings.subnet.to_string(), settings.network.path, settings.network.line);
@@ -82,7 +85,11 @@ public:
             complain(severity::warning, settings_.mtu, "an unusual MTU", "1280 to 9216");
         }
         if (enabled_) {
+            if (settings_.device.given) {
+                check_device(device_in_, "device");
+            }
             derive_address();
+            check_floating_ip();
             check_gateway();
         } else {
             note_address();
@@ -148,6 +155,30 @@ private:
         } else if (out_.floating_ip.prefix != out_.subnet.prefix_length()) {
             complain(severity::warning, floating, "prefix length differs from " + subnet_text(settings_),
                      fmt::format("/{}", out_.subnet.prefix_length()));
+        }
+    }
+
+    // Whose it is beside the primary's: nobody's. What other nodes have is known where they, too, have it by their id.
+    void check_floating_ip() {
+        const auto& floating = settings_.floating_ip;
+        if (!floating.given || !settings_.network.given || !is_usable_host(out_.subnet, out_.floating_ip.address)) {
+            return;
+        }
+        if (out_.floating_ip.address == ip::address(metadata_address)) {
+            complain(severity::fatal, floating, "the address of the metadata service", "another address");
+        }
+        if (!settings_.address.value || *settings_.address.value != "by-id") {
+            return;
+        }
+        for (const auto& name : config_.coordinators) {
+            const auto short_name = split(name, '.').front();
+            const auto other = parse_address_v4(name) ? std::nullopt : host(out_.subnet, number_in(short_name));
+            if (other && short_name != config_.node && out_.floating_ip.address == ip::address(*other)) {
+                complain(severity::fatal, floating,
+                         fmt::format("the address that the coordinator {} has by its id", printable(name)),
+                         "an address that no node has");
+                return;
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-// Private to the two files that read networks: one static network, and what several have in common.
+// Private to the files that read networks: one static network, and what several have in common.
 #pragma once
 
 #include "readers.hpp"
@@ -19,5 +19,8 @@ struct network_settings {
 // Reads cluster.networks.<role> and configuration.networking.<role> into `out`.
 [[nodiscard]] network_settings read_network(section& networks, section& networking, network_role role,
                                             static_network& out, const node_config& config);
+
+// Of a name that was read and is well written: fatal where no device of a host has it.
+void check_device(section& in, std::string_view key);
 
 }  // namespace pvc::config

@@ -5,12 +5,14 @@
 #include "pvcnoded/config/load.hpp"
 #include "section.hpp"
 
+#include <cstdint>
 #include <string_view>
 
 namespace pvc::config {
 
 // 6.1: host name, short name, domain, number.
 void derive_identity(std::string_view hostname, node_config& config);
+[[nodiscard]] std::uint64_t number_in(std::string_view short_name);  // 0: it has none; saturates
 // 5.1: node, debug, functions.
 void read_identity(section& pvc, node_config& config);
 // cluster.coordinators, and from it 6.2 and 6.3. Needs the identity.

@@ -24,13 +24,18 @@ struct in_words {
     std::string operator()(const delete_link& one) const { return "delete link " + one.name; }
     std::string operator()(const add_address& one) const { return "add " + one.address.text() + " to " + one.device; }
     std::string operator()(const remove_address& one) const {
-        return "remove " + one.address.text() + " from " + one.device;
+        return "remove " + one.address.text() + (one.peer ? " peer " + one.peer->to_string() : "") + " from " +
+               one.device;
     }
     std::string operator()(const add_default_route& one) const {
         return "add default route via " + one.gateway.to_string() + " on " + one.device;
     }
     std::string operator()(const remove_default_route& one) const {
         return "remove default route via " + one.gateway.to_string() + " on " + one.device;
+    }
+    std::string operator()(const add_route& one) const { return "add " + to_text(one.route) + " on " + one.device; }
+    std::string operator()(const remove_route& one) const {
+        return "remove " + to_text(one.route) + " on " + one.device;
     }
     std::string operator()(const set_sysctl& one) const { return "set " + one.key + " to " + one.value; }
     std::string operator()(const tx_checksum_off& one) const {
@@ -43,6 +48,8 @@ struct whose {
     const std::string& operator()(const remove_address& one) const { return one.device; }
     const std::string& operator()(const add_default_route& one) const { return one.device; }
     const std::string& operator()(const remove_default_route& one) const { return one.device; }
+    const std::string& operator()(const add_route& one) const { return one.device; }
+    const std::string& operator()(const remove_route& one) const { return one.device; }
     const std::string& operator()(const set_sysctl& one) const { return one.key; }
     const std::string& operator()(const tx_checksum_off& one) const { return one.device; }
     template <class Named>

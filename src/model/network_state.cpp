@@ -1,13 +1,17 @@
 #include "pvcnoded/model/network_state.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace pvc::model {
 
 network_state::network_state(std::vector<network_link> links, std::vector<link_address> addresses,
-                             std::vector<default_route> routes)
-    : links_(std::move(links)), routes_(std::move(routes)) {
+                             std::vector<default_route> routes, std::vector<link_route> link_routes)
+    : links_(std::move(links)), routes_(std::move(routes)), link_routes_(std::move(link_routes)) {
     std::ranges::sort(links_, {}, &network_link::index);
+    std::ranges::sort(link_routes_, {}, [](const link_route& one) {
+        return std::tuple(one.link, one.table, one.is.to.address, one.is.to.prefix, one.is.metric, one.is.gateway);
+    });
     // Those of one link stay in the order of the kernel.
     std::multimap<int, link_address> by_link;
     for (auto& one : addresses) {

@@ -7,7 +7,9 @@ namespace pvc::networks {
 std::optional<time_point> host_network::next_try() const {
     std::optional<time_point> first;
     for (const auto& [unit, one] : troubles_) {
-        first = first && one.pause.until() ? std::min(first, one.pause.until()) : one.pause.until();
+        if (const auto until = one.pause.until()) {
+            first = first ? std::min(first, until) : until;
+        }
     }
     return first;
 }
@@ -30,6 +32,11 @@ async::awaitable<bool> host_network::settle(model::network_state seen) {
     bool has_changed = false;
     const bool was_right = std::exchange(was_right_, plan_.is_right());
     for (const auto& unit : units) {
+        if (troubles_.contains(unit.needs)) {
+            troubles_[unit.what] = {{}, unit.what + ": waits for " + unit.needs};
+            said.push_back({message::network_host, true, troubles_[unit.what].text});
+            continue;
+        }
         if (was_right) {
             ++work_.counts().repairs;
             node_.log.warning(message::network_damaged,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "pvcnoded/base/address.hpp"
+#include "pvcnoded/model/network_route.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -63,6 +64,7 @@ struct add_address {
 struct remove_address {
     std::string device;
     host_address address;
+    std::optional<ip::address> peer{};  // one that was given with a far end is another one without it
     friend bool operator==(const remove_address&, const remove_address&) = default;
 };
 // Main table, protocol boot, scope universe.
@@ -76,6 +78,17 @@ struct remove_default_route {
     std::string device;
     friend bool operator==(const remove_default_route&, const remove_default_route&) = default;
 };
+// Main table; all that the value says is kept. One over another device is already_exists, and stays.
+struct add_route {
+    network_route route;
+    std::string device;
+    friend bool operator==(const add_route&, const add_route&) = default;
+};
+struct remove_route {
+    network_route route;
+    std::string device;
+    friend bool operator==(const remove_route&, const remove_route&) = default;
+};
 // A key below /proc/sys, with slashes ("net/ipv4/conf/eth0.100/rp_filter": names of devices may hold dots).
 struct set_sysctl {
     std::string key;
@@ -87,9 +100,9 @@ struct tx_checksum_off {
     friend bool operator==(const tx_checksum_off&, const tx_checksum_off&) = default;
 };
 
-using network_change =
-    std::variant<make_bridge, make_vlan, make_vxlan, set_up, set_down, set_mtu, set_master, delete_link, add_address,
-                 remove_address, add_default_route, remove_default_route, set_sysctl, tx_checksum_off>;
+using network_change = std::variant<make_bridge, make_vlan, make_vxlan, set_up, set_down, set_mtu, set_master,
+                                    delete_link, add_address, remove_address, add_default_route, remove_default_route,
+                                    add_route, remove_route, set_sysctl, tx_checksum_off>;
 
 // "create bridge brcluster", "make ens4 a port of brcluster", "set MTU 9000 on ens4", "add 10.0.0.1/24 to brcluster".
 [[nodiscard]] std::string to_text(const network_change& change);

@@ -1,8 +1,9 @@
-// What the kernel has of links, addresses and default routes, as one look sees it. Values; what only looks at them
+// What the kernel has of links, addresses and routes, as one look sees it. Values; what only looks at them
 // decides what is to be changed (policy/networks). Specification: networking.md 2, 3.1, 5.2.
 #pragma once
 
 #include "pvcnoded/base/address.hpp"
+#include "pvcnoded/model/network_route.hpp"
 
 #include <cstdint>
 #include <map>
@@ -47,11 +48,12 @@ struct link_address {
     bool is_global = true;     // scope universe
     bool is_permanent = true;  // false: it came with a router advertisement or a lease, and goes by itself
     bool has_broadcast = false;
+    std::optional<ip::address> peer{};  // the far end that it was given with: the prefix length is that one's
 
     friend bool operator==(const link_address&, const link_address&) = default;
 };
 
-// Of the main table.
+// Of the main table, IPv4.
 struct default_route {
     ip::address gateway;
     int link = 0;  // index
@@ -60,16 +62,31 @@ struct default_route {
     friend bool operator==(const default_route&, const default_route&) = default;
 };
 
+// A route over a link that somebody made: of both families and all tables. Not those that the kernel makes by itself
+// for an address, and not those that come with router advertisements.
+struct link_route {
+    network_route is;
+    int link = 0;  // index
+    std::uint32_t table = main_table;
+    // False: there is more to it than `is` says (one of several ways, a gateway of the other family, settings of its
+    // own): it could not be made again from that.
+    bool is_plain = true;
+
+    friend bool operator==(const link_route&, const link_route&) = default;
+};
+
 // Links in the order of their index. Look-ups by name and index are logarithmic.
 class network_state {
 public:
     network_state() = default;
     network_state(std::vector<network_link> links, std::vector<link_address> addresses,
-                  std::vector<default_route> routes);
+                  std::vector<default_route> routes, std::vector<link_route> link_routes = {});
 
     [[nodiscard]] std::span<const network_link> links() const { return links_; }
     [[nodiscard]] std::span<const link_address> addresses() const { return addresses_; }
     [[nodiscard]] std::span<const default_route> routes() const { return routes_; }
+    // Default routes too; by link, then by where they lead.
+    [[nodiscard]] std::span<const link_route> link_routes() const { return link_routes_; }
 
     // Null: there is none.
     [[nodiscard]] const network_link* find(std::string_view name) const;
@@ -84,13 +101,15 @@ public:
 
     // Indexes are compared too: a link that was made anew is another one.
     friend bool operator==(const network_state& a, const network_state& b) {
-        return a.links_ == b.links_ && a.addresses_ == b.addresses_ && a.routes_ == b.routes_;
+        return a.links_ == b.links_ && a.addresses_ == b.addresses_ && a.routes_ == b.routes_ &&
+               a.link_routes_ == b.link_routes_;
     }
 
 private:
     std::vector<network_link> links_;
     std::vector<link_address> addresses_;  // by link, in the order of the kernel
     std::vector<default_route> routes_;
+    std::vector<link_route> link_routes_;
     std::map<std::string, std::size_t, std::less<>> by_name_;
     std::multimap<int, std::size_t> by_master_;
     std::multimap<int, std::size_t> by_lower_;

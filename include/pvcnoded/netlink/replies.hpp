@@ -54,6 +54,9 @@ struct kernel_link {
 // IPv4. One for each gateway; a default route without one has that of 0.0.0.0, and link 0 if it has no device.
 [[nodiscard]] result<std::vector<model::default_route>> parse_default_route(std::string_view body);
 
+// Of both families, all tables: those that somebody made over a link (model/network_state.hpp), each hop by itself.
+[[nodiscard]] result<std::vector<model::link_route>> parse_link_routes(std::string_view body);
+
 // Body of RTM_NEWLINK, as far as counters go.
 [[nodiscard]] result<model::link_counters> parse_link_counters(std::string_view body);
 // The same, as far as virtual functions go: without their PCI addresses, by index, each once.

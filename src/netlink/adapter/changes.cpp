@@ -5,6 +5,7 @@
 #include "adapter/settings.hpp"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -151,7 +152,7 @@ change_work::outcome change_work::operator()(const model::remove_address& one) {
     if (!found) {
         return result<void>();
     }
-    return requests_.remove_address(found->link.index, one.address, about_, by_);
+    return requests_.remove_address(found->link.index, one.address, one.peer, about_, by_);
 }
 
 change_work::outcome change_work::operator()(const model::add_default_route& one) {
@@ -182,6 +183,41 @@ change_work::outcome change_work::operator()(const model::remove_default_route& 
         return result<void>();
     }
     return carry_out(remove_default_route_message(found->link.index, one.gateway.to_v4()), ESRCH);
+}
+
+change_work::outcome change_work::operator()(const model::add_route& one) {
+    PVC_TRY(const auto found, requests_.need_link(one.device, by_));
+    PVC_TRY(const auto answer, requests_.ask(add_route_message(found.link.index, one.route), by_));
+    if (answer.error == 0) {
+        return result<void>();
+    }
+    if (answer.error != EEXIST) {
+        return refusal(about_, answer);
+    }
+    PVC_TRY(const bool is_there, has(found.link.index, one.route));
+    return is_there ? result<void>()
+                    : result<void>(failure(errc::already_exists, about_, "there is another one of its metric"));
+}
+
+// A metric of 0 would take any other one, too.
+change_work::outcome change_work::operator()(const model::remove_route& one) {
+    PVC_TRY(const auto found, requests_.find_link(one.device, by_));
+    if (!found) {
+        return result<void>();
+    }
+    PVC_TRY(const bool is_there, has(found->link.index, one.route));
+    if (!is_there) {
+        return result<void>();
+    }
+    return carry_out(remove_route_message(found->link.index, one.route), ESRCH);
+}
+
+result<bool> change_work::has(int link, model::network_route route) {
+    const int family = route.to.address.is_v4() ? AF_INET : AF_INET6;
+    PVC_TRY(const auto routes, requests_.link_routes(family, by_));
+    return std::ranges::any_of(routes, [&](const model::link_route& there) {
+        return there.link == link && there.table == model::main_table && there.is == route;
+    });
 }
 
 change_work::outcome change_work::operator()(const model::set_sysctl& one) {

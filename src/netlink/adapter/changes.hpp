@@ -27,6 +27,8 @@ public:
     outcome operator()(const model::remove_address& one);
     outcome operator()(const model::add_default_route& one);
     outcome operator()(const model::remove_default_route& one);
+    outcome operator()(const model::add_route& one);
+    outcome operator()(const model::remove_route& one);
     outcome operator()(const model::set_sysctl& one);
     outcome operator()(const model::tx_checksum_off& one);
 
@@ -35,6 +37,8 @@ private:
     outcome make(const model::network_link& wanted, std::string message);
     // The request that is no more than its refusal or success. `also`: an errno that is success too.
     outcome carry_out(std::string message, int also = 0);
+    // Whether the link has exactly this route in the main table.
+    result<bool> has(int link, model::network_route route);
 
     kernel_requests& requests_;
     std::string about_;

@@ -40,7 +40,7 @@ result<void> remove_from(const std::string& device, host_address which, kernel_r
     if (!found) {
         return {};
     }
-    return requests.remove_address(found->link.index, which, which.text() + " on " + device, by);
+    return requests.remove_address(found->link.index, which, std::nullopt, which.text() + " on " + device, by);
 }
 
 result<host_addresses> list_of(const std::string& device, kernel_requests& requests, const errand& by) {

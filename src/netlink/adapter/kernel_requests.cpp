@@ -238,6 +238,25 @@ result<std::vector<model::default_route>> kernel_requests::default_routes(const 
     return found;
 }
 
+result<std::vector<model::link_route>> kernel_requests::link_routes(int family, const errand& by) {
+    std::vector<model::link_route> found;
+    const taker take = [&](const reply_message& one) -> result<void> {
+        // A kernel without IPv6 tells of what it has.
+        if (one.type == RTM_NEWROUTE && one.body.starts_with(static_cast<char>(family))) {
+            PVC_TRY(auto routes, parse_link_routes(one.body));
+            std::ranges::move(routes, std::back_inserter(found));
+        }
+        return {};
+    };
+    const auto begin_anew = [&] { found.clear(); };
+    PVC_TRY(const auto answer, dump(dump_link_routes_message(family), begin_anew, take, by));
+    const bool is_none = answer.error == ENOENT || answer.error == EOPNOTSUPP || answer.error == EAFNOSUPPORT;
+    if (answer.error != 0 && !is_none) {
+        return failure(errc::io, "routes", answer.cause());
+    }
+    return found;
+}
+
 result<void> kernel_requests::add_address(int link, host_address which, std::string about, const errand& by) {
     PVC_TRY(const auto answer, ask(add_address_message(link, which), by));
     if (answer.error == 0) {
@@ -265,8 +284,9 @@ result<void> kernel_requests::add_address(int link, host_address which, std::str
     return result<void>();
 }
 
-result<void> kernel_requests::remove_address(int link, host_address which, std::string about, const errand& by) {
-    PVC_TRY(const auto answer, ask(remove_address_message(link, which), by));
+result<void> kernel_requests::remove_address(int link, host_address which, std::optional<ip::address> peer,
+                                             std::string about, const errand& by) {
+    PVC_TRY(const auto answer, ask(remove_address_message(link, which, peer), by));
     if (answer.error == 0 || answer.error == EADDRNOTAVAIL || answer.error == ENODEV) {
         return result<void>();
     }

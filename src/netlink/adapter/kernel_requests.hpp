@@ -63,10 +63,13 @@ public:
     // Of one link, 0: of all. Errors: not_found also.
     [[nodiscard]] result<std::vector<model::link_address>> addresses(int link, const errand& by);
     [[nodiscard]] result<std::vector<model::default_route>> default_routes(const errand& by);
+    // Of one family (AF_INET, AF_INET6).
+    [[nodiscard]] result<std::vector<model::link_route>> link_routes(int family, const errand& by);
 
     // An address that is there already is success; IPv6 with another prefix length is already_exists.
     [[nodiscard]] result<void> add_address(int link, host_address which, std::string about, const errand& by);
-    [[nodiscard]] result<void> remove_address(int link, host_address which, std::string about, const errand& by);
+    [[nodiscard]] result<void> remove_address(int link, host_address which, std::optional<ip::address> peer,
+                                              std::string about, const errand& by);
 
     // SIOCETHTOOL: errno of it.
     [[nodiscard]] result<int> switch_tx_checksum_off(const std::string& device, const errand& by);

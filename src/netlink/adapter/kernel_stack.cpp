@@ -5,6 +5,9 @@
 #include "adapter/kernel_lane.hpp"
 #include "adapter/settings.hpp"
 
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <iterator>
 #include <utility>
 #include <variant>
@@ -33,12 +36,15 @@ result<model::network_state> look_at_all(kernel_requests& requests, const errand
     PVC_TRY(auto found, requests.links(by));
     PVC_TRY(auto addresses, requests.addresses(0, by));
     PVC_TRY(auto routes, requests.default_routes(by));
+    PVC_TRY(auto link_routes, requests.link_routes(AF_INET, by));
+    PVC_TRY(auto link_routes_v6, requests.link_routes(AF_INET6, by));
+    std::ranges::move(link_routes_v6, std::back_inserter(link_routes));
     std::vector<model::network_link> links;
     links.reserve(found.size());
     for (auto& one : found) {
         links.push_back(std::move(one.link));
     }
-    return model::network_state(std::move(links), std::move(addresses), std::move(routes));
+    return model::network_state(std::move(links), std::move(addresses), std::move(routes), std::move(link_routes));
 }
 
 }  // namespace

@@ -103,7 +103,8 @@ private:
     std::uint32_t function_;
 };
 
-std::string address_message(std::uint16_t type, std::uint16_t flags, int link, const host_address& which) {
+std::string address_message(std::uint16_t type, std::uint16_t flags, int link, const host_address& which,
+                            const ip::address& far_end) {
     builder made(type, flags);
     auto& head = made.header<ifaddrmsg>();
     head.ifa_family = which.address.is_v4() ? AF_INET : AF_INET6;
@@ -111,10 +112,36 @@ std::string address_message(std::uint16_t type, std::uint16_t flags, int link, c
     head.ifa_scope = RT_SCOPE_UNIVERSE;
     head.ifa_index = static_cast<std::uint32_t>(link);
     made.address(IFA_LOCAL, which.address);
-    made.address(IFA_ADDRESS, which.address);
+    made.address(IFA_ADDRESS, far_end);
     if (type == RTM_NEWADDR && which.address.is_v6()) {
         made.u32(IFA_FLAGS, IFA_F_NODAD);
     }
+    return made.text();
+}
+
+std::string route_message(std::uint16_t type, std::uint16_t flags, int link, const model::network_route& route) {
+    builder made(type, flags);
+    auto& head = made.header<rtmsg>();
+    head.rtm_family = route.to.address.is_v4() ? AF_INET : AF_INET6;
+    head.rtm_dst_len = static_cast<std::uint8_t>(route.to.prefix);
+    head.rtm_table = RT_TABLE_MAIN;
+    head.rtm_protocol = route.protocol;
+    head.rtm_scope = route.scope;
+    head.rtm_type = RTN_UNICAST;
+    head.rtm_flags = route.is_onlink ? RTNH_F_ONLINK : 0;
+    if (!route.is_default()) {
+        made.address(RTA_DST, route.to.address);
+    }
+    if (route.gateway) {
+        made.address(RTA_GATEWAY, *route.gateway);
+    }
+    if (route.source) {
+        made.address(RTA_PREFSRC, *route.source);
+    }
+    if (route.metric != 0) {
+        made.u32(RTA_PRIORITY, route.metric);
+    }
+    made.u32(RTA_OIF, static_cast<std::uint32_t>(link));
     return made.text();
 }
 
@@ -247,11 +274,11 @@ std::string get_address_message(int link, const ip::address_v6& address) {
 }
 
 std::string add_address_message(int link, const host_address& which) {
-    return address_message(RTM_NEWADDR, makes, link, which);
+    return address_message(RTM_NEWADDR, makes, link, which, which.address);
 }
 
-std::string remove_address_message(int link, const host_address& which) {
-    return address_message(RTM_DELADDR, changes, link, which);
+std::string remove_address_message(int link, const host_address& which, const std::optional<ip::address>& peer) {
+    return address_message(RTM_DELADDR, changes, link, which, peer.value_or(which.address));
 }
 
 std::string add_default_route_message(int link, const ip::address_v4& gateway) {
@@ -260,6 +287,14 @@ std::string add_default_route_message(int link, const ip::address_v4& gateway) {
 
 std::string remove_default_route_message(int link, const ip::address_v4& gateway) {
     return default_route_message(RTM_DELROUTE, changes, link, gateway);
+}
+
+std::string add_route_message(int link, const model::network_route& route) {
+    return route_message(RTM_NEWROUTE, makes, link, route);
+}
+
+std::string remove_route_message(int link, const model::network_route& route) {
+    return route_message(RTM_DELROUTE, changes, link, route);
 }
 
 std::string dump_links_message() {
@@ -282,6 +317,14 @@ std::string dump_routes_message() {
     auto& head = made.header<rtmsg>();
     head.rtm_family = AF_INET;
     head.rtm_table = RT_TABLE_MAIN;
+    return made.text();
+}
+
+std::string dump_link_routes_message(int family) {
+    builder made(RTM_GETROUTE, dumps);
+    auto& head = made.header<rtmsg>();
+    head.rtm_family = static_cast<std::uint8_t>(family);
+    head.rtm_type = RTN_UNICAST;  // not those of the machine's own addresses
     return made.text();
 }
 

@@ -4,9 +4,11 @@
 #pragma once
 
 #include "pvcnoded/base/address.hpp"
+#include "pvcnoded/model/network_route.hpp"
 #include "pvcnoded/model/virtual_functions.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace pvc::netlink {
@@ -32,15 +34,21 @@ namespace pvc::netlink {
 
 [[nodiscard]] std::string get_address_message(int link, const ip::address_v6& address);
 [[nodiscard]] std::string add_address_message(int link, const host_address& which);
-[[nodiscard]] std::string remove_address_message(int link, const host_address& which);
+[[nodiscard]] std::string remove_address_message(int link, const host_address& which,
+                                                 const std::optional<ip::address>& peer = std::nullopt);
 
 [[nodiscard]] std::string add_default_route_message(int link, const ip::address_v4& gateway);
 [[nodiscard]] std::string remove_default_route_message(int link, const ip::address_v4& gateway);
 
+[[nodiscard]] std::string add_route_message(int link, const model::network_route& route);
+[[nodiscard]] std::string remove_route_message(int link, const model::network_route& route);
+
 [[nodiscard]] std::string dump_links_message();
 // Of one link where the kernel can choose; 0: of all.
 [[nodiscard]] std::string dump_addresses_message(int link);
-// IPv4.
+// IPv4, the main table.
 [[nodiscard]] std::string dump_routes_message();
+// Of one family, all tables.
+[[nodiscard]] std::string dump_link_routes_message(int family);
 
 }  // namespace pvc::netlink

@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace pvc::netlink {
 
@@ -131,11 +132,15 @@ bool put_address(std::optional<ip::address>& field, int family, std::string_view
 // ---- routes ---------------------------------------------------------------------------------------------------------
 
 struct route_parts {
+    int family = AF_INET;
     std::uint32_t table = 0;
     std::uint32_t metric = 0;
     std::optional<ip::address> gateway;
     int link = 0;
     std::string_view several;
+    std::optional<ip::address> to;
+    std::optional<ip::address> source;
+    bool has_more = false;  // what a route that is made anew would not have
 };
 
 // RTA_VIA: a gateway of the other family, as it is told with its family in front.
@@ -144,13 +149,27 @@ bool put_via(std::optional<ip::address>& field, std::string_view bytes) {
     return put<std::uint16_t>(family, bytes) && put_address(field, family, bytes.substr(sizeof family));
 }
 
+// One that goes by itself.
+bool take_expiry(route_parts& to, std::string_view bytes) {
+    const auto read = read_as<rta_cacheinfo>(bytes);
+    to.has_more = to.has_more || (read && read->rta_expires != 0);
+    return read.has_value();
+}
+
 bool take_route(route_parts& to, std::string_view bytes) {
     return read_all(bytes, [&](const attribute& one) {
         switch (one.type) {
             case RTA_TABLE: return put<std::uint32_t>(to.table, one.value);
             case RTA_PRIORITY: return put<std::uint32_t>(to.metric, one.value);
-            case RTA_GATEWAY: return put_address(to.gateway, AF_INET, one.value);
-            case RTA_VIA: return put_via(to.gateway, one.value);
+            case RTA_DST: return put_address(to.to, to.family, one.value);
+            case RTA_PREFSRC: return put_address(to.source, to.family, one.value);
+            case RTA_GATEWAY: return put_address(to.gateway, to.family, one.value);
+            case RTA_VIA: to.has_more = true; return put_via(to.gateway, one.value);
+            case RTA_METRICS:
+            case RTA_ENCAP:
+            case RTA_FLOW:
+            case RTA_NH_ID: return to.has_more = true;
+            case RTA_CACHEINFO: return take_expiry(to, one.value);
             case RTA_OIF: return put<std::uint32_t>(to.link, one.value);
             case RTA_MULTIPATH: to.several = one.value; return true;
             default: return true;
@@ -163,18 +182,19 @@ model::default_route route_of(const route_parts& parts, std::uint32_t metric) {
 }
 
 // Each hop is a header and the attributes of a route.
-bool take_hops(std::vector<model::default_route>& found, std::string_view bytes, std::uint32_t metric) {
+bool take_hops(std::string_view bytes, int family, const std::function<void(const route_parts&)>& take) {
     while (!bytes.empty()) {
         const auto hop = read_as<rtnexthop>(bytes);
         if (!hop || hop->rtnh_len < sizeof(rtnexthop) || hop->rtnh_len > bytes.size()) {
             return false;
         }
         route_parts parts;
+        parts.family = family;
         if (!take_route(parts, bytes.substr(sizeof(rtnexthop), hop->rtnh_len - sizeof(rtnexthop)))) {
             return false;
         }
         parts.link = hop->rtnh_ifindex;
-        found.push_back(route_of(parts, metric));
+        take(parts);
         bytes.remove_prefix(std::min(padded(hop->rtnh_len), bytes.size()));
     }
     return true;
@@ -279,7 +299,7 @@ result<std::optional<model::link_address>> parse_link_address(std::string_view b
     to.is_global = head->ifa_scope == RT_SCOPE_UNIVERSE;
     std::uint32_t flags = head->ifa_flags;
     std::optional<ip::address> local;
-    std::optional<ip::address> other;  // the same, of a point-to-point link that of the far end
+    std::optional<ip::address> other;  // the same, of one that was given with a far end that
     const bool is_well = read_all(body.substr(sizeof(ifaddrmsg)), [&](const attribute& one) {
         switch (one.type) {
             case IFA_LOCAL: return put_address(local, family, one.value);
@@ -294,6 +314,7 @@ result<std::optional<model::link_address>> parse_link_address(std::string_view b
         return malformed("an address");
     }
     to.address.address = local ? *local : *other;
+    to.peer = local && other && *other != *local ? other : std::nullopt;
     to.is_permanent = (flags & IFA_F_PERMANENT) != 0;
     return to;
 }
@@ -319,7 +340,55 @@ result<std::vector<model::default_route>> parse_default_route(std::string_view b
     }
     if (parts.several.empty()) {
         found.push_back(route_of(parts, parts.metric));
-    } else if (!take_hops(found, parts.several, parts.metric)) {
+        return found;
+    }
+    const auto take = [&](const route_parts& hop) { found.push_back(route_of(hop, parts.metric)); };
+    if (!take_hops(parts.several, AF_INET, take)) {
+        return malformed("a route");
+    }
+    return found;
+}
+
+result<std::vector<model::link_route>> parse_link_routes(std::string_view body) {
+    const auto head = read_as<rtmsg>(body);
+    if (!head) {
+        return malformed("a route");
+    }
+    std::vector<model::link_route> found;
+    const bool is_v4 = head->rtm_family == AF_INET;
+    const bool is_somebodys = (is_v4 || head->rtm_family == AF_INET6) && head->rtm_type == RTN_UNICAST &&
+                              (head->rtm_flags & RTM_F_CLONED) == 0 && head->rtm_protocol != RTPROT_KERNEL &&
+                              head->rtm_protocol != RTPROT_REDIRECT && head->rtm_protocol != RTPROT_RA;
+    if (!is_somebodys) {
+        return found;
+    }
+    route_parts parts;
+    parts.family = head->rtm_family;
+    parts.table = head->rtm_table;
+    const int prefix_max = is_v4 ? 32 : 128;
+    if (!take_route(parts, body.substr(sizeof(rtmsg))) || head->rtm_dst_len > prefix_max) {
+        return malformed("a route");
+    }
+    model::link_route route;
+    route.is.to = {parts.to.value_or(is_v4 ? ip::address(ip::address_v4()) : ip::address(ip::address_v6())),
+                   head->rtm_dst_len};
+    route.is.metric = parts.metric;
+    route.is.source = parts.source;
+    route.is.scope = head->rtm_scope;
+    route.is.protocol = head->rtm_protocol;
+    route.table = parts.table;
+    const auto take = [&](const route_parts& hop, bool is_one_of_several, unsigned flags) {
+        route.is.gateway = hop.gateway;
+        route.is.is_onlink = (flags & RTNH_F_ONLINK) != 0;
+        route.link = hop.link;
+        route.is_plain = !is_one_of_several && !hop.has_more && head->rtm_tos == 0 && head->rtm_src_len == 0;
+        if (hop.link != 0) {
+            found.push_back(route);
+        }
+    };
+    if (parts.several.empty()) {
+        take(parts, false, head->rtm_flags);
+    } else if (!take_hops(parts.several, parts.family, [&](const route_parts& hop) { take(hop, true, 0); })) {
         return malformed("a route");
     }
     return found;

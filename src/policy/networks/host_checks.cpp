@@ -23,6 +23,11 @@ struct undo {
         const auto all = before.addresses_of(link->index);
         return std::ranges::find(all, address, &model::link_address::address) != all.end();
     }
+    [[nodiscard]] bool has_route(const model::network_route& route, const std::string& device) const {
+        return std::ranges::any_of(before.link_routes(), [&](const model::link_route& one) {
+            return one.is == route && one.table == model::main_table && before.name_of(one.link) == device;
+        });
+    }
     [[nodiscard]] bool has_route(const ip::address& gateway, const std::string& device) const {
         return std::ranges::any_of(before.routes(), [&](const model::default_route& one) {
             return one.gateway == gateway && before.name_of(one.link) == device;
@@ -67,6 +72,12 @@ struct undo {
     undoing operator()(const model::remove_default_route& one) const {
         return has_route(one.gateway, one.device) ? undoing(model::add_default_route{one.gateway, one.device})
                                                   : undoing();
+    }
+    undoing operator()(const model::add_route& one) const {
+        return has_route(one.route, one.device) ? undoing() : undoing(model::remove_route{one.route, one.device});
+    }
+    undoing operator()(const model::remove_route& one) const {
+        return has_route(one.route, one.device) ? undoing(model::add_route{one.route, one.device}) : undoing();
     }
     // What a link was cannot be made again from its name, and settings are not among what was seen: neither is planned
     // for the host's own links.

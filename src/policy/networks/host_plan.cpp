@@ -1,12 +1,12 @@
 // In which order, and why. A host may be managed through the very device that becomes a port: from then on, what its
 // stack has on that device is out of reach, because the frames are the bridge's. So a bridge is made, up, and has its
-// addresses before a device becomes its port; the same address is taken off the device right after it (while both have
-// it the kernel prefers the route through the port, which leads nowhere), and a default route by the configured gateway
-// moves with it. A step that fails undoes only its own unit: the address stays on the device if the bridge did not get
-// the port.
+// addresses before a device becomes its port; what was on the device is moved right after it (port_moves.cpp): while
+// both have the same address the kernel prefers the route through the port, which leads nowhere. A step that fails
+// undoes only its own unit: address and routes stay on the device if the bridge did not get the port.
 #include "pvcnoded/policy/networks/host_plan.hpp"
 
 #include "own_links.hpp"
+#include "port_moves.hpp"
 
 #include <fmt/format.h>
 
@@ -22,10 +22,6 @@ using model::default_route;
 using model::link_address;
 using model::network_link;
 
-bool is_link_local(const ip::address& address) {
-    return address.is_v6() && address.to_v6().is_link_local();
-}
-
 class host_planner {
 public:
     host_planner(const config::node_config& config, const model::network_state& seen)
@@ -35,6 +31,14 @@ public:
         find_missing();
         for (const auto* link : parents_first()) {
             plan_device(*link);
+        }
+        find_addresses();
+        leave_out_misplaced();
+        for (const auto& bridge : config_.host_bridges) {
+            const auto* device = seen_.find(bridge.device);
+            if (device != nullptr && !is_foreign(bridge.name) && !why_no_port(bridge, *device)) {
+                moves_.emplace(bridge.name, plan_moves(seen_, *device, addresses_.at(bridge.name)));
+            }
         }
         look_at_routes();
         for (const auto& bridge : config_.host_bridges) {
@@ -48,9 +52,9 @@ private:
     void remark(message which, bool is_error, std::string text) {
         plan_.remarks.push_back({which, is_error, std::move(text)});
     }
-    void add_unit(std::string what, std::vector<model::network_change> steps) {
+    void add_unit(std::string what, std::vector<model::network_change> steps, std::string needs = {}) {
         if (!steps.empty()) {
-            plan_.units.push_back({std::move(what), std::move(steps)});
+            plan_.units.push_back({std::move(what), std::move(steps), std::move(needs)});
         }
     }
 
@@ -59,7 +63,9 @@ private:
     [[nodiscard]] bool is_only_raised(const network_link& link) const;
     [[nodiscard]] std::optional<int> wanted_mtu(const network_link& link) const;
     void plan_device(const network_link& link);
-    [[nodiscard]] std::vector<host_address> addresses_on(const std::string& bridge) const;
+    void find_addresses();
+    [[nodiscard]] std::string misplaced(const config::host_bridge& bridge, const network_link& device) const;
+    void leave_out_misplaced();
     void plan_bridge(const config::host_bridge& bridge);
     [[nodiscard]] bool is_foreign(const std::string& bridge) const {
         const auto* link = seen_.find(bridge);
@@ -68,10 +74,8 @@ private:
     [[nodiscard]] std::optional<network_remark> why_no_port(const config::host_bridge& bridge,
                                                             const network_link& device) const;
     void plan_port(const config::host_bridge& bridge, const network_link& device);
-    [[nodiscard]] static bool is_in_way(const model::link_address& one, const std::vector<host_address>& of_bridge);
-    void tell_configured(const config::host_bridge& bridge, const network_link& device);
     void plan_route();
-    [[nodiscard]] bool is_future_port(int link, const std::string& bridge) const;
+    [[nodiscard]] const config::host_bridge* bridge_with_port(int link) const;
     void look_at_routes();
     [[nodiscard]] bool is_reachable(const ip::address& gateway, const std::string& bridge) const;
 
@@ -79,8 +83,9 @@ private:
     const model::network_state& seen_;
     std::vector<std::string> names_;
     host_plan plan_;
-    std::set<std::string> usable_bridges_;  // there, or made by this plan
-    std::vector<default_route> routes_to_move_;
+    std::map<std::string, bridge_addresses> addresses_;  // by bridge
+    std::set<std::string> usable_bridges_;               // there, or made by this plan
+    std::map<std::string, port_moves> moves_;            // by bridge, of those whose device is its port or becomes one
     bool is_route_wanted_ = false;
     std::map<int, int> mtus_;  // that devices have at its end, by index
 };
@@ -163,16 +168,46 @@ void host_planner::plan_device(const network_link& link) {
 }
 
 // Those of the static networks that it serves, each once.
-std::vector<host_address> host_planner::addresses_on(const std::string& bridge) const {
-    std::vector<host_address> all;
+void host_planner::find_addresses() {
     for (const auto role :
          {config::network_role::cluster, config::network_role::storage, config::network_role::upstream}) {
         const auto& network = config_.networks[role];
-        if (network.bridge == bridge && network.address && std::ranges::find(all, *network.address) == all.end()) {
-            all.push_back(*network.address);
+        auto& of_bridge = addresses_[network.bridge];
+        of_bridge.name = network.bridge;
+        if (network.address && std::ranges::find(of_bridge.own, *network.address) == of_bridge.own.end()) {
+            of_bridge.own.push_back(*network.address);
+        }
+        of_bridge.networks.push_back(
+            network.address.value_or(host_address{network.subnet.network(), network.subnet.prefix_length()}));
+    }
+}
+
+// Two devices that were taken for each other: as ports nobody would reach either network. "": none is.
+std::string host_planner::misplaced(const config::host_bridge& bridge, const network_link& device) const {
+    for (const auto& one : seen_.addresses_of(device.index)) {
+        for (const auto& other : config_.host_bridges) {
+            if (is_of(addresses_.at(other.name), one) && !is_of(addresses_.at(bridge.name), one)) {
+                return one.address.text() + " of the network of " + other.name;
+            }
         }
     }
-    return all;
+    return "";
+}
+
+// An address on a device that is not made a port works there: a bridge that had it too could take its network away.
+void host_planner::leave_out_misplaced() {
+    for (const auto& bridge : config_.host_bridges) {
+        const auto* device = seen_.find(bridge.device);
+        if (device == nullptr || device->master != 0 || misplaced(bridge, *device).empty()) {
+            continue;
+        }
+        for (const auto& one : seen_.addresses_of(device->index)) {
+            for (auto& [name, of_bridge] : addresses_) {
+                std::erase_if(of_bridge.own,
+                              [&](const host_address& own) { return own.address == one.address.address; });
+            }
+        }
+    }
 }
 
 void host_planner::plan_bridge(const config::host_bridge& bridge) {
@@ -192,7 +227,7 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
         steps.emplace_back(model::set_up{bridge.name});
     }
     add_unit("bridge " + bridge.name, std::move(steps));
-    for (const auto& address : addresses_on(bridge.name)) {
+    for (const auto& address : addresses_.at(bridge.name).own) {
         const auto present = link == nullptr ? std::vector<link_address>() : seen_.addresses_of(link->index);
         if (std::ranges::find(present, address, &link_address::address) == present.end()) {
             add_unit(fmt::format("address {} on {}", address.text(), bridge.name),
@@ -200,18 +235,26 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
         }
     }
     const auto* device = seen_.find(bridge.device);
-    bool is_changed = link == nullptr || link->mtu != bridge.mtu;
+    // What a bridge sends its port has to carry: a kernel does not look.
+    const int mtu = device == nullptr ? bridge.mtu : std::min(bridge.mtu, mtus_[device->index]);
+    if (mtu < bridge.mtu) {
+        remark(message::network_mtu, false,
+               fmt::format("MTU {} is not possible on {}: its device {} has {}", bridge.mtu, bridge.name, device->name,
+                           mtu));
+    }
+    bool is_changed = link == nullptr || link->mtu != mtu;
     auto why_not = device == nullptr ? std::nullopt : why_no_port(bridge, *device);
     if (why_not) {
         plan_.remarks.push_back(*std::move(why_not));
     } else if (device != nullptr) {
-        tell_configured(bridge, *device);
         plan_port(bridge, *device);
         // A bridge whose MTU nobody set takes the least of its ports', now and whenever one of them changes.
         is_changed = is_changed || device->master == 0 || mtus_[device->index] != device->mtu;
     }
     if (is_changed) {
-        add_unit("MTU of " + bridge.name, {model::set_mtu{bridge.name, bridge.mtu}});
+        const bool needs_device = device != nullptr && device->mtu < mtu;
+        add_unit("MTU of " + bridge.name, {model::set_mtu{bridge.name, mtu}},
+                 needs_device ? "MTU of " + device->name : "");
     }
 }
 
@@ -229,6 +272,12 @@ std::optional<network_remark> host_planner::why_no_port(const config::host_bridg
                               fmt::format("device {} is a port of {} and not of {}: it is not moved", device.name,
                                           master == nullptr ? "something else" : master->name, bridge.name)};
     }
+    if (const auto address = device.master == 0 ? misplaced(bridge, device) : ""; !address.empty()) {
+        return network_remark{message::network_device_configured, true,
+                              fmt::format("device {} has {}, which nobody would reach on a port of {}: it is not made "
+                                          "one",
+                                          device.name, address, bridge.name)};
+    }
     return std::nullopt;
 }
 
@@ -237,118 +286,72 @@ void host_planner::plan_port(const config::host_bridge& bridge, const network_li
     if (device.master == 0) {
         steps.emplace_back(model::set_master{device.name, bridge.name});
     }
-    if (bridge.name == config_.networks.upstream.bridge && !routes_to_move_.empty()) {
-        for (const auto& route : routes_to_move_) {
-            steps.emplace_back(model::remove_default_route{route.gateway, device.name});
-        }
-        steps.emplace_back(model::add_default_route{*config_.networks.upstream.gateway, bridge.name});
-        is_route_wanted_ = false;
-    }
-    // After the route: the one that was there could not be made again without its address.
-    const auto wanted = addresses_on(bridge.name);
-    for (const auto& one : seen_.addresses_of(device.index)) {
-        const bool is_wanted = std::ranges::find(wanted, one.address) != wanted.end();
-        if (!is_wanted && is_in_way(one, wanted)) {
-            steps.emplace_back(model::add_address{bridge.name, one.address});
-        }
-        if (is_wanted || is_in_way(one, wanted)) {
-            steps.emplace_back(model::remove_address{device.name, one.address});
-        }
-    }
+    auto& moves = moves_.at(bridge.name);
+    std::ranges::move(moves.remarks, std::back_inserter(plan_.remarks));
+    std::ranges::move(moves.steps, std::back_inserter(steps));
     add_unit(fmt::format("port {} of {}", device.name, bridge.name), std::move(steps));
 }
 
-// On a port nobody reaches it, and the kernel sends what is for the bridge's network to the port. On the bridge it is
-// what it was before.
-bool host_planner::is_in_way(const model::link_address& one, const std::vector<host_address>& of_bridge) {
-    return one.is_global && !is_link_local(one.address.address) &&
-           std::ranges::any_of(of_bridge, [&](const host_address& own) { return is_in(one.address.address, own); });
-}
-
-void host_planner::tell_configured(const config::host_bridge& bridge, const network_link& device) {
-    std::string has;
-    std::string moved;
-    const auto of_bridge = addresses_on(bridge.name);
-    for (const auto& one : seen_.addresses_of(device.index)) {
-        if (std::ranges::find(of_bridge, one.address) != of_bridge.end()) {
-            continue;
-        }
-        if (is_in_way(one, of_bridge)) {
-            moved += (moved.empty() ? "" : ", ") + one.address.text();
-        } else if (one.is_global && !is_link_local(one.address.address)) {
-            has += (has.empty() ? "" : ", ") + one.address.text();
-        }
-    }
-    for (const auto& route : seen_.routes()) {
-        if (route.link == device.index) {
-            has += (has.empty() ? "" : ", ") + std::string("the default route by ") + route.gateway.to_string();
-        }
-    }
-    if (!moved.empty()) {
-        remark(message::network_device_configured, false,
-               fmt::format("device {} has {} of the network of {}: that is moved to the bridge", device.name, moved,
-                           bridge.name));
-    }
-    if (!has.empty()) {
-        remark(message::network_device_configured, false,
-               fmt::format("device {} has {}, which cannot be used on a port of {}", device.name, has, bridge.name));
-    }
-}
-
-bool host_planner::is_future_port(int link, const std::string& bridge) const {
-    const auto* device = seen_.find(link);
-    return device != nullptr && std::ranges::any_of(config_.host_bridges, [&](const config::host_bridge& one) {
-               return one.name == bridge && one.device == device->name && !is_foreign(bridge) &&
-                      !why_no_port(one, *device);
-           });
+// The one that has this link as its port, or gets it. Null: none.
+const config::host_bridge* host_planner::bridge_with_port(int link) const {
+    const auto found = std::ranges::find_if(config_.host_bridges, [&](const config::host_bridge& one) {
+        return moves_.contains(one.name) && seen_.name_of(link) == one.device;
+    });
+    return found == config_.host_bridges.end() ? nullptr : &*found;
 }
 
 bool host_planner::is_reachable(const ip::address& gateway, const std::string& bridge) const {
-    auto there = addresses_on(bridge);
+    auto there = addresses_.at(bridge).own;
+    if (const auto moves = moves_.find(bridge); moves != moves_.end()) {
+        std::ranges::copy(moves->second.addresses, std::back_inserter(there));
+    }
     if (const auto* link = seen_.find(bridge)) {
         std::ranges::transform(seen_.addresses_of(link->index), std::back_inserter(there), &link_address::address);
     }
     return std::ranges::any_of(there, [&](const host_address& one) { return is_in(gateway, one); });
 }
 
-// One that is there stays, whatever it is. Only a route by the configured gateway whose device is a port of the bridge
-// that has to carry it leads nowhere: that one is moved, together with the device.
+// One that is there stays, whatever it is; over a device that is a port it goes to the bridge. Where that cannot be, it
+// leads nowhere and is told of (port_moves.cpp): it is a hindrance only where there can be no second one.
 void host_planner::look_at_routes() {
     const auto& upstream = config_.networks.upstream;
     if (!upstream.gateway) {
         return;
     }
     const default_route* foreign = nullptr;
+    std::string_view over;
+    bool is_hindered = false;
     for (const auto& route : seen_.routes()) {
         if (route.gateway.is_v4() != upstream.gateway->is_v4()) {
             continue;
         }
-        const bool is_by_gateway = route.gateway == *upstream.gateway;
-        if (is_by_gateway && seen_.name_of(route.link) == upstream.bridge) {
+        const auto* bridge = bridge_with_port(route.link);
+        if (bridge != nullptr && !moves_.at(bridge->name).takes(route)) {
+            is_hindered = is_hindered || route.metric == 0;
+            continue;
+        }
+        const auto place = bridge == nullptr ? seen_.name_of(route.link) : std::string_view(bridge->name);
+        if (route.gateway == *upstream.gateway && place == upstream.bridge) {
             return;
         }
-        if (!is_by_gateway || !is_future_port(route.link, upstream.bridge)) {
-            foreign = foreign == nullptr ? &route : foreign;
-        } else if (route.metric == 0) {  // of another metric it is no hindrance
-            routes_to_move_.push_back(route);
+        if (foreign == nullptr) {
+            foreign = &route;
+            over = place;
         }
     }
     if (foreign != nullptr) {
-        routes_to_move_.clear();
-        remark(
-            message::network_route, false,
-            fmt::format("the default route is by {} on {} and not by {} on {}: it stays", foreign->gateway.to_string(),
-                        seen_.name_of(foreign->link), upstream.gateway->to_string(), upstream.bridge));
+        remark(message::network_route, false,
+               fmt::format("the default route is by {} on {} and not by {} on {}: it stays",
+                           foreign->gateway.to_string(), over, upstream.gateway->to_string(), upstream.bridge));
         return;
     }
     if (!is_reachable(*upstream.gateway, upstream.bridge)) {
-        routes_to_move_.clear();
         remark(message::network_route, false,
                fmt::format("no address of {} reaches the gateway {}: there is no default route by it", upstream.bridge,
                            upstream.gateway->to_string()));
         return;
     }
-    is_route_wanted_ = true;
+    is_route_wanted_ = !is_hindered;
 }
 
 void host_planner::plan_route() {

@@ -73,7 +73,7 @@ TEST_F(kernel_network, what_others_made_is_read) {
         const auto all = seen.addresses_of(index);
         ASSERT_CO_TRUE(all.size() >= 3);
         EXPECT_EQ(all[0], (link_address{index, at("10.0.0.1/24"), true, true, true}));
-        EXPECT_EQ(all[1], (link_address{index, at("10.0.9.1/32"), true, true, false}));
+        EXPECT_EQ(all[1], (link_address{index, at("10.0.9.1/32"), true, true, false, address("10.0.9.2")}));
         EXPECT_EQ(all[2], (link_address{index, at("fd00::1/64"), true, false, false}));
         EXPECT_EQ(seen.find("vxlan5")->vxlan, (vxlan_settings{5, 4790, false, true, true}));
         EXPECT_EQ(seen.find("vxlan6")->vxlan, (vxlan_settings{6, 4791, true, false, true}));
@@ -87,6 +87,62 @@ TEST_F(kernel_network, what_others_made_is_read) {
         co_await done(add_default_route{address("10.0.0.254"), "eth0"});
         const auto after = co_await look();
         EXPECT_EQ(after.routes().size(), 5U);
+    });
+}
+
+TEST_F(kernel_network, an_address_with_a_far_end_goes_only_by_its_name) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_up("eth0");
+        for (const std::string_view one : {"10.0.9.1 10.0.9.2/32", "fd00::1 fd00::2/128"}) {
+            const auto space = one.find(' ');
+            const std::string own(one.substr(0, space));
+            const auto far = at(one.substr(space + 1));
+            ip_command("address add " + own + " peer " + far.text() + " dev eth0");
+            auto seen = co_await look();
+            const auto is_it = [&](const link_address& has) { return has.address.address == address(own); };
+            const auto found = std::ranges::find_if(seen.addresses(), is_it);
+            ASSERT_CO_TRUE(found != seen.addresses().end());
+            EXPECT_EQ(found->peer, far.address);
+            const host_address which{address(own), far.prefix};
+            EXPECT_EQ(found->address, which);
+            co_await done(remove_address{"eth0", which, found->peer});
+            co_await done(remove_address{"eth0", which, found->peer});
+            seen = co_await look();
+            EXPECT_TRUE(std::ranges::none_of(seen.addresses(), is_it));
+        }
+    });
+}
+
+TEST_F(kernel_network, routes_that_could_not_be_made_anew_are_told_as_such) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_up("eth0");
+        ip_command("address add 10.0.0.1/24 dev eth0");
+        ip_command("address add fd00::1/64 dev eth0 nodad");
+        ip_command("route add 10.1.0.0/16 via 10.0.0.250 dev eth0");
+        ip_command("route add 10.1.0.0/16 via 10.0.0.250 dev eth0 table 1000");
+        ip_command("route add 10.2.0.0/16 nexthop via 10.0.0.250 dev eth0 nexthop via 10.0.0.251 dev eth0");
+        ip_command("route add 10.3.0.0/16 via 10.0.0.250 dev eth0 mtu 1400");
+        ip_command("route add 10.4.0.0/16 via inet6 fd00::250 dev eth0");
+        ip_command("route add blackhole 10.5.0.0/16");
+        ip_command("-6 route add fd01::/48 via fd00::250 dev eth0");
+        ip_command("-6 route add fd02::/48 via fd00::250 dev eth0 expires 600");
+        ip_command("-6 route add fd03::/48 via fd00::250 dev eth0 proto ra");
+        const auto seen = co_await look();
+        std::string told;
+        for (const auto& one : seen.link_routes()) {
+            told += (told.empty() ? "" : "; ") + one.is.to.text() + (one.is_plain ? " plain" : "") +
+                    (one.table == main_table ? "" : " of " + std::to_string(one.table));
+        }
+        EXPECT_EQ(told,
+                  "10.1.0.0/16 plain; 10.2.0.0/16; 10.2.0.0/16; 10.3.0.0/16; 10.4.0.0/16; fd01::/48 plain; fd02::/48; "
+                  "10.1.0.0/16 plain of 1000");
+        // By a metric of 0 nobody else's goes.
+        ip_command("route add 10.6.0.0/16 via 10.0.0.250 dev eth0 metric 9");
+        network_route without;
+        without.to = at("10.6.0.0/16");
+        without.gateway = address("10.0.0.250");
+        co_await done(remove_route{without, "eth0"});
+        EXPECT_NE(ip_output("route show 10.6.0.0/16"), "");
     });
 }
 

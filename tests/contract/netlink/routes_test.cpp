@@ -1,4 +1,4 @@
-// The netlink port: default routes, settings below /proc/sys, and the word that something changed (networking.md 2, 3).
+// The netlink port: routes, settings below /proc/sys, and the word that something changed (networking.md 2, 3).
 #include "contract/netlink/benches.hpp"
 
 namespace pvc::contract {
@@ -92,6 +92,67 @@ TYPED_TEST(network_routes, a_route_goes_with_what_it_needs) {
         this->bench.pull_out("eth0");
         seen = co_await this->routes();
         EXPECT_EQ(seen, "");
+    });
+}
+
+network_route route_to(std::string_view to, std::string_view gateway, std::uint32_t metric = 0) {
+    network_route route;
+    route.to = at(to);
+    route.gateway = gateway.empty() ? std::nullopt : std::optional(address(gateway));
+    route.metric = metric;
+    return route;
+}
+
+TYPED_TEST(network_routes, routes_have_all_that_they_say) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->two_networks();
+        co_await this->done(add_address{"eth0", at("fd00::1/64")});
+        auto far = route_to("10.77.0.0/16", "10.0.0.250", 7);
+        far.source = address("10.0.1.1");
+        far.protocol = 4;
+        auto near = route_to("198.51.100.1/32", "");
+        near.scope = 253;
+        auto claimed = route_to("0.0.0.0/0", "203.0.113.1", 100);
+        claimed.is_onlink = true;
+        const auto of_six = route_to("fd77::/48", "fd00::250", 1024);
+        const auto all_of_six = route_to("::/0", "fd00::250", 77);
+        for (const auto& one : {far, near, claimed, of_six, all_of_six}) {
+            for (int round = 0; round < 2; ++round) {
+                co_await this->done(add_route{one, "eth0"});
+                const auto seen = co_await this->look();
+                const auto found = std::ranges::find(seen.link_routes(), one, &link_route::is);
+                ASSERT_CO_TRUE(found != seen.link_routes().end());
+                EXPECT_EQ(*found, (link_route{one, seen.find("eth0")->index}));
+            }
+        }
+        // Of one place with one metric there is one.
+        co_await this->fails(add_route{route_to("10.77.0.0/16", "10.0.1.250", 7), "eth1"}, errc::already_exists);
+        co_await this->fails(add_route{route_to("10.78.0.0/16", "10.0.9.1"), "eth0"}, errc::refused);
+        co_await this->fails(add_route{far, "eth9"}, errc::not_found, "eth9");
+        // Another metric, another device, another gateway: another one.
+        co_await this->done(remove_route{route_to("10.77.0.0/16", "10.0.0.250"), "eth0"});
+        co_await this->done(remove_route{far, "eth1"});
+        co_await this->done(remove_route{far, "eth9"});
+        auto before = co_await this->look();
+        EXPECT_EQ(before.link_routes().size(), 5U);
+        for (const auto& one : {far, near, claimed, of_six, all_of_six}) {
+            for (int round = 0; round < 2; ++round) {
+                co_await this->done(remove_route{one, "eth0"});
+            }
+        }
+        before = co_await this->look();
+        EXPECT_TRUE(before.link_routes().empty());
+    });
+}
+
+TYPED_TEST(network_routes, those_of_the_kernel_are_not_told) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->two_networks();
+        co_await this->done(add_address{"eth0", at("fd00::1/64")});
+        co_await this->done(add_default_route{address("10.0.0.254"), "eth0"});
+        const auto seen = co_await this->look();
+        ASSERT_CO_TRUE(seen.link_routes().size() == 1);
+        EXPECT_EQ(seen.link_routes()[0], (link_route{route_to("0.0.0.0/0", "10.0.0.254"), seen.find("eth0")->index}));
     });
 }
 

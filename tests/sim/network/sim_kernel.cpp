@@ -389,17 +389,34 @@ struct sim_kernel::applying {
     }
     result<void> operator()(const model::remove_address& one) const {
         if (auto* which = kernel.find(one.device)) {
-            kernel.remove_address(*which, one.address);
+            kernel.remove_address(*which, one.address, one.peer);
         }
         return {};
     }
     result<void> operator()(const model::add_default_route& one) const {
-        return to(one.device, [&](device& which) { return kernel.add_route(one.gateway, which); });
+        if (one.gateway.is_v6()) {
+            return failure(errc::refused, "default route", "only those of IPv4 are set");
+        }
+        const model::network_route wanted{.to = {ip::address_v4(), 0}, .gateway = one.gateway};
+        return to(one.device, [&](device& which) { return kernel.add_route(wanted, which); });
     }
     result<void> operator()(const model::remove_default_route& one) const {
         if (const auto* which = kernel.find(one.device)) {
             std::erase_if(kernel.routes_, [&](const route_entry& route) {
-                return route.is.gateway == one.gateway && route.is.link == which->is.index;
+                return route.is.is.is_default() && route.is.is.gateway == one.gateway &&
+                       route.is.link == which->is.index;
+            });
+        }
+        return {};
+    }
+    result<void> operator()(const model::add_route& one) const {
+        return to(one.device, [&](device& which) { return kernel.add_route(one.route, which); });
+    }
+    result<void> operator()(const model::remove_route& one) const {
+        if (const auto* which = kernel.find(one.device)) {
+            std::erase_if(kernel.routes_, [&](const route_entry& route) {
+                return route.is.is == one.route && route.is.link == which->is.index &&
+                       route.is.table == model::main_table;
             });
         }
         return {};
@@ -433,12 +450,16 @@ model::network_state sim_kernel::state() const {
             std::ranges::transform(*family, std::back_inserter(addresses), &address_entry::is);
         }
     }
+    std::vector<model::link_route> link_routes;
     for (const auto& one : routes_) {
-        if (one.is.gateway.is_v4()) {
-            routes.push_back(one.is);
+        if (one.is.is.to.address.is_v4() && one.is.is.is_default() && one.is.table == model::main_table) {
+            routes.push_back({one.is.is.gateway.value_or(ip::address_v4()), one.is.link, one.is.is.metric});
+        }
+        if (!one.is_advertised) {
+            link_routes.push_back(one.is);
         }
     }
-    return {std::move(links), std::move(addresses), std::move(routes)};
+    return {std::move(links), std::move(addresses), std::move(routes), std::move(link_routes)};
 }
 
 void sim_kernel::remove_device(const std::string& device) {

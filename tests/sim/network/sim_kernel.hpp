@@ -55,6 +55,9 @@ public:
     void add(const std::string& device, const host_address& which);
     void add(const std::string& device, std::string_view which);  // "10.0.0.254/24"
     void remove(const std::string& device, const host_address& which);
+    // With a far end: the prefix length is that one's.
+    void add_with_peer(const std::string& device, const host_address& which, const ip::address& peer);
+    void add_route(const std::string& device, const model::link_route& which);
     // All but those that every device has by itself.
     void remove_all_addresses();
     // The machine goes off, and is on again when somebody looks.
@@ -83,7 +86,7 @@ private:
         bool is_secondary = false;  // of another one of its network, with which it goes
     };
     struct route_entry {
-        model::default_route is;
+        model::link_route is;
         bool is_advertised = false;
     };
     struct device {
@@ -123,11 +126,11 @@ private:
 
     // sim_kernel_addresses.cpp
     result<void> add_address(device& to, const host_address& which);
-    void remove_address(device& from, const host_address& which);
+    void remove_address(device& from, const host_address& which, const std::optional<ip::address>& peer);
     void add_own_addresses(device& to);
     void drop_v6(device& of);
     void drop_routes(int link, bool is_v6);
-    result<void> add_route(const ip::address& gateway, device& over);
+    result<void> add_route(const model::network_route& wanted, device& over);
     [[nodiscard]] bool reaches(const device& over, const ip::address& gateway) const;
     void sysctls_have_changed();
 

@@ -1,4 +1,4 @@
-// Addresses and default routes of the simulated kernel.
+// Addresses and routes of the simulated kernel.
 #include "sim/network/sim_kernel.hpp"
 
 #include <fmt/format.h>
@@ -54,9 +54,10 @@ result<void> sim_kernel::add_address(device& to, const host_address& which) {
     return {};
 }
 
-void sim_kernel::remove_address(device& from, const host_address& which) {
+void sim_kernel::remove_address(device& from, const host_address& which, const std::optional<ip::address>& peer) {
     auto& all = which.address.is_v6() ? from.v6 : from.v4;
-    const auto found = std::ranges::find(all, which, [](const address_entry& one) { return one.is.address; });
+    const auto found = std::ranges::find_if(
+        all, [&](const address_entry& one) { return one.is.address == which && one.is.peer == peer; });
     if (found == all.end()) {
         return;
     }
@@ -113,36 +114,73 @@ void sim_kernel::drop_v6(device& of) {
 
 void sim_kernel::drop_routes(int link, bool is_v6) {
     std::erase_if(routes_,
-                  [&](const route_entry& one) { return one.is.link == link && one.is.gateway.is_v6() == is_v6; });
+                  [&](const route_entry& one) { return one.is.link == link && one.is.is.to.address.is_v6() == is_v6; });
 }
 
 bool sim_kernel::reaches(const device& over, const ip::address& gateway) const {
     const auto is_inside_of = [&](const address_entry& one) {
+        if (gateway.is_v6()) {
+            const auto prefix = static_cast<std::uint16_t>(one.is.address.prefix);
+            return ip::network_v6(one.is.address.address.to_v6(), prefix).canonical() ==
+                   ip::network_v6(gateway.to_v6(), prefix).canonical();
+        }
         return network_of_v4(one.is.address) == network_of_v4({gateway, one.is.address.prefix});
     };
-    return over.is.is_up && !answers(gateway) && std::ranges::any_of(over.v4, is_inside_of);
+    const auto leads_to_it = [&](const route_entry& one) {
+        const auto& to = one.is.is.to;
+        const auto prefix = static_cast<std::uint16_t>(to.prefix);
+        return one.is.link == over.is.index && !one.is.is.gateway && gateway.is_v4() && to.address.is_v4() &&
+               ip::network_v4(gateway.to_v4(), prefix).canonical() == ip::network_v4(to.address.to_v4(), prefix);
+    };
+    return over.is.is_up && !answers(gateway) &&
+           (std::ranges::any_of(gateway.is_v6() ? over.v6 : over.v4, is_inside_of) ||
+            std::ranges::any_of(routes_, leads_to_it));
 }
 
-result<void> sim_kernel::add_route(const ip::address& gateway, device& over) {
-    if (gateway.is_v6()) {
-        return failure(errc::refused, "default route", "only those of IPv4 are set");
-    }
-    const model::default_route wanted{.gateway = gateway, .link = over.is.index, .metric = 0};
+result<void> sim_kernel::add_route(const model::network_route& wanted, device& over) {
+    const model::link_route added{.is = wanted, .link = over.is.index};
     for (const auto& one : routes_) {
-        if (one.is == wanted) {
+        const bool is_as_wanted = one.is.link == added.link && one.is.is.gateway == wanted.gateway;
+        if (one.is.table != added.table || one.is.is.to != wanted.to || one.is.is.metric != wanted.metric) {
+            continue;
+        }
+        if (one.is == added ||
+            (is_as_wanted && wanted == model::network_route{.to = wanted.to, .gateway = wanted.gateway})) {
             return {};
         }
-        if (one.is.metric == wanted.metric && one.is.gateway.is_v4()) {
-            const auto* by = find(one.is.link);
-            return failure(errc::already_exists, "default route",
-                           fmt::format("via {} on {}", one.is.gateway.to_string(), by == nullptr ? "" : by->is.name));
-        }
+        const auto* by = find(one.is.link);
+        return failure(
+            errc::already_exists, to_text(wanted),
+            fmt::format("there is one {}on {}", one.is.is.gateway ? "via " + one.is.is.gateway->to_string() + " " : "",
+                        by == nullptr ? "" : by->is.name));
     }
-    if (!reaches(over, gateway)) {
-        return failure(errc::refused, "default route", "Nexthop has invalid gateway");
+    if (!over.is.is_up) {
+        return failure(errc::refused, to_text(wanted), "Network is down");
     }
-    routes_.push_back({.is = wanted});
+    if (wanted.gateway && !wanted.is_onlink && !reaches(over, *wanted.gateway)) {
+        return failure(errc::refused, to_text(wanted), "Nexthop has invalid gateway");
+    }
+    if (wanted.source && !answers(*wanted.source)) {
+        return failure(errc::refused, to_text(wanted), "Invalid prefsrc address");
+    }
+    routes_.push_back({.is = added});
     return {};
+}
+
+void sim_kernel::add_with_peer(const std::string& device, const host_address& which, const ip::address& peer) {
+    if (auto* to = find(device)) {
+        auto& all = which.address.is_v6() ? to->v6 : to->v4;
+        all.push_back({.is = {.link = to->is.index, .address = which, .peer = peer}});
+        settle();
+    }
+}
+
+void sim_kernel::add_route(const std::string& device, const model::link_route& which) {
+    if (const auto* over = find(device)) {
+        routes_.push_back({.is = which});
+        routes_.back().is.link = over->is.index;
+        settle();
+    }
 }
 
 void sim_kernel::advertise(const std::string& device, const ip::network_v6& prefix) {
@@ -155,7 +193,8 @@ void sim_kernel::advertise(const std::string& device, const ip::network_v6& pref
         return;
     }
     const auto router = ip::address(*parse_address_v6("fe80::ff"));
-    const model::default_route wanted{.gateway = router, .link = which->is.index, .metric = metric_of_ipv6};
+    const model::link_route wanted{.is = {.to = {ip::address_v6(), 0}, .gateway = router, .metric = metric_of_ipv6},
+                                   .link = which->is.index};
     const bool has_route = std::ranges::any_of(routes_, [&](const route_entry& one) { return one.is == wanted; });
     if (!has_route) {
         routes_.push_back({.is = wanted, .is_advertised = true});

@@ -32,7 +32,10 @@ TEST(addresses, by_id) {
         {"10.255.0.0/24", "10.255.0.254/24", "hv99999999999999999999", "is outside 1-254"},
     };
     for (const auto& row : table) {
-        auto text = edited(base_for(row.node), "\"10.255.0.0/24\"", row.network);
+        // Of coordinators without numbers, whose addresses hang on no id.
+        auto text = edited(base_for(row.node), "      - pvchv1\n      - pvchv2\n      - pvchv3\n",
+                           "      - alpha\n      - beta\n      - gamma\n");
+        text = edited(text, "\"10.255.0.0/24\"", row.network);
         text = edited(text, "\"10.255.0.254/24\"", row.floating_ip);
         text =
             edited(text, "        storage:\n          device: ens4\n          mtu: 1500\n          address: by-id",

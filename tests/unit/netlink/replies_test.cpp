@@ -349,7 +349,8 @@ const std::string six{"\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16};
 TEST(reply_address, of_both_families) {
     const auto four = parse_link_address(address_head(2, 24) + attribute(1, ten_two) + attribute(2, ten_one));
     ASSERT_TRUE(four && *four);
-    EXPECT_EQ(**four, (model::link_address{4, parse_host_address("10.0.0.1/24").value(), true, true, false}));
+    EXPECT_EQ(**four, (model::link_address{4, parse_host_address("10.0.0.1/24").value(), true, true, false,
+                                           parse_address("10.0.0.2").value()}));
     const auto broad = parse_link_address(address_head(2, 24) + attribute(1, ten_one) + attribute(4, ten_two));
     EXPECT_TRUE(broad && *broad && (*broad)->has_broadcast);
     const auto of_six = parse_link_address(address_head(10, 64, 0x80, 253) + attribute(1, six) +
@@ -414,6 +415,41 @@ TEST(reply_route, what_is_none) {
     EXPECT_FALSE(parse_default_route(route_head() + attribute(9, "abcdefgh")));
     EXPECT_FALSE(parse_default_route(route_head() + attribute(18, "a")));
     EXPECT_FALSE(parse_default_route("abc"));
+}
+
+TEST(reply_route, routes_over_a_link) {
+    const auto device = attribute(4, raw<std::uint32_t>(4));
+    const auto metric = attribute(6, raw<std::uint32_t>(100));
+    const auto read = parse_link_routes(route_head(254, 1, 24, 2, 4) + attribute(1, ten_two) + attribute(5, ten_one) +
+                                        attribute(7, ten_one) + metric + device);
+    ASSERT_TRUE(read && read->size() == 1);
+    EXPECT_EQ(read->front().is.to.text(), "10.0.0.2/24");
+    EXPECT_EQ(read->front().is.source, parse_address("10.0.0.1").value());
+    EXPECT_TRUE(read->front().is.is_onlink && read->front().is_plain);
+    EXPECT_EQ(read->front().is.metric, 100U);
+    const auto of_six = parse_link_routes(route_head(77, 1, 0, 10) + attribute(5, six) + device);
+    ASSERT_TRUE(of_six && of_six->size() == 1);
+    EXPECT_EQ(of_six->front().is.to.text(), "::/0");
+    EXPECT_EQ(of_six->front().table, 77U);
+    const auto several = parse_link_routes(route_head() + attribute(9, hop(4, ten_one) + hop(5, ten_two)));
+    ASSERT_TRUE(several && several->size() == 2);
+    EXPECT_FALSE(several->front().is_plain || several->back().is_plain);
+    EXPECT_EQ(several->back().link, 5);
+    for (const auto& more : {attribute(8, ""), attribute(30, raw<std::uint32_t>(1)), attribute(11, "abcd"),
+                             attribute(12, std::string(8, '\0') + raw<std::int32_t>(9) + std::string(20, '\0'))}) {
+        const auto special = parse_link_routes(route_head() + attribute(5, ten_one) + device + more);
+        ASSERT_TRUE(special && special->size() == 1);
+        EXPECT_FALSE(special->front().is_plain);
+    }
+    for (const auto& none : {route_head(254, 6) + device, route_head(254, 1, 0, 2, 0x200) + device,
+                             route_head(254, 1, 0, 7) + device, route_head() + attribute(5, ten_one)}) {
+        const auto nothing = parse_link_routes(none);
+        EXPECT_TRUE(nothing && nothing->empty());
+    }
+    EXPECT_FALSE(parse_link_routes(route_head(254, 1, 33) + device));
+    EXPECT_FALSE(parse_link_routes(route_head() + attribute(9, "abcdefgh")));
+    EXPECT_FALSE(parse_link_routes(route_head() + attribute(1, "ab")));
+    EXPECT_FALSE(parse_link_routes("abc"));
 }
 
 }  // namespace

@@ -66,6 +66,72 @@ TEST_F(host_network_test, a_step_that_fails_in_the_middle_is_undone_told_of_once
     EXPECT_TRUE(within(31s, [&] { return addresses(hv1, "brstorage") == "10.254.0.1/24"; }));
 }
 
+TEST_F(host_network_test, routes_of_the_host_go_to_the_bridge_with_its_addresses_and_back_where_that_fails) {
+    auto& hv1 = add_networked();
+    model::link_route own;
+    own.is.to = *parse_host_address("10.77.0.0/16");
+    own.is.gateway = *parse_address("10.98.0.250");
+    own.is.metric = 7;
+    const auto said = to_text(own.is);
+    const auto over = [&] {
+        const auto seen = hv1.kernel.state();
+        const auto found = std::ranges::find(seen.link_routes(), own.is, &model::link_route::is);
+        return found == seen.link_routes().end() ? std::string("gone") : std::string(seen.name_of(found->link));
+    };
+    ASSERT_TRUE(hv1.kernel.apply(model::set_up{"ens5"}));
+    hv1.kernel.add("ens5", "10.98.0.1/24");
+    hv1.kernel.add_route("ens5", own);
+    hv1.network.broken.insert_or_assign("remove 10.98.0.1/24 from ens5", failure(errc::refused, "ens5", "No"));
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    EXPECT_EQ(over(), "ens5");
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1500 up");
+    hv1.network.broken.clear();
+    EXPECT_TRUE(within(31s, [&] { return addresses(hv1, "ens5").empty(); }));
+    EXPECT_EQ(over(), "brcluster");
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1500 up master brcluster");
+    EXPECT_EQ(hv1.times_logged("device ens5 has routes, which are moved to brcluster: " + said), 1U) << hv1.log();
+    EXPECT_FALSE(hv1.logged("not undone"));
+}
+
+TEST_F(host_network_test, an_address_with_a_far_end_goes_to_the_bridge) {
+    auto& hv1 = add_networked();
+    hv1.kernel.add_with_peer("ens5", *parse_host_address("10.98.0.1/32"), *parse_address("10.98.0.250"));
+    start(hv1);
+    EXPECT_EQ(addresses(hv1, "ens5"), "");
+    EXPECT_EQ(addresses(hv1, "brcluster"), "10.98.0.1/24");
+}
+
+TEST_F(host_network_test, devices_that_were_taken_for_each_other_keep_what_works) {
+    auto& hv1 = add_networked();
+    for (const auto* device : {"ens4", "ens5"}) {
+        ASSERT_TRUE(hv1.kernel.apply(model::set_up{device}));
+    }
+    hv1.kernel.add("ens5", "10.254.0.1/24");  // of the storage network, on the device of the cluster
+    start(hv1);
+    EXPECT_EQ(addresses(hv1, "ens5"), "10.254.0.1/24");
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1500 up");
+    EXPECT_EQ(addresses(hv1, "brstorage"), "");
+    EXPECT_EQ(hv1.times_logged("device ens5 has 10.254.0.1/24 of the network of brstorage, which nobody would reach on "
+                               "a port of brcluster"),
+              1U)
+        << hv1.log();
+}
+
+TEST_F(host_network_test, a_bridge_is_not_larger_than_a_device_that_refuses_its_mtu) {
+    auto& hv1 = add_networked();
+    ASSERT_TRUE(hv1.kernel.apply(model::set_mtu{"ens5", 1400}));
+    hv1.network.broken.insert_or_assign("set MTU 1500 on ens5", failure(errc::refused, "ens5", "too large"));
+    start(hv1);
+    beat(20s);
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1400 up master brcluster");
+    EXPECT_EQ(link(hv1, "brcluster"), "mtu 1400 up");
+    EXPECT_EQ(hv1.times_logged("MTU of brcluster: waits for MTU of ens5"), 1U) << hv1.log();
+    hv1.network.broken.clear();
+    EXPECT_TRUE(within(31s, [&] { return link(hv1, "brcluster") == "mtu 1500 up"; }));
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1500 up master brcluster");
+}
+
 TEST_F(host_network_test, a_kernel_that_cannot_be_looked_at_keeps_the_start_for_a_while_and_nothing_is_changed) {
     auto& hv1 = add_networked();
     hv1.network.are_looks_interrupted = true;

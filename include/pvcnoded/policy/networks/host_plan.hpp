@@ -31,6 +31,7 @@ struct network_remark {
 struct host_unit {
     std::string what;  // "bridge brcluster", "address 10.0.0.1/24 on brcluster", "default route"
     std::vector<model::network_change> steps;
+    std::string needs{};  // another unit: if that cannot be done, this one is left as well
 
     friend bool operator==(const host_unit&, const host_unit&) = default;
 };

@@ -245,8 +245,8 @@ TEST(client_plan, links_that_are_not_what_would_be_made_are_refused) {
 
 TEST(client_plan, a_bridge_that_carries_the_host_is_the_hosts) {
     auto words = client_words();
-    words.cluster_device = words.storage_device = "vmbr7";
-    const auto config = config_of(words);
+    auto config = config_of(words);
+    config.host_bridges.front().device = config.device_mtus.front().device = "vmbr7";  // which no file can say
     toy_kernel kernel;
     for (const auto* name : {"eth0", "eth1"}) {
         kernel.add(link_named(name));

@@ -180,7 +180,9 @@ TEST(host_plan, a_vlan_gets_as_much_as_its_parent_carries) {
     kernel.add(vlan);
     const auto plan = settle(kernel, config_of(words));
     EXPECT_EQ(remarks_of(plan.remarks),
-              "warning network-mtu: MTU 9000 is not possible on vlan100: bond0, which it stands on, has 1500\n");
+              "warning network-mtu: MTU 9000 is not possible on vlan100: bond0, which it stands on, has 1500\n"
+              "warning network-mtu: MTU 9000 is not possible on brcluster: its device vlan100 has 1500\n");
+    EXPECT_EQ(kernel.link("brcluster").mtu, 1500);
     EXPECT_EQ(kernel.link("vlan100").mtu, 1500);
     EXPECT_EQ(kernel.link("bond0").mtu, 1500);  // no device of ours
 }
@@ -272,6 +274,16 @@ TEST(host_plan, a_bridge_that_follows_its_ports_is_told_its_mtu_after_they_are_p
     EXPECT_EQ(kernel.link("eth2").mtu, 9000);
 }
 
+TEST(host_plan, a_bridge_gets_no_more_than_its_device_can_have) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2"});
+    const auto plan = plan_host(config_of({}), kernel.state());
+    const auto unit = [&](const std::string& what) { return std::ranges::find(plan.units, what, &host_unit::what); };
+    ASSERT_NE(unit("MTU of brcluster"), plan.units.end());
+    EXPECT_EQ(unit("MTU of brcluster")->needs, "MTU of eth0");
+    EXPECT_LT(unit("MTU of eth0"), unit("MTU of brcluster"));
+    EXPECT_EQ(unit("MTU of brupstream")->needs, "");  // its device has it
+}
+
 TEST(host_plan, a_device_of_another_bridge_is_never_moved) {
     auto kernel = bare_host({"eth0", "eth1", "eth2"});
     kernel.add(link_named("br0", "bridge"));
@@ -328,8 +340,10 @@ TEST(host_plan, an_address_goes_from_the_device_to_its_bridge_and_the_route_with
               "remove default route via 10.0.2.1 on eth0\nadd default route via 10.0.2.1 on brcluster\n"
               "remove 10.0.2.2/24 from eth0\nset MTU 1500 on brcluster\n");
     EXPECT_EQ(remarks_of(plan.remarks),
-              "warning network-device-configured: device eth0 has 192.0.2.7/24, the default route by "
-              "10.0.2.1, which cannot be used on a port of brcluster\n");
+              "warning network-device-configured: device eth0 has routes, which are moved to brcluster: default route "
+              "via 10.0.2.1\n"
+              "warning network-device-configured: device eth0 has 192.0.2.7/24, which cannot be used on a port of "
+              "brcluster\n");
     EXPECT_EQ(kernel.addresses_of("eth0"), texts{"192.0.2.7/24"});  // nobody said where it shall go
     EXPECT_EQ(kernel.state().name_of(kernel.state().routes()[0].link), "brcluster");
 }

@@ -48,10 +48,14 @@ const std::vector<config::node_config>& configurations() {
         words.push_back(apart);
         apart.bridge_mtu = "1400";
         apart.upstream_address = "None";
-        apart.cluster_device = "vmbr8";
+        apart.cluster_device = "eth8";
         words.push_back(apart);
         std::vector<config::node_config> made;
         std::ranges::transform(words, std::back_inserter(made), config_of);
+        // No file can say that.
+        made.back().networks.cluster.device = "vmbr8";
+        std::ranges::find(made.back().host_bridges, "eth8", &config::host_bridge::device)->device = "vmbr8";
+        std::ranges::find(made.back().device_mtus, "eth8", &config::device_mtu::device)->device = "vmbr8";
         return made;
     }();
     return all;

@@ -7,6 +7,18 @@
 namespace pvc::policy {
 
 namespace {
+
+bool is_in(const ip::address& address, const host_address& network) {
+    const auto prefix = static_cast<unsigned short>(network.prefix);
+    if (address.is_v4() != network.address.is_v4()) {
+        return false;
+    }
+    return address.is_v4() ? ip::network_v4(address.to_v4(), prefix).canonical() ==
+                                 ip::network_v4(network.address.to_v4(), prefix).canonical()
+                           : ip::network_v6(address.to_v6(), prefix).canonical() ==
+                                 ip::network_v6(network.address.to_v6(), prefix).canonical();
+}
+
 constexpr int usual_mtu = 1500;
 constexpr int smallest_link_mtu = 68;
 constexpr int header_of_vxlan = 50;
@@ -79,14 +91,55 @@ void toy_kernel::add_address(const std::string& device, const std::string& text,
     addresses_.push_back({link(device).index, address, is_global, is_permanent, false});
 }
 
+void toy_kernel::add_address_with_peer(const std::string& device, const std::string& text, const std::string& peer) {
+    add_address(device, text);
+    addresses_.back().peer = *parse_address(peer);
+}
+
+void toy_kernel::add_route(const std::string& device, model::link_route route) {
+    route.link = link(device).index;
+    routes_.push_back(std::move(route));
+}
+
 void toy_kernel::add_route(const std::string& gateway, const std::string& device, std::uint32_t metric) {
-    routes_.push_back({*parse_address(gateway), link(device).index, metric});
+    const auto by = *parse_address(gateway);
+    const ip::address all = by.is_v4() ? ip::address(ip::address_v4()) : ip::address(ip::address_v6());
+    add_route(device, {.is = {.to = {all, 0}, .gateway = by, .metric = metric}});
 }
 
 void toy_kernel::remove(const std::string& name) {
     if (const auto* link = find(name)) {
         drop(link->index);
     }
+}
+
+bool toy_kernel::reaches(const model::network_link& link, const ip::address& gateway) const {
+    return (gateway.is_v6() && gateway.to_v6().is_link_local()) ||
+           std::ranges::any_of(
+               addresses_, [&](const auto& has) { return has.link == link.index && is_in(gateway, has.address); }) ||
+           std::ranges::any_of(routes_, [&](const auto& route) {
+               return route.link == link.index && !route.is.gateway && is_in(gateway, route.is.to);
+           });
+}
+
+std::string toy_kernel::add_route(const model::network_link* link, const model::network_route& wanted) {
+    if (link == nullptr || !link->is_up) {
+        return "device not there or down";
+    }
+    for (const auto& there : routes_) {
+        if (there.table == model::main_table && there.is.to == wanted.to && there.is.metric == wanted.metric) {
+            return there.link == link->index && there.is.gateway == wanted.gateway ? "" : "another route is there";
+        }
+    }
+    if (wanted.gateway && !wanted.is_onlink && !reaches(*link, *wanted.gateway)) {
+        return "network is unreachable";
+    }
+    const auto has_it = [&](const auto& has) { return has.address.address == wanted.source; };
+    if (wanted.source && std::ranges::none_of(addresses_, has_it)) {
+        return "invalid source";
+    }
+    routes_.push_back({.is = wanted, .link = link->index});
+    return "";
 }
 
 struct toy_kernel::applying {
@@ -219,36 +272,33 @@ struct toy_kernel::applying {
     std::string operator()(const model::remove_address& one) const {
         const auto* link = kernel.find(one.device);
         std::erase_if(kernel.addresses_, [&](const auto& has) {
-            return link != nullptr && has.link == link->index && has.address == one.address;
+            return link != nullptr && has.link == link->index && has.address == one.address && has.peer == one.peer;
         });
+        if (link != nullptr && std::ranges::none_of(kernel.addresses_, [&](const auto& has) {
+                return has.link == link->index && has.address.address.is_v4();
+            })) {
+            std::erase_if(kernel.routes_,
+                          [&](const auto& route) { return route.link == link->index && route.is.to.address.is_v4(); });
+        }
         return "";
     }
     std::string operator()(const model::add_default_route& one) const {
-        const auto* link = kernel.find(one.device);
-        if (link == nullptr || !link->is_up) {
-            return one.device + ": not there or down";
-        }
-        for (const auto& route : kernel.routes_) {
-            if (route.metric == 0 && route.gateway.is_v4() == one.gateway.is_v4()) {
-                return route.gateway == one.gateway && route.link == link->index ? "" : "another route is there";
-            }
-        }
-        const auto reaches = [&](const model::link_address& has) {
-            return has.link == link->index && has.address.address.is_v4() && one.gateway.is_v4() &&
-                   ip::network_v4(has.address.address.to_v4(), static_cast<unsigned short>(has.address.prefix))
-                           .canonical() ==
-                       ip::network_v4(one.gateway.to_v4(), static_cast<unsigned short>(has.address.prefix)).canonical();
-        };
-        if (std::ranges::none_of(kernel.addresses_, reaches)) {
-            return "network is unreachable";
-        }
-        kernel.routes_.push_back({one.gateway, link->index, 0});
-        return "";
+        return one.gateway.is_v4()
+                   ? kernel.add_route(kernel.find(one.device), {.to = {ip::address_v4(), 0}, .gateway = one.gateway})
+                   : "only of IPv4";
     }
     std::string operator()(const model::remove_default_route& one) const {
+        const model::network_route which{.to = {ip::address_v4(), 0}, .gateway = one.gateway};
+        return (*this)(model::remove_route{which, one.device});
+    }
+    std::string operator()(const model::add_route& one) const {
+        return kernel.add_route(kernel.find(one.device), one.route);
+    }
+    std::string operator()(const model::remove_route& one) const {
         const auto* link = kernel.find(one.device);
         std::erase_if(kernel.routes_, [&](const auto& route) {
-            return link != nullptr && route.gateway == one.gateway && route.link == link->index && route.metric == 0;
+            return link != nullptr && route.is == one.route && route.link == link->index &&
+                   route.table == model::main_table;
         });
         return "";
     }
@@ -286,7 +336,13 @@ model::network_state toy_kernel::state() const {
     for (const auto& [name, link] : links_) {
         links.push_back(link);
     }
-    return {std::move(links), addresses_, routes_};
+    std::vector<model::default_route> defaults;
+    for (const auto& one : routes_) {
+        if (one.is.is_default() && one.is.to.address.is_v4() && one.table == model::main_table) {
+            defaults.push_back({one.is.gateway.value_or(ip::address_v4()), one.link, one.is.metric});
+        }
+    }
+    return {std::move(links), addresses_, std::move(defaults), routes_};
 }
 
 const model::network_link& toy_kernel::link(const std::string& name) const {

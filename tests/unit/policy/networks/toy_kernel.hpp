@@ -18,7 +18,9 @@ public:
     // Adds a link as somebody else would; its index.
     int add(model::network_link link);
     void add_address(const std::string& device, const std::string& text, bool is_permanent = true);
+    void add_address_with_peer(const std::string& device, const std::string& text, const std::string& peer);
     void add_route(const std::string& gateway, const std::string& device, std::uint32_t metric = 0);
+    void add_route(const std::string& device, model::link_route route);
     // What somebody else does; throws nothing, returns why not, "" if done.
     std::string apply(const model::network_change& change);
     void remove(const std::string& name);
@@ -48,7 +50,10 @@ private:
     int next_index_ = 1;
     std::map<std::string, model::network_link> links_;
     std::vector<model::link_address> addresses_;
-    std::vector<model::default_route> routes_;
+    [[nodiscard]] bool reaches(const model::network_link& link, const ip::address& gateway) const;
+    std::string add_route(const model::network_link* link, const model::network_route& wanted);
+
+    std::vector<model::link_route> routes_;
     std::map<int, settings_of_link> settings_;
 };
 

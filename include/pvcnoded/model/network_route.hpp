@@ -1,0 +1,31 @@
+// A route as somebody gives it to a device, as a value: what it says beside the device. Specification: networking.md 2,
+// 3.1.
+#pragma once
+
+#include "pvcnoded/base/address.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace pvc::model {
+
+inline constexpr std::uint32_t main_table = 254;  // RT_TABLE_MAIN
+
+struct network_route {
+    host_address to;                       // without bits of a host; 0.0.0.0/0 and ::/0: everything else
+    std::optional<ip::address> gateway{};  // of the same family; none: what it leads to is on the link itself
+    std::uint32_t metric = 0;
+    std::optional<ip::address> source{};  // whose address packets have that nobody gave one
+    std::uint8_t scope = 0;               // RT_SCOPE_UNIVERSE
+    std::uint8_t protocol = 3;            // RTPROT_BOOT: who made it, by the kernel's numbers
+    bool is_onlink = false;               // the gateway is there although no address says so
+
+    [[nodiscard]] bool is_default() const { return to.prefix == 0; }
+    friend bool operator==(const network_route&, const network_route&) = default;
+};
+
+// "default route via 10.0.0.254", "route 10.77.0.0/16 via 10.0.0.254 (metric 50, source 10.0.0.1)".
+[[nodiscard]] std::string to_text(const network_route& route);
+
+}  // namespace pvc::model

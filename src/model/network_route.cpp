@@ -1,0 +1,17 @@
+#include "pvcnoded/model/network_route.hpp"
+
+#include <fmt/format.h>
+
+namespace pvc::model {
+
+std::string to_text(const network_route& route) {
+    std::string text = route.is_default() ? "default route" : "route " + route.to.text();
+    text += route.gateway ? " via " + route.gateway->to_string() : "";
+    std::string more = route.metric == 0 ? "" : fmt::format("metric {}", route.metric);
+    if (route.source) {
+        more += fmt::format("{}source {}", more.empty() ? "" : ", ", route.source->to_string());
+    }
+    return more.empty() ? text : text + " (" + more + ")";
+}
+
+}  // namespace pvc::model

@@ -1,0 +1,37 @@
+// What goes from a device to the bridge that it is a port of: on a port nobody reaches it, and the kernel sends to the
+// port what is for the bridge's network. On the bridge it is what it was. Specification: networking.md 3.1.
+#pragma once
+
+#include "pvcnoded/model/network_change.hpp"
+#include "pvcnoded/model/network_state.hpp"
+#include "pvcnoded/policy/networks/host_plan.hpp"
+
+#include <string>
+#include <vector>
+
+namespace pvc::policy {
+
+// What a bridge is for.
+struct bridge_addresses {
+    std::string name;
+    std::vector<host_address> own;       // that it shall have
+    std::vector<host_address> networks;  // that it serves, also those in which this node has no address
+};
+
+struct port_moves {
+    std::vector<model::network_change> steps;  // once the device is a port
+    std::vector<network_remark> remarks;       // what goes, and what cannot
+    std::vector<host_address> addresses;       // that come to the bridge beside its own
+    std::vector<model::link_route> routes;     // that go there
+
+    [[nodiscard]] bool takes(const model::default_route& route) const;
+};
+
+[[nodiscard]] bool is_link_local(const ip::address& address);
+// An address of one of the networks of the bridge, other than those that every device has by itself.
+[[nodiscard]] bool is_of(const bridge_addresses& bridge, const model::link_address& one);
+
+[[nodiscard]] port_moves plan_moves(const model::network_state& seen, const model::network_link& device,
+                                    const bridge_addresses& bridge);
+
+}  // namespace pvc::policy

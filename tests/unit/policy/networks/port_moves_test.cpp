@@ -1,0 +1,236 @@
+// networking.md 3.1, on hosts that the system's own configuration set up: what is on a device goes to its bridge, with
+// its routes, so that a host that was reached still is. Each plan is carried out on a toy kernel and made again.
+#include "network_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace pvc::policy {
+namespace {
+
+using texts = std::vector<std::string>;
+
+network_words one_device(const std::string& gateway) {
+    auto words = network_words::all_on("eth0");
+    words.cluster_mtu = words.storage_mtu = 1500;
+    words.gateway = gateway;
+    return words;
+}
+
+// Up, with these addresses.
+toy_kernel host_with(const std::vector<std::pair<std::string, texts>>& devices) {
+    toy_kernel kernel;
+    for (const auto& [name, addresses] : devices) {
+        kernel.add(link_named(name));
+        kernel.apply(model::set_up{name});
+        for (const auto& one : addresses) {
+            kernel.add_address(name, one);
+        }
+    }
+    return kernel;
+}
+
+model::network_route route_to(const std::string& to, const std::string& gateway = "", std::uint32_t metric = 0) {
+    model::network_route route;
+    route.to = *parse_host_address(to);
+    route.gateway = gateway.empty() ? std::nullopt : std::optional(*parse_address(gateway));
+    route.metric = metric;
+    return route;
+}
+
+host_plan settle(toy_kernel& kernel, const config::node_config& config) {
+    auto plan = plan_host(config, kernel.state());
+    carry_out(kernel, plan);
+    EXPECT_EQ(steps_of(plan_host(config, kernel.state())), "");
+    return plan;
+}
+
+// "default route via 10.0.0.254 on brcluster"
+texts routes_of(const toy_kernel& kernel) {
+    texts all;
+    const auto state = kernel.state();
+    for (const auto& one : state.link_routes()) {
+        all.push_back(to_text(one.is) + " on " + std::string(state.name_of(one.link)));
+    }
+    return all;
+}
+
+TEST(port_moves, without_a_configured_gateway_the_hosts_own_default_route_goes_along) {
+    auto kernel = host_with({{"eth0", {"10.0.2.2/24"}}});
+    kernel.add_route("10.0.2.1", "eth0", 100);
+    const auto config = config_of(one_device("None"));
+    const auto plan = settle(kernel, config);
+    EXPECT_EQ(routes_of(kernel), texts{"default route via 10.0.2.1 (metric 100) on brcluster"});
+    EXPECT_NE(steps_of(plan).find("make eth0 a port of brcluster\n"
+                                  "remove default route via 10.0.2.1 (metric 100) on eth0\n"
+                                  "add default route via 10.0.2.1 (metric 100) on brcluster\n"
+                                  "remove 10.0.2.2/24 from eth0\n"),
+              std::string::npos)
+        << steps_of(plan);
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "warning network-device-configured: device eth0 has routes, which are moved to brcluster: default route "
+              "via 10.0.2.1 (metric 100)\n");
+    EXPECT_EQ(remarks_of(plan_host(config, kernel.state()).remarks), "");
+}
+
+TEST(port_moves, a_default_route_that_stays_is_not_lost) {
+    auto kernel = host_with({{"eth0", {"10.0.0.2/16"}}});
+    kernel.add_route("10.0.0.250", "eth0", 50);
+    const auto config = config_of(one_device("10.0.2.1"));
+    const auto plan = settle(kernel, config);
+    EXPECT_EQ(routes_of(kernel), texts{"default route via 10.0.0.250 (metric 50) on brcluster"});
+    const std::string stays =
+        "warning network-route: the default route is by 10.0.0.250 on brcluster and not by 10.0.2.1 on brcluster: it "
+        "stays\n";
+    EXPECT_TRUE(remarks_of(plan.remarks).starts_with(stays)) << remarks_of(plan.remarks);
+    EXPECT_EQ(remarks_of(plan_host(config, kernel.state()).remarks), stays);
+}
+
+TEST(port_moves, all_that_routes_say_is_kept) {
+    auto kernel = host_with({{"eth0", {"10.0.0.2/24", "fd00::2/64"}}});
+    auto to_admin = route_to("10.77.0.0/16", "10.0.0.250", 7);
+    to_admin.source = *parse_address("10.0.0.2");
+    to_admin.protocol = 4;
+    auto on_link = route_to("198.51.100.1/32");
+    on_link.scope = 253;
+    auto by_it = route_to("0.0.0.0/0", "198.51.100.1");
+    auto elsewhere = route_to("203.0.113.0/24", "192.0.2.9");
+    elsewhere.is_onlink = true;
+    const auto of_six = route_to("::/0", "fe80::1", 1024);
+    for (const auto& one : {to_admin, by_it, on_link, elsewhere, of_six}) {
+        kernel.add_route("eth0", {.is = one});
+    }
+    settle(kernel, config_of(one_device("None")));
+    const auto seen = kernel.state();
+    ASSERT_EQ(seen.link_routes().size(), 5U);
+    for (const auto& one : {to_admin, by_it, on_link, elsewhere, of_six}) {
+        const auto found = std::ranges::find(seen.link_routes(), one, &model::link_route::is);
+        ASSERT_NE(found, seen.link_routes().end()) << to_text(one);
+        EXPECT_EQ(seen.name_of(found->link), "brcluster") << to_text(one);
+    }
+}
+
+TEST(port_moves, what_cannot_be_moved_is_told_before_each_by_a_line) {
+    auto kernel = host_with({{"eth0", {"10.0.0.2/24", "192.0.2.7/24"}}, {"eth9", {"203.0.113.2/24"}}});
+    kernel.add_route("eth0", {.is = route_to("0.0.0.0/0", "10.0.0.250"), .table = 77});
+    kernel.add_route("eth0", {.is = route_to("10.77.0.0/16", "10.0.0.250"), .is_plain = false});
+    kernel.add_route("eth0", {.is = route_to("10.78.0.0/16", "192.0.2.1")});
+    kernel.add_route("eth9", {.is = route_to("10.79.0.0/16", "203.0.113.1")});
+    kernel.add_route("eth0", {.is = route_to("10.79.0.0/16", "10.0.0.250")});
+    const auto before = routes_of(kernel);
+    const auto plan = settle(kernel, config_of(one_device("None")));
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "warning network-device-configured: device eth0 has 192.0.2.7/24, which cannot be used on a port of "
+              "brcluster\n"
+              "warning network-device-configured: the default route via 10.0.0.250 over eth0 cannot be moved to "
+              "brcluster, because it is of table 77: it leads nowhere while the device is a port\n"
+              "warning network-device-configured: the route 10.77.0.0/16 via 10.0.0.250 over eth0 cannot be moved to "
+              "brcluster, because it is more than one way by one gateway: it leads nowhere while the device is a port\n"
+              "warning network-device-configured: the route 10.78.0.0/16 via 192.0.2.1 over eth0 cannot be moved to "
+              "brcluster, because no address there reaches its gateway: it leads nowhere while the device is a port\n"
+              "warning network-device-configured: the route 10.79.0.0/16 via 10.0.0.250 over eth0 cannot be moved to "
+              "brcluster, because another one of its metric is there: it leads nowhere while the device is a port\n");
+    EXPECT_EQ(routes_of(kernel), before);  // with an address that is left on the device they stay
+}
+
+TEST(port_moves, a_dead_default_route_is_no_hindrance_but_for_its_own_place) {
+    for (const std::uint32_t metric : {0U, 100U}) {
+        auto kernel = host_with({{"eth0", {"10.0.2.2/24", "192.0.2.7/24"}}});
+        kernel.add_route("192.0.2.1", "eth0", metric);
+        settle(kernel, config_of(one_device("10.0.2.1")));
+        const auto routes = routes_of(kernel);
+        EXPECT_EQ(std::ranges::find(routes, "default route via 10.0.2.1 on brcluster") != routes.end(), metric != 0);
+    }
+}
+
+TEST(port_moves, an_address_of_a_network_in_which_this_node_has_none_goes_along) {
+    auto words = one_device("10.0.2.1");
+    words.upstream_address = "None";
+    auto kernel = host_with({{"eth0", {"10.0.2.78/24"}}});
+    kernel.add_route("10.0.2.1", "eth0");
+    settle(kernel, config_of(words));
+    EXPECT_EQ(routes_of(kernel), texts{"default route via 10.0.2.1 on brcluster"});
+    EXPECT_EQ(kernel.addresses_of("eth0"), texts{});
+}
+
+TEST(port_moves, routes_over_the_bridge_and_over_other_devices_are_left_alone) {
+    auto kernel = host_with({{"eth0", {"10.0.0.2/24"}}, {"eth9", {"192.0.2.7/24"}}});
+    const auto config = config_of(one_device("None"));
+    settle(kernel, config);
+    kernel.add_route("brcluster", {.is = route_to("10.77.0.0/16", "10.0.0.250")});
+    kernel.add_route("eth9", {.is = route_to("10.78.0.0/16", "192.0.2.1")});
+    EXPECT_TRUE(plan_host(config, kernel.state()).is_right());
+    EXPECT_EQ(remarks_of(plan_host(config, kernel.state()).remarks), "");
+    // One that somebody gives to the port later goes to the bridge, too.
+    kernel.add_route("eth0", {.is = route_to("10.79.0.0/16", "10.0.0.250")});
+    settle(kernel, config);
+    EXPECT_EQ(kernel.state().link_routes().size(), 3U);
+}
+
+TEST(port_moves, a_move_that_fails_is_undone_wherever_it_fails) {
+    const auto config = config_of(one_device("None"));
+    auto fresh = host_with({{"eth0", {"10.0.2.2/24", "10.0.2.3/24"}}});
+    fresh.add_route("eth0", {.is = route_to("198.51.100.1/32")});
+    fresh.add_route("198.51.100.1", "eth0");
+    fresh.add_route("eth0", {.is = route_to("10.77.0.0/16", "10.0.2.1", 9)});
+    const auto before = fresh.state();
+    std::vector<model::network_change> steps;
+    for (const auto& unit : plan_host(config, before).units) {
+        steps.insert(steps.end(), unit.steps.begin(), unit.steps.end());
+    }
+    for (std::size_t done = 0; done <= steps.size(); ++done) {
+        auto kernel = fresh;
+        for (std::size_t at = 0; at < done; ++at) {
+            ASSERT_EQ(kernel.apply(steps[at]), "") << to_text(steps[at]);
+        }
+        for (std::size_t at = done; at > 0; --at) {
+            if (const auto back = undo_of(steps[at - 1], before)) {
+                ASSERT_EQ(kernel.apply(*back), "") << to_text(*back);
+            }
+        }
+        EXPECT_EQ(routes_of(kernel), routes_of(fresh)) << done;
+    }
+}
+
+// ---- addresses with a far end, and in the wrong place
+// ----------------------------------------------------------------
+
+TEST(port_moves, an_address_with_a_far_end_is_removed_as_what_it_is) {
+    auto kernel = host_with({{"eth0", {}}});
+    kernel.add_address_with_peer("eth0", "10.0.0.2/32", "10.0.0.250");
+    kernel.add_address_with_peer("eth0", "10.0.0.115/32", "10.0.0.250");
+    const auto plan = settle(kernel, config_of(one_device("None")));
+    EXPECT_NE(steps_of(plan).find("remove 10.0.0.2/32 peer 10.0.0.250 from eth0\n"), std::string::npos);
+    EXPECT_EQ(kernel.addresses_of("eth0"), texts{});
+    EXPECT_EQ(kernel.addresses_of("brcluster"), (texts{"10.0.0.2/24", "10.0.1.2/24", "10.0.2.2/24", "10.0.0.115/32"}));
+}
+
+TEST(port_moves, devices_that_were_taken_for_each_other_stay_as_they_are) {
+    network_words words;
+    words.storage_device = "eth0";
+    auto kernel = host_with({{"eth0", {"10.0.2.2/24"}}, {"eth2", {"10.0.0.2/24"}}});
+    kernel.add_route("10.0.2.1", "eth0");
+    const auto plan = settle(kernel, config_of(words));
+    const std::string said =
+        "warning network-route: the default route is by 10.0.2.1 on eth0 and not by 10.0.2.1 on brupstream: it stays\n"
+        "error network-device-configured: device eth0 has 10.0.2.2/24 of the network of brupstream, which nobody would "
+        "reach on a port of brcluster: it is not made one\n"
+        "error network-device-configured: device eth2 has 10.0.0.2/24 of the network of brcluster, which nobody would "
+        "reach on a port of brupstream: it is not made one\n";
+    EXPECT_EQ(remarks_of(plan.remarks), said);
+    EXPECT_EQ(kernel.link("eth0").master, 0);
+    EXPECT_EQ(kernel.link("eth2").master, 0);
+    EXPECT_EQ(kernel.addresses_of("brcluster"), texts{"10.0.1.2/24"});
+    EXPECT_EQ(kernel.addresses_of("brupstream"), texts{});
+    EXPECT_EQ(routes_of(kernel), texts{"default route via 10.0.2.1 on eth0"});
+    // Once somebody has put them right, all is done.
+    kernel.apply(model::remove_address{"eth0", *parse_host_address("10.0.2.2/24")});
+    kernel.apply(model::remove_address{"eth2", *parse_host_address("10.0.0.2/24")});
+    EXPECT_EQ(remarks_of(settle(kernel, config_of(words)).remarks), "");
+    EXPECT_EQ(kernel.master_of("eth0"), "brcluster");
+    EXPECT_EQ(kernel.addresses_of("brupstream"), texts{"10.0.2.2/24"});
+}
+
+}  // namespace
+}  // namespace pvc::policy
