@@ -31,7 +31,7 @@ bool has_own_base(const model::network_state& seen, const model::network_link& b
 
 bool is_recorded(const own_bridges& own, const model::network_link& bridge, std::uint32_t vni) {
     const auto found = own.find(vni);
-    return found != own.end() && found->second == own_bridge{bridge.index, true};
+    return found != own.end() && found->second == recorded_bridge{bridge.index, true};
 }
 
 // Which of the host's own networks it overlaps, in words; "": none.

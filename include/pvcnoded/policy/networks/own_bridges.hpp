@@ -15,14 +15,14 @@
 
 namespace pvc::policy {
 
-struct own_bridge {
+struct recorded_bridge {
     int index = 0;
     // Of a managed network, or of one that was until its last address went: what addresses it has, a primary gave it.
     bool has_gateways = false;
 
-    friend bool operator==(const own_bridge&, const own_bridge&) = default;
+    friend bool operator==(const recorded_bridge&, const recorded_bridge&) = default;
 };
-using own_bridges = std::map<std::uint32_t, own_bridge>;  // by VNI
+using own_bridges = std::map<std::uint32_t, recorded_bridge>;  // by VNI
 
 // 0: none is known.
 [[nodiscard]] int index_of(const own_bridges& all, std::uint32_t vni);
