@@ -295,7 +295,9 @@ async::awaitable<result<void>> kernel_requests::remove_address(int link, host_ad
                                                                std::optional<ip::address> peer, std::string about,
                                                                time_point deadline) {
     PVC_CO_TRY(const auto answer, co_await ask(remove_address_message(link, which, peer), deadline));
-    if (answer.error == 0 || answer.error == EADDRNOTAVAIL || answer.error == ENODEV) {
+    // Where IPv6 is off, on the device or altogether, none of its addresses is there.
+    const bool is_without = which.address.is_v6() && (answer.error == ENXIO || answer.error == EOPNOTSUPP);
+    if (answer.error == 0 || answer.error == EADDRNOTAVAIL || answer.error == ENODEV || is_without) {
         co_return result<void>();
     }
     co_return refusal(std::move(about), answer);
