@@ -33,7 +33,7 @@ async::awaitable<bool> host_network::settle(model::network_state seen) {
     const bool was_right = std::exchange(was_right_, plan_.is_right());
     for (const auto& unit : units) {
         if (troubles_.contains(unit.needs)) {
-            troubles_[unit.what] = {{}, unit.what + ": waits for " + unit.needs};
+            troubles_[unit.what] = {{}, unit.what + ": left as it is as long as " + unit.needs + " cannot be set"};
             said.push_back({message::network_host, true, troubles_[unit.what].text});
             continue;
         }

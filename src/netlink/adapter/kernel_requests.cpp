@@ -287,7 +287,9 @@ result<void> kernel_requests::add_address(int link, host_address which, std::str
 result<void> kernel_requests::remove_address(int link, host_address which, std::optional<ip::address> peer,
                                              std::string about, const errand& by) {
     PVC_TRY(const auto answer, ask(remove_address_message(link, which, peer), by));
-    if (answer.error == 0 || answer.error == EADDRNOTAVAIL || answer.error == ENODEV) {
+    // Where IPv6 is off, on the device or altogether, none of its addresses is there.
+    const bool is_without = which.address.is_v6() && (answer.error == ENXIO || answer.error == EOPNOTSUPP);
+    if (answer.error == 0 || answer.error == EADDRNOTAVAIL || answer.error == ENODEV || is_without) {
         return result<void>();
     }
     return refusal(std::move(about), answer);

@@ -12,6 +12,14 @@ namespace pvc::policy {
 
 namespace {
 
+constexpr int vxlan_overhead = 50;
+constexpr int mtu_of_ipv6 = 1280;  // the kernel takes IPv6 away from a link whose MTU is smaller
+
+int mtu_of(const model::client_network& network, const config::node_config& config) {
+    const int most = config.networks.cluster.mtu - vxlan_overhead;
+    return std::min(network.mtu.value_or(most), most);
+}
+
 std::vector<const model::client_network*> managed_by_vni(std::span<const model::client_network> all) {
     std::vector<const model::client_network*> managed;
     for (const auto& one : all) {
@@ -68,6 +76,13 @@ std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_ne
                 conflicts.push_back({network->vni, gateway->address,
                                      fmt::format("network {}: {} overlaps {}: its gateway {} is not set", network->vni,
                                                  family->network->text(), own, gateway->address.to_string())});
+                continue;
+            }
+            if (const int mtu = mtu_of(*network, config); gateway->address.is_v6() && mtu < mtu_of_ipv6) {
+                conflicts.push_back({network->vni, gateway->address,
+                                     fmt::format("network {}: IPv6 is not possible with its MTU of {}, only from {} "
+                                                 "on: its gateway {} is not set",
+                                                 network->vni, mtu, mtu_of_ipv6, gateway->address.to_string())});
                 continue;
             }
             const auto [holder, is_first] = holders.try_emplace(gateway->address, network->vni);

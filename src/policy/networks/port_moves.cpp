@@ -168,7 +168,7 @@ void mover::add_remarks() {
                            bridge_.name));
     }
     for (const auto& one : not_moved_) {
-        remark(one + ": it leads nowhere while the device is a port");
+        remark(one + ": it goes, or leads nowhere, with the device as a port");
     }
 }
 

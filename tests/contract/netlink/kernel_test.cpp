@@ -113,6 +113,17 @@ TEST_F(kernel_network, an_address_with_a_far_end_goes_only_by_its_name) {
     });
 }
 
+TEST_F(kernel_network, without_ipv6_none_of_its_addresses_is_there) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_up("eth0");
+        co_await done(set_sysctl{"net/ipv6/conf/eth0/disable_ipv6", "1"});
+        co_await done(remove_address{"eth0", at("fd00::1/64")});
+        co_await plug_in_up("eth1");
+        co_await done(set_mtu{"eth1", 1000});
+        co_await done(remove_address{"eth1", at("fd00::1/64")});
+    });
+}
+
 TEST_F(kernel_network, routes_that_could_not_be_made_anew_are_told_as_such) {
     bench.run([this]() -> awaitable<void> {
         co_await plug_in_up("eth0");

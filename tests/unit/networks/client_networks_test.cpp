@@ -365,6 +365,22 @@ TEST_F(client_networks_test, case_35_a_family_that_is_switched_off_goes) {
     EXPECT_TRUE(within(2s, [&] { return addresses(hv1, "vmbr1001") == "10.1.1.1/24"; }));
 }
 
+TEST_F(client_networks_test, an_ipv6_gateway_below_1280_is_told_once_and_is_nobodys_fault) {
+    auto& hv1 = stage_primary();
+    put_network(1001, {{"/ip4_network", "10.1.1.0/24"},
+                       {"/ip4_gateway", "10.1.1.1"},
+                       {"/ip6_network", "fd00:1::/64"},
+                       {"/ip6_gateway", "fd00:1::1"}});
+    ASSERT_TRUE(within(2s, [&] { return addresses(hv1, "vmbr1001") == "10.1.1.1/24 fd00:1::1/64"; }));
+    change(1001, {{"/mtu", "1000"}});
+    EXPECT_TRUE(within(2s, [&] { return addresses(hv1, "vmbr1001") == "10.1.1.1/24"; }));
+    beat(70s);
+    EXPECT_EQ(hv1.times_logged("fd00:1::1"), 1U) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("IPv6 is not possible with its MTU of 1000"), 1U) << hv1.log();
+    change(1001, {{"/mtu", "1400"}});
+    EXPECT_TRUE(within(2s, [&] { return addresses(hv1, "vmbr1001") == "10.1.1.1/24 fd00:1::1/64"; }));
+}
+
 TEST_F(client_networks_test, case_39_gateways_that_a_killed_primary_left_go_with_another_name_and_stay_with_its_own) {
     put_network(1001, {{"/ip4_network", "10.1.1.0/24"}, {"/ip4_gateway", "10.1.1.1"}});
     auto& hv1 = stage_primary();

@@ -68,6 +68,28 @@ TEST(gateways, the_smaller_number_has_the_address) {
     EXPECT_EQ(texts_of(gateway_addresses(all, config)), (texts{"F 10.1.1.1/24 on vmbr7", "F 2001:db8::9/64 on vmbr9"}));
 }
 
+TEST(gateways, ipv6_needs_an_mtu) {
+    auto words = network_words::all_on("eth0");
+    auto small = network_of(7, "10.7.0.1/16");
+    small.ip6 = network_of(7, "", "fd00:7::1/64").ip6;
+    auto large = small;
+    large.vni = 8;
+    large.ip4 = {};
+    large.ip6 = network_of(8, "", "fd00:8::1/64").ip6;
+    small.mtu = 1279;
+    large.mtu = 1280;
+    const std::vector all{small, large};
+    const auto conflicts = gateway_conflicts(all, config_of(words));
+    ASSERT_EQ(conflicts.size(), 1U);
+    EXPECT_EQ(conflicts[0].text,
+              "network 7: IPv6 is not possible with its MTU of 1279, only from 1280 on: its gateway fd00:7::1 is not "
+              "set");
+    EXPECT_EQ(texts_of(gateway_addresses(all, config_of(words))),
+              (texts{"F 10.7.0.1/16 on vmbr7", "F fd00:8::1/64 on vmbr8"}));
+    words.cluster_mtu = words.storage_mtu = words.upstream_mtu = 1329;  // what VXLAN leaves of it
+    EXPECT_EQ(texts_of(gateway_addresses(all, config_of(words))), texts{"F 10.7.0.1/16 on vmbr7"});
+}
+
 // With it the way to other nodes would lead into the client network.
 TEST(gateways, a_network_that_overlaps_one_of_the_hosts_has_none) {
     const auto config = config_of(network_words::all_on("eth0"));

@@ -124,13 +124,16 @@ TEST(port_moves, what_cannot_be_moved_is_told_before_each_by_a_line) {
               "warning network-device-configured: device eth0 has 192.0.2.7/24, which cannot be used on a port of "
               "brcluster\n"
               "warning network-device-configured: the default route via 10.0.0.250 over eth0 cannot be moved to "
-              "brcluster, because it is of table 77: it leads nowhere while the device is a port\n"
+              "brcluster, because it is of table 77: it goes, or leads nowhere, with the device as a port\n"
               "warning network-device-configured: the route 10.77.0.0/16 via 10.0.0.250 over eth0 cannot be moved to "
-              "brcluster, because it is more than one way by one gateway: it leads nowhere while the device is a port\n"
+              "brcluster, because it is more than one way by one gateway: it goes, or leads nowhere, with the device "
+              "as a port\n"
               "warning network-device-configured: the route 10.78.0.0/16 via 192.0.2.1 over eth0 cannot be moved to "
-              "brcluster, because no address there reaches its gateway: it leads nowhere while the device is a port\n"
+              "brcluster, because no address there reaches its gateway: it goes, or leads nowhere, with the device as "
+              "a port\n"
               "warning network-device-configured: the route 10.79.0.0/16 via 10.0.0.250 over eth0 cannot be moved to "
-              "brcluster, because another one of its metric is there: it leads nowhere while the device is a port\n");
+              "brcluster, because another one of its metric is there: it goes, or leads nowhere, with the device as a "
+              "port\n");
     EXPECT_EQ(routes_of(kernel), before);  // with an address that is left on the device they stay
 }
 
