@@ -1,5 +1,6 @@
 #include "network_acls.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 
 #include <fmt/format.h>
@@ -52,7 +53,7 @@ std::vector<network_acl> read_acls(std::string_view network, std::string_view fo
             acl.has_rule = true;
             acl.acl.rule = std::string_view(one->second).substr(0, longest_rule);
         } else if (const auto order = parse_order(one->second)) {
-            acl.order = *order;
+            acl.order = is_planted(defect::acls_by_text) ? one->second.front() : *order;
         } else if (++bad <= most_remarks) {
             remarks.push_back(fmt::format("/networks/{}{}{}/order: expected a number from 0 up, got \"{}\"; it is last",
                                           shown(network), folder, shown(name), shown(one->second)));

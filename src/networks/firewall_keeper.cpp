@@ -1,5 +1,7 @@
 #include "firewall_keeper.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -195,6 +197,15 @@ void firewall_keeper::is_right(std::uint64_t wants) {
 }
 
 async::awaitable<bool> firewall_keeper::commit(const policy::filter_plan& plan, std::uint32_t generation) {
+    if (is_planted(defect::filter_in_halves)) {
+        const auto half = plan.changes.begin() + static_cast<std::ptrdiff_t>(plan.changes.size() / 2);
+        auto first = co_await filter_.commit({plan.changes.begin(), half}, generation,
+                                             node_.clock().now() + filter_commit_limit);
+        ignore(std::move(first), "a planted defect");
+        auto second = co_await filter_.commit({half, plan.changes.end()}, std::nullopt,
+                                              node_.clock().now() + filter_commit_limit);
+        co_return second.has_value();
+    }
     const time_point begun = node_.clock().now();
     auto done = co_await filter_.commit(plan.changes, generation, begun + filter_commit_limit);
     if (!done && done.error().code() == errc::version_conflict && ++conflicts_ <= most_conflicts) {

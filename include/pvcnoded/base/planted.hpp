@@ -30,6 +30,9 @@ enum class defect : std::uint8_t {
     gateway_kept,              // a gateway is not
     base_no_port,              // what a client network stands on is not made a port of its bridge
     network_left,              // the links of a network that is gone stay
+    filter_in_halves,          // a change of the packet filter is made in two batches
+    filter_rule_kept,          // what the host offers a network stays when it is gone
+    acls_by_text,              // the order of ACLs is that of a text
     function_written_back,     // what a driver shows of a virtual function is written over what a client wants
     phase_unlocked,            // a candidate takes up what a phase has without its turn
     phase_skipped,             // a candidate leaves a phase out

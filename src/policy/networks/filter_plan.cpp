@@ -1,5 +1,7 @@
 #include "pvcnoded/policy/networks/filter_plan.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -76,6 +78,9 @@ std::vector<std::uint64_t> kept_rules(const wanted_chain& wanted, const seen_cha
 }
 
 void remove_others(std::vector<filter_change>& to, const seen_chain& seen, std::vector<std::uint64_t> kept) {
+    if (is_planted(defect::filter_rule_kept) && seen.hook == filter_hook::input) {
+        return;
+    }
     std::erase(kept, 0U);
     if (kept.empty() && !seen.rules.empty()) {
         to.emplace_back(flush_chain{seen.name});

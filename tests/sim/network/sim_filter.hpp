@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,10 @@ public:
     void lose_power();
 
     [[nodiscard]] bool has_table() const { return table_.has_value(); }
+    [[nodiscard]] std::uint32_t generation() const { return generation_; }
+    [[nodiscard]] std::span<const sim_filter_chain> chains() const {
+        return table_ ? std::span<const sim_filter_chain>(table_->chains) : std::span<const sim_filter_chain>();
+    }
     // Empty without the chain.
     [[nodiscard]] const sim_filter_chain* find(std::string_view chain) const;
     // "forward (forward): a, b; vxlan7-in: c": chains with the tags of their rules.

@@ -35,7 +35,9 @@ struct condition {
         link_is_up,     // `text` names it
         link_is_gone,
         address_is_there,  // `text`, on the device that `path` names; without: on none
-        all_well,          // nothing is missing of what is demanded once all faults have ended
+        chain_is,          // `text` names it, of the packet filter; `path`: its rules, "count-in, ssh"
+        chain_is_gone,
+        all_well,  // nothing is missing of what is demanded once all faults have ended
     };
     kind what = kind::runs;
     bool is_negated = false;

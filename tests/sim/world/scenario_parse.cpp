@@ -175,6 +175,9 @@ struct parser {
         if (word == "link" || word == "address") {
             return ask_link(asked, word, rest);
         }
+        if (word == "chain") {
+            return ask_chain(asked, rest);
+        }
         asked.text = std::string(rest);
         static constexpr std::array words{
             std::pair("runs", condition::kind::runs),        std::pair("is", condition::kind::has_role),
@@ -186,7 +189,7 @@ struct parser {
         if (found == words.end()) {
             return wrong(
                 "runs, beats, is ROLE, state STATE, ended [STATUS], has ADDRESSES, link NAME up|gone, address A on "
-                "DEVICE|gone, or logged, wrote, called TEXT [N times]",
+                "DEVICE|gone, chain NAME = RULES|gone, or logged, wrote, called TEXT [N times]",
                 word);
         }
         asked.what = found->second;
@@ -214,6 +217,22 @@ struct parser {
             return asked;
         }
         return wrong("link NAME up|gone, or address ADDRESS/LENGTH on DEVICE|gone", asked.text);
+    }
+
+    // "hv1 chain vxlan1001-in = count-in, ssh", "hv1 chain vxlan1001-in gone"
+    result<condition> ask_chain(condition asked, std::string_view rest) {
+        if (std::ranges::find(out.world.foreign, asked.node) != out.world.foreign.end()) {
+            return wrong("a node that is none of the reference: those have no packet filter", asked.node);
+        }
+        asked.text = std::string(next_word(rest));
+        const auto word = next_word(rest);
+        if (word == "gone" && rest.empty()) {
+            asked.what = condition::kind::chain_is_gone;
+            return asked;
+        }
+        asked.what = condition::kind::chain_is;
+        asked.path = std::string(rest);
+        return word == "=" ? result<condition>(asked) : wrong("chain NAME = RULES, or chain NAME gone", asked.text);
     }
 
     // "hv1 logged a line 2 times"

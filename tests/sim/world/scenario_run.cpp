@@ -5,6 +5,7 @@
 #include "sim/world/outcome_text.hpp"
 #include "sim/world/scenario.hpp"
 #include "sim/world/trace_text.hpp"
+#include "sim/world/words.hpp"
 
 #include <fmt/format.h>
 
@@ -44,6 +45,24 @@ bool link_holds(const sim_kernel& of, const condition& asked) {
     return asked.what == condition::kind::link_is_up ? link != nullptr && link->is_up : link == nullptr;
 }
 
+// The names of its rules, as their tags have them: "pvc1 1001 in ssh 0123456789abcdef" is "ssh".
+bool chain_holds(const sim_filter& of, const condition& asked) {
+    const auto* const chain = of.find(asked.text);
+    if (chain == nullptr || asked.what == condition::kind::chain_is_gone) {
+        return chain == nullptr && asked.what == condition::kind::chain_is_gone;
+    }
+    std::string all;
+    for (const auto& rule : chain->rules) {
+        std::string_view name = rule.is.tag;
+        for (int word = 0; word < 3; ++word) {
+            next_word(name);
+        }
+        name = trim(name.substr(0, std::min(name.rfind(' '), name.size())));
+        all.append(all.empty() ? "" : ", ").append(name.empty() ? "?" : name);
+    }
+    return all == asked.path;
+}
+
 std::string to_text(const condition& asked) {
     std::string text = asked.is_negated ? "not " : "";
     const std::string times = asked.times ? fmt::format(" {} times", *asked.times) : "";
@@ -59,6 +78,8 @@ std::string to_text(const condition& asked) {
         case kind::called: return text + asked.node + " called " + asked.text + times;
         case kind::has_addresses: return text + asked.node + " has " + asked.text;
         case kind::link_is_up: return text + asked.node + " link " + asked.text + " up";
+        case kind::chain_is: return text + asked.node + " chain " + asked.text + " = " + asked.path;
+        case kind::chain_is_gone: return text + asked.node + " chain " + asked.text + " gone";
         case kind::link_is_gone: return text + asked.node + " link " + asked.text + " gone";
         case kind::address_is_there:
             return text + asked.node + " address " + asked.text + (asked.path.empty() ? " gone" : " on " + asked.path);
@@ -177,6 +198,8 @@ private:
             case kind::address_is_there:
                 holds = link_holds(other != nullptr ? other->kernel : node->node.kernel, asked);
                 break;
+            case kind::chain_is:
+            case kind::chain_is_gone: holds = chain_holds(node->node.filter_table, asked); break;
             case kind::value: holds = world_.ensemble.get(asked.path) == asked.text; break;
             case kind::exists: holds = world_.ensemble.exists(asked.path).has_value(); break;
             case kind::missing: holds = !world_.ensemble.exists(asked.path); break;

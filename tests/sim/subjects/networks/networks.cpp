@@ -1,5 +1,6 @@
 #include "sim/subjects/networks/networks.hpp"
 
+#include "sim/subjects/networks/filter.hpp"
 #include "sim/subjects/role/role.hpp"
 #include "sim/world/registry.hpp"
 
@@ -122,6 +123,8 @@ void add_networks(registry& to) {
     add_network_faults(to);
     add_network_rules(to);
     add_functions(to);
+    add_filter_actions(to);
+    add_filter_rules(to);
 }
 
 }  // namespace pvc::sim

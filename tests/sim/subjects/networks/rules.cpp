@@ -20,22 +20,14 @@ constexpr int mtu_of_devices = 1500;  // as the settings of every member say
 constexpr int mtu_least = 68;
 constexpr int vxlan_header = 50;
 
-struct network_changes {
-    std::map<std::string, time_point, std::less<>> when;  // by VNI, of its keys
-};
-
 void note_changes(judge& of, const seen_change& seen) {
     constexpr std::string_view root = "/networks/";
     if (seen.what.path.starts_with(root)) {
         const auto name = seen.what.path.substr(root.size());
-        of.state<network_changes>().when.insert_or_assign(name.substr(0, name.find('/')), of.world.now());
+        auto& changes = of.state<network_changes>();
+        changes.when.insert_or_assign(name.substr(0, name.find('/')), of.world.now());
+        ++changes.count;
     }
-}
-
-bool is_settled(const judge& of, std::uint32_t vni) {
-    const auto& when = of.state<network_changes>().when;
-    const auto found = when.find(std::to_string(vni));
-    return found == when.end() || of.world.now() - found->second > for_a_network;
 }
 
 // What is not as it shall be; empty: nothing.
@@ -168,6 +160,12 @@ constexpr progress link_progress[] = {
 };
 
 }  // namespace
+
+bool is_settled(const judge& of, std::uint32_t vni) {
+    const auto& when = of.state<network_changes>().when;
+    const auto found = when.find(std::to_string(vni));
+    return found == when.end() || of.world.now() - found->second > for_a_network;
+}
 
 void add_network_rules(registry& to) {
     to.add(link_rules);
