@@ -100,6 +100,7 @@ def shapes_of_a_host(lab):
     for number, node in nodes.items():
         if number == 1:
             continue  # its addresses of a primary go with the hand-over
+        lab.wait(lambda node=node: 'tentative' not in View(node).text, 10, 'the kernel has given out all addresses')
         before = View(node).text
         node.daemon.stop()
         lab.expect_end(node, 0, 10)
