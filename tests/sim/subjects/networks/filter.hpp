@@ -3,9 +3,22 @@
 
 #include "sim/subjects/networks/networks.hpp"
 
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace pvc::sim {
+
+// What the judge remembers of packet filters, by member.
+struct filter_looks {
+    std::map<std::uint32_t, std::vector<std::pair<std::string, std::vector<model::filter_expression>>>> refused;
+    // Right when it was looked at: nothing has changed since.
+    std::map<std::uint32_t, std::pair<std::uint32_t, std::uint64_t>> right;
+};
+
+// "1001 in ssh": the ACL that a rule is of; empty: of none.
+[[nodiscard]] std::string acl_of_rule(const model::filter_rule& rule);
 
 // Something was done to its packet filter, or is over.
 void note_filter_trouble(cluster& world, const member& target);
