@@ -3,6 +3,7 @@
 
 #include "sim/subjects/networks/networks.hpp"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>

@@ -9,8 +9,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
+#include <utility>
+#include <vector>
 
 namespace pvc::sim {
 
