@@ -232,6 +232,7 @@ async::awaitable<void> function_keeper::run() {
             co_await never.wait(async::wait_note::work("nothing: SR-IOV is off"));
             co_return;
         }
+        cards_.want_look();  // nobody watched between two sessions
         group.spawn("links of cards", [this] { return follow_links(); });
         co_await follow();
     });
