@@ -3,8 +3,8 @@
 
 #include "pvcnoded/policy/networks/acl.hpp"
 
-#include <array>
 #include <gtest/gtest.h>
+#include <array>
 
 #include <algorithm>
 #include <set>
