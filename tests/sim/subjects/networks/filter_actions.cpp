@@ -166,7 +166,9 @@ void draw_time(drawing& from, action& out) {
 }
 
 void draw_small_number(drawing& from, action& out) {
-    out.number = 1 + static_cast<std::int64_t>(from.random.below(12));
+    // A change of one ACL is a batch of one or two.
+    const std::uint64_t most = from.random.below(2) == 0 ? 2 : 12;
+    out.number = 1 + static_cast<std::int64_t>(from.random.below(most));
 }
 
 constexpr std::pair<std::int64_t, std::int64_t> filter_numbers{1, 1000};
@@ -247,7 +249,6 @@ constexpr std::pair<std::string_view, std::string_view> filter_marks[] = {
     {"firewall refused", "firewall: the kernel refuses change"},
     {"firewall conflicts", "firewall: it cannot be changed: "},
     {"firewall looks", "firewall: it cannot be looked at: "},
-    {"ACL refused by the kernel", "is left out: the kernel refuses it: "},
     {"ACL left out", "is left out: at "},
 };
 
