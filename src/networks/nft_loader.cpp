@@ -129,7 +129,7 @@ async::awaitable<void> nft_loader::judge(std::vector<policy::unjudged_acl> all) 
 std::vector<std::string> nft_loader::recorded() const {
     std::vector<std::string> tables;
     const auto text = node_.port.host.read_file(folder_ + "/" + std::string(record_name));
-    for (auto line : split(text ? *text : std::string(), '\n')) {
+    for (const auto line : split(text ? std::string_view(*text) : std::string_view(), '\n')) {
         if (!line.empty()) {
             tables.emplace_back(line);
         }

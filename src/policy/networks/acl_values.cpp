@@ -193,7 +193,7 @@ private:
             return any_single(kind_, token, token.text);
         }
         const auto text = with_prefix(token);
-        const auto value = any_single(kind_, token, text);
+        auto value = any_single(kind_, token, text);
         if (in_.is_word() && in_.next().text.starts_with('-')) {
             return range_of(value, after_dash(in_.take()));
         }
