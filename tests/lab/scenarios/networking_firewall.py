@@ -1,5 +1,6 @@
 """The firewall of client networks (networking.md 7) on real nodes: what nft shows of it, what becomes of packets, what happens when
 it changes under traffic, and a table that the other kind left."""
+import json
 import os
 import subprocess
 import time
@@ -135,6 +136,7 @@ def firewall_by_packets(lab):
         equal(here.asks_all([(kind, address, port) for address in ('10.1.1.1', 'fd00:1::1')]), [of] * 2, f'{kind} {port}')
     equal((here.asks('udp', '10.1.1.1', 547), here.asks('udp', 'fd00:1::1', 547)), ('silent', 'answered'), 'DHCPv6')
 
+    hardware = json.loads(here.enter('ip', '-j', 'link', 'show', 'eth0'))[0]['address']
     passed = {'tcp 22': 'answered', 'tcp 80': 'answered', 'udp 53': 'answered'}
     rows = [
         # direction of network 2, texts, family: None both; what becomes of these
@@ -176,6 +178,11 @@ def firewall_by_packets(lab):
         ('in', ['tcp dport 22 log prefix "seen: " level info drop'], None, {'tcp 22': 'silent'}),
         ('in', ['tcp dport 22 counter drop comment "why"'], None, {'tcp 22': 'silent'}),
         ('in', ['tcp dport 22 limit rate over 1000/second drop'], None, {}),
+        ('in', ['tcp dport 22 limit rate 1/hour burst 1 packets accept', 'tcp dport 22 drop'], None, {'tcp 22': 'silent'}),
+        ('in', [f'ether saddr {hardware} tcp dport 22 drop'], None, {'tcp 22': 'silent'}),
+        ('in', [f'ether saddr != {hardware} drop'], None, {}),
+        ('in', ['meta mark 0 tcp dport 80 drop'], None, {'tcp 80': 'silent'}),
+        ('in', ['meta mark { 5, 7 } drop'], None, {}),
         ('out', ['tcp sport 22 drop'], None, {'tcp 22': 'silent'}),
         ('out', ['udp sport 53 ct state established drop'], None, {'udp 53': 'silent'}),
     ]

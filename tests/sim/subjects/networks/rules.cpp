@@ -67,11 +67,12 @@ std::string wrong_with(const sim_node& node, const model::network_state& seen, c
 }
 
 // A link of a network that is no more; empty: there is none. Who has other ports in its bridge keeps it.
-std::string left_of(const judge& of, const model::network_state& seen) {
+std::string left_of(const judge& of, const model::network_state& seen, bool at_once) {
     for (const auto& link : seen.links()) {
         for (const std::string_view prefix : {"vmbr", "vxlan", "vlan"}) {
             const auto vni = model::vni_of(link.name, prefix);
-            if (!vni || of.world.ensemble.exists("/networks/" + std::to_string(*vni)) || !is_settled(of, *vni)) {
+            if (!vni || of.world.ensemble.exists("/networks/" + std::to_string(*vni)) ||
+                !(at_once || is_settled(of, *vni))) {
                 continue;
             }
             const auto* bridge = seen.find("vmbr" + std::to_string(*vni));
@@ -86,16 +87,17 @@ std::string left_of(const judge& of, const model::network_state& seen) {
     return "";
 }
 
-std::string wrong_on(const judge& of, const member& one) {
+// at_once: what was changed just now is no excuse.
+std::string wrong_on(const judge& of, const member& one, bool at_once) {
     const auto seen = one.node.kernel.state();
     for (const auto& network : networks_of(of.world.ensemble)) {
-        if (is_settled(of, network.vni)) {
+        if (at_once || is_settled(of, network.vni)) {
             if (auto text = wrong_with(one.node, seen, network); !text.empty()) {
                 return fmt::format("{}: network {}: {}", one.name(), network.vni, text);
             }
         }
     }
-    const auto left = left_of(of, seen);
+    const auto left = left_of(of, seen, at_once);
     return left.empty() ? "" : fmt::format("{} has {} of a network that is gone", one.name(), left);
 }
 
@@ -106,7 +108,7 @@ void networks_stand(judge& of) {
     for (const auto& one : of.world.members) {
         const bool is_judged = one->node.is_running() && one->node.is_ready() && !one->node.is_paused() &&
                                of.world.is_calm(*one) && of.world.now() - one->calm_from > for_a_network;
-        const auto wrong = is_judged ? wrong_on(of, *one) : std::string();
+        const auto wrong = is_judged ? wrong_on(of, *one, false) : std::string();
         if (!wrong.empty()) {
             of.say("networks_stand", wrong);
         }
@@ -138,7 +140,7 @@ std::optional<std::string> networks_are_up(const judge& of) {
         return std::nullopt;
     }
     for (const auto& one : of.world.members) {
-        if (auto wrong = wrong_on(of, *one); !wrong.empty()) {
+        if (auto wrong = wrong_on(of, *one, true); !wrong.empty()) {
             return wrong;
         }
     }
