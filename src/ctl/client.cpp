@@ -25,6 +25,7 @@ failure failure_of(const std::string& path, int code) {
     switch (code) {
         case ENOENT:
         case ENOTDIR: return failure(errc::not_found, path, text);
+        case ECONNRESET:
         case ECONNREFUSED: return failure(errc::unavailable, path, text);
         case EACCES:
         case EPERM: return failure(errc::refused, path, text);
@@ -92,7 +93,8 @@ public:
             if (size > 0) {
                 pending_.append(room.data(), static_cast<std::size_t>(size));
             } else if (size == 0) {
-                return failure(errc::io, path_, "it hung up without an answer");
+                // A daemon that ends takes its callers with it.
+                return failure(pending_.empty() ? errc::unavailable : errc::io, path_, "it hung up without an answer");
             } else if (!may_go_on()) {
                 return failure_of(path_, errno);
             } else if (!wait(POLLIN)) {
