@@ -13,6 +13,7 @@
 
 #include <cerrno>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace pvc::netlink {
@@ -28,6 +29,11 @@ public:
     explicit looking(filter_socket& socket) : socket_(socket) {}
 
     result<std::optional<model::filter_state>> look() {
+        // The kernel counts a batch before it has taken all of it up: within one, what is read is of either, under the
+        // new number. So this waits for the end of what is under way; what begins later is another generation.
+        if (auto waited = socket_.send(empty_batch_message()); !waited) {
+            return std::move(waited).error();
+        }
         PVC_TRY(const auto before, generation());
         model::filter_state seen;
         seen.generation = before;
@@ -120,6 +126,7 @@ private:
 
     result<bool> take_rules(model::filter_state& to) {
         bool has_chain = true;
+        std::set<std::uint64_t> handles;
         PVC_TRY(const auto answer, ask(dump_rules_message(++sequence_), [&](const reply_message& one) -> result<void> {
                     if (one.type == message_type(NFT_MSG_NEWRULE)) {
                         PVC_TRY(auto rule, parse_filter_rule(one.body));
@@ -127,8 +134,10 @@ private:
                             return {};
                         }
                         const auto chain = numbers_.find(rule->chain);
-                        if (chain == numbers_.end()) {
-                            has_chain = false;  // a new one
+                        // A new one; or one that was told already: while a batch is being taken up a kernel (6.18) may
+                        // go back within a dump, and say nothing of it.
+                        if (chain == numbers_.end() || !handles.insert(rule->rule.handle).second) {
+                            has_chain = false;
                         } else {
                             to.chains[chain->second].rules.push_back(std::move(rule->rule));
                         }

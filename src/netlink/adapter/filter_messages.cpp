@@ -179,6 +179,13 @@ std::string batch_message(const std::vector<model::filter_change>& changes, std:
     return to.take();
 }
 
+std::string empty_batch_message() {
+    writer to;
+    to.begin(std::nullopt);
+    to.end(first_change_sequence);
+    return to.take();
+}
+
 std::string get_generation_message(std::uint32_t sequence) {
     return question(NFT_MSG_GETGEN, NLM_F_ACK, sequence, [](nlmsghdr* /*head*/) {});
 }

@@ -22,6 +22,10 @@ inline constexpr std::uint32_t first_change_sequence = 2;
 [[nodiscard]] std::string batch_message(const std::vector<model::filter_change>& changes,
                                         std::optional<std::uint32_t> generation);
 
+// A batch without changes. The kernel takes it when nobody's batch is under way any more, and it changes nothing, the
+// generation neither.
+[[nodiscard]] std::string empty_batch_message();
+
 [[nodiscard]] std::string get_generation_message(std::uint32_t sequence);
 [[nodiscard]] std::string get_table_message(std::uint32_t sequence);
 // Of all tables of the family: not every kernel chooses.
