@@ -217,6 +217,8 @@ def ceph_helper_hangs(lab):
 
     # Each one hangs.
     freezer = Freezer(node)
+    lab.wait(lambda: freezer.frozen, 5, 'the helper of now stands still')
+    time.sleep(0.05)
     herd.client.start(web)
     spent, reason = await_fail(lab, herd, web)
     frozen = freezer.end()

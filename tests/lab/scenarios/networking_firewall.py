@@ -234,7 +234,8 @@ def firewall_changes_under_traffic(lab):
             network.put_acl(zk, 1002, 'in', f'n{number}', 100 + number, f'tcp dport {3000 + number} accept')
         time.sleep(0.03)
     lab.wait(lambda: len(firewall.chains(node)['vxlan1002-in']) == 3 + 67, LIMIT, lambda: f'all are there; it has {len(firewall.chains(node)["vxlan1002-in"])}')
-    # Somebody flushes it: it is made again, and said.
+    # Somebody flushes it, once the daemon has seen it right: it is made again, and said.
+    lab.await_beats(node, 3)
     node.enter('nft', 'flush', 'ruleset')
     lab.wait(lambda: len(firewall.chains(node).get('vxlan1002-in', [])) == 3 + 67, LIMIT, 'it is made again')
     check(any('network-damaged' in line or 'firewall' in line and 'again' in line for line in node.log().splitlines()), 'nothing is said of it')
