@@ -59,6 +59,10 @@ async::awaitable<void> bridge_record::run() {
             auto texts = policy::record_texts(now, node_.machine.boot_id, record_bytes_max);
             is_whole_ = false;
             auto done = co_await write(std::move(texts));
+            has_failed_ = !done;
+            if (!done && on_noted) {
+                on_noted();
+            }
             if (!done) {
                 tell("which bridges are this daemon's own was not noted: " + done.error().text() + ", trying again");
                 co_await async::sleep_for(node_.clock(), note_again, "another try to note the bridges");
@@ -67,6 +71,9 @@ async::awaitable<void> bridge_record::run() {
             tell({});
             is_whole_ = true;
             written_ = now;
+            if (on_noted) {
+                on_noted();
+            }
             continue;
         }
         co_await changed_.wait(async::wait_note::work("a change of the bridges of client networks"));

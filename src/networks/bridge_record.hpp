@@ -8,6 +8,7 @@
 #include "pvcnoded/core/node_context.hpp"
 #include "pvcnoded/policy/networks/own_bridges.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ public:
     [[nodiscard]] const policy::own_bridges& known() const { return known_; }
     // As it is after a look; written if it has changed.
     void update(policy::own_bridges now);
+    // The files say what is known, or could not be written: whoever waits for that need not wait any more.
+    [[nodiscard]] bool is_noted() const { return (known_ == written_ && is_whole_) || has_failed_; }
+    // Called when that has become so.
+    std::function<void()> on_noted;
     // Writes, until cancelled.
     async::awaitable<void> run();
 
@@ -34,8 +39,9 @@ private:
     core::node_context& node_;
     policy::own_bridges known_;
     policy::own_bridges written_;
-    bool is_whole_ = true;   // the files say what was written last, and nothing else
-    std::size_t parts_ = 0;  // files that are there
+    bool has_failed_ = false;  // the last try
+    bool is_whole_ = true;     // the files say what was written last, and nothing else
+    std::size_t parts_ = 0;    // files that are there
     std::string told_;
     async::wakeup changed_;
 };

@@ -35,6 +35,9 @@ firewall_keeper::firewall_keeper(core::node_context& node, netlink::packet_filte
       loader_(node, processes, files_.folder()) {}
 
 void firewall_keeper::want(std::vector<model::client_network> networks) {
+    if (networks_ == networks) {
+        return;  // told again
+    }
     ++wants_;
     networks_ = std::move(networks);
     is_stale_ = true;

@@ -1,6 +1,7 @@
 #include "link_keeper.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pvc::networks {
 
@@ -11,6 +12,7 @@ namespace {
 constexpr duration between_looks = 100ms;
 constexpr int share_of_looks = 10;
 constexpr duration longest_between_looks = 5s;
+constexpr int most_changes_in_row = 3;
 constexpr duration device_limit = 30s;  // for the device of the cluster network, before ZooKeeper
 constexpr duration running_limit = 3s;  // for bridges to run
 constexpr duration running_check = 500ms;
@@ -23,7 +25,10 @@ link_keeper::link_keeper(core::node_context& node, netlink::network_stack& stack
       work_(node, stack, counts),
       remarks_(node.log),
       host_(node, work_, remarks_),
-      clients_(node, work_, remarks_, bridges) {}
+      clients_(node, work_, remarks_, bridges),
+      bridges_(bridges) {
+    bridges_.on_noted = [this] { noted(); };
+}
 
 std::optional<time_point> link_keeper::next_try() const {
     if (look_pause_.until()) {
@@ -54,13 +59,29 @@ async::awaitable<bool> link_keeper::settle() {
     bool has_changed = co_await host_.settle(*seen);
     if (!has_changed) {
         has_changed = co_await clients_.settle(*seen);
-        tell_networks();
     }
-    if (!has_changed && on_look) {
+    changes_in_row_ = has_changed ? changes_in_row_ + 1 : 0;
+    // Of what was made now the next look tells the indexes. Where somebody changes links all the time there is no
+    // other.
+    if (!has_changed || changes_in_row_ >= most_changes_in_row) {
+        tell_filtered();  // rules wait for no record
+        waits_for_note_ = !bridges_.is_noted();
+        if (!waits_for_note_) {
+            tell_networks();
+        }
+    }
+    if (!has_changed && !waits_for_note_) {
         on_look(*seen);
     }
     settles_.set(settles_.value() + 1);
     co_return has_changed;
+}
+
+void link_keeper::noted() {
+    if (std::exchange(waits_for_note_, false)) {
+        tell_networks();
+        changed_.notify();
+    }
 }
 
 async::awaitable<void> link_keeper::set_up_host() {
@@ -109,7 +130,10 @@ async::awaitable<void> link_keeper::finish_host() {
 async::awaitable<void> link_keeper::run() {
     const auto watch = work_.stack().watch(changed_);
     for (;;) {
-        co_await settle();
+        bool has_changed = co_await settle();
+        for (int again = 1; has_changed && again < most_changes_in_row; ++again) {
+            has_changed = co_await settle();
+        }
         const auto next = next_try();
         if (next) {
             co_await changed_.wait_until(node_.clock(), *next, "another try");
@@ -123,22 +147,24 @@ async::awaitable<void> link_keeper::run() {
 
 void link_keeper::want(std::map<std::uint32_t, model::parsed_network> all) {
     clients_.want(std::move(all));
-    is_told_of_want_ = false;
     changed_.notify();
 }
 
-void link_keeper::tell_networks() {
-    if (!is_settled() || (is_told_of_want_ && clients_.refused() == refused_)) {
-        return;
-    }
-    is_told_of_want_ = true;
-    refused_ = clients_.refused();
-    auto networks = clients_.tell_gateways();
-    if (on_networks) {
-        on_networks(std::move(networks));
-    }
-    if (on_filtered) {
+link_keeper::news link_keeper::now() const {
+    return {clients_.wanted_count(), clients_.refused()};
+}
+
+void link_keeper::tell_filtered() {
+    if (is_settled() && filtered_ != now()) {
+        filtered_ = now();
         on_filtered(clients_.filtered());
+    }
+}
+
+void link_keeper::tell_networks() {
+    if (is_settled() && told_ != now()) {
+        told_ = now();
+        on_networks(clients_.tell_gateways());
     }
 }
 

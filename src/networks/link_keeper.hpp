@@ -13,8 +13,10 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pvc::networks {
@@ -25,12 +27,13 @@ public:
     link_keeper(core::node_context& node, netlink::network_stack& stack, network_counts& counts,
                 bridge_record& bridges);
 
-    // Called with each look, when nothing was to be done any more.
+    // Called with each look, when nothing was to be done any more, and the bridges that it showed are noted as own
+    // ones: what is put on them is known for ours by whoever comes after a daemon that is killed.
     std::function<void(const model::network_state&)> on_look;
     // Called with the networks that may have gateways, when that has changed: after a look at the links of all of them,
-    // so that nothing is done to somebody else's bridge.
+    // so that nothing is done to somebody else's bridge; likewise once they are noted.
     std::function<void(std::vector<model::client_network>)> on_networks;
-    // Likewise with those that are filtered.
+    // Likewise with those that are filtered, and before that.
     std::function<void(std::vector<model::client_network>)> on_filtered;
 
     // S3: sets the host up; waits for the device of the cluster network, at most 30 s.
@@ -58,6 +61,11 @@ private:
     // One look, and what follows of it. True: something was changed.
     async::awaitable<bool> settle();
     [[nodiscard]] std::optional<time_point> next_try() const;
+    void noted();
+    // What was told of: so many wishes, and who of them is refused.
+    using news = std::pair<std::uint64_t, std::set<std::uint32_t>>;
+    [[nodiscard]] news now() const;
+    void tell_filtered();
     void tell_networks();
 
     core::node_context& node_;
@@ -65,12 +73,15 @@ private:
     told_remarks remarks_;
     host_network host_;
     client_networks clients_;
+    bridge_record& bridges_;
     async::wakeup changed_;
     async::latest<std::uint64_t> settles_;
     retry_pause look_pause_;
     duration look_time_{};
-    bool is_told_of_want_ = true;      // on_networks was called since
-    std::set<std::uint32_t> refused_;  // by what it was told last
+    bool waits_for_note_ = false;
+    int changes_in_row_ = 0;        // looks that all led to changes
+    std::optional<news> told_;      // on_networks
+    std::optional<news> filtered_;  // on_filtered
 };
 
 }  // namespace pvc::networks

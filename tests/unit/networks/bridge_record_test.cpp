@@ -32,6 +32,28 @@ protected:
     }
 };
 
+// Whoever is killed right then leaves no gateway on a bridge that nobody knows.
+TEST_F(bridge_record_test, a_bridge_is_noted_before_it_has_a_gateway) {
+    auto& hv1 = stage_primary();
+    const auto record = [&] {
+        const auto found = hv1.host.files.find("/run/pvc/client-bridges");
+        return found == hv1.host.files.end() ? std::string() : found->second;
+    };
+    for (const auto disk : {1ms, 20ms, 300ms}) {
+        hv1.host.disk_time = disk;
+        const int vni = 2000 + static_cast<int>(disk / 1ms);
+        put_network(vni, {{"/ip4_network", fmt::format("10.1.{}.0/24", vni % 256)},
+                          {"/ip4_gateway", fmt::format("10.1.{}.1", vni % 256)}});
+        const auto bridge = fmt::format("vmbr{}", vni);
+        ASSERT_TRUE(within(5s, [&] { return link(hv1, bridge) != "gone" && !addresses(hv1, bridge).empty(); }));
+        EXPECT_NE(record().find(fmt::format("{} {}", vni, index_of(hv1, bridge))), std::string::npos) << record();
+    }
+    // A disk that hangs holds it up until that has failed, and no longer.
+    hv1.host.disk_time = 1h;
+    put_network(2999, {{"/ip4_network", "10.9.9.0/24"}, {"/ip4_gateway", "10.9.9.1"}});
+    EXPECT_TRUE(within(7s, [&] { return addresses(hv1, "vmbr2999") == "10.9.9.1/24"; }));
+}
+
 // The next daemon knows its bridges by the record of them, and nothing else for its own.
 TEST_F(bridge_record_test, case_39_also_from_bridges_that_lost_their_base_while_no_daemon_ran) {
     auto& hv1 = killed_primary_without_bases();
