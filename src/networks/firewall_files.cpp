@@ -1,7 +1,7 @@
 #include "firewall_files.hpp"
 
 #include <algorithm>
-#include <array>
+#include <set>
 #include <utility>
 
 namespace pvc::networks {
@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view of_networks = "networks/";
 constexpr std::uint32_t folder_mode = 0755;
+constexpr duration between_file_checks = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -33,18 +34,15 @@ async::awaitable<void> firewall_files::run() {
                 pause_.failed(node_.clock().now());
             }
         }
-        if (const auto until = pause_.until()) {
-            const time_point next = *until;
-            co_await changed_.wait_until(node_.clock(), next, "another try");
-        } else {
-            co_await changed_.wait(async::wait_note::work("other rules"));
-        }
+        const time_point next = pause_.until().value_or(node_.clock().now() + between_file_checks);
+        co_await changed_.wait_until(node_.clock(), next, "other rules, another try, or a look at the files");
     }
 }
 
 void firewall_files::failed(const failure& why) {
     has_no_answer_ = has_no_answer_ || why.code() == errc::timed_out;
-    has_folders_ = false;  // somebody may have removed them
+    has_folders_ = false;  // somebody may have removed them, with all that was in them
+    written_.clear();
     if (trouble_.empty()) {
         trouble_ = "the files of the firewall could not be written: " + why.text();
     }
@@ -60,6 +58,23 @@ async::awaitable<bool> firewall_files::make_folders() {
     }
     has_folders_ = true;
     co_return true;
+}
+
+// What somebody removed is written again.
+void firewall_files::forget_missing() {
+    std::set<std::string, std::less<>> there;
+    for (const std::string_view below : {"", "/networks"}) {
+        const auto names = node_.port.host.list_files(folder_ + std::string(below));
+        if (!names) {
+            written_.clear();
+            has_folders_ = false;
+            return;
+        }
+        for (const auto& name : *names) {
+            there.insert(below.empty() ? name : std::string(of_networks) + name);
+        }
+    }
+    std::erase_if(written_, [&there](const auto& one) { return !there.contains(one.first); });
 }
 
 async::awaitable<bool> firewall_files::write(const std::string& name, const std::string& text) {
@@ -110,6 +125,7 @@ async::awaitable<bool> firewall_files::remove_others(const all_texts& texts) {
 async::awaitable<bool> firewall_files::keep(std::shared_ptr<const all_texts> texts) {
     trouble_.clear();
     has_no_answer_ = false;
+    forget_missing();
     bool is_done = has_folders_;
     if (!is_done) {
         is_done = co_await make_folders();

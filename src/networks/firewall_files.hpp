@@ -21,7 +21,7 @@ public:
     // All that there shall be from now on, by the path below the folder ("base.nft", "networks/1001.nft").
     void want(std::map<std::string, std::string> texts);
     // Makes the folders at once; then writes what is not so, and removes files of networks that are gone. What fails is
-    // told, and tried again, after 30 s at the longest. Until cancelled.
+    // told, and tried again, after 30 s at the longest; what somebody removes comes back as soon. Until cancelled.
     async::awaitable<void> run();
 
     [[nodiscard]] const std::string& folder() const { return folder_; }
@@ -32,6 +32,7 @@ private:
     // True: all is as it shall be.
     async::awaitable<bool> keep(std::shared_ptr<const all_texts> texts);
     async::awaitable<bool> make_folders();
+    void forget_missing();
     async::awaitable<bool> write(const std::string& name, const std::string& text);
     async::awaitable<bool> remove_others(const all_texts& texts);
     void failed(const failure& why);

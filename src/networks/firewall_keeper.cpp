@@ -22,6 +22,7 @@ constexpr duration filter_commit_limit = 10s;
 constexpr int most_conflicts = 3;
 constexpr int most_rounds = 8;
 constexpr std::size_t least_until_look = 1000;
+constexpr duration between_damage = 60s;
 
 }  // namespace
 
@@ -122,15 +123,13 @@ async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_stat
         co_return false;
     }
     tell_damage(seen);
-    auto done = co_await loader_.load(wanted_);
-    if (!done) {
-        // Without what only nft can load the rest is made all the same.
-        const std::string text = "firewall: " + loader_.knowledge().unusable;
-        remarks_.tell("nft", {{message::network_firewall, true, text + ", what it would add is left out"}});
-        is_stale_ = true;
+    const bool is_loaded = co_await loader_.load(wanted_);
+    if (!is_loaded) {
+        is_stale_ = true;  // without what cannot be loaded the rest is made all the same
+        tell_nft();
         co_return true;
     }
-    remarks_.tell("nft", {});
+    tell_nft();
     ++counts_.filter_changes;
     auto made = co_await filter_.look(node_.clock().now() + filter_look_limit);
     if (!made) {
@@ -141,13 +140,40 @@ async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_stat
     co_return true;
 }
 
+// Somebody may do that all the time: then it is told once a minute.
 void firewall_keeper::tell_damage(const model::filter_state& seen) {
-    if (std::exchange(was_right_, false)) {
-        ++counts_.repairs;
-        node_.log.warning(message::network_damaged,
-                          seen.has_table ? "firewall: somebody changed table inet filter, making it right again"
-                                         : "firewall: table inet filter was gone, making it again");
+    if (!std::exchange(was_right_, false)) {
+        return;
     }
+    ++counts_.repairs;
+    const time_point now = node_.clock().now();
+    if (now < tell_damage_again_) {
+        ++untold_damage_;
+        return;
+    }
+    const auto before = std::exchange(untold_damage_, 0);
+    tell_damage_again_ = now + between_damage;
+    node_.log.warning(message::network_damaged,
+                      fmt::format("firewall: {}{}",
+                                  seen.has_table ? "somebody changed table inet filter, making it right again"
+                                                 : "table inet filter was gone, making it again",
+                                  before == 0 ? "" : fmt::format(" ({} times more since this was said last)", before)));
+}
+
+void firewall_keeper::tell_nft() {
+    std::vector<policy::network_remark> said;
+    if (const auto& why = loader_.knowledge().unusable; !why.empty()) {
+        said.push_back({message::network_firewall, true, "firewall: " + why + ", what it would add is left out"});
+    }
+    remarks_.tell("nft", std::move(said));
+    std::vector<policy::network_remark> shared;
+    for (const auto& one : loader_.shared_tables()) {
+        shared.push_back({message::network_firewall, false,
+                          fmt::format("firewall: table {} of a static file was there before: what the file puts into "
+                                      "it comes again with each load",
+                                      one)});
+    }
+    remarks_.tell("tables of static files", std::move(shared));
 }
 
 async::awaitable<bool> firewall_keeper::converge() {
@@ -172,9 +198,7 @@ async::awaitable<bool> firewall_keeper::converge() {
     if (!loader_.has_files()) {
         co_await loader_.remove_tables();
     }
-    if (loader_.knowledge().unusable.empty()) {
-        remarks_.tell("nft", {});
-    }
+    tell_nft();
     const auto plan = policy::plan_filter(wanted_, *seen, must_rebuild_);
     if (plan.changes.empty()) {
         is_right(wants);

@@ -56,6 +56,7 @@ private:
     async::awaitable<bool> converge_by_nft(const model::filter_state& seen, std::uint64_t wants);
     async::awaitable<void> refresh();
     void tell_damage(const model::filter_state& seen);
+    void tell_nft();
     void leave_out(std::string tag, std::string cause);
     void failed(std::string why);
     void goes_well();
@@ -84,6 +85,8 @@ private:
     bool must_rebuild_ = false;
     bool was_right_ = false;  // the last look found it so, and nothing else was wished since
     int conflicts_ = 0;
+    std::uint64_t untold_damage_ = 0;
+    time_point tell_damage_again_{};
     std::string trouble_;
     retry_pause pause_;
     duration look_time_{};

@@ -21,14 +21,13 @@ constexpr std::size_t longest_said = 200;
 constexpr std::string_view record_name = "static-tables";
 
 // "/dev/stdin:3:40-45: Error: syntax error, unexpected …": from the first error on, one line.
-std::string said_by_nft(const async::process_outcome& outcome) {
+std::string reason_in(std::string_view said) {
     constexpr std::string_view mark = "Error: ";
-    std::string_view text = outcome.error_output.empty() ? outcome.output : outcome.error_output;
-    if (const auto at = text.find(mark); at != std::string_view::npos) {
-        text.remove_prefix(at + mark.size());
+    if (const auto at = said.find(mark); at != std::string_view::npos) {
+        said.remove_prefix(at + mark.size());
     }
-    text = text.substr(0, std::min(text.find('\n'), longest_said));
-    return text.empty() ? outcome.text() : shown(text);
+    said = said.substr(0, std::min(said.find('\n'), longest_said));
+    return said.empty() ? "no" : shown(said);
 }
 
 }  // namespace
@@ -85,8 +84,7 @@ std::string nft_loader::signature() const {
     return all;
 }
 
-async::awaitable<result<void>> nft_loader::run(std::vector<std::string> arguments, std::string input,
-                                               std::string* output) {
+async::awaitable<result<nft_loader::answer>> nft_loader::run(std::vector<std::string> arguments, std::string input) {
     arguments.insert(arguments.begin(), "nft");
     async::command what{.arguments = std::move(arguments), .input = std::move(input)};
     auto ended = co_await processes_.run(std::move(what), nft_limits);
@@ -96,13 +94,16 @@ async::awaitable<result<void>> nft_loader::run(std::vector<std::string> argument
     if (std::holds_alternative<async::timed_out>(ended->how)) {
         co_return failure(errc::timed_out, "nft", "it did not end in time");
     }
-    if (!ended->succeeded()) {
-        co_return failure(errc::refused, "nft", said_by_nft(*ended));
+    answer said{ended->succeeded(), std::move(ended->output), std::move(ended->error_output)};
+    if (!said.is_taken && said.said.empty()) {
+        said.said = ended->text();
     }
-    if (output != nullptr) {
-        *output = std::move(ended->output);
-    }
-    co_return result<void>();
+    co_return said;
+}
+
+void nft_loader::cannot_ask(std::string why) {
+    knowledge_.unusable = std::move(why);
+    ask_again_ = node_.clock().now() + until_asked_again;
 }
 
 async::awaitable<void> nft_loader::judge(std::vector<policy::unjudged_acl> all) {
@@ -113,16 +114,12 @@ async::awaitable<void> nft_loader::judge(std::vector<policy::unjudged_acl> all) 
         if (knowledge_.verdicts.contains(one.rule)) {
             continue;
         }
-        auto taken = co_await run({"-c", "-f", "-"}, policy::nft_trial(one), nullptr);
-        if (taken) {
-            knowledge_.verdicts.emplace(one.rule, "");
-        } else if (taken.error().code() == errc::refused) {
-            knowledge_.verdicts.emplace(one.rule, taken.error().cause());
-        } else {
-            knowledge_.unusable = "the nft program cannot be asked: " + taken.error().text();
-            ask_again_ = node_.clock().now() + until_asked_again;
+        const auto tried = co_await run({"-c", "-f", "-"}, policy::nft_trial(one));
+        if (!tried) {
+            cannot_ask("the nft program cannot be asked: " + tried.error().text());
             co_return;
         }
+        knowledge_.verdicts.emplace(one.rule, tried->is_taken ? std::string() : reason_in(tried->said));
     }
 }
 
@@ -149,64 +146,76 @@ async::awaitable<void> nft_loader::record(const std::vector<std::string>& tables
 }
 
 async::awaitable<result<std::vector<std::string>>> nft_loader::own_tables() {
-    std::string listing;
-    auto listed = co_await run({"list", "tables"}, "", &listing);
+    const auto listed = co_await run({"list", "tables"}, "");
     if (!listed) {
-        co_return std::move(listed).error();
+        co_return listed.error();
     }
     std::vector<std::string> there;
     constexpr std::string_view begin = "table ";
-    for (const auto line : split(listing, '\n')) {
+    for (const auto line : split(listed->output, '\n')) {
         if (line.starts_with(begin)) {
             there.emplace_back(trim(line.substr(begin.size())));
         }
     }
-    const auto is_there = [&there](const std::string& one) { return std::ranges::find(there, one) != there.end(); };
+    const auto is_in = [](const std::vector<std::string>& all, const std::string& one) {
+        return std::ranges::find(all, one) != all.end();
+    };
     auto known = recorded();
-    std::erase_if(known, [&](const std::string& one) { return !is_there(one); });
-    const auto gone = known;
+    std::erase_if(known, [&](const std::string& one) { return !is_in(there, one); });
+    const auto own = known;
+    shared_tables_.clear();
     // Noted before they are made: who is killed in between leaves no table behind that is nobody's.
     for (const auto& one : files_) {
         for (auto& table : policy::names_in(one.text).tables) {
-            if (!is_there(table) && std::ranges::find(known, table) == known.end()) {
-                known.push_back(std::move(table));
+            if (!is_in(known, table)) {
+                (is_in(there, table) ? shared_tables_ : known).push_back(std::move(table));
             }
         }
     }
     co_await record(known);
-    co_return gone;
+    co_return own;
 }
 
-async::awaitable<result<void>> nft_loader::load(const policy::wanted_filter& wanted) {
-    auto tables = co_await own_tables();
+async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
+    const auto tables = co_await own_tables();
     if (!tables) {
-        knowledge_.unusable = "the nft program cannot be asked: " + tables.error().text();
-        ask_again_ = node_.clock().now() + until_asked_again;
-        co_return std::move(tables).error();
+        cannot_ask("the nft program cannot be asked: " + tables.error().text());
+        co_return false;
     }
-    auto loaded =
-        co_await run({"-f", "-"}, policy::nft_text(wanted, node_.config->directories.dynamic, *tables), nullptr);
+    const std::string text = policy::nft_text(wanted, node_.config->directories.dynamic, *tables);
+    const auto loaded = co_await run({"-f", "-"}, text);
     if (!loaded) {
-        knowledge_.unusable = "nft does not load all of it: " + loaded.error().text();
-        ask_again_ = node_.clock().now() + until_asked_again;
+        cannot_ask("nft does not load all of it: " + loaded.error().text());
+    } else if (loaded->is_taken) {
+        co_return true;
+    } else if (auto guilty = policy::acl_that_nft_refuses(text, loaded->said, knowledge_)) {
+        // What a chain with a hook must not lead to, and loops: the kernel says so of the whole only.
+        knowledge_.verdicts[*std::move(guilty)] = reason_in(loaded->said);
+    } else {
+        cannot_ask("nft does not load all of it: " + reason_in(loaded->said));
     }
-    co_return loaded;
+    co_return false;
 }
 
 async::awaitable<void> nft_loader::remove_tables() {
+    shared_tables_.clear();
     if (recorded().empty()) {
         co_return;
     }
-    auto tables = co_await own_tables();
+    const auto tables = co_await own_tables();
+    if (!tables) {
+        co_return;
+    }
     std::string text;
-    for (const auto& one : tables ? *tables : std::vector<std::string>()) {
+    for (const auto& one : *tables) {
         text += fmt::format("delete table {}\n", one);
     }
-    result<void> removed;
-    if (!text.empty()) {
-        removed = co_await run({"-f", "-"}, text, nullptr);
+    bool is_done = text.empty();
+    if (!is_done) {
+        const auto removed = co_await run({"-f", "-"}, text);
+        is_done = removed && removed->is_taken;
     }
-    if (tables && removed) {
+    if (is_done) {
         co_await record({});
     }
 }

@@ -32,9 +32,11 @@ public:
 
     // Asks nft about each of them.
     async::awaitable<void> judge(std::vector<policy::unjudged_acl> all);
-    // All of it in one batch. Where nft does not take it, that is known from then on (`unusable`). Errors: refused (the
-    // cause says what nft said), not_found (there is no nft), io, timed_out.
-    async::awaitable<result<void>> load(const policy::wanted_filter& wanted);
+    // All of it in one batch. False: it is not done, and more is known: one ACL less of those that nft took alone, or
+    // why nft can load nothing (`unusable`).
+    async::awaitable<bool> load(const policy::wanted_filter& wanted);
+    // Tables of static files that were there before: their rules come again with each load.
+    [[nodiscard]] const std::vector<std::string>& shared_tables() const { return shared_tables_; }
     // What loads by this changes with it.
     [[nodiscard]] std::string signature() const;
     // Tables that static files made go, once there are no such files.
@@ -46,7 +48,14 @@ private:
         std::string text;
         friend bool operator==(const file&, const file&) = default;
     };
-    async::awaitable<result<void>> run(std::vector<std::string> arguments, std::string input, std::string* output);
+    // What it printed, and what it said if it refused. Errors: not_found (there is no nft), io, timed_out.
+    struct answer {
+        bool is_taken = false;
+        std::string output;
+        std::string said;
+    };
+    async::awaitable<result<answer>> run(std::vector<std::string> arguments, std::string input);
+    void cannot_ask(std::string why);
     // Those of the record that are there, and of this boot's static files those that nobody else had made before.
     async::awaitable<result<std::vector<std::string>>> own_tables();
     [[nodiscard]] std::vector<std::string> recorded() const;
@@ -57,6 +66,7 @@ private:
     std::string folder_;
     std::vector<file> files_;
     policy::nft_knowledge knowledge_;
+    std::vector<std::string> shared_tables_;
     time_point next_look_{};
     std::optional<time_point> ask_again_;  // what is unusable now may not be then
 };

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace pvc::policy {
@@ -227,10 +228,16 @@ bool is_of_daemon(const acl_token& chain) {
            chain.text.starts_with("vxlan");
 }
 
+// Also as the value of a map, "5:jump".
+bool leads_on(const acl_token& token) {
+    const auto verb = token.text.substr(std::min(token.text.size(), token.text.rfind(':') + 1));
+    return token.is == acl_token::kind::word && (verb == "jump" || verb == "goto");
+}
+
 // True: it leads to other chains, and that says all of it.
 bool find_jumps(const std::vector<acl_token>& tokens, parsed_acl& parsed) {
     for (std::size_t at = 0; at + 1 < tokens.size(); ++at) {
-        if (!tokens[at].is_word("jump") && !tokens[at].is_word("goto")) {
+        if (!leads_on(tokens[at])) {
             continue;
         }
         const auto& chain = tokens[at + 1];

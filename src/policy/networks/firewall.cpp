@@ -254,6 +254,28 @@ std::string nft_text(const wanted_filter& wanted, std::string_view dynamic_direc
     return text;
 }
 
+std::optional<std::string> acl_that_nft_refuses(std::string_view loaded, std::string_view said,
+                                                const nft_knowledge& nft) {
+    constexpr std::string_view place = "/dev/stdin:";
+    constexpr std::string_view counted = " counter ";
+    if (!said.starts_with(place)) {
+        return std::nullopt;  // a static file, or a library
+    }
+    const auto digits = said.substr(place.size(), said.find(':', place.size()) - place.size());
+    const auto number = parse_integer(digits);
+    const auto lines = split(loaded, '\n');
+    if (!number || *number < 1 || static_cast<std::size_t>(*number) > lines.size()) {
+        return std::nullopt;
+    }
+    const auto line = lines[static_cast<std::size_t>(*number) - 1];
+    const auto at = line.find(counted);
+    if (!line.starts_with("add rule inet filter vxlan") || at == std::string_view::npos) {
+        return std::nullopt;
+    }
+    const auto found = nft.verdicts.find(line.substr(at + counted.size()));
+    return found == nft.verdicts.end() ? std::nullopt : std::optional(found->first);
+}
+
 std::string nft_trial(const unjudged_acl& what) {
     constexpr std::string_view table = "inet pvcnoded-trial";
     std::string text = fmt::format("add table {0}\nadd chain {0} trial\n", table);

@@ -157,6 +157,39 @@ TEST_F(firewall_trouble, looks_that_fail_are_tried_again) {
     EXPECT_TRUE(within(31s, [&] { return has_all(hv1, 1001, {"a", "b", "c"}); }));
 }
 
+TEST_F(firewall_trouble, who_does_it_all_the_time_is_told_of_once_a_minute) {
+    auto& hv1 = stage_filtered();
+    for (int time = 0; time < 120; ++time) {
+        hv1.filter_table.flush_ruleset();
+        ASSERT_TRUE(within(1s, [&] { return has_all(hv1, 1001, {"a"}); }));
+        beat(500ms);
+    }
+    EXPECT_LE(hv1.times_logged("[network-damaged]"), 3U);
+    beat(60s);
+    hv1.filter_table.flush_ruleset();
+    beat(1s);
+    EXPECT_EQ(hv1.times_logged("times more since this was said last) [network-damaged]"),
+              hv1.times_logged("[network-damaged]") - 1)
+        << hv1.log();
+}
+
+// What the disk had is looked at, not what was written once.
+TEST_F(firewall_trouble, files_that_somebody_removed_come_back) {
+    auto& hv1 = stage_filtered();
+    const auto has_files = [&] {
+        return file(hv1, "base.nft") != "missing" && file(hv1, "networks/1001.nft") != "missing";
+    };
+    ASSERT_TRUE(within(2s, has_files));
+    for (const auto* name : {"base.nft", "networks/1001.nft"}) {
+        hv1.host.files.erase(std::string("/run/pvc/nft/") + name);
+    }
+    EXPECT_TRUE(within(31s, has_files));
+    // With other rules at once, and no file is written that is there.
+    hv1.host.files.erase("/run/pvc/nft/base.nft");
+    put_acl(1001, "in/b", "1", "drop");
+    EXPECT_TRUE(within(2s, has_files));
+}
+
 TEST_F(firewall_trouble, what_somebody_does_to_the_table_is_repaired_and_said) {
     auto& hv1 = stage_filtered();
     const auto before = rules(hv1, "input");
@@ -165,6 +198,7 @@ TEST_F(firewall_trouble, what_somebody_does_to_the_table_is_repaired_and_said) {
     beat(1s);
     EXPECT_EQ(hv1.times_logged("firewall: table inet filter was gone, making it again [network-damaged]"), 1U)
         << hv1.log();
+    beat(60s);
     const auto at = hv1.filter_table.find("vxlan1001-in")->rules.back().handle;
     const auto done = hv1.filter_table.commit(
         {model::delete_rule{"vxlan1001-in", at},

@@ -83,6 +83,49 @@ TEST_F(nft_loader_test, words_that_only_nft_knows_are_tried_alone_and_then_all_i
     EXPECT_EQ(loaded.size(), 2U);
 }
 
+// The kernel may refuse what a trial alone does not show: that ACL is left out, and nothing else.
+TEST_F(nft_loader_test, an_acl_that_the_kernel_refuses_within_the_whole_is_left_out_alone) {
+    auto& hv1 = add_networked();
+    hv1.host.files["/run/pvc/nft/static/mine"] = "add rule inet filter input counter\n";
+    hv1.programs.add([this, &hv1](const async::command& what) {
+        std::optional<sim::sim_program> ran;
+        if (what.arguments.empty() || what.arguments[0] != "nft") {
+            return ran;
+        }
+        ran.emplace();
+        const auto guilty = what.input.find("counter masquerade\n");
+        const bool is_load = what.arguments[1] == "-f";
+        if (is_load && guilty != std::string::npos) {
+            const auto begin = what.input.begin();
+            const auto line = 1 + std::count(begin, begin + static_cast<std::ptrdiff_t>(guilty), '\n');
+            ran->how = async::exited{1};
+            ran->error_output = fmt::format(
+                "/dev/stdin:{}:1-50: Error: Could not process rule: not supported\n"
+                "/dev/stdin:{}:1-50: Error: Could not process rule: not supported\n",
+                line, line + 1);
+        } else if (is_load) {
+            loaded.push_back(what.input);
+            ran->effect = [&hv1] { rebuild(hv1); };
+        }
+        return ran;
+    });
+    put_filtered(1001);
+    put_acl(1001, "in/a", "0", "ip ttl 5 drop");
+    start(hv1);
+    put_filtered(1002);
+    put_acl(1002, "in/bad", "0", "masquerade");
+    put_acl(1002, "in/good", "1", "ip ttl 6 drop");
+    ASSERT_TRUE(within(5s, [&] {
+        return !loaded.empty() && loaded.back().find("counter ip ttl 6 drop") != std::string::npos;
+    })) << hv1.log();
+    EXPECT_NE(loaded.back().find("counter ip ttl 5 drop"), std::string::npos);
+    EXPECT_NE(loaded.back().find("nft/static/*"), std::string::npos);
+    EXPECT_EQ(hv1.times_logged("network 1002: ACL in bad is left out"), 1U) << hv1.log();
+    EXPECT_FALSE(hv1.logged("ACL in good") || hv1.logged("does not load all of it")) << hv1.log();
+    beat(70s);
+    EXPECT_EQ(hv1.times_logged("ACL in bad is left out"), 1U) << hv1.log();
+}
+
 TEST_F(nft_loader_test, case_53_static_files_come_first_and_their_tables_are_not_doubled) {
     auto& hv1 = add_networked();
     tables = "table ip other\n";
@@ -100,6 +143,7 @@ TEST_F(nft_loader_test, case_53_static_files_come_first_and_their_tables_are_not
     ASSERT_TRUE(within(3s, [&] { return loaded.size() == 3; })) << hv1.log();
     EXPECT_TRUE(loaded[2].starts_with("delete table inet extra\nadd table inet filter\n")) << loaded[2];
     EXPECT_EQ(loaded[2].find("delete table ip other"), std::string::npos);
+    EXPECT_EQ(hv1.times_logged("table ip other of a static file was there before"), 1U) << hv1.log();
     // Gone: what it made goes, and nothing else.
     hv1.host.files.erase("/run/pvc/nft/static/mine");
     EXPECT_TRUE(within(15s, [&] { return has_all(hv1, 1001, {"a"}); })) << hv1.filter_table.text();

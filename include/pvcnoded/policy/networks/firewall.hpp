@@ -103,6 +103,12 @@ using refused_rules = std::map<std::string, std::string, std::less<>>;
 [[nodiscard]] std::string nft_text(const wanted_filter& wanted, std::string_view dynamic_directory,
                                    std::span<const std::string> tables);
 
+// The text of the ACL of which nft or the kernel says that it refuses it, where it is one that only nft knows: nft
+// names the line of what it was given ("/dev/stdin:37:1-60: Error: …"), and the first that it names is the guilty one.
+// `loaded`: what nft_text() gave.
+[[nodiscard]] std::optional<std::string> acl_that_nft_refuses(std::string_view loaded, std::string_view said,
+                                                              const nft_knowledge& nft);
+
 // What a text of nft makes (static files): tables, as "inet extra", and chains of table `inet filter`. A reader of
 // words, no parser: what it finds is looked up before anything is done with it.
 struct static_names {

@@ -147,6 +147,9 @@ TEST(acl, case_48_what_is_wrong_is_said_with_its_place) {
     const auto mine = parse_acl("tcp dport vmap { 22 : jump mine, 80 : goto other }");
     EXPECT_TRUE(mine.is_beyond);
     EXPECT_EQ(mine.chains, (std::vector<std::string>{"mine", "other"}));
+    EXPECT_EQ(parse_acl("ip ttl vmap { 5:jump a, 6 :goto b }").chains, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(problem_of("ip ttl vmap { 5:goto vxlan1-in }"),
+              "at 22: expected a chain of a file in static/, got \"vxlan1-in\"");
     EXPECT_EQ(problem_of("iifname tcp"), "at 9: expected the name of an interface, got \"tcp\"");
 }
 

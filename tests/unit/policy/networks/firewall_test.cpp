@@ -1,8 +1,10 @@
 // networking.md 7.1, 7.2, 7.4: what the table of the firewall shall hold, and its files (cases 41 to 46, 48, 49, 54).
 #include "pvcnoded/policy/networks/firewall.hpp"
+#include "pvcnoded/base/text.hpp"
 
 #include "pvcnoded/policy/networks/acl.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <array>
 
@@ -210,6 +212,29 @@ TEST(firewall, what_only_nft_knows_waits_for_its_verdict) {
     EXPECT_NE(text.find("add rule inet filter vxlan1001-in counter jump mine\n"), std::string::npos);
     EXPECT_EQ(text.find("add rule inet filter vxlan1001-in counter jump x"), std::string::npos);
     EXPECT_EQ(text.find("nft/networks"), std::string::npos);
+}
+
+TEST(firewall, the_acl_that_a_load_fails_for_is_the_one_of_the_first_line_that_nft_names) {
+    auto network = managed(1001);
+    network.acls_in = {{"a", "ip ttl 5 drop"}, {"b", "masquerade"}, {"c", "tcp dport 22 accept"}};
+    nft_knowledge nft;
+    nft.verdicts = {{"ip ttl 5 drop", ""}, {"masquerade", ""}};
+    const auto text = nft_text(firewall_of(std::array{network}, {}, nft), "/run/pvc", {});
+    std::size_t line = 1;
+    for (const auto one : split(text, '\n')) {
+        const auto said = fmt::format("/dev/stdin:{}:1-60: Error: Could not process rule: not supported", line++);
+        const auto guilty = acl_that_nft_refuses(text, said, nft);
+        const bool is_masquerade = one.ends_with(" counter masquerade");
+        const bool is_ttl = one.ends_with(" counter ip ttl 5 drop");
+        EXPECT_EQ(guilty, is_masquerade ? std::optional<std::string>("masquerade")
+                          : is_ttl      ? std::optional<std::string>("ip ttl 5 drop")
+                                        : std::nullopt)
+            << one;
+    }
+    for (const auto* said : {"", "/dev/stdin:", "/dev/stdin:x:1", "/dev/stdin:0:1", "/dev/stdin:99999999999999999999:1",
+                             "/dev/stdin:1000:1", "/run/pvc/nft/static/mine:1:1-5: Error: x", "Error: out of memory"}) {
+        EXPECT_EQ(acl_that_nft_refuses(text, said, nft), std::nullopt) << said;
+    }
 }
 
 TEST(firewall, names_in_static_files) {
