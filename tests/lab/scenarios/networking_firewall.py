@@ -2,6 +2,7 @@
 it changes under traffic, and a table that the other kind left."""
 import json
 import os
+import shutil
 import subprocess
 import time
 
@@ -104,6 +105,11 @@ def firewall_as_nft_shows_it(lab):
     lab.wait(lambda: len(firewall.chains(node)['vxlan1001-out']) == 4, LIMIT, 'what was repaired is applied')
     same_as_by_hand(lab, node)
     equal(firewall.listing(node, 'ip other', handles=True), other, 'a table of somebody else')
+    # Somebody removes the files: all of them are back with the next change.
+    shutil.rmtree(firewall.folder(node))
+    network.put_acl(zk, 1001, 'out', 'z', 9, 'udp dport 9 drop')
+    lab.wait(lambda: {'base.nft', 'networks/1001.nft', 'networks/1003.nft'} <= set(firewall.files(node)), LIMIT, 'the files are back')
+    same_as_by_hand(lab, node)
     # A removed one leaves nothing, and the handles of the others stay.
     kept = [one for one in firewall.handles(node) if '1003' in one[0]]
     network.remove(zk, 1001)
@@ -349,7 +355,13 @@ def firewall_with_static_files(lab):
     shows(lab, node, 'vxlan1001-in', ['counter', 'counter jump mine', 'counter ip ttl 5 drop', 'counter tcp dport 80 accept'])
     same_as_by_hand(lab, node)
     equal(firewall.listing(node, 'inet extra'), extra, 'a table of a static file after more rebuilds')
-    for name in ('in c is left out', 'in d is left out'):
+    # What only the whole shows: a chain that a hook leads to must not hold it.
+    network.put_acl(lab.client, 1001, 'in', 'nat', 5, 'masquerade')
+    lab.wait(lambda: 'in nat is left out' in node.log(), LIMIT, 'masquerade is refused')
+    shows(lab, node, 'vxlan1001-in', ['counter', 'counter jump mine', 'counter ip ttl 5 drop', 'counter tcp dport 80 accept'])
+    equal(firewall.chains(node)['input'], ['ip saddr 192.0.2.1 counter drop', *into], 'rules of a static file beside a refused ACL')
+    same_as_by_hand(lab, node)
+    for name in ('in c is left out', 'in d is left out', 'in nat is left out'):
         equal(len([line for line in node.log().splitlines() if name in line]), 1, f'lines that say "{name}"')
     # What somebody changes comes back; another start makes no second one of anything.
     node.enter('nft', 'flush', 'chain', 'inet', 'filter', 'vxlan1001-in')
