@@ -1,31 +1,21 @@
 #include "pvcnoded/async/adapter/real_timers.hpp"
 
-#include <ctime>
+#include "pvcnoded/async/thread_clock.hpp"
 
 namespace pvc::async {
-
-namespace {
-
-duration read_clock(clockid_t which) {
-    timespec t{};
-    ::clock_gettime(which, &t);
-    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
-}
-
-}  // namespace
 
 real_timers::real_timers(boost::asio::io_context& context) : alarm_(std::in_place, context.get_executor()) {}
 
 time_point real_timers::now() const {
-    return time_point(read_clock(CLOCK_MONOTONIC));
+    return thread_now();
 }
 
 boot_time real_timers::boot_now() const {
-    return boot_time(read_clock(CLOCK_BOOTTIME));
+    return thread_boot_now();
 }
 
 wall_time real_timers::wall_now() const {
-    return wall_time(read_clock(CLOCK_REALTIME));
+    return wall_time(std::chrono::system_clock::now().time_since_epoch());
 }
 
 void real_timers::close() {

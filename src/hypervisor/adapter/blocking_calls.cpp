@@ -1,6 +1,6 @@
 #include "blocking_calls.hpp"
 
-#include "machine_clock.hpp"
+#include "pvcnoded/async/thread_clock.hpp"
 #include "pvcnoded/hypervisor/domain_numbers.hpp"
 
 #include <libvirt/libvirt.h>
@@ -44,7 +44,7 @@ call_result<void> change_device(const link& on, const uuid& id, const std::strin
     if (!domain) {
         return domain.error();
     }
-    if (machine_boot_now() >= not_after) {
+    if (async::thread_boot_now() >= not_after) {
         return too_late();
     }
     return outcome(on, call(domain->get(), xml.c_str(), VIR_DOMAIN_AFFECT_LIVE));
@@ -120,7 +120,7 @@ call_result<std::string> live_xml(const link& on, const uuid& id) {
 }
 
 call_result<void> create(const link& on, const uuid& id, const std::string& xml, boot_time not_after) {
-    if (machine_boot_now() >= not_after) {
+    if (async::thread_boot_now() >= not_after) {
         return too_late();
     }
     const domain_pointer created(virDomainCreateXML(on.get(), xml.c_str(), VIR_DOMAIN_NONE));
@@ -155,7 +155,7 @@ call_result<void> resume(const link& on, const uuid& id, boot_time not_after) {
     if (!domain) {
         return domain.error();
     }
-    if (machine_boot_now() >= not_after) {
+    if (async::thread_boot_now() >= not_after) {
         return too_late();
     }
     return outcome(on, virDomainResume(domain->get()));

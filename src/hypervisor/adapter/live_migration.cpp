@@ -2,9 +2,9 @@
 // either connection, a target that does not open in time, and the caller's change of mind all end the call.
 // Specification: vm-domains.md 8.2; runtime-design.md 3.2 (cancellation of a migration).
 #include "hypervisor_state.hpp"
-#include "machine_clock.hpp"
 #include "pvcnoded/async/deadline.hpp"
 #include "pvcnoded/async/task_group.hpp"
+#include "pvcnoded/async/thread_clock.hpp"
 
 #include <boost/system/system_error.hpp>
 
@@ -61,7 +61,7 @@ std::shared_ptr<link_note> watching(const std::shared_ptr<migration_job>& job) {
 }
 
 call_result<void> drive(const std::shared_ptr<migration_job>& job) {
-    const time_point connect_by = machine_now() + job->how.connect_within;
+    const time_point connect_by = async::thread_now() + job->how.connect_within;
     teller(job, [](migration_job& of) {
         if (of.on_begin) {
             of.on_begin();

@@ -1,7 +1,7 @@
 // tidy-allow-file(resolver): names are resolved here on a pool thread, for the connection that follows
 #include "remote_place.hpp"
 
-#include "machine_clock.hpp"
+#include "pvcnoded/async/thread_clock.hpp"
 
 #include <netdb.h>
 #include <poll.h>
@@ -49,7 +49,7 @@ int connect_to(const addrinfo& where, time_point until) {
         return errno;
     }
     while (true) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - machine_now()).count();
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - async::thread_now()).count();
         if (left <= 0) {
             return ETIMEDOUT;
         }

@@ -3,8 +3,7 @@
 // is left alone for some seconds, so that hosts that are off do not keep those that are on from being asked.
 // Specification: vm-domains.md 17 (TCP connect 5 s, answer 5 s).
 #include "hypervisor_state.hpp"
-
-#include "machine_clock.hpp"
+#include "pvcnoded/async/thread_clock.hpp"
 
 #include <algorithm>
 #include <set>
@@ -45,7 +44,7 @@ async::awaitable<call_result<T>> libvirt_hypervisor::state::remote(std::string n
     const auto note_begin = [token] {
         duration::rep none = 0;
         if (token) {
-            token->compare_exchange_strong(none, machine_now().time_since_epoch().count());
+            token->compare_exchange_strong(none, async::thread_now().time_since_epoch().count());
         }
     };
     name += " " + peer;
@@ -54,7 +53,7 @@ async::awaitable<call_result<T>> libvirt_hypervisor::state::remote(std::string n
         // The thread keeps the limit by itself and says more than a missed deadline does.
         std::function<call_result<void>()> knock = [where = *place.tcp, deadline, note_begin] {
             note_begin();
-            return reach(where, std::min(deadline, machine_now() + connect_limit));
+            return reach(where, std::min(deadline, async::thread_now() + connect_limit));
         };
         const auto reached = co_await on_thread<void>(questions, name, deadline + thread_margin, std::move(knock));
         if (!reached) {

@@ -16,7 +16,7 @@ constexpr duration answer_limit = 10s;             // the work is done when the 
 
 result<kernel_answer> ask_and_wait(std::string message, const kernel_requests::taker& each) {
     kernel_requests once(answer_size);
-    auto answer = once.exchange(std::move(message), each, errand(thread_now() + answer_limit));
+    auto answer = once.exchange(std::move(message), each, errand(async::thread_now() + answer_limit));
     if (!answer && answer.error().code() == errc::timed_out) {
         return failure(errc::io, "routing socket", "the kernel did not answer");
     }

@@ -2,7 +2,7 @@
 // gone. A thread asks right before each request, so what was given up by then never reaches the kernel.
 #pragma once
 
-#include "adapter/thread_clock.hpp"
+#include "pvcnoded/async/thread_clock.hpp"
 
 #include <atomic>
 #include <memory>
@@ -16,7 +16,7 @@ public:
 
     [[nodiscard]] time_point deadline() const { return deadline_; }
     [[nodiscard]] bool is_given_up() const { return *is_given_up_; }
-    [[nodiscard]] bool is_wanted() const { return !is_given_up() && thread_now() < deadline_; }
+    [[nodiscard]] bool is_wanted() const { return !is_given_up() && async::thread_now() < deadline_; }
     void give_up() const { *is_given_up_ = true; }
 
 private:

@@ -106,7 +106,7 @@ result<kernel_answer> kernel_requests::read_answer(std::uint32_t sequence, const
     for (;;) {
         const auto got = socket_->receive();
         if (got.error == EAGAIN || got.error == ENOBUFS) {  // answers that were lost do not come
-            while (!socket_->wait(std::min<duration>(between_questions, by.deadline() - thread_now()))) {
+            while (!socket_->wait(std::min<duration>(between_questions, by.deadline() - async::thread_now()))) {
                 if (!by.is_wanted()) {
                     return too_late("routing socket");
                 }
@@ -150,7 +150,7 @@ result<kernel_answer> kernel_requests::dump(std::string message, const std::func
             return answer;
         }
         ++interrupted_;
-        const duration pause = std::min<duration>(first_pause * (1 << attempt), by.deadline() - thread_now());
+        const duration pause = std::min<duration>(first_pause * (1 << attempt), by.deadline() - async::thread_now());
         ignore(socket_->wait(pause), "nothing comes, as the answer was read to its end");
     }
     return failure(errc::unavailable, "routing socket", "what was asked for changed again and again");

@@ -1,25 +1,15 @@
 // What the simulated cluster does to its nodes is what would befall real ones.
-#include "sim/world/judge.hpp"
+#include "sim/world/judged_cluster.hpp"
 #include "sim/world/random_run.hpp"
-
-#include <gtest/gtest.h>
 
 namespace pvc::sim {
 
 using namespace std::chrono_literals;
 
-class cluster_test : public ::testing::Test {
+class cluster_test : public judged_cluster {
 protected:
-    static cluster_settings settings() {
-        cluster_settings out;
-        for (const std::string name : {"hv1", "hv2"}) {
-            node_settings node;
-            node.name = name;
-            node.coordinators = {"hv1", "hv2"};
-            out.nodes.push_back(std::move(node));
-        }
-        return out;
-    }
+    cluster_test() : judged_cluster(two_nodes({})) {}
+
     void SetUp() override {
         world.ensemble.observe([this](const recorded_change& change) {
             beats += change.path == "/nodes/hv1/keepalive" && change.owner == 1 ? 1 : 0;
@@ -29,21 +19,10 @@ protected:
         pass(20s);
         ASSERT_TRUE(hv1.is_ready());
     }
-    void perform(std::string_view line) {
-        const auto what = parse_action(line);
-        ASSERT_TRUE(what) << line;
-        ASSERT_TRUE(world.perform(*what)) << line;
-    }
     void pass(duration time) {
-        const time_point end = world.now() + time;
-        world.later.after(time, [] {});
-        while (world.now() < end && world.step()) {
-            watch.look();
-        }
+        judged_cluster::pass(time);
         EXPECT_FALSE(watch.broken()) << watch.broken()->what;
     }
-    cluster world{settings()};
-    judge watch{world};
     sim_node& hv1 = world.members[0]->node;
     int beats = 0;
 };

@@ -1,20 +1,15 @@
 // The rules about the packet filter see what they are about, and nothing else.
 #include "sim/subjects/networks/filter.hpp"
-#include "sim/world/judge.hpp"
-
-#include <gtest/gtest.h>
+#include "sim/world/judged_cluster.hpp"
 
 namespace pvc::sim {
 
 using namespace std::chrono_literals;
 
-class filter_rules_test : public ::testing::Test {
+class filter_rules_test : public judged_cluster {
 protected:
-    static cluster_settings settings() {
-        cluster_settings out;
-        out.nodes.push_back({.name = "hv1", .coordinators = {"hv1"}, .networking = true});
-        return out;
-    }
+    filter_rules_test() : judged_cluster({{.name = "hv1", .coordinators = {"hv1"}, .networking = true}}) {}
+
     void SetUp() override {
         perform("start hv1");
         pass(30s);
@@ -22,22 +17,9 @@ protected:
         perform("acl set 1001 in ten 10 tcp dport 10 accept");
         perform("acl set 1001 in two 2 accept");
         perform("acl set 1001 in bad 3 tcp dport nosuch accept");
-        pass(60s);  // everything is calm
-        ASSERT_EQ(broken(), "");
-        ASSERT_TRUE(watch.missing().empty()) << watch.missing().front();
+        pass(60s);
+        assert_calm();
         hv1.filter.event_delay = 24h;  // the daemon hears of nothing
-    }
-    void perform(std::string_view line) {
-        const auto what = parse_action(line);
-        ASSERT_TRUE(what) << line;
-        ASSERT_TRUE(world.perform(*what)) << line;
-    }
-    void pass(duration time) {
-        const time_point end = world.now() + time;
-        world.later.after(time, [] {});
-        while (world.now() < end && world.step()) {
-            watch.look();
-        }
     }
     void change(const std::vector<model::filter_change>& changes) {
         const auto done = hv1.filter_table.commit(changes, std::nullopt);
@@ -47,10 +29,7 @@ protected:
         return hv1.filter_table.find(chain)->rules.at(at);
     }
     [[nodiscard]] std::string wrong() const { return wrong_with_filter(watch, *world.members[0]); }
-    [[nodiscard]] std::string broken() const { return watch.broken() ? watch.broken()->invariant : ""; }
 
-    cluster world{settings()};
-    judge watch{world};
     sim_node& hv1 = world.members[0]->node;
 };
 

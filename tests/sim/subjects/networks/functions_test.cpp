@@ -1,58 +1,25 @@
 // The rules about virtual functions see what they are about, and nothing else.
 #include "sim/subjects/domains/guests.hpp"
 #include "sim/subjects/networks/networks.hpp"
-#include "sim/world/judge.hpp"
-
-#include <gtest/gtest.h>
+#include "sim/world/judged_cluster.hpp"
 
 namespace pvc::sim {
 
 using namespace std::chrono_literals;
 
-class function_rules_test : public ::testing::Test {
+class function_rules_test : public judged_cluster {
 protected:
-    static cluster_settings settings() {
-        cluster_settings out;
-        for (const std::string name : {"hv1", "hv2"}) {
-            node_settings node;
-            node.name = name;
-            node.coordinators = {"hv1", "hv2"};
-            node.networking = true;
-            node.sriov = {{"ens8", 2, {}}};
-            node.storage_address = "10.254.0." + name.substr(2) + "/24";
-            out.nodes.push_back(std::move(node));
-        }
-        return out;
-    }
+    function_rules_test() : judged_cluster(two_nodes({.networking = true, .sriov = {{"ens8", 2, {}}}})) {}
+
     void SetUp() override {
         perform("start hv1");
         pass(10s);
         perform("start hv2");
-        pass(90s);  // everything is calm
-        ASSERT_EQ(broken(), "");
-        ASSERT_TRUE(watch.missing().empty()) << watch.missing().front();
-    }
-    void perform(std::string_view line) {
-        const auto what = parse_action(line);
-        ASSERT_TRUE(what) << line;
-        ASSERT_TRUE(world.perform(*what)) << line;
-    }
-    void pass(duration time) {
-        const time_point end = world.now() + time;
-        world.later.after(time, [] {});
-        while (world.now() < end && world.step()) {
-            watch.look();
-        }
-    }
-    [[nodiscard]] std::string broken() const { return watch.broken() ? watch.broken()->invariant : ""; }
-    [[nodiscard]] bool misses(std::string_view text) const {
-        return std::ranges::any_of(watch.missing(),
-                                   [&](const auto& one) { return one.find(text) != std::string::npos; });
+        pass(90s);
+        assert_calm();
     }
     static constexpr auto key = "/nodes/hv2/sriov/vf/ens8v1";
 
-    cluster world{settings()};
-    judge watch{world};
     sim_node& hv2 = world.members[1]->node;
 };
 

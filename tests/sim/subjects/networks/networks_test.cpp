@@ -1,61 +1,29 @@
 // The rules about client networks see what they are about, and nothing else.
 #include "sim/subjects/networks/networks.hpp"
-#include "sim/world/judge.hpp"
-
-#include <gtest/gtest.h>
+#include "sim/world/judged_cluster.hpp"
 
 namespace pvc::sim {
 
 using namespace std::chrono_literals;
 
-class network_rules_test : public ::testing::Test {
+class network_rules_test : public judged_cluster {
 protected:
-    static cluster_settings settings() {
-        cluster_settings out;
-        for (const std::string name : {"hv1", "hv2"}) {
-            node_settings node;
-            node.name = name;
-            node.coordinators = {"hv1", "hv2"};
-            node.networking = true;
-            node.storage_address = "10.254.0." + name.substr(2) + "/24";
-            out.nodes.push_back(std::move(node));
-        }
-        return out;
-    }
+    network_rules_test() : judged_cluster(two_nodes({.networking = true})) {}
+
     void SetUp() override {
         perform("start hv1");
         pass(10s);
         perform("start hv2");
         pass(60s);
         perform("network create 1001 managed 10.1.1.1/24 fd00:1::1/64");
-        pass(60s);  // everything is calm
-        ASSERT_EQ(broken(), "");
-        ASSERT_TRUE(watch.missing().empty()) << watch.missing().front();
-    }
-    void perform(std::string_view line) {
-        const auto what = parse_action(line);
-        ASSERT_TRUE(what) << line;
-        ASSERT_TRUE(world.perform(*what)) << line;
-    }
-    void pass(duration time) {
-        const time_point end = world.now() + time;
-        world.later.after(time, [] {});
-        while (world.now() < end && world.step()) {
-            watch.look();
-        }
+        pass(60s);
+        assert_calm();
     }
     // Nothing is repaired any more, and no rule is told of it.
     static void blind(sim_node& node) {
         node.network.broken.insert_or_assign("look", failure(errc::io, "links", "refused"));
     }
-    [[nodiscard]] std::string broken() const { return watch.broken() ? watch.broken()->invariant : ""; }
-    [[nodiscard]] bool misses(std::string_view text) const {
-        return std::ranges::any_of(watch.missing(),
-                                   [&](const auto& one) { return one.find(text) != std::string::npos; });
-    }
 
-    cluster world{settings()};
-    judge watch{world};
     sim_node& hv1 = world.members[0]->node;
     sim_node& hv2 = world.members[1]->node;
 };

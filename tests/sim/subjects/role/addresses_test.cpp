@@ -1,50 +1,23 @@
 // The rules about the addresses of the primary see what they are about, and nothing else.
-#include "sim/world/judge.hpp"
-
-#include <gtest/gtest.h>
+#include "sim/world/judged_cluster.hpp"
 
 namespace pvc::sim {
 
 using namespace std::chrono_literals;
 
-class address_rules_test : public ::testing::Test {
+class address_rules_test : public judged_cluster {
 protected:
-    static cluster_settings settings() {
-        cluster_settings out;
-        for (const std::string name : {"hv1", "hv2"}) {
-            node_settings node;
-            node.name = name;
-            node.coordinators = {"hv1", "hv2"};
-            node.networking = true;
-            out.nodes.push_back(std::move(node));
-        }
-        return out;
-    }
+    address_rules_test() : judged_cluster(two_nodes({.networking = true})) {}
+
     void SetUp() override {
         perform("start hv1");
         pass(10s);
         perform("start hv2");
-        pass(60s);  // everything is calm
+        pass(60s);
         ASSERT_EQ(world.ensemble.get("/config/primary_node"), "hv1");
-        ASSERT_EQ(broken(), "");
-        ASSERT_TRUE(watch.missing().empty()) << watch.missing().front();
+        assert_calm();
     }
-    void perform(std::string_view line) {
-        const auto what = parse_action(line);
-        ASSERT_TRUE(what) << line;
-        ASSERT_TRUE(world.perform(*what)) << line;
-    }
-    void pass(duration time) {
-        const time_point end = world.now() + time;
-        world.later.after(time, [] {});
-        while (world.now() < end && world.step()) {
-            watch.look();
-        }
-    }
-    [[nodiscard]] std::string broken() const { return watch.broken() ? watch.broken()->invariant : ""; }
 
-    cluster world{settings()};
-    judge watch{world};
     sim_node& hv1 = world.members[0]->node;
     sim_node& hv2 = world.members[1]->node;
 };

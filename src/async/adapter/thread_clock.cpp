@@ -1,10 +1,8 @@
-// tidy-allow-file(clock): pool threads cannot ask the loop's timers, and a guarded step needs the moment before the
-// call
-#include "machine_clock.hpp"
+#include "pvcnoded/async/thread_clock.hpp"
 
 #include <ctime>
 
-namespace pvc::hypervisor {
+namespace pvc::async {
 
 namespace {
 
@@ -16,12 +14,12 @@ duration read_clock(clockid_t which) {
 
 }  // namespace
 
-time_point machine_now() {
+time_point thread_now() {
     return time_point(read_clock(CLOCK_MONOTONIC));
 }
 
-boot_time machine_boot_now() {
+boot_time thread_boot_now() {
     return boot_time(read_clock(CLOCK_BOOTTIME));
 }
 
-}  // namespace pvc::hypervisor
+}  // namespace pvc::async
