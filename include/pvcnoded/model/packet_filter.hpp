@@ -33,7 +33,7 @@ struct mask_bits {
     std::string mask;  // as long as what is loaded
     friend bool operator==(const mask_bits&, const mask_bits&) = default;
 };
-enum class comparison : std::uint8_t { equal, unequal, at_least, at_most };
+enum class comparison : std::uint8_t { equal, unequal, at_least, at_most, less, more };
 struct compare {
     comparison how = comparison::equal;
     std::string with;

@@ -85,6 +85,14 @@ const std::vector<shown>& table() {
          "tcp flags syn"},
         {{l4, tcp, load_payload{header::transport, 13, 1}, mask_bits{bytes({0x12})}, unequal(bytes({0}))},
          "tcp flags syn,ack"},
+        // What is less or more.
+        {{l4, tcp, target_port, compare{comparison::less, bytes({0, 100})}}, "tcp dport < 100"},
+        {{l4, tcp, target_port, compare{comparison::at_most, bytes({0, 100})}}, "tcp dport <= 100"},
+        {{protocol, v4, source4, compare{comparison::more, bytes({10, 0, 0, 1})}}, "ip saddr > 10.0.0.1"},
+        {{load_meta{meta_key::mark}, compare{comparison::less, of_machine<std::uint32_t>(0x100)}},
+         "meta mark < 0x00000100"},
+        {{load_meta{meta_key::mark}, compare{comparison::more, of_machine<std::uint32_t>(5)}},
+         "meta mark > 0x00000005"},
         // Ranges.
         {{l4, tcp, target_port, compare{comparison::at_least, bytes({0, 80})},
           compare{comparison::at_most, bytes({1, 0})}},
