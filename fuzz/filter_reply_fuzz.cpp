@@ -14,6 +14,12 @@ static void check_tag(std::string_view entries) {
     PVC_ASSERT(netlink::tag_in(netlink::tag_entries(entries)) == entries.substr(0, netlink::tag_max));
 }
 
+static void check_table(std::string_view body) {
+    const auto read = netlink::parse_filter_table(body);
+    PVC_ASSERT(!read || body.size() >= 4);
+    PVC_ASSERT(!read || !*read || body.find(netlink::filter_table) != std::string_view::npos);
+}
+
 static void check_chain(std::string_view body) {
     const auto read = netlink::parse_filter_chain(body);
     if (read && *read) {
@@ -48,6 +54,7 @@ static void check_dump(std::string_view bytes) {
     const auto read = netlink::read_datagram(bytes, 7, 42);
     if (read) {
         for (const auto& one : read->messages) {
+            check_table(one.body);
             check_chain(one.body);
             check_rule(one.body);
             check_generation(one.body);
@@ -57,13 +64,14 @@ static void check_dump(std::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     auto rest = fuzz::text_of(data, size);
-    switch (fuzz::take_byte(rest) % 6) {
+    switch (fuzz::take_byte(rest) % 7) {
         case 0: check_acknowledgements(rest); break;
         case 1: check_dump(rest); break;
         case 2: check_chain(rest); break;
         case 3: check_rule(rest); break;
         case 4: check_generation(rest); break;
-        default: check_tag(rest); break;
+        case 5: check_tag(rest); break;
+        default: check_table(rest); break;
     }
     return 0;
 }

@@ -118,7 +118,7 @@ async::awaitable<void> firewall_keeper::refresh() {
 // Two ways, and one of them for all of it: what this daemon loads itself, or all of it through nft.
 async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_state& seen, std::uint64_t wants) {
     auto signature = policy::nft_text(wanted_, node_.config->directories.dynamic, {}) + loader_.signature();
-    if (loaded_ && loaded_->signature == signature && loaded_->chains == seen.chains) {
+    if (loaded_ && loaded_->signature == signature && loaded_->chains == seen.chains && seen.flags == 0) {
         is_right(wants);
         co_return false;
     }

@@ -33,7 +33,7 @@ struct mask_bits {
     std::string mask;  // as long as what is loaded
     friend bool operator==(const mask_bits&, const mask_bits&) = default;
 };
-enum class comparison : std::uint8_t { equal, unequal, at_least, at_most };
+enum class comparison : std::uint8_t { equal, unequal, at_least, at_most, less, more };
 struct compare {
     comparison how = comparison::equal;
     std::string with;
@@ -165,8 +165,13 @@ struct seen_chain {
     std::vector<seen_rule> rules;  // in order
     friend bool operator==(const seen_chain&, const seen_chain&) = default;
 };
+// Flags of a table, as the kernel has them (NFT_TABLE_F_*). This daemon makes one without any.
+inline constexpr std::uint32_t dormant_table = 1;  // no packet comes to its chains
+inline constexpr std::uint32_t owned_table = 2;    // only the program that made it may change it; it goes with that
+inline constexpr std::uint32_t lasting_table = 4;  // and stays without it, for anybody
 struct filter_state {
     bool has_table = false;
+    std::uint32_t flags = 0;       // of the table
     std::uint32_t generation = 0;  // of all tables of this machine: grows with each change by anybody
     std::vector<seen_chain> chains;
     friend bool operator==(const filter_state&, const filter_state&) = default;

@@ -1,6 +1,7 @@
-// What the kernel says of chains and rules of its packet filter, read: bytes in, values or a failure (io, with what was
-// wrong) out. Total, whatever the bytes are, and in time linear in their number. Datagrams and acknowledgements are
-// those of any other subject (netlink/replies.hpp). Specification: networking.md 7.3; runtime-design.md 4.
+// What the kernel says of a table, chains and rules of its packet filter, read: bytes in, values or a failure (io, with
+// what was wrong) out. Total, whatever the bytes are, and in time linear in their number. Datagrams and
+// acknowledgements are those of any other subject (netlink/replies.hpp). Specification: networking.md 7.3;
+// runtime-design.md 4.
 #pragma once
 
 #include "pvcnoded/base/result.hpp"
@@ -31,8 +32,10 @@ struct told_rule {
     friend bool operator==(const told_rule&, const told_rule&) = default;
 };
 
-// Bodies of NFT_MSG_NEWGEN, NFT_MSG_NEWCHAIN and NFT_MSG_NEWRULE. Empty: of another table. A chain comes without rules.
+// Bodies of NFT_MSG_NEWGEN, NFT_MSG_NEWTABLE (its flags), NFT_MSG_NEWCHAIN and NFT_MSG_NEWRULE. Empty: of another
+// table. A chain comes without rules.
 [[nodiscard]] result<std::uint32_t> parse_generation(std::string_view body);
+[[nodiscard]] result<std::optional<std::uint32_t>> parse_filter_table(std::string_view body);
 [[nodiscard]] result<std::optional<model::seen_chain>> parse_filter_chain(std::string_view body);
 [[nodiscard]] result<std::optional<told_rule>> parse_filter_rule(std::string_view body);
 

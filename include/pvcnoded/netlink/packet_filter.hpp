@@ -40,7 +40,7 @@ public:
     packet_filter& operator=(const packet_filter&) = delete;
     virtual ~packet_filter() = default;
 
-    // All chains and rules of the table, of one generation: what changes meanwhile begins the look anew, a few times.
+    // The table, all its chains and rules, of one generation: what changes meanwhile begins the look anew, a few times.
     // Errors: unavailable (it changes again and again; no socket, no such subsystem in this kernel), io, timed_out.
     virtual async::awaitable<result<model::filter_state>> look(time_point deadline) = 0;
 

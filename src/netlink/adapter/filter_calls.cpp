@@ -37,8 +37,10 @@ public:
         PVC_TRY(const auto before, generation());
         model::filter_state seen;
         seen.generation = before;
-        PVC_TRY(seen.has_table, has_table());
-        if (seen.has_table) {
+        PVC_TRY(const auto flags, table_flags());
+        if (flags) {
+            seen.has_table = true;
+            seen.flags = *flags;
             PVC_TRY(const bool has_chains, take_chains(seen));
             PVC_TRY(const bool has_rules, has_chains ? take_rules(seen) : result<bool>(false));
             if (!has_rules) {
@@ -100,13 +102,22 @@ private:
         return *found;
     }
 
-    result<bool> has_table() {
-        PVC_TRY(const auto answer,
-                ask(get_table_message(++sequence_), [](const reply_message& /*one*/) { return result<void>(); }));
-        if (answer.error != 0 && answer.error != ENOENT) {
+    // Empty: there is no table.
+    result<std::optional<std::uint32_t>> table_flags() {
+        std::optional<std::uint32_t> found;
+        PVC_TRY(const auto answer, ask(get_table_message(++sequence_), [&](const reply_message& one) -> result<void> {
+                    if (one.type == message_type(NFT_MSG_NEWTABLE)) {
+                        PVC_TRY(found, parse_filter_table(one.body));
+                    }
+                    return {};
+                }));
+        if (answer.error == ENOENT) {
+            return std::nullopt;
+        }
+        if (answer.error != 0 || !found) {
             return not_understood(answer);
         }
-        return answer.error == 0;
+        return found;
     }
 
     // False: it is torn.

@@ -49,6 +49,8 @@ std::uint32_t number_of(model::comparison how) {
         case model::comparison::unequal: return NFT_CMP_NEQ;
         case model::comparison::at_least: return NFT_CMP_GTE;
         case model::comparison::at_most: return NFT_CMP_LTE;
+        case model::comparison::less: return NFT_CMP_LT;
+        case model::comparison::more: return NFT_CMP_GT;
     }
     return NFT_CMP_EQ;
 }
@@ -103,7 +105,7 @@ public:
         set_bytes(made, NFTNL_EXPR_BITWISE_XOR, nothing);
     }
     void operator()(const model::compare& one) {
-        if (one.how == model::comparison::at_least || one.how == model::comparison::at_most) {
+        if (one.how != model::comparison::equal && one.how != model::comparison::unequal) {
             needs_order();
         }
         nftnl_expr* const made = add("cmp");

@@ -115,29 +115,29 @@ bool acl_rule::add_single(acl_cursor& in, const acl_token& begin, loaded what, a
         }
         return true;
     }
-    auto with = std::optional(value.first);
     auto comparing = equality;
+    bool may_match = true;
     switch (how) {
         case acl_operator::less:
-            with = next_before(value.first);
-            comparing = comparison::at_most;
+            comparing = comparison::less;
+            may_match = value.first.find_first_not_of('\0') != std::string::npos;
             break;
         case acl_operator::at_most: comparing = comparison::at_most; break;
         case acl_operator::more:
-            with = next_after(value.first);
-            comparing = comparison::at_least;
+            comparing = comparison::more;
+            may_match = value.first.find_first_not_of('\xFF') != std::string::npos;
             break;
         case acl_operator::at_least: comparing = comparison::at_least; break;
         case acl_operator::none:
         case acl_operator::equal:
         case acl_operator::unequal: break;
     }
-    if (!with) {
+    if (!may_match) {
         return in.fail_at(begin,
                           how == acl_operator::less ? "more than the least value" : "less than the largest value");
     }
     add(std::move(what));
-    add(compare{comparing, *std::move(with)});
+    add(compare{comparing, value.first});
     return true;
 }
 

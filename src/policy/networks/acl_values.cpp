@@ -329,17 +329,6 @@ std::optional<std::string> next_after(std::string bytes) {
     return std::nullopt;
 }
 
-std::optional<std::string> next_before(std::string bytes) {
-    for (std::size_t at = bytes.size(); at > 0; --at) {
-        const auto byte = static_cast<unsigned char>(bytes[at - 1]);
-        bytes[at - 1] = static_cast<char>(byte - 1U);
-        if (byte != 0) {
-            return bytes;
-        }
-    }
-    return std::nullopt;
-}
-
 std::optional<std::uint64_t> number_of(std::string_view text, std::uint64_t most) {
     const int base = text.starts_with("0x") ? 16 : 10;
     const auto digits = base == 16 ? text.substr(2) : text;

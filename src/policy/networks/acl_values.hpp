@@ -57,9 +57,8 @@ struct acl_values {
 // Sorted; where one is more than a value, without overlaps and gaps of nothing between neighbours (as nft does).
 [[nodiscard]] model::in_set set_of(const value_kind& kind, const acl_values& values, bool is_inverted);
 
-// One up or down; nothing beyond the last one.
+// One up; nothing beyond the last one.
 [[nodiscard]] std::optional<std::string> next_after(std::string bytes);
-[[nodiscard]] std::optional<std::string> next_before(std::string bytes);
 
 // Decimal without leading zeros, or hexadecimal after "0x".
 [[nodiscard]] std::optional<std::uint64_t> number_of(std::string_view text, std::uint64_t most);

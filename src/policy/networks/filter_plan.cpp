@@ -22,7 +22,7 @@ bool has_its_hook(const wanted_chain& wanted, const seen_chain& seen) {
 
 // Another one's, or changed in a way that no change of ours leads out of.
 bool is_beyond_repair(const wanted_filter& wanted, const filter_state& seen, const seen_chains& by_name) {
-    if (!seen.has_table) {
+    if (!seen.has_table || seen.flags != 0) {
         return true;
     }
     for (const auto& chain : wanted.chains) {

@@ -129,7 +129,9 @@ struct describer {
         const char* const how = one.how == comparison::equal      ? "eq"
                                 : one.how == comparison::unequal  ? "neq"
                                 : one.how == comparison::at_least ? "gte"
-                                                                  : "lte";
+                                : one.how == comparison::at_most  ? "lte"
+                                : one.how == comparison::less     ? "lt"
+                                                                  : "gt";
         to.compare(how, one.with);
     }
     void operator()(const in_range& one) const {
@@ -253,13 +255,7 @@ private:
         if (words_.length() == 16 && with.size() < 16 && words.size() < 40) {  // the beginning of a name
             with.erase(with.find_last_not_of('\0') + 1);
         }
-        if (how == "lt") {
-            words_.compare("lte", stepped(with, -1));
-        } else if (how == "gt") {
-            words_.compare("gte", stepped(with, 1));
-        } else {
-            words_.compare(how, with);
-        }
+        words_.compare(how, with);
     }
 
     void read_lookup(bool is_inverted) {

@@ -23,6 +23,10 @@ public:
     virtual void make_foreign_tables() = 0;
     virtual void change_foreign_table() = 0;
     [[nodiscard]] virtual std::string foreign_tables() = 0;
+    // Somebody makes our table dormant. Another program makes it and owns it; it ends, and the table with it.
+    virtual void make_dormant() = 0;
+    virtual void make_owned() = 0;
+    virtual void end_owner() = 0;
 };
 
 using filter_batch = std::vector<model::filter_change>;

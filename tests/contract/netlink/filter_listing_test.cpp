@@ -85,6 +85,14 @@ const std::vector<shown>& table() {
          "tcp flags syn"},
         {{l4, tcp, load_payload{header::transport, 13, 1}, mask_bits{bytes({0x12})}, unequal(bytes({0}))},
          "tcp flags syn,ack"},
+        // What is less or more.
+        {{l4, tcp, target_port, compare{comparison::less, bytes({0, 100})}}, "tcp dport < 100"},
+        {{l4, tcp, target_port, compare{comparison::at_most, bytes({0, 100})}}, "tcp dport <= 100"},
+        {{protocol, v4, source4, compare{comparison::more, bytes({10, 0, 0, 1})}}, "ip saddr > 10.0.0.1"},
+        {{load_meta{meta_key::mark}, compare{comparison::less, of_machine<std::uint32_t>(0x100)}},
+         "meta mark < 0x00000100"},
+        {{load_meta{meta_key::mark}, compare{comparison::more, of_machine<std::uint32_t>(5)}},
+         "meta mark > 0x00000005"},
         // Ranges.
         {{l4, tcp, target_port, compare{comparison::at_least, bytes({0, 80})},
           compare{comparison::at_most, bytes({1, 0})}},
@@ -240,6 +248,32 @@ TEST_F(filter_listing, every_expression_as_nft_writes_it) {
         const auto listing = nft_output("list ruleset");
         nft_command("flush ruleset\n" + listing);
         EXPECT_EQ(nft_output("list ruleset"), listing);
+    });
+}
+
+// What nft lists is the same either way, what the kernel compares is not.
+TEST_F(filter_listing, numbers_of_this_machine_are_turned_round_before_they_are_ordered) {
+    bench.run([this]() -> awaitable<void> {
+        const auto low = of_machine<std::uint32_t>(5);
+        const auto high = of_machine<std::uint32_t>(0x100);
+        const auto is_turned = [&](filter_expression compared) -> awaitable<bool> {
+            co_await done({make_table{}, make_chain{"one"}, flush_chain{"one"},
+                           add_rule{"one", {{load_meta{meta_key::mark}, std::move(compared)}, "tag"}}});
+            const auto listing = nft_output("--debug=netlink list chain inet filter one");
+            co_return listing.find("[ byteorder reg 1 = hton(reg 1, 4, 4) ]") != std::string::npos;
+        };
+        for (const auto how : {comparison::less, comparison::at_most, comparison::at_least, comparison::more}) {
+            const bool turned = co_await is_turned(compare{how, high});
+            EXPECT_TRUE(turned) << static_cast<int>(how);
+        }
+        const bool range = co_await is_turned(in_range{false, low, high});
+        EXPECT_TRUE(range);
+        const bool interval = co_await is_turned(in_set{false, set_kind::mark, true, {{low, high}}});
+        EXPECT_TRUE(interval);
+        for (const auto how : {comparison::equal, comparison::unequal}) {
+            const bool turned = co_await is_turned(compare{how, high});
+            EXPECT_FALSE(turned) << static_cast<int>(how);
+        }
     });
 }
 

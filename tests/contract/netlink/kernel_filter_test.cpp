@@ -38,6 +38,31 @@ TEST_F(kernel_filter, what_others_made_is_read) {
     });
 }
 
+// A map leads to a chain unseen: it cannot be removed, but the table can be made anew. All else keeps nothing.
+TEST_F(kernel_filter, what_others_keep_beside_chains_and_rules) {
+    bench.run([this]() -> awaitable<void> {
+        co_await done(table_with({"one", "two"}));
+        co_await done({append("one", "a"), append("two", "b")});
+        const auto before = co_await look();
+        nft_command(
+            "table inet filter {\n"
+            " counter theirs {\n }\n quota most {\n over 1 mbytes\n }\n"
+            " set named {\n type ipv4_addr\n elements = { 10.0.0.1 }\n }\n"
+            " map counters {\n type ipv4_addr : counter\n elements = { 10.0.0.1 : \"theirs\" }\n }\n}\n");
+        const auto seen = co_await look();
+        EXPECT_EQ(seen.chains, before.chains);
+        EXPECT_EQ(seen.flags, 0U);
+        nft_command(
+            "add rule inet filter one ip saddr @named counter name theirs quota name most\n"
+            "add rule inet filter one counter name ip saddr map @counters\n");
+        co_await done({flush_chain{"one"}, delete_chain{"one"}, append("two", "c")});
+        nft_command("add map inet filter ways { type mark : verdict; elements = { 1 : jump two }; }\n");
+        co_await refused({flush_chain{"two"}, delete_chain{"two"}}, 1, "a map leads to it");
+        co_await done({make_table{}, delete_table{}, make_table{}, make_chain{"three"}});
+        EXPECT_EQ(nft_output("list ruleset"), "table inet filter {\n\tchain three {\n\t}\n}\n");
+    });
+}
+
 TEST_F(kernel_filter, sets_of_many_elements) {
     bench.run([this]() -> awaitable<void> {
         const auto element = [](int number, int last) {

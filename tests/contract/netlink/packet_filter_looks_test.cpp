@@ -90,6 +90,56 @@ TYPED_TEST(packet_filter_looks, who_watches_is_told) {
     });
 }
 
+TYPED_TEST(packet_filter_looks, a_table_that_somebody_makes_dormant) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->done({make_table{}, make_chain{"input", filter_hook::input}, append("input", "a")});
+        async::wakeup changed;
+        const auto watch = this->bench.filter().watch(changed);
+        co_await this->quiet(changed);
+        const auto before = co_await this->look();
+        EXPECT_EQ(before.flags, 0U);
+        this->bench.make_dormant();
+        const bool told = co_await this->is_told(changed);
+        EXPECT_TRUE(told);
+        const auto seen = co_await this->look();
+        EXPECT_EQ(seen.flags, dormant_table);
+        EXPECT_EQ(seen.chains, before.chains);
+        EXPECT_NE(seen.generation, before.generation);
+        // What is made again does not wake it, what is made anew is awake.
+        co_await this->done({make_table{}, append("input", "b")});
+        const auto still = co_await this->look();
+        EXPECT_EQ(still.flags, dormant_table);
+        co_await this->done({make_table{}, delete_table{}, make_table{}, make_chain{"input", filter_hook::input},
+                             append("input", "a")});
+        const auto after = co_await this->look();
+        EXPECT_EQ(after.flags, 0U);
+        EXPECT_EQ(after.chains, before.chains);
+    });
+}
+
+TYPED_TEST(packet_filter_looks, a_table_that_another_program_owns) {
+    this->bench.run([this]() -> awaitable<void> {
+        async::wakeup changed;
+        const auto watch = this->bench.filter().watch(changed);
+        this->bench.make_owned();
+        co_await this->quiet(changed);
+        const auto seen = co_await this->look();
+        EXPECT_TRUE(seen.has_table);
+        EXPECT_EQ(seen.flags, owned_table);
+        co_await this->refused({make_table{}, delete_table{}, make_table{}}, 0, "made anew");
+        co_await this->refused({make_chain{"one"}}, 0, "a chain");
+        co_await this->quiet(changed);  // a refusal is no change: who tries again whenever he is told comes to rest
+        EXPECT_FALSE(changed.try_consume());
+        // It goes without a word, and without a generation.
+        this->bench.end_owner();
+        co_await this->quiet(changed);
+        EXPECT_FALSE(changed.try_consume());
+        const auto after = co_await this->look();
+        EXPECT_EQ(after, (filter_state{false, 0, seen.generation, {}}));
+        co_await this->done(table_with({"one"}));
+    });
+}
+
 TYPED_TEST(packet_filter_looks, a_deadline_that_has_passed) {
     this->bench.run([this]() -> awaitable<void> {
         const auto past = this->bench.clock().now();

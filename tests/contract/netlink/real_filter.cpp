@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <thread>
 
 namespace pvc::contract {
 
@@ -18,6 +19,25 @@ void real_filter::change_foreign_table() {
 
 std::string real_filter::foreign_tables() {
     return nft_output("-a list table ip filter") + nft_output("-a list table inet other");
+}
+
+void real_filter::make_dormant() {
+    nft_command("add table inet filter { flags dormant; }\n");
+}
+
+// It owns what it made until its input ends.
+void real_filter::make_owned() {
+    owner_.reset(::popen("nft -i > /dev/null", "we"));
+    ASSERT_NE(owner_, nullptr);
+    std::fputs("add table inet filter { flags owner; }\n", owner_.get());
+    std::fflush(owner_.get());
+    for (int round = 0; round < 1000 && nft_output("list tables").find("inet filter") == std::string::npos; ++round) {
+        std::this_thread::sleep_for(10ms);
+    }
+}
+
+void real_filter::end_owner() {
+    owner_.reset();
 }
 
 void nft_command(const std::string& text) {

@@ -34,6 +34,9 @@ public:
     void make_foreign_tables() override { machine_.touch_table("ip filter"); }
     void change_foreign_table() override { machine_.touch_table("ip filter"); }
     [[nodiscard]] std::string foreign_tables() override { return machine_.foreign_text(); }
+    void make_dormant() override { machine_.make_dormant(); }
+    void make_owned() override { machine_.make_owned(); }
+    void end_owner() override { machine_.end_owner(); }
 
 private:
     sim_world world_;

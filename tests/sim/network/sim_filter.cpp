@@ -15,6 +15,7 @@ constexpr int depth_max = 16;
 
 constexpr const char* missing = "No such file or directory";
 constexpr const char* there = "File exists";
+constexpr const char* owned = "Operation not permitted";
 constexpr const char* busy = "Device or resource busy";
 constexpr const char* impossible = "Operation not supported";
 constexpr const char* too_deep = "Too many links";
@@ -174,7 +175,8 @@ struct sim_filter::applying {
 
     [[nodiscard]] std::optional<netlink::batch_refusal> apply(const std::vector<model::filter_change>& changes) {
         for (std::size_t number = 0; number < changes.size(); ++number) {
-            if (auto why = std::visit(*this, changes[number])) {
+            const bool is_owned = to && (to->flags & model::owned_table) != 0;
+            if (auto why = is_owned ? refusal(owned) : std::visit(*this, changes[number])) {
                 return netlink::batch_refusal{number, *std::move(why)};
             }
         }
@@ -216,6 +218,7 @@ sim_filter::outcome sim_filter::commit(const std::vector<model::filter_change>& 
 model::filter_state sim_filter::state() const {
     model::filter_state seen;
     seen.has_table = table_.has_value();
+    seen.flags = flags();
     seen.generation = generation_;
     if (table_) {
         for (const auto& each : table_->chains) {
@@ -230,11 +233,34 @@ model::filter_state sim_filter::state() const {
 }
 
 void sim_filter::flush_ruleset() {
-    const bool has_any = table_ || !foreign_.empty();
-    table_.reset();
+    const bool goes = table_ && (table_->flags & model::owned_table) == 0;
+    const bool has_any = goes || !foreign_.empty();
+    if (goes) {
+        table_.reset();
+    }
     foreign_.clear();
     if (has_any) {
         step();
+    }
+}
+
+void sim_filter::make_dormant() {
+    if (table_ && (table_->flags & model::dormant_table) == 0) {
+        table_->flags |= model::dormant_table;
+        step();
+    }
+}
+
+void sim_filter::make_owned() {
+    if (!table_) {
+        table_.emplace().flags = model::owned_table;
+        step();
+    }
+}
+
+void sim_filter::end_owner() {
+    if ((flags() & model::owned_table) != 0) {
+        table_.reset();
     }
 }
 

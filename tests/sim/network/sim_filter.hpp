@@ -28,6 +28,7 @@ struct sim_filter_chain {
 
 struct sim_filter_table {
     std::uint64_t last_handle = 0;  // of this table: one that is made anew begins again
+    std::uint32_t flags = 0;        // as the model has them
     std::vector<sim_filter_chain> chains;
 };
 
@@ -41,13 +42,19 @@ public:
     // Whoever wants to be told that a table, a chain or a rule may have changed.
     std::function<void()> changed;
 
-    // Somebody else: all tables go ("nft flush ruleset"), another table is made or changed.
+    // Somebody else: all tables go ("nft flush ruleset"), but for one that is owned; another table is made or changed.
     void flush_ruleset();
     void touch_table(const std::string& name = "ip nat");
+    // Somebody makes our table dormant, if it is there. A program makes it, if it is not, and owns it: nobody else may
+    // change it. When that program ends, the table is gone: the kernel says so to nobody, and counts no generation.
+    void make_dormant();
+    void make_owned();
+    void end_owner();
     // The machine goes off, and is on again when somebody looks.
     void lose_power();
 
     [[nodiscard]] bool has_table() const { return table_.has_value(); }
+    [[nodiscard]] std::uint32_t flags() const { return table_ ? table_->flags : 0; }
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     [[nodiscard]] std::span<const sim_filter_chain> chains() const {
         return table_ ? std::span<const sim_filter_chain>(table_->chains) : std::span<const sim_filter_chain>();

@@ -98,7 +98,54 @@ TEST_F(sim_packet_filter_test, it_outlives_the_daemon_and_not_the_power) {
     EXPECT_EQ(commit({make_chain{"two"}}), "stopped");
     EXPECT_EQ(machine.text(), "one");
     machine.lose_power();
-    EXPECT_EQ(machine.state(), (filter_state{false, 1, {}}));
+    EXPECT_EQ(machine.state(), (filter_state{false, 0, 1, {}}));
+}
+
+TEST_F(sim_packet_filter_test, somebody_makes_the_table_dormant) {
+    async::wakeup changed;
+    const auto watch = filter.watch(changed);
+    machine.make_dormant();  // none
+    EXPECT_FALSE(changed.try_consume());
+    EXPECT_EQ(machine.state(), (filter_state{false, 0, 1, {}}));
+    make("one");
+    ignore(changed.try_consume(), "that it is made");
+    machine.make_dormant();
+    EXPECT_TRUE(changed.try_consume());
+    EXPECT_EQ(machine.state().flags, dormant_table);
+    EXPECT_EQ(machine.generation(), 3U);
+    machine.make_dormant();
+    EXPECT_FALSE(changed.try_consume());
+    EXPECT_EQ(commit({make_table{}, make_chain{"two"}}), "done");
+    EXPECT_EQ(machine.flags(), dormant_table);
+    EXPECT_EQ(look(), "");
+    EXPECT_EQ(commit({make_table{}, delete_table{}, make_table{}}), "done");
+    EXPECT_EQ(machine.flags(), 0U);
+    machine.make_dormant();
+    machine.lose_power();
+    EXPECT_EQ(machine.state(), (filter_state{false, 0, 1, {}}));
+}
+
+TEST_F(sim_packet_filter_test, somebody_owns_the_table) {
+    async::wakeup changed;
+    const auto watch = filter.watch(changed);
+    make("one");
+    machine.make_owned();
+    EXPECT_EQ(machine.flags(), 0U);
+    machine.flush_ruleset();
+    ignore(changed.try_consume(), "that it is gone");
+    machine.make_owned();
+    EXPECT_TRUE(changed.try_consume());
+    machine.flush_ruleset();
+    EXPECT_EQ(commit({make_table{}, delete_table{}, make_table{}}), "0: Operation not permitted");
+    EXPECT_EQ(commit({make_chain{"two"}}), "0: Operation not permitted");
+    EXPECT_EQ(machine.flags(), owned_table);
+    const auto generation = machine.generation();
+    machine.end_owner();
+    EXPECT_FALSE(changed.try_consume());
+    EXPECT_EQ(machine.state(), (filter_state{false, 0, generation, {}}));
+    make("two");
+    machine.end_owner();
+    EXPECT_TRUE(machine.has_table());
 }
 
 TEST_F(sim_packet_filter_test, a_change_of_the_next_batch_is_refused) {

@@ -53,6 +53,34 @@ std::string rule(std::uint64_t handle, const std::string& rest = {}) {
     return head() + word(1, "filter") + word(2, "one") + part(3, big(handle)) + rest;
 }
 
+// ---- tables
+// ----------------------------------------------------------------------------------------------------------
+
+TEST(filter_replies, tables) {
+    const auto flags = [](std::uint32_t value) { return part(2, big(value)); };
+    const std::string table = head() + word(1, "filter");
+    const std::string rest = part(3, big<std::uint32_t>(1)) + part(4, big<std::uint64_t>(7));
+    EXPECT_EQ(parse_filter_table(table).value(), 0U);
+    EXPECT_EQ(parse_filter_table(table + rest + flags(0)).value(), 0U);
+    EXPECT_EQ(parse_filter_table(table + flags(1) + rest).value(), dormant_table);
+    EXPECT_EQ(parse_filter_table(table + rest + flags(0x80000006)).value(), 0x80000006U);
+    EXPECT_EQ(parse_filter_table(head() + word(1, "other") + flags(1)).value(), std::nullopt);
+    EXPECT_EQ(parse_filter_table(head(2) + word(1, "filter") + flags(1)).value(), std::nullopt);
+}
+
+TEST(filter_replies, what_is_no_table) {
+    const std::string table = head() + word(1, "filter");
+    EXPECT_FALSE(parse_filter_table(""));
+    EXPECT_FALSE(parse_filter_table("abc"));
+    EXPECT_FALSE(parse_filter_table(head()));
+    EXPECT_FALSE(parse_filter_table(head() + word(1, "")));
+    EXPECT_FALSE(parse_filter_table(head() + part(2, big<std::uint32_t>(1))));
+    EXPECT_FALSE(parse_filter_table(table + part(2, "ab")));
+    EXPECT_FALSE(parse_filter_table(table + "ab"));
+    EXPECT_EQ(parse_filter_table("").error().code(), errc::io);
+    EXPECT_NE(parse_filter_table("").error().text().find("a table"), std::string::npos);
+}
+
 // ---- chains
 // ----------------------------------------------------------------------------------------------------------
 

@@ -215,6 +215,42 @@ TEST_F(firewall_trouble, what_somebody_does_to_the_table_is_repaired_and_said) {
     EXPECT_TRUE(within(6s, [&] { return has_all(hv1, 1001, {"a"}); }));
 }
 
+TEST_F(firewall_trouble, a_table_that_somebody_makes_dormant_is_made_anew_and_said) {
+    auto& hv1 = stage_filtered();
+    hv1.filter_table.make_dormant();
+    EXPECT_TRUE(within(1s, [&] { return hv1.filter_table.flags() == 0 && has_all(hv1, 1001, {"a"}); }));
+    EXPECT_TRUE(is_rebuild(hv1.filter.batches.back()));
+    const auto calls = commits(hv1);
+    beat(5s);
+    EXPECT_EQ(commits(hv1), calls);
+    EXPECT_EQ(hv1.times_logged("firewall: somebody changed table inet filter, making it right again [network-damaged]"),
+              1U)
+        << hv1.log();
+}
+
+TEST_F(firewall_trouble, a_table_that_another_program_owns_is_said_and_tried_with_pauses) {
+    auto& hv1 = stage_filtered();
+    auto calls = commits(hv1);
+    hv1.filter_table.flush_ruleset();
+    hv1.filter_table.make_owned();
+    beat(60s);
+    EXPECT_GE(commits(hv1), calls + 4);
+    EXPECT_LE(commits(hv1), calls + 8);
+    EXPECT_EQ(hv1.times_logged("firewall: the kernel refuses change 1 of "), 1U) << hv1.log();
+    EXPECT_TRUE(hv1.logged("Operation not permitted, trying again [network-firewall]")) << hv1.log();
+    // It tells of changes all the time, and none is ours.
+    calls = commits(hv1);
+    for (int second = 0; second < 30; ++second) {
+        hv1.filter_table.touch_table();
+        beat(1s);
+    }
+    EXPECT_LE(commits(hv1), calls + 3);
+    // That program ends, and its table with it, of which nobody is told.
+    hv1.filter_table.end_owner();
+    EXPECT_TRUE(within(31s, [&] { return has_all(hv1, 1001, {"a"}); }));
+    EXPECT_TRUE(within(1s, [&] { return hv1.logged("this is over: firewall: the kernel refuses change 1 of"); }));
+}
+
 TEST_F(firewall_trouble, files_that_cannot_be_written_are_told_and_the_kernel_is_right_meanwhile) {
     auto& hv1 = stage_filtered();
     const std::string path = "/run/pvc/nft/networks/1001.nft";

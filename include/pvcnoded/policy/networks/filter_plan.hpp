@@ -15,9 +15,10 @@ struct filter_plan {
     bool is_rebuild = false;                    // all counters begin anew
 };
 
-// `must_rebuild`: whatever is seen. Without it a table is made anew if there is none, if a chain has another hook than
-// it shall, or if it has rules and none of them is of this daemon (another one's table). The kernel may refuse to
-// remove a chain that something unseen leads to (a map): then it is to be made anew.
+// `must_rebuild`: whatever is seen. Without it a table is made anew if there is none, if it has flags (it is dormant),
+// if a chain has another hook than it shall, or if it has rules and none of them is of this daemon (another one's
+// table). One that another program owns the kernel lets nobody remove: then it refuses the first change. The kernel may
+// refuse to remove a chain that something unseen leads to (a map): then it is to be made anew.
 [[nodiscard]] filter_plan plan_filter(const wanted_filter& wanted, const model::filter_state& seen, bool must_rebuild);
 
 }  // namespace pvc::policy

@@ -121,8 +121,8 @@ void drop_answer(cluster& /*world*/, const action& what, member& target) {
     target.node.filter.next_unanswered = what.value == "done" ? unanswered::done : unanswered::not_done;
 }
 
-// "flush": all tables go; "touch": another table is changed; "accept": a rule before all others; "open": the last rule
-// of the chains of networks goes; "cut": a chain goes, with what leads to it.
+// "flush": all tables go; "touch": another table is changed; "sleep": ours is made dormant; "accept": a rule before all
+// others; "open": the last rule of the chains of networks goes; "cut": a chain goes, with what leads to it.
 void tamper(cluster& world, const action& what, member& target) {
     sim_filter& table = target.node.filter_table;
     std::vector<model::filter_change> changes;
@@ -130,6 +130,8 @@ void tamper(cluster& world, const action& what, member& target) {
         table.flush_ruleset();
     } else if (what.value == "touch") {
         table.touch_table();
+    } else if (what.value == "sleep") {
+        table.make_dormant();
     } else if (what.value == "accept") {
         changes.emplace_back(
             model::add_rule{"input", {{model::give_verdict{model::filter_verdict::accept, ""}}, ""}, 0, true});
@@ -232,13 +234,13 @@ constexpr action_kind actions_on_filters[] = {
                                      action& out) { out.value = from.random.below(2) == 0 ? "done" : "not-done"; }}},
     {.name = "tamper-with-filter",
      .takes = "nv",
-     .meaning = "somebody does to the packet filter: flush, touch, accept, open, cut",
+     .meaning = "somebody does to the packet filter: flush, touch, sleep, accept, open, cut",
      .on_member = tamper,
      .chance = drawn{.eighths = 6,
                      .favour = has_filter,
                      .arguments =
                          [](drawing& from, action& out) {
-                             static constexpr std::array ways{"flush", "touch", "accept", "open", "cut"};
+                             static constexpr std::array ways{"flush", "touch", "sleep", "accept", "open", "cut"};
                              out.value = from.one_of(ways);
                          }}},
 };

@@ -157,6 +157,9 @@ public:
     [[nodiscard]] bool is_all() const { return in_flux_.empty(); }
 
     [[nodiscard]] std::string wrong() {
+        if (table_.flags() != 0) {
+            return "the table is dormant, or somebody else's";
+        }
         for (const auto& chain : table_.chains()) {
             if (auto text = wrong_with(chain); !text.empty()) {
                 return text;

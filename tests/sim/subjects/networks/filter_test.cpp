@@ -69,6 +69,12 @@ TEST_F(filter_rules_test, what_is_nobodys) {
     EXPECT_EQ(wrong(), "vxlan1001-in is not there");
 }
 
+TEST_F(filter_rules_test, a_table_that_is_dormant) {
+    hv1.filter_table.make_dormant();
+    EXPECT_EQ(wrong(), "the table is dormant, or somebody else's");
+    ASSERT_FALSE(watch.missing().empty());
+}
+
 TEST_F(filter_rules_test, what_the_kernel_refused_may_be_missing) {
     hv1.filter.refuses = 0;
     perform("acl set 1001 in odd 5 drop");

@@ -127,6 +127,18 @@ TEST(acl, sets_are_sorted_and_do_not_overlap) {
     EXPECT_EQ(elements_of("{ 65535, 0-1 }"), "intervals 0-1 65535");
 }
 
+TEST(acl, what_is_less_or_more) {
+    const auto compared = [](const std::string& text) { return std::get<compare>(body_of(text).back()); };
+    EXPECT_EQ(compared("tcp dport < 100"), (compare{comparison::less, bytes({0, 100})}));
+    EXPECT_EQ(compared("tcp dport lt 100"), (compare{comparison::less, bytes({0, 100})}));
+    EXPECT_EQ(compared("tcp dport <= 100"), (compare{comparison::at_most, bytes({0, 100})}));
+    EXPECT_EQ(compared("tcp dport > 256"), (compare{comparison::more, bytes({1, 0})}));
+    EXPECT_EQ(compared("tcp dport >= 256"), (compare{comparison::at_least, bytes({1, 0})}));
+    EXPECT_EQ(compared("ip saddr > 10.0.0.1"), (compare{comparison::more, bytes({10, 0, 0, 1})}));
+    EXPECT_EQ(problem_of("tcp dport > 65535"), "at 13: expected less than the largest value, got \"65535\"");
+    EXPECT_EQ(problem_of("ip saddr < 0.0.0.0"), "at 12: expected more than the least value, got \"0.0.0.0\"");
+}
+
 TEST(acl, case_48_what_is_wrong_is_said_with_its_place) {
     EXPECT_EQ(problem_of("tcp dport nosuch accept"), "at 11: expected a port or the name of a service, got \"nosuch\"");
     EXPECT_EQ(problem_of("tcp dport"), "at 10: expected a port or the name of a service, got the end");

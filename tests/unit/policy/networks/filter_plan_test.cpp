@@ -92,6 +92,20 @@ TEST(filter_plan, another_ones_table_is_made_anew) {
     EXPECT_TRUE(carry_out(filter, wanted).is_rebuild);
 }
 
+TEST(filter_plan, a_table_with_flags_is_made_anew) {
+    const auto network = managed(1001);
+    const auto wanted = firewall_of({&network, 1}, {});
+    for (const std::uint32_t flags :
+         {dormant_table, owned_table, lasting_table, dormant_table | lasting_table, 0x100U}) {
+        SCOPED_TRACE(flags);
+        toy_filter filter;
+        carry_out(filter, wanted);
+        filter.now.flags = flags;
+        EXPECT_TRUE(carry_out(filter, wanted).is_rebuild);
+        EXPECT_EQ(filter.now.flags, 0U);
+    }
+}
+
 TEST(filter_plan, a_chain_with_another_hook_is_made_anew) {
     const auto network = managed(1001);
     const auto wanted = firewall_of({&network, 1}, {});

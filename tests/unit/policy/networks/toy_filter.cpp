@@ -21,6 +21,7 @@ struct filter_step {
             return "no table";
         }
         to.is_there = false;
+        to.flags = 0;
         to.chains.clear();
         return "";
     }
@@ -117,6 +118,7 @@ std::string toy_filter::commit(const std::vector<filter_change>& changes) {
 filter_state toy_filter::state() const {
     filter_state seen;
     seen.has_table = now.is_there;
+    seen.flags = now.flags;
     for (const auto& one : now.chains) {
         seen_chain chain{one.name, one.hook, one.hook != filter_hook::none, {}};
         for (const auto& rule : one.rules) {

@@ -26,6 +26,7 @@ public:
     };
     struct table {
         bool is_there = false;
+        std::uint32_t flags = 0;
         std::vector<chain> chains;
         std::uint64_t next_handle = 1;
         chain* find(const std::string& name);
