@@ -9,6 +9,8 @@ import uuid as uuids
 
 from kazoo.exceptions import NoNodeError
 
+from . import zookeeper
+
 # What stands in the boot sector (vm-domains B.9).
 SECTORS = {
     'hang': 'FA F4 EB FD',
@@ -157,16 +159,7 @@ def record(uuid, name, text, node, state='stop', version=10, **values):
 
 def define(zk, uuid, name, text, node, state='stop', version=10, **values):
     """One transaction with all keys."""
-    _commit(zk, [('create', *pair) for pair in record(uuid, name, text, node, state, version, **values)])
-
-
-def _commit(zk, operations):
-    transaction = zk.transaction()
-    for kind, path, value in operations:
-        (transaction.create if kind == 'create' else transaction.set_data)(path, value.encode())
-    for result, operation in zip(transaction.commit(), operations):
-        if isinstance(result, Exception):
-            raise RuntimeError(f'cannot {operation[0]} {operation[1]}: {result!r}')
+    zookeeper.commit(zk, [('create', *pair) for pair in record(uuid, name, text, node, state, version, **values)])
 
 
 class Client:
@@ -183,7 +176,7 @@ class Client:
         lock = self.zk.Lock(f'/domains/{uuid}/state', str(uuids.uuid1()))
         lock.acquire(timeout=timeout)
         try:
-            _commit(self.zk, [('set', f'/domains/{uuid}/{key}', value) for key, value in values.items()])
+            zookeeper.commit(self.zk, [('set', f'/domains/{uuid}/{key}', value) for key, value in values.items()])
             time.sleep(HOLD)
         finally:
             lock.release()
@@ -207,8 +200,8 @@ class Client:
         self.set(uuid, 'restart')
 
     def modify(self, uuid, name, text, restart=False):
-        _commit(self.zk, [('set', f'/domains/{uuid}', name), ('set', f'/domains/{uuid}/rbdlist', ''),
-                          ('set', f'/domains/{uuid}/xml', text)])
+        zookeeper.commit(self.zk, [('set', f'/domains/{uuid}', name), ('set', f'/domains/{uuid}/rbdlist', ''),
+                                   ('set', f'/domains/{uuid}/xml', text)])
         if restart:
             self.restart(uuid)
 

@@ -87,6 +87,15 @@ class Herd:
                       **values)
         return uuid
 
+    def run_answering(self, node, number, vni, address):
+        """One that runs there, answers pings to that address in a client network, and migrates live."""
+        uuid, name = guests.uuid_of(number), f'vm{number}'
+        self.kinds[uuid] = 'answers'
+        guests.define(self.lab.client, uuid, name, guests.answering_xml(self.lab.folder, uuid, name, vni, address), node.short, 'stop',
+                      self.version, migration_method='live')
+        self.run(uuid, node, 40)
+        return uuid
+
     def look(self, node, uuid):
         return node.hypervisor.look(uuid, self.uri(node))
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from . import space
+from . import space, zookeeper
 
 CLUSTER, STORAGE, UPSTREAM = space.NETWORK, '10.254.0', '10.253.0'
 SUBNETS = {'cluster': CLUSTER, 'storage': STORAGE, 'upstream': UPSTREAM}
@@ -172,23 +172,14 @@ def record(vni, description, nettype='managed', **values):
     return [(f'/networks/{vni}{suffix}', value) for suffix, value in keys.items()]
 
 
-def _commit(zk, operations):
-    transaction = zk.transaction()
-    for kind, path, value in operations:
-        (transaction.create if kind == 'create' else transaction.set_data)(path, value.encode())
-    for result, operation in zip(transaction.commit(), operations):
-        if isinstance(result, Exception):
-            raise RuntimeError(f'cannot {operation[0]} {operation[1]}: {result!r}')
-
-
 def create(zk, vni, description=None, nettype='managed', **values):
     """One transaction with all keys, as the API does it."""
-    _commit(zk, [('create', *pair) for pair in record(vni, description or f'net{vni}', nettype, **values)])
+    zookeeper.commit(zk, [('create', *pair) for pair in record(vni, description or f'net{vni}', nettype, **values)])
 
 
 def modify(zk, vni, **values):
     """Keys by their last part (ip4_gateway='10.1.1.126'), in one transaction."""
-    _commit(zk, [('set', f'/networks/{vni}/{key}', value) for key, value in values.items()])
+    zookeeper.commit(zk, [('set', f'/networks/{vni}/{key}', value) for key, value in values.items()])
 
 
 def remove(zk, vni):

@@ -323,6 +323,16 @@ def _operation(common, kind, reader):
         yield Change(*common, 'error', '', None, False, None)
 
 
+def commit(zk, operations):
+    """One transaction: (`create` or `set`, path, text) each."""
+    transaction = zk.transaction()
+    for kind, path, value in operations:
+        (transaction.create if kind == 'create' else transaction.set_data)(path, value.encode())
+    for result, operation in zip(transaction.commit(), operations):
+        if isinstance(result, Exception):
+            raise RuntimeError(f'cannot {operation[0]} {operation[1]}: {result!r}')
+
+
 def session_password(session):
     """The password a server gives a session (it is computed from the id), so that a test can connect as that session."""
     def step(state):

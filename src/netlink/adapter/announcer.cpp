@@ -4,7 +4,6 @@
 #include <linux/if_packet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,12 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 constexpr duration pause = 20ms;
 }  // namespace
-
-announcer::~announcer() {
-    if (socket_ >= 0) {
-        ::close(socket_);
-    }
-}
 
 void announcer::announce(place on, const hardware_address& device, const ip::address& address) {
     std::string frame = announcement(device, address);
@@ -48,8 +41,9 @@ void announcer::repeat_due() {
 }
 
 void announcer::send(int link, const std::string& frame) {
-    if (socket_ < 0) {
-        socket_ = ::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);  // protocol 0: it hears nothing
+    if (socket_.number() < 0) {
+        // Protocol 0: it hears nothing.
+        socket_ = owned_descriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     }
     sockaddr_ll to{};
     to.sll_family = AF_PACKET;
@@ -57,7 +51,7 @@ void announcer::send(int link, const std::string& frame) {
     to.sll_halen = ETH_ALEN;
     std::memcpy(&to.sll_protocol, frame.data() + 2UL * ETH_ALEN, sizeof to.sll_protocol);
     std::memcpy(to.sll_addr, frame.data(), ETH_ALEN);
-    while (::sendto(socket_, frame.data(), frame.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&to),
+    while (::sendto(socket_.number(), frame.data(), frame.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&to),
                     sizeof to) < 0 &&
            errno == EINTR) {
     }

@@ -2,6 +2,7 @@
 // the neighbours find out by themselves, later. Specification: networking.md 2.1.
 #pragma once
 
+#include "adapter/owned_descriptor.hpp"
 #include "pvcnoded/async/timers.hpp"
 #include "pvcnoded/netlink/announcement.hpp"
 
@@ -15,7 +16,7 @@ public:
     explicit announcer(async::timers& clock) : clock_(clock), again_(clock) {}
     announcer(const announcer&) = delete;
     announcer& operator=(const announcer&) = delete;
-    ~announcer();
+    ~announcer() = default;
 
     // A device by the number that it is reached by, and its name.
     struct place {
@@ -39,7 +40,7 @@ private:
     async::timers& clock_;
     async::timer again_;
     std::deque<repetition> waiting_;  // in the order of time
-    int socket_ = -1;
+    owned_descriptor socket_;
 };
 
 }  // namespace pvc::netlink

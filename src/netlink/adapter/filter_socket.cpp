@@ -4,7 +4,6 @@
 
 #include <linux/netlink.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -15,23 +14,6 @@ namespace {
 
 // The kernel fills datagrams of a dump up to the size that it sees offered, this at most.
 constexpr std::size_t dump_part_max = 32UL * 1024;
-
-class descriptor {
-public:
-    explicit descriptor(int number) : number_(number) {}
-    descriptor(const descriptor&) = delete;
-    descriptor& operator=(const descriptor&) = delete;
-    ~descriptor() {
-        if (number_ >= 0) {
-            ::close(number_);
-        }
-    }
-    [[nodiscard]] int number() const { return number_; }
-    [[nodiscard]] int release() { return std::exchange(number_, -1); }
-
-private:
-    int number_;
-};
 
 void switch_on(int socket, int option) {
     const int on = 1;
@@ -45,7 +27,7 @@ failure no_socket(int error) {
 }  // namespace
 
 result<std::unique_ptr<filter_socket>> filter_socket::open() {
-    descriptor made(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_NETFILTER));
+    owned_descriptor made(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_NETFILTER));
     sockaddr_nl own{};
     own.nl_family = AF_NETLINK;
     socklen_t size = sizeof own;
@@ -56,22 +38,19 @@ result<std::unique_ptr<filter_socket>> filter_socket::open() {
     }
     switch_on(made.number(), NETLINK_EXT_ACK);
     switch_on(made.number(), NETLINK_CAP_ACK);
-    return std::unique_ptr<filter_socket>(new filter_socket(made.release(), own.nl_pid));
+    return std::unique_ptr<filter_socket>(new filter_socket(std::move(made), own.nl_pid));
 }
 
-filter_socket::filter_socket(int number, std::uint32_t port) : number_(number), port_(port), buffer_(dump_part_max) {}
-
-filter_socket::~filter_socket() {
-    ::close(number_);
-}
+filter_socket::filter_socket(owned_descriptor socket, std::uint32_t port)
+    : socket_(std::move(socket)), port_(port), buffer_(dump_part_max) {}
 
 result<void> filter_socket::send(const std::string& message) {
     sockaddr_nl kernel{};
     kernel.nl_family = AF_NETLINK;
     // Without the right to more it is what is usual, and the kernel says that the message is too long.
     const int room = static_cast<int>(message.size() + 4096);
-    ::setsockopt(number_, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room);
-    while (::sendto(number_, message.data(), message.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
+    ::setsockopt(socket_.number(), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room);
+    while (::sendto(socket_.number(), message.data(), message.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
                     sizeof kernel) < 0) {
         if (errno != EINTR) {
             return no_socket(errno);
@@ -82,7 +61,7 @@ result<void> filter_socket::send(const std::string& message) {
 
 result<void> filter_socket::receive(const std::function<result<bool>(std::string_view datagram)>& each) {
     for (;;) {
-        const ssize_t size = ::recv(number_, buffer_.data(), buffer_.size(), MSG_TRUNC);
+        const ssize_t size = ::recv(socket_.number(), buffer_.data(), buffer_.size(), MSG_TRUNC);
         if (size < 0 && errno == EAGAIN) {
             return {};
         }

@@ -3,6 +3,7 @@
 // else changes a table. Specification: runtime-design.md 4.
 #pragma once
 
+#include "adapter/owned_descriptor.hpp"
 #include "pvcnoded/base/result.hpp"
 
 #include <cstdint>
@@ -18,9 +19,9 @@ class filter_socket {
 public:
     // Errors: unavailable.
     static result<std::unique_ptr<filter_socket>> open();
-    ~filter_socket();
     filter_socket(const filter_socket&) = delete;
     filter_socket& operator=(const filter_socket&) = delete;
+    ~filter_socket() = default;
 
     [[nodiscard]] std::uint32_t port() const { return port_; }
     // The whole of it as one datagram, however long it is. Errors: unavailable; nothing was done.
@@ -29,9 +30,9 @@ public:
     result<void> receive(const std::function<result<bool>(std::string_view datagram)>& each);
 
 private:
-    filter_socket(int number, std::uint32_t port);
+    filter_socket(owned_descriptor socket, std::uint32_t port);
 
-    int number_;
+    owned_descriptor socket_;
     std::uint32_t port_;
     std::vector<char> buffer_;
 };

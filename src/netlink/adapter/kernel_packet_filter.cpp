@@ -2,6 +2,7 @@
 
 #include "adapter/change_monitor.hpp"
 #include "adapter/filter_calls.hpp"
+#include "adapter/monitor_watch.hpp"
 
 #include <mutex>
 #include <utility>
@@ -15,21 +16,6 @@ using namespace std::chrono_literals;
 // As looks at links: after pauses that grow, a second in all.
 constexpr int look_attempts = 10;
 constexpr duration look_pause = 2ms;
-
-class filter_monitor_watch final : public filter_watch {
-public:
-    filter_monitor_watch(std::shared_ptr<change_monitor> monitor, async::wakeup& changed)
-        : monitor_(std::move(monitor)), changed_(changed) {
-        monitor_->add(changed_);
-    }
-    filter_monitor_watch(const filter_monitor_watch&) = delete;
-    filter_monitor_watch& operator=(const filter_monitor_watch&) = delete;
-    ~filter_monitor_watch() override { monitor_->remove(changed_); }
-
-private:
-    std::shared_ptr<change_monitor> monitor_;
-    async::wakeup& changed_;
-};
 
 failure too_late(errc code) {
     return failure(code, "the packet filter", "the kernel did not answer in time");
@@ -96,7 +82,7 @@ async::awaitable<result<std::optional<batch_refusal>>> kernel_packet_filter::com
 }
 
 std::unique_ptr<filter_watch> kernel_packet_filter::watch(async::wakeup& changed) {
-    return std::make_unique<filter_monitor_watch>(monitor_, changed);
+    return std::make_unique<monitor_watch<filter_watch>>(monitor_, changed);
 }
 
 }  // namespace pvc::netlink

@@ -3,6 +3,7 @@
 #include "adapter/change_monitor.hpp"
 #include "adapter/changes.hpp"
 #include "adapter/kernel_lane.hpp"
+#include "adapter/monitor_watch.hpp"
 #include "adapter/settings.hpp"
 
 #include <sys/socket.h>
@@ -15,21 +16,6 @@
 namespace pvc::netlink {
 
 namespace {
-
-class monitor_watch final : public network_watch {
-public:
-    monitor_watch(std::shared_ptr<change_monitor> monitor, async::wakeup& changed)
-        : monitor_(std::move(monitor)), changed_(changed) {
-        monitor_->add(changed_);
-    }
-    monitor_watch(const monitor_watch&) = delete;
-    monitor_watch& operator=(const monitor_watch&) = delete;
-    ~monitor_watch() override { monitor_->remove(changed_); }
-
-private:
-    std::shared_ptr<change_monitor> monitor_;
-    async::wakeup& changed_;
-};
 
 // On a pool thread.
 result<model::network_state> look_at_all(kernel_requests& requests, const errand& by) {
@@ -81,7 +67,7 @@ result<std::string> kernel_stack::sysctl(const std::string& key) const {
 }
 
 std::unique_ptr<network_watch> kernel_stack::watch(async::wakeup& changed) {
-    return std::make_unique<monitor_watch>(monitor_, changed);
+    return std::make_unique<monitor_watch<network_watch>>(monitor_, changed);
 }
 
 std::uint64_t kernel_stack::interrupted_dumps() const {

@@ -33,6 +33,13 @@ public:
     T& header() {
         return *static_cast<T*>(mnl_nlmsg_put_extra_header(head_, sizeof(T)));
     }
+    // 0: all of them, or the one whose name is among the attributes.
+    ifinfomsg& link_header(int link = 0) {
+        auto& head = header<ifinfomsg>();
+        head.ifi_family = AF_UNSPEC;
+        head.ifi_index = link;
+        return head;
+    }
     void text(std::uint16_t type, const std::string& value) { mnl_attr_put_strz(head_, type, value.c_str()); }
     void u32(std::uint16_t type, std::uint32_t value) { mnl_attr_put_u32(head_, type, value); }
     void u16(std::uint16_t type, std::uint16_t value) { mnl_attr_put_u16(head_, type, value); }
@@ -65,7 +72,7 @@ private:
 template <class Details>
 std::string create_link_message(const std::string& name, const std::string& kind, Details details) {
     builder made(RTM_NEWLINK, makes);
-    made.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+    made.link_header();
     made.text(IFLA_IFNAME, name);
     made.nest(IFLA_LINKINFO, [&] {
         made.text(IFLA_INFO_KIND, kind);
@@ -171,7 +178,7 @@ bool is_device_name(const std::string& name) {
 
 std::string get_link_message(const std::string& name) {
     builder made(RTM_GETLINK, changes);
-    made.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+    made.link_header();
     made.u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
     made.text(IFLA_IFNAME, name);
     return made.text();
@@ -179,14 +186,14 @@ std::string get_link_message(const std::string& name) {
 
 std::string get_counters_message(const std::string& name) {
     builder made(RTM_GETLINK, changes);
-    made.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+    made.link_header();
     made.text(IFLA_IFNAME, name);
     return made.text();
 }
 
 std::string get_functions_message(const std::string& name) {
     builder made(RTM_GETLINK, changes);
-    made.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+    made.link_header();
     made.u32(IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS);
     made.text(IFLA_IFNAME, name);
     return made.text();
@@ -194,9 +201,7 @@ std::string get_functions_message(const std::string& name) {
 
 std::string set_function_message(int link, int function, const model::function_setting& setting) {
     builder made(RTM_SETLINK, changes);
-    auto& head = made.header<ifinfomsg>();
-    head.ifi_family = AF_UNSPEC;
-    head.ifi_index = link;
+    made.link_header(link);
     made.nest(IFLA_VFINFO_LIST,
               [&] { made.nest(IFLA_VF_INFO, [&] { std::visit(function_attribute(made, function), setting); }); });
     return made.text();
@@ -208,7 +213,7 @@ std::string create_bridge_message(const std::string& name) {
 
 std::string create_vlan_message(const std::string& name, int parent, std::uint16_t id) {
     builder made(RTM_NEWLINK, makes);
-    made.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+    made.link_header();
     made.u32(IFLA_LINK, static_cast<std::uint32_t>(parent));
     made.text(IFLA_IFNAME, name);
     made.nest(IFLA_LINKINFO, [&] {
@@ -230,9 +235,7 @@ std::string create_vxlan_message(const std::string& name, int lower, std::uint32
 
 std::string set_up_message(int link, bool is_up) {
     builder made(RTM_NEWLINK, changes);
-    auto& head = made.header<ifinfomsg>();
-    head.ifi_family = AF_UNSPEC;
-    head.ifi_index = link;
+    auto& head = made.link_header(link);
     head.ifi_flags = is_up ? IFF_UP : 0;
     head.ifi_change = IFF_UP;
     return made.text();
@@ -240,27 +243,21 @@ std::string set_up_message(int link, bool is_up) {
 
 std::string set_mtu_message(int link, int mtu) {
     builder made(RTM_NEWLINK, changes);
-    auto& head = made.header<ifinfomsg>();
-    head.ifi_family = AF_UNSPEC;
-    head.ifi_index = link;
+    made.link_header(link);
     made.u32(IFLA_MTU, static_cast<std::uint32_t>(mtu));
     return made.text();
 }
 
 std::string set_master_message(int link, int master) {
     builder made(RTM_NEWLINK, changes);
-    auto& head = made.header<ifinfomsg>();
-    head.ifi_family = AF_UNSPEC;
-    head.ifi_index = link;
+    made.link_header(link);
     made.u32(IFLA_MASTER, static_cast<std::uint32_t>(master));
     return made.text();
 }
 
 std::string delete_link_message(int link) {
     builder made(RTM_DELLINK, changes);
-    auto& head = made.header<ifinfomsg>();
-    head.ifi_family = AF_UNSPEC;
-    head.ifi_index = link;
+    made.link_header(link);
     return made.text();
 }
 
@@ -299,7 +296,7 @@ std::string remove_route_message(int link, const model::network_route& route) {
 
 std::string dump_links_message() {
     builder made(RTM_GETLINK, dumps);
-    made.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+    made.link_header();
     made.u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
     return made.text();
 }

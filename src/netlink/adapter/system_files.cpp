@@ -1,5 +1,6 @@
 #include "adapter/system_files.hpp"
 
+#include "adapter/owned_descriptor.hpp"
 #include "adapter/routing_socket.hpp"
 
 #include <dirent.h>
@@ -15,21 +16,9 @@ namespace pvc::netlink {
 
 namespace {
 
-class open_file {
-public:
-    open_file(const std::string& path, int how) : number_(::open(path.c_str(), how | O_CLOEXEC | O_NOFOLLOW)) {}
-    open_file(const open_file&) = delete;
-    open_file& operator=(const open_file&) = delete;
-    ~open_file() {
-        if (number_ >= 0) {
-            ::close(number_);
-        }
-    }
-    [[nodiscard]] int number() const { return number_; }
-
-private:
-    int number_;
-};
+owned_descriptor open_file(const std::string& path, int how) {
+    return owned_descriptor(::open(path.c_str(), how | O_CLOEXEC | O_NOFOLLOW));
+}
 
 failure told(const std::string& path, int error, errc otherwise) {
     const bool is_missing = error == ENOENT || error == ENOTDIR || error == ENODEV;
@@ -39,7 +28,7 @@ failure told(const std::string& path, int error, errc otherwise) {
 }  // namespace
 
 result<std::string> read_system_file(const std::string& path) {
-    const open_file file(path, O_RDONLY);
+    const owned_descriptor file = open_file(path, O_RDONLY);
     if (file.number() < 0) {
         return told(path, errno, errc::io);
     }
@@ -56,7 +45,7 @@ result<std::string> read_system_file(const std::string& path) {
 }
 
 result<void> write_system_file(const std::string& path, const std::string& value) {
-    const open_file file(path, O_WRONLY);
+    const owned_descriptor file = open_file(path, O_WRONLY);
     if (file.number() < 0 || ::write(file.number(), value.data(), value.size()) < 0) {
         return told(path, errno, errc::refused);
     }

@@ -2,7 +2,7 @@
 // that of somebody else on that machine), and a table that is not ours.
 #pragma once
 
-#include "contract/netlink/network_bench.hpp"
+#include "contract/netlink/netlink_suite.hpp"
 #include "pvcnoded/netlink/packet_filter.hpp"
 
 namespace pvc::contract {
@@ -68,9 +68,10 @@ using filter_batch = std::vector<model::filter_change>;
 
 // What a suite says often.
 template <class Bench>
-class filter_suite : public testing::Test {
+class filter_suite : public netlink_suite<Bench> {
 protected:
-    [[nodiscard]] time_point soon() { return bench.clock().now() + 20s; }
+    using netlink_suite<Bench>::bench;
+    using netlink_suite<Bench>::soon;
 
     awaitable<model::filter_state> look() {
         auto seen = co_await bench.filter().look(soon());
@@ -137,17 +138,6 @@ protected:
         ADD_FAILURE() << "no rule " << tag << " in " << chain;
         co_return 0;
     }
-    awaitable<void> quiet(async::wakeup& changed) {
-        while (co_await changed.wait_until(bench.clock(), bench.clock().now() + 50ms, "silence")) {
-        }
-    }
-    awaitable<bool> is_told(async::wakeup& changed) {
-        const bool told = co_await changed.wait_until(bench.clock(), bench.clock().now() + 10s, "a change");
-        co_await quiet(changed);
-        co_return told;
-    }
-
-    Bench bench;
 };
 
 }  // namespace pvc::contract

@@ -2,7 +2,7 @@
 // and what people and guests do to them. Without functions at first, and down.
 #pragma once
 
-#include "contract/netlink/network_bench.hpp"
+#include "contract/netlink/netlink_suite.hpp"
 #include "pvcnoded/netlink/adapter/kernel_functions.hpp"
 #include "sim/network/sim_functions.hpp"
 
@@ -110,9 +110,10 @@ struct function_bench_names {
 
 // What a suite says often. All of eth0.
 template <class Bench>
-class functions_suite : public testing::Test {
+class functions_suite : public netlink_suite<Bench> {
 protected:
-    [[nodiscard]] time_point soon() { return bench.clock().now() + 20s; }
+    using netlink_suite<Bench>::bench;
+    using netlink_suite<Bench>::soon;
 
     awaitable<void> has(int count) {
         const auto found = co_await bench.port().count("eth0", soon());
@@ -159,8 +160,6 @@ protected:
             EXPECT_NE(outcome.error().text().find(about), std::string::npos) << outcome.error().text();
         }
     }
-
-    Bench bench;
 };
 
 }  // namespace pvc::contract

@@ -255,18 +255,7 @@ TEST_F(kernel_filter, a_big_batch_does_not_hold_the_loop) {
         for (int number = 0; number < 20'000; ++number) {
             batch.push_back(append("one", std::to_string(number)));
         }
-        int ticks = 0;
-        bool is_over = false;
-        co_await async::with_task_group("both", [&](async::task_group& group) -> awaitable<void> {
-            group.spawn("clock", [&]() -> awaitable<void> {
-                while (!is_over) {
-                    co_await async::sleep_for(bench.clock(), 1ms, "a tick");
-                    ++ticks;
-                }
-            });
-            co_await done(std::move(batch));
-            is_over = true;
-        });
+        co_await counting_ticks([&]() -> awaitable<void> { co_await done(std::move(batch)); });
         EXPECT_GT(ticks, 3);
         const auto seen = co_await look();
         ASSERT_CO_TRUE(seen.chains.size() == 1);

@@ -17,20 +17,6 @@ class kernel_lanes : public network_suite<real_network> {
 protected:
     [[nodiscard]] boot_time in_time() { return bench.clock().boot_now() + 10s; }
 
-    // Counts turns of the loop, a millisecond apart, while `body` runs.
-    awaitable<void> counting_ticks(std::function<awaitable<void>()> body) {
-        bool is_over = false;
-        co_await async::with_task_group("both", [&](async::task_group& group) -> awaitable<void> {
-            group.spawn("clock", [&]() -> awaitable<void> {
-                while (!is_over) {
-                    co_await async::sleep_for(bench.clock(), 1ms, "a tick");
-                    ++ticks;
-                }
-            });
-            co_await body();
-            is_over = true;
-        });
-    }
     // A call of the ports: one that took long let the loop go on, again and again.
     awaitable<void> watched(std::string what, std::function<awaitable<void>()> call) {
         const auto begun = bench.clock().now();
@@ -57,7 +43,6 @@ protected:
     sim::sim_offload slow{bench.clock()};
     netlink::kernel_stack slow_stack{bench.loop().context().get_executor(), bench.clock(), slow};
     netlink::kernel_addresses slow_addresses{bench.clock(), slow};
-    int ticks = 0;
     int long_calls = 0;
 };
 

@@ -2,7 +2,7 @@
 // to it twice (ours, and those of somebody else on that machine), and what people do to it with their hands.
 #pragma once
 
-#include "contract/process_bench.hpp"
+#include "contract/netlink/netlink_suite.hpp"
 #include "pvcnoded/netlink/addresses.hpp"
 #include "pvcnoded/netlink/network_stack.hpp"
 
@@ -11,13 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-// As ASSERT_TRUE, in a coroutine.
-#define ASSERT_CO_TRUE(condition) \
-    EXPECT_TRUE(condition);       \
-    if (!(condition)) {           \
-        co_return;                \
-    }
 
 namespace pvc::contract {
 
@@ -43,9 +36,10 @@ public:
 
 // What a suite says often.
 template <class Bench>
-class network_suite : public testing::Test {
+class network_suite : public netlink_suite<Bench> {
 protected:
-    [[nodiscard]] time_point soon() { return bench.clock().now() + 20s; }
+    using netlink_suite<Bench>::bench;
+    using netlink_suite<Bench>::soon;
 
     awaitable<result<void>> apply(model::network_change change) {
         auto outcome = co_await bench.stack().apply(change, soon());
@@ -117,18 +111,6 @@ protected:
         bench.plug_in(device);
         co_await done(model::set_up{device});
     }
-    // Late news of earlier changes are no matter.
-    awaitable<void> quiet(async::wakeup& changed) {
-        while (co_await changed.wait_until(bench.clock(), bench.clock().now() + 50ms, "silence")) {
-        }
-    }
-    awaitable<bool> is_told(async::wakeup& changed) {
-        const bool told = co_await changed.wait_until(bench.clock(), bench.clock().now() + 10s, "a change");
-        co_await quiet(changed);
-        co_return told;
-    }
-
-    Bench bench;
 };
 
 [[nodiscard]] inline host_address at(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 namespace pvc::contract {
@@ -47,14 +48,7 @@ void nft_command(const std::string& text) {
 }
 
 std::string nft_output(const std::string& words) {
-    std::string text;
-    FILE* const pipe = ::popen(("nft " + words).c_str(), "re");
-    std::array<char, 4096> part{};
-    while (pipe != nullptr && std::fgets(part.data(), part.size(), pipe) != nullptr) {
-        text += part.data();
-    }
-    EXPECT_EQ(::pclose(pipe), 0) << words;
-    return text;
+    return output_of("nft " + words);
 }
 
 }  // namespace pvc::contract

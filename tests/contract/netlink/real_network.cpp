@@ -50,13 +50,17 @@ void ip_command(const std::string& words) {
 }
 
 std::string ip_output(const std::string& words) {
+    return output_of("ip " + words);
+}
+
+std::string output_of(const std::string& command) {
     std::string text;
-    FILE* const pipe = ::popen(("ip " + words).c_str(), "re");
+    FILE* const pipe = ::popen(command.c_str(), "re");
     std::array<char, 4096> part{};
     while (pipe != nullptr && std::fgets(part.data(), part.size(), pipe) != nullptr) {
         text += part.data();
     }
-    EXPECT_EQ(::pclose(pipe), 0) << words;
+    EXPECT_EQ(::pclose(pipe), 0) << command;
     return text;
 }
 

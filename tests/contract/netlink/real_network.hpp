@@ -51,5 +51,7 @@ private:
 void ip_command(const std::string& words);
 // What it prints.
 [[nodiscard]] std::string ip_output(const std::string& words);
+// What a command prints, which is expected to succeed.
+[[nodiscard]] std::string output_of(const std::string& command);
 
 }  // namespace pvc::contract

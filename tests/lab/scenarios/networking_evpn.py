@@ -2,7 +2,7 @@
 that the lab enters into a forwarding table."""
 import time
 
-from .. import evpn, guests, network
+from .. import evpn, network
 from ..herd import Herd
 from ..lab import check, equal, scenario
 from ..network import View
@@ -30,12 +30,7 @@ class Routed(Herd):
                      lambda node=node: f'FRR of {node.label} tells where the network is; it has {evpn.flooded(node, VNI)}')
 
     def guest(self, node, number):
-        uuid, name = guests.uuid_of(number), f'vm{number}'
-        self.kinds[uuid] = 'answers'
-        guests.define(self.lab.client, uuid, name, guests.answering_xml(self.lab.folder, uuid, name, VNI, guest_address(number)), node.short,
-                      'stop', self.version, migration_method='live')
-        self.run(uuid, node, 40)
-        return uuid
+        return self.run_answering(node, number, VNI, guest_address(number))
 
 
 def watched(lab, stations, number):

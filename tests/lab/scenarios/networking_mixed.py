@@ -2,7 +2,7 @@
 all the time: taking over a node from it and giving it back, migrations both ways, and the addresses of the primary."""
 import time
 
-from .. import guests, network
+from .. import network
 from ..foreign import launch
 from ..lab import check, equal, scenario, within
 from ..mixed import Mixed
@@ -37,12 +37,7 @@ class Connected(Mixed):
 
     def guest(self, node, number=1):
         """One that runs there and answers a station beside it and, through the VXLAN, one in the other node."""
-        uuid, name = guests.uuid_of(number), f'vm{number}'
-        self.kinds[uuid] = 'answers'
-        guests.define(self.lab.client, uuid, name, guests.answering_xml(self.lab.folder, uuid, name, VNI, guest_address(number)), node.short,
-                      'stop', self.version, migration_method='live')
-        self.run(uuid, node, 40)
-        return uuid
+        return self.run_answering(node, number, VNI, guest_address(number))
 
     def watch_guest(self, number=1, stations=None):
         """Pings from every station."""
