@@ -95,11 +95,11 @@ static void check_firewall(std::string_view name, std::string_view text) {
     // What nft alone can judge is one line of its trial, and of the file once nft has taken it.
     const auto unjudged = firewall_of({&network, 1}, {});
     for (const auto& one : unjudged.unjudged) {
-        PVC_ASSERT(pvc::fuzz::is_one_line(one.rule) && one.chains.empty());
+        PVC_ASSERT(pvc::fuzz::is_one_line(one));
         nft_knowledge taken;
-        taken.verdicts.emplace(one.rule, "");
+        taken.verdicts.emplace(one, "");
         const auto with = firewall_of({&network, 1}, {}, taken);
-        PVC_ASSERT(with.needs_nft && with.refused.empty() && with.files[0].text.find(one.rule) != std::string::npos);
+        PVC_ASSERT(with.needs_nft && with.refused.empty() && with.files[0].text.find(one) != std::string::npos);
     }
     PVC_ASSERT(wanted.files.size() == 1 && wanted.chains.size() == 4);
     PVC_ASSERT(wanted.chains[2].rules.size() + wanted.refused.size() == 3);

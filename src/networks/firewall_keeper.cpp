@@ -1,6 +1,7 @@
 #include "firewall_keeper.hpp"
 
 #include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -23,6 +24,7 @@ constexpr int most_conflicts = 3;
 constexpr int most_rounds = 8;
 constexpr std::size_t least_until_look = 1000;
 constexpr duration between_damage = 60s;
+constexpr duration longest_judging = 2s;
 
 }  // namespace
 
@@ -39,12 +41,14 @@ void firewall_keeper::want(std::vector<model::client_network> networks) {
     if (networks_ == networks) {
         return;  // told again
     }
+    const bool are_others = !networks_ || !std::ranges::equal(*networks_, networks, {}, &model::client_network::vni,
+                                                              &model::client_network::vni);
     ++wants_;
     networks_ = std::move(networks);
     is_stale_ = true;
     was_right_ = false;
     pause_.succeeded();  // what failed was another wish
-    loader_.forget_refusal();
+    loader_.forget_refusal(are_others);
     changed_.notify();
 }
 
@@ -106,18 +110,24 @@ async::awaitable<void> firewall_keeper::refresh() {
         return policy::firewall_of(networks_.value_or(std::vector<model::client_network>()), refused_,
                                    loader_.knowledge());
     };
+    co_await loader_.judge_files();
     wanted_ = make();
     if (!wanted_.unjudged.empty()) {
-        co_await loader_.judge(wanted_.unjudged);
+        // What is left is judged once this is loaded: it holds nothing else up.
+        const bool are_all_judged = co_await loader_.judge(wanted_.unjudged, node_.clock().now() + longest_judging);
         wanted_ = make();
+        if (!are_all_judged) {
+            is_stale_ = true;
+            changed_.notify();
+        }
     }
     are_files_stale_ = true;
-    tell_acls();
+    tell_acls(false);
 }
 
 // Two ways, and one of them for all of it: what this daemon loads itself, or all of it through nft.
 async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_state& seen, std::uint64_t wants) {
-    auto signature = policy::nft_text(wanted_, node_.config->directories.dynamic, {}) + loader_.signature();
+    auto signature = loader_.text_of(wanted_);
     if (loaded_ && loaded_->signature == signature && loaded_->chains == seen.chains && seen.flags == 0) {
         is_right(wants);
         co_return false;
@@ -130,12 +140,28 @@ async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_stat
         co_return true;
     }
     tell_nft();
-    ++counts_.filter_changes;
     auto made = co_await filter_.look(node_.clock().now() + filter_look_limit);
     if (!made) {
         failed("it cannot be looked at: " + made.error().text());
         co_return false;
     }
+    if (made->generation == seen.generation) {
+        loader_.did_nothing();
+        is_stale_ = true;
+        tell_nft();
+        co_return true;
+    }
+    ++counts_.filter_changes;
+    // What nft made cannot be told from its rules, only from nobody else having been there since the last look.
+    if (made->generation != seen.generation + 1) {
+        if (++conflicts_ <= most_conflicts) {
+            co_return true;
+        }
+        conflicts_ = 0;
+        failed("others change tables all the time, so that nobody can tell whether it is right");
+        co_return false;
+    }
+    conflicts_ = 0;
     loaded_ = {std::move(signature), std::move(made->chains)};
     co_return true;
 }
@@ -166,6 +192,17 @@ void firewall_keeper::tell_nft() {
         said.push_back({message::network_firewall, true, "firewall: " + why + ", what it would add is left out"});
     }
     remarks_.tell("nft", std::move(said));
+    auto told = std::exchange(told_files_, {});
+    for (const auto& [name, why] : loader_.file_problems()) {
+        const auto about = "static file " + shown(name);
+        remarks_.tell(about,
+                      {{message::network_firewall, true, fmt::format("firewall: {}: {}, it is left out", about, why)}});
+        told.erase(about);
+        told_files_.insert(about);
+    }
+    for (const auto& about : told) {
+        remarks_.tell(about, {});
+    }
     std::vector<policy::network_remark> shared;
     for (const auto& one : loader_.shared_tables()) {
         shared.push_back({message::network_firewall, false,
@@ -212,6 +249,7 @@ async::awaitable<bool> firewall_keeper::converge() {
 void firewall_keeper::is_right(std::uint64_t wants) {
     must_rebuild_ = false;
     goes_well();
+    tell_acls(true);
     was_right_ = wants == wants_;
     if (std::exchange(are_files_stale_, false)) {
         std::map<std::string, std::string> texts{{"base.nft", policy::base_file(node_.config->directories.dynamic)}};
@@ -307,12 +345,17 @@ void firewall_keeper::settled(std::uint64_t wants) {
     settles_.set(settles_.value() + 1);
 }
 
-void firewall_keeper::tell_acls() {
+// That one is taken again is said once it is so.
+void firewall_keeper::tell_acls(bool are_others_in_force) {
     std::set<std::string> told;
     for (const auto& one : wanted_.refused) {
         const auto about = fmt::format("ACL {} {} {}", one.acl.vni, to_text(one.acl.direction), one.acl.name);
         told.insert(about);
         remarks_.tell(about, {{message::network_acl, true, one.text()}});
+    }
+    if (!are_others_in_force) {
+        told_acls_.merge(told);
+        return;
     }
     for (const auto& about : told_acls_) {
         if (!told.contains(about)) {

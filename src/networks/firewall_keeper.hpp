@@ -61,7 +61,7 @@ private:
     void failed(std::string why);
     void goes_well();
     void settled(std::uint64_t wants);
-    void tell_acls();
+    void tell_acls(bool are_others_in_force);
 
     core::node_context& node_;
     netlink::packet_filter& filter_;
@@ -79,6 +79,7 @@ private:
     policy::refused_rules refused_;       // by the kernel
     std::size_t refused_until_look_ = 0;  // so many, and those whose texts are gone are forgotten
     std::set<std::string> told_acls_;
+    std::set<std::string> told_files_;
     bool is_stale_ = true;  // wanted_ is to be made anew
     bool must_look_ = true;
     bool are_files_stale_ = false;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace pvc::networks {
@@ -30,6 +31,10 @@ std::string reason_in(std::string_view said) {
     return said.empty() ? "no" : shown(said);
 }
 
+bool is_in(const std::vector<std::string>& all, const std::string& one) {
+    return std::ranges::find(all, one) != all.end();
+}
+
 }  // namespace
 
 nft_loader::nft_loader(core::node_context& node, async::process_runner& processes, std::string folder)
@@ -41,10 +46,9 @@ bool nft_loader::look_at_files() {
         return false;
     }
     next_look_ = now + between_file_looks;
-    bool has_changed = false;
-    if (ask_again_ && *ask_again_ <= now) {
-        forget_refusal();
-        has_changed = true;
+    const bool may_ask = ask_again_ && *ask_again_ <= now;
+    if (may_ask) {
+        forget_doubts();
     }
     std::vector<file> found;
     const auto names = node_.port.host.list_files(folder_ + "/static");
@@ -53,35 +57,54 @@ bool nft_loader::look_at_files() {
             continue;  // nft's own pattern passes them over
         }
         auto text = node_.port.host.read_file(folder_ + "/static/" + name);
-        found.push_back({name, text ? *std::move(text) : text.error().text()});
+        found.push_back(text ? file{{name, *std::move(text)}, {}} : file{{name, {}}, text.error().text()});
     }
-    std::ranges::sort(found, {}, &file::name);
+    std::ranges::sort(found, {}, [](const file& one) { return one.is.name; });
     if (found == files_) {
-        return has_changed;
+        return may_ask;
     }
     files_ = std::move(found);
-    forget_refusal();
+    are_files_judged_ = false;
     knowledge_.verdicts.clear();
-    knowledge_.static_chains.clear();
-    for (const auto& one : files_) {
-        for (auto& chain : policy::names_in(one.text).chains) {
-            knowledge_.static_chains.push_back(std::move(chain));
-        }
-    }
+    knowledge_.refused_rules.clear();
+    forget_refusal(true);
     return true;
 }
 
-void nft_loader::forget_refusal() {
-    knowledge_.unusable.clear();
+// What says something against it may say no more: it is asked again.
+void nft_loader::forget_doubts() {
     ask_again_.reset();
+    is_in_trouble_ = false;
+    knowledge_.unusable.clear();
+    knowledge_.refused_rules.clear();
+    may_forget_rules_ = node_.clock().now() + until_asked_again;
+    are_files_judged_ = are_files_judged_ && file_problems_.empty();
+    for (const auto& text : std::exchange(doubtful_, {})) {
+        knowledge_.verdicts.erase(text);
+    }
 }
 
-std::string nft_loader::signature() const {
-    std::string all;
-    for (const auto& one : files_) {
-        all += fmt::format("{}\n{}\n", one.name, one.text);
+void nft_loader::forget_refusal(bool are_networks_others) {
+    const time_point now = node_.clock().now();
+    if (!is_in_trouble_) {
+        knowledge_.unusable.clear();
     }
-    return all;
+    if (are_networks_others) {
+        std::erase_if(knowledge_.verdicts, [](const auto& one) { return !one.second.empty(); });
+    }
+    if (!knowledge_.refused_rules.empty()) {
+        // Each of them costs a load that fails.
+        if (now >= may_forget_rules_) {
+            knowledge_.refused_rules.clear();
+            may_forget_rules_ = now + until_asked_again;
+        } else if (!ask_again_) {
+            ask_again_ = may_forget_rules_;
+        }
+    }
+}
+
+std::string nft_loader::text_of(const policy::wanted_filter& wanted) const {
+    return policy::nft_text(wanted, {}, accepted_);
 }
 
 async::awaitable<result<nft_loader::answer>> nft_loader::run(std::vector<std::string> arguments, std::string input) {
@@ -94,120 +117,272 @@ async::awaitable<result<nft_loader::answer>> nft_loader::run(std::vector<std::st
     if (std::holds_alternative<async::timed_out>(ended->how)) {
         co_return failure(errc::timed_out, "nft", "it did not end in time");
     }
-    answer said{ended->succeeded(), std::move(ended->output), std::move(ended->error_output)};
+    answer said{ended->succeeded(),
+                std::holds_alternative<async::signalled>(ended->how),
+                {},
+                std::move(ended->output),
+                std::move(ended->error_output)};
+    if (std::holds_alternative<async::exited>(ended->how) && !said.is_taken) {
+        said.line = policy::line_that_nft_refuses(said.said);
+    }
     if (!said.is_taken && said.said.empty()) {
         said.said = ended->text();
     }
     co_return said;
 }
 
-void nft_loader::cannot_ask(std::string why) {
-    knowledge_.unusable = std::move(why);
+void nft_loader::cannot_ask(const std::string& doing, const std::string& why) {
+    knowledge_.unusable = doing + ": " + why;
+    is_in_trouble_ = true;
     ask_again_ = node_.clock().now() + until_asked_again;
 }
 
-async::awaitable<void> nft_loader::judge(std::vector<policy::unjudged_acl> all) {
+void nft_loader::did_nothing() {
+    cannot_ask("nft does not load it", "it says that it did, and the table is as it was");
+}
+
+// ---- what is tried before it is loaded ----
+
+async::awaitable<void> nft_loader::judge_files() {
+    if (are_files_judged_ || is_in_trouble_) {
+        co_return;
+    }
+    knowledge_.static_chains.clear();
+    knowledge_.are_chains_unknown = false;
+    accepted_.clear();
+    file_problems_.clear();
+    std::vector<policy::static_file> readable;
+    for (const auto& one : files_) {
+        if (!one.unreadable.empty()) {
+            file_problems_.emplace(one.is.name, one.unreadable);
+        } else if (policy::names_in(one.is.text).flushes_all) {
+            file_problems_.emplace(one.is.name, "\"flush ruleset\" would remove the tables of others");
+        } else {
+            readable.push_back(one.is);
+        }
+    }
+    if (!readable.empty()) {
+        co_await try_files(std::move(readable));
+    }
+    are_files_judged_ = !is_in_trouble_;
+    if (!file_problems_.empty() && !ask_again_) {
+        ask_again_ = node_.clock().now() + until_asked_again;  // a device may be there then
+    }
+    for (const auto& one : accepted_) {
+        auto names = policy::names_in(one.text);
+        std::ranges::move(names.chains, std::back_inserter(knowledge_.static_chains));
+        knowledge_.are_chains_unknown = knowledge_.are_chains_unknown || names.includes_files;
+    }
+}
+
+// All at once, as one may need another; if that fails each behind those that were taken.
+async::awaitable<void> nft_loader::try_files(std::vector<policy::static_file> readable) {
+    const auto there = co_await look_at_tables();
+    if (!there) {
+        cannot_ask("the nft program cannot be asked", there.error().text());
+        co_return;
+    }
+    auto tried = co_await run({"-c", "-f", "-"}, policy::nft_text(there->own, readable));
+    if (tried && tried->is_taken) {
+        accepted_ = std::move(readable);
+        co_return;
+    }
+    for (auto& one : readable) {
+        accepted_.push_back(std::move(one));
+        if (readable.size() > 1) {
+            tried = co_await run({"-c", "-f", "-"}, policy::nft_text(there->own, accepted_));
+        }
+        if (!tried || (!tried->is_taken && !tried->line && !tried->was_killed)) {
+            accepted_.clear();
+            cannot_ask("the nft program cannot be asked", tried ? reason_in(tried->said) : tried.error().text());
+            co_return;
+        }
+        if (!tried->is_taken) {
+            const auto place = tried->line ? policy::place_in_files(*tried->line, there->own, accepted_) : std::nullopt;
+            file_problems_.emplace(
+                accepted_.back().name,
+                (place ? fmt::format("line {}: ", place->line) : std::string()) + reason_in(tried->said));
+            accepted_.pop_back();
+        }
+    }
+}
+
+// Halves of what is refused are tried, so that one more bad one costs a few runs, and a hundred good ones cost one.
+async::awaitable<bool> nft_loader::judge(std::vector<std::string> acls, time_point until) {
     if (knowledge_.verdicts.size() > most_verdicts) {
         knowledge_.verdicts.clear();  // most of them are of texts that are gone
     }
-    for (const auto& one : all) {
-        if (knowledge_.verdicts.contains(one.rule)) {
+    std::ranges::sort(acls);
+    acls.erase(std::ranges::unique(acls).begin(), acls.end());
+    std::erase_if(acls, [this](const std::string& one) { return knowledge_.verdicts.contains(one); });
+    std::vector<std::span<const std::string>> groups;
+    if (!acls.empty() && !is_in_trouble_) {
+        groups.emplace_back(acls);
+    }
+    while (!groups.empty()) {
+        if (node_.clock().now() >= until) {
+            co_return false;
+        }
+        const auto group = groups.back();
+        groups.pop_back();
+        const auto tried = co_await run(
+            {"-c", "-f", "-"}, policy::nft_trial(group, own_tables_.value_or(std::vector<std::string>()), accepted_));
+        if (!tried || (!tried->is_taken && !tried->line && !tried->was_killed)) {
+            cannot_ask("the nft program cannot be asked", tried ? reason_in(tried->said) : tried.error().text());
+            break;
+        }
+        if (!tried->is_taken && group.size() > 1) {
+            groups.push_back(group.subspan(group.size() / 2));
+            groups.push_back(group.first(group.size() / 2));
             continue;
         }
-        const auto tried = co_await run({"-c", "-f", "-"}, policy::nft_trial(one));
-        if (!tried) {
-            cannot_ask("the nft program cannot be asked: " + tried.error().text());
-            co_return;
-        }
-        knowledge_.verdicts.emplace(one.rule, tried->is_taken ? std::string() : reason_in(tried->said));
-    }
-}
-
-std::vector<std::string> nft_loader::recorded() const {
-    std::vector<std::string> tables;
-    const auto text = node_.port.host.read_file(folder_ + "/" + std::string(record_name));
-    for (const auto line : split(text ? std::string_view(*text) : std::string_view(), '\n')) {
-        if (!line.empty()) {
-            tables.emplace_back(line);
+        for (const auto& one : group) {
+            knowledge_.verdicts.insert_or_assign(one, tried->is_taken ? std::string() : reason_in(tried->said));
+            if (tried->was_killed) {
+                doubtful_.insert(one);
+                ask_again_ = node_.clock().now() + until_asked_again;
+            }
         }
     }
-    return tables;
+    co_return true;
 }
 
-async::awaitable<void> nft_loader::record(const std::vector<std::string>& tables) {
-    if (tables == recorded()) {
+// ---- tables of static files ----
+
+async::awaitable<void> nft_loader::record(std::vector<std::string> tables) {
+    if (own_tables_ == tables) {
         co_return;
     }
+    own_tables_ = std::move(tables);
     auto written = co_await node_.port.host.replace_file(folder_ + "/" + std::string(record_name),
-                                                         fmt::format("{}\n", fmt::join(tables, "\n")));
+                                                         fmt::format("{}\n", fmt::join(*own_tables_, "\n")));
     if (!written) {
         node_.log.debug("the tables of static files were not noted: " + written.error().text());
     }
 }
 
-async::awaitable<result<std::vector<std::string>>> nft_loader::own_tables() {
+async::awaitable<result<nft_loader::tables>> nft_loader::look_at_tables() {
     const auto listed = co_await run({"list", "tables"}, "");
     if (!listed) {
         co_return listed.error();
     }
-    std::vector<std::string> there;
+    if (!listed->is_taken) {
+        co_return failure(errc::io, "nft", reason_in(listed->said));
+    }
+    tables seen;
     constexpr std::string_view begin = "table ";
     for (const auto line : split(listed->output, '\n')) {
         if (line.starts_with(begin)) {
-            there.emplace_back(trim(line.substr(begin.size())));
+            seen.all.emplace_back(trim(line.substr(begin.size())));
         }
     }
-    const auto is_in = [](const std::vector<std::string>& all, const std::string& one) {
-        return std::ranges::find(all, one) != all.end();
-    };
-    auto known = recorded();
-    std::erase_if(known, [&](const std::string& one) { return !is_in(there, one); });
-    const auto own = known;
-    shared_tables_.clear();
-    // Noted before they are made: who is killed in between leaves no table behind that is nobody's.
-    for (const auto& one : files_) {
-        for (auto& table : policy::names_in(one.text).tables) {
-            if (!is_in(known, table)) {
-                (is_in(there, table) ? shared_tables_ : known).push_back(std::move(table));
+    if (!own_tables_) {
+        own_tables_.emplace();
+        const auto text = node_.port.host.read_file(folder_ + "/" + std::string(record_name));
+        for (const auto line : split(text ? std::string_view(*text) : std::string_view(), '\n')) {
+            if (!line.empty()) {
+                own_tables_->emplace_back(line);
             }
         }
     }
-    co_await record(known);
-    co_return own;
+    seen.own = *own_tables_;
+    std::erase_if(seen.own, [&seen](const std::string& one) { return !is_in(seen.all, one); });
+    co_return seen;
 }
 
+// Also those of files that static files include. Made by somebody else meanwhile: then it is not told apart.
+async::awaitable<void> nft_loader::note_new_tables(const tables& before) {
+    const auto after = co_await look_at_tables();
+    if (!after) {
+        co_return;
+    }
+    auto own = after->own;
+    for (const auto& one : after->all) {
+        if (one != "inet filter" && !is_in(before.all, one) && !is_in(own, one)) {
+            own.push_back(one);
+        }
+    }
+    co_await record(std::move(own));
+}
+
+// ---- the load ----
+
 async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
-    const auto tables = co_await own_tables();
-    if (!tables) {
-        cannot_ask("the nft program cannot be asked: " + tables.error().text());
+    const auto before = co_await look_at_tables();
+    if (!before) {
+        cannot_ask("the nft program cannot be asked", before.error().text());
         co_return false;
     }
-    const std::string text = policy::nft_text(wanted, node_.config->directories.dynamic, *tables);
-    const auto loaded = co_await run({"-f", "-"}, text);
-    if (!loaded) {
-        cannot_ask("nft does not load all of it: " + loaded.error().text());
-    } else if (loaded->is_taken) {
+    shared_tables_.clear();
+    // Noted before they are made: who is killed in between leaves no table behind that is nobody's.
+    auto noted = before->own;
+    bool includes_files = false;
+    for (const auto& one : accepted_) {
+        auto names = policy::names_in(one.text);
+        includes_files = includes_files || names.includes_files;
+        for (auto& table : names.tables) {
+            if (!is_in(noted, table)) {
+                (is_in(before->all, table) ? shared_tables_ : noted).push_back(std::move(table));
+            }
+        }
+    }
+    co_await record(std::move(noted));
+    const std::string text = policy::nft_text(wanted, before->own, accepted_);
+    auto loaded = co_await run({"-f", "-"}, text);
+    if (loaded && loaded->was_killed) {
+        loaded = co_await run({"-f", "-"}, text);
+    }
+    if (loaded && loaded->is_taken) {
+        if (includes_files) {
+            co_await note_new_tables(*before);
+        }
         co_return true;
-    } else if (auto guilty = policy::acl_that_nft_refuses(text, loaded->said, knowledge_)) {
-        // What a chain with a hook must not lead to, and loops: the kernel says so of the whole only.
-        knowledge_.verdicts[*std::move(guilty)] = reason_in(loaded->said);
+    }
+    co_await record(before->own);  // the others were not made, and may be somebody else's next time
+    if (loaded) {
+        note_refusal(*loaded, text, before->own);
     } else {
-        cannot_ask("nft does not load all of it: " + reason_in(loaded->said));
+        cannot_ask("nft does not load all of it", loaded.error().text());
     }
     co_return false;
 }
 
+// What a chain with a hook must not lead to, and loops: the kernel may say so of the whole only.
+void nft_loader::note_refusal(const answer& said, const std::string& text, std::span<const std::string> own) {
+    const std::string reason = reason_in(said.said);
+    const std::string doing = "nft does not load all of it";
+    if (!said.line) {
+        cannot_ask(doing, reason);
+        return;
+    }
+    if (auto guilty = policy::acl_in_line(text, *said.line, knowledge_)) {
+        if (knowledge_.refused_rules.empty()) {
+            may_forget_rules_ = node_.clock().now() + until_asked_again;
+        }
+        knowledge_.refused_rules.insert_or_assign(*std::move(guilty), reason);
+        return;
+    }
+    const auto place = policy::place_in_files(*said.line, own, accepted_);
+    cannot_ask(doing, place ? fmt::format("static file {}: line {}: {}", shown(accepted_[place->file].name),
+                                          place->line, reason)
+                            : reason);
+    is_in_trouble_ = false;  // another wish may do
+}
+
 async::awaitable<void> nft_loader::remove_tables() {
     shared_tables_.clear();
-    if (recorded().empty()) {
+    if (!are_files_judged_ || (own_tables_ && own_tables_->empty())) {
         co_return;
     }
-    const auto tables = co_await own_tables();
-    if (!tables) {
+    if (!own_tables_ && !node_.port.host.read_file(folder_ + "/" + std::string(record_name))) {
+        co_return;
+    }
+    const auto there = co_await look_at_tables();
+    if (!there) {
         co_return;
     }
     std::string text;
-    for (const auto& one : *tables) {
+    for (const auto& one : there->own) {
         text += fmt::format("delete table {}\n", one);
     }
     bool is_done = text.empty();

@@ -1,14 +1,18 @@
 // What this daemon cannot load by itself, through the nft program: files that the administrator put into `nft/static`,
-// and ACLs with words that only nft knows. The program runs with a deadline and holds nobody up. Each ACL is first
-// tried alone, by a dry run; then all of it is loaded as one text, which is one batch of the kernel's too.
-// Specification: networking.md 7.2, 7.4 (case 53); README ruling 35.
+// and ACLs with words that only nft knows. The program runs with a deadline and holds nobody up. Files and ACLs are
+// first tried by dry runs; then all of it is loaded as one text, which is one batch of the kernel's too. What nft says
+// of a line of its text is its verdict; anything else that it says or does is its own trouble, and it is asked again
+// later. Specification: networking.md 7.2, 7.4 (case 53); README ruling 35.
 #pragma once
 
 #include "pvcnoded/async/process.hpp"
 #include "pvcnoded/core/node_context.hpp"
 #include "pvcnoded/policy/networks/firewall.hpp"
 
+#include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,54 +24,77 @@ public:
     // Both outlive it. `folder`: where `static` is.
     nft_loader(core::node_context& node, async::process_runner& processes, std::string folder);
 
-    // Reads `static` again, if the last time is long enough ago. True: it is not as it was.
+    // Reads `static` again, if the last time is long enough ago. True: it is not as it was, or nft may be asked again.
     bool look_at_files();
     [[nodiscard]] time_point next_look() const { return next_look_; }
-    [[nodiscard]] bool has_files() const { return !files_.empty(); }
-    // It has files, and nft has not refused them.
+    // There are some that nft takes.
+    [[nodiscard]] bool has_files() const { return !accepted_.empty(); }
     [[nodiscard]] bool can_load_files() const { return has_files() && knowledge_.unusable.empty(); }
     [[nodiscard]] const policy::nft_knowledge& knowledge() const { return knowledge_; }
-    // Another text or another wish: what was refused as a whole is tried again.
-    void forget_refusal();
+    // Why files are left out, by their names: "line 3: syntax error …".
+    [[nodiscard]] const std::map<std::string, std::string>& file_problems() const { return file_problems_; }
+    // Another wish: what nft said against all of the last one is no more. Its trouble lasts.
+    void forget_refusal(bool are_networks_others);
 
-    // Asks nft about each of them.
-    async::awaitable<void> judge(std::vector<policy::unjudged_acl> all);
+    // Asks nft about each file that was not asked about yet; and about each of these ACLs, until it is time. False:
+    // some are left.
+    async::awaitable<void> judge_files();
+    async::awaitable<bool> judge(std::vector<std::string> acls, time_point until);
     // All of it in one batch. False: it is not done, and more is known: one ACL less of those that nft took alone, or
     // why nft can load nothing (`unusable`).
     async::awaitable<bool> load(const policy::wanted_filter& wanted);
+    // It ended well, and has done nothing.
+    void did_nothing();
     // Tables of static files that were there before: their rules come again with each load.
     [[nodiscard]] const std::vector<std::string>& shared_tables() const { return shared_tables_; }
-    // What loads by this changes with it.
-    [[nodiscard]] std::string signature() const;
+    // What a load would say.
+    [[nodiscard]] std::string text_of(const policy::wanted_filter& wanted) const;
     // Tables that static files made go, once there are no such files.
     async::awaitable<void> remove_tables();
 
 private:
     struct file {
-        std::string name;
-        std::string text;
+        policy::static_file is;
+        std::string unreadable;
         friend bool operator==(const file&, const file&) = default;
     };
-    // What it printed, and what it said if it refused. Errors: not_found (there is no nft), io, timed_out.
+    // What it printed, and what it said if it refused.
     struct answer {
         bool is_taken = false;
+        bool was_killed = false;
+        std::optional<std::size_t> line;  // that it refuses
         std::string output;
         std::string said;
     };
+    struct tables {
+        std::vector<std::string> all;  // of this machine
+        std::vector<std::string> own;  // that static files made
+    };
+    // Errors: not_found (there is no nft), io, timed_out.
     async::awaitable<result<answer>> run(std::vector<std::string> arguments, std::string input);
-    void cannot_ask(std::string why);
-    // Those of the record that are there, and of this boot's static files those that nobody else had made before.
-    async::awaitable<result<std::vector<std::string>>> own_tables();
-    [[nodiscard]] std::vector<std::string> recorded() const;
-    async::awaitable<void> record(const std::vector<std::string>& tables);
+    void cannot_ask(const std::string& doing, const std::string& why);
+    void forget_doubts();
+    // The accepted ones of these, and what is said against the others.
+    async::awaitable<void> try_files(std::vector<policy::static_file> readable);
+    async::awaitable<result<tables>> look_at_tables();
+    async::awaitable<void> note_new_tables(const tables& before);
+    void note_refusal(const answer& said, const std::string& text, std::span<const std::string> own);
+    async::awaitable<void> record(std::vector<std::string> tables);
 
     core::node_context& node_;
     async::process_runner& processes_;
     std::string folder_;
     std::vector<file> files_;
+    bool are_files_judged_ = true;
+    std::vector<policy::static_file> accepted_;
+    std::map<std::string, std::string> file_problems_;
     policy::nft_knowledge knowledge_;
+    bool is_in_trouble_ = false;                          // `unusable` is of the program, not of what it was given
+    std::set<std::string> doubtful_;                      // texts over which the program died
+    std::optional<std::vector<std::string>> own_tables_;  // of static files; empty: the record was not read yet
     std::vector<std::string> shared_tables_;
     time_point next_look_{};
+    time_point may_forget_rules_{};
     std::optional<time_point> ask_again_;  // what is unusable now may not be then
 };
 

@@ -156,6 +156,8 @@ using filter_change =
 struct seen_rule {
     std::uint64_t handle = 0;
     std::string tag;  // empty: not one of ours
+    // Of one that is not: changes with what it says, and not with what it counts.
+    std::uint64_t digest = 0;
     friend bool operator==(const seen_rule&, const seen_rule&) = default;
 };
 struct seen_chain {

@@ -13,6 +13,7 @@
 #include <linux/netfilter/nfnetlink.h>
 
 #include <algorithm>
+#include <array>
 
 namespace pvc::netlink {
 
@@ -165,6 +166,42 @@ result<std::optional<model::seen_chain>> parse_filter_chain(std::string_view bod
     return chain;
 }
 
+namespace {
+
+// FNV-1a.
+void mix(std::uint64_t& digest, std::string_view bytes) {
+    for (const char c : bytes) {
+        digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    }
+    digest = (digest ^ bytes.size()) * 0x100000001b3U;
+}
+
+// Expressions that say what they have counted have nothing else to say that matters here.
+bool counts(std::string_view name) {
+    constexpr std::array<std::string_view, 3> all{"counter", "quota", "last"};
+    return std::ranges::find(all, name) != all.end();
+}
+
+bool take_digest(std::uint64_t& digest, std::string_view expressions) {
+    digest = 0xcbf29ce484222325U;
+    return read_all(expressions, [&](const attribute& element) {
+        std::string name;
+        std::string_view data;
+        const bool is_well = read_all(element.value, [&](const attribute& one) {
+            switch (one.type) {
+                case NFTA_EXPR_NAME: return put_text(name, one.value);
+                case NFTA_EXPR_DATA: data = one.value; return true;
+                default: return true;
+            }
+        });
+        mix(digest, name);
+        mix(digest, counts(name) ? std::string_view() : data);
+        return is_well;
+    });
+}
+
+}  // namespace
+
 result<std::optional<told_rule>> parse_filter_rule(std::string_view body) {
     const auto head = read_as<nfgenmsg>(body);
     if (!head) {
@@ -182,6 +219,7 @@ result<std::optional<told_rule>> parse_filter_rule(std::string_view body) {
             case NFTA_RULE_CHAIN: return put_text(rule.chain, one.value);
             case NFTA_RULE_HANDLE: return put_handle(rule.rule.handle, one.value);
             case NFTA_RULE_USERDATA: rule.rule.tag = tag_in(one.value); return true;
+            case NFTA_RULE_EXPRESSIONS: return take_digest(rule.rule.digest, one.value);
             default: return true;
         }
     });
@@ -190,6 +228,9 @@ result<std::optional<told_rule>> parse_filter_rule(std::string_view body) {
     }
     if (table != filter_table) {
         return std::nullopt;
+    }
+    if (!rule.rule.tag.empty()) {
+        rule.rule.digest = 0;
     }
     return rule;
 }

@@ -117,7 +117,7 @@ private:
             acl_name name{network_->vni, direction, acl.name};
             auto parsed = parse_acl(acl.rule);
             if (!parsed.is_accepted()) {
-                add_beyond(to, acl.rule, std::move(name), std::move(parsed));
+                add_beyond(to, acl.rule, std::move(name), parsed);
                 continue;
             }
             wanted_rule one;
@@ -137,12 +137,13 @@ private:
     }
 
     // What only nft knows is in the files alone, once nft has taken it.
-    void add_beyond(const wanted_chain& to, const std::string& text, acl_name name, parsed_acl parsed) {
+    void add_beyond(const wanted_chain& to, const std::string& text, acl_name name, const parsed_acl& parsed) {
         const auto is_known = [this](const std::string& chain) {
-            return std::ranges::find(nft_.static_chains, chain) != nft_.static_chains.end();
+            return std::ranges::find(nft_.static_chains, chain) != nft_.static_chains.end() ||
+                   (nft_.are_chains_unknown && !is_own_chain(chain));
         };
         if (!parsed.is_beyond || !std::ranges::all_of(parsed.chains, is_known)) {
-            refuse(std::move(name), std::move(parsed.problem), parsed.is_beyond);
+            refuse(std::move(name), parsed.problem, parsed.is_beyond);
             return;
         }
         if (!nft_.unusable.empty()) {
@@ -151,13 +152,24 @@ private:
         }
         const auto verdict = nft_.verdicts.find(text);
         if (verdict == nft_.verdicts.end()) {
-            wanted.unjudged.push_back({text, std::move(parsed.chains)});
-        } else if (!verdict->second.empty()) {
-            refuse(std::move(name), fmt::format("{}; nft says: {}", parsed.problem, verdict->second), true);
-        } else {
-            write(to, "counter " + text);
-            wanted.needs_nft = true;
+            wanted.unjudged.push_back(text);
+            return;
         }
+        const std::string rule = "counter " + text;
+        const auto refused = nft_.refused_rules.find(fmt::format("{} {}", to.name, rule));
+        const bool is_refused = refused != nft_.refused_rules.end();
+        if (is_refused || !verdict->second.empty()) {
+            refuse(std::move(name),
+                   fmt::format("{}; nft says: {}", parsed.problem, is_refused ? refused->second : verdict->second),
+                   true);
+            return;
+        }
+        write(to, rule);
+        wanted.needs_nft = true;
+    }
+
+    static bool is_own_chain(const std::string& chain) {
+        return chain == forward || chain == input || chain.starts_with("vxlan");
     }
 
     void refuse(acl_name acl, std::string reason, bool is_beyond) {
@@ -241,48 +253,93 @@ std::string base_file(std::string_view dynamic_directory) {
            base_text() + include_of(dynamic_directory, "static") + include_of(dynamic_directory, "networks");
 }
 
-std::string nft_text(const wanted_filter& wanted, std::string_view dynamic_directory,
-                     std::span<const std::string> tables) {
+namespace {
+
+constexpr std::string_view added_rule = "add rule inet filter ";
+constexpr std::string_view place = "/dev/stdin:";
+
+std::string head_of(std::span<const std::string> tables) {
     std::string text;
     for (const auto& one : tables) {
         text += fmt::format("delete table {}\n", one);
     }
-    text += base_text() + include_of(dynamic_directory, "static");
+    return text + base_text();
+}
+
+// A file may end in the middle of a line, and that with a backslash.
+constexpr std::string_view end_of_file = "\n\n";
+
+std::size_t lines_in(std::string_view text) {
+    return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+}  // namespace
+
+std::string nft_text(std::span<const std::string> tables, std::span<const static_file> files) {
+    std::string text = head_of(tables);
+    for (const auto& one : files) {
+        text += one.text;
+        text += end_of_file;
+    }
+    return text;
+}
+
+std::string nft_text(const wanted_filter& wanted, std::span<const std::string> tables,
+                     std::span<const static_file> files) {
+    std::string text = nft_text(tables, files);
     for (const auto& one : wanted.files) {
         text += one.text;
     }
     return text;
 }
 
-std::optional<std::string> acl_that_nft_refuses(std::string_view loaded, std::string_view said,
-                                                const nft_knowledge& nft) {
-    constexpr std::string_view place = "/dev/stdin:";
-    constexpr std::string_view counted = " counter ";
-    if (!said.starts_with(place)) {
-        return std::nullopt;  // a static file, or a library
+std::string nft_trial(std::span<const std::string> acls, std::span<const std::string> tables,
+                      std::span<const static_file> files) {
+    constexpr std::string_view chain = "pvcnoded-trial";
+    std::string text = nft_text(tables, files) +
+                       fmt::format("add chain inet filter {0}\n{1}{2} counter jump {0}\n", chain, added_rule, forward);
+    for (const auto& one : acls) {
+        text += fmt::format("{}{} counter {}\n", added_rule, chain, one);
     }
-    const auto digits = said.substr(place.size(), said.find(':', place.size()) - place.size());
-    const auto number = parse_integer(digits);
-    const auto lines = split(loaded, '\n');
-    if (!number || *number < 1 || static_cast<std::size_t>(*number) > lines.size()) {
-        return std::nullopt;
-    }
-    const auto line = lines[static_cast<std::size_t>(*number) - 1];
-    const auto at = line.find(counted);
-    if (!line.starts_with("add rule inet filter vxlan") || at == std::string_view::npos) {
-        return std::nullopt;
-    }
-    const auto found = nft.verdicts.find(line.substr(at + counted.size()));
-    return found == nft.verdicts.end() ? std::nullopt : std::optional(found->first);
+    return text;
 }
 
-std::string nft_trial(const unjudged_acl& what) {
-    constexpr std::string_view table = "inet pvcnoded-trial";
-    std::string text = fmt::format("add table {0}\nadd chain {0} trial\n", table);
-    for (const auto& chain : what.chains) {
-        text += fmt::format("add chain {} {}\n", table, chain);
+std::optional<std::size_t> line_that_nft_refuses(std::string_view said) {
+    const auto at = said.find(place);
+    if (at == std::string_view::npos || said.find("Error: ") == std::string_view::npos) {
+        return std::nullopt;
     }
-    return text + fmt::format("add rule {} trial counter {}\n", table, what.rule);
+    const auto digits = said.substr(at + place.size());
+    const auto number = parse_integer(digits.substr(0, digits.find(':')));
+    return number && *number > 0 ? std::optional(static_cast<std::size_t>(*number)) : std::nullopt;
+}
+
+std::optional<std::string> acl_in_line(std::string_view loaded, std::size_t number, const nft_knowledge& nft) {
+    constexpr std::string_view counted = " counter ";
+    const auto lines = split(loaded, '\n');
+    if (number < 1 || number > lines.size()) {
+        return std::nullopt;
+    }
+    auto line = lines[number - 1];
+    const auto at = line.find(counted);
+    if (!line.starts_with(added_rule) || !line.substr(added_rule.size()).starts_with("vxlan") ||
+        at == std::string_view::npos || !nft.verdicts.contains(line.substr(at + counted.size()))) {
+        return std::nullopt;
+    }
+    return std::string(line.substr(added_rule.size()));
+}
+
+std::optional<static_place> place_in_files(std::size_t line, std::span<const std::string> tables,
+                                           std::span<const static_file> files) {
+    std::size_t first = 1 + lines_in(head_of(tables));
+    for (std::size_t at = 0; at < files.size(); ++at) {
+        const std::size_t count = lines_in(files[at].text) + end_of_file.size();
+        if (line >= first && line < first + count) {
+            return static_place{at, line - first + 1};
+        }
+        first += count;
+    }
+    return std::nullopt;
 }
 
 }  // namespace pvc::policy

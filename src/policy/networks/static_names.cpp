@@ -78,6 +78,9 @@ static_names names_in(std::string_view text) {
         if (is_begin && (word == "add" || word == "create")) {
             continue;  // what follows begins the statement all the same
         }
+        found.includes_files = found.includes_files || (is_begin && word == "include");
+        found.flushes_all =
+            found.flushes_all || (is_begin && word == "flush" && at + 1 < words.size() && words[at + 1] == "ruleset");
         if (is_begin && (word == "table" || word == "chain")) {
             std::vector<std::string_view> rest;
             for (auto next = at + 1; next < words.size() && !is_sign(words[next]); ++next) {

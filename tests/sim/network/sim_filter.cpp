@@ -215,6 +215,17 @@ sim_filter::outcome sim_filter::commit(const std::vector<model::filter_change>& 
     return std::nullopt;
 }
 
+namespace {
+// Of the kinds of its expressions, in order: what is enough to tell those of tests apart.
+std::uint64_t digest_of(const model::filter_rule& rule) {
+    std::uint64_t digest = 1;
+    for (const auto& one : rule.expressions) {
+        digest = digest * 31 + one.index();
+    }
+    return digest;
+}
+}  // namespace
+
 model::filter_state sim_filter::state() const {
     model::filter_state seen;
     seen.has_table = table_.has_value();
@@ -224,7 +235,7 @@ model::filter_state sim_filter::state() const {
         for (const auto& each : table_->chains) {
             model::seen_chain chain{each.name, each.hook, each.hook != model::filter_hook::none, {}};
             for (const auto& rule : each.rules) {
-                chain.rules.push_back({rule.handle, rule.is.tag});
+                chain.rules.push_back({rule.handle, rule.is.tag, rule.is.tag.empty() ? digest_of(rule.is) : 0});
             }
             seen.chains.push_back(std::move(chain));
         }
@@ -240,6 +251,17 @@ void sim_filter::flush_ruleset() {
     }
     foreign_.clear();
     if (has_any) {
+        step();
+    }
+}
+
+void sim_filter::replace_rule(std::string_view chain, model::filter_rule with) {
+    if (!table_) {
+        return;
+    }
+    const auto found = std::ranges::find(table_->chains, chain, &sim_filter_chain::name);
+    if (found != table_->chains.end() && !found->rules.empty()) {
+        found->rules.front().is = std::move(with);
         step();
     }
 }

@@ -44,6 +44,8 @@ public:
 
     // Somebody else: all tables go ("nft flush ruleset"), but for one that is owned; another table is made or changed.
     void flush_ruleset();
+    // The first rule of a chain says something else, and has its handle still.
+    void replace_rule(std::string_view chain, model::filter_rule with);
     void touch_table(const std::string& name = "ip nat");
     // Somebody makes our table dormant, if it is there. A program makes it, if it is not, and owns it: nobody else may
     // change it. When that program ends, the table is gone: the kernel says so to nobody, and counts no generation.

@@ -85,17 +85,18 @@ protected:
                                    [](const auto& one) { return std::holds_alternative<model::delete_table>(one); });
     }
     // As another daemon left it: no rule has a tag.
+    static std::vector<model::filter_change> anothers_table() {
+        return {model::make_table{}, model::make_chain{"forward", model::filter_hook::forward},
+                model::make_chain{"vxlan9-in", model::filter_hook::none},
+                model::add_rule{"vxlan9-in", {{model::count_packet{}}, ""}, 0, false},
+                model::add_rule{
+                    "forward",
+                    {{model::count_packet{}, model::give_verdict{model::filter_verdict::jump, "vxlan9-in"}}, ""},
+                    0,
+                    false}};
+    }
     static void put_anothers_table(sim_node& node) {
-        const auto made = node.filter_table.commit(
-            {model::make_table{}, model::make_chain{"forward", model::filter_hook::forward},
-             model::make_chain{"vxlan9-in", model::filter_hook::none},
-             model::add_rule{"vxlan9-in", {{model::count_packet{}}, ""}, 0, false},
-             model::add_rule{
-                 "forward",
-                 {{model::count_packet{}, model::give_verdict{model::filter_verdict::jump, "vxlan9-in"}}, ""},
-                 0,
-                 false}},
-            std::nullopt);
+        const auto made = node.filter_table.commit(anothers_table(), std::nullopt);
         EXPECT_TRUE(made && !*made);
     }
 };

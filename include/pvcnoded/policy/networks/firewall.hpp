@@ -57,17 +57,12 @@ struct network_file {
     friend bool operator==(const network_file&, const network_file&) = default;
 };
 
-// The text of an ACL that only the nft program can judge, with what else it needs.
-struct unjudged_acl {
-    std::string rule;
-    std::vector<std::string> chains;  // of static files that it leads to
-    friend auto operator<=>(const unjudged_acl&, const unjudged_acl&) = default;
-};
-
 // What is known of the words beyond those that this daemon loads itself.
 struct nft_knowledge {
-    std::map<std::string, std::string, std::less<>> verdicts;  // by text: what nft says against it; "": nothing
-    std::vector<std::string> static_chains;                    // that files in static/ make
+    std::map<std::string, std::string, std::less<>> verdicts;       // by text: what nft says against it; "": nothing
+    std::map<std::string, std::string, std::less<>> refused_rules;  // by chain and text: within all of it only
+    std::vector<std::string> static_chains;                         // that files in static/ make
+    bool are_chains_unknown = false;                                // they include others: nft is asked
     std::string unusable;  // why nft cannot be asked, or what it last said to all of it; "": it can
 };
 
@@ -75,8 +70,8 @@ struct wanted_filter {
     std::vector<wanted_chain> chains;  // the two base chains, then those of the networks
     std::vector<network_file> files;   // one a network, in the order of their names
     std::vector<refused_acl> refused;
-    std::vector<unjudged_acl> unjudged;  // neither applied nor refused before nft was asked
-    bool needs_nft = false;              // the files hold rules that the chains lack
+    std::vector<std::string> unjudged;  // texts of ACLs, neither applied nor refused before nft was asked
+    bool needs_nft = false;             // the files hold rules that the chains lack
     friend bool operator==(const wanted_filter&, const wanted_filter&) = default;
 };
 
@@ -98,26 +93,48 @@ using refused_rules = std::map<std::string, std::string, std::less<>>;
 // loads it replaces this one table.
 [[nodiscard]] std::string base_file(std::string_view dynamic_directory);
 
-// All of it as one text for the nft program, which loads it in one batch: what base_file() says, with the networks'
-// files as they shall be. `tables`: of others, as `ip6 mine`, that go first.
-[[nodiscard]] std::string nft_text(const wanted_filter& wanted, std::string_view dynamic_directory,
-                                   std::span<const std::string> tables);
+// A file of the administrator's: what was read is what is loaded.
+struct static_file {
+    std::string name;
+    std::string text;
+    friend bool operator==(const static_file&, const static_file&) = default;
+};
 
-// The text of the ACL of which nft or the kernel says that it refuses it, where it is one that only nft knows: nft
-// names the line of what it was given ("/dev/stdin:37:1-60: Error: …"), and the first that it names is the guilty one.
-// `loaded`: what nft_text() gave.
-[[nodiscard]] std::optional<std::string> acl_that_nft_refuses(std::string_view loaded, std::string_view said,
-                                                              const nft_knowledge& nft);
+// A text for the nft program, which loads it in one batch: what base_file() says, with files as they were read.
+// `tables`: of others, as `ip6 mine`, that go first.
+[[nodiscard]] std::string nft_text(std::span<const std::string> tables, std::span<const static_file> files);
+// The same with the networks' files as they shall be: all of it.
+[[nodiscard]] std::string nft_text(const wanted_filter& wanted, std::span<const std::string> tables,
+                                   std::span<const static_file> files);
+// The same with these ACLs in place of networks, each where a packet that is forwarded comes to it: for a dry run.
+[[nodiscard]] std::string nft_trial(std::span<const std::string> acls, std::span<const std::string> tables,
+                                    std::span<const static_file> files);
+
+// nft says it of a line of what it was given ("/dev/stdin:37:1-60: Error: …"); anything else it says of itself.
+[[nodiscard]] std::optional<std::size_t> line_that_nft_refuses(std::string_view said);
+
+// The rule ("vxlan1001-in counter masquerade") of that line of what nft_text() gave, where it is that of an ACL which
+// only nft knows: of several the first that nft names is the guilty one.
+[[nodiscard]] std::optional<std::string> acl_in_line(std::string_view loaded, std::size_t line,
+                                                     const nft_knowledge& nft);
+
+// Which static file that line is of, and which of its lines.
+struct static_place {
+    std::size_t file = 0;
+    std::size_t line = 0;
+    friend bool operator==(const static_place&, const static_place&) = default;
+};
+[[nodiscard]] std::optional<static_place> place_in_files(std::size_t line, std::span<const std::string> tables,
+                                                         std::span<const static_file> files);
 
 // What a text of nft makes (static files): tables, as "inet extra", and chains of table `inet filter`. A reader of
 // words, no parser: what it finds is looked up before anything is done with it.
 struct static_names {
     std::vector<std::string> tables;
     std::vector<std::string> chains;
+    bool includes_files = false;  // whose names are not in this text
+    bool flushes_all = false;     // "flush ruleset": the tables of others as well
 };
 [[nodiscard]] static_names names_in(std::string_view text);
-
-// One rule alone in a table that a dry run does not make.
-[[nodiscard]] std::string nft_trial(const unjudged_acl& what);
 
 }  // namespace pvc::policy

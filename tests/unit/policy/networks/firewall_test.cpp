@@ -191,8 +191,7 @@ TEST(firewall, what_only_nft_knows_waits_for_its_verdict) {
     nft_knowledge nft;
     nft.static_chains = {"mine"};
     auto wanted = firewall_of(std::array{network}, {}, nft);
-    EXPECT_EQ(wanted.unjudged,
-              (std::vector<unjudged_acl>{{"ip ttl 5 drop", {}}, {"ip ttl nosuch drop", {}}, {"jump mine", {"mine"}}}));
+    EXPECT_EQ(wanted.unjudged, (texts{"ip ttl 5 drop", "ip ttl nosuch drop", "jump mine"}));
     EXPECT_FALSE(wanted.needs_nft);
     ASSERT_EQ(wanted.refused.size(), 1U);
     EXPECT_EQ(wanted.refused[0].text(),
@@ -203,38 +202,81 @@ TEST(firewall, what_only_nft_knows_waits_for_its_verdict) {
     EXPECT_TRUE(wanted.needs_nft);
     ASSERT_EQ(wanted.refused.size(), 2U);
     EXPECT_NE(wanted.refused[0].text().find("nft says: syntax error"), std::string::npos);
-    const auto text = nft_text(wanted, "/run/pvc", std::array{std::string("inet extra")});
+    const std::array tables{std::string("inet extra")};
+    const std::array files{static_file{"mine", "add chain inet filter mine"}};
+    const auto text = nft_text(wanted, tables, files);
     EXPECT_TRUE(text.starts_with("delete table inet extra\nadd table inet filter\ndelete table inet filter\n")) << text;
-    const auto at_static = text.find("include \"/run/pvc/nft/static/*\"");
+    const auto at_static = text.find("add chain inet filter mine\n\n");
     const auto at_rule = text.find("add rule inet filter vxlan1001-in counter ip ttl 5 drop\n");
     EXPECT_LT(at_static, at_rule);
     EXPECT_NE(at_rule, std::string::npos);
     EXPECT_NE(text.find("add rule inet filter vxlan1001-in counter jump mine\n"), std::string::npos);
     EXPECT_EQ(text.find("add rule inet filter vxlan1001-in counter jump x"), std::string::npos);
-    EXPECT_EQ(text.find("nft/networks"), std::string::npos);
+    // The trial has all of that around the rule, and a packet that is forwarded comes to it.
+    EXPECT_EQ(nft_trial(texts{"jump mine"}, tables, files),
+              nft_text(tables, files) +
+                  "add chain inet filter pvcnoded-trial\nadd rule inet filter forward counter jump pvcnoded-trial\n"
+                  "add rule inet filter pvcnoded-trial counter jump mine\n");
 }
 
-TEST(firewall, the_acl_that_a_load_fails_for_is_the_one_of_the_first_line_that_nft_names) {
+TEST(firewall, chains_of_files_that_static_files_include_are_left_to_nft) {
+    auto network = managed(1001);
+    network.acls_in = {{"a", "jump elsewhere"}, {"b", "jump vxlan1002-in"}, {"c", "goto input"}};
+    nft_knowledge nft;
+    nft.are_chains_unknown = true;
+    const auto wanted = firewall_of(std::array{network}, {}, nft);
+    EXPECT_EQ(wanted.unjudged, (texts{"jump elsewhere"}));
+    EXPECT_EQ(wanted.refused.size(), 2U);
+}
+
+TEST(firewall, the_acl_that_a_load_fails_for_is_the_one_of_the_line_that_nft_names) {
     auto network = managed(1001);
     network.acls_in = {{"a", "ip ttl 5 drop"}, {"b", "masquerade"}, {"c", "tcp dport 22 accept"}};
     nft_knowledge nft;
     nft.verdicts = {{"ip ttl 5 drop", ""}, {"masquerade", ""}};
-    const auto text = nft_text(firewall_of(std::array{network}, {}, nft), "/run/pvc", {});
-    std::size_t line = 1;
+    const std::array tables{std::string("ip mine")};
+    const std::array files{static_file{"one", "# a\nadd b"},
+                           static_file{"two", "add rule inet filter vxlan1001-in counter masquerade\n"}};
+    const auto text = nft_text(firewall_of(std::array{network}, {}, nft), tables, files);
+    std::size_t number = 1;
+    std::size_t guilty = 0;
     for (const auto one : split(text, '\n')) {
-        const auto said = fmt::format("/dev/stdin:{}:1-60: Error: Could not process rule: not supported", line++);
-        const auto guilty = acl_that_nft_refuses(text, said, nft);
-        const bool is_masquerade = one.ends_with(" counter masquerade");
-        const bool is_ttl = one.ends_with(" counter ip ttl 5 drop");
-        EXPECT_EQ(guilty, is_masquerade ? std::optional<std::string>("masquerade")
-                          : is_ttl      ? std::optional<std::string>("ip ttl 5 drop")
-                                        : std::nullopt)
-            << one;
+        const auto line = line_that_nft_refuses(
+            fmt::format("# a warning\n/dev/stdin:{}:1-60: Error: Could not process rule: not supported", number));
+        ASSERT_EQ(line, number);
+        const auto place = place_in_files(*line, tables, files);
+        const bool is_of_file = one == "# a" || one == "add b" || place;
+        const auto found = acl_in_line(text, *line, nft);
+        if (one.starts_with("add rule inet filter vxlan1001-in counter masquerade") && !place) {
+            ++guilty;
+            EXPECT_EQ(found, "vxlan1001-in counter masquerade");
+        } else if (one.ends_with(" counter ip ttl 5 drop")) {
+            EXPECT_EQ(found, "vxlan1001-in counter ip ttl 5 drop");
+        } else if (!is_of_file) {
+            EXPECT_EQ(found, std::nullopt) << one;
+        }
+        if (one == "# a" || one == "add b") {
+            EXPECT_EQ(place, (static_place{0, one == "# a" ? 1U : 2U}));
+        }
+        ++number;
     }
-    for (const auto* said : {"", "/dev/stdin:", "/dev/stdin:x:1", "/dev/stdin:0:1", "/dev/stdin:99999999999999999999:1",
-                             "/dev/stdin:1000:1", "/run/pvc/nft/static/mine:1:1-5: Error: x", "Error: out of memory"}) {
-        EXPECT_EQ(acl_that_nft_refuses(text, said, nft), std::nullopt) << said;
+    EXPECT_EQ(guilty, 1U);
+    for (const auto* said :
+         {"", "/dev/stdin:", "/dev/stdin:x:1: Error: ", "/dev/stdin:0:1: Error: ", "/dev/stdin:1:1: warning",
+          "/dev/stdin:99999999999999999999:1: Error: ", "Error: out of memory",
+          "netlink: Error: cache initialization failed"}) {
+        EXPECT_EQ(line_that_nft_refuses(said), std::nullopt) << said;
     }
+    EXPECT_EQ(acl_in_line(text, 1000, nft), std::nullopt);
+    EXPECT_EQ(place_in_files(1, tables, files), std::nullopt);
+    EXPECT_EQ(place_in_files(1000, tables, files), std::nullopt);
+    // For this chain alone, and in words that say who said it.
+    nft.refused_rules = {{"vxlan1001-in counter masquerade", "not supported"}};
+    network.acls_out = {{"d", "masquerade"}};
+    const auto without = firewall_of(std::array{network}, {}, nft);
+    ASSERT_EQ(without.refused.size(), 1U);
+    EXPECT_EQ(without.refused[0].acl, (acl_name{1001, acl_direction::in, "b"}));
+    EXPECT_NE(without.refused[0].text().find("nft says: not supported"), std::string::npos);
 }
 
 TEST(firewall, names_in_static_files) {
@@ -250,6 +292,11 @@ delete table ip gone
 )");
     EXPECT_EQ(found.tables, (std::vector<std::string>{"inet extra", "ip6 second", "ip third"}));
     EXPECT_EQ(found.chains, (std::vector<std::string>{"mine", "nested"}));
+    EXPECT_FALSE(found.includes_files || found.flushes_all);
+    EXPECT_TRUE(names_in("# x\ninclude \"/etc/more\"").includes_files);
+    EXPECT_FALSE(names_in("# include \"/etc/more\"").includes_files);
+    EXPECT_TRUE(names_in("table ip x { }; flush  ruleset ip").flushes_all);
+    EXPECT_FALSE(names_in("flush table ip x\nadd rule ip x y comment \"flush ruleset\"").flushes_all);
     EXPECT_TRUE(names_in("table").tables.empty());
     EXPECT_TRUE(names_in("table inet filter { chain").chains.empty());
     EXPECT_TRUE(names_in("} } table { \" # ").tables.empty());
