@@ -129,6 +129,7 @@ async::awaitable<void> firewall_keeper::refresh() {
 async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_state& seen, std::uint64_t wants) {
     auto signature = loader_.text_of(wanted_);
     if (loaded_ && loaded_->signature == signature && loaded_->chains == seen.chains && seen.flags == 0) {
+        tell_nft();
         is_right(wants);
         co_return false;
     }

@@ -372,13 +372,33 @@ def firewall_with_static_files(lab):
     lab.await_beats(node, 2)
     same_as_by_hand(lab, node)
     equal(firewall.listing(node, 'inet extra'), extra, 'a table of a static file after another start')
-    # A file that nft does not take: the rest is there, and it is said.
+    # A file that nft does not take is left out alone, and named.
+    mine = ['ip saddr 192.0.2.1 counter drop', *into]
     with open(os.path.join(static, 'wrong'), 'w') as file:
-        file.write('add rule inet filter input nosuch\n')
-    shows_soon(lab, node, 'input', into, 25)
-    check(any('does not load all of it' in line for line in node.log().splitlines()), 'nothing is said of a bad file')
+        file.write('# one line\nadd rule inet filter input nosuch\n')
+    lab.await_log(node, 'static file wrong: line 2: syntax error', 25)
+    network.set_acls(lab.client, 1001, 'in', ['ip ttl 5 drop'])
+    shows_soon(lab, node, 'vxlan1001-in', ['counter', 'counter ip ttl 5 drop'], 25)
+    shows(lab, node, 'input', mine)
     os.unlink(os.path.join(static, 'wrong'))
-    shows_soon(lab, node, 'input', ['ip saddr 192.0.2.1 counter drop', *into], 25)
+    lab.await_log(node, 'this is over: firewall: static file wrong', 25)
+    shows(lab, node, 'input', mine)
+    # A rule in the place of another, which has its handle; and what nft has just loaded, gone right behind it.
+    handle = node.enter('nft', '-a', 'list', 'chain', 'inet', 'filter', 'input').partition('192.0.2.1')[2].partition('# handle ')[2].split()[0]
+    node.enter('nft', 'replace', 'rule', 'inet', 'filter', 'input', 'handle', handle, 'ip', 'saddr', '192.0.2.1', 'counter', 'accept')
+    shows_soon(lab, node, 'input', mine, 5)
+    # Tables of a file that a file includes are known by what the load made; names of others are left alone.
+    with open(os.path.join(firewall.folder(node), 'more.nft'), 'w') as file:
+        file.write('table inet included {\n    chain own { type filter hook input priority 6; tcp dport 7778 counter drop; }\n}\n')
+    with open(os.path.join(static, 'more'), 'w') as file:
+        file.write('include "/run/pvc/nft/more.nft"\n')
+    lab.wait(lambda: 'included' in node.enter('nft', 'list', 'tables'), 25, 'the table of an included file')
+    included = firewall.listing(node, 'inet included')
+    network.set_acls(lab.client, 1001, 'in', ['ip ttl 6 drop'])
+    shows_soon(lab, node, 'vxlan1001-in', ['counter', 'counter ip ttl 6 drop'], 25)
+    equal(firewall.listing(node, 'inet included'), included, 'it is not doubled')
+    os.unlink(os.path.join(static, 'more'))
+    lab.wait(lambda: 'included' not in node.enter('nft', 'list', 'tables'), 25, 'and it goes with the file')
     # And without any: this daemon's own way again.
     os.unlink(os.path.join(static, 'mine'))
     network.set_acls(lab.client, 1001, 'in', [])
