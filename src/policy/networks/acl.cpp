@@ -95,10 +95,6 @@ private:
         return in_.fail_beyond("a match, a statement or a verdict");
     }
 
-    bool no_conflict(const acl_token& begin, const std::string& conflict) {
-        return conflict.empty() || in_.refuse("at " + std::to_string(begin.at) + ": " + conflict);
-    }
-
     // [op] values; the match is added.
     bool read_match(filter_expression what, const value_kind& kind, acl_values& values, acl_operator& how) {
         how = read_operator(in_);
@@ -147,12 +143,12 @@ private:
         const bool is_source = in_.take_word("saddr");
         if (is_source || in_.take_word("daddr")) {
             const std::uint32_t first = is_v6 ? 8 : 12;
-            return no_conflict(begin, rule.need_family(is_v6 ? family_ip6 : family_ip4)) &&
+            return rule.need_family(is_v6 ? family_ip6 : family_ip4).is_none_at(in_, begin) &&
                    read_match(network_field(is_source ? first : first + length, length),
                               is_v6 ? ip6_addresses : ip4_addresses);
         }
         if (in_.take_word(is_v6 ? "nexthdr" : "protocol")) {
-            return no_conflict(begin, rule.need_family(is_v6 ? family_ip6 : family_ip4)) &&
+            return rule.need_family(is_v6 ? family_ip6 : family_ip4).is_none_at(in_, begin) &&
                    read_known_match(network_field(is_v6 ? 6 : 9, 1), protocols);
         }
         return in_.fail_beyond(is_v6 ? "saddr, daddr or nexthdr" : "saddr, daddr or protocol");
@@ -163,7 +159,7 @@ private:
         if (!in_.take_word("type")) {
             return in_.fail_beyond("type");
         }
-        return no_conflict(begin, rule.need_icmp(is_v6)) &&
+        return rule.need_icmp(is_v6).is_none_at(in_, begin) &&
                read_match(transport_field(0, 1), is_v6 ? icmp6_types : icmp_types);
     }
 
@@ -206,14 +202,14 @@ private:
 
     bool read_transport(std::optional<std::uint8_t> protocol) {
         const auto begin = in_.next();
-        const auto conflict = [&] { return protocol ? rule.need_protocol(*protocol) : std::string(); };
+        const auto conflict = [&] { return protocol ? rule.need_protocol(*protocol) : acl_conflict(); };
         const bool is_source = in_.take_word("sport");
         if (is_source || in_.take_word("dport")) {
-            return no_conflict(begin, conflict()) && read_match(transport_field(is_source ? 0 : 2, 2), ports);
+            return conflict().is_none_at(in_, begin) && read_match(transport_field(is_source ? 0 : 2, 2), ports);
         }
         if (protocol == protocol_tcp && in_.take_word("flags")) {
             constexpr std::uint32_t flags_at = 13;
-            return no_conflict(begin, conflict()) && read_tcp_flags(in_, rule, transport_field(flags_at, 1));
+            return conflict().is_none_at(in_, begin) && read_tcp_flags(in_, rule, transport_field(flags_at, 1));
         }
         return in_.fail_beyond(protocol == protocol_tcp ? "sport, dport or flags" : "sport or dport");
     }
@@ -228,10 +224,14 @@ bool is_of_daemon(const acl_token& chain) {
            chain.text.starts_with("vxlan");
 }
 
-// Also as the value of a map, "5:jump".
+// Also behind what nft reads as a word of its own: "5:jump", "5jump". Only what begins as a name does is one word.
 bool leads_on(const acl_token& token) {
-    const auto verb = token.text.substr(std::min(token.text.size(), token.text.rfind(':') + 1));
-    return token.is == acl_token::kind::word && (verb == "jump" || verb == "goto");
+    const auto& text = token.text;
+    if (token.is != acl_token::kind::word || !(text.ends_with("jump") || text.ends_with("goto"))) {
+        return false;
+    }
+    const bool is_name = is_letter(text.front()) && text.find_first_of(":*") == std::string_view::npos;
+    return !is_name || text == "jump" || text == "goto";
 }
 
 // True: it leads to other chains, and that says all of it.

@@ -78,12 +78,12 @@ private:
     bool read_bit(std::uint32_t& bits) {
         const auto token = in_.next();
         if (token.is != acl_token::kind::word && token.is != acl_token::kind::quoted) {
-            return in_.fail(kind_.expected);
+            return in_.fail_missing(kind_.expected);
         }
         std::optional<std::uint64_t> number = kind_.find(token.text);
         number = number ? number : number_of(token.text, kind_.most);
         if (!number) {
-            return in_.fail(kind_.expected);
+            return in_.fail_missing(kind_.expected);
         }
         in_.take();
         bits |= static_cast<std::uint32_t>(*number);
@@ -104,9 +104,9 @@ private:
             }
         }
         if (in_.next().is_symbol("|") || in_.next().is_symbol(",")) {
-            return in_.fail("one way to join them");
+            return in_.fail_beyond("one way to join them");
         }
-        return !list.is_in_parentheses || in_.take_symbol(")") || in_.fail("\")\"");
+        return !list.is_in_parentheses || in_.take_symbol(")") || in_.fail_missing("\")\"");
     }
 
     bool read_masked() {
@@ -117,7 +117,7 @@ private:
         }
         // Without parentheses nft takes "a & b | c" as "(a & b) | c".
         if (!mask.is_in_parentheses && !mask.joined_by.empty()) {
-            return in_.fail_at(begin, "parentheses around what follows \"&\"");
+            return in_.fail_beyond_at(begin, "parentheses around what follows \"&\"");
         }
         const auto how = read_operator(in_);
         if (how != acl_operator::equal && how != acl_operator::unequal) {
@@ -140,7 +140,7 @@ private:
         bit_list mask;
         if (slash.text != "/" || !read_list(mask) || mask.joined_by != "," || list.joined_by == "|" ||
             list.is_in_parentheses) {
-            return in_.fail_at(slash, "two lists with commas around \" / \"");
+            return in_.fail_beyond_at(slash, "two lists with commas around \" / \"");
         }
         rule_.add_bits(kind_.what, kind_.bytes(mask.bits),
                        how == acl_operator::unequal ? comparison::unequal : comparison::equal, kind_.bytes(list.bits));
@@ -163,7 +163,7 @@ private:
                 break;
             }
             if (!in_.take_symbol(",")) {
-                return in_.fail("\",\" or \"}\"");
+                return in_.fail_missing("\",\" or \"}\"");
             }
         } while (!in_.take_symbol("}"));
         if (values.all.size() == 1) {

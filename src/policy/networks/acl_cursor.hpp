@@ -27,18 +27,27 @@ public:
     bool take_word(std::string_view word) { return take_if(next().is_word(word)); }
     bool take_symbol(std::string_view symbol) { return take_if(next().is_symbol(symbol)); }
 
-    // False, as what all readers answer when they fail.
+    // False, as what all readers answer when they fail. Of what nft refuses too, or must never be given.
     bool fail(std::string_view expected) { return fail_at(next(), expected); }
     bool fail_at(const acl_token& token, std::string_view expected) {
-        return refuse(acl_problem(token.at, expected, token.text));
+        return refuse(acl_problem(token.at, expected, token.text), false);
     }
     // The same, of what nft may know.
     bool fail_beyond(std::string_view expected) { return fail_beyond_at(next(), expected); }
     bool fail_beyond_at(const acl_token& token, std::string_view expected) {
-        is_beyond_ = is_beyond_ || problem_.empty();
-        return fail_at(token, expected);
+        return refuse(acl_problem(token.at, expected, token.text), true);
     }
-    bool refuse(std::string problem) {
+    // Where a value or a word has to stand: nft may know another one, but none that is not there.
+    bool fail_missing(std::string_view expected) {
+        for (const auto* const end : {"}", ")", "]"}) {
+            if (next().is_symbol(end)) {
+                return fail(expected);
+            }
+        }
+        return is_end() ? fail(expected) : fail_beyond(expected);
+    }
+    bool refuse(std::string problem, bool is_beyond) {
+        is_beyond_ = is_beyond_ || (is_beyond && problem_.empty());
         if (problem_.empty()) {
             problem_ = std::move(problem);
         }

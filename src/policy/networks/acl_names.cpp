@@ -2,9 +2,6 @@
 
 #include "pvcnoded/base/text.hpp"
 
-#include <algorithm>
-#include <array>
-
 namespace pvc::policy {
 
 namespace {
@@ -89,15 +86,32 @@ constexpr std::string_view icmp_codes =
 constexpr std::string_view icmp6_codes =
     "no-route 0 admin-prohibited 1 addr-unreachable 3 port-unreachable 4 policy-fail 5 reject-route 6 ";
 constexpr std::string_view icmpx_codes = "no-route 0 port-unreachable 1 host-unreachable 2 admin-prohibited 3 ";
+
+// Of nft's grammar: where nft takes any text, these have to be in quotes.
+constexpr std::string_view words =
+    "accept add ah all and arp auto-merge bridge burst cgroup chain comment comp constant continue counter cpu "
+    "create ct daddr day dccp define delete describe device devices dnat dport drop dst dup dynamic ecn element "
+    "elements eq esp ether exists expires export exthdr fib flags flow flowtable flush frag fwd gc-interval ge "
+    "get goto group gt handle hbh hook hour ibriport ibrname icmp icmpv6 igmp iif iifgroup iifname iiftype import "
+    "include index inet insert interval ip ip6 ipsec jhash jump le length level limit list log lshift lt map mark "
+    "masquerade meta meter mh minute missing monitor ne netdev nexthdr nftrace not notrack numgen obriport "
+    "obrname offload oif oifgroup oifname oiftype or osf over packets pkttype policy position prefix priority "
+    "protocol queue queue-threshold quota random rate redefine redirect reject rename replace reset return rt rt0 "
+    "rt2 rshift rtclassid rule ruleset saddr sctp secmark second set size skgid skuid snaplen snat socket sport srh "
+    "state symhash synproxy table tcp th time timeout tproxy type typeof udp udplite undefine update vlan vmap "
+    "week with xor xt ";
 // clang-format on
 
-constexpr auto words = std::to_array<std::string_view>(
-    {"accept", "and",     "burst",   "chain",    "comment", "continue", "counter", "ct",     "daddr",   "day",
-     "dport",  "drop",    "eq",      "ether",    "flags",   "ge",       "goto",    "gt",     "hour",    "icmp",
-     "icmpv6", "iif",     "iifname", "ip",       "ip6",     "jump",     "le",      "length", "level",   "limit",
-     "log",    "lt",      "mark",    "meta",     "minute",  "ne",       "nexthdr", "oif",    "oifname", "or",
-     "over",   "packets", "prefix",  "protocol", "rate",    "reject",   "return",  "saddr",  "sctp",    "second",
-     "sport",  "state",   "tcp",     "th",       "type",    "udp",      "week",    "with"});
+bool is_in(std::string_view list, std::string_view word) {
+    while (!list.empty()) {
+        const auto end = list.find(' ');
+        if (list.substr(0, end) == word) {
+            return true;
+        }
+        list.remove_prefix(end + 1);
+    }
+    return false;
+}
 
 std::optional<std::uint32_t> find_in(std::string_view table, std::string_view name) {
     while (!table.empty()) {
@@ -162,8 +176,18 @@ std::optional<std::uint32_t> icmpx_code_of(std::string_view name) {
     return find_in(icmpx_codes, name);
 }
 
-bool is_word_of_grammar(std::string_view word) {
-    return std::ranges::find(words, word) != words.end();
+bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool is_word_of_nft(std::string_view word) {
+    return is_in(words, word);
+}
+
+bool is_plain_word(std::string_view word) {
+    return !word.empty() && (is_letter(word.front()) || word.front() == '_') &&
+           word.substr(0, word.size() - 1).find('*') == std::string_view::npos &&
+           word.find(':') == std::string_view::npos && !is_word_of_nft(word);
 }
 
 }  // namespace pvc::policy

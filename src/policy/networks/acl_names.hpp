@@ -21,7 +21,9 @@ namespace pvc::policy {
 [[nodiscard]] std::optional<std::uint32_t> icmp_code_of(std::string_view name);
 [[nodiscard]] std::optional<std::uint32_t> icmp6_code_of(std::string_view name);
 [[nodiscard]] std::optional<std::uint32_t> icmpx_code_of(std::string_view name);
-// Words of this grammar: as the name of an interface they stand in quotes.
-[[nodiscard]] bool is_word_of_grammar(std::string_view word);
+[[nodiscard]] bool is_letter(char c);
+[[nodiscard]] bool is_word_of_nft(std::string_view word);  // of its grammar
+// nft takes it for a text without quotes: it begins as a name does, and is no word of nft's grammar.
+[[nodiscard]] bool is_plain_word(std::string_view word);
 
 }  // namespace pvc::policy

@@ -35,13 +35,18 @@ load_payload start_of(load_payload what, std::size_t length) {
 
 }  // namespace
 
-std::string acl_rule::need(known& what, meta_key key, std::uint8_t wanted, expressions& to) {
-    if (what.value == wanted) {
+acl_conflict acl_rule::need(known& what, meta_key key, std::uint8_t wanted, expressions& to) {
+    const auto conflict = [&](std::string_view with) {
+        return fmt::format("{} conflicts with {}, which is asked for before", name_of(key, wanted), with);
+    };
+    if (what.value == wanted && !what.other && !what.is_one_of_several) {
         return {};
     }
-    if (what.value || what.is_one_of_several) {
-        return fmt::format("{} conflicts with {}, which is asked for before", name_of(key, wanted),
-                           what.value ? name_of(key, *what.value) : "a choice of several");
+    if (what.value && (what.value != wanted || what.other)) {
+        return {conflict(name_of(key, what.value != wanted ? *what.value : *what.other)), false};
+    }
+    if (what.is_one_of_several) {
+        return {conflict("a choice of several"), !what.value};
     }
     to.emplace_back(load_meta{key});
     to.emplace_back(compare{comparison::equal, one_byte(wanted)});
@@ -49,29 +54,37 @@ std::string acl_rule::need(known& what, meta_key key, std::uint8_t wanted, expre
     return {};
 }
 
-std::string acl_rule::need_family(std::uint8_t family) {
+acl_conflict acl_rule::need_family(std::uint8_t family) {
     return need(family_, meta_key::protocol, family, body);
 }
 
-std::string acl_rule::need_protocol(std::uint8_t protocol) {
+acl_conflict acl_rule::need_protocol(std::uint8_t protocol) {
     return need(protocol_, meta_key::l4_protocol, protocol, body);
 }
 
-std::string acl_rule::need_icmp(bool is_v6) {
+acl_conflict acl_rule::need_icmp(bool is_v6) {
     const bool is_asked = protocol_.value || protocol_.is_one_of_several;
     if (!is_asked && !family_.value && !family_.is_one_of_several) {
-        if (auto conflict = need_family(is_v6 ? family_ip6 : family_ip4); !conflict.empty()) {
+        if (auto conflict = need_family(is_v6 ? family_ip6 : family_ip4); !conflict.why.empty()) {
             return conflict;
         }
     }
     return need_protocol(is_v6 ? protocol_icmp6 : protocol_icmp);
 }
 
-std::string acl_rule::need_ahead(std::optional<std::uint8_t> family, std::optional<std::uint8_t> protocol) {
+acl_conflict acl_rule::need_ahead(std::optional<std::uint8_t> family, std::optional<std::uint8_t> protocol) {
     if (family) {
         return need(family_, meta_key::protocol, *family, ahead);
     }
-    return protocol ? need(protocol_, meta_key::l4_protocol, *protocol, ahead) : std::string();
+    return protocol ? need(protocol_, meta_key::l4_protocol, *protocol, ahead) : acl_conflict();
+}
+
+void acl_rule::know_protocol(std::optional<std::uint8_t> value) {
+    if (protocol_.value && value && protocol_.value != value) {
+        protocol_.other = protocol_.value;
+    }
+    protocol_.value = value;
+    protocol_.is_one_of_several = protocol_.is_one_of_several || !value;
 }
 
 void acl_rule::need_ether() {
@@ -133,8 +146,8 @@ bool acl_rule::add_single(acl_cursor& in, const acl_token& begin, loaded what, a
         case acl_operator::unequal: break;
     }
     if (!may_match) {
-        return in.fail_at(begin,
-                          how == acl_operator::less ? "more than the least value" : "less than the largest value");
+        return in.fail_beyond_at(
+            begin, how == acl_operator::less ? "more than the least value" : "less than the largest value");
     }
     add(std::move(what));
     add(compare{comparing, value.first});

@@ -20,6 +20,18 @@ inline constexpr std::uint8_t protocol_udp = 17;
 inline constexpr std::uint8_t protocol_icmp6 = 58;
 inline constexpr std::uint8_t protocol_sctp = 132;
 
+// Why a rule cannot be made sure of what a match needs; empty: it can.
+struct acl_conflict {
+    std::string why;  // "tcp conflicts with udp, which is asked for before"
+    // It was one of several: nft would take the last of them for the one.
+    bool is_of_several = false;
+
+    // False: the cursor knows why. What nft would misread is never given to it.
+    [[nodiscard]] bool is_none_at(acl_cursor& in, const acl_token& begin) const {
+        return why.empty() || in.refuse("at " + std::to_string(begin.at) + ": " + why, !is_of_several);
+    }
+};
+
 class acl_rule {
 public:
     // What is compared: one of the loads.
@@ -28,18 +40,17 @@ public:
     void add(model::filter_expression one) { body.push_back(std::move(one)); }
     void add_bits(loaded what, std::string mask, model::comparison how, std::string with);
 
-    // Empty: it is made sure of. Else why it cannot be: "conflicts with ip, which is asked for before".
-    [[nodiscard]] std::string need_family(std::uint8_t family);
-    [[nodiscard]] std::string need_protocol(std::uint8_t protocol);
+    [[nodiscard]] acl_conflict need_family(std::uint8_t family);
+    [[nodiscard]] acl_conflict need_protocol(std::uint8_t protocol);
     // The type of ICMP: of which family, only where the protocol is not asked for yet.
-    [[nodiscard]] std::string need_icmp(bool is_v6);
+    [[nodiscard]] acl_conflict need_icmp(bool is_v6);
     void need_ether();
     // The same for a verdict, ahead of the rule.
-    [[nodiscard]] std::string need_ahead(std::optional<std::uint8_t> family, std::optional<std::uint8_t> protocol);
+    [[nodiscard]] acl_conflict need_ahead(std::optional<std::uint8_t> family, std::optional<std::uint8_t> protocol);
 
     // What a match says of the packet. `value`: the one; empty: one of several.
-    void know_family(std::optional<std::uint8_t> value) { family_ = {value, !value}; }
-    void know_protocol(std::optional<std::uint8_t> value) { protocol_ = {value, !value}; }
+    void know_family(std::optional<std::uint8_t> value) { family_ = {value, !value, {}}; }
+    void know_protocol(std::optional<std::uint8_t> value);
     [[nodiscard]] std::optional<std::uint8_t> family() const { return family_.value; }
 
     // False: these values cannot be compared so.
@@ -53,9 +64,11 @@ private:
     struct known {
         std::optional<std::uint8_t> value;
         bool is_one_of_several = false;
+        // A protocol that was asked for before, though it cannot be both. nft goes on with neither, as behind several.
+        std::optional<std::uint8_t> other;
     };
     using expressions = std::vector<model::filter_expression>;
-    static std::string need(known& what, model::meta_key key, std::uint8_t wanted, expressions& to);
+    static acl_conflict need(known& what, model::meta_key key, std::uint8_t wanted, expressions& to);
     bool add_single(acl_cursor& in, const acl_token& begin, loaded what, acl_operator how, const acl_value& value);
 
     known family_;

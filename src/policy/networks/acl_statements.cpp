@@ -23,18 +23,13 @@ statement_outcome answered(bool is_read, statement_outcome good = statement_outc
     return is_read ? good : statement_outcome::failed;
 }
 
-bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 // In quotes, or a word that nothing else can be.
 bool read_text(acl_cursor& in, std::size_t longest, std::string& text) {
     const auto token = in.next();
-    const bool is_text = token.is == acl_token::kind::quoted ||
-                         (token.is == acl_token::kind::word && is_letter(token.text.front()) &&
-                          token.text.find(':') == std::string_view::npos && !is_word_of_grammar(token.text));
+    const bool is_text =
+        token.is == acl_token::kind::quoted || (token.is == acl_token::kind::word && is_plain_word(token.text));
     if (!is_text || token.text.size() > longest) {
-        return in.fail(fmt::format("a text in quotes, at most {} bytes", longest));
+        return in.fail_missing(fmt::format("a text in quotes, at most {} bytes", longest));
     }
     text = in.take().text;
     return true;
@@ -51,7 +46,7 @@ bool read_log(acl_cursor& in, acl_rule& rule) {
         } else if (in.take_word("level")) {
             log.level = log_level_of(in.next().text);
             if (!log.level) {
-                return in.fail("emerg, alert, crit, err, warn, notice, info or debug");
+                return in.fail_missing("emerg, alert, crit, err, warn, notice, info or debug");
             }
             in.take();
         } else if (in.next().is_word("group") || in.next().is_word("flags") || in.next().is_word("snaplen") ||
@@ -92,8 +87,15 @@ bool read_limit(acl_cursor& in, acl_rule& rule) {
         return in.fail_beyond("\"/\" and second, minute, hour, day or week");
     }
     const auto unit = slash == std::string::npos ? std::nullopt : seconds_of(std::string_view(text).substr(slash + 1));
-    if (!rate || *rate == 0 || !unit) {
-        return in.fail_at(rate_at, "a rate such as 5/second");
+    constexpr std::string_view example = "a rate such as 5/second";
+    if (text.empty()) {
+        return in.fail_missing(example);
+    }
+    if (!rate || !unit) {
+        return in.fail_beyond_at(rate_at, example);
+    }
+    if (*rate == 0) {
+        return in.fail_at(rate_at, example);
     }
     limit.rate = *rate;
     limit.unit = *unit;
@@ -101,11 +103,11 @@ bool read_limit(acl_cursor& in, acl_rule& rule) {
         const auto burst =
             in.is_word() ? number_of(in.next().text, std::numeric_limits<std::uint32_t>::max()) : std::nullopt;
         if (!burst || *burst == 0) {
-            return in.fail("a number of packets");
+            return burst ? in.fail("a number of packets") : in.fail_missing("a number of packets");
         }
         in.take();
         if (!in.take_word("packets")) {
-            return in.fail("packets");
+            return in.fail_missing("packets");
         }
         limit.burst = static_cast<std::uint32_t>(*burst);
     }
@@ -114,10 +116,6 @@ bool read_limit(acl_cursor& in, acl_rule& rule) {
     }
     rule.add(limit);
     return true;
-}
-
-bool refuse_conflict(acl_cursor& in, const acl_token& begin, const std::string& conflict) {
-    return conflict.empty() || in.refuse(fmt::format("at {}: {}", begin.at, conflict));
 }
 
 // icmp|icmpv6|icmpx [type] code
@@ -148,13 +146,13 @@ bool read_reject_code(acl_cursor& in, acl_rule& rule) {
             return in.fail_beyond(kind.expected);
         }
         in.take();
-        if (!refuse_conflict(in, begin, rule.need_ahead(kind.family, std::nullopt))) {
+        if (!rule.need_ahead(kind.family, std::nullopt).is_none_at(in, begin)) {
             return false;
         }
         rule.add(reject_packet{kind.type, static_cast<std::uint8_t>(*code)});
         return true;
     }
-    return in.fail("\"tcp reset\", icmp, icmpv6 or icmpx");
+    return in.fail_missing("\"tcp reset\", icmp, icmpv6 or icmpx");
 }
 
 bool read_reject(acl_cursor& in, acl_rule& rule) {
@@ -164,10 +162,10 @@ bool read_reject(acl_cursor& in, acl_rule& rule) {
             return read_reject_code(in, rule);
         }
         if (!in.take_word("reset")) {
-            return in.fail("reset");
+            return in.fail_missing("reset");
         }
         rule.add(reject_packet{1, 0});
-        return refuse_conflict(in, begin, rule.need_ahead(std::nullopt, protocol_tcp));
+        return rule.need_ahead(std::nullopt, protocol_tcp).is_none_at(in, begin);
     }
     // The port is unreachable, as the family of the packet says it.
     constexpr std::uint8_t code_ip4 = 3;

@@ -52,23 +52,20 @@ std::optional<std::string> find_forbidden(std::string_view text) {
     return is_quoted ? std::optional<std::string>("the quotes are not closed") : std::nullopt;
 }
 
-// Only sets have braces, and no set is in another.
+// A line that nft is given must not end within braces: the next one would be a part of it.
 std::optional<std::string> find_unbalanced(const std::vector<acl_token>& tokens) {
-    std::size_t open_at = 0;
+    std::vector<std::size_t> open_at;
     for (const auto& one : tokens) {
         if (one.is_symbol("{")) {
-            if (open_at > 0) {
-                return fmt::format("at {}: a set within a set", one.at);
-            }
-            open_at = one.at;
+            open_at.push_back(one.at);
         } else if (one.is_symbol("}")) {
-            if (open_at == 0) {
+            if (open_at.empty()) {
                 return fmt::format("at {}: \"}}\" without \"{{\"", one.at);
             }
-            open_at = 0;
+            open_at.pop_back();
         }
     }
-    return open_at > 0 ? std::optional(fmt::format("at {}: \"{{\" is not closed", open_at)) : std::nullopt;
+    return open_at.empty() ? std::nullopt : std::optional(fmt::format("at {}: \"{{\" is not closed", open_at.back()));
 }
 
 std::size_t length_of_symbol(std::string_view rest) {
@@ -76,7 +73,7 @@ std::size_t length_of_symbol(std::string_view rest) {
     if (std::ranges::any_of(pairs, [&](std::string_view pair) { return rest.starts_with(pair); })) {
         return 2;
     }
-    return std::string_view("{}(),|&!<>").find(rest.front()) != std::string_view::npos ? 1 : 0;
+    return std::string_view("{}()[],|&^!<>").find(rest.front()) != std::string_view::npos ? 1 : 0;
 }
 
 }  // namespace

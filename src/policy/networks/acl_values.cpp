@@ -132,11 +132,38 @@ std::optional<acl_value> interface_name(std::string_view text) {
 }
 
 std::optional<acl_value> any_single(const value_kind& kind, const acl_token& token, std::string_view text) {
-    if (kind.set == model::set_kind::interface_name && token.is == acl_token::kind::word && is_word_of_grammar(text)) {
+    if (kind.set == model::set_kind::interface_name && token.is == acl_token::kind::word && !is_plain_word(text)) {
         return std::nullopt;
     }
     const auto literal = kind.literal(text);
     return literal ? literal : kind.name(text);
+}
+
+// "nosuch", "-nosuch", "22-nosuch"
+bool has_name(std::string_view text) {
+    bool is_begin = true;
+    for (const char c : text) {
+        if (is_begin && is_letter(c)) {
+            return true;
+        }
+        is_begin = c == '-' || c == '/';
+    }
+    return false;
+}
+
+// What has letters in it, other than those of a number or of an address with colons, is the name of a host.
+bool may_be_host(std::string_view text) {
+    constexpr std::string_view hexadecimal = "0123456789abcdefABCDEF:/-";
+    constexpr std::string_view decimal = "0123456789.:/-";
+    if (text.starts_with("0x") || text.starts_with("0X")) {
+        return text.find_first_not_of(hexadecimal, 2) != std::string_view::npos;
+    }
+    if (text.find(':') == std::string_view::npos) {
+        return text.find_first_not_of(decimal) != std::string_view::npos;
+    }
+    const auto point = std::min(text.find('.'), text.size());  // behind it are decimal numbers
+    return text.substr(0, point).find_first_not_of(hexadecimal) != std::string_view::npos ||
+           text.find_first_not_of(decimal, point) != std::string_view::npos;
 }
 
 // A network as the end of a range says nothing.
@@ -169,9 +196,13 @@ public:
 
     bool read(acl_values& values) {
         const auto begin = in_.next();
+        if (!is_value()) {
+            return in_.fail_missing(kind_.expected);
+        }
+        is_of_node_ = false;
         auto value = read_value();
         if (!value) {
-            return in_.fail_at(begin, kind_.expected);
+            return is_of_node_ ? in_.fail_at(begin, kind_.expected) : in_.fail_beyond_at(begin, kind_.expected);
         }
         if (value->is_range && !kind_.has_order) {
             return in_.fail_beyond_at(begin, "a single value, as there are no ranges of these");
@@ -184,18 +215,25 @@ public:
     }
 
 private:
-    std::optional<acl_value> read_value() {
-        if (!in_.is_word() && in_.next().is != acl_token::kind::quoted) {
-            return std::nullopt;
-        }
+    [[nodiscard]] bool is_value() const { return in_.is_word() || in_.next().is == acl_token::kind::quoted; }
+
+    acl_token take() {
         const auto token = in_.take();
+        is_of_node_ =
+            is_of_node_ || (kind_.is_of_node != nullptr && kind_.is_of_node(token.text) && !kind_.name(token.text) &&
+                            !(token.is == acl_token::kind::word && is_word_of_nft(token.text)));
+        return token;
+    }
+
+    std::optional<acl_value> read_value() {
+        const auto token = take();
         if (kind_.set == model::set_kind::interface_name) {
             return any_single(kind_, token, token.text);
         }
         const auto text = with_prefix(token);
         auto value = any_single(kind_, token, text);
         if (in_.is_word() && in_.next().text.starts_with('-')) {
-            return range_of(value, after_dash(in_.take()));
+            return range_of(value, after_dash(take()));
         }
         if (value || token.is == acl_token::kind::quoted) {
             return value;
@@ -211,7 +249,7 @@ private:
         std::string text(token.text);
         while (token.is == acl_token::kind::word && in_.is_word() &&
                (text.ends_with('/') || in_.next().text.starts_with('/'))) {
-            text += in_.take().text;
+            text += take().text;
         }
         return text;
     }
@@ -221,32 +259,43 @@ private:
     }
 
     std::optional<acl_value> single_token() {
-        if (!in_.is_word() && in_.next().is != acl_token::kind::quoted) {
+        if (!is_value()) {
             return std::nullopt;
         }
-        const auto token = in_.take();
+        const auto token = take();
         return any_single(kind_, token, token.text);
     }
 
     acl_cursor& in_;
     const value_kind& kind_;
+    bool is_of_node_ = false;
 };
 
 }  // namespace
 
-const value_kind ip4_addresses{model::set_kind::ip4_address, "an IPv4 address or network", literal_ip4, no_name};
-const value_kind ip6_addresses{model::set_kind::ip6_address, "an IPv6 address or network", literal_ip6, no_name};
+const value_kind ip4_addresses{
+    model::set_kind::ip4_address, "an IPv4 address or network", literal_ip4, no_name, true, may_be_host};
+const value_kind ip6_addresses{
+    model::set_kind::ip6_address, "an IPv6 address or network", literal_ip6, no_name, true, may_be_host};
 const value_kind ether_addresses{model::set_kind::ether_address, "an address such as 52:54:00:00:00:01", literal_ether,
                                  no_name};
-const value_kind protocols{model::set_kind::protocol_number, "the number or the name of a protocol", literal_number<1>,
-                           named_number<1, protocol_of>};
-const value_kind ports{model::set_kind::port, "a port or the name of a service", literal_number<2>,
-                       named_number<2, port_of>};
+const value_kind protocols{model::set_kind::protocol_number,
+                           "the number or the name of a protocol",
+                           literal_number<1>,
+                           named_number<1, protocol_of>,
+                           true,
+                           has_name};
+const value_kind ports{model::set_kind::port,
+                       "a port or the name of a service",
+                       literal_number<2>,
+                       named_number<2, port_of>,
+                       true,
+                       has_name};
 const value_kind icmp_types{model::set_kind::icmp_type, "a type of ICMP", literal_number<1>,
                             named_number<1, icmp_type_of>};
 const value_kind icmp6_types{model::set_kind::icmp6_type, "a type of ICMPv6", literal_number<1>,
                              named_number<1, icmp6_type_of>};
-const value_kind marks{model::set_kind::mark, "a number of 32 bits", literal_mark, no_name, false};
+const value_kind marks{model::set_kind::mark, "a number of 32 bits", literal_mark, no_name, false, has_name};
 const value_kind interface_names{model::set_kind::interface_name, "the name of an interface", no_name, interface_name,
                                  false};
 const value_kind netfilter_families{model::set_kind::netfilter_protocol, "ipv4 or ipv6", literal_family,
@@ -285,7 +334,7 @@ bool read_values(acl_cursor& in, const value_kind& kind, acl_values& values) {
             return true;
         }
         if (!in.take_symbol(",")) {
-            return in.fail("\",\" or \"}\"");
+            return in.fail_missing("\",\" or \"}\"");
         }
     } while (!in.take_symbol("}"));
     return true;

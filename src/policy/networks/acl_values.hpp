@@ -32,6 +32,9 @@ struct value_kind {
     std::optional<acl_value> (*literal)(std::string_view text) = nullptr;  // a number, an address
     std::optional<acl_value> (*name)(std::string_view text) = nullptr;
     bool has_order = true;  // the bytes have the order of the values: there are ranges
+    // Whether nft would take it for a name that files of this node or a resolver know: such a one is not given to nft.
+    // Null: nft's names of these are its own.
+    bool (*is_of_node)(std::string_view text) = nullptr;
 };
 
 extern const value_kind ip4_addresses;

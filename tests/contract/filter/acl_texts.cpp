@@ -243,6 +243,7 @@ th dport 5 reject with tcp reset
 log
 log prefix "a;b#c@d" 
 log level debug
+log level "info"
 log level info prefix "x y"
 log prefix abc
 log prefix "ä" level emerg
@@ -352,9 +353,117 @@ limit rate 1/week burst 4294967295 packets
 limit rate "5"/second
 jump nosuch
 goto nosuch
+tcp dport vmap { 22 : accept
+tcp dport { 22 : accept }
+tcp dport vmap { 22 : nosuch }
+tcp dport . udp dport { 22 . 53 }
+ip saddr . tcp dport { 10.0.0.1 }
+iifname vmap
+iifname .
+iifname . oifname "a"
+iifname 5a
+comment add
+comment a*b
+log prefix tcp
+log prefix vlan
+log prefix x:y
+meta mark set
+tcp dport 22 ip protocol udp udp dport 5
+tcp dport 22 ip6 nexthdr udp tcp dport 5
+meta l4proto tcp meta l4proto udp udp dport 5
+tcp dport 22 ip protocol udp ip protocol udp udp dport 5
+ip protocol { tcp, udp } ip protocol udp udp dport 5
+ip protocol udp ip protocol { tcp, udp } ip protocol udp udp dport 5
+ip ttl 5jump nosuch
 nonsense
 "accept"
 { accept }
+)~";
+
+constexpr std::string_view beyond = R"~(tcp dport vmap { 22 : accept, 80 : drop }
+tcp dport vmap { 22-80 : accept, 443 : drop }
+udp sport vmap { domain : accept, * : drop }
+ip protocol vmap { tcp : accept, udp : drop }
+ip saddr vmap { 10.0.0.0/8 : accept, 192.168.0.1 : drop }
+ip6 daddr vmap { fd00::/64 : accept }
+ip6 nexthdr vmap { tcp : accept }
+icmp type vmap { echo-request : accept, echo-reply : drop }
+icmpv6 type vmap { nd-neighbor-solicit : accept }
+ct state vmap { established : accept, related : accept, invalid : drop }
+iifname vmap { "eth0" : accept, eth1 : drop }
+meta l4proto vmap { tcp : accept, 17 : drop }
+meta nfproto vmap { ipv4 : accept }
+meta mark vmap { 1 : accept }
+tcp flags vmap { syn : accept }
+ether saddr vmap { 00:11:22:33:44:55 : accept }
+tcp dport vmap{22:accept,80:drop}
+ip saddr . tcp dport { 10.0.0.1 . 22, 10.0.0.2 . 80 } accept
+ip saddr . tcp dport != { 10.0.0.0/8 . 22-80 } accept
+ip saddr . tcp dport vmap { 10.0.0.1 . 22 : accept }
+tcp dport . ip daddr { 22 . 10.0.0.1 }
+meta l4proto . th dport { tcp . 22, udp . 53 } accept
+ether saddr . ip saddr { 00:11:22:33:44:55 . 10.0.0.1 } drop
+iifname . oifname { "a" . "b" }
+ct state . meta mark { new . 5 }
+ip protocol . tcp dport { tcp . 22 }
+meta mark set 7
+mark set 7
+meta mark set meta mark ^ 5
+meta mark set tcp dport map { 22 : 1, 80 : 2 }
+meta mark ^ 1 == 1
+mark and 0xf == 1
+mark & 0xf == 1
+meta mark { 1, 5-7 }
+tcp dport 22 meta mark set 7 accept
+tcp dport set 80
+ip saddr set 10.0.0.1
+ether saddr set 00:11:22:33:44:55
+ip saddr and 255.0.0.0 == 10.0.0.0
+ip saddr & 255.0.0.0 == 10.0.0.0
+ip saddr 167772161
+ip saddr 0x0a000001
+ip saddr 010.0.0.1
+ip protocol and 1 == 1
+ether saddr & ff:ff:ff:00:00:00 == 00:11:22:00:00:00
+ether saddr 00:11:22:33:44:55/24
+tcp dport & 1 == 1
+tcp dport 022
+tcp dport 0X16
+tcp dport { 22, 010 }
+tcp dport 22accept
+tcp dport > 65535
+tcp dport < 0
+ip saddr > 255.255.255.255
+tcp dport { {22, 23}, 24 }
+tcp dport { 22 comment "a", 80 }
+tcp dport { 22 counter, 80 }
+tcp flags & syn|ack == syn
+tcp flags { syn, ack }
+tcp flags { syn, syn|ack }
+tcp flags syn - ack
+tcp dport { 22, tcp }
+tcp dport { 22,, 80 }
+ip6 nexthdr 8 udp dport 5
+ip protocol 8 udp dport 5
+ct state new|established,related
+ct state new ^ related
+ct state 010
+ct state { new|related }
+meta nfproto 3
+meta nfproto 02
+iifname 5
+iifname .x
+iifname a:b
+iifname "a/b"
+iifname a^b
+log level audit
+log prefix .x
+limit rate 05/second
+limit rate 10 mbytes/second burst 5 kbytes
+limit rate 5/second burst 010 packets
+reject with icmp 3
+meter m { ip saddr limit rate 5/second } accept
+comment .x
 )~";
 
 constexpr auto parts = std::to_array<std::string_view>(
@@ -392,6 +501,11 @@ constexpr auto values = std::to_array<std::string_view>({"10.0.0.1",
 constexpr auto statements =
     std::to_array<std::string_view>({"counter", "log", "log prefix \"x\" level info", "limit rate 5/second",
                                      "limit rate over 1/minute burst 7 packets"});
+constexpr auto only_nft = std::to_array<std::string_view>(
+    {"meta mark set 7", "tcp dport vmap { 22 : drop }", "ct state vmap { new : accept }",
+     "ip protocol vmap { tcp : drop }", "ip saddr . tcp dport { 10.0.0.1 . 22 }",
+     "meta l4proto . th dport { tcp . 22 }", "ip ttl 5", "ct mark 1",
+     "ether saddr . ip saddr { 52:54:00:00:00:01 . 10.0.0.1 }", "tcp dport & 1 == 1", "log level audit"});
 constexpr auto verdicts = std::to_array<std::string_view>(
     {"accept", "drop", "return", "reject", "reject with tcp reset", "reject with icmp host-unreachable",
      "reject with icmpv6 no-route", "reject with icmpx no-route", "", ""});
@@ -414,6 +528,11 @@ const std::vector<std::string>& refused_acls() {
     return all;
 }
 
+const std::vector<std::string>& beyond_acls() {
+    static const auto all = lines_of(beyond);
+    return all;
+}
+
 std::string acl_writer::next() {
     std::string text;
     const auto add = [&](std::string_view word) { text.append(text.empty() || word.empty() ? "" : " ").append(word); };
@@ -421,6 +540,10 @@ std::string acl_writer::next() {
     for (auto count = random_.below(4); count > 0; --count) {
         if (random_.below(5) == 0) {
             add(any(statements));
+            continue;
+        }
+        if (random_.below(10) == 0) {
+            add(any(only_nft));
             continue;
         }
         const auto part = random_.below(parts.size());

@@ -10,6 +10,7 @@ namespace pvc::contract {
 
 [[nodiscard]] const std::vector<std::string>& accepted_acls();
 [[nodiscard]] const std::vector<std::string>& refused_acls();  // by nft too
+[[nodiscard]] const std::vector<std::string>& beyond_acls();   // nft accepts them, and it alone knows them
 
 class acl_writer {
 public:
