@@ -17,6 +17,7 @@ namespace {
 constexpr duration between_file_looks = 10s;
 constexpr duration until_asked_again = 60s;
 constexpr async::process_limits nft_limits{.time = 10s, .grace = 1s, .output_bytes = 65536};
+constexpr async::process_limits short_nft_limits{.time = 2s, .grace = 1s, .output_bytes = 4096};
 constexpr std::size_t most_verdicts = 10'000;
 constexpr std::size_t longest_said = 200;
 constexpr std::string_view record_name = "static-tables";
@@ -107,10 +108,11 @@ std::string nft_loader::text_of(const policy::wanted_filter& wanted) const {
     return policy::nft_text(wanted, {}, accepted_);
 }
 
-async::awaitable<result<nft_loader::answer>> nft_loader::run(std::vector<std::string> arguments, std::string input) {
+async::awaitable<result<nft_loader::answer>> nft_loader::run(std::vector<std::string> arguments, std::string input,
+                                                             async::process_limits limits) {
     arguments.insert(arguments.begin(), "nft");
     async::command what{.arguments = std::move(arguments), .input = std::move(input)};
-    auto ended = co_await processes_.run(std::move(what), nft_limits);
+    auto ended = co_await processes_.run(std::move(what), limits);
     if (!ended) {
         co_return std::move(ended).error();
     }
@@ -182,7 +184,7 @@ async::awaitable<void> nft_loader::try_files(std::vector<policy::static_file> re
         cannot_ask("the nft program cannot be asked", there.error().text());
         co_return;
     }
-    auto tried = co_await run({"-c", "-f", "-"}, policy::nft_text(there->own, readable));
+    auto tried = co_await run({"-c", "-f", "-"}, policy::nft_text(there->own, readable), nft_limits);
     if (tried && tried->is_taken) {
         accepted_ = std::move(readable);
         co_return;
@@ -190,7 +192,7 @@ async::awaitable<void> nft_loader::try_files(std::vector<policy::static_file> re
     for (auto& one : readable) {
         accepted_.push_back(std::move(one));
         if (readable.size() > 1) {
-            tried = co_await run({"-c", "-f", "-"}, policy::nft_text(there->own, accepted_));
+            tried = co_await run({"-c", "-f", "-"}, policy::nft_text(there->own, accepted_), nft_limits);
         }
         if (!tried || (!tried->is_taken && !tried->line && !tried->was_killed)) {
             accepted_.clear();
@@ -215,9 +217,24 @@ async::awaitable<bool> nft_loader::judge(std::vector<std::string> acls, time_poi
     std::ranges::sort(acls);
     acls.erase(std::ranges::unique(acls).begin(), acls.end());
     std::erase_if(acls, [this](const std::string& one) { return knowledge_.verdicts.contains(one); });
+    if (acls.empty() || is_in_trouble_) {
+        co_return true;
+    }
+    const auto there = co_await look_at_tables();
+    if (!there) {
+        cannot_ask("the nft program cannot be asked", there.error().text());
+        co_return true;
+    }
+    const auto around = policy::nft_trial({}, there->own, accepted_);
+    // Where it was left off: the one that is looked for is in a group of which each call sees half.
     std::vector<std::span<const std::string>> groups;
-    if (!acls.empty() && !is_in_trouble_) {
-        groups.emplace_back(acls);
+    const auto rest = std::ranges::partition(acls, [this](const std::string& one) { return suspects_.contains(one); });
+    const std::span<const std::string> suspects(acls.begin(), rest.begin());
+    for (const auto group : {std::span<const std::string>(rest.begin(), rest.end()),
+                             suspects.subspan(suspects.size() / 2), suspects.first(suspects.size() / 2)}) {
+        if (!group.empty()) {
+            groups.push_back(group);
+        }
     }
     while (!groups.empty()) {
         if (node_.clock().now() >= until) {
@@ -225,20 +242,32 @@ async::awaitable<bool> nft_loader::judge(std::vector<std::string> acls, time_poi
         }
         const auto group = groups.back();
         groups.pop_back();
-        const auto tried = co_await run(
-            {"-c", "-f", "-"}, policy::nft_trial(group, own_tables_.value_or(std::vector<std::string>()), accepted_));
-        if (!tried || (!tried->is_taken && !tried->line && !tried->was_killed)) {
+        const auto tried = co_await run({"-c", "-f", "-"}, policy::nft_trial(group, there->own, accepted_), nft_limits);
+        // A name that nft looks up may take all of its time, and a text may be its death.
+        const auto is_behind = [&](std::size_t line) {
+            return line > static_cast<std::size_t>(std::ranges::count(around, '\n'));
+        };
+        bool is_of_text = tried && (tried->is_taken || tried->was_killed || (tried->line && is_behind(*tried->line)));
+        if (!tried && tried.error().code() == errc::timed_out) {
+            const auto without = co_await run({"-c", "-f", "-"}, around, short_nft_limits);
+            is_of_text = without && without->is_taken;
+        }
+        if (!is_of_text) {
             cannot_ask("the nft program cannot be asked", tried ? reason_in(tried->said) : tried.error().text());
             break;
         }
-        if (!tried->is_taken && group.size() > 1) {
+        const bool is_taken = tried && tried->is_taken;
+        if (!is_taken && group.size() > 1) {
+            suspects_ = {group.begin(), group.end()};
             groups.push_back(group.subspan(group.size() / 2));
             groups.push_back(group.first(group.size() / 2));
             continue;
         }
         for (const auto& one : group) {
-            knowledge_.verdicts.insert_or_assign(one, tried->is_taken ? std::string() : reason_in(tried->said));
-            if (tried->was_killed) {
+            knowledge_.verdicts.insert_or_assign(one, is_taken ? std::string()
+                                                      : tried  ? reason_in(tried->said)
+                                                               : tried.error().text());
+            if (!tried || tried->was_killed) {
                 doubtful_.insert(one);
                 ask_again_ = node_.clock().now() + until_asked_again;
             }
@@ -262,7 +291,7 @@ async::awaitable<void> nft_loader::record(std::vector<std::string> tables) {
 }
 
 async::awaitable<result<nft_loader::tables>> nft_loader::look_at_tables() {
-    const auto listed = co_await run({"list", "tables"}, "");
+    const auto listed = co_await run({"list", "tables"}, "", nft_limits);
     if (!listed) {
         co_return listed.error();
     }
@@ -328,9 +357,9 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
     }
     co_await record(std::move(noted));
     const std::string text = policy::nft_text(wanted, before->own, accepted_);
-    auto loaded = co_await run({"-f", "-"}, text);
+    auto loaded = co_await run({"-f", "-"}, text, nft_limits);
     if (loaded && loaded->was_killed) {
-        loaded = co_await run({"-f", "-"}, text);
+        loaded = co_await run({"-f", "-"}, text, nft_limits);
     }
     if (loaded && loaded->is_taken) {
         if (includes_files) {
@@ -387,7 +416,7 @@ async::awaitable<void> nft_loader::remove_tables() {
     }
     bool is_done = text.empty();
     if (!is_done) {
-        const auto removed = co_await run({"-f", "-"}, text);
+        const auto removed = co_await run({"-f", "-"}, text, nft_limits);
         is_done = removed && removed->is_taken;
     }
     if (is_done) {

@@ -71,7 +71,8 @@ private:
         std::vector<std::string> own;  // that static files made
     };
     // Errors: not_found (there is no nft), io, timed_out.
-    async::awaitable<result<answer>> run(std::vector<std::string> arguments, std::string input);
+    async::awaitable<result<answer>> run(std::vector<std::string> arguments, std::string input,
+                                         async::process_limits limits);
     void cannot_ask(const std::string& doing, const std::string& why);
     void forget_doubts();
     // The accepted ones of these, and what is said against the others.
@@ -90,6 +91,7 @@ private:
     std::map<std::string, std::string> file_problems_;
     policy::nft_knowledge knowledge_;
     bool is_in_trouble_ = false;                          // `unusable` is of the program, not of what it was given
+    std::set<std::string> suspects_;                      // the last group that was refused
     std::set<std::string> doubtful_;                      // texts over which the program died
     std::optional<std::vector<std::string>> own_tables_;  // of static files; empty: the record was not read yet
     std::vector<std::string> shared_tables_;
