@@ -1,11 +1,51 @@
 // The host's own network on a simulated daemon (networking.md 3, cases 1, 2, 5 to 9, 90, 97). What is decided, and in
 // which order, has its tests in tests/unit/policy/networks.
+#include "pvcnoded/core/explainer.hpp"
 #include "unit/networks/network_fixture.hpp"
 
 namespace pvc::node {
 namespace {
 
-class host_network_test : public network_fixture {};
+class host_network_test : public network_fixture {
+protected:
+    // What `explain networks` says of the host beside steps, a line each.
+    static std::string remarks(const sim_node& node) {
+        std::string all;
+        for (auto* one : core::all_that_are<core::explainer>(node.daemon().subjects())) {
+            if (one->topic() != "networks") {
+                continue;
+            }
+            const auto told = **one->explain({})->answer;
+            for (const auto& [name, rows] : told.lists) {
+                for (const auto& row : name == "host_remarks" ? rows : std::vector<core::explained_fields>()) {
+                    for (const auto& [field, value] : row) {
+                        all += std::get<std::string>(value) + (field == "text" ? "\n" : ": ");
+                    }
+                }
+            }
+            const auto right =
+                std::ranges::find(told.facts, "host_is_right", &core::explained_fields::value_type::first);
+            all += right->second == core::explained_value(true) ? "right" : "not right";
+        }
+        return all;
+    }
+};
+
+TEST_F(host_network_test, what_cannot_be_put_right_is_explained) {
+    auto& hv1 = add_networked();
+    ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"br0"}));
+    ASSERT_TRUE(hv1.kernel.apply(model::set_master{"ens5", "br0"}));
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"brstorage", "ens6", 7}));
+    start(hv1);
+    EXPECT_EQ(remarks(hv1),
+              "error: network-device-elsewhere: device ens5 is a port of br0 and not of brcluster: it is not moved\n"
+              "error: network-bridge-foreign: brstorage is no bridge but a link of kind vlan: nothing is done to it, "
+              "and no address is added\n"
+              "not right");
+    ASSERT_TRUE(hv1.kernel.apply(model::set_master{"ens5", ""}));
+    ASSERT_TRUE(hv1.kernel.apply(model::delete_link{"brstorage"}));
+    EXPECT_TRUE(within(2s, [&] { return remarks(hv1) == "right"; })) << remarks(hv1);
+}
 
 TEST_F(host_network_test, case_1_and_2_a_bare_host_is_set_up_and_a_second_start_changes_nothing) {
     auto& hv1 = stage();
