@@ -109,6 +109,13 @@ def shapes_of_a_host(lab):
         equal(View(node).text, before, f'what is seen of {node.label} after a second start')
     for node in nodes.values():
         equal(errors(node), [], f'errors in the log of {node.label}')
+    # An own address that another bridge has, too, is told of and left alone.
+    nodes[2].enter('ip', 'address', 'add', f'{CLUSTER}.2/24', 'dev', 'brstorage')
+    twice = f'{CLUSTER}.2/24 of brcluster is also on brstorage: remove it there'
+    lab.wait(lambda: twice in nodes[2].log(), LOOK, 'a line about an address that is on two bridges')
+    status, text = nodes[2].execute('--check-config', '--against-host')
+    check(status == 0 and twice in text and 'nothing would be changed' in text, f'{nodes[2].label} --against-host: {status}: {text}')
+    check({f'{CLUSTER}.2/24'} <= set(View(nodes[2]).on('brstorage')) & set(View(nodes[2]).on('brcluster')), 'it is on both')
 
 
 @scenario('networking.md 3.1, case 6: a default route that somebody else made', limit=40)

@@ -322,6 +322,27 @@ TEST(host_plan, a_bridge_as_device_is_a_remark) {
               "error network-bridge-foreign: device eth0 is a bridge itself: it cannot be a port of brcluster\n");
 }
 
+TEST(host_plan, an_address_that_another_bridge_has_too_is_a_remark) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2"});
+    const auto config = config_of({});
+    settle(kernel, config);
+    kernel.add_address("brstorage", "10.0.0.2/24");
+    kernel.add_address("brcluster", "10.0.1.2/16");
+    kernel.add_address("brupstream", "10.0.0.77/24");
+    const auto before = kernel.state();
+    const auto plan = settle(kernel, config);
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "warning network-device-configured: 10.0.0.2/24 of brcluster is also on brstorage: remove it there\n"
+              "warning network-device-configured: 10.0.1.2/16 of brstorage is also on brcluster: remove it there\n");
+    EXPECT_EQ(kernel.state(), before);
+    // Also before there is a bridge that it is of.
+    auto bare = bare_host({"eth0", "eth1", "eth2"});
+    bare.apply(model::make_bridge{"brstorage"});
+    bare.add_address("brstorage", "10.0.0.2/24");
+    EXPECT_EQ(remarks_of(settle(bare, config).remarks),
+              "warning network-device-configured: 10.0.0.2/24 of brcluster is also on brstorage: remove it there\n");
+}
+
 // ---- a host that the system's own configuration set up
 // ---------------------------------------------------------------
 
