@@ -182,6 +182,13 @@ void host_planner::find_addresses() {
         of_bridge.networks.push_back(
             network.address.value_or(host_address{network.subnet.network(), network.subnet.prefix_length()}));
     }
+    for (auto& [name, of_bridge] : addresses_) {
+        for (const auto& [other, served] : addresses_) {
+            if (other != name) {
+                std::ranges::copy(served.networks, std::back_inserter(of_bridge.others));
+            }
+        }
+    }
 }
 
 // Two devices that were taken for each other: as ports nobody would reach either network. "": none is.

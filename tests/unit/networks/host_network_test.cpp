@@ -134,6 +134,45 @@ TEST_F(host_network_test, routes_of_the_host_go_to_the_bridge_with_its_addresses
     EXPECT_FALSE(hv1.logged("not undone"));
 }
 
+TEST_F(host_network_test, what_a_host_is_managed_over_goes_to_the_bridge_and_back_where_that_fails) {
+    auto& hv1 = add_networked();
+    ASSERT_TRUE(hv1.kernel.apply(model::set_up{"ens5"}));
+    hv1.kernel.add("ens5", "192.168.5.7/24");
+    hv1.kernel.add("ens5", "fd55::7/64");
+    std::vector<model::link_route> own(2);
+    own[0].is.to = *parse_host_address("0.0.0.0/0");
+    own[0].is.gateway = *parse_address("192.168.5.250");
+    own[1].is.to = *parse_host_address("::/0");
+    own[1].is.gateway = *parse_address("fd55::250");
+    own[1].is.metric = 1024;
+    const auto over = [&] {
+        std::string all;
+        const auto seen = hv1.kernel.state();
+        for (const auto& one : seen.link_routes()) {
+            all += (all.empty() ? "" : " ") + std::string(seen.name_of(one.link));
+        }
+        return all;
+    };
+    for (const auto& one : own) {
+        hv1.kernel.add_route("ens5", one);
+    }
+    hv1.network.broken.insert_or_assign("remove fd55::7/64 from ens5", failure(errc::refused, "ens5", "No"));
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    EXPECT_EQ(over(), "ens5 ens5");
+    EXPECT_EQ(addresses(hv1, "ens5"), "192.168.5.7/24 fd55::7/64");
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1500 up");
+    EXPECT_EQ(addresses(hv1, "brcluster"), "10.98.0.1/24");
+    hv1.network.broken.clear();
+    EXPECT_TRUE(within(31s, [&] { return addresses(hv1, "ens5").empty(); }));
+    EXPECT_EQ(over(), "brcluster brcluster");
+    EXPECT_EQ(addresses(hv1, "brcluster"), "10.98.0.1/24 192.168.5.7/24 fd55::7/64");
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1500 up master brcluster");
+    EXPECT_FALSE(hv1.logged("not undone"));
+    beat(2s);
+    EXPECT_TRUE(remarks(hv1).find("192.168.5.7/24") == std::string::npos) << remarks(hv1);
+}
+
 TEST_F(host_network_test, an_address_with_a_far_end_goes_to_the_bridge) {
     auto& hv1 = add_networked();
     hv1.kernel.add_with_peer("ens5", *parse_host_address("10.98.0.1/32"), *parse_address("10.98.0.250"));
