@@ -2,10 +2,16 @@
 
 #include "pvcnoded/async/adapter/real_loop.hpp"
 #include "pvcnoded/async/adapter/thread_offload.hpp"
+#include "pvcnoded/core/heartbeat_note.hpp"
 #include "pvcnoded/netlink/adapter/kernel_stack.hpp"
+#include "pvcnoded/policy/networks/gateway_addresses.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
+#include "pvcnoded/services/adapter/linux_host.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 namespace pvc::app {
 
@@ -19,6 +25,43 @@ std::vector<model::set_sysctl> settings_to_set(const config::node_config& config
                                       auto read = stack.sysctl(key);
                                       return read ? std::optional(*std::move(read)) : std::nullopt;
                                   });
+}
+
+// What cannot be read says nothing here as at a start; that it cannot be is told.
+std::optional<std::string> read_record(services::host& host, const std::string& path, host_comparison& out) {
+    auto text = host.read_file(path);
+    if (!text && text.error().code() != errc::not_found) {
+        out.warnings.push_back(text.error().text());
+    }
+    return text ? std::optional(*std::move(text)) : std::nullopt;
+}
+
+policy::own_bridges bridges_of_record(services::host& host, const config::node_config& config,
+                                      const std::string& boot_id, host_comparison& out) {
+    policy::own_bridges own;
+    for (std::size_t part = 0; part < policy::record_files_max; ++part) {
+        const auto text = read_record(host, config.directories.dynamic + "/" + policy::record_name(part), out);
+        if (!text) {
+            break;
+        }
+        // A line that is ignored is told of by the start.
+        static_cast<void>(policy::add_record(own, *text, boot_id));
+    }
+    return own;
+}
+
+// What a start decides before ZooKeeper is read (networking.md 6 "Stale addresses").
+policy::leftover_lines leftovers_of(const config::node_config& config, const model::network_state& seen,
+                                    services::host& host, boot_time now, host_comparison& out) {
+    const auto boot_id = host.facts().boot_id;
+    const auto text = read_record(host, core::heartbeat_note_path(config), out);
+    const auto noted = core::role_of_note(text ? core::parse_heartbeat_note(*text) : std::nullopt, boot_id, now);
+    policy::leftover_view view;
+    view.was_primary = noted.was_primary;
+    view.heartbeat_age = noted.beat ? std::optional<duration>(now - *noted.beat) : std::nullopt;
+    view.times = {config.keepalive_interval, config.fence_intervals, config.suicide_intervals};
+    return policy::describe_leftovers(
+        view, policy::found_of_primary(config, seen, bridges_of_record(host, config, boot_id, out)));
 }
 
 }  // namespace
@@ -57,8 +100,14 @@ result<host_comparison> compare_with_host(const config::node_config& config) {
     for (const auto& one : settings_to_set(config, stack)) {
         out.lines.push_back("kernel settings: would " + model::to_text(one));
     }
+    services::linux_host host(pool, loop.clock());
+    auto leftovers = leftovers_of(config, *seen, host, loop.clock().boot_now(), out);
+    std::ranges::move(leftovers.changes, std::back_inserter(out.lines));
     if (out.lines.empty()) {
         out.lines.emplace_back("nothing would be changed");
+    }
+    if (!leftovers.condition.empty()) {
+        out.lines.push_back(std::move(leftovers.condition));
     }
     return out;
 }

@@ -12,14 +12,12 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t record_bytes_max = 60'000;  // what is longer than 64 KiB cannot be read
-constexpr std::size_t record_files_max = 1000;
 constexpr duration note_again = 5s;
 
 }  // namespace
 
 std::string bridge_record::path_of(std::size_t part) const {
-    const std::string first = node_.config->directories.dynamic + "/client-bridges";
-    return part == 0 ? first : fmt::format("{}.{}", first, part + 1);
+    return node_.config->directories.dynamic + "/" + policy::record_name(part);
 }
 
 // Told once for as long as it stays the same.
@@ -30,7 +28,7 @@ void bridge_record::tell(std::string text) {
 }
 
 void bridge_record::read() {
-    for (parts_ = 0; parts_ < record_files_max; ++parts_) {
+    for (parts_ = 0; parts_ < policy::record_files_max; ++parts_) {
         const auto path = path_of(parts_);
         const auto text = node_.port.host.read_file(path);
         if (!text && text.error().code() == errc::not_found) {

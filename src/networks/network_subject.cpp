@@ -67,6 +67,17 @@ std::vector<core::explained_fields> function_rows(const function_cards& function
     return rows;
 }
 
+// What the plan says beside its steps: also what no step can put right.
+std::vector<core::explained_fields> remark_rows(const policy::host_plan& plan) {
+    std::vector<core::explained_fields> rows;
+    for (const auto& one : plan.remarks) {
+        rows.push_back({{"severity", std::string(one.is_error ? "error" : "warning")},
+                        {"message", std::string(to_text(one.which))},
+                        {"text", one.text}});
+    }
+    return rows;
+}
+
 core::explained_fields row_fields(std::uint32_t vni, const network_row& row, const told_remarks& remarks,
                                   const role_addresses& addresses) {
     core::explained_fields out{{"vni", static_cast<double>(vni)}, {"state", std::string(state_of(row))}};
@@ -195,6 +206,7 @@ std::shared_ptr<core::awaited_explanation> network_subject::explain(time_point /
         pending.push_back({{"unit", std::string("device ") + one}, {"step", std::string("wait for it")}, {"why", {}}});
     }
     out.lists.emplace_back("host", std::move(pending));
+    out.lists.emplace_back("host_remarks", remark_rows(host.plan()));
     std::vector<core::explained_fields> networks;
     std::vector<core::explained_fields> steps;
     for (const auto& [vni, row] : keeper_.clients().rows()) {

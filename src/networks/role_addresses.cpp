@@ -155,15 +155,9 @@ std::unique_ptr<core::session_part> role_addresses::begin(core::session& s) {
 void role_addresses::read_note() {
     const auto text = node_.port.host.read_file(core::heartbeat_note_path(node_));
     const auto note = text ? core::parse_heartbeat_note(*text) : std::nullopt;
-    if (!note || note->boot_id != node_.machine.boot_id) {
-        return;
-    }
-    const auto role = model::parse_router_state(note->role);
-    was_primary_ = role == router_state::primary || role == router_state::takeover;
-    const boot_time sent{duration(note->boot_ns)};
-    if (note->boot_ns > 0 && sent <= node_.clock().boot_now()) {
-        beat_before_ = sent;
-    }
+    const auto before = core::role_of_note(note, node_.machine.boot_id, node_.clock().boot_now());
+    was_primary_ = before.was_primary;
+    beat_before_ = before.beat;
 }
 
 policy::leftover_view role_addresses::leftovers() const {
@@ -249,16 +243,7 @@ role_addresses::places role_addresses::found_in(const model::network_state& seen
     for (const auto& one : all_) {
         devices.insert(one.where.device);
     }
-    places found;
-    for (const auto device : devices) {
-        const auto* link = seen.find(device);
-        const auto there = link == nullptr ? std::vector<model::link_address>() : seen.addresses_of(link->index);
-        for (const auto& one : there) {
-            if (one.is_global) {  // those that every device has by itself are no business of a role
-                found.push_back({link->name, one.address});
-            }
-        }
-    }
+    places found = policy::addresses_beside(all_, seen);
     auto left = policy::gateways_left_behind(seen, bridges_->known());
     // Likewise on bridges that the record does not have yet.
     for (const auto& one : dropped_) {

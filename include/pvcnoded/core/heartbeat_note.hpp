@@ -18,8 +18,17 @@ struct heartbeat_note {
     std::string role;
 };
 [[nodiscard]] std::string heartbeat_note_path(const node_context& node);
+[[nodiscard]] std::string heartbeat_note_path(const config::node_config& config);
 [[nodiscard]] std::string to_text(const heartbeat_note& note);
 // Total; empty: it is no such text.
 [[nodiscard]] std::optional<heartbeat_note> parse_heartbeat_note(std::string_view text);
+
+// What the record says of the daemon before this one: nothing, if there is none, or it is of another boot.
+struct noted_role {
+    bool was_primary = false;       // or on its way
+    std::optional<boot_time> beat;  // the last heartbeat of this boot
+};
+[[nodiscard]] noted_role role_of_note(const std::optional<heartbeat_note>& note, std::string_view boot_id,
+                                      boot_time now);
 
 }  // namespace pvc::core

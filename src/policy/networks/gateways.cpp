@@ -1,12 +1,15 @@
 #include "pvcnoded/policy/networks/gateway_addresses.hpp"
 
 #include "own_links.hpp"
+#include "pvcnoded/model/network_change.hpp"
 #include "pvcnoded/policy/networks/client_plan.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 
 namespace pvc::policy {
 
@@ -132,6 +135,51 @@ std::vector<placed_address> gateways_left_behind(const model::network_state& see
         }
     }
     return left;
+}
+
+std::vector<placed_address> addresses_beside(std::span<const role_address> all, const model::network_state& seen) {
+    std::set<std::string_view> devices;
+    for (const auto& one : all) {
+        devices.insert(one.where.device);
+    }
+    std::vector<placed_address> found;
+    for (const auto device : devices) {
+        const auto* link = seen.find(device);
+        const auto there = link == nullptr ? std::vector<model::link_address>() : seen.addresses_of(link->index);
+        for (const auto& one : there) {
+            if (one.is_global) {  // those that every device has by itself are no business of a role
+                found.push_back({link->name, one.address});
+            }
+        }
+    }
+    return found;
+}
+
+std::vector<placed_address> found_of_primary(const config::node_config& config, const model::network_state& seen,
+                                             const own_bridges& own) {
+    auto all = role_addresses(config);
+    for (auto& one : all) {
+        one.wish = address_wish::unwanted;
+    }
+    auto found = work_on(all, addresses_beside(all, seen)).remove;
+    std::ranges::move(all.empty() ? std::vector<placed_address>() : gateways_left_behind(seen, own),
+                      std::back_inserter(found));
+    return found;
+}
+
+leftover_lines describe_leftovers(const leftover_view& view, std::span<const placed_address> found) {
+    leftover_lines out;
+    const auto decision = decide_leftovers(view);
+    for (const auto& one : found) {
+        if (decision.must_go) {
+            const model::network_change step = model::remove_address{one.device, one.address};
+            out.changes.push_back(
+                fmt::format("addresses of the primary: would {}: {}", to_text(step), decision.reason));
+        } else {
+            out.condition += (out.condition.empty() ? "if another node is primary: would remove " : ", ") + one.text();
+        }
+    }
+    return out;
 }
 
 std::vector<placed_address> gateways_of_nobody(std::span<const model::client_network> all,

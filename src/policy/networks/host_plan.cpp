@@ -44,6 +44,7 @@ public:
         for (const auto& bridge : config_.host_bridges) {
             plan_bridge(bridge);
         }
+        look_for_strays();
         plan_route();
         return std::move(plan_);
     }
@@ -74,6 +75,7 @@ private:
     [[nodiscard]] std::optional<network_remark> why_no_port(const config::host_bridge& bridge,
                                                             const network_link& device) const;
     void plan_port(const config::host_bridge& bridge, const network_link& device);
+    void look_for_strays();
     void plan_route();
     [[nodiscard]] const config::host_bridge* bridge_with_port(int link) const;
     void look_at_routes();
@@ -179,6 +181,13 @@ void host_planner::find_addresses() {
         }
         of_bridge.networks.push_back(
             network.address.value_or(host_address{network.subnet.network(), network.subnet.prefix_length()}));
+    }
+    for (auto& [name, of_bridge] : addresses_) {
+        for (const auto& [other, served] : addresses_) {
+            if (other != name) {
+                std::ranges::copy(served.networks, std::back_inserter(of_bridge.others));
+            }
+        }
     }
 }
 
@@ -352,6 +361,26 @@ void host_planner::look_at_routes() {
         return;
     }
     is_route_wanted_ = !is_hindered;
+}
+
+// With one address on two bridges the kernel answers for it on both, and takes either way to its network. Which of them
+// somebody needs is not ours to say.
+void host_planner::look_for_strays() {
+    for (const auto& bridge : config_.host_bridges) {
+        for (const auto& other : config_.host_bridges) {
+            const auto* link = bridge.name == other.name ? nullptr : seen_.find(other.name);
+            const auto there = link == nullptr ? std::vector<link_address>() : seen_.addresses_of(link->index);
+            for (const auto& one : there) {
+                const auto is_same = [&](const host_address& own) { return own.address == one.address.address; };
+                if (std::ranges::any_of(addresses_.at(bridge.name).own, is_same) &&
+                    std::ranges::none_of(addresses_.at(other.name).own, is_same)) {
+                    remark(message::network_device_configured, false,
+                           fmt::format("{} of {} is also on {}: remove it there", one.address.text(), bridge.name,
+                                       other.name));
+                }
+            }
+        }
+    }
 }
 
 void host_planner::plan_route() {

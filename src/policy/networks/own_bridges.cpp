@@ -75,6 +75,10 @@ std::vector<std::string> record_texts(const own_bridges& all, std::string_view b
     return texts;
 }
 
+std::string record_name(std::size_t part) {
+    return part == 0 ? "client-bridges" : fmt::format("client-bridges.{}", part + 1);
+}
+
 std::string add_record(own_bridges& to, std::string_view text, std::string_view boot_id) {
     std::string ignored;
     std::size_t number = 0;

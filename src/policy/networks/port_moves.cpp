@@ -50,6 +50,7 @@ private:
         plan_.remarks.push_back({message::network_device_configured, false, std::move(text)});
     }
     void sort_addresses();
+    [[nodiscard]] bool goes_along(const link_address& one) const;
     [[nodiscard]] bool is_needed_too(const link_address& one) const;
     void sort_routes();
     [[nodiscard]] std::string why_not(const link_route& route) const;
@@ -63,8 +64,14 @@ private:
     int bridge_index_ = 0;
     port_moves plan_;
     std::vector<link_address> going_;
-    std::vector<host_address> reached_;   // from the bridge, at its end
-    std::vector<std::string> useless_;    // addresses that stay on the device
+    std::vector<host_address> reached_;    // from the bridge, at its end
+    std::vector<std::string> of_network_;  // addresses that go
+    std::vector<std::string> of_nobody_;   // likewise, of none of the bridge's networks
+    std::vector<std::string> useless_;     // addresses that stay on the device
+    std::vector<std::string> fleeting_;    // likewise, as they have a lifetime
+    std::vector<std::string> defaults_;    // default routes that stay
+    bool has_fleeting_v6_ = false;
+    bool has_v6_default_ = false;
     std::vector<std::string> not_moved_;  // routes, with the reason
 };
 
@@ -76,14 +83,28 @@ bool mover::is_needed_too(const link_address& one) const {
            !((one.peer || one.address.address.is_v6()) && std::ranges::any_of(bridge_.own, is_same));
 }
 
+// With a far end it would be another one there.
+bool mover::goes_along(const link_address& one) const {
+    const auto is_of_it = [&](const host_address& network) { return is_in(one.address.address, network); };
+    return one.is_permanent && !one.peer && std::ranges::none_of(bridge_.others, is_of_it);
+}
+
 void mover::sort_addresses() {
     for (const auto& one : seen_.addresses_of(device_.index)) {
-        if (is_wanted(one.address) || is_of(bridge_, one)) {
+        const bool is_its_own = is_wanted(one.address) || is_of(bridge_, one);
+        if (!is_its_own && (!one.is_global || is_link_local(one.address.address))) {
+            continue;
+        }
+        if (is_its_own || goes_along(one)) {
             going_.push_back(one);
             if (is_needed_too(one)) {
                 plan_.addresses.push_back(one.address);
+                (is_its_own ? of_network_ : of_nobody_).push_back(one.address.text());
             }
-        } else if (one.is_global && !is_link_local(one.address.address)) {
+        } else if (!one.is_permanent) {
+            fleeting_.push_back(one.address.text());
+            has_fleeting_v6_ = has_fleeting_v6_ || one.address.address.is_v6();
+        } else {
             useless_.push_back(one.address.text());
         }
     }
@@ -124,6 +145,10 @@ void mover::sort_routes() {
             if (auto reason = why_not(route); !reason.empty()) {
                 not_moved_.push_back(fmt::format("the {} over {} cannot be moved to {}, because {}", to_text(route.is),
                                                  device_.name, bridge_.name, reason));
+                if (route.is.is_default() && route.table == model::main_table) {
+                    defaults_.push_back(to_text(route.is));
+                    has_v6_default_ = has_v6_default_ || route.is.to.address.is_v6();
+                }
                 continue;
             }
             plan_.routes.push_back(route);
@@ -150,11 +175,13 @@ void mover::add_steps() {
 }
 
 void mover::add_remarks() {
-    std::vector<std::string> moved;
-    std::ranges::transform(plan_.addresses, std::back_inserter(moved), &host_address::text);
-    if (!moved.empty()) {
+    if (!of_network_.empty()) {
         remark(fmt::format("device {} has {} of the network of {}: that is moved to the bridge", device_.name,
-                           listed(moved), bridge_.name));
+                           listed(of_network_), bridge_.name));
+    }
+    if (!of_nobody_.empty()) {
+        remark(fmt::format("device {} has {}, which nobody would reach on a port: that is moved to {}", device_.name,
+                           listed(of_nobody_), bridge_.name));
     }
     std::vector<std::string> routes;
     std::ranges::transform(plan_.routes, std::back_inserter(routes),
@@ -166,6 +193,18 @@ void mover::add_remarks() {
     if (!useless_.empty()) {
         remark(fmt::format("device {} has {}, which cannot be used on a port of {}", device_.name, listed(useless_),
                            bridge_.name));
+    }
+    if (!fleeting_.empty()) {
+        std::string lost;
+        for (const auto& one : defaults_) {
+            lost += ", nor the " + one;
+        }
+        // Of those the kernel's routes that are looked at do not tell.
+        lost += has_fleeting_v6_ && !has_v6_default_ ? ", nor a default route of a router advertisement" : "";
+        remark(
+            fmt::format("device {} has {} for a limited time, by a lease or a router advertisement: that cannot be "
+                        "kept on a port of {}{}",
+                        device_.name, listed(fleeting_), bridge_.name, lost));
     }
     for (const auto& one : not_moved_) {
         remark(one + ": it goes, or leads nowhere, with the device as a port");

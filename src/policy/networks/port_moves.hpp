@@ -1,5 +1,7 @@
 // What goes from a device to the bridge that it is a port of: on a port nobody reaches it, and the kernel sends to the
-// port what is for the bridge's network. On the bridge it is what it was. Specification: networking.md 3.1.
+// port what is for the bridge's network. On the bridge it is what it was. That is all that somebody gave the device, of
+// whatever network: a host may be managed over it. Not what has a lifetime, as nobody would prolong it there, nor what
+// is of another bridge's network. Specification: networking.md 3.1.
 #pragma once
 
 #include "pvcnoded/model/network_change.hpp"
@@ -16,6 +18,7 @@ struct bridge_addresses {
     std::string name;
     std::vector<host_address> own;       // that it shall have
     std::vector<host_address> networks;  // that it serves, also those in which this node has no address
+    std::vector<host_address> others;    // that other bridges serve
 };
 
 struct port_moves {

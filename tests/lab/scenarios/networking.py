@@ -109,6 +109,13 @@ def shapes_of_a_host(lab):
         equal(View(node).text, before, f'what is seen of {node.label} after a second start')
     for node in nodes.values():
         equal(errors(node), [], f'errors in the log of {node.label}')
+    # An own address that another bridge has, too, is told of and left alone.
+    nodes[2].enter('ip', 'address', 'add', f'{CLUSTER}.2/24', 'dev', 'brstorage')
+    twice = f'{CLUSTER}.2/24 of brcluster is also on brstorage: remove it there'
+    lab.wait(lambda: twice in nodes[2].log(), LOOK, 'a line about an address that is on two bridges')
+    status, text = nodes[2].execute('--check-config', '--against-host')
+    check(status == 0 and twice in text and 'nothing would be changed' in text, f'{nodes[2].label} --against-host: {status}: {text}')
+    check({f'{CLUSTER}.2/24'} <= set(View(nodes[2]).on('brstorage')) & set(View(nodes[2]).on('brcluster')), 'it is on both')
 
 
 @scenario('networking.md 3.1, case 6: a default route that somebody else made', limit=40)
@@ -124,6 +131,41 @@ def foreign_default_route(lab):
     equal(routes(View(node)), before, 'default routes')
     lines = [line for line in node.log().splitlines() if '192.0.2.1' in line]
     equal(len(lines), 1, f'lines about it, {lines}')
+
+
+@scenario('networking.md 3.1: a host that is managed over the device that becomes a port is still reached', limit=90)
+def managed_over_a_port(lab):
+    """By an address of none of the three networks, and by IPv6; with a default route of its own."""
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    node.power_on()
+    for words in ('link set ens4 up', 'address add 192.168.5.7/24 dev ens4', 'address add fd55::7/64 dev ens4 nodad',
+                  'route add default via 192.168.5.250 dev ens4', '-6 route add default via fd55::250 dev ens4 metric 77'):
+        node.enter('ip', *words.split())
+    station = network.Station(lab, 'manager').in_lab('192.168.5.240/24', 'fd55::240/64')
+    pings = {address: station.ping(address) for address in ('192.168.5.7', 'fd55::7')}
+    for address, ping in pings.items():
+        lab.wait(ping.is_answered, 10, f'{address} answers before the start')
+    lab.wait(lambda: 'tentative' not in View(node).text, 10, 'the kernel has given out all addresses')
+    before = View(node).text
+    status, text = node.execute('--check-config', '--against-host')
+    for step in ('add 192.168.5.7/24 to brcluster', 'add default route via 192.168.5.250 on brcluster', 'remove 192.168.5.7/24 from ens4',
+                 'add fd55::7/64 to brcluster', 'remove fd55::7/64 from ens4'):
+        check(f'would {step}' in text, f'--against-host says nothing of "{step}": {status}: {text}')
+    equal(View(node).text, before, 'what is seen after somebody looked')
+    begun = time.time()
+    start(lab, node)
+    view = soon(lab, node, lambda view: view.on('ens4') == [], 'the device has no address')
+    check({'192.168.5.7/24', 'fd55::7/64'} <= set(view.on('brcluster')), f'on the bridge: {view.on("brcluster")}')
+    equal(routes(view), [('192.168.5.250', 'brcluster', 'boot'), ('fd55::250', 'brcluster', 'boot')], 'default routes')
+    time.sleep(12)  # neighbours forget within this time what does not answer
+    for address, ping in pings.items():
+        check(ping.is_answered(time.time() - 1), f'{address} does not answer any more')
+        within(ping.longest_gap(begun)[0], 1.5, f'longest time without an answer of {address}')
+        ping.stop()
+    status, text = node.execute('--check-config', '--against-host')
+    check('nothing would be changed' in text, f'--against-host after the start: {status}: {text}')
+    equal(errors(node), [], 'errors in the log')
 
 
 @scenario('networking.md 3.1, case 7: a device that comes late', limit=60)

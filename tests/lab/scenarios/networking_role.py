@@ -166,6 +166,11 @@ def leftover_addresses(lab):
     old.daemon.kill()
     old.daemon.wait(5)
     equal(holds(old, shape, 2), everything(shape, 2), 'what a killed daemon leaves')
+    status, text = old.execute('--check-config', '--against-host')
+    told = [line for line in text.splitlines() if line.startswith('if another node is primary: would remove ')]
+    check('nothing would be changed' in text and len(told) == 1, f'--against-host: {status}: {text}')
+    for device, address in everything(shape, 2):
+        check(f'{address} on {device}' in told[0], f'--against-host: {text}')
     old.start()
     lab.await_state(old, 'run', 25)
     one_primary(lab, nodes)
@@ -219,6 +224,11 @@ def leftovers_without_zookeeper(lab):
     for device, address in everything(shape, 1):
         node.enter('ip', 'address', 'add', address, 'dev', device)
     os.unlink(node.run_path('pvc', 'heartbeat'))
+    before = View(node).text
+    status, text = node.execute('--check-config', '--against-host')
+    for device, address in everything(shape, 1):
+        check(f'would remove {address} from {device}: no record of this boot' in text, f'--against-host: {status}: {text}')
+    equal(View(node).text, before, 'what is seen after somebody looked')
     begun = time.time()
     node.start()
     for _, address in everything(shape, 1):

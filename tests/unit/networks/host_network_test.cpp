@@ -1,11 +1,51 @@
 // The host's own network on a simulated daemon (networking.md 3, cases 1, 2, 5 to 9, 90, 97). What is decided, and in
 // which order, has its tests in tests/unit/policy/networks.
+#include "pvcnoded/core/explainer.hpp"
 #include "unit/networks/network_fixture.hpp"
 
 namespace pvc::node {
 namespace {
 
-class host_network_test : public network_fixture {};
+class host_network_test : public network_fixture {
+protected:
+    // What `explain networks` says of the host beside steps, a line each.
+    static std::string remarks(const sim_node& node) {
+        std::string all;
+        for (auto* one : core::all_that_are<core::explainer>(node.daemon().subjects())) {
+            if (one->topic() != "networks") {
+                continue;
+            }
+            const auto told = **one->explain({})->answer;
+            for (const auto& [name, rows] : told.lists) {
+                for (const auto& row : name == "host_remarks" ? rows : std::vector<core::explained_fields>()) {
+                    for (const auto& [field, value] : row) {
+                        all += std::get<std::string>(value) + (field == "text" ? "\n" : ": ");
+                    }
+                }
+            }
+            const auto right =
+                std::ranges::find(told.facts, "host_is_right", &core::explained_fields::value_type::first);
+            all += right->second == core::explained_value(true) ? "right" : "not right";
+        }
+        return all;
+    }
+};
+
+TEST_F(host_network_test, what_cannot_be_put_right_is_explained) {
+    auto& hv1 = add_networked();
+    ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"br0"}));
+    ASSERT_TRUE(hv1.kernel.apply(model::set_master{"ens5", "br0"}));
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"brstorage", "ens6", 7}));
+    start(hv1);
+    EXPECT_EQ(remarks(hv1),
+              "error: network-device-elsewhere: device ens5 is a port of br0 and not of brcluster: it is not moved\n"
+              "error: network-bridge-foreign: brstorage is no bridge but a link of kind vlan: nothing is done to it, "
+              "and no address is added\n"
+              "not right");
+    ASSERT_TRUE(hv1.kernel.apply(model::set_master{"ens5", ""}));
+    ASSERT_TRUE(hv1.kernel.apply(model::delete_link{"brstorage"}));
+    EXPECT_TRUE(within(2s, [&] { return remarks(hv1) == "right"; })) << remarks(hv1);
+}
 
 TEST_F(host_network_test, case_1_and_2_a_bare_host_is_set_up_and_a_second_start_changes_nothing) {
     auto& hv1 = stage();
@@ -92,6 +132,45 @@ TEST_F(host_network_test, routes_of_the_host_go_to_the_bridge_with_its_addresses
     EXPECT_EQ(link(hv1, "ens5"), "mtu 1500 up master brcluster");
     EXPECT_EQ(hv1.times_logged("device ens5 has routes, which are moved to brcluster: " + said), 1U) << hv1.log();
     EXPECT_FALSE(hv1.logged("not undone"));
+}
+
+TEST_F(host_network_test, what_a_host_is_managed_over_goes_to_the_bridge_and_back_where_that_fails) {
+    auto& hv1 = add_networked();
+    ASSERT_TRUE(hv1.kernel.apply(model::set_up{"ens5"}));
+    hv1.kernel.add("ens5", "192.168.5.7/24");
+    hv1.kernel.add("ens5", "fd55::7/64");
+    std::vector<model::link_route> own(2);
+    own[0].is.to = *parse_host_address("0.0.0.0/0");
+    own[0].is.gateway = *parse_address("192.168.5.250");
+    own[1].is.to = *parse_host_address("::/0");
+    own[1].is.gateway = *parse_address("fd55::250");
+    own[1].is.metric = 1024;
+    const auto over = [&] {
+        std::string all;
+        const auto seen = hv1.kernel.state();
+        for (const auto& one : seen.link_routes()) {
+            all += (all.empty() ? "" : " ") + std::string(seen.name_of(one.link));
+        }
+        return all;
+    };
+    for (const auto& one : own) {
+        hv1.kernel.add_route("ens5", one);
+    }
+    hv1.network.broken.insert_or_assign("remove fd55::7/64 from ens5", failure(errc::refused, "ens5", "No"));
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    EXPECT_EQ(over(), "ens5 ens5");
+    EXPECT_EQ(addresses(hv1, "ens5"), "192.168.5.7/24 fd55::7/64");
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1500 up");
+    EXPECT_EQ(addresses(hv1, "brcluster"), "10.98.0.1/24");
+    hv1.network.broken.clear();
+    EXPECT_TRUE(within(31s, [&] { return addresses(hv1, "ens5").empty(); }));
+    EXPECT_EQ(over(), "brcluster brcluster");
+    EXPECT_EQ(addresses(hv1, "brcluster"), "10.98.0.1/24 192.168.5.7/24 fd55::7/64");
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1500 up master brcluster");
+    EXPECT_FALSE(hv1.logged("not undone"));
+    beat(2s);
+    EXPECT_TRUE(remarks(hv1).find("192.168.5.7/24") == std::string::npos) << remarks(hv1);
 }
 
 TEST_F(host_network_test, an_address_with_a_far_end_goes_to_the_bridge) {

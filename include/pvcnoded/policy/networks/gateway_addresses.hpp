@@ -6,6 +6,7 @@
 #include "pvcnoded/model/client_network.hpp"
 #include "pvcnoded/model/network_state.hpp"
 #include "pvcnoded/policy/networks/own_bridges.hpp"
+#include "pvcnoded/policy/role/leftover_addresses.hpp"
 #include "pvcnoded/policy/role/role_addresses.hpp"
 
 #include <span>
@@ -23,6 +24,24 @@ namespace pvc::policy {
 // index of the bridge.
 [[nodiscard]] std::vector<placed_address> gateways_left_behind(const model::network_state& seen,
                                                                const own_bridges& own = {});
+
+// What is on the devices of these addresses: global ones, whosever they are.
+[[nodiscard]] std::vector<placed_address> addresses_beside(std::span<const role_address> all,
+                                                           const model::network_state& seen);
+
+// What a daemon that starts removes of a machine, if what was left behind has to go: all that is on it of a primary.
+[[nodiscard]] std::vector<placed_address> found_of_primary(const config::node_config& config,
+                                                           const model::network_state& seen, const own_bridges& own);
+
+// In words: what a start would do about these, by what is decided before ZooKeeper is read. "addresses of the primary:
+// would remove …" each, or one line with a condition.
+struct leftover_lines {
+    std::vector<std::string> changes;
+    std::string condition{};  // "if another node is primary: would remove …"; "": there is none
+
+    friend bool operator==(const leftover_lines&, const leftover_lines&) = default;
+};
+[[nodiscard]] leftover_lines describe_leftovers(const leftover_view& view, std::span<const placed_address> found);
 
 // Those of them that are a gateway of no network (any more): as the gateway was, before it changed while no daemon ran.
 [[nodiscard]] std::vector<placed_address> gateways_of_nobody(std::span<const model::client_network> all,

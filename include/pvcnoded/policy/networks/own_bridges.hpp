@@ -37,6 +37,11 @@ using own_bridges = std::map<std::uint32_t, recorded_bridge>;  // by VNI
 [[nodiscard]] std::vector<std::string> record_texts(const own_bridges& all, std::string_view boot_id,
                                                     std::size_t limit);
 
+// Of its files, from 0 on, in the dynamic directory: "client-bridges", "client-bridges.2", …
+[[nodiscard]] std::string record_name(std::size_t part);
+// There are no more.
+inline constexpr std::size_t record_files_max = 1000;
+
 // Adds what one file says. One of another boot says nothing. What is returned says which line was ignored, if any was,
 // and why ("line 3: expected `VNI index m|b`, got \"?\"").
 [[nodiscard]] std::string add_record(own_bridges& to, std::string_view text, std::string_view boot_id);

@@ -137,5 +137,47 @@ TEST(gateways, those_left_behind_are_on_bridges_with_their_own_base) {
     EXPECT_EQ(gateways_of_nobody(std::vector{network_of(7, "10.0.9.7/25")}, config, kernel.state()).size(), 2U);
 }
 
+TEST(gateways, what_a_start_removes_of_a_primary_that_was_killed) {
+    using namespace std::chrono_literals;
+    const auto config = config_of(network_words::all_on("eth0"));
+    toy_kernel kernel;
+    auto lo = link_named("lo");
+    lo.is_loopback = true;
+    kernel.add(lo);
+    kernel.add(link_named("eth0"));
+    carry_out(kernel, plan_host(config, kernel.state()));
+    carry_out(kernel, plan_network(network_of(7, "10.0.9.7/24"), config, kernel.state(), {}));
+    EXPECT_TRUE(found_of_primary(config, kernel.state(), {}).empty());
+    for (const auto* text : {"10.0.2.254/24", "10.0.0.254/16", "10.0.0.77/24"}) {
+        kernel.add_address("brcluster", text);
+    }
+    kernel.add_address("lo", "169.254.169.254/32");
+    kernel.add_address("vmbr7", "10.0.9.7/24");
+    kernel.add(link_named("vmbr8", "bridge"));
+    kernel.add_address("vmbr8", "10.0.9.8/24");
+    const own_bridges own{{8, {kernel.link("vmbr8").index, true}}};
+    const auto found = found_of_primary(config, kernel.state(), own);
+    EXPECT_EQ(texts_of(found), (texts{"10.0.2.254/24 on brcluster", "10.0.0.254/16 on brcluster",
+                                      "169.254.169.254/32 on lo", "10.0.9.7/24 on vmbr7", "10.0.9.8/24 on vmbr8"}));
+    network_words off;
+    off.is_networking = false;
+    EXPECT_TRUE(found_of_primary(config_of(off), kernel.state(), own).empty());
+
+    leftover_view view;
+    const std::vector two{found.front(), found.back()};
+    const std::string why = ": no record of this boot says that this node was primary";
+    EXPECT_EQ(describe_leftovers(view, two),
+              (leftover_lines{{"addresses of the primary: would remove 10.0.2.254/24 from brcluster" + why,
+                               "addresses of the primary: would remove 10.0.9.8/24 from vmbr8" + why}}));
+    view.was_primary = true;
+    view.heartbeat_age = 3s;
+    EXPECT_EQ(describe_leftovers(view, two),
+              (leftover_lines{
+                  {}, "if another node is primary: would remove 10.0.2.254/24 on brcluster, 10.0.9.8/24 on vmbr8"}));
+    view.heartbeat_age = 100s;
+    EXPECT_EQ(describe_leftovers(view, two).changes.size(), 2U);
+    EXPECT_EQ(describe_leftovers(view, {}), leftover_lines());
+}
+
 }  // namespace
 }  // namespace pvc::policy

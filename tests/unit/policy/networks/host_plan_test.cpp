@@ -322,6 +322,27 @@ TEST(host_plan, a_bridge_as_device_is_a_remark) {
               "error network-bridge-foreign: device eth0 is a bridge itself: it cannot be a port of brcluster\n");
 }
 
+TEST(host_plan, an_address_that_another_bridge_has_too_is_a_remark) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2"});
+    const auto config = config_of({});
+    settle(kernel, config);
+    kernel.add_address("brstorage", "10.0.0.2/24");
+    kernel.add_address("brcluster", "10.0.1.2/16");
+    kernel.add_address("brupstream", "10.0.0.77/24");
+    const auto before = kernel.state();
+    const auto plan = settle(kernel, config);
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "warning network-device-configured: 10.0.0.2/24 of brcluster is also on brstorage: remove it there\n"
+              "warning network-device-configured: 10.0.1.2/16 of brstorage is also on brcluster: remove it there\n");
+    EXPECT_EQ(kernel.state(), before);
+    // Also before there is a bridge that it is of.
+    auto bare = bare_host({"eth0", "eth1", "eth2"});
+    bare.apply(model::make_bridge{"brstorage"});
+    bare.add_address("brstorage", "10.0.0.2/24");
+    EXPECT_EQ(remarks_of(settle(bare, config).remarks),
+              "warning network-device-configured: 10.0.0.2/24 of brcluster is also on brstorage: remove it there\n");
+}
+
 // ---- a host that the system's own configuration set up
 // ---------------------------------------------------------------
 
@@ -337,14 +358,15 @@ TEST(host_plan, an_address_goes_from_the_device_to_its_bridge_and_the_route_with
     EXPECT_EQ(steps_of(plan),
               "create bridge brcluster\nset brcluster up\nadd 10.0.0.2/24 to brcluster\nadd 10.0.1.2/24 to brcluster\n"
               "add 10.0.2.2/24 to brcluster\nmake eth0 a port of brcluster\n"
+              "add 192.0.2.7/24 to brcluster\n"
               "remove default route via 10.0.2.1 on eth0\nadd default route via 10.0.2.1 on brcluster\n"
-              "remove 10.0.2.2/24 from eth0\nset MTU 1500 on brcluster\n");
+              "remove 10.0.2.2/24 from eth0\nremove 192.0.2.7/24 from eth0\nset MTU 1500 on brcluster\n");
     EXPECT_EQ(remarks_of(plan.remarks),
+              "warning network-device-configured: device eth0 has 192.0.2.7/24, which nobody would reach on a port: "
+              "that is moved to brcluster\n"
               "warning network-device-configured: device eth0 has routes, which are moved to brcluster: default route "
-              "via 10.0.2.1\n"
-              "warning network-device-configured: device eth0 has 192.0.2.7/24, which cannot be used on a port of "
-              "brcluster\n");
-    EXPECT_EQ(kernel.addresses_of("eth0"), texts{"192.0.2.7/24"});  // nobody said where it shall go
+              "via 10.0.2.1\n");
+    EXPECT_EQ(kernel.addresses_of("eth0"), texts{});
     EXPECT_EQ(kernel.state().name_of(kernel.state().routes()[0].link), "brcluster");
 }
 

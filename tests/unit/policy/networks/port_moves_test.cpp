@@ -111,8 +111,72 @@ TEST(port_moves, all_that_routes_say_is_kept) {
     }
 }
 
+TEST(port_moves, what_a_host_is_managed_over_goes_along_whatever_its_network) {
+    auto kernel = host_with({{"eth0", {"192.168.5.7/24", "fd55::7/64"}}});
+    kernel.add_route("192.168.5.250", "eth0");
+    kernel.add_route("eth0", {.is = route_to("::/0", "fd55::250", 1024)});
+    kernel.add_route("eth0", {.is = route_to("10.77.0.0/16", "192.168.5.250", 7)});
+    const auto config = config_of(one_device("10.0.2.1"));
+    const auto plan = settle(kernel, config);
+    EXPECT_NE(steps_of(plan).find("make eth0 a port of brcluster\nadd 192.168.5.7/24 to brcluster\n"
+                                  "add fd55::7/64 to brcluster\n"),
+              std::string::npos)
+        << steps_of(plan);
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "warning network-route: the default route is by 192.168.5.250 on brcluster and not by 10.0.2.1 on "
+              "brcluster: it stays\n"
+              "warning network-device-configured: device eth0 has 192.168.5.7/24, fd55::7/64, which nobody would reach "
+              "on a port: that is moved to brcluster\n"
+              "warning network-device-configured: device eth0 has routes, which are moved to brcluster: default route "
+              "via 192.168.5.250, route 10.77.0.0/16 via 192.168.5.250 (metric 7), default route via fd55::250 (metric "
+              "1024)\n");
+    EXPECT_EQ(kernel.addresses_of("eth0"), texts{});
+    EXPECT_EQ(kernel.addresses_of("brcluster"),
+              (texts{"10.0.0.2/24", "10.0.1.2/24", "10.0.2.2/24", "192.168.5.7/24", "fd55::7/64"}));
+    for (const auto& one : routes_of(kernel)) {
+        EXPECT_TRUE(one.ends_with(" on brcluster")) << one;
+    }
+    EXPECT_EQ(kernel.state().link_routes().size(), 3U);
+    // A daemon that was killed between the steps left it on the port.
+    kernel.add_address("eth0", "192.168.6.7/24");
+    settle(kernel, config);
+    EXPECT_EQ(kernel.addresses_of("eth0"), texts{});
+}
+
+TEST(port_moves, what_has_a_lifetime_cannot_be_kept_and_is_named_with_its_default_route) {
+    auto kernel = host_with({{"eth0", {}}});
+    kernel.add_address("eth0", "192.168.5.7/24", false);
+    kernel.add_route("192.168.5.250", "eth0", 100);
+    const auto config = config_of(one_device("None"));
+    EXPECT_EQ(remarks_of(plan_host(config, kernel.state()).remarks),
+              "warning network-device-configured: device eth0 has 192.168.5.7/24 for a limited time, by a lease or a "
+              "router advertisement: that cannot be kept on a port of brcluster, nor the default route via "
+              "192.168.5.250 (metric 100)\n"
+              "warning network-device-configured: the default route via 192.168.5.250 (metric 100) over eth0 cannot "
+              "be moved to brcluster, because no address there reaches its gateway: it goes, or leads nowhere, with "
+              "the device as a port\n");
+    kernel.add_address("eth0", "fd55::7/64", false);
+    const auto said = remarks_of(plan_host(config, kernel.state()).remarks);
+    EXPECT_NE(said.find("device eth0 has 192.168.5.7/24, fd55::7/64 for a limited time"), std::string::npos) << said;
+    EXPECT_NE(said.find("(metric 100), nor a default route of a router advertisement\n"), std::string::npos) << said;
+}
+
+TEST(port_moves, what_has_a_far_end_or_is_of_another_bridge_stays_on_a_port) {
+    auto kernel = host_with({{"eth0", {}}, {"eth1", {}}, {"eth2", {}}});
+    const auto config = config_of({});
+    settle(kernel, config);
+    kernel.add_address("eth0", "10.0.2.77/24");
+    kernel.add_address_with_peer("eth0", "192.168.5.7/32", "192.168.5.250");
+    EXPECT_EQ(steps_of(plan_host(config, kernel.state())), "");
+    EXPECT_EQ(
+        remarks_of(plan_host(config, kernel.state()).remarks),
+        "warning network-device-configured: device eth0 has 10.0.2.77/24, 192.168.5.7/32, which cannot be used on "
+        "a port of brcluster\n");
+}
+
 TEST(port_moves, what_cannot_be_moved_is_told_before_each_by_a_line) {
-    auto kernel = host_with({{"eth0", {"10.0.0.2/24", "192.0.2.7/24"}}, {"eth9", {"203.0.113.2/24"}}});
+    auto kernel = host_with({{"eth0", {"10.0.0.2/24"}}, {"eth9", {"203.0.113.2/24"}}});
+    kernel.add_address("eth0", "192.0.2.7/24", false);
     kernel.add_route("eth0", {.is = route_to("0.0.0.0/0", "10.0.0.250"), .table = 77});
     kernel.add_route("eth0", {.is = route_to("10.77.0.0/16", "10.0.0.250"), .is_plain = false});
     kernel.add_route("eth0", {.is = route_to("10.78.0.0/16", "192.0.2.1")});
@@ -121,8 +185,8 @@ TEST(port_moves, what_cannot_be_moved_is_told_before_each_by_a_line) {
     const auto before = routes_of(kernel);
     const auto plan = settle(kernel, config_of(one_device("None")));
     EXPECT_EQ(remarks_of(plan.remarks),
-              "warning network-device-configured: device eth0 has 192.0.2.7/24, which cannot be used on a port of "
-              "brcluster\n"
+              "warning network-device-configured: device eth0 has 192.0.2.7/24 for a limited time, by a lease or a "
+              "router advertisement: that cannot be kept on a port of brcluster\n"
               "warning network-device-configured: the default route via 10.0.0.250 over eth0 cannot be moved to "
               "brcluster, because it is of table 77: it goes, or leads nowhere, with the device as a port\n"
               "warning network-device-configured: the route 10.77.0.0/16 via 10.0.0.250 over eth0 cannot be moved to "
@@ -139,7 +203,8 @@ TEST(port_moves, what_cannot_be_moved_is_told_before_each_by_a_line) {
 
 TEST(port_moves, a_dead_default_route_is_no_hindrance_but_for_its_own_place) {
     for (const std::uint32_t metric : {0U, 100U}) {
-        auto kernel = host_with({{"eth0", {"10.0.2.2/24", "192.0.2.7/24"}}});
+        auto kernel = host_with({{"eth0", {"10.0.2.2/24"}}});
+        kernel.add_address("eth0", "192.0.2.7/24", false);
         kernel.add_route("192.0.2.1", "eth0", metric);
         settle(kernel, config_of(one_device("10.0.2.1")));
         const auto routes = routes_of(kernel);
@@ -173,10 +238,12 @@ TEST(port_moves, routes_over_the_bridge_and_over_other_devices_are_left_alone) {
 
 TEST(port_moves, a_move_that_fails_is_undone_wherever_it_fails) {
     const auto config = config_of(one_device("None"));
-    auto fresh = host_with({{"eth0", {"10.0.2.2/24", "10.0.2.3/24"}}});
+    auto fresh = host_with({{"eth0", {"10.0.2.2/24", "10.0.2.3/24", "192.168.5.7/24", "fd55::7/64"}}});
     fresh.add_route("eth0", {.is = route_to("198.51.100.1/32")});
     fresh.add_route("198.51.100.1", "eth0");
     fresh.add_route("eth0", {.is = route_to("10.77.0.0/16", "10.0.2.1", 9)});
+    fresh.add_route("eth0", {.is = route_to("10.78.0.0/16", "192.168.5.250")});
+    fresh.add_route("eth0", {.is = route_to("::/0", "fd55::250", 1024)});
     const auto before = fresh.state();
     std::vector<model::network_change> steps;
     for (const auto& unit : plan_host(config, before).units) {
@@ -193,6 +260,9 @@ TEST(port_moves, a_move_that_fails_is_undone_wherever_it_fails) {
             }
         }
         EXPECT_EQ(routes_of(kernel), routes_of(fresh)) << done;
+        auto there = kernel.addresses_of("eth0");
+        std::ranges::sort(there);
+        EXPECT_EQ(there, (texts{"10.0.2.2/24", "10.0.2.3/24", "192.168.5.7/24", "fd55::7/64"})) << done;
     }
 }
 
