@@ -21,13 +21,11 @@ bool holder::is_alone(const hand_over_seen& seen) const {
 
 void holder::begin_phase(const role_event& e, role_phase which) {
     phase = which;
-    if (is_late) {
+    if (is_late || which == role_phase::b_after) {
         where = at::acting;
     } else if (which == role_phase::b) {
         where = at::queueing;
         limit = e.now + hand_over_limits::write_lock;
-    } else if (which == role_phase::b_after) {
-        where = at::acting;
     } else {
         where = at::expecting_writer;
         limit = e.now + hand_over_limits::partner;
