@@ -19,6 +19,11 @@ std::string name_of(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
+bool is_late(const walk::machine& which) {
+    const auto* const holder = std::get_if<policy::holder>(&which);
+    return holder != nullptr && holder->is_late;
+}
+
 }  // namespace
 
 walk::walk(core::session& s, owner& role, walk_ground& ground, machine which, std::string why)
@@ -55,6 +60,7 @@ policy::hand_over_seen walk::look() const {
         return child && child->tag == model::lock_tag::lock && !is_nobodys_turn(name);
     });
     seen.has_waited_for_writer = has_waited_for_writer_;
+    seen.candidate_ahead = candidate_ahead_;
     if (const auto* held = lock_of(role_lock::sync).held) {
         const auto child = model::parse_lock_child(name_of(held->child()));
         seen.own_on_sync = child ? std::optional(child->sequence) : std::nullopt;
@@ -119,11 +125,17 @@ bool walk::must_end() const {
 policy::role_step walk::resume(role_answer said) {
     const auto seen = look();
     const policy::role_event event{seen, said, session_.node.clock().now()};
+    const bool was_late = is_late(machine_);
     auto next = std::visit([&event](auto& one) { return one.resume(event); }, machine_);
     if (next.reason != step_.reason || next.what != step_.what) {
         step_since_ = event.now;
     }
     step_ = next;
+    if (is_late(machine_) && !was_late) {
+        session_.node.log.info(
+            fmt::format("the candidate began {:.1f} s ago: giving everything up without waiting for its turns",
+                        std::chrono::duration<double>(candidate_ahead_).count()));
+    }
     return next;
 }
 
@@ -324,7 +336,35 @@ async::awaitable<role_answer> walk::write_role(router_state to) {
         }
     };
     const bool is_written = co_await ground_.change_role(to, std::move(why), std::move(guard));
+    if (is_written && to == router_state::relinquish && on_primary_) {
+        const time_point written = session_.node.clock().now();
+        const duration ahead = co_await find_candidate_ahead();
+        candidate_ahead_ = ahead > duration::zero() ? ahead + (session_.node.clock().now() - written) : ahead;
+    }
     co_return is_written ? role_answer::done : role_answer::failed;
+}
+
+// Both times are the servers': how long this node stood still, and what its own clock says of that, does not matter.
+async::awaitable<duration> walk::find_candidate_ahead() const {
+    const auto own = co_await session_.zk.get(session_.limit(), session_.own(model::node_key::router_state));
+    const auto named = ground_.view().primary.node;
+    if (!own || !named) {
+        co_return duration::zero();
+    }
+    const std::int64_t own_session = session_.zk.state().value().session_id;
+    for (const auto& child : model::contenders(on_primary_->names(), model::lock_tag::lock)) {
+        const auto found =
+            co_await session_.zk.get(session_.limit(), std::string(model::key_path::primary_node) + "/" + child.name);
+        if (!found || found->stat.ephemeral_owner == 0 || found->stat.ephemeral_owner == own_session) {
+            continue;
+        }
+        // Whoever says who it is (a reference node does not) is another's lock, or one that this node has left behind.
+        const auto colon = found->data.find(':');
+        if (colon == std::string::npos || std::string_view(found->data).substr(0, colon) == *named) {
+            co_return std::max(duration::zero(), duration(own->stat.mtime - found->stat.ctime));
+        }
+    }
+    co_return duration::zero();
 }
 
 async::awaitable<role_answer> walk::do_part(std::function<async::awaitable<void>()> what) {

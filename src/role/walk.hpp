@@ -76,6 +76,8 @@ private:
     // The place of that child; nothing: it is not seen yet.
     [[nodiscard]] std::optional<std::int64_t> queued_on_sync() const;
     [[nodiscard]] bool is_passed(policy::role_lock which);
+    // For how long the candidate is queued for T already, as far as that can be found out.
+    async::awaitable<duration> find_candidate_ahead() const;
     policy::role_step resume(policy::role_answer said);
     async::awaitable<void> go_on(async::task_group& scope);
     async::awaitable<policy::role_answer> carry_out(const policy::role_step& step, async::task_group& scope);
@@ -111,6 +113,7 @@ private:
     std::deque<std::string> own_guids_;
     std::set<std::string> orphans_;       // names of children of S
     bool has_waited_for_writer_ = false;  // the lock of S that was asked for last
+    duration candidate_ahead_{};          // of a holder, once it has said `relinquish`
     zookeeper::reader_drain drain_;
     std::int64_t known_reader_ = -1;  // the last one in it when the lock of S was asked for last
     policy::role_step step_;

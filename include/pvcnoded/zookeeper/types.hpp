@@ -25,7 +25,9 @@ struct node_stat {
     std::int64_t czxid = 0;  // transaction that created it: the identity of an object
     std::int64_t mzxid = 0;  // transaction that changed its data last
     std::int64_t pzxid = 0;
-    std::int64_t ephemeral_owner = 0;  // session id; 0 = persistent
+    std::chrono::milliseconds ctime{};  // since 1970 by the servers' clock: when it was created
+    std::chrono::milliseconds mtime{};  // when its data was changed last
+    std::int64_t ephemeral_owner = 0;   // session id; 0 = persistent
     std::int32_t version = 0;
     std::int32_t cversion = 0;
     std::int32_t child_count = 0;

@@ -21,11 +21,11 @@ bool holder::is_alone(const hand_over_seen& seen) const {
 
 void holder::begin_phase(const role_event& e, role_phase which) {
     phase = which;
-    if (which == role_phase::b) {
+    if (is_late || which == role_phase::b_after) {
+        where = at::acting;
+    } else if (which == role_phase::b) {
         where = at::queueing;
         limit = e.now + hand_over_limits::write_lock;
-    } else if (which == role_phase::b_after) {
-        where = at::acting;
     } else {
         where = at::expecting_writer;
         limit = e.now + hand_over_limits::partner;
@@ -47,6 +47,7 @@ void holder::take_answer(const role_event& e) {
         case at::begin: where = is_empty ? at::writing : at::announcing; break;
         case at::announcing:
             if (is_done) {
+                is_late = e.seen.candidate_ahead > hand_over_limits::late;
                 begin_phase(e, role_phase::a);
             } else {
                 where = at::over;

@@ -16,6 +16,8 @@ node_stat stat_of(const Stat& from) {
     to.czxid = from.czxid;
     to.mzxid = from.mzxid;
     to.pzxid = from.pzxid;
+    to.ctime = std::chrono::milliseconds(from.ctime);
+    to.mtime = std::chrono::milliseconds(from.mtime);
     to.ephemeral_owner = from.ephemeralOwner;
     to.version = from.version;
     to.cversion = from.cversion;

@@ -278,6 +278,30 @@ TEST_P(zookeeper_requests, ZK_35_every_node_is_open_to_the_world) {
     });
 }
 
+// By the servers' clock, whatever that says; both from the same one.
+TEST_P(zookeeper_requests, a_node_knows_when_it_was_created_and_changed) {
+    with_client([&](client& zk) -> awaitable<void> {
+        auto made = co_await zk.create(soon(), "/early", "");
+        EXPECT_TRUE(made);
+        co_await sleep(300ms);
+        made = co_await zk.create(soon(), "/late", "");
+        EXPECT_TRUE(made);
+        auto early = co_await zk.exists(soon(), "/early");
+        const auto late = co_await zk.exists(soon(), "/late");
+        EXPECT_EQ(early->stat.ctime, early->stat.mtime);
+        EXPECT_GE(late->stat.ctime - early->stat.ctime, 290ms);
+        EXPECT_LT(late->stat.ctime - early->stat.ctime, 30s);
+        co_await sleep(50ms);
+        transaction change;
+        change.set("/early", "again", any_version);
+        EXPECT_EQ(code_of(co_await zk.commit(soon(), change)), "ok");
+        const auto before = early->stat.ctime;
+        early = co_await zk.exists(soon(), "/early");
+        EXPECT_EQ(early->stat.ctime, before);
+        EXPECT_GE(early->stat.mtime, late->stat.ctime);
+    });
+}
+
 TEST_P(zookeeper_requests, sequences_are_one_counter_a_parent_and_the_nodes_ephemeral) {
     with_client([&](client& zk) -> awaitable<void> {
         co_await other().put("/locks/sync_lock", "");  // takes number 0

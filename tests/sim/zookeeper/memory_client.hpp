@@ -103,6 +103,7 @@ private:
     struct late_transaction {
         time_point due;
         std::int64_t zxid;
+        std::chrono::milliseconds when;  // it was done
         std::vector<tree_change> changes;
     };
 

@@ -264,7 +264,7 @@ result<void> memory_ensemble::write(std::int64_t by, std::vector<tree_change>& w
         link->before_write();
     }
     const std::int64_t zxid = tree_.zxid() + 1;
-    auto done = tree_.apply(zxid, writes);
+    auto done = tree_.apply(zxid, server_time(), writes);
     if (!done) {
         return done;
     }

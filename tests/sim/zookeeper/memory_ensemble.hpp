@@ -127,6 +127,10 @@ public:
     [[nodiscard]] std::size_t watches(std::string_view path) const;
 
     [[nodiscard]] async::timers& clock() const { return clock_; }
+    // As it is noted with every change.
+    [[nodiscard]] std::chrono::milliseconds server_time() const {
+        return std::chrono::floor<std::chrono::milliseconds>(clock_.now().time_since_epoch());
+    }
     [[nodiscard]] const ensemble_settings& settings() const { return settings_; }
 
 private:

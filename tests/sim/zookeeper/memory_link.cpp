@@ -154,7 +154,7 @@ void memory_link::after_write(std::int64_t zxid, const std::vector<tree_change>&
         }
         return;
     }
-    late_transaction late{ensemble_->clock().now() + lag, zxid, {}};
+    late_transaction late{ensemble_->clock().now() + lag, zxid, ensemble_->server_time(), {}};
     for (const auto& change : changes) {
         if (change.what != zookeeper::operation::kind::check) {
             late.changes.push_back({change.what, change.path, change.data, zookeeper::any_version, false,
@@ -180,7 +180,7 @@ void memory_link::catch_up(std::int64_t zxid) {
     while (!late_.empty() && late_.front().zxid <= zxid) {
         late_transaction one = std::move(late_.front());
         late_.pop_front();
-        const auto done = replica_->apply(one.zxid, one.changes);
+        const auto done = replica_->apply(one.zxid, one.when, one.changes);
         PVC_ASSERT(done);
         trigger(one.changes);
     }

@@ -37,6 +37,8 @@ zookeeper::node_stat memory_tree::node::stat() const {
     out.czxid = czxid;
     out.mzxid = mzxid;
     out.pzxid = pzxid;
+    out.ctime = ctime;
+    out.mtime = mtime;
     out.ephemeral_owner = ephemeral_owner;
     out.version = version;
     out.child_count = static_cast<std::int32_t>(children.size());
@@ -82,6 +84,7 @@ result<void> memory_tree::create(std::int64_t zxid, tree_change& one, std::size_
     node fresh;
     fresh.data = one.data;
     fresh.czxid = fresh.mzxid = fresh.pzxid = zxid;
+    fresh.ctime = fresh.mtime = when_;
     fresh.ephemeral_owner = one.ephemeral_owner;
     one.stat = fresh.stat();
     one.path = std::move(path);
@@ -129,10 +132,11 @@ result<void> memory_tree::apply_one(std::int64_t zxid, tree_change& one, std::si
         return failure(errc::version_conflict, one.path);
     }
     if (one.what == kind::set) {
-        undo_.push_back({place, std::move(target->data), target->version, target->mzxid});
+        undo_.push_back({place, std::move(target->data), target->version, target->mzxid, target->mtime});
         target->data = one.data;
         target->version += 1;
         target->mzxid = zxid;
+        target->mtime = when_;
     }
     one.ephemeral_owner = target->ephemeral_owner;
     one.stat = target->stat();
@@ -145,6 +149,7 @@ void memory_tree::take_back(undo_step& step, const tree_change& change) {
         target.data = std::move(step.data);
         target.version = step.version;
         target.mzxid = step.mzxid;
+        target.mtime = step.mtime;
         return;
     }
     node* parent = find_mutable(parent_of(change.path));
@@ -160,8 +165,9 @@ void memory_tree::take_back(undo_step& step, const tree_change& change) {
     }
 }
 
-result<void> memory_tree::apply(std::int64_t zxid, std::vector<tree_change>& writes) {
+result<void> memory_tree::apply(std::int64_t zxid, std::chrono::milliseconds when, std::vector<tree_change>& writes) {
     undo_.clear();
+    when_ = when;
     zxid_ = zxid;  // a refused transaction has a number too
     for (std::size_t place = 0; place < writes.size(); ++place) {
         auto done = apply_one(zxid, writes[place], place);

@@ -1,4 +1,4 @@
-// The data tree of a ZooKeeper server: nodes with their stats, transactions all or nothing. No time, no sessions, no
+// The data tree of a ZooKeeper server: nodes with their stats, transactions all or nothing. No clock, no sessions, no
 // watches; the same code serves the leader and a server that lags behind.
 //
 // As a real server has it: one sequence counter per parent, shared by everything ever created below it; `cversion`
@@ -42,6 +42,8 @@ public:
         std::int64_t czxid = 0;
         std::int64_t mzxid = 0;
         std::int64_t pzxid = 0;
+        std::chrono::milliseconds ctime{};
+        std::chrono::milliseconds mtime{};
         std::int64_t ephemeral_owner = 0;
         std::int32_t version = 0;
         std::int32_t creations = 0;  // the sequence counter
@@ -54,7 +56,7 @@ public:
     [[nodiscard]] const node* find(std::string_view path) const;
     // All or nothing; what was done is noted in `writes`. Failure: the code and path of the first write that cannot be
     // done.
-    result<void> apply(std::int64_t zxid, std::vector<tree_change>& writes);
+    result<void> apply(std::int64_t zxid, std::chrono::milliseconds when, std::vector<tree_change>& writes);
     // The newest transaction that reached this tree.
     [[nodiscard]] std::int64_t zxid() const { return zxid_; }
     void advance(std::int64_t zxid) { zxid_ = zxid; }
@@ -65,10 +67,11 @@ private:
     // How to take one change back: what the node of the write at this place was before.
     struct undo_step {
         std::size_t place = 0;
-        std::string data{};             // set
-        std::int32_t version = 0;       // set
-        std::int64_t mzxid = 0;         // set
-        std::int64_t parent_pzxid = 0;  // create, remove
+        std::string data{};                 // set
+        std::int32_t version = 0;           // set
+        std::int64_t mzxid = 0;             // set
+        std::chrono::milliseconds mtime{};  // set
+        std::int64_t parent_pzxid = 0;      // create, remove
         std::optional<node> removed{};
     };
     node* find_mutable(std::string_view path);
@@ -80,6 +83,7 @@ private:
     std::unordered_map<std::string, node, path_hash, std::equal_to<>> nodes_;
     std::vector<undo_step> undo_;  // of the transaction under way
     std::int64_t zxid_ = 0;
+    std::chrono::milliseconds when_{};  // of that transaction
 };
 
 // "/a/b" -> "/a"; "/a" -> "/".

@@ -40,6 +40,9 @@ struct hand_over_seen {
     bool is_candidate_there = false;             // somebody else is queued for T
     // The lock of S that was asked for last had to wait for somebody else's turn as a writer.
     bool has_waited_for_writer = false;
+    // By the servers' clock the candidate had been queued for T for so long when `relinquish` was written, and what has
+    // passed since; 0 where that is not known.
+    duration candidate_ahead{};
 };
 
 // What a machine asks for.
@@ -122,6 +125,12 @@ struct hand_over_limits {
     static constexpr duration write_lock = std::chrono::seconds(30);
     static constexpr duration partner = std::chrono::seconds(5);  // until the partner is seen to be queued
     static constexpr duration pause = std::chrono::seconds(1);    // before a write is tried again
+    // A candidate that is queued for T for longer has gone through A alone, or is about to. Up to there a holder is in
+    // step: one of ours keeps its turn in A for `partner`, counted from later than its child of T (it has T then, the
+    // key of S is cleared, and it has its turn), so whoever looks half a second before that sees the turn; and whoever
+    // has seen it may read it after its end, as the next thing that the candidate waits for, again for `partner`, is
+    // the holder's turn in B.
+    static constexpr duration late = partner - std::chrono::milliseconds(500);
 
     [[nodiscard]] static constexpr duration read_lock(role_phase which) {
         switch (which) {

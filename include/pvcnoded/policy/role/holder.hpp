@@ -1,6 +1,10 @@
 // The side that gives the primary role away (node-lifecycle.md 7.4, column Q): it writes in phase B and reads in all
 // others, so what it drops is there already on the other side. It comes to its end whatever the candidate does: each
 // wait has a limit, and once the candidate has gone (nobody is queued for T) it waits for nothing.
+//
+// A holder that stood still before it heard of the candidate (a stopped process, a suspended host) may come after the
+// candidate has gone through A alone. It would walk one phase behind, each side waiting for a turn that never comes,
+// with the addresses on both. So it takes part in no phase then: what it has is given up at once, in the usual order.
 #pragma once
 
 #include "pvcnoded/policy/role/hand_over.hpp"
@@ -31,6 +35,7 @@ struct holder {
     bool has_sync_lock = false;
     std::int64_t last_writer = -1;  // the candidate's place in the queue in the phase that was read last
     time_point limit{};
+    bool is_late = false;       // the candidate has begun without it
     bool is_secondary = false;  // at the end
 
     [[nodiscard]] role_step resume(const role_event& e);

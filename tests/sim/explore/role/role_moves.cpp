@@ -65,7 +65,14 @@ void add_prompt(const world& now, std::int8_t who, std::vector<move>& out) {
         return;
     }
     if (can_go(now, who)) {
-        out.push_back({kind::go, who});
+        const bool may_be_behind = can_find_ahead(now, who);
+        const bool is_behind = may_be_behind && is_surely_ahead(now, who);
+        if (!is_behind) {
+            out.push_back({kind::go, who});
+        }
+        if (is_behind || (may_be_behind && !now.is_undisturbed)) {
+            out.push_back({kind::go_behind, who});
+        }
     }
     if (has_rule(now, who, false)) {
         out.push_back({kind::rule, who});
@@ -396,6 +403,7 @@ std::optional<broken_rule> happen(world& now, const move& one) {
         case kind::rule: return follow_rule(now, one.who, false);
         case kind::late_rule: return follow_rule(now, one.who, true);
         case kind::go: return go(now, one.who);
+        case kind::go_behind: return go_behind(now, one.who);
         case kind::beat: return answer(now, one.who, role_answer::woken, start_of_time, one.other);
         case kind::align: own.stored = own.role; break;
         case kind::drop_left: own.left = 0; break;

@@ -13,6 +13,10 @@ namespace role_ask = policy::role_ask;
 
 namespace {
 
+bool is_candidate_there(const world& now, std::int8_t who) {
+    return std::ranges::any_of(now.queue(role_lock::primary), [who](const contender& one) { return one.owner != who; });
+}
+
 policy::hand_over_seen seen_by(const world& now, std::int8_t who, std::int8_t heard) {
     policy::hand_over_seen seen;
     constexpr bool is_late = false;
@@ -35,8 +39,7 @@ policy::hand_over_seen seen_by(const world& now, std::int8_t who, std::int8_t he
         (does->is_queued ? seen.queued_on_sync : seen.own_on_sync) = own->sequence;
         seen.known_reader = does->known_reader;
     }
-    seen.is_candidate_there =
-        std::ranges::any_of(now.queue(role_lock::primary), [who](const contender& one) { return one.owner != who; });
+    seen.is_candidate_there = is_candidate_there(now, who);
     return seen;
 }
 
@@ -191,9 +194,11 @@ std::optional<broken_rule> take_up(world& now, std::int8_t who, role_phase which
     return std::nullopt;
 }
 
-std::optional<broken_rule> answer(world& now, std::int8_t who, role_answer said, time_point when, std::int8_t heard) {
+std::optional<broken_rule> answer(world& now, std::int8_t who, role_answer said, time_point when, std::int8_t heard,
+                                  duration ahead) {
     member& own = now.at(who);
-    const auto seen = seen_by(now, who, heard);
+    auto seen = seen_by(now, who, heard);
+    seen.candidate_ahead = ahead;
     own.does->is_queued = false;
     own.does->pending = resume(*own.does, {seen, said, when});
     own.does->has_waited = false;
@@ -212,6 +217,28 @@ bool can_call_off(const world& now, std::int8_t who) {
     }
     const auto seen = seen_by(now, who, nobody);
     return std::visit([&seen](const auto& machine) { return machine.must_end(seen); }, does->machine);
+}
+
+// How far a candidate is ahead is asked once, when `relinquish` is written.
+bool can_find_ahead(const world& now, std::int8_t who) {
+    const auto& does = now.at(who).does;
+    const auto* const role = does ? std::get_if<role_ask::write_role>(&does->pending.what) : nullptr;
+    return role != nullptr && role->to == router_state::relinquish && is_candidate_there(now, who);
+}
+
+// One of ours comes to the end of A without its partner when its limit has passed, or that one is silent for longer.
+bool is_surely_ahead(const world& now, std::int8_t who) {
+    return std::ranges::any_of(now.queue(role_lock::primary), [&now, who](const contender& one) {
+        const auto& does = now.at(one.owner).does;
+        const auto* const taking = does ? std::get_if<candidate>(&does->machine) : nullptr;
+        return one.owner != who && !one.is_orphan && taking != nullptr && taking->withdrawn.empty() &&
+               taking->phase != role_phase::a;
+    });
+}
+
+std::optional<broken_rule> go_behind(world& now, std::int8_t who) {
+    static_cast<void>(write_role(now, who, router_state::relinquish));
+    return answer(now, who, role_answer::done, start_of_time, nobody, policy::hand_over_limits::late + duration(1));
 }
 
 static bool is_passed(const world& now, std::int8_t who) {

@@ -12,6 +12,7 @@ std::string_view fixed_text(move::kind what) {
     switch (what) {
         case kind::choose: return "is a reference node";
         case kind::rule: return "follows a rule";
+        case kind::go_behind: return "writes relinquish, late";
         case kind::late_rule: return "follows a rule, now that nothing has changed for long";
         case kind::align: return "writes its role again";
         case kind::drop_left: return "drops what a crash left";

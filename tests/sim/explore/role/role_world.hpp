@@ -7,8 +7,10 @@
 // as a fault (`late`). Silence has three degrees: fresh, 2 x KI, past isolation. A daemon that is cut off notices
 // the end of its session before the server does, and gives up by itself before others may count on that; a process
 // that is stopped as a whole is not here. A fence at the last degree always succeeds. Contention for the name
-// (0.4 s) is one step. Views are current: what was decided on an old one is a question whose answer comes later.
-// Addresses of a phase are one thing, and so are all services. What a crash leaves behind does not answer to anybody.
+// (0.4 s) is one step. A candidate that is past A without its partner is ahead for a holder that begins then; once
+// something has disturbed, it may be for any holder. Views are current: what was decided on an old one is a question
+// whose answer comes later. Addresses of a phase are one thing, and so are all services. What a crash leaves behind
+// does not answer to anybody.
 #pragma once
 
 #include "pvcnoded/policy/role/candidate.hpp"
@@ -133,6 +135,7 @@ struct move {
         choose,     // the release of the reference
         rule,       // C1 to C5'
         go,         // what was asked for is done, or what is seen has changed
+        go_behind,  // `relinquish` is written, and the candidate is far ahead by then
         beat,       // a heartbeat of `other` is seen
         align,      // own routerstate says again what the daemon does
         drop_left,  // what a crash left behind, once another node is named
@@ -200,7 +203,10 @@ void set_named(world& now, std::int8_t whom);
 [[nodiscard]] bool can_call_off(const world& now, std::int8_t who);
 [[nodiscard]] std::optional<broken_rule> take_up(world& now, std::int8_t who, role_phase which);
 [[nodiscard]] std::optional<broken_rule> answer(world& now, std::int8_t who, policy::role_answer said, time_point when,
-                                                std::int8_t heard = nobody);
+                                                std::int8_t heard = nobody, duration ahead = {});
+[[nodiscard]] bool can_find_ahead(const world& now, std::int8_t who);
+[[nodiscard]] bool is_surely_ahead(const world& now, std::int8_t who);
+[[nodiscard]] std::optional<broken_rule> go_behind(world& now, std::int8_t who);
 [[nodiscard]] std::optional<broken_rule> follow_rule(world& now, std::int8_t who, bool is_late);
 void store_what_is_written(world& now, std::int8_t who);
 

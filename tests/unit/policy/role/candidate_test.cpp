@@ -166,6 +166,27 @@ TEST(role_candidate, AC72_nobody_is_held_for_longer_than_5_s) {
     EXPECT_EQ(t.woken_at(until), "take up phase A");
 }
 
+// It came too late, and has given everything up without a turn.
+TEST(role_candidate, a_partner_that_is_secondary_is_not_waited_for_anywhere) {
+    for (const duration silent_for : {1s, 15s}) {
+        at_each_question<candidate>(beside_a_primary(), [silent_for](taking t) {
+            if (t.asks() != "wait") {
+                return;
+            }
+            auto& partner = t.seen.view.peers.front();
+            partner.router = router_state::relinquish;
+            EXPECT_EQ(t.woken(), "wait");
+            partner.router = router_state::secondary;
+            partner.keepalive_unchanged_for = silent_for;
+            const auto began = t.now;
+            EXPECT_NE(t.woken(), "wait");
+            t.rest();
+            EXPECT_EQ(t.now, began);
+            EXPECT_TRUE(t.machine.is_primary) << t.machine.withdrawn;
+        });
+    }
+}
+
 TEST(role_candidate, AC75_a_partner_that_dies_in_its_turn_is_not_waited_for_longer_than_30_s) {
     auto t = beside_a_primary();
     t.woken();

@@ -111,6 +111,54 @@ TEST(role_holder, AC74_once_the_candidate_has_gone_nothing_is_waited_for) {
     EXPECT_TRUE(g.machine.is_secondary);
 }
 
+TEST(role_holder, one_that_comes_late_gives_everything_up_without_a_turn) {
+    lines wanted = all_phases;
+    wanted.emplace_back("write secondary");
+    // Whatever turn the candidate has by then: that of A for a last moment, none, that of C.
+    for (const std::vector<lock_contender>& on_sync : {std::vector<lock_contender>{{4, lock_tag::lock}}, {}}) {
+        for (const duration ahead : {hand_over_limits::late + 1ms, duration(8s), duration(1h)}) {
+            auto g = beside_a_candidate();
+            g.seen.candidate_ahead = ahead;
+            g.seen.on_sync = on_sync;
+            EXPECT_EQ(g.woken(), "write relinquish");
+            const auto began = g.now;
+            g.done();
+            EXPECT_TRUE(g.machine.is_late);
+            EXPECT_EQ(g.rest(), wanted);
+            EXPECT_EQ(g.now, began);
+            EXPECT_TRUE(g.machine.is_secondary);
+        }
+    }
+}
+
+TEST(role_holder, one_that_comes_in_time_is_in_step) {
+    for (const duration ahead : {duration(0), hand_over_limits::late}) {
+        auto g = beside_a_candidate();
+        g.seen.candidate_ahead = ahead;
+        g.woken();
+        EXPECT_EQ(g.done(), "wait");
+        EXPECT_FALSE(g.machine.is_late);
+        g.seen.candidate_ahead = 1h;  // asked once
+        g.seen.on_sync = {{4, lock_tag::lock}};
+        EXPECT_EQ(g.woken(), "take the lock of the phases to read");
+    }
+    EXPECT_LT(hand_over_limits::late, hand_over_limits::partner);
+}
+
+TEST(role_holder, a_late_one_out_of_touch_gives_everything_up_and_says_so_later) {
+    auto g = beside_a_candidate();
+    g.seen.candidate_ahead = 8s;
+    g.woken();
+    EXPECT_EQ(g.done(), "give up phase A");
+    g.seen.view.session_live = false;
+    for (std::size_t phase = 1; phase < all_phases.size(); ++phase) {
+        EXPECT_EQ(g.done(), all_phases.at(phase));
+    }
+    EXPECT_EQ(g.done(), "wait");
+    g.seen.view.session_live = true;
+    EXPECT_EQ(g.woken(), "write secondary");
+}
+
 TEST(role_holder, one_that_never_comes_is_waited_for_once) {
     auto g = beside_a_candidate();
     g.seen.is_candidate_there = false;
