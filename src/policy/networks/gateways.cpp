@@ -17,7 +17,7 @@ constexpr int mtu_of_ipv6 = 1280;  // the kernel takes IPv6 away from a link who
 
 int mtu_of(const model::client_network& network, const config::node_config& config) {
     const int most = config.networks.cluster.mtu - vxlan_overhead;
-    return std::min(network.mtu.value_or(most), most);
+    return static_cast<int>(std::min<std::int64_t>(network.mtu.value_or(most), most));
 }
 
 std::vector<const model::client_network*> managed_by_vni(std::span<const model::client_network> all) {

@@ -40,6 +40,16 @@ TEST_F(client_networks_test, case_23_an_mtu_that_is_too_large_is_clamped_here_an
     beat(5s);
     EXPECT_EQ(link(hv1, "vmbr1001"), "mtu 1450 up");
     EXPECT_EQ(mtu_key(1001), "9000");
+    const std::string told =
+        "network 1001: MTU 9000 is not possible: the cluster network has 1500, of which VXLAN takes 50, so 1450 is set";
+    EXPECT_EQ(hv1.times_logged(told), 1U) << hv1.log();
+    change(1001, {{"/mtu", "65536"}});
+    beat(2s);
+    EXPECT_EQ(hv1.times_logged("network 1001: MTU 65536 is not possible"), 1U) << hv1.log();
+    EXPECT_FALSE(hv1.logged("this is over")) << hv1.log();
+    change(1001, {{"/mtu", "1400"}});
+    beat(2s);
+    EXPECT_EQ(hv1.times_logged("this is over: network 1001: MTU 65536 is not possible"), 1U) << hv1.log();
 }
 
 TEST_F(client_networks_test, case_24_an_mtu_that_is_none_counts_as_empty_and_stays) {

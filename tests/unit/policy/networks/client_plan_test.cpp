@@ -461,6 +461,41 @@ TEST(client_plan, more_than_the_device_carries_is_not_asked_for) {
     EXPECT_EQ(kernel.link("vmbr7").mtu, 1450);
 }
 
+// One line of each network: what is wanted, what is used, and why.
+TEST(client_plan, more_than_the_networks_carry_is_told) {
+    const auto config = config_of(client_words());
+    const auto remarks_with = [](const toy_kernel& kernel, const config::node_config& of, model::client_network network,
+                                 std::optional<std::int64_t> mtu) {
+        network.mtu = mtu;
+        return remarks_of(plan_network(network, of, kernel.state(), {}).remarks);
+    };
+    const auto warning = [](const std::string& text) { return "warning network-mtu: network 7: MTU " + text + "\n"; };
+    auto kernel = host_of(config);
+    for (const std::int64_t mtu : {1451LL, 9000LL, 65536LL, 2147483648LL, 4294967296LL}) {
+        EXPECT_EQ(remarks_with(kernel, config, managed(7), mtu),
+                  warning(std::to_string(mtu) +
+                          " is not possible: the cluster network has 1500, of which VXLAN takes 50, so 1450 is set"));
+    }
+    for (const std::optional<std::int64_t> mtu : {std::optional<std::int64_t>(), {68}, {1450}}) {
+        EXPECT_EQ(remarks_with(kernel, config, managed(7), mtu), "");
+    }
+    EXPECT_EQ(remarks_with(kernel, config, bridged(7), 9000),
+              warning("9000 is not possible: bridge_mtu is 1500, so 1500 is set"));
+    EXPECT_EQ(remarks_with(kernel, config, bridged(7), 1500), "");
+    auto words = client_words();
+    words.bridge_mtu = "None";
+    EXPECT_EQ(remarks_with(kernel, config_of(words), bridged(7), 9000),
+              warning("9000 is not possible: eth0 is to have 1500, so 1500 is set"));
+    words.bridge_device = "eth3";
+    EXPECT_EQ(remarks_with(kernel, config_of(words), bridged(7), 9000),
+              warning("9000 is not possible: eth3 has 1500, so 1500 is set"));
+    // The device carries less than the networks: that is the reason then.
+    kernel.apply(model::set_mtu{"eth0", 1400});
+    EXPECT_EQ(remarks_with(kernel, config, managed(7), 9000),
+              warning("9000 is not possible: eth0 has 1400, so 1350 is set"));
+    EXPECT_EQ(remarks_with(kernel, config, managed(7), 1350), "");
+}
+
 TEST(client_plan, a_network_that_becomes_bridged_keeps_its_bridge_and_its_machines) {
     const auto config = config_of(client_words());
     auto kernel = host_of(config);
