@@ -76,4 +76,17 @@ struct gateway_conflict {
 [[nodiscard]] std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_network> all,
                                                               const config::node_config& config);
 
+// A network that lies in another one, or is the same, where both have gateways: the primary reaches what they have in
+// common in one of the two only. Of each network and family the next one around it, so that of many there are few.
+struct network_overlap {
+    std::uint32_t inner = 0;
+    std::uint32_t outer = 0;
+    std::string text;  // "network 1002: its 10.1.1.128/25 overlaps 10.1.1.0/24 of network 1001: …"
+
+    friend bool operator==(const network_overlap&, const network_overlap&) = default;
+};
+// By the inner one, of each IPv6 first.
+[[nodiscard]] std::vector<network_overlap> network_overlaps(std::span<const model::client_network> all,
+                                                            const config::node_config& config);
+
 }  // namespace pvc::policy
