@@ -163,7 +163,7 @@ std::string network_planner::why_bridge_is_foreign() const {
         const auto& address = one.address.address;
         const auto& family = address.is_v4() ? wanted_.ip4 : wanted_.ip6;
         const bool is_gateway = is_managed() && family.network && is_in(address, *family.network);
-        if (one.is_global && one.is_permanent && !is_gateway && !(address.is_v6() && address.to_v6().is_link_local())) {
+        if (is_given(one) && !is_gateway) {
             return "the address " + one.address.text();
         }
     }

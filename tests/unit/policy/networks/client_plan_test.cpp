@@ -557,6 +557,39 @@ TEST(client_plan, a_bridge_of_somebody_else_is_refused) {
     EXPECT_FALSE(plan_with("ens9", "192.0.2.5/24", known).is_refused);
 }
 
+// A lifetime says of an IPv4 address that a DHCP client gave it, which is as good as a hand; of an IPv6 one it may come
+// from a router among the guests.
+TEST(client_plan, an_address_of_a_dhcp_client_is_somebodys) {
+    const auto config = config_of(client_words());
+    auto network = managed(7);
+    network.ip4.network = parse_host_address("10.7.0.0/24").value();
+    struct row {
+        std::string address;
+        bool is_permanent;
+        bool is_foreign;
+    };
+    for (const auto& one : std::vector<row>{{"192.0.2.5/24", false, true},
+                                            {"192.0.2.5/24", true, true},
+                                            {"10.7.0.1/24", true, false},
+                                            {"fd00:77::5/64", true, true},
+                                            {"fd00:77::5/64", false, false}}) {
+        auto kernel = host_of(config);
+        kernel.add(link_named("vmbr7", "bridge"));
+        kernel.add_address("vmbr7", one.address, one.is_permanent);
+        const auto plan = plan_network(network, config, kernel.state(), {});
+        EXPECT_EQ(plan.is_refused, one.is_foreign) << one.address;
+        EXPECT_EQ(remarks_of(plan.remarks),
+                  one.is_foreign ? "error network-refused: network 7: vmbr7 is somebody else's: it has the address " +
+                                       one.address + "\n"
+                                 : "");
+        EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())), "") << one.address;
+        // With its base in it, it is ours whatever else it has.
+        kernel.apply(model::make_vxlan{"vxlan7", "eth0", 7});
+        kernel.apply(model::set_master{"vxlan7", "vmbr7"});
+        EXPECT_FALSE(plan_network(network, config, kernel.state(), {}).is_refused) << one.address;
+    }
+}
+
 TEST(client_plan, what_somebody_took_away_is_made_again_and_said) {
     const auto config = config_of(client_words());
     struct row {
