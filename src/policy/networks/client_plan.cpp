@@ -149,10 +149,14 @@ bool network_planner::is_ours() {
     return is_number_free();
 }
 
-// Of a bridge that no daemon of this boot has had: one of ours has its base in it, or nothing but guests and gateways.
+// Of a bridge that no daemon of this boot has had: one of ours, or of the reference, has its base in it, or nothing but
+// guests and gateways; both make it without STP. Where its base is in it an operator may have changed the rest.
 std::string network_planner::why_bridge_is_foreign() const {
     if (base_ != nullptr && base_->master == bridge_->index) {
         return {};
+    }
+    if (bridge_->has_stp) {
+        return "STP switched on";
     }
     for (const auto* port : seen_.ports_of(bridge_->index)) {
         if (!is_guest_port(*port) && port->name != other_name_) {

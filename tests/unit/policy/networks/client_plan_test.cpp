@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 namespace pvc::policy {
 namespace {
@@ -587,6 +589,54 @@ TEST(client_plan, an_address_of_a_dhcp_client_is_somebodys) {
         kernel.apply(model::make_vxlan{"vxlan7", "eth0", 7});
         kernel.apply(model::set_master{"vxlan7", "vmbr7"});
         EXPECT_FALSE(plan_network(network, config, kernel.state(), {}).is_refused) << one.address;
+    }
+}
+
+// Neither this daemon nor the reference makes a bridge with STP, or gives it an address of another scope.
+TEST(client_plan, a_bridge_with_stp_or_an_address_of_scope_link_is_somebodys) {
+    const auto config = config_of(client_words());
+    auto clean = host_of(config);
+    const auto plain = [&] {
+        auto kernel = clean;
+        kernel.add(link_named("vmbr7", "bridge"));
+        return kernel;
+    };
+    const auto with_stp = [&] {
+        auto kernel = clean;
+        auto link = link_named("vmbr7", "bridge");
+        link.has_stp = link.is_up = true;
+        kernel.add(link);
+        return kernel;
+    };
+    const auto with_address = [&] {
+        auto kernel = plain();
+        kernel.add_address_of_scope_link("vmbr7", "169.254.5.5/16");
+        return kernel;
+    };
+    EXPECT_EQ(steps_of(plan_sweep({}, config, plain().state())), "delete link vmbr7\n");
+    EXPECT_FALSE(plan_network(managed(7), config, plain().state(), {}).is_refused);
+    for (const auto& [make, why] : {std::pair<std::function<toy_kernel()>, std::string>{with_stp, "STP switched on"},
+                                    {with_address, "the address 169.254.5.5/16"}}) {
+        auto kernel = make();
+        const int index = kernel.link("vmbr7").index;
+        const auto sweep = plan_sweep({}, config, kernel.state());
+        EXPECT_EQ(steps_of(sweep) + remarks_of(sweep.remarks), "");
+        const auto plan = plan_network(managed(7), config, kernel.state(), {});
+        EXPECT_EQ(remarks_of(plan.remarks),
+                  "error network-refused: network 7: vmbr7 is somebody else's: it has " + why + "\n");
+        EXPECT_EQ(steps_of(plan) + steps_of(plan_removal(7, model::network_type::managed, config, kernel.state())), "");
+        // One that was ours before somebody did that stays so.
+        network_memory known;
+        known.own_bridge = index;
+        EXPECT_FALSE(plan_network(managed(7), config, kernel.state(), known).is_refused);
+        EXPECT_NE(steps_of(plan_sweep({}, config, kernel.state(), {{7, {index, true}}})), "");
+        // A base beside it proves nothing, and goes alone; one in it does.
+        kernel.apply(model::make_vxlan{"vxlan7", "eth0", 7});
+        EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())), "delete link vxlan7\n");
+        EXPECT_TRUE(plan_network(managed(7), config, kernel.state(), {}).is_refused);
+        kernel.apply(model::set_master{"vxlan7", "vmbr7"});
+        EXPECT_FALSE(plan_network(managed(7), config, kernel.state(), {}).is_refused);
+        EXPECT_NE(steps_of(plan_sweep({}, config, kernel.state())).find("delete link vmbr7"), std::string::npos);
     }
 }
 
