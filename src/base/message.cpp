@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 189> names{
+constexpr std::array<std::string_view, 190> names{
     "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
@@ -127,6 +127,7 @@ constexpr std::array<std::string_view, 189> names{
     "network-mtu",
     "network-not-running",
     "network-not-undone",
+    "network-overlap",
     "network-part-missing",
     "network-refused",
     "network-route",

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace pvc::model {
 
@@ -91,12 +90,12 @@ private:
 };
 
 // Whole numbers; those that no link can have are as good as the largest.
-std::optional<int> parse_mtu(std::string_view text) {
+std::optional<std::int64_t> parse_mtu(std::string_view text) {
     const auto number = parse_integer(trim(text));
     if (!number || *number < least_mtu) {
         return std::nullopt;
     }
-    return static_cast<int>(std::min<std::int64_t>(*number, std::numeric_limits<int>::max()));
+    return number.value();
 }
 
 // Loopback, link-local and multicast addresses are of no network that hosts share.

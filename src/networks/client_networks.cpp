@@ -24,6 +24,10 @@ std::vector<policy::network_remark> remarks_of(const model::parsed_network& pars
 
 }  // namespace
 
+std::string overlap_remarks(std::uint32_t vni) {
+    return "overlaps of " + name_of(vni);
+}
+
 void client_networks::want(std::map<std::uint32_t, model::parsed_network> all) {
     ++wants_;
     is_told_ = true;
@@ -77,7 +81,25 @@ std::vector<model::client_network> client_networks::tell_gateways() {
         conflicts.push_back({message::network_gateway_conflict, true, std::move(one.text)});
     }
     remarks_.tell(std::string(gateways_remarks), std::move(conflicts));
+    tell_overlaps(all);
     return all;
+}
+
+// Of each network by itself: one may be over while others stay.
+void client_networks::tell_overlaps(std::span<const model::client_network> all) {
+    std::map<std::uint32_t, std::vector<policy::network_remark>> now;
+    for (auto& one : policy::network_overlaps(all, *node_.config)) {
+        now[one.inner].push_back({message::network_overlap, false, std::move(one.text)});
+    }
+    for (const auto vni : std::exchange(overlapping_, {})) {
+        now.try_emplace(vni);
+    }
+    for (auto& [vni, said] : now) {
+        if (!said.empty()) {
+            overlapping_.insert(vni);
+        }
+        remarks_.tell(overlap_remarks(vni), std::move(said));
+    }
 }
 
 std::vector<model::client_network> client_networks::filtered() const {

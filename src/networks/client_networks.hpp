@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ namespace pvc::networks {
 
 // Under which remarks about gateways are told, each beginning with its network.
 constexpr std::string_view gateways_remarks = "gateways";
+// And those about others that this network lies in.
+[[nodiscard]] std::string overlap_remarks(std::uint32_t vni);
 
 struct network_row {
     std::optional<model::client_network> wanted;  // empty: what is stored cannot be used, or the network is no more
@@ -52,7 +55,8 @@ public:
     [[nodiscard]] std::uint64_t wanted_count() const { return wants_; }
 
     [[nodiscard]] const std::map<std::uint32_t, network_row>& rows() const { return rows_; }
-    // Those that are not refused: what they want of the primary may be given to them. Says who of them gets no gateway.
+    // Those that are not refused: what they want of the primary may be given to them. Says who of them gets no
+    // gateway, and who overlaps another.
     std::vector<model::client_network> tell_gateways();
     // Whose links are filtered: also those whose keys became unusable, as their links and machines are there.
     [[nodiscard]] std::vector<model::client_network> filtered() const;
@@ -68,6 +72,7 @@ private:
     [[nodiscard]] bool are_settings_kept(const model::client_network& network) const;
     async::awaitable<bool> settle_row(std::uint32_t vni, const model::network_state& seen);
     async::awaitable<bool> remove_row(std::uint32_t vni, const model::network_state& seen);
+    void tell_overlaps(std::span<const model::client_network> all);
     // What the bridge of a network that is gone is known by.
     [[nodiscard]] int own_bridge_of(std::uint32_t vni, const model::network_state& seen) const;
     void record_bridges(const model::network_state& seen);
@@ -79,6 +84,7 @@ private:
     told_remarks& remarks_;
     bridge_record& bridges_;
     std::map<std::uint32_t, network_row> rows_;
+    std::set<std::uint32_t> overlapping_;  // that was told
     bool is_told_ = false;
     bool is_swept_ = false;
     retry_pause sweep_pause_;

@@ -89,7 +89,8 @@ core::explained_fields row_fields(std::uint32_t vni, const network_row& row, con
     add_gateway(out, "ip4_gateway", "ip4_gateway_is_here", wanted.bridge(), wanted.ip4.gateway_address(), addresses);
     add_gateway(out, "ip6_gateway", "ip6_gateway_is_here", wanted.bridge(), wanted.ip6.gateway_address(), addresses);
     std::string why = row.trouble;
-    for (const auto& about : {fmt::format("keys of network {}", vni), fmt::format("network {}", vni)}) {
+    for (const auto& about :
+         {fmt::format("keys of network {}", vni), fmt::format("network {}", vni), overlap_remarks(vni)}) {
         for (const auto& one : remarks.of(about)) {
             why += (why.empty() ? "" : "; ") + one.text;
         }

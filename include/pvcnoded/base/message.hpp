@@ -125,6 +125,7 @@ enum class message : std::uint8_t {
     network_mtu,
     network_not_running,
     network_not_undone,
+    network_overlap,
     network_part_missing,
     network_refused,
     network_route,

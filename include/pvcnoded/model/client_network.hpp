@@ -42,9 +42,9 @@ struct client_network {
     std::uint32_t vni = 0;
     network_type type = network_type::managed;
     std::string description;
-    std::optional<int> mtu;     // empty: the largest that is possible
-    bool has_mtu_text = false;  // the key holds something, usable or not: nobody writes it
-    std::string domain;         // lower case; "": unset
+    std::optional<std::int64_t> mtu;  // empty: the largest that is possible
+    bool has_mtu_text = false;        // the key holds something, usable or not: nobody writes it
+    std::string domain;               // lower case; "": unset
     std::vector<std::string> name_servers;
     network_family ip4;
     network_family ip6;

@@ -38,6 +38,7 @@ struct network_link {
                     // in another namespace
     std::optional<std::uint16_t> vlan_id;
     std::optional<vxlan_settings> vxlan;
+    bool has_stp = false;  // of a bridge: it speaks with others about loops, whoever does that for it
 
     friend bool operator==(const network_link&, const network_link&) = default;
 };

@@ -86,10 +86,23 @@ bool take_vlan(model::network_link& link, std::string_view bytes) {
     });
 }
 
+bool take_bridge(model::network_link& link, std::string_view bytes) {
+    return read_all(bytes, [&](const attribute& one) {
+        std::uint32_t state = 0;
+        if (one.type != IFLA_BR_STP_STATE) {
+            return true;
+        }
+        const bool is_there = put<std::uint32_t>(state, one.value);
+        link.has_stp = state != 0;  // 1: the kernel, 2: a program
+        return is_there;
+    });
+}
+
 bool take_details(model::network_link& link, std::string_view bytes) {
     link.kind.clear();  // told twice, the last kind holds, with its settings alone
     link.vxlan.reset();
     link.vlan_id.reset();
+    link.has_stp = false;
     std::string_view data;
     const bool is_well = read_all(bytes, [&](const attribute& one) {
         if (one.type == IFLA_INFO_KIND) {
@@ -105,6 +118,9 @@ bool take_details(model::network_link& link, std::string_view bytes) {
     }
     if (link.kind == "vxlan") {
         return take_vxlan(link, data);
+    }
+    if (link.kind == "bridge") {
+        return take_bridge(link, data);
     }
     return link.kind != "vlan" || take_vlan(link, data);
 }

@@ -90,6 +90,7 @@ private:
     bool is_number_free();
     void find_other_base();
     void choose_mtu();
+    [[nodiscard]] std::string limit_of_networks() const;
     void plan_settings();
     void plan_lost_settings();
     void set_bridge();
@@ -148,10 +149,14 @@ bool network_planner::is_ours() {
     return is_number_free();
 }
 
-// Of a bridge that no daemon of this boot has had: one of ours has its base in it, or nothing but guests and gateways.
+// Of a bridge that no daemon of this boot has had: one of ours, or of the reference, has its base in it, or nothing but
+// guests and gateways; both make it without STP. Where its base is in it an operator may have changed the rest.
 std::string network_planner::why_bridge_is_foreign() const {
     if (base_ != nullptr && base_->master == bridge_->index) {
         return {};
+    }
+    if (bridge_->has_stp) {
+        return "STP switched on";
     }
     for (const auto* port : seen_.ports_of(bridge_->index)) {
         if (!is_guest_port(*port) && port->name != other_name_) {
@@ -162,7 +167,7 @@ std::string network_planner::why_bridge_is_foreign() const {
         const auto& address = one.address.address;
         const auto& family = address.is_v4() ? wanted_.ip4 : wanted_.ip6;
         const bool is_gateway = is_managed() && family.network && is_in(address, *family.network);
-        if (one.is_global && one.is_permanent && !is_gateway && !(address.is_v6() && address.to_v6().is_link_local())) {
+        if (is_given(one) && !is_gateway) {
             return "the address " + one.address.text();
         }
     }
@@ -205,25 +210,40 @@ void network_planner::choose_mtu() {
         most = config_.bridges.mtu ? *config_.bridges.mtu : lower_ != nullptr ? lower_->mtu : mtu_if_unknown;
     }
     most = std::max(most, smallest_mtu);
-    plan_.mtu = std::min(wanted_.mtu.value_or(most), most);
+    plan_.mtu = static_cast<int>(std::min<std::int64_t>(wanted_.mtu.value_or(most), most));
     if (!wanted_.has_mtu_text) {
         plan_.mtu_to_write = plan_.mtu;
     }
     possible_mtu_ = plan_.mtu;
+    std::string limit = limit_of_networks();
     if (lower_ == nullptr) {
         remark(
             message::network_device_missing, true,
             fmt::format("device {} is missing: {} is made when it comes", links_.lower_name(wanted_.type), base_name_));
-        return;
-    }
-    // The kernel refuses more.
-    const int room = std::max(is_managed() ? lower_->mtu - vxlan_overhead : lower_->mtu, smallest_mtu);
-    if (plan_.mtu > room) {
+    } else if (const int room = std::max(is_managed() ? lower_->mtu - vxlan_overhead : lower_->mtu, smallest_mtu);
+               plan_.mtu > room) {  // the kernel refuses more
         possible_mtu_ = room;
-        remark(
-            message::network_mtu, false,
-            fmt::format("MTU {} is not possible: {} has {}, so {} is set", plan_.mtu, lower_->name, lower_->mtu, room));
+        limit = fmt::format("{} has {}", lower_->name, lower_->mtu);
     }
+    const std::int64_t asked = wanted_.mtu.value_or(plan_.mtu);
+    if (asked > possible_mtu_ && !limit.empty()) {
+        remark(message::network_mtu, false,
+               fmt::format("MTU {} is not possible: {}, so {} is set", asked, limit, possible_mtu_));
+    }
+}
+
+// What keeps the MTU as small as it is, whatever the device below carries now; "": nothing that is known.
+std::string network_planner::limit_of_networks() const {
+    if (is_managed()) {
+        return fmt::format("the cluster network has {}, of which VXLAN takes {}", config_.networks.cluster.mtu,
+                           vxlan_overhead);
+    }
+    const auto& trunk = config_.bridges;
+    if (trunk.mtu) {
+        return fmt::format("{} {}", trunk.mtu_is_configured ? "bridge_mtu is" : trunk.device + " is to have",
+                           *trunk.mtu);
+    }
+    return lower_ == nullptr ? std::string() : fmt::format("{} has {}", lower_->name, lower_->mtu);
 }
 
 // The bridge, and what it shall do and not do of its own accord; nobody can see whether it was told already.

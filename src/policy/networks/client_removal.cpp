@@ -14,9 +14,14 @@ namespace {
 using model::network_link;
 using model::network_type;
 
-bool has_global_address(const model::network_state& seen, const network_link& link) {
+// Any but those that the kernel makes by itself. Where nobody wants a network there are no guests whose routers would
+// advertise anything, so that other than in a network that is wanted a lifetime excuses nothing.
+bool has_address(const model::network_state& seen, const network_link& link) {
     const auto all = seen.addresses_of(link.index);
-    return std::ranges::any_of(all, &model::link_address::is_global);
+    return std::ranges::any_of(all, [](const model::link_address& one) {
+        const auto& address = one.address.address;
+        return address.is_v4() || !address.to_v6().is_link_local();
+    });
 }
 
 // The links of one network that is gone.
@@ -66,10 +71,14 @@ public:
     }
 
 private:
-    // A bridge of such a name alone is anybody's if it has addresses, and nobody recorded it.
+    // A bridge of such a name alone is anybody's if it has addresses, or STP, which none of ours has; and nobody
+    // recorded it.
     [[nodiscard]] bool is_foreign() const {
-        return bridge_ != nullptr && bases_.empty() && bridge_->index != own_bridge_ &&
-               has_global_address(seen_, *bridge_);
+        return bridge_ != nullptr && bridge_->index != own_bridge_ && !has_base() &&
+               (bridge_->has_stp || has_address(seen_, *bridge_));
+    }
+    [[nodiscard]] bool has_base() const {
+        return std::ranges::any_of(bases_, [&](const auto* base) { return base->master == bridge_->index; });
     }
     [[nodiscard]] bool is_own(const network_link* link) const {
         return std::ranges::find(bases_, link) != bases_.end();

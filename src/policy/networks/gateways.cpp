@@ -10,6 +10,8 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
 namespace pvc::policy {
 
@@ -20,7 +22,7 @@ constexpr int mtu_of_ipv6 = 1280;  // the kernel takes IPv6 away from a link who
 
 int mtu_of(const model::client_network& network, const config::node_config& config) {
     const int most = config.networks.cluster.mtu - vxlan_overhead;
-    return std::min(network.mtu.value_or(most), most);
+    return static_cast<int>(std::min<std::int64_t>(network.mtu.value_or(most), most));
 }
 
 std::vector<const model::client_network*> managed_by_vni(std::span<const model::client_network> all) {
@@ -62,6 +64,31 @@ std::string overlapped_network(const ip::address& address, int prefix, const con
     return {};
 }
 
+std::set<std::pair<std::uint32_t, ip::address>> lost_gateways(std::span<const model::client_network> all,
+                                                              const config::node_config& config) {
+    std::set<std::pair<std::uint32_t, ip::address>> lost;
+    for (const auto& one : gateway_conflicts(all, config)) {
+        lost.emplace(one.loser, one.address);
+    }
+    return lost;
+}
+
+// In this order one that lies in another comes after it, and before all that do not.
+struct placed_network {
+    ip::address first;
+    int prefix = 0;
+    std::uint32_t vni = 0;
+
+    [[nodiscard]] std::string text() const { return host_address{first, prefix}.text(); }
+    [[nodiscard]] std::tuple<ip::address, int, std::uint32_t> order() const { return {first, prefix, vni}; }
+};
+
+ip::address network_address_of(const host_address& network) {
+    const auto prefix = static_cast<unsigned short>(network.prefix);
+    return network.address.is_v4() ? ip::address(ip::network_v4(network.address.to_v4(), prefix).network())
+                                   : ip::address(ip::network_v6(network.address.to_v6(), prefix).network());
+}
+
 }  // namespace
 
 std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_network> all,
@@ -101,16 +128,12 @@ std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_ne
 
 std::vector<role_address> gateway_addresses(std::span<const model::client_network> all,
                                             const config::node_config& config) {
-    const auto conflicts = gateway_conflicts(all, config);
-    const auto is_lost = [&](std::uint32_t vni, const ip::address& address) {
-        return std::ranges::any_of(
-            conflicts, [&](const gateway_conflict& one) { return one.loser == vni && one.address == address; });
-    };
+    const auto lost = lost_gateways(all, config);
     std::vector<role_address> gateways;
     for (const auto* network : managed_by_vni(all)) {
         const auto add = [&](std::string_view what, const model::network_family& family) {
             const auto gateway = family.gateway_address();
-            if (gateway && !is_lost(network->vni, gateway->address)) {
+            if (gateway && !lost.contains({network->vni, gateway->address})) {
                 gateways.push_back({what, role_phase::f, {network->bridge(), *gateway}, address_wish::as_found});
             }
         };
@@ -118,6 +141,42 @@ std::vector<role_address> gateway_addresses(std::span<const model::client_networ
         add("IPv4 gateway of a client network", network->ip4);
     }
     return gateways;
+}
+
+std::vector<network_overlap> network_overlaps(std::span<const model::client_network> all,
+                                              const config::node_config& config) {
+    const auto lost = lost_gateways(all, config);
+    std::vector<placed_network> placed;
+    for (const auto* one : managed_by_vni(all)) {
+        for (const auto* family : {&one->ip6, &one->ip4}) {
+            if (const auto gateway = family->gateway_address();
+                gateway && !lost.contains({one->vni, gateway->address})) {
+                placed.push_back({network_address_of(*family->network), family->network->prefix, one->vni});
+            }
+        }
+    }
+    std::ranges::sort(placed, {}, &placed_network::order);
+    std::map<std::pair<std::uint32_t, bool>, network_overlap> found;
+    std::vector<const placed_network*> around;  // those that the one before lies in, and that one, from the outside
+    for (const auto& one : placed) {
+        while (!around.empty() && !is_in(one.first, {around.back()->first, around.back()->prefix})) {
+            around.pop_back();
+        }
+        if (!around.empty()) {
+            const auto& outer = *around.back();
+            found[{one.vni, one.first.is_v4()}] = {
+                one.vni, outer.vni,
+                fmt::format("network {}: its {} overlaps {} of network {}: the primary reaches the addresses of both "
+                            "in one of the two only",
+                            one.vni, one.text(), outer.text(), outer.vni)};
+        }
+        around.push_back(&one);
+    }
+    std::vector<network_overlap> overlaps;
+    for (auto& [key, one] : found) {
+        overlaps.push_back(std::move(one));
+    }
+    return overlaps;
 }
 
 std::vector<placed_address> gateways_left_behind(const model::network_state& seen, const own_bridges& own) {

@@ -45,6 +45,11 @@ bool is_guest_port(const model::network_link& link) {
     return std::ranges::find(kinds, link.kind) != kinds.end();
 }
 
+bool is_given(const model::link_address& one) {
+    const auto& address = one.address.address;
+    return address.is_v4() || (one.is_global && one.is_permanent && !address.to_v6().is_link_local());
+}
+
 bool is_in(const ip::address& address, const host_address& network) {
     if (address.is_v4() != network.address.is_v4()) {
         return false;

@@ -23,6 +23,9 @@ namespace pvc::policy {
 
 // A port of a machine, by its kind.
 [[nodiscard]] bool is_guest_port(const model::network_link& link);
+// Somebody gave it to its link, or had a program of his do that: it did not come by itself. IPv4 never does (one that
+// has a lifetime is of a DHCP client); of IPv6 those that the kernel makes, and those of router advertisements.
+[[nodiscard]] bool is_given(const model::link_address& one);
 // Of one family, and the same network by its prefix length.
 [[nodiscard]] bool is_in(const ip::address& address, const host_address& network);
 

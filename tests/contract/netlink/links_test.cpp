@@ -38,6 +38,23 @@ TYPED_TEST(network_links, a_bridge_is_made_once) {
     });
 }
 
+TYPED_TEST(network_links, a_bridge_is_made_without_stp_and_shows_when_somebody_switches_it_on) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->done(make_bridge{"vmbr7"});
+        const auto made = co_await this->link("vmbr7");
+        ASSERT_CO_TRUE(made);
+        EXPECT_FALSE(made->has_stp);
+        this->bench.set_stp("vmbr7", true);
+        const auto with = co_await this->link("vmbr7");
+        ASSERT_CO_TRUE(with);
+        EXPECT_TRUE(with->has_stp);
+        co_await this->done(make_bridge{"vmbr7"});  // it is there all the same
+        this->bench.set_stp("vmbr7", false);
+        const auto without = co_await this->link("vmbr7");
+        EXPECT_EQ(without, made);
+    });
+}
+
 TYPED_TEST(network_links, names) {
     this->bench.run([this]() -> awaitable<void> {
         co_await this->done(make_bridge{"fifteen.letters"});

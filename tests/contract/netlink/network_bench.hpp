@@ -32,6 +32,7 @@ public:
     virtual void pull_out(const std::string& device) = 0;
     // The interface of a guest, and the guest's end of it: it works while the guest runs.
     virtual void plug_tap(const std::string& device) = 0;
+    virtual void set_stp(const std::string& bridge, bool is_on) = 0;
 };
 
 // What a suite says often.

@@ -45,6 +45,10 @@ void real_network::plug_tap(const std::string& device) {
     ASSERT_EQ(::ioctl(tap, TUNSETIFF, &wanted), 0) << std::strerror(errno);
 }
 
+void real_network::set_stp(const std::string& bridge, bool is_on) {
+    ip_command("link set " + bridge + " type bridge stp_state " + (is_on ? "1" : "0"));
+}
+
 void ip_command(const std::string& words) {
     EXPECT_EQ(std::system(("ip " + words).c_str()), 0) << words;
 }

@@ -28,6 +28,7 @@ public:
     void plug_in(const std::string& device) override;
     void pull_out(const std::string& device) override;
     void plug_tap(const std::string& device) override;
+    void set_stp(const std::string& bridge, bool is_on) override;
 
     netlink::kernel_stack& adapter() { return *stack_; }
     async::real_loop& loop() { return world_.loop(); }

@@ -42,6 +42,7 @@ public:
     void plug_in(const std::string& device) override { machine_.add_device(device); }
     void pull_out(const std::string& device) override { machine_.remove_device(device); }
     void plug_tap(const std::string& device) override { machine_.add_tap(device, ""); }
+    void set_stp(const std::string& bridge, bool is_on) override { machine_.set_stp(bridge, is_on); }
 
 private:
     static std::vector<sim::machine_device> cards() {

@@ -499,6 +499,13 @@ void sim_kernel::add_tap(const std::string& name, const std::string& bridge) {
     }
 }
 
+void sim_kernel::set_stp(const std::string& bridge, bool is_on) {
+    if (auto* const which = find(bridge); which != nullptr && which->is.kind == "bridge") {
+        which->is.has_stp = is_on;
+        settle();
+    }
+}
+
 void sim_kernel::set_carrier(const std::string& device, bool is_there) {
     if (auto* which = find(device)) {
         which->has_carrier = is_there;

@@ -49,6 +49,8 @@ public:
     void add_tap(const std::string& name, const std::string& bridge);
     // The cable of a physical device, or whoever holds a tap.
     void set_carrier(const std::string& device, bool is_there);
+    // A bridge has STP switched on or off; that it then takes its time to forward is left out.
+    void set_stp(const std::string& bridge, bool is_on);
     // A router on the network of that device says so: who takes advertisements has an address and a route then.
     void advertise(const std::string& device, const ip::network_v6& prefix);
     // Addresses, and nothing else; what is there already is success, and what cannot be has no effect.

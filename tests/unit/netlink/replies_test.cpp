@@ -160,6 +160,21 @@ TEST(reply_link, a_vlan) {
     EXPECT_EQ((*elsewhere)->link.lower, 0);
 }
 
+TEST(reply_link, a_bridge) {
+    const auto with = [](std::uint32_t state) {
+        const auto data = attribute(1, raw<std::uint32_t>(1500)) + attribute(5, raw(state));
+        return parse_link(link_head(9, 0) + text(3, "br0") + attribute(18, text(1, "bridge") + attribute(2, data)));
+    };
+    for (const std::uint32_t state : {0U, 1U, 2U}) {
+        const auto read = with(state);
+        ASSERT_TRUE(read && *read);
+        EXPECT_EQ((*read)->link.kind, "bridge");
+        EXPECT_EQ((*read)->link.has_stp, state != 0);
+    }
+    EXPECT_FALSE(parse_link(link_head(9, 0) + text(3, "br0") +
+                            attribute(18, text(1, "bridge") + attribute(2, attribute(5, "ab")))));  // half a number
+}
+
 TEST(reply_link, of_details_that_come_twice_the_last_hold_alone) {
     const auto vlan = attribute(18, text(1, "vlan") + attribute(2, attribute(1, raw<std::uint16_t>(200))));
     const auto body = link_head(9, 0) + text(3, "twice");

@@ -40,6 +40,33 @@ TEST_F(client_networks_test, case_23_an_mtu_that_is_too_large_is_clamped_here_an
     beat(5s);
     EXPECT_EQ(link(hv1, "vmbr1001"), "mtu 1450 up");
     EXPECT_EQ(mtu_key(1001), "9000");
+    const std::string told =
+        "network 1001: MTU 9000 is not possible: the cluster network has 1500, of which VXLAN takes 50, so 1450 is set";
+    EXPECT_EQ(hv1.times_logged(told), 1U) << hv1.log();
+    change(1001, {{"/mtu", "65536"}});
+    beat(2s);
+    EXPECT_EQ(hv1.times_logged("network 1001: MTU 65536 is not possible"), 1U) << hv1.log();
+    EXPECT_FALSE(hv1.logged("this is over")) << hv1.log();
+    change(1001, {{"/mtu", "1400"}});
+    beat(2s);
+    EXPECT_EQ(hv1.times_logged("this is over: network 1001: MTU 65536 is not possible"), 1U) << hv1.log();
+}
+
+TEST_F(client_networks_test, networks_that_overlap_each_other_are_told_and_kept) {
+    auto& hv1 = stage_primary();
+    put_network(1001, {{"/ip4_network", "10.1.1.0/24"}, {"/ip4_gateway", "10.1.1.1"}});
+    put_network(1002, {{"/ip4_network", "10.1.1.128/25"}, {"/ip4_gateway", "10.1.1.129"}});
+    put_network(1003, {{"/ip4_network", "10.1.1.64/26"}, {"/ip4_gateway", "10.1.1.65"}});
+    beat(5s);
+    EXPECT_EQ(addresses(hv1, "vmbr1001"), "10.1.1.1/24");
+    EXPECT_EQ(addresses(hv1, "vmbr1002"), "10.1.1.129/25");
+    const std::string told = "network 1002: its 10.1.1.128/25 overlaps 10.1.1.0/24 of network 1001";
+    EXPECT_EQ(hv1.times_logged(told), 1U) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("network 1003: its 10.1.1.64/26 overlaps 10.1.1.0/24 of network 1001"), 1U);
+    change(1002, {{"/ip4_network", "10.1.2.0/24"}, {"/ip4_gateway", "10.1.2.1"}});
+    beat(3s);
+    EXPECT_EQ(hv1.times_logged("this is over: " + told), 1U) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("this is over"), 1U) << hv1.log();
 }
 
 TEST_F(client_networks_test, case_24_an_mtu_that_is_none_counts_as_empty_and_stays) {

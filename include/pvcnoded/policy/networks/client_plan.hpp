@@ -56,13 +56,13 @@ struct network_plan {
 
 // The links of a network that is no more (or has become one of the other type): nothing where they are not those that
 // this daemon would have made, or others use them (the remark says so). `own_bridge`: the index of the bridge that is
-// the network's own (network_memory); any other one stays if it stands alone and has an address.
+// the network's own (network_memory); any other one stays if its base is not in it and it has an address, or STP.
 [[nodiscard]] network_plan plan_removal(std::uint32_t vni, model::network_type type, const config::node_config& config,
                                         const model::network_state& seen, int own_bridge = 0);
 
 // What networks that are gone left behind: vmbr<N> with vxlan<N> or vlan<N>. `known`: all that /networks has, also
 // those that are refused. A bridge that has other ports than its own base is left alone, with a remark (case 30).
-// `own`: those that go also if they stand alone and have addresses.
+// `own`: those that go also if they stand alone and have addresses, or STP.
 [[nodiscard]] network_plan plan_sweep(const std::set<std::uint32_t>& known, const config::node_config& config,
                                       const model::network_state& seen, const own_bridges& own = {});
 
@@ -75,5 +75,18 @@ struct gateway_conflict {
 };
 [[nodiscard]] std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_network> all,
                                                               const config::node_config& config);
+
+// A network that lies in another one, or is the same, where both have gateways: the primary reaches what they have in
+// common in one of the two only. Of each network and family the next one around it, so that of many there are few.
+struct network_overlap {
+    std::uint32_t inner = 0;
+    std::uint32_t outer = 0;
+    std::string text;  // "network 1002: its 10.1.1.128/25 overlaps 10.1.1.0/24 of network 1001: …"
+
+    friend bool operator==(const network_overlap&, const network_overlap&) = default;
+};
+// By the inner one, of each IPv6 first.
+[[nodiscard]] std::vector<network_overlap> network_overlaps(std::span<const model::client_network> all,
+                                                            const config::node_config& config);
 
 }  // namespace pvc::policy

@@ -53,8 +53,8 @@ std::string wrong_with(const sim_node& node, const model::network_state& seen, c
     if (!is_right) {
         return network.base() + " has another number";
     }
-    const int most = is_managed ? mtu_of_devices - vxlan_header : mtu_of_devices;
-    const int wanted = network.mtu && *network.mtu >= mtu_least ? std::min(*network.mtu, most) : most;
+    const std::int64_t most = is_managed ? mtu_of_devices - vxlan_header : mtu_of_devices;
+    const std::int64_t wanted = network.mtu && *network.mtu >= mtu_least ? std::min(*network.mtu, most) : most;
     if (base->mtu != wanted || bridge->mtu != wanted) {
         return fmt::format("{} has MTU {} and {} {}, not {}", base->name, base->mtu, bridge->name, bridge->mtu, wanted);
     }

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 namespace pvc::policy {
 namespace {
@@ -461,6 +463,41 @@ TEST(client_plan, more_than_the_device_carries_is_not_asked_for) {
     EXPECT_EQ(kernel.link("vmbr7").mtu, 1450);
 }
 
+// One line of each network: what is wanted, what is used, and why.
+TEST(client_plan, more_than_the_networks_carry_is_told) {
+    const auto config = config_of(client_words());
+    const auto remarks_with = [](const toy_kernel& kernel, const config::node_config& of, model::client_network network,
+                                 std::optional<std::int64_t> mtu) {
+        network.mtu = mtu;
+        return remarks_of(plan_network(network, of, kernel.state(), {}).remarks);
+    };
+    const auto warning = [](const std::string& text) { return "warning network-mtu: network 7: MTU " + text + "\n"; };
+    auto kernel = host_of(config);
+    for (const std::int64_t mtu : {1451LL, 9000LL, 65536LL, 2147483648LL, 4294967296LL}) {
+        EXPECT_EQ(remarks_with(kernel, config, managed(7), mtu),
+                  warning(std::to_string(mtu) +
+                          " is not possible: the cluster network has 1500, of which VXLAN takes 50, so 1450 is set"));
+    }
+    for (const std::optional<std::int64_t> mtu : {std::optional<std::int64_t>(), {68}, {1450}}) {
+        EXPECT_EQ(remarks_with(kernel, config, managed(7), mtu), "");
+    }
+    EXPECT_EQ(remarks_with(kernel, config, bridged(7), 9000),
+              warning("9000 is not possible: bridge_mtu is 1500, so 1500 is set"));
+    EXPECT_EQ(remarks_with(kernel, config, bridged(7), 1500), "");
+    auto words = client_words();
+    words.bridge_mtu = "None";
+    EXPECT_EQ(remarks_with(kernel, config_of(words), bridged(7), 9000),
+              warning("9000 is not possible: eth0 is to have 1500, so 1500 is set"));
+    words.bridge_device = "eth3";
+    EXPECT_EQ(remarks_with(kernel, config_of(words), bridged(7), 9000),
+              warning("9000 is not possible: eth3 has 1500, so 1500 is set"));
+    // The device carries less than the networks: that is the reason then.
+    kernel.apply(model::set_mtu{"eth0", 1400});
+    EXPECT_EQ(remarks_with(kernel, config, managed(7), 9000),
+              warning("9000 is not possible: eth0 has 1400, so 1350 is set"));
+    EXPECT_EQ(remarks_with(kernel, config, managed(7), 1350), "");
+}
+
 TEST(client_plan, a_network_that_becomes_bridged_keeps_its_bridge_and_its_machines) {
     const auto config = config_of(client_words());
     auto kernel = host_of(config);
@@ -520,6 +557,87 @@ TEST(client_plan, a_bridge_of_somebody_else_is_refused) {
     network_memory known;
     known.bridge = 1;
     EXPECT_FALSE(plan_with("ens9", "192.0.2.5/24", known).is_refused);
+}
+
+// A lifetime says of an IPv4 address that a DHCP client gave it, which is as good as a hand; of an IPv6 one it may come
+// from a router among the guests.
+TEST(client_plan, an_address_of_a_dhcp_client_is_somebodys) {
+    const auto config = config_of(client_words());
+    auto network = managed(7);
+    network.ip4.network = parse_host_address("10.7.0.0/24").value();
+    struct row {
+        std::string address;
+        bool is_permanent;
+        bool is_foreign;
+    };
+    for (const auto& one : std::vector<row>{{"192.0.2.5/24", false, true},
+                                            {"192.0.2.5/24", true, true},
+                                            {"10.7.0.1/24", true, false},
+                                            {"fd00:77::5/64", true, true},
+                                            {"fd00:77::5/64", false, false}}) {
+        auto kernel = host_of(config);
+        kernel.add(link_named("vmbr7", "bridge"));
+        kernel.add_address("vmbr7", one.address, one.is_permanent);
+        const auto plan = plan_network(network, config, kernel.state(), {});
+        EXPECT_EQ(plan.is_refused, one.is_foreign) << one.address;
+        EXPECT_EQ(remarks_of(plan.remarks),
+                  one.is_foreign ? "error network-refused: network 7: vmbr7 is somebody else's: it has the address " +
+                                       one.address + "\n"
+                                 : "");
+        EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())), "") << one.address;
+        // With its base in it, it is ours whatever else it has.
+        kernel.apply(model::make_vxlan{"vxlan7", "eth0", 7});
+        kernel.apply(model::set_master{"vxlan7", "vmbr7"});
+        EXPECT_FALSE(plan_network(network, config, kernel.state(), {}).is_refused) << one.address;
+    }
+}
+
+// Neither this daemon nor the reference makes a bridge with STP, or gives it an address of another scope.
+TEST(client_plan, a_bridge_with_stp_or_an_address_of_scope_link_is_somebodys) {
+    const auto config = config_of(client_words());
+    auto clean = host_of(config);
+    const auto plain = [&] {
+        auto kernel = clean;
+        kernel.add(link_named("vmbr7", "bridge"));
+        return kernel;
+    };
+    const auto with_stp = [&] {
+        auto kernel = clean;
+        auto link = link_named("vmbr7", "bridge");
+        link.has_stp = link.is_up = true;
+        kernel.add(link);
+        return kernel;
+    };
+    const auto with_address = [&] {
+        auto kernel = plain();
+        kernel.add_address_of_scope_link("vmbr7", "169.254.5.5/16");
+        return kernel;
+    };
+    EXPECT_EQ(steps_of(plan_sweep({}, config, plain().state())), "delete link vmbr7\n");
+    EXPECT_FALSE(plan_network(managed(7), config, plain().state(), {}).is_refused);
+    for (const auto& [make, why] : {std::pair<std::function<toy_kernel()>, std::string>{with_stp, "STP switched on"},
+                                    {with_address, "the address 169.254.5.5/16"}}) {
+        auto kernel = make();
+        const int index = kernel.link("vmbr7").index;
+        const auto sweep = plan_sweep({}, config, kernel.state());
+        EXPECT_EQ(steps_of(sweep) + remarks_of(sweep.remarks), "");
+        const auto plan = plan_network(managed(7), config, kernel.state(), {});
+        EXPECT_EQ(remarks_of(plan.remarks),
+                  "error network-refused: network 7: vmbr7 is somebody else's: it has " + why + "\n");
+        EXPECT_EQ(steps_of(plan) + steps_of(plan_removal(7, model::network_type::managed, config, kernel.state())), "");
+        // One that was ours before somebody did that stays so.
+        network_memory known;
+        known.own_bridge = index;
+        EXPECT_FALSE(plan_network(managed(7), config, kernel.state(), known).is_refused);
+        EXPECT_NE(steps_of(plan_sweep({}, config, kernel.state(), {{7, {index, true}}})), "");
+        // A base beside it proves nothing, and goes alone; one in it does.
+        kernel.apply(model::make_vxlan{"vxlan7", "eth0", 7});
+        EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())), "delete link vxlan7\n");
+        EXPECT_TRUE(plan_network(managed(7), config, kernel.state(), {}).is_refused);
+        kernel.apply(model::set_master{"vxlan7", "vmbr7"});
+        EXPECT_FALSE(plan_network(managed(7), config, kernel.state(), {}).is_refused);
+        EXPECT_NE(steps_of(plan_sweep({}, config, kernel.state())).find("delete link vmbr7"), std::string::npos);
+    }
 }
 
 TEST(client_plan, what_somebody_took_away_is_made_again_and_said) {

@@ -105,6 +105,44 @@ TEST(gateways, a_network_that_overlaps_one_of_the_hosts_has_none) {
     EXPECT_EQ(texts_of(gateway_addresses(all, config)), texts{"F 10.7.0.1/16 on vmbr8"});
 }
 
+// Both are kept as they are, and it is said.
+TEST(gateways, networks_that_overlap_each_other_are_told) {
+    const auto config = config_of(network_words::all_on("eth0"));
+    const auto overlaps = [&](const std::vector<model::client_network>& all) {
+        texts said;
+        for (const auto& one : network_overlaps(all, config)) {
+            EXPECT_TRUE(one.text.starts_with("network " + std::to_string(one.inner) + ": its ")) << one.text;
+            EXPECT_NE(one.text.find(" of network " + std::to_string(one.outer) + ": "), std::string::npos) << one.text;
+            said.push_back(one.text.substr(0, one.text.rfind(':')));
+        }
+        return said;
+    };
+    const auto outer = network_of(1001, "10.1.1.1/24");
+    const auto inner = network_of(1002, "10.1.1.129/25");
+    EXPECT_EQ(network_overlaps(std::vector{inner, outer}, config).at(0).text,
+              "network 1002: its 10.1.1.128/25 overlaps 10.1.1.0/24 of network 1001: the primary reaches the addresses "
+              "of both in one of the two only");
+    EXPECT_EQ(texts_of(gateway_addresses(std::vector{inner, outer}, config)),
+              (texts{"F 10.1.1.1/24 on vmbr1001", "F 10.1.1.129/25 on vmbr1002"}));
+    // The same network twice, with gateways of their own; the smaller number is the outer one.
+    EXPECT_EQ(overlaps({network_of(9, "10.1.1.1/24"), network_of(8, "10.1.1.2/24")}),
+              texts{"network 9: its 10.1.1.0/24 overlaps 10.1.1.0/24 of network 8"});
+    // Of many the next one around each, whatever the numbers; both families.
+    EXPECT_EQ(overlaps({network_of(3, "10.1.0.1/16", "fd00::1/48"), outer, inner, network_of(4, "10.1.2.1/24"),
+                        network_of(5, "10.2.0.1/16", "fd00:0:0:7::1/64")}),
+              (texts{"network 4: its 10.1.2.0/24 overlaps 10.1.0.0/16 of network 3",
+                     "network 5: its fd00:0:0:7::/64 overlaps fd00::/48 of network 3",
+                     "network 1001: its 10.1.1.0/24 overlaps 10.1.0.0/16 of network 3",
+                     "network 1002: its 10.1.1.128/25 overlaps 10.1.1.0/24 of network 1001"}));
+    // None: beside each other, without a gateway, bridged, or one that loses its gateway anyway.
+    EXPECT_EQ(overlaps({network_of(8, "10.1.1.1/25"), inner, network_of(9, "10.1.2.1/24")}), texts());
+    auto bare = inner;
+    bare.ip4.gateway.reset();
+    auto bridged = inner;
+    bridged.type = model::network_type::bridged;
+    EXPECT_EQ(overlaps({outer, bare, bridged, network_of(1003, "10.1.1.1/26")}), texts());
+}
+
 TEST(gateways, those_left_behind_are_on_bridges_with_their_own_base) {
     const auto config = config_of(network_words::all_on("eth0"));
     toy_kernel kernel;

@@ -91,6 +91,11 @@ void toy_kernel::add_address(const std::string& device, const std::string& text,
     addresses_.push_back({link(device).index, address, is_global, is_permanent, false});
 }
 
+void toy_kernel::add_address_of_scope_link(const std::string& device, const std::string& text) {
+    add_address(device, text);
+    addresses_.back().is_global = false;
+}
+
 void toy_kernel::add_address_with_peer(const std::string& device, const std::string& text, const std::string& peer) {
     add_address(device, text);
     addresses_.back().peer = *parse_address(peer);

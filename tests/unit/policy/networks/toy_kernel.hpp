@@ -18,6 +18,7 @@ public:
     // Adds a link as somebody else would; its index.
     int add(model::network_link link);
     void add_address(const std::string& device, const std::string& text, bool is_permanent = true);
+    void add_address_of_scope_link(const std::string& device, const std::string& text);
     void add_address_with_peer(const std::string& device, const std::string& text, const std::string& peer);
     void add_route(const std::string& gateway, const std::string& device, std::uint32_t metric = 0);
     void add_route(const std::string& device, model::link_route route);
