@@ -83,6 +83,13 @@ void nft_loader::forget_doubts() {
     for (const auto& text : std::exchange(doubtful_, {})) {
         knowledge_.verdicts.erase(text);
     }
+    if (std::exchange(must_forget_texts_, false)) {
+        forget_refused_texts();
+    }
+}
+
+void nft_loader::forget_refused_texts() {
+    std::erase_if(knowledge_.verdicts, [](const auto& one) { return !one.second.empty(); });
 }
 
 void nft_loader::forget_refusal(bool are_networks_others) {
@@ -91,7 +98,10 @@ void nft_loader::forget_refusal(bool are_networks_others) {
         knowledge_.unusable.clear();
     }
     if (are_networks_others) {
-        std::erase_if(knowledge_.verdicts, [](const auto& one) { return !one.second.empty(); });
+        forget_refused_texts();
+        // Links come later than rules, and a text may name one.
+        must_forget_texts_ = true;
+        ask_again_ = ask_again_.value_or(now + until_asked_again);
     }
     if (!knowledge_.refused_rules.empty()) {
         // Each of them costs a load that fails.

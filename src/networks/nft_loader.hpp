@@ -75,6 +75,7 @@ private:
                                          async::process_limits limits);
     void cannot_ask(const std::string& doing, const std::string& why);
     void forget_doubts();
+    void forget_refused_texts();
     // The accepted ones of these, and what is said against the others.
     async::awaitable<void> try_files(std::vector<policy::static_file> readable);
     async::awaitable<result<tables>> look_at_tables();
@@ -90,7 +91,8 @@ private:
     std::vector<policy::static_file> accepted_;
     std::map<std::string, std::string> file_problems_;
     policy::nft_knowledge knowledge_;
-    bool is_in_trouble_ = false;                          // `unusable` is of the program, not of what it was given
+    bool is_in_trouble_ = false;  // `unusable` is of the program, not of what it was given
+    bool must_forget_texts_ = false;
     std::set<std::string> suspects_;                      // the last group that was refused
     std::set<std::string> doubtful_;                      // texts over which the program died
     std::optional<std::vector<std::string>> own_tables_;  // of static files; empty: the record was not read yet

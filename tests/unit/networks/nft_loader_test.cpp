@@ -329,6 +329,29 @@ TEST_F(nft_loader_test, a_table_that_was_not_made_is_not_taken_for_an_own_one_la
     EXPECT_TRUE(loaded.empty());
 }
 
+// The links of a network come later than its rules.
+TEST_F(nft_loader_test, a_text_that_names_a_link_is_tried_again_after_networks_changed) {
+    auto& hv1 = stage();
+    install_nft(hv1);
+    bool is_there = false;
+    hv1.programs.add([&is_there](const async::command& what) {
+        std::optional<sim::sim_program> ran;
+        if (!is_there && what.arguments[0] == "nft" && what.input.find("counter iif vmbr1002") != std::string::npos) {
+            refuse(ran.emplace(), what.input, "counter iif vmbr1002", "Interface does not exist");
+        }
+        return ran;
+    });
+    put_filtered(1001);
+    put_acl(1001, "in/a", "0", "iif vmbr1002 drop");
+    ASSERT_TRUE(within(3s, [&] { return hv1.logged("nft says: Interface does not exist"); })) << hv1.log();
+    beat(150s);
+    put_filtered(1002);
+    beat(5s);
+    is_there = true;
+    EXPECT_TRUE(within(75s, [&] { return !loaded.empty(); })) << hv1.log();
+    EXPECT_NE(loaded.back().find("counter iif vmbr1002 drop"), std::string::npos);
+}
+
 // Many bad ones are found by halves, and hold up nothing else for long.
 TEST_F(nft_loader_test, many_acls_that_nft_refuses_hold_up_nothing) {
     auto& hv1 = stage();
