@@ -22,7 +22,7 @@ using model::run_state;
 namespace {
 constexpr guest_status running{run_state::running, pause_cause::none};
 constexpr guest_status ending{run_state::shutting_down, pause_cause::none};
-constexpr duration lock_limit = 30s;      // a call waits this long for a guest that migrates
+constexpr duration lock_limit = 30s;  // a call waits this long for a guest that migrates
 constexpr duration job_poll = 10ms;
 
 guest_kind kind_in(std::string_view xml) {
@@ -274,8 +274,8 @@ void sim_guest::create(const std::string& name, const std::string& xml, duration
                           fmt::format("operation failed: domain '{}' already exists with another uuid", name)));
         return;
     }
-    // Also for as long as its disks keep it waiting (measured with libvirt 9.0); a libvirtd that is not that far yet, as one of its
-    // own programs keeps it waiting, answers nobody who asks for this domain or for all.
+    // Also for as long as its disks keep it waiting (measured with libvirt 9.0); a libvirtd that is not that far yet,
+    // as one of its own programs keeps it waiting, answers nobody who asks for this domain or for all.
     enter(name, xml, {run_state::paused, pause_cause::starting_up});
     is_creating_ = true;
     machine_.creation_begins();

@@ -1,0 +1,309 @@
+// networking.md 5.2 to 5.4: links that are the host's own or somebody else's, and no client network's (case 27).
+#include "client_plan_fixture.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace pvc::policy {
+namespace {
+
+using texts = std::vector<std::string>;
+
+TEST(client_strangers, case_27_a_vlan_that_is_the_hosts) {
+    auto words = client_words();
+    words.upstream_device = "vlan1000";
+    const auto config = config_of(words);
+    toy_kernel kernel;
+    kernel.add(link_named("eth0"));
+    auto vlan = link_named("vlan1000", "vlan");
+    vlan.vlan_id = 1000;
+    vlan.lower = kernel.link("eth0").index;
+    kernel.add(vlan);
+    carry_out(kernel, plan_host(config, kernel.state()));
+    const auto before = kernel.state();
+
+    const auto plan = plan_network(bridged(1000), config, before, {});
+    EXPECT_TRUE(plan.is_refused && plan.steps.empty());
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "error network-refused: network 1000: vlan1000 is a link of this host's own network\n");
+    EXPECT_EQ(steps_of(plan_removal(1000, model::network_type::bridged, config, before)), "");
+    EXPECT_EQ(steps_of(plan_sweep({}, config, before)), "");
+    // Also before the device has come, and where the host calls it otherwise.
+    EXPECT_TRUE(plan_network(bridged(1000), config, {}, {}).is_refused);
+    words.upstream_device = "eth0.1000";
+    kernel.remove("vlan1000");
+    vlan.name = "eth0.1000";
+    kernel.add(vlan);
+    const auto otherwise = plan_network(bridged(1000), config_of(words), kernel.state(), {});
+    EXPECT_EQ(remarks_of(otherwise.remarks),
+              "error network-refused: network 1000: VLAN 1000 is there already as eth0.1000\n");
+    EXPECT_TRUE(otherwise.steps.empty());
+    // A managed network of that number minds nothing, and leaves it alone.
+    words.upstream_device = "vlan1000";
+    kernel.remove("eth0.1000");
+    vlan.name = "vlan1000";
+    kernel.add(vlan);
+    const auto after = kernel.link("vlan1000");
+    settle(kernel, managed(1000), config);
+    EXPECT_EQ(kernel.link("vlan1000"), after);
+}
+
+TEST(client_strangers, links_that_are_not_what_would_be_made_are_refused) {
+    const auto config = config_of(client_words());
+    const auto refusal = [&](const model::network_link& link, const model::client_network& network) {
+        auto kernel = host_of(config);
+        auto there = link;
+        there.lower = link.lower == 0 ? 0 : kernel.link("eth1").index;
+        kernel.add(there);
+        const auto plan = plan_network(network, config, kernel.state(), {});
+        EXPECT_TRUE(plan.is_refused && plan.steps.empty());
+        return remarks_of(plan.remarks);
+    };
+    auto vxlan = link_named("vxlan7", "vxlan");
+    vxlan.vxlan = model::vxlan_settings{.vni = 7};
+    vxlan.lower = 1;  // on eth1
+    const std::string not_ours = "error network-refused: network 7: vxlan7 is there and is not VXLAN 7 on eth0\n";
+    EXPECT_EQ(refusal(vxlan, managed(7)), not_ours);
+    vxlan.name = "overlay";
+    EXPECT_EQ(refusal(vxlan, managed(7)), "error network-refused: network 7: VXLAN 7 is there already as overlay\n");
+    EXPECT_EQ(refusal(link_named("vxlan7", "veth"), managed(7)), not_ours);
+    EXPECT_EQ(refusal(link_named("vmbr7", "veth"), managed(7)),
+              "error network-refused: network 7: vmbr7 is there and is no bridge\n");
+    EXPECT_EQ(refusal(link_named("vlan7", "veth"), bridged(7)),
+              "error network-refused: network 7: vlan7 is there and is not VLAN 7 on eth0\n");
+
+    auto kernel = host_of(config);
+    settle(kernel, managed(7), config);
+    for (const auto& change :
+         {+[](model::vxlan_settings& s) { s.port = 8472; }, +[](model::vxlan_settings& s) { s.is_learning = false; },
+          +[](model::vxlan_settings& s) { s.has_local = true; }, +[](model::vxlan_settings& s) { s.has_remote = true; },
+          +[](model::vxlan_settings& s) { s.vni = 8; }}) {
+        auto other = kernel;
+        auto link = other.link("vxlan7");
+        other.remove("vxlan7");
+        change(*link.vxlan);
+        other.add(link);
+        EXPECT_TRUE(plan_network(managed(7), config, other.state(), {}).is_refused);
+        EXPECT_EQ(steps_of(plan_removal(7, model::network_type::managed, config, other.state())).find("vxlan7"),
+                  std::string::npos);
+    }
+    EXPECT_TRUE(plan_network(bridged(5000), config, kernel.state(), {}).is_refused);
+    auto words = client_words();
+    words.bridge_device = "None";
+    words.bridge_mtu = "None";
+    EXPECT_EQ(remarks_of(plan_network(bridged(7), config_of(words), kernel.state(), {}).remarks),
+              "error network-refused: network 7: bridge_device is not configured\n");
+}
+
+TEST(client_strangers, a_bridge_that_carries_the_host_is_the_hosts) {
+    auto words = client_words();
+    auto config = config_of(words);
+    config.host_bridges.front().device = config.device_mtus.front().device = "vmbr7";  // which no file can say
+    toy_kernel kernel;
+    for (const auto* name : {"eth0", "eth1"}) {
+        kernel.add(link_named(name));
+    }
+    kernel.add(link_named("vmbr8", "bridge"));
+    kernel.apply(model::set_master{"eth0", "vmbr8"});
+    EXPECT_TRUE(plan_network(bridged(7), config, kernel.state(), {}).is_refused);  // by its name
+    EXPECT_TRUE(plan_network(bridged(8), config, kernel.state(), {}).is_refused);  // the trunk is its port
+    EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())), "");
+}
+
+TEST(client_strangers, what_the_hosts_devices_stand_on_is_the_hosts) {
+    auto words = client_words();
+    words.upstream_device = "up0";
+    const auto config = config_of(words);
+    toy_kernel kernel;
+    kernel.add(link_named("eth0"));
+    kernel.apply(model::make_vlan{"vlan7", "eth0", 7});
+    auto above = link_named("up0", "macvlan");
+    above.lower = kernel.link("vlan7").index;
+    kernel.add(above);
+    const auto plan = plan_network(bridged(7), config, kernel.state(), {});
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "error network-refused: network 7: vlan7 is a link of this host's own network\n");
+    EXPECT_TRUE(plan.is_refused && plan.steps.empty());
+    const auto sweep = plan_sweep({}, config, kernel.state());
+    EXPECT_EQ(steps_of(sweep) + remarks_of(sweep.remarks), "");  // not even a word: it is none of a client network
+}
+
+// Its base went with the device below it, and the network changed, while no daemon ran.
+TEST(client_strangers, a_bridge_that_is_recorded_is_the_networks_own_whatever_it_has) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    const auto before = kernel.state();
+    auto network = managed(7);
+    network_memory memory;
+    settle(kernel, network, config, memory);
+    const int index = kernel.link("vmbr7").index;
+    EXPECT_EQ(memory.own_bridge, index);
+    kernel.apply(model::delete_link{"vxlan7"});
+    kernel.add_address("vmbr7", "192.0.2.1/24");
+    const auto recorded = [](int bridge) {
+        network_memory known;
+        known.own_bridge = bridge;
+        return known;
+    };
+    for (const int other : {0, index + 1}) {
+        const auto plan = plan_network(network, config, kernel.state(), recorded(other));
+        EXPECT_EQ(remarks_of(plan.remarks),
+                  "error network-refused: network 7: vmbr7 is somebody else's: it has the address 192.0.2.1/24\n");
+        EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state(), {{7, {other, true}}})), "");
+        EXPECT_EQ(steps_of(plan_removal(7, network.type, config, kernel.state(), other)), "");
+    }
+    const auto plan = plan_network(network, config, kernel.state(), recorded(index));
+    EXPECT_FALSE(plan.is_refused);
+    EXPECT_NE(steps_of(plan).find("make vxlan7 a port of vmbr7"), std::string::npos) << steps_of(plan);
+    EXPECT_EQ(steps_of(plan_removal(7, network.type, config, kernel.state(), index)),
+              "set vmbr7 down\ndelete link vmbr7\n");
+    // It has a machine: then it stays all the same.
+    auto used = kernel;
+    used.add(link_named("vnet0", "tun"));
+    used.apply(model::set_master{"vnet0", "vmbr7"});
+    EXPECT_EQ(steps_of(plan_sweep({}, config, used.state(), {{7, {index, true}}})), "");
+    carry_out(kernel, plan_sweep({}, config, kernel.state(), {{7, {index, true}}}));
+    EXPECT_EQ(kernel.state(), before);
+}
+
+TEST(client_strangers, links_that_others_stand_on_stay) {
+    const auto config = config_of(client_words());
+    for (const auto* below : {"vmbr7", "vxlan7"}) {
+        auto kernel = host_of(config);
+        settle(kernel, managed(7), config);
+        auto upper = link_named("mac0", "macvlan");
+        upper.lower = kernel.link(below).index;
+        kernel.add(upper);
+        const auto plan = plan_removal(7, model::network_type::managed, config, kernel.state());
+        EXPECT_EQ(steps_of(plan), "");
+        EXPECT_EQ(plan.remarks.size(), 1U);
+    }
+    auto kernel = host_of(config);
+    settle(kernel, managed(7), config);
+    kernel.add(link_named("br9", "bridge"));
+    kernel.apply(model::set_master{"vxlan7", "br9"});
+    EXPECT_EQ(steps_of(plan_removal(7, model::network_type::managed, config, kernel.state())), "");
+}
+
+// Somebody named a bridge of the host so; one of ours has its base in it, or nothing but guests and gateways.
+TEST(client_strangers, a_bridge_of_somebody_else_is_refused) {
+    const auto config = config_of(client_words());
+    const auto plan_with = [&](const std::string& port, const std::string& address, const network_memory& known = {}) {
+        auto kernel = host_of(config);
+        kernel.add(link_named("vmbr7", "bridge"));
+        if (!port.empty()) {
+            kernel.add(link_named(port, port == "vnet0" ? "tun" : ""));
+            kernel.apply(model::set_master{port, "vmbr7"});
+        }
+        if (!address.empty()) {
+            kernel.add_address("vmbr7", address);
+        }
+        auto network = managed(7);
+        network.ip4.network = parse_host_address("10.7.0.0/24").value();
+        auto memory = known;
+        if (memory.bridge != 0) {
+            memory.bridge = kernel.link("vmbr7").index;
+        }
+        return plan_network(network, config, kernel.state(), memory);
+    };
+    EXPECT_EQ(remarks_of(plan_with("ens9", "").remarks),
+              "error network-refused: network 7: vmbr7 is somebody else's: it has the port ens9\n");
+    EXPECT_EQ(remarks_of(plan_with("", "192.0.2.5/24").remarks),
+              "error network-refused: network 7: vmbr7 is somebody else's: it has the address 192.0.2.5/24\n");
+    EXPECT_EQ(remarks_of(plan_with("", "fd00:77::5/64").remarks),
+              "error network-refused: network 7: vmbr7 is somebody else's: it has the address fd00:77::5/64\n");
+    EXPECT_TRUE(plan_with("ens9", "192.0.2.5/24").steps.empty());
+    for (const auto& [port, address] : std::vector<std::pair<std::string, std::string>>{
+             {"", ""}, {"vnet0", ""}, {"vnet0", "10.7.0.9/24"}, {"", "fe80::1/64"}}) {
+        EXPECT_FALSE(plan_with(port, address).is_refused) << port << " " << address;
+    }
+    // It was ours before somebody put that in.
+    network_memory known;
+    known.bridge = 1;
+    EXPECT_FALSE(plan_with("ens9", "192.0.2.5/24", known).is_refused);
+}
+
+// A lifetime says of an IPv4 address that a DHCP client gave it, which is as good as a hand; of an IPv6 one it may come
+// from a router among the guests.
+TEST(client_strangers, an_address_of_a_dhcp_client_is_somebodys) {
+    const auto config = config_of(client_words());
+    auto network = managed(7);
+    network.ip4.network = parse_host_address("10.7.0.0/24").value();
+    struct row {
+        std::string address;
+        bool is_permanent;
+        bool is_foreign;
+    };
+    for (const auto& one : std::vector<row>{{"192.0.2.5/24", false, true},
+                                            {"192.0.2.5/24", true, true},
+                                            {"10.7.0.1/24", true, false},
+                                            {"fd00:77::5/64", true, true},
+                                            {"fd00:77::5/64", false, false}}) {
+        auto kernel = host_of(config);
+        kernel.add(link_named("vmbr7", "bridge"));
+        kernel.add_address("vmbr7", one.address, one.is_permanent);
+        const auto plan = plan_network(network, config, kernel.state(), {});
+        EXPECT_EQ(plan.is_refused, one.is_foreign) << one.address;
+        EXPECT_EQ(remarks_of(plan.remarks),
+                  one.is_foreign ? "error network-refused: network 7: vmbr7 is somebody else's: it has the address " +
+                                       one.address + "\n"
+                                 : "");
+        EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())), "") << one.address;
+        // With its base in it, it is ours whatever else it has.
+        kernel.apply(model::make_vxlan{"vxlan7", "eth0", 7});
+        kernel.apply(model::set_master{"vxlan7", "vmbr7"});
+        EXPECT_FALSE(plan_network(network, config, kernel.state(), {}).is_refused) << one.address;
+    }
+}
+
+// Neither this daemon nor the reference makes a bridge with STP, or gives it an address of another scope.
+TEST(client_strangers, a_bridge_with_stp_or_an_address_of_scope_link_is_somebodys) {
+    const auto config = config_of(client_words());
+    auto clean = host_of(config);
+    const auto plain = [&] {
+        auto kernel = clean;
+        kernel.add(link_named("vmbr7", "bridge"));
+        return kernel;
+    };
+    const auto with_stp = [&] {
+        auto kernel = clean;
+        auto link = link_named("vmbr7", "bridge");
+        link.has_stp = link.is_up = true;
+        kernel.add(link);
+        return kernel;
+    };
+    const auto with_address = [&] {
+        auto kernel = plain();
+        kernel.add_address_of_scope_link("vmbr7", "169.254.5.5/16");
+        return kernel;
+    };
+    EXPECT_EQ(steps_of(plan_sweep({}, config, plain().state())), "delete link vmbr7\n");
+    EXPECT_FALSE(plan_network(managed(7), config, plain().state(), {}).is_refused);
+    for (const auto& [make, why] : {std::pair<std::function<toy_kernel()>, std::string>{with_stp, "STP switched on"},
+                                    {with_address, "the address 169.254.5.5/16"}}) {
+        auto kernel = make();
+        const int index = kernel.link("vmbr7").index;
+        const auto sweep = plan_sweep({}, config, kernel.state());
+        EXPECT_EQ(steps_of(sweep) + remarks_of(sweep.remarks), "");
+        const auto plan = plan_network(managed(7), config, kernel.state(), {});
+        EXPECT_EQ(remarks_of(plan.remarks),
+                  "error network-refused: network 7: vmbr7 is somebody else's: it has " + why + "\n");
+        EXPECT_EQ(steps_of(plan) + steps_of(plan_removal(7, model::network_type::managed, config, kernel.state())), "");
+        // One that was ours before somebody did that stays so.
+        network_memory known;
+        known.own_bridge = index;
+        EXPECT_FALSE(plan_network(managed(7), config, kernel.state(), known).is_refused);
+        EXPECT_NE(steps_of(plan_sweep({}, config, kernel.state(), {{7, {index, true}}})), "");
+        // A base beside it proves nothing, and goes alone; one in it does.
+        kernel.apply(model::make_vxlan{"vxlan7", "eth0", 7});
+        EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())), "delete link vxlan7\n");
+        EXPECT_TRUE(plan_network(managed(7), config, kernel.state(), {}).is_refused);
+        kernel.apply(model::set_master{"vxlan7", "vmbr7"});
+        EXPECT_FALSE(plan_network(managed(7), config, kernel.state(), {}).is_refused);
+        EXPECT_NE(steps_of(plan_sweep({}, config, kernel.state())).find("delete link vmbr7"), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace pvc::policy
