@@ -20,7 +20,6 @@ class GuestNode:
                              settings={'system.configuration.logging.file_logging': False, **(settings or {})})
         space.sh('ip', 'tuntap', 'add', TAP, 'mode', 'tap')
         space.sh('ip', 'link', 'set', TAP, 'master', 'lab0', 'up')
-        subprocess.run([RUN, '--prepare', *words], check=True, stdout=subprocess.DEVNULL)
         self.output = os.path.join(self.node.folder, 'boot.log')  # where evidence is looked for
         files = {'/etc/pvc/pvcnoded.yaml': os.path.join(self.node.folder, 'etc', 'pvc', 'pvcnoded.yaml'),
                  '/etc/hosts': os.path.join(self.node.folder, 'hosts'),
