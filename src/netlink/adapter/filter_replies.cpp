@@ -182,12 +182,14 @@ bool counts(std::string_view name) {
     return std::ranges::find(all, name) != all.end();
 }
 
-bool take_digest(std::uint64_t& digest, std::string_view expressions) {
-    digest = 0xcbf29ce484222325U;
-    return read_all(expressions, [&](const attribute& element) {
+// Of all of it where it cannot be taken apart: that is no reason not to know the rule.
+std::uint64_t digest_of(std::string_view expressions) {
+    constexpr std::uint64_t basis = 0xcbf29ce484222325U;
+    std::uint64_t digest = basis;
+    const bool is_well = read_all(expressions, [&](const attribute& element) {
         std::string name;
         std::string_view data;
-        const bool is_well = read_all(element.value, [&](const attribute& one) {
+        const bool is_whole = read_all(element.value, [&](const attribute& one) {
             switch (one.type) {
                 case NFTA_EXPR_NAME: return put_text(name, one.value);
                 case NFTA_EXPR_DATA: data = one.value; return true;
@@ -196,8 +198,13 @@ bool take_digest(std::uint64_t& digest, std::string_view expressions) {
         });
         mix(digest, name);
         mix(digest, counts(name) ? std::string_view() : data);
-        return is_well;
+        return is_whole;
     });
+    if (!is_well) {
+        digest = basis;
+        mix(digest, expressions);
+    }
+    return digest;
 }
 
 }  // namespace
@@ -219,7 +226,7 @@ result<std::optional<told_rule>> parse_filter_rule(std::string_view body) {
             case NFTA_RULE_CHAIN: return put_text(rule.chain, one.value);
             case NFTA_RULE_HANDLE: return put_handle(rule.rule.handle, one.value);
             case NFTA_RULE_USERDATA: rule.rule.tag = tag_in(one.value); return true;
-            case NFTA_RULE_EXPRESSIONS: return take_digest(rule.rule.digest, one.value);
+            case NFTA_RULE_EXPRESSIONS: rule.rule.digest = digest_of(one.value); return true;
             default: return true;
         }
     });

@@ -132,6 +132,23 @@ TEST(filter_replies, rules) {
     EXPECT_EQ(parse_filter_rule(head(10) + "anything").value(), std::nullopt);
 }
 
+// Of a rule without a tag: what it says, and not what it has counted.
+TEST(filter_replies, digests_of_rules) {
+    const auto digest = [](const std::string& expressions, const std::string& behind = "") {
+        return parse_filter_rule(rule(5, part(4, expressions) + behind)).value().value().rule.digest;
+    };
+    const auto one = [](const std::string& name, const std::string& data) {
+        return part(1, word(1, name) + part(2, data));
+    };
+    const std::string counted = one("counter", part(1, "12345678")) + one("immediate", part(1, "drop"));
+    EXPECT_NE(digest(counted), 0U);
+    EXPECT_EQ(digest(counted), digest(one("counter", part(1, "abcdefgh")) + one("immediate", part(1, "drop"))));
+    EXPECT_NE(digest(counted), digest(one("counter", part(1, "12345678")) + one("immediate", part(1, "pass"))));
+    EXPECT_NE(digest(counted), digest(one("immediate", part(1, "drop")) + one("counter", part(1, "12345678"))));
+    EXPECT_NE(digest("no attributes"), digest("nor these either"));
+    EXPECT_EQ(digest(counted, part(7, tag_entries("a tag"))), 0U);
+}
+
 TEST(filter_replies, what_is_no_rule) {
     EXPECT_FALSE(parse_filter_rule(""));
     EXPECT_FALSE(parse_filter_rule(head()));
