@@ -95,7 +95,7 @@ std::optional<std::int64_t> parse_mtu(std::string_view text) {
     if (!number || *number < least_mtu) {
         return std::nullopt;
     }
-    return number.value();
+    return number;
 }
 
 // Loopback, link-local and multicast addresses are of no network that hosts share.
