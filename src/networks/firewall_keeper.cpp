@@ -25,6 +25,7 @@ constexpr int most_rounds = 8;
 constexpr std::size_t least_until_look = 1000;
 constexpr duration between_damage = 60s;
 constexpr duration longest_judging = 2s;
+constexpr duration longest_first_judging = 20s;  // what was loaded before this start is in force for so long
 
 }  // namespace
 
@@ -114,7 +115,8 @@ async::awaitable<void> firewall_keeper::refresh() {
     wanted_ = make();
     if (!wanted_.unjudged.empty()) {
         // What is left is judged once this is loaded: it holds nothing else up.
-        const bool are_all_judged = co_await loader_.judge(wanted_.unjudged, node_.clock().now() + longest_judging);
+        const bool are_all_judged = co_await loader_.judge(
+            wanted_.unjudged, node_.clock().now() + (was_right_once_ ? longest_judging : longest_first_judging));
         wanted_ = make();
         if (!are_all_judged) {
             is_stale_ = true;
@@ -153,13 +155,15 @@ async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_stat
         co_return true;
     }
     ++counts_.filter_changes;
-    // What nft made cannot be told from its rules, only from nobody else having been there since the last look.
-    if (made->generation != seen.generation + 1) {
-        if (++conflicts_ <= most_conflicts) {
+    // What nft made cannot be told from its rules, only from nobody else having been there since the last look. Where
+    // somebody always is, it is enough that nothing of it is missing.
+    if (made->generation != seen.generation + 1 &&
+        (++conflicts_ <= most_conflicts || !policy::has_at_least(wanted_, *made))) {
+        if (conflicts_ <= most_conflicts) {
             co_return true;
         }
         conflicts_ = 0;
-        failed("others change tables all the time, so that nobody can tell whether it is right");
+        failed("others change it all the time");
         co_return false;
     }
     conflicts_ = 0;
@@ -252,6 +256,7 @@ void firewall_keeper::is_right(std::uint64_t wants) {
     goes_well();
     tell_acls(true);
     was_right_ = wants == wants_;
+    was_right_once_ = was_right_once_ || networks_;
     if (std::exchange(are_files_stale_, false)) {
         std::map<std::string, std::string> texts{{"base.nft", policy::base_file(node_.config->directories.dynamic)}};
         for (const auto& one : wanted_.files) {

@@ -84,7 +84,8 @@ private:
     bool must_look_ = true;
     bool are_files_stale_ = false;
     bool must_rebuild_ = false;
-    bool was_right_ = false;  // the last look found it so, and nothing else was wished since
+    bool was_right_ = false;       // the last look found it so, and nothing else was wished since
+    bool was_right_once_ = false;  // with the networks known
     int conflicts_ = 0;
     std::uint64_t untold_damage_ = 0;
     time_point tell_damage_again_{};

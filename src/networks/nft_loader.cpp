@@ -122,7 +122,10 @@ async::awaitable<result<nft_loader::answer>> nft_loader::run(std::vector<std::st
                                                              async::process_limits limits) {
     arguments.insert(arguments.begin(), "nft");
     async::command what{.arguments = std::move(arguments), .input = std::move(input)};
-    auto ended = co_await processes_.run(std::move(what), limits);
+    auto ended = co_await processes_.run(what, limits);
+    if (ended && std::holds_alternative<async::signalled>(ended->how)) {
+        ended = co_await processes_.run(std::move(what), limits);  // that may have been meant for somebody else
+    }
     if (!ended) {
         co_return std::move(ended).error();
     }
@@ -246,9 +249,9 @@ async::awaitable<bool> nft_loader::judge(std::vector<std::string> acls, time_poi
             groups.push_back(group);
         }
     }
-    while (!groups.empty()) {
-        if (node_.clock().now() >= until) {
-            co_return false;
+    for (bool is_first = true; !groups.empty(); is_first = false) {
+        if (!is_first && node_.clock().now() >= until) {
+            co_return false;  // however slow nft is, each call knows more than the one before
         }
         const auto group = groups.back();
         groups.pop_back();
@@ -367,17 +370,16 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
     }
     co_await record(std::move(noted));
     const std::string text = policy::nft_text(wanted, before->own, accepted_);
-    auto loaded = co_await run({"-f", "-"}, text, nft_limits);
-    if (loaded && loaded->was_killed) {
-        loaded = co_await run({"-f", "-"}, text, nft_limits);
-    }
+    const auto loaded = co_await run({"-f", "-"}, text, nft_limits);
     if (loaded && loaded->is_taken) {
         if (includes_files) {
             co_await note_new_tables(*before);
         }
         co_return true;
     }
-    co_await record(before->own);  // the others were not made, and may be somebody else's next time
+    if (loaded && !loaded->was_killed) {
+        co_await record(before->own);  // the others were not made, and may be somebody else's next time
+    }
     if (loaded) {
         note_refusal(*loaded, text, before->own);
     } else {

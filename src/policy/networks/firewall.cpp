@@ -304,6 +304,25 @@ std::string nft_trial(std::span<const std::string> acls, std::span<const std::st
     return text;
 }
 
+bool has_at_least(const wanted_filter& wanted, const model::filter_state& seen) {
+    std::map<std::string_view, std::size_t> rules;
+    for (const auto& chain : wanted.chains) {
+        rules.emplace(chain.name, 0);
+    }
+    for (const auto& file : wanted.files) {
+        for (auto line : split(file.text, '\n')) {
+            if (line.starts_with(added_rule)) {
+                line.remove_prefix(added_rule.size());
+                ++rules[line.substr(0, line.find(' '))];
+            }
+        }
+    }
+    return seen.has_table && seen.flags == 0 && std::ranges::all_of(rules, [&seen](const auto& one) {
+               const auto found = std::ranges::find(seen.chains, one.first, &model::seen_chain::name);
+               return found != seen.chains.end() && found->rules.size() >= one.second;
+           });
+}
+
 std::optional<std::size_t> line_that_nft_refuses(std::string_view said) {
     const auto at = said.find(place);
     if (at == std::string_view::npos || said.find("Error: ") == std::string_view::npos) {

@@ -30,6 +30,8 @@ std::vector<std::string_view> words_of(std::string_view text) {
         } else if (c == '"') {
             const auto end = text.find('"', at + 1);
             at = end == std::string_view::npos ? text.size() : end + 1;
+        } else if (text.substr(at, 2) == "\\\n") {
+            at += 2;  // the line goes on
         } else if (is_of_name(c)) {
             const auto begin = at;
             while (at < text.size() && is_of_name(text[at])) {

@@ -110,6 +110,10 @@ struct static_file {
 [[nodiscard]] std::string nft_trial(std::span<const std::string> acls, std::span<const std::string> tables,
                                     std::span<const static_file> files);
 
+// The least that nft must have made of it: all its chains, with as many rules. Nothing more can be told from rules that
+// have no tags, and static files add to both.
+[[nodiscard]] bool has_at_least(const wanted_filter& wanted, const model::filter_state& seen);
+
 // nft says it of a line of what it was given ("/dev/stdin:37:1-60: Error: …"); anything else it says of itself.
 [[nodiscard]] std::optional<std::size_t> line_that_nft_refuses(std::string_view said);
 

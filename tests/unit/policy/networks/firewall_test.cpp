@@ -279,6 +279,41 @@ TEST(firewall, the_acl_that_a_load_fails_for_is_the_one_of_the_line_that_nft_nam
     EXPECT_NE(without.refused[0].text().find("nft says: not supported"), std::string::npos);
 }
 
+TEST(firewall, what_nft_must_have_made_at_least) {
+    auto network = managed(1001);
+    network.acls_in = {{"a", "ip ttl 5 drop"}};
+    nft_knowledge nft;
+    nft.verdicts = {{"ip ttl 5 drop", ""}};
+    const auto wanted = firewall_of(std::array{network}, {}, nft);
+    model::filter_state seen;
+    seen.has_table = true;
+    for (const auto& chain : wanted.chains) {
+        model::seen_chain made{chain.name, chain.hook, chain.hook != model::filter_hook::none, {}};
+        for (std::size_t i = 0; i < chain.rules.size(); ++i) {
+            made.rules.push_back({i + 1, ""});
+        }
+        if (chain.name == "vxlan1001-in") {
+            made.rules.push_back({100, ""});  // that of the ACL
+        }
+        seen.chains.push_back(std::move(made));
+    }
+    EXPECT_TRUE(has_at_least(wanted, seen));
+    auto more = seen;
+    more.chains[0].rules.push_back({101, ""});  // of a static file
+    more.chains.push_back({"mine", model::filter_hook::none, false, {}});
+    EXPECT_TRUE(has_at_least(wanted, more));
+    for (std::size_t i = 0; i < seen.chains.size(); ++i) {
+        auto less = seen;
+        less.chains[i].rules.pop_back();
+        EXPECT_FALSE(has_at_least(wanted, less)) << seen.chains[i].name;
+        less.chains.erase(less.chains.begin() + static_cast<std::ptrdiff_t>(i));
+        EXPECT_FALSE(has_at_least(wanted, less)) << seen.chains[i].name;
+    }
+    seen.flags = model::dormant_table;
+    EXPECT_FALSE(has_at_least(wanted, seen));
+    EXPECT_FALSE(has_at_least(wanted, {}));
+}
+
 TEST(firewall, names_in_static_files) {
     const auto found = names_in(R"(# add table ip comment
 table inet extra { chain own { type filter hook input priority 5; tcp dport 1 drop; } }
@@ -296,6 +331,8 @@ delete table ip gone
     EXPECT_TRUE(names_in("# x\ninclude \"/etc/more\"").includes_files);
     EXPECT_FALSE(names_in("# include \"/etc/more\"").includes_files);
     EXPECT_TRUE(names_in("table ip x { }; flush  ruleset ip").flushes_all);
+    EXPECT_TRUE(names_in("flush \\\nruleset").flushes_all);
+    EXPECT_FALSE(names_in("flush\nruleset").flushes_all);
     EXPECT_FALSE(names_in("flush table ip x\nadd rule ip x y comment \"flush ruleset\"").flushes_all);
     EXPECT_TRUE(names_in("table").tables.empty());
     EXPECT_TRUE(names_in("table inet filter { chain").chains.empty());
