@@ -130,7 +130,8 @@ async::awaitable<void> firewall_keeper::refresh() {
 // Two ways, and one of them for all of it: what this daemon loads itself, or all of it through nft.
 async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_state& seen, std::uint64_t wants) {
     auto signature = loader_.text_of(wanted_);
-    if (loaded_ && loaded_->signature == signature && loaded_->chains == seen.chains && seen.flags == 0) {
+    if (loaded_ && loaded_->signature == signature && loaded_->table == seen.table && loaded_->chains == seen.chains &&
+        seen.flags == 0) {
         tell_nft();
         is_right(wants);
         co_return false;
@@ -167,7 +168,7 @@ async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_stat
         co_return false;
     }
     conflicts_ = 0;
-    loaded_ = {std::move(signature), std::move(made->chains)};
+    loaded_ = {std::move(signature), made->table, std::move(made->chains)};
     co_return true;
 }
 

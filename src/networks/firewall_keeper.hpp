@@ -71,6 +71,7 @@ private:
     nft_loader loader_;
     struct by_nft {
         std::string signature;
+        std::uint64_t table = 0;                // the handles of one that is made anew are the same
         std::vector<model::seen_chain> chains;  // as nft made them: rules without tags of ours
     };
     std::optional<by_nft> loaded_;                                // what nft loaded last

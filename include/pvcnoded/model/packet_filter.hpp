@@ -176,6 +176,7 @@ struct filter_state {
     std::uint32_t flags = 0;       // of the table
     std::uint32_t generation = 0;  // of all tables of this machine: grows with each change by anybody
     std::vector<seen_chain> chains;
+    std::uint64_t table = 0;  // its number: one that is made anew has another
     friend bool operator==(const filter_state&, const filter_state&) = default;
 };
 

@@ -26,16 +26,22 @@ inline constexpr std::size_t tag_max = 200;
 // Empty: there is none, or it cannot be understood: the rule is not one of ours.
 [[nodiscard]] std::string tag_in(std::string_view entries);
 
+struct told_table {
+    std::uint32_t flags = 0;
+    std::uint64_t number = 0;
+    friend bool operator==(const told_table&, const told_table&) = default;
+};
+
 struct told_rule {
     std::string chain;
     model::seen_rule rule;
     friend bool operator==(const told_rule&, const told_rule&) = default;
 };
 
-// Bodies of NFT_MSG_NEWGEN, NFT_MSG_NEWTABLE (its flags), NFT_MSG_NEWCHAIN and NFT_MSG_NEWRULE. Empty: of another
+// Bodies of NFT_MSG_NEWGEN, NFT_MSG_NEWTABLE, NFT_MSG_NEWCHAIN and NFT_MSG_NEWRULE. Empty: of another
 // table. A chain comes without rules.
 [[nodiscard]] result<std::uint32_t> parse_generation(std::string_view body);
-[[nodiscard]] result<std::optional<std::uint32_t>> parse_filter_table(std::string_view body);
+[[nodiscard]] result<std::optional<told_table>> parse_filter_table(std::string_view body);
 [[nodiscard]] result<std::optional<model::seen_chain>> parse_filter_chain(std::string_view body);
 [[nodiscard]] result<std::optional<told_rule>> parse_filter_rule(std::string_view body);
 

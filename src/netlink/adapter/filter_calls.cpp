@@ -37,10 +37,11 @@ public:
         PVC_TRY(const auto before, generation());
         model::filter_state seen;
         seen.generation = before;
-        PVC_TRY(const auto flags, table_flags());
-        if (flags) {
+        PVC_TRY(const auto table, filter_table());
+        if (table) {
             seen.has_table = true;
-            seen.flags = *flags;
+            seen.flags = table->flags;
+            seen.table = table->number;
             PVC_TRY(const bool has_chains, take_chains(seen));
             PVC_TRY(const bool has_rules, has_chains ? take_rules(seen) : result<bool>(false));
             if (!has_rules) {
@@ -103,8 +104,8 @@ private:
     }
 
     // Empty: there is no table.
-    result<std::optional<std::uint32_t>> table_flags() {
-        std::optional<std::uint32_t> found;
+    result<std::optional<told_table>> filter_table() {
+        std::optional<told_table> found;
         PVC_TRY(const auto answer, ask(get_table_message(++sequence_), [&](const reply_message& one) -> result<void> {
                     if (one.type == message_type(NFT_MSG_NEWTABLE)) {
                         PVC_TRY(found, parse_filter_table(one.body));

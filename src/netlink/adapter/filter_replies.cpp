@@ -109,7 +109,7 @@ result<std::uint32_t> parse_generation(std::string_view body) {
     return *generation;
 }
 
-result<std::optional<std::uint32_t>> parse_filter_table(std::string_view body) {
+result<std::optional<told_table>> parse_filter_table(std::string_view body) {
     const auto head = read_as<nfgenmsg>(body);
     if (!head) {
         return malformed("a table");
@@ -119,18 +119,19 @@ result<std::optional<std::uint32_t>> parse_filter_table(std::string_view body) {
         return std::nullopt;
     }
     std::string name;
-    std::uint32_t flags = 0;
+    told_table table;
     const bool is_well = read_all(*told, [&](const attribute& one) {
         switch (one.type) {
             case NFTA_TABLE_NAME: return put_text(name, one.value);
-            case NFTA_TABLE_FLAGS: return put_be32(flags, one.value);
+            case NFTA_TABLE_FLAGS: return put_be32(table.flags, one.value);
+            case NFTA_TABLE_HANDLE: return put_handle(table.number, one.value);
             default: return true;
         }
     });
     if (!is_well || name.empty()) {
         return malformed("a table");
     }
-    return name == filter_table ? std::optional(flags) : std::nullopt;
+    return name == filter_table ? std::optional(table) : std::nullopt;
 }
 
 result<std::optional<model::seen_chain>> parse_filter_chain(std::string_view body) {

@@ -209,6 +209,9 @@ sim_filter::outcome sim_filter::commit(const std::vector<model::filter_change>& 
         }
     }
     table_ = std::move(tried.to);
+    if (table_ && table_->number == 0) {
+        table_->number = ++tables_made_;
+    }
     if (tried.has_changed) {
         step();
     }
@@ -230,6 +233,7 @@ model::filter_state sim_filter::state() const {
     model::filter_state seen;
     seen.has_table = table_.has_value();
     seen.flags = flags();
+    seen.table = table_ ? table_->number : 0;
     seen.generation = generation_;
     if (table_) {
         for (const auto& each : table_->chains) {

@@ -29,6 +29,7 @@ struct sim_filter_chain {
 struct sim_filter_table {
     std::uint64_t last_handle = 0;  // of this table: one that is made anew begins again
     std::uint32_t flags = 0;        // as the model has them
+    std::uint64_t number = 0;       // 0: it was made just now
     std::vector<sim_filter_chain> chains;
 };
 
@@ -74,6 +75,7 @@ private:
     void step();
 
     std::uint32_t generation_ = 1;
+    std::uint64_t tables_made_ = 0;
     std::optional<sim_filter_table> table_;
     std::map<std::string, int> foreign_;
 };

@@ -60,10 +60,10 @@ TEST(filter_replies, tables) {
     const auto flags = [](std::uint32_t value) { return part(2, big(value)); };
     const std::string table = head() + word(1, "filter");
     const std::string rest = part(3, big<std::uint32_t>(1)) + part(4, big<std::uint64_t>(7));
-    EXPECT_EQ(parse_filter_table(table).value(), 0U);
-    EXPECT_EQ(parse_filter_table(table + rest + flags(0)).value(), 0U);
-    EXPECT_EQ(parse_filter_table(table + flags(1) + rest).value(), dormant_table);
-    EXPECT_EQ(parse_filter_table(table + rest + flags(0x80000006)).value(), 0x80000006U);
+    EXPECT_EQ(parse_filter_table(table).value(), told_table{});
+    EXPECT_EQ(parse_filter_table(table + rest + flags(0)).value(), (told_table{0, 7}));
+    EXPECT_EQ(parse_filter_table(table + flags(1) + rest).value(), (told_table{dormant_table, 7}));
+    EXPECT_EQ(parse_filter_table(table + rest + flags(0x80000006)).value(), (told_table{0x80000006U, 7}));
     EXPECT_EQ(parse_filter_table(head() + word(1, "other") + flags(1)).value(), std::nullopt);
     EXPECT_EQ(parse_filter_table(head(2) + word(1, "filter") + flags(1)).value(), std::nullopt);
 }

@@ -300,6 +300,20 @@ TEST_F(nft_loader_test, a_slow_program_judges_all_the_same) {
     })) << hv1.log();
 }
 
+// A table made anew has the same handles; what is in its sets may be something else.
+TEST_F(nft_loader_test, a_table_that_somebody_made_anew_is_noticed) {
+    auto& hv1 = stage();
+    install_nft(hv1);
+    put_filtered(1001);
+    put_acl(1001, "in/b", "1", "ip ttl 5 drop");
+    ASSERT_TRUE(within(3s, [&] { return loaded.size() == 1; })) << hv1.log();
+    beat(1s);
+    const auto before = hv1.filter_table.state().chains;
+    rebuild(hv1);
+    ASSERT_EQ(hv1.filter_table.state().chains, before);
+    EXPECT_TRUE(within(3s, [&] { return loaded.size() == 2; })) << hv1.filter_table.text();
+}
+
 // A rule in the place of another keeps its handle.
 TEST_F(nft_loader_test, a_rule_that_somebody_replaced_is_noticed) {
     auto& hv1 = stage();
