@@ -21,6 +21,7 @@ constexpr async::process_limits short_nft_limits{.time = 2s, .grace = 1s, .outpu
 constexpr std::size_t most_verdicts = 10'000;
 constexpr std::size_t longest_said = 200;
 constexpr std::string_view record_name = "static-tables";
+constexpr std::string_view loaded_name = "loaded.nft";
 
 // "/dev/stdin:3:40-45: Error: syntax error, unexpected …": from the first error on, one line.
 std::string reason_in(std::string_view said) {
@@ -120,6 +121,7 @@ std::string nft_loader::text_of(const policy::wanted_filter& wanted) const {
 
 async::awaitable<result<nft_loader::answer>> nft_loader::run(std::vector<std::string> arguments, std::string input,
                                                              async::process_limits limits) {
+    const std::string source = arguments.back() == "-" ? "/dev/stdin" : arguments.back();
     arguments.insert(arguments.begin(), "nft");
     async::command what{.arguments = std::move(arguments), .input = std::move(input)};
     auto ended = co_await processes_.run(what, limits);
@@ -138,7 +140,7 @@ async::awaitable<result<nft_loader::answer>> nft_loader::run(std::vector<std::st
                 std::move(ended->output),
                 std::move(ended->error_output)};
     if (std::holds_alternative<async::exited>(ended->how) && !said.is_taken) {
-        said.line = policy::line_that_nft_refuses(said.said);
+        said.line = policy::line_that_nft_refuses(said.said, source);
     }
     if (!said.is_taken && said.said.empty()) {
         said.said = ended->text();
@@ -349,6 +351,16 @@ async::awaitable<void> nft_loader::note_new_tables(const tables& before) {
 
 // ---- the load ----
 
+// From a file: of a text in a pipe nft would load the beginning, if this daemon were killed while it writes it.
+async::awaitable<result<nft_loader::answer>> nft_loader::load_file(const std::string& text) {
+    const std::string path = folder_ + "/" + std::string(loaded_name);
+    const auto written = co_await node_.port.host.replace_file(path, text);
+    if (!written) {
+        co_return written.error();
+    }
+    co_return co_await run({"-f", path}, {}, nft_limits);
+}
+
 async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
     const auto before = co_await look_at_tables();
     if (!before) {
@@ -370,7 +382,7 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
     }
     co_await record(std::move(noted));
     const std::string text = policy::nft_text(wanted, before->own, accepted_);
-    const auto loaded = co_await run({"-f", "-"}, text, nft_limits);
+    const auto loaded = co_await load_file(text);
     if (loaded && loaded->is_taken) {
         if (includes_files) {
             co_await note_new_tables(*before);

@@ -73,6 +73,7 @@ private:
     // Errors: not_found (there is no nft), io, timed_out.
     async::awaitable<result<answer>> run(std::vector<std::string> arguments, std::string input,
                                          async::process_limits limits);
+    async::awaitable<result<answer>> load_file(const std::string& text);
     void cannot_ask(const std::string& doing, const std::string& why);
     void forget_doubts();
     void forget_refused_texts();

@@ -256,7 +256,6 @@ std::string base_file(std::string_view dynamic_directory) {
 namespace {
 
 constexpr std::string_view added_rule = "add rule inet filter ";
-constexpr std::string_view place = "/dev/stdin:";
 
 std::string head_of(std::span<const std::string> tables) {
     std::string text;
@@ -323,7 +322,8 @@ bool has_at_least(const wanted_filter& wanted, const model::filter_state& seen) 
            });
 }
 
-std::optional<std::size_t> line_that_nft_refuses(std::string_view said) {
+std::optional<std::size_t> line_that_nft_refuses(std::string_view said, std::string_view source) {
+    const std::string place = std::string(source) + ":";
     const auto at = said.find(place);
     if (at == std::string_view::npos || said.find("Error: ") == std::string_view::npos) {
         return std::nullopt;

@@ -18,21 +18,27 @@ protected:
             ran.emplace();
             if (words.back() == "tables") {
                 ran->output = tables;
-            } else if (what.input.find(bad) != std::string::npos) {
-                refuse(*ran, what.input, bad, "syntax error, unexpected nosuch\nadd rule");
+            } else if (given(node, what).find(bad) != std::string::npos) {
+                refuse(*ran, given(node, what), bad, "syntax error, unexpected nosuch\nadd rule");
             } else if (words.size() > 1 && words[1] == "-f") {
-                loaded.push_back(what.input);
+                loaded.push_back(given(node, what));
                 ran->effect = [&node] { rebuild(node); };
             }
             return ran;
         });
     }
+    // What it is to read.
+    static std::string given(const sim_node& node, const async::command& what) {
+        const auto found = node.host.files.find(what.arguments.back());
+        return found == node.host.files.end() ? what.input : found->second;
+    }
     // It names the line.
-    static void refuse(sim::sim_program& ran, const std::string& input, const std::string& bad, std::string_view why) {
+    static void refuse(sim::sim_program& ran, const std::string& input, const std::string& bad, std::string_view why,
+                       std::string_view source = "/dev/stdin") {
         const auto begin = input.begin();
         const auto line = 1 + std::count(begin, begin + static_cast<std::ptrdiff_t>(input.find(bad)), '\n');
         ran.how = async::exited{1};
-        ran.error_output = fmt::format("/dev/stdin:{}:1-4: Error: {}\n", line, why);
+        ran.error_output = fmt::format("{}:{}:1-4: Error: {}\n", source, line, why);
     }
     static void rebuild(sim_node& node) {
         auto changes = anothers_table();
@@ -100,18 +106,19 @@ TEST_F(nft_loader_test, an_acl_that_the_kernel_refuses_within_the_whole_is_left_
             return ran;
         }
         ran.emplace();
-        const auto guilty = what.input.find("counter masquerade\n");
+        const auto guilty = given(hv1, what).find("counter masquerade\n");
         const bool is_load = what.arguments[1] == "-f";
         if (is_load && guilty != std::string::npos) {
-            const auto begin = what.input.begin();
+            const auto text = given(hv1, what);
+            const auto begin = text.begin();
             const auto line = 1 + std::count(begin, begin + static_cast<std::ptrdiff_t>(guilty), '\n');
             ran->how = async::exited{1};
             ran->error_output = fmt::format(
-                "/dev/stdin:{}:1-50: Error: Could not process rule: not supported\n"
-                "/dev/stdin:{}:1-50: Error: Could not process rule: not supported\n",
+                "/run/pvc/nft/loaded.nft:{}:1-50: Error: Could not process rule: not supported\n"
+                "/run/pvc/nft/loaded.nft:{}:1-50: Error: Could not process rule: not supported\n",
                 line, line + 1);
         } else if (is_load) {
-            loaded.push_back(what.input);
+            loaded.push_back(given(hv1, what));
             ran->effect = [&hv1] { rebuild(hv1); };
         }
         return ran;
@@ -171,11 +178,11 @@ TEST_F(nft_loader_test, a_static_file_that_nft_does_not_take_is_left_out_alone_a
             return ran;
         }
         ran.emplace();
-        const auto bad = what.input.find("nosuch\n");
+        const auto bad = given(hv1, what).find("nosuch\n");
         if (bad != std::string::npos && !is_taken) {
-            refuse(*ran, what.input, "nosuch\n", "syntax error, unexpected nosuch");
+            refuse(*ran, given(hv1, what), "nosuch\n", "syntax error, unexpected nosuch");
         } else if (what.arguments[1] == "-f") {
-            loaded.push_back(what.input);
+            loaded.push_back(given(hv1, what));
             ran->effect = [&hv1] { rebuild(hv1); };
         }
         return ran;
@@ -210,7 +217,7 @@ TEST_F(nft_loader_test, who_changes_the_table_right_behind_a_load_is_noticed) {
         std::optional<sim::sim_program> ran;
         if (what.arguments.size() > 1 && what.arguments[0] == "nft" && what.arguments[1] == "-f") {
             ran.emplace();
-            loaded.push_back(what.input);
+            loaded.push_back(given(hv1, what));
             ran->effect = [&hv1, &attacks] {
                 rebuild(hv1);
                 if (attacks > 0) {
@@ -248,7 +255,7 @@ TEST_F(nft_loader_test, changes_of_other_tables_hold_nothing_up) {
         if (what.arguments.size() > 1 && what.arguments[0] == "nft") {
             ran.emplace();
             if (what.arguments[1] == "-f") {
-                loaded.push_back(what.input);
+                loaded.push_back(given(hv1, what));
                 ran->effect = [&hv1] {
                     auto changes = anothers_table();
                     changes.insert(changes.begin(), {model::make_table{}, model::delete_table{}});
@@ -281,10 +288,10 @@ TEST_F(nft_loader_test, a_slow_program_judges_all_the_same) {
         if (what.arguments.size() > 1 && what.arguments[0] == "nft") {
             ran.emplace();
             ran->takes = 2500ms;
-            if (what.input.find("counter ip ttl nosuch") != std::string::npos) {
-                refuse(*ran, what.input, "counter ip ttl nosuch", "syntax error");
+            if (given(hv1, what).find("counter ip ttl nosuch") != std::string::npos) {
+                refuse(*ran, given(hv1, what), "counter ip ttl nosuch", "syntax error");
             } else if (what.arguments[1] == "-f") {
-                loaded.push_back(what.input);
+                loaded.push_back(given(hv1, what));
                 ran->effect = [&hv1] { rebuild(hv1); };
             }
         }
@@ -384,9 +391,10 @@ TEST_F(nft_loader_test, a_table_that_was_not_made_is_not_taken_for_an_own_one_la
             ran->output = tables;
         } else if (what.arguments[1] == "-f" && is_refused) {
             ran->how = async::exited{1};
-            ran->error_output = "/dev/stdin:6:1-6: Error: Could not process rule: Device or resource busy\n";
+            ran->error_output =
+                "/run/pvc/nft/loaded.nft:6:1-6: Error: Could not process rule: Device or resource busy\n";
         } else if (what.arguments[1] == "-f") {
-            loaded.push_back(what.input);
+            loaded.push_back(given(hv1, what));
             ran->effect = [&hv1] { rebuild(hv1); };
         }
         return ran;
@@ -437,10 +445,10 @@ TEST_F(nft_loader_test, many_acls_that_nft_refuses_hold_up_nothing) {
         }
         ran.emplace();
         ran->takes = 50ms;
-        if (what.input.find("counter udp length") != std::string::npos) {
-            refuse(*ran, what.input, "counter udp length", "Could not process rule: Operation not supported");
+        if (given(hv1, what).find("counter udp length") != std::string::npos) {
+            refuse(*ran, given(hv1, what), "counter udp length", "Could not process rule: Operation not supported");
         } else if (what.arguments[1] == "-f") {
-            loaded.push_back(what.input);
+            loaded.push_back(given(hv1, what));
             ran->effect = [&hv1] { rebuild(hv1); };
         }
         return ran;

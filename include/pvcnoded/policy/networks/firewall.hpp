@@ -114,8 +114,9 @@ struct static_file {
 // have no tags, and static files add to both.
 [[nodiscard]] bool has_at_least(const wanted_filter& wanted, const model::filter_state& seen);
 
-// nft says it of a line of what it was given ("/dev/stdin:37:1-60: Error: …"); anything else it says of itself.
-[[nodiscard]] std::optional<std::size_t> line_that_nft_refuses(std::string_view said);
+// nft says it of a line of what it was given ("/dev/stdin:37:1-60: Error: …"; `source`: /dev/stdin, or the path of the
+// file); anything else it says of itself.
+[[nodiscard]] std::optional<std::size_t> line_that_nft_refuses(std::string_view said, std::string_view source);
 
 // The rule ("vxlan1001-in counter masquerade") of that line of what nft_text() gave, where it is that of an ACL which
 // only nft knows: of several the first that nft names is the guilty one.

@@ -242,7 +242,8 @@ TEST(firewall, the_acl_that_a_load_fails_for_is_the_one_of_the_line_that_nft_nam
     std::size_t guilty = 0;
     for (const auto one : split(text, '\n')) {
         const auto line = line_that_nft_refuses(
-            fmt::format("# a warning\n/dev/stdin:{}:1-60: Error: Could not process rule: not supported", number));
+            fmt::format("# a warning\n/dev/stdin:{}:1-60: Error: Could not process rule: not supported", number),
+            "/dev/stdin");
         ASSERT_EQ(line, number);
         const auto place = place_in_files(*line, tables, files);
         const bool is_of_file = one == "# a" || one == "add b" || place;
@@ -265,8 +266,10 @@ TEST(firewall, the_acl_that_a_load_fails_for_is_the_one_of_the_line_that_nft_nam
          {"", "/dev/stdin:", "/dev/stdin:x:1: Error: ", "/dev/stdin:0:1: Error: ", "/dev/stdin:1:1: warning",
           "/dev/stdin:99999999999999999999:1: Error: ", "Error: out of memory",
           "netlink: Error: cache initialization failed"}) {
-        EXPECT_EQ(line_that_nft_refuses(said), std::nullopt) << said;
+        EXPECT_EQ(line_that_nft_refuses(said, "/dev/stdin"), std::nullopt) << said;
     }
+    EXPECT_EQ(line_that_nft_refuses("/run/pvc/nft/loaded.nft:7:1-6: Error: x", "/run/pvc/nft/loaded.nft"), 7U);
+    EXPECT_EQ(line_that_nft_refuses("/run/pvc/nft/other:7:1-6: Error: x", "/run/pvc/nft/loaded.nft"), std::nullopt);
     EXPECT_EQ(acl_in_line(text, 1000, nft), std::nullopt);
     EXPECT_EQ(place_in_files(1, tables, files), std::nullopt);
     EXPECT_EQ(place_in_files(1000, tables, files), std::nullopt);
