@@ -17,7 +17,7 @@ namespace {
 
 constexpr duration between_filter_looks = 100ms;
 constexpr int share_of_filter_looks = 10;
-constexpr duration longest_between_filter_looks = 5s;
+constexpr duration longest_between_filter_looks = 1s;
 constexpr duration filter_look_limit = 5s;
 constexpr duration filter_commit_limit = 10s;
 constexpr int most_conflicts = 3;

@@ -2,7 +2,7 @@
 // sessions. It looks when networks change and when the kernel says that a table may have changed; one batch brings it
 // right, and counts only for what was looked at (its generation). A table that is there when the daemon starts stays
 // until the networks are known: filtering less for a moment would be worse than filtering what was wanted before.
-// Looks are at least 100 ms apart, and take at most a tenth of the time.
+// Looks are at least 100 ms apart, and take at most a tenth of the time, but one a second.
 // Specification: networking.md 7 (cases 41 to 54); README rulings 34 and 35.
 #pragma once
 

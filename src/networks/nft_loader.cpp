@@ -158,6 +158,29 @@ void nft_loader::did_nothing() {
     cannot_ask("nft does not load it", "it says that it did, and the table is as it was");
 }
 
+nft_loader::names nft_loader::names_of(const std::string& text, int depth) const {
+    constexpr int deepest = 4;
+    constexpr std::string_view default_folder = "/etc/";  // of nft, for paths that are none from the root
+    names found{policy::names_in(text)};
+    for (const auto& path : found.all.included) {
+        const bool is_pattern = path.find_first_of("*?[") != std::string::npos;
+        const auto read =
+            is_pattern || depth >= deepest
+                ? result<std::string>(failure(errc::invalid, path, "several files"))
+                : node_.port.host.read_file(path.starts_with('/') ? path : std::string(default_folder) + path);
+        if (!read) {
+            found.are_some_unknown = true;
+            continue;
+        }
+        auto more = names_of(*read, depth + 1);
+        std::ranges::move(more.all.tables, std::back_inserter(found.all.tables));
+        std::ranges::move(more.all.chains, std::back_inserter(found.all.chains));
+        found.all.flushes_all = found.all.flushes_all || more.all.flushes_all;
+        found.are_some_unknown = found.are_some_unknown || more.are_some_unknown;
+    }
+    return found;
+}
+
 // ---- what is tried before it is loaded ----
 
 async::awaitable<void> nft_loader::judge_files() {
@@ -172,7 +195,7 @@ async::awaitable<void> nft_loader::judge_files() {
     for (const auto& one : files_) {
         if (!one.unreadable.empty()) {
             file_problems_.emplace(one.is.name, one.unreadable);
-        } else if (policy::names_in(one.is.text).flushes_all) {
+        } else if (names_of(one.is.text).all.flushes_all) {
             file_problems_.emplace(one.is.name, "\"flush ruleset\" would remove the tables of others");
         } else {
             readable.push_back(one.is);
@@ -186,9 +209,9 @@ async::awaitable<void> nft_loader::judge_files() {
         ask_again_ = node_.clock().now() + until_asked_again;  // a device may be there then
     }
     for (const auto& one : accepted_) {
-        auto names = policy::names_in(one.text);
-        std::ranges::move(names.chains, std::back_inserter(knowledge_.static_chains));
-        knowledge_.are_chains_unknown = knowledge_.are_chains_unknown || names.includes_files;
+        auto found = names_of(one.text);
+        std::ranges::move(found.all.chains, std::back_inserter(knowledge_.static_chains));
+        knowledge_.are_chains_unknown = knowledge_.are_chains_unknown || found.are_some_unknown;
     }
 }
 
@@ -370,11 +393,11 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
     shared_tables_.clear();
     // Noted before they are made: who is killed in between leaves no table behind that is nobody's.
     auto noted = before->own;
-    bool includes_files = false;
+    bool are_some_unknown = false;
     for (const auto& one : accepted_) {
-        auto names = policy::names_in(one.text);
-        includes_files = includes_files || names.includes_files;
-        for (auto& table : names.tables) {
+        auto found = names_of(one.text);
+        are_some_unknown = are_some_unknown || found.are_some_unknown;
+        for (auto& table : found.all.tables) {
             if (!is_in(noted, table)) {
                 (is_in(before->all, table) ? shared_tables_ : noted).push_back(std::move(table));
             }
@@ -384,7 +407,7 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
     const std::string text = policy::nft_text(wanted, before->own, accepted_);
     const auto loaded = co_await load_file(text);
     if (loaded && loaded->is_taken) {
-        if (includes_files) {
+        if (are_some_unknown) {
             co_await note_new_tables(*before);
         }
         co_return true;

@@ -74,6 +74,12 @@ private:
     async::awaitable<result<answer>> run(std::vector<std::string> arguments, std::string input,
                                          async::process_limits limits);
     async::awaitable<result<answer>> load_file(const std::string& text);
+    // With those of the files that it includes, as far as these can be known.
+    struct names {
+        policy::static_names all;
+        bool are_some_unknown = false;
+    };
+    [[nodiscard]] names names_of(const std::string& text, int depth = 0) const;
     void cannot_ask(const std::string& doing, const std::string& why);
     void forget_doubts();
     void forget_refused_texts();

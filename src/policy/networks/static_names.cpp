@@ -1,3 +1,4 @@
+#include "pvcnoded/base/text.hpp"
 #include "pvcnoded/policy/networks/firewall.hpp"
 
 #include <algorithm>
@@ -54,6 +55,24 @@ void add_once(std::vector<std::string>& to, std::string one) {
     }
 }
 
+// include "path", at the beginning of a line as nft wants it.
+std::vector<std::string> included_in(std::string_view text) {
+    constexpr std::string_view word = "include";
+    std::vector<std::string> paths;
+    for (auto line : split(text, '\n')) {
+        line = trim(line);
+        if (!line.starts_with(word)) {
+            continue;
+        }
+        const auto begin = line.find('"');
+        const auto end = begin == std::string_view::npos ? begin : line.find('"', begin + 1);
+        if (end != std::string_view::npos && trim(line.substr(word.size(), begin - word.size())).empty()) {
+            paths.emplace_back(line.substr(begin + 1, end - begin - 1));
+        }
+    }
+    return paths;
+}
+
 bool is_sign(std::string_view word) {
     return word == ";" || word == "\n" || word == "{" || word == "}";
 }
@@ -62,6 +81,7 @@ bool is_sign(std::string_view word) {
 
 static_names names_in(std::string_view text) {
     static_names found;
+    found.included = included_in(text);
     const auto words = words_of(text);
     const std::string own = "inet filter";
     std::string table;  // whose braces are open
@@ -80,7 +100,6 @@ static_names names_in(std::string_view text) {
         if (is_begin && (word == "add" || word == "create")) {
             continue;  // what follows begins the statement all the same
         }
-        found.includes_files = found.includes_files || (is_begin && word == "include");
         found.flushes_all =
             found.flushes_all || (is_begin && word == "flush" && at + 1 < words.size() && words[at + 1] == "ruleset");
         if (is_begin && (word == "table" || word == "chain")) {

@@ -376,6 +376,35 @@ TEST_F(nft_loader_test, trouble_of_the_program_is_no_verdict) {
     }
 }
 
+// Files that static files include count as theirs: noted before they are made, and looked at before they flush all.
+TEST_F(nft_loader_test, what_included_files_make_is_known_before_it_is_loaded) {
+    auto& hv1 = add_networked();
+    hv1.host.files["/run/pvc/nft/static/mine"] = "include \"/etc/more.nft\"\n";
+    hv1.host.files["/run/pvc/nft/static/others"] = "include \"/etc/nftables.conf\"\n";
+    hv1.host.files["/etc/more.nft"] = "table inet included { }\ninclude \"deep.nft\"\n";
+    hv1.host.files["/etc/deep.nft"] = "table ip deep { }\n";
+    hv1.host.files["/etc/nftables.conf"] = "flush ruleset\n";
+    std::string noted;
+    hv1.programs.add([this, &hv1, &noted](const async::command& what) {
+        std::optional<sim::sim_program> ran;
+        if (what.arguments.size() > 1 && what.arguments[0] == "nft") {
+            ran.emplace();
+            if (what.arguments[1] == "-f") {
+                noted = file(hv1, "static-tables");
+                loaded.push_back(given(hv1, what));
+                ran->effect = [&hv1] { rebuild(hv1); };
+            }
+        }
+        return ran;
+    });
+    put_filtered(1001);
+    start(hv1);
+    ASSERT_TRUE(within(3s, [&] { return !loaded.empty(); })) << hv1.log();
+    EXPECT_EQ(noted, "inet included\nip deep\n");
+    EXPECT_EQ(loaded.back().find("nftables.conf"), std::string::npos);
+    EXPECT_TRUE(hv1.logged("static file others: \"flush ruleset\" would remove")) << hv1.log();
+}
+
 // What is asked about another boot's tables, or about one that was never made, is not this daemon's.
 TEST_F(nft_loader_test, a_table_that_was_not_made_is_not_taken_for_an_own_one_later) {
     auto& hv1 = add_networked();

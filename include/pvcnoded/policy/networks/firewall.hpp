@@ -137,8 +137,8 @@ struct static_place {
 struct static_names {
     std::vector<std::string> tables;
     std::vector<std::string> chains;
-    bool includes_files = false;  // whose names are not in this text
-    bool flushes_all = false;     // "flush ruleset": the tables of others as well
+    std::vector<std::string> included;  // paths as they are written; what these files make is not in here
+    bool flushes_all = false;           // "flush ruleset": the tables of others as well
 };
 [[nodiscard]] static_names names_in(std::string_view text);
 

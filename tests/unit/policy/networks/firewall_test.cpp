@@ -330,9 +330,10 @@ delete table ip gone
 )");
     EXPECT_EQ(found.tables, (std::vector<std::string>{"inet extra", "ip6 second", "ip third"}));
     EXPECT_EQ(found.chains, (std::vector<std::string>{"mine", "nested"}));
-    EXPECT_FALSE(found.includes_files || found.flushes_all);
-    EXPECT_TRUE(names_in("# x\ninclude \"/etc/more\"").includes_files);
-    EXPECT_FALSE(names_in("# include \"/etc/more\"").includes_files);
+    EXPECT_FALSE(found.flushes_all);
+    EXPECT_TRUE(found.included.empty());
+    EXPECT_EQ(names_in("# x\n include \"/etc/more\"\ninclude   \"b\"").included, (texts{"/etc/more", "b"}));
+    EXPECT_TRUE(names_in("# include \"/etc/more\"\ninclude x \"y\"\ninclude \"").included.empty());
     EXPECT_TRUE(names_in("table ip x { }; flush  ruleset ip").flushes_all);
     EXPECT_TRUE(names_in("flush \\\nruleset").flushes_all);
     EXPECT_FALSE(names_in("flush\nruleset").flushes_all);
