@@ -74,7 +74,8 @@ std::size_t firewall_keeper::rule_count() const {
 async::awaitable<void> firewall_keeper::run() {
     const auto watch = filter_.watch(changed_);
     for (;;) {
-        if (loader_.look_at_files()) {
+        const bool are_files_others = co_await loader_.look_at_files();
+        if (are_files_others) {
             is_stale_ = true;
             was_right_ = false;
             must_look_ = true;
@@ -257,7 +258,7 @@ void firewall_keeper::is_right(std::uint64_t wants) {
     goes_well();
     tell_acls(true);
     was_right_ = wants == wants_;
-    was_right_once_ = was_right_once_ || networks_;
+    was_right_once_ = was_right_once_ || networks_.has_value();
     if (std::exchange(are_files_stale_, false)) {
         std::map<std::string, std::string> texts{{"base.nft", policy::base_file(node_.config->directories.dynamic)}};
         for (const auto& one : wanted_.files) {

@@ -42,10 +42,10 @@ bool is_in(const std::vector<std::string>& all, const std::string& one) {
 nft_loader::nft_loader(core::node_context& node, async::process_runner& processes, std::string folder)
     : node_(node), processes_(processes), folder_(std::move(folder)) {}
 
-bool nft_loader::look_at_files() {
+async::awaitable<bool> nft_loader::look_at_files() {
     const time_point now = node_.clock().now();
     if (now < next_look_) {
-        return false;
+        co_return false;
     }
     next_look_ = now + between_file_looks;
     const bool may_ask = ask_again_ && *ask_again_ <= now;
@@ -58,19 +58,27 @@ bool nft_loader::look_at_files() {
         if (name.starts_with(".")) {
             continue;  // nft's own pattern passes them over
         }
-        auto text = node_.port.host.read_file(folder_ + "/static/" + name);
-        found.push_back(text ? file{{name, *std::move(text)}, {}} : file{{name, {}}, text.error().text()});
+        // It may be a link to wherever.
+        auto text = co_await node_.port.host.read_disk_file(folder_ + "/static/" + name);
+        const auto before = std::ranges::find(files_, name, [](const file& one) { return one.is.name; });
+        const bool has_no_answer =
+            !text && (text.error().code() == errc::timed_out || text.error().code() == errc::unavailable);
+        if (has_no_answer && before != files_.end()) {
+            found.push_back(*before);  // the disk hangs: what was read last is in force
+        } else {
+            found.push_back(text ? file{{name, *std::move(text)}, {}} : file{{name, {}}, text.error().text()});
+        }
     }
     std::ranges::sort(found, {}, [](const file& one) { return one.is.name; });
     if (found == files_) {
-        return may_ask;
+        co_return may_ask;
     }
     files_ = std::move(found);
     are_files_judged_ = false;
     knowledge_.verdicts.clear();
     knowledge_.refused_rules.clear();
     forget_refusal(true);
-    return true;
+    co_return true;
 }
 
 // What says something against it may say no more: it is asked again.
@@ -158,27 +166,29 @@ void nft_loader::did_nothing() {
     cannot_ask("nft does not load it", "it says that it did, and the table is as it was");
 }
 
-nft_loader::names nft_loader::names_of(const std::string& text, int depth) const {
+async::awaitable<nft_loader::names> nft_loader::names_of(std::string text, int depth) const {
     constexpr int deepest = 4;
     constexpr std::string_view default_folder = "/etc/";  // of nft, for paths that are none from the root
     names found{policy::names_in(text)};
     for (const auto& path : found.all.included) {
         const bool is_pattern = path.find_first_of("*?[") != std::string::npos;
-        const auto read =
-            is_pattern || depth >= deepest
-                ? result<std::string>(failure(errc::invalid, path, "several files"))
-                : node_.port.host.read_file(path.starts_with('/') ? path : std::string(default_folder) + path);
+        if (is_pattern || depth >= deepest) {
+            found.are_some_unknown = true;
+            continue;
+        }
+        auto read =
+            co_await node_.port.host.read_disk_file(path.starts_with('/') ? path : std::string(default_folder) + path);
         if (!read) {
             found.are_some_unknown = true;
             continue;
         }
-        auto more = names_of(*read, depth + 1);
+        auto more = co_await names_of(*std::move(read), depth + 1);
         std::ranges::move(more.all.tables, std::back_inserter(found.all.tables));
         std::ranges::move(more.all.chains, std::back_inserter(found.all.chains));
         found.all.flushes_all = found.all.flushes_all || more.all.flushes_all;
         found.are_some_unknown = found.are_some_unknown || more.are_some_unknown;
     }
-    return found;
+    co_return found;
 }
 
 // ---- what is tried before it is loaded ----
@@ -192,10 +202,14 @@ async::awaitable<void> nft_loader::judge_files() {
     accepted_.clear();
     file_problems_.clear();
     std::vector<policy::static_file> readable;
-    for (const auto& one : files_) {
+    const auto files = files_;
+    for (const auto& one : files) {
         if (!one.unreadable.empty()) {
             file_problems_.emplace(one.is.name, one.unreadable);
-        } else if (names_of(one.is.text).all.flushes_all) {
+            continue;
+        }
+        const auto found = co_await names_of(one.is.text);
+        if (found.all.flushes_all) {
             file_problems_.emplace(one.is.name, "\"flush ruleset\" would remove the tables of others");
         } else {
             readable.push_back(one.is);
@@ -209,7 +223,7 @@ async::awaitable<void> nft_loader::judge_files() {
         ask_again_ = node_.clock().now() + until_asked_again;  // a device may be there then
     }
     for (const auto& one : accepted_) {
-        auto found = names_of(one.text);
+        auto found = co_await names_of(one.text);
         std::ranges::move(found.all.chains, std::back_inserter(knowledge_.static_chains));
         knowledge_.are_chains_unknown = knowledge_.are_chains_unknown || found.are_some_unknown;
     }
@@ -311,18 +325,20 @@ async::awaitable<bool> nft_loader::judge(std::vector<std::string> acls, time_poi
             }
         }
     }
+    suspects_.clear();
     co_return true;
 }
 
 // ---- tables of static files ----
 
 async::awaitable<void> nft_loader::record(std::vector<std::string> tables) {
-    if (own_tables_ == tables) {
+    if (own_tables_ == tables && is_recorded_) {
         co_return;
     }
     own_tables_ = std::move(tables);
     auto written = co_await node_.port.host.replace_file(folder_ + "/" + std::string(record_name),
                                                          fmt::format("{}\n", fmt::join(*own_tables_, "\n")));
+    is_recorded_ = written.has_value();
     if (!written) {
         node_.log.debug("the tables of static files were not noted: " + written.error().text());
     }
@@ -395,7 +411,11 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
     auto noted = before->own;
     bool are_some_unknown = false;
     for (const auto& one : accepted_) {
-        auto found = names_of(one.text);
+        auto found = co_await names_of(one.text);
+        if (found.all.flushes_all) {
+            are_files_judged_ = false;  // what it includes is another file now
+            co_return false;
+        }
         are_some_unknown = are_some_unknown || found.are_some_unknown;
         for (auto& table : found.all.tables) {
             if (!is_in(noted, table)) {
@@ -412,8 +432,10 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
         }
         co_return true;
     }
-    if (loaded && !loaded->was_killed) {
-        co_await record(before->own);  // the others were not made, and may be somebody else's next time
+    // Who was ended in the middle may have made them. Otherwise they may be somebody else's next time.
+    const bool is_unknown = loaded ? loaded->was_killed : loaded.error().code() == errc::timed_out;
+    if (!is_unknown) {
+        co_await record(before->own);
     }
     if (loaded) {
         note_refusal(*loaded, text, before->own);

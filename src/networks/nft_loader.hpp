@@ -25,7 +25,7 @@ public:
     nft_loader(core::node_context& node, async::process_runner& processes, std::string folder);
 
     // Reads `static` again, if the last time is long enough ago. True: it is not as it was, or nft may be asked again.
-    bool look_at_files();
+    async::awaitable<bool> look_at_files();
     [[nodiscard]] time_point next_look() const { return next_look_; }
     // There are some that nft takes.
     [[nodiscard]] bool has_files() const { return !accepted_.empty(); }
@@ -79,7 +79,7 @@ private:
         policy::static_names all;
         bool are_some_unknown = false;
     };
-    [[nodiscard]] names names_of(const std::string& text, int depth = 0) const;
+    async::awaitable<names> names_of(std::string text, int depth = 0) const;
     void cannot_ask(const std::string& doing, const std::string& why);
     void forget_doubts();
     void forget_refused_texts();
@@ -103,6 +103,7 @@ private:
     std::set<std::string> suspects_;                      // the last group that was refused
     std::set<std::string> doubtful_;                      // texts over which the program died
     std::optional<std::vector<std::string>> own_tables_;  // of static files; empty: the record was not read yet
+    bool is_recorded_ = true;
     std::vector<std::string> shared_tables_;
     time_point next_look_{};
     time_point may_forget_rules_{};

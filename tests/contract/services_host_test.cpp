@@ -108,6 +108,19 @@ TYPED_TEST(host_contract, reading_says_what_is_wrong) {
     EXPECT_TRUE(!large && large.error().code() == errc::too_large);
 }
 
+TYPED_TEST(host_contract, a_file_on_a_disk) {
+    this->bench.make_file("settings", "a text\n");
+    this->bench.make_file("large", std::string(64 * 1024 + 1, 'x'));
+    this->bench.run([&]() -> awaitable<void> {
+        const auto there = co_await this->host().read_disk_file(this->bench.path("settings"));
+        EXPECT_TRUE(there && *there == "a text\n");
+        const auto missing = co_await this->host().read_disk_file(this->bench.path("missing"));
+        EXPECT_TRUE(!missing && missing.error().code() == errc::not_found);
+        const auto large = co_await this->host().read_disk_file(this->bench.path("large"));
+        EXPECT_TRUE(!large && large.error().code() == errc::too_large);
+    });
+}
+
 TYPED_TEST(host_contract, whether_a_file_can_be_read) {
     this->bench.make_file("keyring", std::string(100'000, 'x'));
     this->bench.run([&]() -> awaitable<void> {

@@ -118,6 +118,10 @@ public:
         co_return below == directories.end() ? failure(errc::not_found, path)
                                              : failure(errc::refused, path, "it is no file");
     }
+    async::awaitable<result<std::string>> read_disk_file(std::string path) override {
+        PVC_CO_TRY([[maybe_unused]] const bool reached, co_await disk(path));
+        co_return read_file(path);
+    }
     result<std::vector<std::string>> list_files(std::string directory) override {
         std::vector<std::string> names;
         for (const auto& [path, text] : files) {

@@ -53,8 +53,10 @@ public:
     // Whether this process may read it; nothing of it is read. Errors: not_found, refused (the cause says why);
     // timed_out, unavailable as above.
     virtual async::awaitable<result<void>> can_read(std::string path) = 0;
-    // Errors: not_found, io, too_large (above 64 KiB).
+    // Of a directory of memory, at once. Errors: not_found, io, too_large (above 64 KiB).
     virtual result<std::string> read_file(std::string path) = 0;
+    // Of wherever it is. Errors: those of read_file; timed_out, unavailable as above.
+    virtual async::awaitable<result<std::string>> read_disk_file(std::string path) = 0;
     // Names of the files in a directory of memory (/run), at most 10,000. Errors: not_found, io.
     virtual result<std::vector<std::string>> list_files(std::string directory) = 0;
     // Writes /proc/sys/<key with '/' for '.'>; a key that holds a '/' is taken as it is

@@ -24,6 +24,7 @@ public:
     async::awaitable<result<void>> replace_file(std::string path, std::string text) override;
     async::awaitable<result<void>> remove_file(std::string path) override;
     async::awaitable<result<void>> can_read(std::string path) override;
+    async::awaitable<result<std::string>> read_disk_file(std::string path) override;
     result<std::string> read_file(std::string path) override;
     result<std::vector<std::string>> list_files(std::string directory) override;
     result<void> set_sysctl(std::string key, std::string value) override;
