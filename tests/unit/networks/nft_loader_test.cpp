@@ -7,25 +7,39 @@ namespace {
 
 class nft_loader_test : public firewall_fixture {
 protected:
-    // nft, which takes every trial whose text holds none of `bad`, and every load.
-    void install_nft(sim_node& node, std::string bad = "trial counter ip ttl nosuch") {
-        node.programs.add([this, &node, bad = std::move(bad)](const async::command& what) {
+    // What nft does otherwise than usual with a text. False: nothing.
+    using otherwise = std::function<bool(sim::sim_program& ran, const std::string& text, bool is_load)>;
+    // nft, which takes every trial and every load, which then makes a table without tags.
+    void install_nft(sim_node& node, otherwise does = {}) {
+        node.programs.add([this, &node, does = std::move(does)](const async::command& what) {
             std::optional<sim::sim_program> ran;
             const auto& words = what.arguments;
             if (words.empty() || words[0] != "nft") {
                 return ran;
             }
             ran.emplace();
+            const bool is_load = words[1] == "-f";
             if (words.back() == "tables") {
                 ran->output = tables;
-            } else if (given(node, what).find(bad) != std::string::npos) {
-                refuse(*ran, given(node, what), bad, "syntax error, unexpected nosuch\nadd rule");
-            } else if (words.size() > 1 && words[1] == "-f") {
-                loaded.push_back(given(node, what));
-                ran->effect = [&node] { rebuild(node); };
+            } else if (!does || !does(*ran, given(node, what), is_load)) {
+                if (is_load) {
+                    loaded.push_back(given(node, what));
+                    ran->effect = [&node] { rebuild(node); };
+                }
             }
             return ran;
         });
+    }
+    // Which does not take a text that holds `bad`.
+    static otherwise refuses(std::string bad, std::string why) {
+        return
+            [bad = std::move(bad), why = std::move(why)](sim::sim_program& ran, const std::string& text, bool is_load) {
+                if (text.find(bad) == std::string::npos) {
+                    return false;
+                }
+                refuse(ran, text, bad, why, is_load);
+                return true;
+            };
     }
     // What it is to read.
     static std::string given(const sim_node& node, const async::command& what) {
@@ -33,12 +47,13 @@ protected:
         return found == node.host.files.end() ? what.input : found->second;
     }
     // It names the line.
-    static void refuse(sim::sim_program& ran, const std::string& input, const std::string& bad, std::string_view why,
-                       std::string_view source = "/dev/stdin") {
-        const auto begin = input.begin();
-        const auto line = 1 + std::count(begin, begin + static_cast<std::ptrdiff_t>(input.find(bad)), '\n');
+    static void refuse(sim::sim_program& ran, const std::string& text, const std::string& bad, std::string_view why,
+                       bool is_load) {
+        const auto line =
+            1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(bad)), '\n');
         ran.how = async::exited{1};
-        ran.error_output = fmt::format("{}:{}:1-4: Error: {}\n", source, line, why);
+        ran.error_output =
+            fmt::format("{}:{}:1-4: Error: {}\n", is_load ? "/run/pvc/nft/loaded.nft" : "/dev/stdin", line, why);
     }
     static void rebuild(sim_node& node) {
         auto changes = anothers_table();
@@ -69,7 +84,7 @@ TEST_F(nft_loader_test, without_the_program_such_an_acl_is_left_out_and_the_rest
 
 TEST_F(nft_loader_test, words_that_only_nft_knows_are_tried_alone_and_then_all_is_loaded_at_once) {
     auto& hv1 = stage();
-    install_nft(hv1);
+    install_nft(hv1, refuses("trial counter ip ttl nosuch", "syntax error, unexpected nosuch\nadd rule"));
     put_filtered(1001);
     put_acl(1001, "in/a", "0", "tcp dport 22 accept");
     ASSERT_TRUE(within(3s, [&] { return has_all(hv1, 1001, {"a"}); }));
@@ -100,28 +115,14 @@ TEST_F(nft_loader_test, words_that_only_nft_knows_are_tried_alone_and_then_all_i
 TEST_F(nft_loader_test, an_acl_that_the_kernel_refuses_within_the_whole_is_left_out_alone) {
     auto& hv1 = add_networked();
     hv1.host.files["/run/pvc/nft/static/mine"] = "add rule inet filter input counter\n";
-    hv1.programs.add([this, &hv1](const async::command& what) {
-        std::optional<sim::sim_program> ran;
-        if (what.arguments.empty() || what.arguments[0] != "nft") {
-            return ran;
+    install_nft(hv1, [](sim::sim_program& ran, const std::string& text, bool is_load) {
+        const bool is_refused = is_load && text.find("counter masquerade\n") != std::string::npos;
+        if (is_refused) {
+            // And of what stands behind it.
+            refuse(ran, text, "counter masquerade\n", "Could not process rule: not supported", is_load);
+            ran.error_output += "/run/pvc/nft/loaded.nft:1000:1-50: Error: Could not process rule: not supported\n";
         }
-        ran.emplace();
-        const auto guilty = given(hv1, what).find("counter masquerade\n");
-        const bool is_load = what.arguments[1] == "-f";
-        if (is_load && guilty != std::string::npos) {
-            const auto text = given(hv1, what);
-            const auto begin = text.begin();
-            const auto line = 1 + std::count(begin, begin + static_cast<std::ptrdiff_t>(guilty), '\n');
-            ran->how = async::exited{1};
-            ran->error_output = fmt::format(
-                "/run/pvc/nft/loaded.nft:{}:1-50: Error: Could not process rule: not supported\n"
-                "/run/pvc/nft/loaded.nft:{}:1-50: Error: Could not process rule: not supported\n",
-                line, line + 1);
-        } else if (is_load) {
-            loaded.push_back(given(hv1, what));
-            ran->effect = [&hv1] { rebuild(hv1); };
-        }
-        return ran;
+        return is_refused;
     });
     put_filtered(1001);
     put_acl(1001, "in/a", "0", "ip ttl 5 drop");
@@ -172,20 +173,9 @@ TEST_F(nft_loader_test, a_static_file_that_nft_does_not_take_is_left_out_alone_a
     hv1.host.files["/run/pvc/nft/static/2-bad"] = "# a comment\nnosuch\n";
     hv1.host.files["/run/pvc/nft/static/3-flush"] = "flush ruleset\n";
     bool is_taken = false;
-    hv1.programs.add([this, &hv1, &is_taken](const async::command& what) {
-        std::optional<sim::sim_program> ran;
-        if (what.arguments.empty() || what.arguments[0] != "nft") {
-            return ran;
-        }
-        ran.emplace();
-        const auto bad = given(hv1, what).find("nosuch\n");
-        if (bad != std::string::npos && !is_taken) {
-            refuse(*ran, given(hv1, what), "nosuch\n", "syntax error, unexpected nosuch");
-        } else if (what.arguments[1] == "-f") {
-            loaded.push_back(given(hv1, what));
-            ran->effect = [&hv1] { rebuild(hv1); };
-        }
-        return ran;
+    install_nft(hv1, [&is_taken, refusal = refuses("nosuch\n", "syntax error, unexpected nosuch")](
+                         sim::sim_program& ran, const std::string& text, bool is_load) {
+        return !is_taken && refusal(ran, text, is_load);
     });
     put_filtered(1001);
     put_acl(1001, "in/a", "0", "ip ttl 5 drop");
@@ -212,13 +202,10 @@ TEST_F(nft_loader_test, a_static_file_that_nft_does_not_take_is_left_out_alone_a
 TEST_F(nft_loader_test, who_changes_the_table_right_behind_a_load_is_noticed) {
     auto& hv1 = stage();
     int attacks = 0;
-    install_nft(hv1);
-    hv1.programs.add([this, &hv1, &attacks](const async::command& what) {
-        std::optional<sim::sim_program> ran;
-        if (what.arguments.size() > 1 && what.arguments[0] == "nft" && what.arguments[1] == "-f") {
-            ran.emplace();
-            loaded.push_back(given(hv1, what));
-            ran->effect = [&hv1, &attacks] {
+    install_nft(hv1, [this, &hv1, &attacks](sim::sim_program& ran, const std::string& text, bool is_load) {
+        if (is_load) {
+            loaded.push_back(text);
+            ran.effect = [&hv1, &attacks] {
                 rebuild(hv1);
                 if (attacks > 0) {
                     --attacks;
@@ -226,7 +213,7 @@ TEST_F(nft_loader_test, who_changes_the_table_right_behind_a_load_is_noticed) {
                 }
             };
         }
-        return ran;
+        return is_load;
     });
     put_filtered(1001);
     attacks = 1;
@@ -250,28 +237,25 @@ TEST_F(nft_loader_test, who_changes_the_table_right_behind_a_load_is_noticed) {
 TEST_F(nft_loader_test, changes_of_other_tables_hold_nothing_up) {
     auto& hv1 = stage();
     put_filtered(1001);
-    hv1.programs.add([this, &hv1](const async::command& what) {
-        std::optional<sim::sim_program> ran;
-        if (what.arguments.size() > 1 && what.arguments[0] == "nft") {
-            ran.emplace();
-            if (what.arguments[1] == "-f") {
-                loaded.push_back(given(hv1, what));
-                ran->effect = [&hv1] {
-                    auto changes = anothers_table();
-                    changes.insert(changes.begin(), {model::make_table{}, model::delete_table{}});
-                    for (const auto* chain : {"input", "vxlan1001-in", "vxlan1001-out"}) {
-                        changes.push_back(model::make_chain{chain, model::filter_hook::none});
-                        for (int i = 0; i < 9; ++i) {
-                            changes.push_back(model::add_rule{chain, {{model::count_packet{}}, ""}, 0, false});
-                        }
-                    }
-                    changes.push_back(model::add_rule{"forward", {{model::count_packet{}}, ""}, 0, false});
-                    EXPECT_TRUE(hv1.filter_table.commit(changes, std::nullopt));
-                    hv1.filter_table.replace_rule("vxlan9-in", {{model::count_packet{}}, ""});  // one more generation
-                };
-            }
+    install_nft(hv1, [this, &hv1](sim::sim_program& ran, const std::string& text, bool is_load) {
+        if (!is_load) {
+            return false;
         }
-        return ran;
+        loaded.push_back(text);
+        ran.effect = [&hv1] {
+            auto changes = anothers_table();
+            changes.insert(changes.begin(), {model::make_table{}, model::delete_table{}});
+            for (const auto* chain : {"input", "vxlan1001-in", "vxlan1001-out"}) {
+                changes.push_back(model::make_chain{chain, model::filter_hook::none});
+                for (int i = 0; i < 9; ++i) {
+                    changes.push_back(model::add_rule{chain, {{model::count_packet{}}, ""}, 0, false});
+                }
+            }
+            changes.push_back(model::add_rule{"forward", {{model::count_packet{}}, ""}, 0, false});
+            EXPECT_TRUE(hv1.filter_table.commit(changes, std::nullopt));
+            hv1.filter_table.replace_rule("vxlan9-in", {{model::count_packet{}}, ""});  // one more generation
+        };
+        return true;
     });
     put_acl(1001, "in/b", "1", "ip ttl 5 drop");
     ASSERT_TRUE(within(5s, [&] { return loaded.size() == 4; })) << hv1.log();
@@ -283,19 +267,10 @@ TEST_F(nft_loader_test, changes_of_other_tables_hold_nothing_up) {
 // However slow it is, it is asked about one text after the other.
 TEST_F(nft_loader_test, a_slow_program_judges_all_the_same) {
     auto& hv1 = stage();
-    hv1.programs.add([this, &hv1](const async::command& what) {
-        std::optional<sim::sim_program> ran;
-        if (what.arguments.size() > 1 && what.arguments[0] == "nft") {
-            ran.emplace();
-            ran->takes = 2500ms;
-            if (given(hv1, what).find("counter ip ttl nosuch") != std::string::npos) {
-                refuse(*ran, given(hv1, what), "counter ip ttl nosuch", "syntax error");
-            } else if (what.arguments[1] == "-f") {
-                loaded.push_back(given(hv1, what));
-                ran->effect = [&hv1] { rebuild(hv1); };
-            }
-        }
-        return ran;
+    install_nft(hv1, [refusal = refuses("counter ip ttl nosuch", "syntax error")](
+                         sim::sim_program& ran, const std::string& text, bool is_load) {
+        ran.takes = 2500ms;
+        return refusal(ran, text, is_load);
     });
     put_filtered(1001);
     beat(5s);
@@ -385,17 +360,9 @@ TEST_F(nft_loader_test, what_included_files_make_is_known_before_it_is_loaded) {
     hv1.host.files["/etc/deep.nft"] = "table ip deep { }\n";
     hv1.host.files["/etc/nftables.conf"] = "flush ruleset\n";
     std::string noted;
-    hv1.programs.add([this, &hv1, &noted](const async::command& what) {
-        std::optional<sim::sim_program> ran;
-        if (what.arguments.size() > 1 && what.arguments[0] == "nft") {
-            ran.emplace();
-            if (what.arguments[1] == "-f") {
-                noted = file(hv1, "static-tables");
-                loaded.push_back(given(hv1, what));
-                ran->effect = [&hv1] { rebuild(hv1); };
-            }
-        }
-        return ran;
+    install_nft(hv1, [&hv1, &noted](sim::sim_program& /*ran*/, const std::string& /*text*/, bool is_load) {
+        noted = is_load ? file(hv1, "static-tables") : noted;
+        return false;
     });
     put_filtered(1001);
     start(hv1);
@@ -403,6 +370,12 @@ TEST_F(nft_loader_test, what_included_files_make_is_known_before_it_is_loaded) {
     EXPECT_EQ(noted, "inet included\nip deep\n");
     EXPECT_EQ(loaded.back().find("nftables.conf"), std::string::npos);
     EXPECT_TRUE(hv1.logged("static file others: \"flush ruleset\" would remove")) << hv1.log();
+    // It is read again before each load.
+    hv1.host.files["/etc/deep.nft"] = "flush ruleset\n";
+    put_acl(1001, "in/a", "0", "ip ttl 5 drop");
+    ASSERT_TRUE(within(3s, [&] { return hv1.logged("static file mine: \"flush ruleset\" would remove"); }))
+        << hv1.log();
+    EXPECT_EQ(loaded.back().find("more.nft"), std::string::npos);
 }
 
 // What is asked about another boot's tables, or about one that was never made, is not this daemon's.
@@ -410,23 +383,11 @@ TEST_F(nft_loader_test, a_table_that_was_not_made_is_not_taken_for_an_own_one_la
     auto& hv1 = add_networked();
     hv1.host.files["/run/pvc/nft/static/mine"] = "table inet extra { }\n";
     bool is_refused = true;
-    hv1.programs.add([this, &hv1, &is_refused](const async::command& what) {
-        std::optional<sim::sim_program> ran;
-        if (what.arguments.empty() || what.arguments[0] != "nft") {
-            return ran;
+    install_nft(hv1, [&is_refused](sim::sim_program& ran, const std::string& text, bool is_load) {
+        if (is_load && is_refused) {
+            refuse(ran, text, "table inet extra", "Could not process rule: Device or resource busy", is_load);
         }
-        ran.emplace();
-        if (what.arguments.back() == "tables") {
-            ran->output = tables;
-        } else if (what.arguments[1] == "-f" && is_refused) {
-            ran->how = async::exited{1};
-            ran->error_output =
-                "/run/pvc/nft/loaded.nft:6:1-6: Error: Could not process rule: Device or resource busy\n";
-        } else if (what.arguments[1] == "-f") {
-            loaded.push_back(given(hv1, what));
-            ran->effect = [&hv1] { rebuild(hv1); };
-        }
-        return ran;
+        return is_load && is_refused;
     });
     put_filtered(1001);
     start(hv1);
@@ -444,14 +405,10 @@ TEST_F(nft_loader_test, a_table_that_was_not_made_is_not_taken_for_an_own_one_la
 // The links of a network come later than its rules.
 TEST_F(nft_loader_test, a_text_that_names_a_link_is_tried_again_after_networks_changed) {
     auto& hv1 = stage();
-    install_nft(hv1);
     bool is_there = false;
-    hv1.programs.add([&is_there](const async::command& what) {
-        std::optional<sim::sim_program> ran;
-        if (!is_there && what.arguments[0] == "nft" && what.input.find("counter iif vmbr1002") != std::string::npos) {
-            refuse(ran.emplace(), what.input, "counter iif vmbr1002", "Interface does not exist");
-        }
-        return ran;
+    install_nft(hv1, [&is_there, refusal = refuses("counter iif vmbr1002", "Interface does not exist")](
+                         sim::sim_program& ran, const std::string& text, bool is_load) {
+        return !is_there && refusal(ran, text, is_load);
     });
     put_filtered(1001);
     put_acl(1001, "in/a", "0", "iif vmbr1002 drop");
@@ -467,20 +424,10 @@ TEST_F(nft_loader_test, a_text_that_names_a_link_is_tried_again_after_networks_c
 // Many bad ones are found by halves, and hold up nothing else for long.
 TEST_F(nft_loader_test, many_acls_that_nft_refuses_hold_up_nothing) {
     auto& hv1 = stage();
-    hv1.programs.add([this, &hv1](const async::command& what) {
-        std::optional<sim::sim_program> ran;
-        if (what.arguments.empty() || what.arguments[0] != "nft") {
-            return ran;
-        }
-        ran.emplace();
-        ran->takes = 50ms;
-        if (given(hv1, what).find("counter udp length") != std::string::npos) {
-            refuse(*ran, given(hv1, what), "counter udp length", "Could not process rule: Operation not supported");
-        } else if (what.arguments[1] == "-f") {
-            loaded.push_back(given(hv1, what));
-            ran->effect = [&hv1] { rebuild(hv1); };
-        }
-        return ran;
+    install_nft(hv1, [refusal = refuses("counter udp length", "Could not process rule: Operation not supported")](
+                         sim::sim_program& ran, const std::string& text, bool is_load) {
+        ran.takes = 50ms;
+        return refusal(ran, text, is_load);
     });
     put_filtered(1001);
     put_acl(1001, "in/good", "0", "ip ttl 5 drop");
