@@ -2,7 +2,8 @@
 
 All of them are watched by one process, so that what is seen of one can be compared with what is seen of another although the
 process has to wait for its turn: a line has the time before which the event cannot have been (nothing had come from that namespace
-until then) and the time at which it was read. It was between the two."""
+until then) and the time at which it was read. It was between the two. A line on standard input is printed after all that had
+happened before it."""
 import ctypes
 import os
 import select
@@ -80,10 +81,16 @@ def main():
     poll = select.poll()
     for one in all_of_them:
         poll.register(one.socket, select.POLLIN)
+    poll.register(0, select.POLLIN)
     while True:
-        poll.poll()
+        asked = any(number == 0 for number, _ in poll.poll()) and os.read(0, 4096)
         for one in all_of_them:
             one.read()
+        if asked:
+            sys.stdout.write(asked.decode())
+            sys.stdout.flush()
+        elif asked == b'':
+            return
 
 
 main()

@@ -27,15 +27,29 @@ class _Recorder:
 
     def __init__(self, node, name, *words, first_word='listening'):
         self.path = os.path.join(node.folder, f'{name}.{time.monotonic_ns()}')
+        self.marks = 0
         with open(self.path, 'w') as file:
-            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.DEVNULL)
+            self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=file, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 5
         while first_word not in _read(self.path) and time.monotonic() < deadline:
             time.sleep(0.01)
 
+    def all_lines(self):
+        """With all that happened before this call: a busy machine may have kept the process from writing it."""
+        self.marks += 1
+        mark = f'mark {self.marks}\n'
+        if self.process.poll() is None:
+            self.process.stdin.write(mark.encode())
+            self.process.stdin.flush()
+            deadline = time.monotonic() + 5
+            while mark not in _read(self.path) and self.process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.002)
+        return _read(self.path).splitlines()
+
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(10)
+        self.process.stdin.close()
 
 
 class AddressMonitor:
@@ -58,7 +72,7 @@ class AddressMonitor:
 
     def steps(self, what=None, since=0.0):
         found, held = [], set()
-        for line in _read(self._recorder.path).splitlines():
+        for line in self._recorder.all_lines():
             words = line.split()
             if len(words) == 6 and words[2] == self.node.label:
                 step = Step(float(words[1]), float(words[0]), *words[3:])
@@ -114,11 +128,20 @@ class FrameMonitor(_Recorder):
 
     def frames(self, address=None):
         found = []
-        for line in _read(self.path).splitlines():
+        for line in self.all_lines():
             words = line.split()
             if len(words) == 6 and address in (None, words[3]):
                 found.append(Frame(float(words[0]), *words[1:]))
         return found
+
+    def pair(self, address, device):
+        """The two announcements of an address on a device: the second comes 20 ms after the first."""
+        deadline = time.monotonic() + 2
+        while True:
+            found = [frame for frame in self.frames(address) if frame.device == device]
+            if len(found) >= 2 or time.monotonic() > deadline:
+                return found
+            time.sleep(0.01)
 
 
 class Fabric(threading.Thread):

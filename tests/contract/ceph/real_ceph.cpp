@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <thread>
 
 namespace pvc::contract {
 
@@ -43,6 +44,26 @@ std::string read_line(int from, std::chrono::milliseconds within) {
         }
     }
     return {};
+}
+
+// A stopped process goes on until each of its threads has been stopped.
+void wait_until_still(pid_t id) {
+    const auto end = std::chrono::steady_clock::now() + 5s;
+    const auto is_still = [](const fs::directory_entry& thread) {
+        std::ifstream file(thread.path() / "stat");
+        std::string text;
+        std::getline(file, text);
+        const auto name_ends = text.rfind(") ");
+        return name_ends == std::string::npos || text.substr(name_ends + 2, 1) == "T";
+    };
+    const auto all_still = [&] {
+        std::error_code gone;
+        return std::ranges::all_of(fs::directory_iterator("/proc/" + std::to_string(id) + "/task", gone), is_still);
+    };
+    while (!all_still()) {
+        ASSERT_LT(std::chrono::steady_clock::now(), end) << "process " << id << " does not stop";
+        std::this_thread::sleep_for(5ms);
+    }
 }
 
 struct cluster_files {
@@ -83,6 +104,9 @@ public:
         for (const auto& [each, id] : ids) {
             if (each.starts_with(name)) {
                 ::kill(id, number);
+                if (number == SIGSTOP) {
+                    wait_until_still(id);
+                }
             }
         }
     }

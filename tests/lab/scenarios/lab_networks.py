@@ -139,7 +139,7 @@ def foreign_networks_are_faithful(lab):
     equal([step.address for step in addresses.steps('add') if step.address in own + floating], own + floating, 'addresses in order')
     equal(network.held(view, shape, [(VNI, '10.1.1.1/24')]),
           [('lo', '169.254.169.254/32'), ('brcluster', f'{network.CLUSTER}.254/24'), (f'vmbr{VNI}', '10.1.1.1/24')], 'what the primary has')
-    sent = [frame for frame in frames.frames('10.1.1.1') if frame.device == f'vmbr{VNI}']
+    sent = frames.pair('10.1.1.1', f'vmbr{VNI}')
     equal([(frame.kind, frame.target) for frame in sent], [('arp', 'ff:ff:ff:ff:ff:ff')] * 2, 'announcements of the gateway')
     since = time.time()
     lab.set('/config/primary_node', 'pvchv2')

@@ -328,13 +328,13 @@ def gateways(lab):
     soon(lab, other, lambda view: view.is_up(bridge), 'the bridge')
     time.sleep(0.3)
     mac = View(primary).links[bridge]['address']
-    sent = [frame for frame in frames.frames('10.1.1.1') if frame.device == bridge]
+    sent = frames.pair('10.1.1.1', bridge)
     equal([(frame.kind, frame.sender, frame.target) for frame in sent], [('arp', mac, 'ff:ff:ff:ff:ff:ff')] * 2, 'announcements')
     apart = sent[1].time - sent[0].time
     check(0.01 <= apart, f'they are {apart * 1000:.0f} ms apart')
     equal({(frame.kind, frame.target) for frame in frames.frames('fd00:1::1') if frame.device == bridge} - {('na', '5')}, set(),
           'advertisements: router and override')
-    check(len([frame for frame in frames.frames('fd00:1::1') if frame.device == bridge]) == 2, 'two advertisements')
+    equal(len(frames.pair('fd00:1::1', bridge)), 2, 'advertisements')
     equal(View(other).on(bridge), [], 'addresses of the bridge on the secondary')
     network.modify(lab.client, VNI, ip4_gateway='10.1.1.126', ip4_network='10.1.1.0/25')
     soon(lab, primary, lambda view: view.on(bridge) == ['10.1.1.126/25', 'fd00:1::1/64'] or view.on(bridge) == ['fd00:1::1/64', '10.1.1.126/25'],

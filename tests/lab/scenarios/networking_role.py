@@ -83,7 +83,7 @@ def addresses_by_phases(lab):
         equal(was_on_none(comes, goes, address), None, address)
     for role, address in FLOATING.items():
         mac = View(new).links[shape.bridge_of(role)]['address']
-        sent = [frame.sender for frame in frames.frames(address) if frame.device == shape.bridge_of(role)]
+        sent = [frame.sender for frame in frames.pair(address, shape.bridge_of(role))]
         equal(sent, [mac] * 2, f'announcements of {address}')
     equal(frames.frames(METADATA), [], 'announcements on lo')
     equal(own, {node.label: {name: [one for one in View(node).on(name, 'inet') if not one.startswith(tuple(FLOATING.values()))]
