@@ -113,6 +113,7 @@ void manager::decide(domain_row& row, guest_class guest) {
         look_later_[row.id] = *look_again;
     }
     tell_pause(here, guest);
+    settle_lost_creation(row, guest);
     policy::note_listing(seen, observed.known_since(), now, here);
     list.set(row.id, here.listing.is_listed);
     if (guest != guest_class::absent) {
@@ -127,7 +128,7 @@ void manager::decide(domain_row& row, guest_class guest) {
     const bool is_idle = !row.is_owner && guest == guest_class::absent && !here.listing.lost_creation;
     if (is_idle && here.migration.has_record && !policy::is_migration(row.state)) {
         here.migration.has_record = false;
-        parts.records.remove(row.id);  // what it was kept for was done by others
+        migration_records.remove(row.id);  // what it was kept for was done by others
     }
     if (is_idle && !here.console) {
         row.here.reset();  // neither belongs nor runs here any more

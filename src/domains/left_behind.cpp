@@ -17,7 +17,7 @@ void manager::evaluate_gone(domain_row& row, const std::optional<guest_class>& g
     const uuid id = row.id;
     if (row.here && row.here->listing.lost_creation) {
         if (guest) {
-            policy::settle_lost_creation(*guest, observed.known_since(), node.clock().now(), row.here->listing);
+            settle_lost_creation(row, *guest);
         }
         if (row.here->listing.lost_creation) {
             return;  // it may still appear; the tick looks again

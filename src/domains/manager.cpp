@@ -33,10 +33,11 @@ manager::manager(core::node_context& context, domain_ports outside, domain_count
       observed(context, hv),
       table(context),
       calls(hv),
-      records(context),
+      migration_records(context, "migrations", "the record of its migration"),
+      creation_records(context, "creations", "the record of its creation"),
       counts(counted),
-      parts{context,    hv,    outside.rbd_locks, outside.console_files, observed, table, list, creations,
-            migrations, calls, records,           arrived_here,          counts,   pace} {
+      parts{context,    hv,    outside.rbd_locks, outside.console_files, observed,     table,  list, creations,
+            migrations, calls, migration_records, creation_records,      arrived_here, counts, pace} {
     parts.holds_starts = [this] { return holds_starts_ || is_cleaning_; };
     calls.on_end = [this](const uuid& id) { look_at(id); };
     table.on_read = [this](domain_row& row) { look_at(row.id); };
@@ -136,6 +137,7 @@ async::awaitable<void> manager::begin_list(core::session& s) {
             active.push_back(id);
         }
     }
+    std::ranges::copy(take_lost_creations(), std::back_inserter(active));
     list.begin(stored ? stored->data : std::string(), active);
 }
 
@@ -235,7 +237,8 @@ async::awaitable<void> manager::run(core::session& s) {
         group.spawn("table", [&] { return table.run(s); });
         group.spawn("hold", [&] { return follow_hold(s); });
         group.spawn("running list", [&] { return list.publish(s); });
-        group.spawn("migration records", [&] { return records.run(); });
+        group.spawn("migration records", [&] { return migration_records.run(); });
+        group.spawn("creation records", [&] { return creation_records.run(); });
         co_await dispatch(s);
     });
 }

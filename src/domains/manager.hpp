@@ -44,7 +44,8 @@ public:
     turns creations{8};   // vm-domains.md 5.3
     turns migrations{4};  // README ruling 25
     migration_calls calls;
-    migration_records records;
+    disk_records migration_records;
+    disk_records creation_records;
     arrivals arrived_here;
     domain_counts& counts;
     policy::console_pace pace;
@@ -90,6 +91,8 @@ private:
     static void look_anew(local_domain& here);
     void tell_pause(local_domain& here, model::guest_class guest) const;
     void unlist_gone(domain_row& row);
+    [[nodiscard]] std::vector<uuid> take_lost_creations();
+    void settle_lost_creation(domain_row& row, model::guest_class guest);
     void tell_strangers();
     async::awaitable<void> begin_list(core::session& s);
     async::awaitable<void> dispatch(core::session& s);

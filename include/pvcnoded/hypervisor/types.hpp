@@ -29,6 +29,7 @@ enum class call_error : std::uint8_t {
     unsafe,         // 81
     aborted,        // 78
     refused,        // of a question to another node: it refuses the connection
+    hanging,        // the same: it took the connection, and did not answer in time
     other,
 };
 [[nodiscard]] std::string_view to_text(call_error code);

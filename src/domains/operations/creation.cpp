@@ -8,6 +8,7 @@ namespace pvc::domains {
 
 using namespace std::chrono_literals;
 using hypervisor::call_error;
+using hypervisor::call_failure;
 using model::guest_class;
 using model::vm_state;
 
@@ -15,6 +16,8 @@ namespace {
 
 constexpr duration slow_creation = 1s;
 constexpr duration end_crashed_limit = 60s;
+
+constexpr duration record_patience = 1s;
 
 // Whoever is cancelled or gets no answer does not know: what was sent may be carried out much later.
 struct unanswered_creation {
@@ -55,6 +58,11 @@ async::awaitable<hypervisor::call_result<void>> call_create(operation& op, const
 
 }  // namespace
 
+// One of another boot says nothing: that libvirtd is gone.
+std::string creation_record(const core::node_context& node) {
+    return "1 " + node.machine.boot_id + "\n";
+}
+
 // A guest that crashed and was kept (`on_crash preserve`) counts as gone, but is in the way of its successor.
 async::awaitable<void> end_crashed(operation& op) {
     auto status = co_await op.hv.status(op.id, op.now() + query_limit);
@@ -93,11 +101,21 @@ async::awaitable<result<stored_definition>> read_definition(operation& op) {
 
 async::awaitable<hypervisor::call_result<void>> create(operation& op, const std::string& xml, boot_time not_after,
                                                        time_point until) {
+    op.creation_records.write(op.id, creation_record(op.node));
+    const policy::wish began_with = op.present();
+    co_await op.creation_records.settled(op.id, op.now() + record_patience);
+    if (op.present() != began_with || !op.row.is_present) {
+        op.creation_records.remove(op.id);
+        co_return call_failure(call_error::too_late, "something else is wanted of it");
+    }
     const std::uint64_t since = op.observed.events();
     unanswered_creation call{op};
     auto done = co_await call_create(op, xml, not_after, until, call);
     call.is_answered =
         done || (done.error().code != call_error::timed_out && done.error().code != call_error::unavailable);
+    if (call.is_answered) {
+        op.creation_records.remove(op.id);
+    }
     if (done) {
         op.observed.take_one(op.id, {model::run_state::running, model::pause_cause::none}, since);
     }

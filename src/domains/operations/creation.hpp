@@ -16,6 +16,9 @@ struct stored_definition {
 // Errors: not_found (it has none), invalid (unusable; the cause is a failedreason), and those of a session that broke.
 async::awaitable<result<stored_definition>> read_definition(operation& op);
 
+// What stands on disk while a creation is out; of this boot.
+[[nodiscard]] std::string creation_record(const core::node_context& node);
+
 // libvirt begins before `not_after`, or not at all.
 async::awaitable<hypervisor::call_result<void>> create(operation& op, const std::string& xml, boot_time not_after,
                                                        time_point until);

@@ -36,6 +36,7 @@ policy::call_end end_of(hypervisor::call_error code) {
         case call_error::unsafe: return call_end::unsafe;
         case call_error::aborted:
         case call_error::refused:
+        case call_error::hanging:
         case call_error::other: break;
     }
     return call_end::other;

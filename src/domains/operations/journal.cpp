@@ -5,63 +5,20 @@
 
 namespace pvc::domains {
 
-namespace {
-
-constexpr unsigned directory_mode = 0755;
-
-std::string directory_of(const core::node_context& node) {
-    return node.config->directories.dynamic + "/migrations";
-}
-
-std::string path_of(const core::node_context& node, const uuid& id) {
-    return directory_of(node) + "/" + to_text(id);
-}
-
-}  // namespace
-
-async::awaitable<void> migration_records::carry_out(uuid id, std::optional<std::string> text) {
-    if (!text) {
-        auto removed = co_await node_.port.host.remove_file(path_of(node_, id));
-        ignore(removed, "an old record names another state and changes nothing");
-        co_return;
-    }
-    auto made = co_await node_.port.host.make_directory(directory_of(node_), directory_mode, "");
-    ignore(made, "writing the file says what is wrong");
-    auto written = co_await node_.port.host.replace_file(path_of(node_, id), std::move(*text));
-    if (!written) {
-        node_.log.warning(message::migration_record,
-                          "the record of its migration on disk was not written: " + written.error().text(),
-                          to_text(id));
-    }
-}
-
-async::awaitable<void> migration_records::run() {
-    for (;;) {
-        while (pending_.empty()) {
-            co_await work_.wait(async::wait_note::work("records of migrations"));
-        }
-        const auto [id, wanted] = *pending_.begin();
-        co_await carry_out(id, wanted.text);
-        const auto found = pending_.find(id);
-        if (found != pending_.end() && found->second.number == wanted.number) {
-            pending_.erase(found);
-        }
-    }
-}
-
 void write_journal(operation& op, std::string_view role, std::string peer, std::string_view step) {
     op.here.migration.has_record = true;
-    op.records.write(op.id, {std::string(role), std::move(peer), op.row.created, op.row.state_changed,
-                             std::string(step), policy::previous_last_node(seen_of(op), op.here.migration)});
+    op.migration_records.write(
+        op.id, policy::to_text({std::string(role), std::move(peer), op.row.created, op.row.state_changed,
+                                std::string(step), policy::previous_last_node(seen_of(op), op.here.migration)}));
 }
 
 void remove_journal(operation& op) {
     op.here.migration.has_record = false;
-    op.records.remove(op.id);
+    op.migration_records.remove(op.id);
 }
 
-std::optional<policy::journal_entry> read_journal(const core::node_context& node, const uuid& id) {
-    auto text = node.port.host.read_file(path_of(node, id));
+std::optional<policy::journal_entry> read_journal(const disk_records& records, const uuid& id) {
+    const auto text = records.read(id);
     return text ? policy::parse_journal(*text) : std::nullopt;
 }
 
@@ -72,7 +29,7 @@ void manager::note_journal(domain_row& row) {
         row.stable.known()) {
         return;
     }
-    const auto entry = read_journal(node, row.id);
+    const auto entry = read_journal(migration_records, row.id);
     if (entry && policy::is_of_this_migration(*entry, seen_of(parts, row))) {
         here.migration.is_sent_by_us = entry->role == "sender";
         here.migration.sent_to = here.migration.is_sent_by_us ? entry->peer : "";
@@ -98,15 +55,8 @@ async::awaitable<void> tidy_sync_value(core::session& s, const uuid& id) {
 }  // namespace
 
 async::awaitable<void> tidy_journals(domain_parts& parts, core::session& s) {
-    const auto names = parts.node.port.host.list_files(directory_of(parts.node));
-    std::vector<uuid> ids;
-    for (const auto& name : names ? *names : std::vector<std::string>{}) {
-        if (const auto id = parse_uuid(name)) {
-            ids.push_back(*id);
-        }
-    }
-    for (const auto& id : ids) {
-        const auto entry = read_journal(parts.node, id);
+    for (const auto& id : parts.migration_records.stored()) {
+        const auto entry = read_journal(parts.migration_records, id);
         domain_row* row = parts.table.find(id);
         if (entry && row != nullptr && policy::was_going_off(*entry, seen_of(parts, *row))) {
             // It ended as it should, and nobody was told: the tables hand it over (8.6, "dies in S8").
@@ -135,7 +85,7 @@ async::awaitable<void> tidy_journals(domain_parts& parts, core::session& s) {
         if (entry->role == "receiver" && entry->created == row->created && !policy::is_migration(row->state)) {
             co_await tidy_sync_value(s, id);
         }
-        parts.records.remove(id);
+        parts.migration_records.remove(id);
     }
 }
 

@@ -50,7 +50,7 @@ async::awaitable<result<std::vector<std::string>>> stored_volumes(operation& op)
 // <dynamic_directory>/migrations/<uuid>; on the disk some time later.
 void write_journal(operation& op, std::string_view role, std::string peer, std::string_view step);
 void remove_journal(operation& op);
-[[nodiscard]] std::optional<policy::journal_entry> read_journal(const core::node_context& node, const uuid& id);
+[[nodiscard]] std::optional<policy::journal_entry> read_journal(const disk_records& records, const uuid& id);
 // Once a session, when everything was read: what a session or a daemon before this one left of migrations that are
 // over.
 async::awaitable<void> tidy_journals(domain_parts& parts, core::session& s);

@@ -6,8 +6,8 @@
 
 #include "arrivals.hpp"
 #include "guests.hpp"
+#include "operations/disk_records.hpp"
 #include "operations/migration_calls.hpp"
-#include "operations/migration_records.hpp"
 #include "pvcnoded/async/semaphore.hpp"
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/base/text.hpp"
@@ -45,7 +45,8 @@ struct domain_parts {
     turns& creations;
     turns& migrations;
     migration_calls& calls;
-    migration_records& records;
+    disk_records& migration_records;
+    disk_records& creation_records;
     arrivals& arrived_here;
     domain_counts& counts;
     policy::console_pace& pace;                   // of all consoles

@@ -63,6 +63,7 @@ async::awaitable<remote_answer> ask_node(operation& op, std::string node, std::o
     switch (status.error().code) {
         case call_error::no_domain: co_return remote_answer::absent;
         case call_error::refused: co_return remote_answer::refused;
+        case call_error::hanging: co_return remote_answer::hanging;
         default: co_return remote_answer::silent;
     }
 }

@@ -73,19 +73,22 @@ struct libvirt_hypervisor::state {
     async::awaitable<call_result<void>> urgent(std::string name, time_point deadline, work<void> what);
     // A call that found nobody, or nobody in time, makes run() look at the connection.
     void heed(const call_failure& error);
+    struct progress;
     template <class T>
     async::awaitable<call_result<T>> remote(std::string name, std::string peer, time_point deadline, work<T> what,
-                                            link_access access, std::shared_ptr<std::atomic<duration::rep>> token = {});
+                                            link_access access, std::shared_ptr<progress> how);
     // --- questions (remote_questions.cpp) ---
     // All that is asked of one host while a conversation with it has not begun is asked in that one.
     struct conversation;
     struct peer_host {
         std::shared_ptr<conversation> next;
-        std::weak_ptr<void> call;   // while a thread is busy with this host
-        time_point silent_until{};  // it was found silent: nobody waits for it again so soon
+        std::weak_ptr<progress> call;  // while a thread is busy with this host
+        time_point silent_until{};     // it was found silent: nobody waits for it again so soon
         call_failure why;
     };
     async::awaitable<call_result<model::guest_status>> ask(std::string peer, uuid id, time_point deadline);
+    // Of a question to it that got no answer: hanging, if a thread is connected to it, else timed_out.
+    [[nodiscard]] call_error silence_of(const std::string& peer);
     async::awaitable<void> converse(std::string peer, std::shared_ptr<conversation> talk, time_point deadline);
     // Wakes run(); from any thread, and when this has gone.
     [[nodiscard]] std::function<void()> waker() const;

@@ -35,24 +35,28 @@ private:
 
 }  // namespace
 
-// `token` is held as long as a thread is busy with it, and says since when one is (zero: none has been yet).
+// How far a thread is with another host; held as long as it is busy with it.
+struct libvirt_hypervisor::state::progress {
+    std::atomic<duration::rep> begun{0};  // zero: no thread has been yet
+    std::atomic<bool> is_connected{false};
+
+    void begin() {
+        duration::rep none = 0;
+        begun.compare_exchange_strong(none, async::thread_now().time_since_epoch().count());
+    }
+};
+
 template <class T>
 async::awaitable<call_result<T>> libvirt_hypervisor::state::remote(std::string name, std::string peer,
                                                                    time_point deadline, work<T> what,
-                                                                   link_access access,
-                                                                   std::shared_ptr<std::atomic<duration::rep>> token) {
-    const auto note_begin = [token] {
-        duration::rep none = 0;
-        if (token) {
-            token->compare_exchange_strong(none, async::thread_now().time_since_epoch().count());
-        }
-    };
+                                                                   link_access access, std::shared_ptr<progress> how) {
     name += " " + peer;
     auto place = place_of(options.remote_uri, peer);
+    const bool is_tcp = place.tcp.has_value();
     if (place.tcp) {
         // The thread keeps the limit by itself and says more than a missed deadline does.
-        std::function<call_result<void>()> knock = [where = *place.tcp, deadline, note_begin] {
-            note_begin();
+        std::function<call_result<void>()> knock = [where = *place.tcp, deadline, how] {
+            how->begin();
             return reach(where, std::min(deadline, async::thread_now() + connect_limit));
         };
         const auto reached = co_await on_thread<void>(questions, name, deadline + thread_margin, std::move(knock));
@@ -62,9 +66,10 @@ async::awaitable<call_result<T>> libvirt_hypervisor::state::remote(std::string n
     }
     auto way_out = std::make_shared<breaker>();
     const cut_at_end bounded(way_out);
-    std::function<call_result<T>()> item = [wishes = wishes_for(std::move(place.uri), access), way_out,
-                                            what = std::move(what), note_begin]() -> call_result<T> {
-        note_begin();
+    std::function<call_result<T>()> item = [wishes = wishes_for(std::move(place.uri), access), way_out, is_tcp,
+                                            what = std::move(what), how]() -> call_result<T> {
+        how->begin();
+        how->is_connected = is_tcp;
         auto opened = link::open(wishes, std::make_shared<link_note>(), way_out);
         if (!opened) {
             return opened.error();
@@ -72,7 +77,11 @@ async::awaitable<call_result<T>> libvirt_hypervisor::state::remote(std::string n
         return what(**opened);
     };
     const time_point until = std::min(deadline, clock.now() + answer_limit);
-    co_return co_await on_thread<T>(questions, std::move(name), until, std::move(item));
+    auto answer = co_await on_thread<T>(questions, std::move(name), until, std::move(item));
+    if (!answer && answer.error().code == call_error::timed_out) {
+        answer = call_failure(how->is_connected ? call_error::hanging : call_error::timed_out, answer.error().text);
+    }
+    co_return answer;
 }
 
 struct libvirt_hypervisor::state::conversation {
@@ -81,6 +90,12 @@ struct libvirt_hypervisor::state::conversation {
     std::optional<call_result<findings>> answer;
     async::latest<bool> ended;
 };
+
+call_error libvirt_hypervisor::state::silence_of(const std::string& peer) {
+    const auto busy = peers[peer].call.lock();
+    const bool was_hanging = clock.now() < peers[peer].silent_until && peers[peer].why.code == call_error::hanging;
+    return was_hanging || (busy && busy->is_connected) ? call_error::hanging : call_error::timed_out;
+}
 
 // One connection for all that is wanted of this host by now.
 async::awaitable<void> libvirt_hypervisor::state::converse(std::string peer, std::shared_ptr<conversation> talk,
@@ -100,13 +115,17 @@ async::awaitable<void> libvirt_hypervisor::state::converse(std::string peer, std
     const leaving at_end{*this, peer, talk};
     while (!peers[peer].call.expired()) {
         if (clock.now() >= deadline) {
-            talk->answer.emplace(call_failure(call_error::timed_out, peer + ": what was asked before hangs"));
+            talk->answer.emplace(call_failure(silence_of(peer), peer + ": what was asked before hangs"));
             co_return;
         }
         co_await async::sleep_for(clock, look_again, "an earlier question to another host");
     }
-    const auto token = std::make_shared<std::atomic<duration::rep>>(0);
-    peers[peer].call = token;
+    if (clock.now() < peers[peer].silent_until) {
+        talk->answer.emplace(peers[peer].why);
+        co_return;
+    }
+    auto how = std::make_shared<progress>();
+    peers[peer].call = how;
     peers[peer].next.reset();  // what is asked from now on is for the one after this
     using findings = conversation::findings;
     auto found = co_await remote<findings>(
@@ -118,13 +137,13 @@ async::awaitable<void> libvirt_hypervisor::state::converse(std::string peer, std
             }
             return all;
         },
-        link_access::read_only, token);
+        link_access::read_only, how);
+    const auto why = found ? std::nullopt : std::optional(found.error().code);
     const bool is_silence =
-        !found && (found.error().code == call_error::timed_out || found.error().code == call_error::unavailable);
-    const time_point begun{duration(token->load())};
+        why == call_error::timed_out || why == call_error::hanging || why == call_error::unavailable;
+    const time_point begun{duration(how->begun.load())};
     const bool was_asked = begun != time_point{};  // not: it waited for a thread
-    if (is_silence && was_asked &&
-        (found.error().code == call_error::unavailable || clock.now() - begun >= silence_min)) {
+    if (is_silence && was_asked && (why == call_error::unavailable || clock.now() - begun >= silence_min)) {
         peers[peer].silent_until = clock.now() + silence_remembered;
         peers[peer].why = found.error();
     }
@@ -153,14 +172,15 @@ async::awaitable<call_result<model::guest_status>> libvirt_hypervisor::state::as
                 co_await ended.wait_until(clock, deadline, "the answer of another host");
             }
             if (!talk->ended.value()) {
-                co_return call_failure(call_error::timed_out, "asking " + peer + ": no answer in time");
+                co_return call_failure(silence_of(peer), "asking " + peer + ": no answer in time");
             }
         }
         if (!talk->answer) {
             continue;  // its asker has left
         }
         if (!*talk->answer) {
-            const bool was_anothers_time = !is_first && talk->answer->error().code == call_error::timed_out;
+            const call_error why = talk->answer->error().code;
+            const bool was_anothers_time = !is_first && (why == call_error::timed_out || why == call_error::hanging);
             if (was_anothers_time && clock.now() < deadline) {
                 continue;  // whoever began it had less time; a host that was found silent is noted
             }
@@ -177,7 +197,8 @@ async::awaitable<call_result<model::guest_status>> libvirt_hypervisor::ask(std::
 
 async::awaitable<call_result<void>> libvirt_hypervisor::probe(std::string peer, time_point deadline) {
     co_return co_await state_->remote<void>(
-        "probing", std::move(peer), deadline, [](const link&) -> call_result<void> { return {}; }, link_access::full);
+        "probing", std::move(peer), deadline, [](const link&) -> call_result<void> { return {}; }, link_access::full,
+        std::make_shared<state::progress>());
 }
 
 }  // namespace pvc::hypervisor

@@ -48,7 +48,8 @@ step release_wait::sort(context& c, const std::vector<other_node>& others) {
         }
     }
     // A node whose daemon was stopped in order may still run it. Only its own word counts, as it may as well be off,
-    // unless the domain was seen to run there and has not been off since.
+    // unless the domain was seen to run there and has not been off since, or its libvirtd is there and hangs: then what
+    // it was told to create it may yet create.
     if (!stopped.empty() && c.now >= next_look_at_stopped) {
         next_look_at_stopped = c.now + ask_again;
         where = at::asking_stopped;
@@ -61,7 +62,8 @@ void release_wait::take_stopped(context& c) {
     still_there.clear();
     for (const auto& [name, answer] : c.answer_as<nodes_asked>().answers) {
         const bool ran_there = c.seen.came_from == name;
-        if (answer != remote_answer::absent && (!is_no_answer(answer) || ran_there)) {
+        const bool may_have_it = !is_no_answer(answer) || answer == remote_answer::hanging || ran_there;
+        if (answer != remote_answer::absent && may_have_it) {
             still_there.insert(name);
         }
     }

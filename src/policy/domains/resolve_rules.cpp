@@ -18,7 +18,7 @@ remote_answer answer_of(const model::guest_status& status) {
 }
 
 bool is_no_answer(remote_answer answer) {
-    return answer == remote_answer::refused || answer == remote_answer::silent;
+    return answer == remote_answer::refused || answer == remote_answer::hanging || answer == remote_answer::silent;
 }
 
 namespace {
@@ -34,6 +34,7 @@ resolve_step decide_with_copy(guest_class here, remote_answer there) {
         case remote_answer::absent:
         case remote_answer::shut_off: return failed;
         case remote_answer::refused:
+        case remote_answer::hanging:
         case remote_answer::silent: return unanswered;
     }
     return unanswered;
@@ -49,6 +50,7 @@ resolve_step decide_without_copy(remote_answer there) {
         case remote_answer::shut_off: return ended;
         case remote_answer::ending:
         case remote_answer::refused:
+        case remote_answer::hanging:
         case remote_answer::silent: return unknown_end;
     }
     return unknown_end;
@@ -64,6 +66,7 @@ resolve_step decide_with_half(remote_answer there, bool is_done_there) {
         case remote_answer::absent:
         case remote_answer::shut_off: return is_done_there ? destroy_half : resume_half;
         case remote_answer::refused:
+        case remote_answer::hanging:
         case remote_answer::silent: return ask_again;
     }
     return ask_again;

@@ -7,7 +7,7 @@ from ..herd import Herd
 from ..lab import check, equal, scenario
 from ..network import View
 from .networking import errors, soon, start
-from .networking_mixed import guest_address, unbroken
+from .networking_mixed import STALL, guest_address, unbroken
 
 VNI, BRIDGE = 1001, 'vmbr1001'
 
@@ -47,6 +47,8 @@ def guests_through_evpn(lab):
     moving, staying = herd.guest(first, 1), herd.guest(second, 2)
     stations = [network.Station(lab, f'st{at}').in_node(node, BRIDGE, f'10.1.1.{200 + at}/24') for at, node in enumerate(herd.nodes)]
     pings, others = watched(lab, stations, 1), watched(lab, stations, 2)
+    across = stations[0].ping('10.1.1.201')
+    lab.wait(across.is_answered, 10, 'the stations reach each other')
     known = herd.routers[first.label].remote_hosts(VNI)
     check(second.address in known.values(), f'EVPN tells {first.label} who is on {second.label}: {known}')
     for target in (second, first):
@@ -60,17 +62,19 @@ def guests_through_evpn(lab):
         for ping in pings:
             lab.wait(lambda ping=ping, now=time.time(): ping.is_answered(now), 10, f'vm1 answers on {target.label}')
         print(f'to {target.label}: no answer for {max(ping.longest_gap(since)[0] for ping in pings):.2f} s')
-        unbroken(others, since, 'the guest that stays', stalls=3)
+        unbroken(others, since, 'the guest that stays', stall=STALL)
     for node in herd.nodes:
         since = time.time()
         node.daemon.kill()
         node.daemon.wait(5)
         time.sleep(2)
-        unbroken([*pings, *others], since, f'the daemon of {node.label} is dead', stalls=3)
+        unbroken([across], since, f'the daemon of {node.label} is dead: between two stations')
+        unbroken([*pings, *others], since, f'the daemon of {node.label} is dead', stall=STALL)
         since = time.time()
         start(lab, node)
         lab.await_beats(node, 1, 15)
-        unbroken([*pings, *others], since, f'the daemon of {node.label} is back', stalls=3)
+        unbroken([across], since, f'the daemon of {node.label} is back: between two stations')
+        unbroken([*pings, *others], since, f'the daemon of {node.label} is back', stall=STALL)
     equal([herd.look(first, moving), herd.look(second, staying)], ['A', 'A'], 'classes')
     for node in herd.nodes:
         equal(errors(node), [], f'errors of {node.label}')

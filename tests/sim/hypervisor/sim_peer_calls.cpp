@@ -33,6 +33,7 @@ async::awaitable<pvc::hypervisor::call_result<T>> sim_hypervisor::ask_peer(
         }
     };
     sim_machine_guests* const asked = centre_.find(peer);
+    bool is_connected = false;
     if (!machine_.resolves_names) {
         answer(call_failure(call_error::other, "unable to connect to server at '" + peer +
                                                    ":16509': Temporary failure in name resolution"));
@@ -45,6 +46,7 @@ async::awaitable<pvc::hypervisor::call_result<T>> sim_hypervisor::ask_peer(
         answer(call_failure(call_error::refused,
                             "unable to connect to server at '" + peer + ":16509': Connection refused"));
     } else {
+        is_connected = true;
         asked->later(centre_.times.connect, [asked, name, id, look = std::move(look), answer] {
             const auto fault = fault_of(*asked, id, name);
             if (!fault) {
@@ -57,7 +59,7 @@ async::awaitable<pvc::hypervisor::call_result<T>> sim_hypervisor::ask_peer(
         });
     }
     if (!co_await async::completion<call_result<T>>::wait(pending, clock_, deadline, "another hypervisor")) {
-        co_return not_in_time();
+        co_return is_connected ? call_failure(call_error::hanging, "no answer in time") : not_in_time();
     }
     co_return std::move(pending->value());
 }

@@ -4,7 +4,10 @@
 namespace pvc::node {
 namespace {
 
-using domain_creation = domain_test;
+class domain_creation : public domain_test {
+protected:
+    inline static const std::string record = "/run/pvc/creations/" + to_text(u1);
+};
 
 // A creation that libvirtd has and does not carry out, since it stands still: whoever starts the machine elsewhere
 // meanwhile is told of it, and waits.
@@ -32,6 +35,54 @@ TEST_F(domain_creation, a_creation_that_hangs_keeps_others_from_starting_it) {
     pass(60s);
     EXPECT_FALSE(machine("hv1").executes(u1));
     EXPECT_EQ(running("hv1"), "");
+}
+
+// The daemon died while libvirtd had its call, and the one after it finds nothing: it may yet be made here, and whoever
+// starts it elsewhere is told so until it must have been seen.
+TEST_F(domain_creation, one_that_its_daemon_did_not_outlive_keeps_others_from_starting_it) {
+    define("stop", "hv1");
+    add_running_host("hv1");
+    add_running_host("hv2");
+    machine("hv1").guest(u1).hang_next("create");
+    set("start");
+    ASSERT_TRUE(run_until([&] { return machine("hv1").count("create U1") == 1; }));
+    nodes.front().kill();
+    set("stop");
+    nodes.front().start();
+    ASSERT_TRUE(nodes.front().run_until_ready());
+    const time_point back = loop.clock().now();
+    pass(1s);
+    EXPECT_EQ(running("hv1"), to_text(u1));
+    place("start", "hv2", "");
+    ASSERT_TRUE(run_until([&] { return running("hv1").empty(); }, 60s)) << nodes.front().log();
+    EXPECT_GE(loop.clock().now() - back, 28s);
+    pass(1s);
+    EXPECT_FALSE(nodes.front().host.read_file(record));
+}
+
+// Of a boot that is over it says nothing; nor of a machine that is there.
+TEST_F(domain_creation, a_record_of_another_boot_changes_nothing) {
+    define("stop", "hv1");
+    auto& host = add_host("hv1");
+    host.host.files[record] = "1 another boot\n";
+    host.start();
+    ASSERT_TRUE(host.run_until_ready());
+    pass(1s);
+    EXPECT_EQ(running("hv1"), "");
+    EXPECT_FALSE(host.host.read_file(record));
+}
+
+TEST_F(domain_creation, an_answer_ends_its_record) {
+    define("start", "hv1");
+    bool is_recorded = false;
+    hardware.centre.on_call = [&](const std::string& /*machine*/, const auto& call) {
+        is_recorded = is_recorded || (call.text == "create U1" && nodes.front().host.read_file(record));
+    };
+    add_running_host();
+    ASSERT_TRUE(run_until([&] { return machine().executes(u1); }));
+    pass(1s);
+    EXPECT_TRUE(is_recorded);
+    EXPECT_FALSE(nodes.front().host.read_file(record));
 }
 
 // Half made by a libvirtd that died: nobody is making it any more, so it is stopped like any other.

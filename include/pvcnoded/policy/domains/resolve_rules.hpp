@@ -23,10 +23,11 @@ enum class remote_answer : std::uint8_t {
     being_made,  // it has it, paused since it is being set up: it has never executed
     incoming,    // it has it, between two nodes
     refused,     // nothing listens there: no hypervisor
+    hanging,     // something listens there and says nothing: the host is on
     silent,
 };
 [[nodiscard]] remote_answer answer_of(const model::guest_status& status);
-// Refused or silent: it says nothing.
+// Refused, hanging or silent: it says nothing.
 [[nodiscard]] bool is_no_answer(remote_answer answer);
 
 // Table 8.7. `is_done_there`: ZooKeeper says that the migration is over, `start` on the target.

@@ -100,7 +100,7 @@ TEST(release_wait_machine, somebody_else_got_it_while_the_first_was_asked) {
 }
 
 TEST(release_wait_machine, D112_still_there_or_silent_after_60_s) {
-    for (const auto said : {remote_answer::alive, remote_answer::silent, remote_answer::refused,
+    for (const auto said : {remote_answer::alive, remote_answer::silent, remote_answer::refused, remote_answer::hanging,
                             remote_answer::shut_off, remote_answer::ending, remote_answer::incoming}) {
         auto p = before_a_start();
         p.begin();
@@ -119,6 +119,24 @@ TEST(release_wait_machine, D112_still_there_or_silent_after_60_s) {
         EXPECT_EQ(p.machine.part.end, come::still_there);
         EXPECT_EQ(p.machine.part.node, "hv2");
         EXPECT_EQ(questions, 10) << "at 15, 20, 25 … 60 s";
+    }
+}
+
+// Its daemon is stopped: a host that is off says nothing and holds nobody up, one whose libvirtd hangs may have been
+// told to create it.
+TEST(release_wait_machine, a_stopped_node_that_lists_it_and_whose_libvirtd_hangs_may_have_it) {
+    struct line {
+        remote_answer said;
+        bool is_clear;
+    };
+    for (const auto& one : {line{remote_answer::silent, true}, line{remote_answer::refused, true},
+                            line{remote_answer::absent, true}, line{remote_answer::hanging, false},
+                            line{remote_answer::being_made, false}, line{remote_answer::alive, false}}) {
+        auto p = before_a_start();
+        p.begin();
+        EXPECT_EQ(p.others({{"hv2", daemon_state::stop, true}}), "nodes hv2");
+        EXPECT_EQ(p.nodes({{"hv2", one.said}}) == "over", one.is_clear) << static_cast<int>(one.said);
+        EXPECT_EQ(p.is_over(), one.is_clear);
     }
 }
 
