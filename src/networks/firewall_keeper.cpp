@@ -80,6 +80,12 @@ async::awaitable<void> firewall_keeper::run() {
             was_right_ = false;
             must_look_ = true;
         }
+        for (const auto& one : loader_.take_lost_tables()) {
+            loaded_.reset();
+            ++counts_.repairs;
+            node_.log.warning(message::network_damaged,
+                              fmt::format("firewall: table {} of a static file was gone, making it again", one));
+        }
         if (pause_.is_over(node_.clock().now()) && must_look_) {
             must_look_ = false;
             co_await settle();
@@ -87,6 +93,9 @@ async::awaitable<void> firewall_keeper::run() {
         const time_point next = std::min(pause_.until().value_or(time_point::max()), loader_.next_look());
         const bool is_notified =
             co_await changed_.wait_until(node_.clock(), next, "a change of networks, of a table or of static files");
+        if (is_notified) {
+            loader_.tables_changed();
+        }
         must_look_ = must_look_ || is_notified || pause_.until();
         const duration pause = std::clamp<duration>(look_time_ * share_of_filter_looks, between_filter_looks,
                                                     longest_between_filter_looks);

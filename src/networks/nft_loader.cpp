@@ -71,7 +71,8 @@ async::awaitable<bool> nft_loader::look_at_files() {
     }
     std::ranges::sort(found, {}, [](const file& one) { return one.is.name; });
     if (found == files_) {
-        co_return may_ask;
+        const bool are_some_lost = co_await find_lost_tables();
+        co_return may_ask || are_some_lost;
     }
     files_ = std::move(found);
     are_files_judged_ = false;
@@ -374,9 +375,14 @@ async::awaitable<result<nft_loader::tables>> nft_loader::look_at_tables() {
 }
 
 // Also those of files that static files include. Made by somebody else meanwhile: then it is not told apart.
-async::awaitable<void> nft_loader::note_new_tables(const tables& before) {
+async::awaitable<void> nft_loader::note_made_tables(const tables& before, bool are_some_unknown) {
+    made_tables_.clear();
     const auto after = co_await look_at_tables();
     if (!after) {
+        co_return;
+    }
+    made_tables_ = after->own;
+    if (!are_some_unknown) {
         co_return;
     }
     auto own = after->own;
@@ -385,7 +391,22 @@ async::awaitable<void> nft_loader::note_new_tables(const tables& before) {
             own.push_back(one);
         }
     }
+    made_tables_ = own;
     co_await record(std::move(own));
+}
+
+async::awaitable<bool> nft_loader::find_lost_tables() {
+    if (made_tables_.empty() || !can_load_files() || !std::exchange(must_check_tables_, false)) {
+        co_return false;
+    }
+    const auto there = co_await look_at_tables();
+    if (!there) {
+        must_check_tables_ = true;  // whatever loads next says what is wrong
+        co_return false;
+    }
+    lost_tables_ = made_tables_;
+    std::erase_if(lost_tables_, [&there](const std::string& one) { return is_in(there->all, one); });
+    co_return !lost_tables_.empty();
 }
 
 // ---- the load ----
@@ -427,8 +448,8 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
     const std::string text = policy::nft_text(wanted, before->own, accepted_);
     const auto loaded = co_await load_file(text);
     if (loaded && loaded->is_taken) {
-        if (are_some_unknown) {
-            co_await note_new_tables(*before);
+        if (!accepted_.empty()) {
+            co_await note_made_tables(*before, are_some_unknown);
         }
         co_return true;
     }
@@ -469,6 +490,7 @@ void nft_loader::note_refusal(const answer& said, const std::string& text, std::
 
 async::awaitable<void> nft_loader::remove_tables() {
     shared_tables_.clear();
+    made_tables_.clear();
     if (!are_files_judged_ || (own_tables_ && own_tables_->empty())) {
         co_return;
     }

@@ -27,6 +27,10 @@ public:
     // Reads `static` again, if the last time is long enough ago. True: it is not as it was, or nft may be asked again.
     async::awaitable<bool> look_at_files();
     [[nodiscard]] time_point next_look() const { return next_look_; }
+    // Some table was changed, by whomever: the next look finds out whether those of static files are still there.
+    void tables_changed() { must_check_tables_ = true; }
+    // Those that the last load made and the last look missed; told once.
+    [[nodiscard]] std::vector<std::string> take_lost_tables() { return std::exchange(lost_tables_, {}); }
     // There are some that nft takes.
     [[nodiscard]] bool has_files() const { return !accepted_.empty(); }
     [[nodiscard]] bool can_load_files() const { return has_files() && knowledge_.unusable.empty(); }
@@ -86,7 +90,8 @@ private:
     // The accepted ones of these, and what is said against the others.
     async::awaitable<void> try_files(std::vector<policy::static_file> readable);
     async::awaitable<result<tables>> look_at_tables();
-    async::awaitable<void> note_new_tables(const tables& before);
+    async::awaitable<void> note_made_tables(const tables& before, bool are_some_unknown);
+    async::awaitable<bool> find_lost_tables();
     void note_refusal(const answer& said, const std::string& text, std::span<const std::string> own);
     async::awaitable<void> record(std::vector<std::string> tables);
 
@@ -105,6 +110,9 @@ private:
     std::optional<std::vector<std::string>> own_tables_;  // of static files; empty: the record was not read yet
     bool is_recorded_ = true;
     std::vector<std::string> shared_tables_;
+    std::vector<std::string> made_tables_;  // that were there behind the last load
+    std::vector<std::string> lost_tables_;
+    bool must_check_tables_ = false;
     time_point next_look_{};
     time_point may_forget_rules_{};
     std::optional<time_point> ask_again_;  // what is unusable now may not be then

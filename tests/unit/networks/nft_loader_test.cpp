@@ -159,11 +159,24 @@ TEST_F(nft_loader_test, case_53_static_files_come_first_and_their_tables_are_not
     EXPECT_TRUE(loaded[2].starts_with("delete table inet extra\nadd table inet filter\n")) << loaded[2];
     EXPECT_EQ(loaded[2].find("delete table ip other"), std::string::npos);
     EXPECT_EQ(hv1.times_logged("table ip other of a static file was there before"), 1U) << hv1.log();
+    // Somebody removes what it made: it comes back, once, and so it stays.
+    loop.run_for(25s);
+    ASSERT_EQ(loaded.size(), 3U) << "nothing is to be done";
+    tables = "table inet filter\ntable ip other\n";
+    hv1.filter_table.touch_table();
+    ASSERT_TRUE(within(15s, [&] { return loaded.size() == 4; })) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("table inet extra of a static file was gone, making it again"), 1U) << hv1.log();
+    EXPECT_NE(loaded[3].find("table inet extra { }"), std::string::npos);
+    loop.run_for(1s);
+    hv1.filter_table.touch_table();
+    loop.run_for(25s);
+    ASSERT_EQ(loaded.size(), 4U) << "it was not there behind the load either";
+    tables = "table inet filter\ntable inet extra\ntable ip other\n";
     // Gone: what it made goes, and nothing else.
     hv1.host.files.erase("/run/pvc/nft/static/mine");
     EXPECT_TRUE(within(15s, [&] { return has_all(hv1, 1001, {"a"}); })) << hv1.filter_table.text();
-    ASSERT_EQ(loaded.size(), 4U);
-    EXPECT_EQ(loaded[3], "delete table inet extra\n");
+    ASSERT_EQ(loaded.size(), 5U);
+    EXPECT_EQ(loaded[4], "delete table inet extra\n");
 }
 
 // The good ones are loaded with what the networks want, the bad one is named with its line.
