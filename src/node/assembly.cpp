@@ -2,6 +2,7 @@
 
 #include "pvcnoded/ceph/recovery_helper.hpp"
 #include "pvcnoded/role/primary_role.hpp"
+#include "pvcnoded/role/published_settings.hpp"
 
 namespace pvc::node {
 
@@ -27,6 +28,9 @@ assembly all_subjects(subject_ports outside) {
         }
         if (outside.role && has_networking) {
             role::add_role_parts(made, node, *outside.role);
+        }
+        if (node.mode == model::daemon_mode::coordinator) {
+            made.push_back(std::make_unique<role::published_settings>());
         }
         // The last one: it asks who has a part of the role.
         made.push_back(std::make_unique<role::primary_role>(node, core::all_that_are<core::role_part>(made)));
