@@ -22,6 +22,13 @@ std::vector<policy::network_remark> remarks_of(const model::parsed_network& pars
     return all;
 }
 
+// Of which nothing is known but that it is there.
+model::client_network without_addresses(std::uint32_t vni) {
+    model::client_network one;
+    one.vni = vni;
+    return one;
+}
+
 }  // namespace
 
 std::string overlap_remarks(std::uint32_t vni) {
@@ -104,10 +111,32 @@ void client_networks::tell_overlaps(std::span<const model::client_network> all) 
 
 std::vector<model::client_network> client_networks::filtered() const {
     const auto without = refused();
+    const auto left = left_behind();
     std::vector<model::client_network> all;
     for (const auto& [vni, row] : rows_) {
-        if (!row.is_gone && row.usable && !without.contains(vni)) {
+        const bool is_kept = row.usable && left.contains(vni) && row.usable->type == model::network_type::managed;
+        if (!row.is_gone && row.usable && (!without.contains(vni) || is_kept)) {
             all.push_back(*row.usable);
+        } else if (left.contains(vni)) {
+            all.push_back(without_addresses(vni));
+        }
+    }
+    for (const auto vni : left) {
+        if (!rows_.contains(vni)) {
+            all.push_back(without_addresses(vni));
+        }
+    }
+    return all;
+}
+
+std::set<std::uint32_t> client_networks::left_behind() const {
+    std::set<std::uint32_t> all;
+    for (const auto& [vni, one] : bridges_.known()) {
+        const auto row = rows_.find(vni);
+        const bool is_kept_right =
+            row != rows_.end() && row->second.wanted && !(row->second.plan && row->second.plan->is_refused);
+        if (one.has_gateways && !is_kept_right) {
+            all.insert(vni);
         }
     }
     return all;
@@ -193,6 +222,7 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
         co_return false;
     }
     row->type = row->wanted->type;
+    row->has_links = true;
     row->memory.own_bridge = policy::index_of(bridges_.known(), vni);
     row->plan = policy::plan_network(*row->wanted, *node_.config, seen, row->memory);
     const auto plan = *row->plan;
@@ -245,21 +275,24 @@ async::awaitable<bool> client_networks::remove_row(std::uint32_t vni, const mode
     if (row == nullptr || !row->is_gone || !row->pause.is_over(node_.clock().now())) {
         co_return false;
     }
-    if (!row->type || is_planted(defect::network_left)) {
-        rows_.erase(vni);  // nothing was ever made of it
+    if (is_planted(defect::network_left)) {
+        rows_.erase(vni);
         co_return false;
     }
-    const auto plan = policy::plan_removal(vni, *row->type, *node_.config, seen, own_bridge_of(vni, seen));
+    const auto plan = policy::plan_removal(vni, *node_.config, seen, own_bridge_of(vni, seen));
     if (plan.steps.empty() && !plan.remarks.empty()) {
         remarks_.tell(name_of(vni), plan.remarks);  // something uses its links: looked at again with the next change
         co_return false;
     }
     if (plan.steps.empty()) {
         remarks_.forget(name_of(vni));
-        node_.log.info(name_of(vni) + " is removed");
+        if (row->has_links) {
+            node_.log.info(name_of(vni) + " is removed");
+        }
         rows_.erase(vni);
         co_return false;
     }
+    row->has_links = true;
     auto done = co_await carry_out(vni, plan.steps);
     row = find(vni);
     if (row != nullptr && !done) {

@@ -34,6 +34,7 @@ struct network_row {
     retry_pause pause;
     std::string trouble;                      // why the last try failed
     std::optional<model::network_type> type;  // that it had last
+    bool has_links = false;                   // some may have been made, or were found
 };
 
 class client_networks {
@@ -58,8 +59,11 @@ public:
     // Those that are not refused: what they want of the primary may be given to them. Says who of them gets no
     // gateway, and who overlaps another.
     std::vector<model::client_network> tell_gateways();
-    // Whose links are filtered: also those whose keys became unusable, as their links and machines are there.
+    // Whose links are filtered: also those whose keys became unusable, as their links and machines are there; and those
+    // that are gone or refused and have left a bridge behind, by the rules of a network without addresses.
     [[nodiscard]] std::vector<model::client_network> filtered() const;
+    // Managed ones with a bridge that is theirs and that nobody keeps right: machines may still be in it.
+    [[nodiscard]] std::set<std::uint32_t> left_behind() const;
     // Numbers of those whose links are, or stand in the way of, somebody else's.
     [[nodiscard]] std::set<std::uint32_t> refused() const;
     // Networks with an empty MTU key: what the primary writes into it.

@@ -155,8 +155,12 @@ link_keeper::news link_keeper::now() const {
 }
 
 void link_keeper::tell_filtered() {
-    if (is_settled() && filtered_ != now()) {
-        filtered_ = now();
+    if (!is_settled()) {
+        return;
+    }
+    const filter_news now_wanted{now(), clients_.left_behind()};
+    if (filtered_ != now_wanted) {
+        filtered_ = now_wanted;
         on_filtered(clients_.filtered());
     }
 }

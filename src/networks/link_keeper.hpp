@@ -64,6 +64,7 @@ private:
     void noted();
     // What was told of: so many wishes, and who of them is refused.
     using news = std::pair<std::uint64_t, std::set<std::uint32_t>>;
+    using filter_news = std::pair<news, std::set<std::uint32_t>>;  // and who left a bridge behind
     [[nodiscard]] news now() const;
     void tell_filtered();
     void tell_networks();
@@ -79,9 +80,9 @@ private:
     retry_pause look_pause_;
     duration look_time_{};
     bool waits_for_note_ = false;
-    int changes_in_row_ = 0;        // looks that all led to changes
-    std::optional<news> told_;      // on_networks
-    std::optional<news> filtered_;  // on_filtered
+    int changes_in_row_ = 0;               // looks that all led to changes
+    std::optional<news> told_;             // on_networks
+    std::optional<filter_news> filtered_;  // on_filtered
 };
 
 }  // namespace pvc::networks

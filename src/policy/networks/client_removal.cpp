@@ -125,11 +125,13 @@ std::set<std::uint32_t> numbers_of_links(const model::network_state& seen) {
 
 }  // namespace
 
-network_plan plan_removal(std::uint32_t vni, model::network_type type, const config::node_config& config,
-                          const model::network_state& seen, int own_bridge) {
+// Also of the type that it had before it became one of the other, which may have been refused.
+network_plan plan_removal(std::uint32_t vni, const config::node_config& config, const model::network_state& seen,
+                          int own_bridge) {
     const own_links links(config, seen);
     network_remains remains(vni, links, seen, own_bridge);
-    remains.add_base(type);
+    remains.add_base(network_type::managed);
+    remains.add_base(network_type::bridged);
     network_plan plan;
     remains.plan(plan);
     return plan;

@@ -54,10 +54,10 @@ struct network_plan {
 // What its bridge is told. A look does not show it: whoever has made the bridge right reads whether it says so.
 [[nodiscard]] std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& network);
 
-// The links of a network that is no more (or has become one of the other type): nothing where they are not those that
-// this daemon would have made, or others use them (the remark says so). `own_bridge`: the index of the bridge that is
+// The links of a network that is no more, of either type: nothing where they are not those that this daemon would have
+// made, or others use them (the remark says so). `own_bridge`: the index of the bridge that is
 // the network's own (network_memory); any other one stays if its base is not in it and it has an address, or STP.
-[[nodiscard]] network_plan plan_removal(std::uint32_t vni, model::network_type type, const config::node_config& config,
+[[nodiscard]] network_plan plan_removal(std::uint32_t vni, const config::node_config& config,
                                         const model::network_state& seen, int own_bridge = 0);
 
 // What networks that are gone left behind: vmbr<N> with vxlan<N> or vlan<N>. `known`: all that /networks has, also

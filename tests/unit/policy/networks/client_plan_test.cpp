@@ -110,13 +110,13 @@ TEST(client_plan, case_29_removal_takes_down_releases_and_deletes) {
     auto kernel = host_of(config);
     const auto before = kernel.state();
     settle(kernel, managed(1001), config);
-    const auto plan = plan_removal(1001, model::network_type::managed, config, kernel.state());
+    const auto plan = plan_removal(1001, config, kernel.state());
     EXPECT_EQ(steps_of(plan),
               "set vmbr1001 down\nset vxlan1001 down\ntake vxlan1001 out of its bridge\n"
               "delete link vmbr1001\ndelete link vxlan1001\n");
     carry_out(kernel, plan);
     EXPECT_EQ(kernel.state(), before);
-    EXPECT_TRUE(plan_removal(1001, model::network_type::managed, config, kernel.state()).is_right());
+    EXPECT_TRUE(plan_removal(1001, config, kernel.state()).is_right());
 }
 
 TEST(client_plan, case_30_leftovers_go_unless_a_machine_uses_them) {

@@ -27,7 +27,7 @@ TEST(client_strangers, case_27_a_vlan_that_is_the_hosts) {
     EXPECT_TRUE(plan.is_refused && plan.steps.empty());
     EXPECT_EQ(remarks_of(plan.remarks),
               "error network-refused: network 1000: vlan1000 is a link of this host's own network\n");
-    EXPECT_EQ(steps_of(plan_removal(1000, model::network_type::bridged, config, before)), "");
+    EXPECT_EQ(steps_of(plan_removal(1000, config, before)), "");
     EXPECT_EQ(steps_of(plan_sweep({}, config, before)), "");
     // Also before the device has come, and where the host calls it otherwise.
     EXPECT_TRUE(plan_network(bridged(1000), config, {}, {}).is_refused);
@@ -85,8 +85,7 @@ TEST(client_strangers, links_that_are_not_what_would_be_made_are_refused) {
         change(*link.vxlan);
         other.add(link);
         EXPECT_TRUE(plan_network(managed(7), config, other.state(), {}).is_refused);
-        EXPECT_EQ(steps_of(plan_removal(7, model::network_type::managed, config, other.state())).find("vxlan7"),
-                  std::string::npos);
+        EXPECT_EQ(steps_of(plan_removal(7, config, other.state())).find("vxlan7"), std::string::npos);
     }
     EXPECT_TRUE(plan_network(bridged(5000), config, kernel.state(), {}).is_refused);
     auto words = client_words();
@@ -151,13 +150,12 @@ TEST(client_strangers, a_bridge_that_is_recorded_is_the_networks_own_whatever_it
         EXPECT_EQ(remarks_of(plan.remarks),
                   "error network-refused: network 7: vmbr7 is somebody else's: it has the address 192.0.2.1/24\n");
         EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state(), {{7, {other, true}}})), "");
-        EXPECT_EQ(steps_of(plan_removal(7, network.type, config, kernel.state(), other)), "");
+        EXPECT_EQ(steps_of(plan_removal(7, config, kernel.state(), other)), "");
     }
     const auto plan = plan_network(network, config, kernel.state(), recorded(index));
     EXPECT_FALSE(plan.is_refused);
     EXPECT_NE(steps_of(plan).find("make vxlan7 a port of vmbr7"), std::string::npos) << steps_of(plan);
-    EXPECT_EQ(steps_of(plan_removal(7, network.type, config, kernel.state(), index)),
-              "set vmbr7 down\ndelete link vmbr7\n");
+    EXPECT_EQ(steps_of(plan_removal(7, config, kernel.state(), index)), "set vmbr7 down\ndelete link vmbr7\n");
     // It has a machine: then it stays all the same.
     auto used = kernel;
     used.add(link_named("vnet0", "tun"));
@@ -175,7 +173,7 @@ TEST(client_strangers, links_that_others_stand_on_stay) {
         auto upper = link_named("mac0", "macvlan");
         upper.lower = kernel.link(below).index;
         kernel.add(upper);
-        const auto plan = plan_removal(7, model::network_type::managed, config, kernel.state());
+        const auto plan = plan_removal(7, config, kernel.state());
         EXPECT_EQ(steps_of(plan), "");
         EXPECT_EQ(plan.remarks.size(), 1U);
     }
@@ -183,7 +181,7 @@ TEST(client_strangers, links_that_others_stand_on_stay) {
     settle(kernel, managed(7), config);
     kernel.add(link_named("br9", "bridge"));
     kernel.apply(model::set_master{"vxlan7", "br9"});
-    EXPECT_EQ(steps_of(plan_removal(7, model::network_type::managed, config, kernel.state())), "");
+    EXPECT_EQ(steps_of(plan_removal(7, config, kernel.state())), "");
 }
 
 // Somebody named a bridge of the host so; one of ours has its base in it, or nothing but guests and gateways.
@@ -289,7 +287,7 @@ TEST(client_strangers, a_bridge_with_stp_or_an_address_of_scope_link_is_somebody
         const auto plan = plan_network(managed(7), config, kernel.state(), {});
         EXPECT_EQ(remarks_of(plan.remarks),
                   "error network-refused: network 7: vmbr7 is somebody else's: it has " + why + "\n");
-        EXPECT_EQ(steps_of(plan) + steps_of(plan_removal(7, model::network_type::managed, config, kernel.state())), "");
+        EXPECT_EQ(steps_of(plan) + steps_of(plan_removal(7, config, kernel.state())), "");
         // One that was ours before somebody did that stays so.
         network_memory known;
         known.own_bridge = index;

@@ -330,7 +330,7 @@ TEST(network_properties, removals_take_away_whole_what_is_nobody_elses) {
         const std::set<std::uint32_t> known{8};
         const auto plan_it = [&] {
             return is_sweep ? plan_sweep(known, host.config, host.kernel.state())
-                            : plan_removal(wanted.vni, wanted.type, host.config, host.kernel.state());
+                            : plan_removal(wanted.vni, host.config, host.kernel.state());
         };
         const auto plan = plan_it();
         removed += plan.steps.empty() ? 0 : 1;
