@@ -54,7 +54,7 @@ void firewall_keeper::want(std::vector<model::client_network> networks) {
 }
 
 std::string_view firewall_keeper::state() const {
-    if (!trouble_.empty()) {
+    if (!trouble().empty()) {
         return "failing";
     }
     if (!networks_) {
@@ -114,9 +114,11 @@ async::awaitable<void> firewall_keeper::settle() {
 }
 
 async::awaitable<void> firewall_keeper::refresh() {
+    is_stale_ = loader_.take_files_changed() || is_stale_;
     if (!std::exchange(is_stale_, false)) {
         co_return;
     }
+    was_right_ = false;  // what differs now is our own wish
     const auto make = [this] {
         return policy::firewall_of(networks_.value_or(std::vector<model::client_network>()), refused_,
                                    loader_.knowledge());
@@ -157,6 +159,10 @@ async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_stat
     auto made = co_await filter_.look(node_.clock().now() + filter_look_limit);
     if (!made) {
         failed("it cannot be looked at: " + made.error().text());
+        co_return false;
+    }
+    if (made->flags != 0) {
+        failed("table inet filter has flags behind a load, which this daemon did not give it");
         co_return false;
     }
     if (made->generation == seen.generation) {

@@ -42,7 +42,9 @@ public:
     [[nodiscard]] async::latest<std::uint64_t>& settles() { return settles_; }
 
     [[nodiscard]] std::string_view state() const;  // in a word
-    [[nodiscard]] const std::string& trouble() const { return trouble_; }
+    [[nodiscard]] const std::string& trouble() const {
+        return trouble_.empty() ? loader_.knowledge().unusable : trouble_;
+    }
     [[nodiscard]] const policy::wanted_filter& wanted() const { return wanted_; }
     [[nodiscard]] std::size_t rule_count() const;
 

@@ -16,12 +16,15 @@ namespace {
 
 constexpr duration between_file_looks = 10s;
 constexpr duration until_asked_again = 60s;
+constexpr duration until_a_hang_is_tried_again = 600s;
 constexpr async::process_limits nft_limits{.time = 10s, .grace = 1s, .output_bytes = 65536};
+constexpr async::process_limits list_limits{.time = 10s, .grace = 1s, .output_bytes = 1 << 20};
 constexpr async::process_limits short_nft_limits{.time = 2s, .grace = 1s, .output_bytes = 4096};
 constexpr std::size_t most_verdicts = 10'000;
 constexpr std::size_t longest_said = 200;
 constexpr std::string_view record_name = "static-tables";
 constexpr std::string_view loaded_name = "loaded.nft";
+constexpr auto hanging_text = "nft does not come to an end with it";
 
 // "/dev/stdin:3:40-45: Error: syntax error, unexpected …": from the first error on, one line.
 std::string reason_in(std::string_view said) {
@@ -66,7 +69,11 @@ async::awaitable<bool> nft_loader::look_at_files() {
         if (has_no_answer && before != files_.end()) {
             found.push_back(*before);  // the disk hangs: what was read last is in force
         } else {
-            found.push_back(text ? file{{name, *std::move(text)}, {}} : file{{name, {}}, text.error().text()});
+            file one = text ? file{{name, *std::move(text)}, {}} : file{{name, {}}, text.error().text()};
+            if (one.is.text.find('\0') != std::string::npos) {
+                one = {{name, {}}, "expected text, it holds a NUL byte"};
+            }
+            found.push_back(std::move(one));
         }
     }
     std::ranges::sort(found, {}, [](const file& one) { return one.is.name; });
@@ -86,12 +93,21 @@ async::awaitable<bool> nft_loader::look_at_files() {
 void nft_loader::forget_doubts() {
     ask_again_.reset();
     is_in_trouble_ = false;
+    trial_limit_ = {};
     knowledge_.unusable.clear();
     knowledge_.refused_rules.clear();
     may_forget_rules_ = node_.clock().now() + until_asked_again;
     are_files_judged_ = are_files_judged_ && file_problems_.empty();
-    for (const auto& text : std::exchange(doubtful_, {})) {
-        knowledge_.verdicts.erase(text);
+    const time_point now = node_.clock().now();
+    std::erase_if(doubtful_, [&](const auto& one) {
+        const bool is_due = one.second <= now;
+        if (is_due) {
+            knowledge_.verdicts.erase(one.first);
+        }
+        return is_due;
+    });
+    if (!doubtful_.empty()) {
+        ask_again_ = now + until_asked_again;
     }
     if (std::exchange(must_forget_texts_, false)) {
         forget_refused_texts();
@@ -99,7 +115,8 @@ void nft_loader::forget_doubts() {
 }
 
 void nft_loader::forget_refused_texts() {
-    std::erase_if(knowledge_.verdicts, [](const auto& one) { return !one.second.empty(); });
+    std::erase_if(knowledge_.verdicts,
+                  [this](const auto& one) { return !one.second.empty() && !doubtful_.contains(one.first); });
 }
 
 void nft_loader::forget_refusal(bool are_networks_others) {
@@ -143,11 +160,9 @@ async::awaitable<result<nft_loader::answer>> nft_loader::run(std::vector<std::st
     if (std::holds_alternative<async::timed_out>(ended->how)) {
         co_return failure(errc::timed_out, "nft", "it did not end in time");
     }
-    answer said{ended->succeeded(),
-                std::holds_alternative<async::signalled>(ended->how),
-                {},
-                std::move(ended->output),
-                std::move(ended->error_output)};
+    answer said{ended->succeeded(),       std::holds_alternative<async::signalled>(ended->how),
+                ended->truncated,         {},
+                std::move(ended->output), std::move(ended->error_output)};
     if (std::holds_alternative<async::exited>(ended->how) && !said.is_taken) {
         said.line = policy::line_that_nft_refuses(said.said, source);
     }
@@ -167,27 +182,28 @@ void nft_loader::did_nothing() {
     cannot_ask("nft does not load it", "it says that it did, and the table is as it was");
 }
 
-async::awaitable<nft_loader::names> nft_loader::names_of(std::string text, int depth) const {
+async::awaitable<policy::static_names> nft_loader::names_of(std::string text, int depth) const {
     constexpr int deepest = 4;
     constexpr std::string_view default_folder = "/etc/";  // of nft, for paths that are none from the root
-    names found{policy::names_in(text)};
-    for (const auto& path : found.all.included) {
-        const bool is_pattern = path.find_first_of("*?[") != std::string::npos;
-        if (is_pattern || depth >= deepest) {
-            found.are_some_unknown = true;
-            continue;
+    auto found = policy::names_in(text);
+    for (const auto& path : found.included) {
+        if (!found.objection.empty()) {
+            break;
+        }
+        if (depth >= deepest) {
+            found.objection = fmt::format("its includes are more than {} deep", deepest);
+            break;
         }
         auto read =
             co_await node_.port.host.read_disk_file(path.starts_with('/') ? path : std::string(default_folder) + path);
         if (!read) {
-            found.are_some_unknown = true;
-            continue;
+            found.objection = fmt::format("include \"{}\": {}", shown(path), read.error().text());
+            break;
         }
         auto more = co_await names_of(*std::move(read), depth + 1);
-        std::ranges::move(more.all.tables, std::back_inserter(found.all.tables));
-        std::ranges::move(more.all.chains, std::back_inserter(found.all.chains));
-        found.all.flushes_all = found.all.flushes_all || more.all.flushes_all;
-        found.are_some_unknown = found.are_some_unknown || more.are_some_unknown;
+        std::ranges::move(more.tables, std::back_inserter(found.tables));
+        std::ranges::move(more.chains, std::back_inserter(found.chains));
+        found.objection = std::move(more.objection);
     }
     co_return found;
 }
@@ -198,9 +214,10 @@ async::awaitable<void> nft_loader::judge_files() {
     if (are_files_judged_ || is_in_trouble_) {
         co_return;
     }
-    knowledge_.static_chains.clear();
-    knowledge_.are_chains_unknown = false;
     accepted_.clear();
+    pending_.clear();
+    blamed_.clear();
+    is_without_files_ = false;
     file_problems_.clear();
     std::vector<policy::static_file> readable;
     const auto files = files_;
@@ -209,9 +226,13 @@ async::awaitable<void> nft_loader::judge_files() {
             file_problems_.emplace(one.is.name, one.unreadable);
             continue;
         }
+        if (is_hanging(one.is)) {
+            file_problems_.emplace(one.is.name, hanging_text);
+            continue;
+        }
         const auto found = co_await names_of(one.is.text);
-        if (found.all.flushes_all) {
-            file_problems_.emplace(one.is.name, "\"flush ruleset\" would remove the tables of others");
+        if (!found.objection.empty()) {
+            file_problems_.emplace(one.is.name, found.objection);
         } else {
             readable.push_back(one.is);
         }
@@ -223,10 +244,31 @@ async::awaitable<void> nft_loader::judge_files() {
     if (!file_problems_.empty() && !ask_again_) {
         ask_again_ = node_.clock().now() + until_asked_again;  // a device may be there then
     }
-    for (const auto& one : accepted_) {
+    co_await note_chains();
+}
+
+// To which ACLs may jump.
+async::awaitable<void> nft_loader::note_chains() {
+    std::vector<std::string> chains;
+    const auto files = accepted_;
+    for (const auto& one : files) {
         auto found = co_await names_of(one.text);
-        std::ranges::move(found.all.chains, std::back_inserter(knowledge_.static_chains));
-        knowledge_.are_chains_unknown = knowledge_.are_chains_unknown || found.are_some_unknown;
+        std::ranges::move(found.chains, std::back_inserter(chains));
+    }
+    knowledge_.static_chains = std::move(chains);
+}
+
+bool nft_loader::is_hanging(const policy::static_file& one) const {
+    const auto found = hanging_files_.find(one.name);
+    return found != hanging_files_.end() && found->second.first == one.text &&
+           node_.clock().now() < found->second.second;
+}
+
+void nft_loader::leave_out_file(const policy::static_file& one, std::string why) {
+    file_problems_.insert_or_assign(one.name, std::move(why));
+    are_files_others_ = true;
+    if (!ask_again_) {
+        ask_again_ = node_.clock().now() + until_asked_again;
     }
 }
 
@@ -247,10 +289,24 @@ async::awaitable<void> nft_loader::try_files(std::vector<policy::static_file> re
         if (readable.size() > 1) {
             tried = co_await run({"-c", "-f", "-"}, policy::nft_text(there->own, accepted_), nft_limits);
         }
-        if (!tried || (!tried->is_taken && !tried->line && !tried->was_killed)) {
-            accepted_.clear();
-            cannot_ask("the nft program cannot be asked", tried ? reason_in(tried->said) : tried.error().text());
-            co_return;
+        const bool is_verdict = tried && (tried->is_taken || tried->line || tried->was_killed);
+        if (!is_verdict) {
+            // Of the file only if nft does without it what it does not with it.
+            const auto one_less = std::span<const policy::static_file>(accepted_).first(accepted_.size() - 1);
+            const auto without =
+                co_await run({"-c", "-f", "-"}, policy::nft_text(there->own, one_less), short_nft_limits);
+            if (!without || !without->is_taken) {
+                accepted_.clear();
+                cannot_ask("the nft program cannot be asked", tried ? reason_in(tried->said) : tried.error().text());
+                co_return;
+            }
+            if (!tried) {
+                hanging_files_[accepted_.back().name] = {accepted_.back().text,
+                                                         node_.clock().now() + until_a_hang_is_tried_again};
+            }
+            leave_out_file(accepted_.back(), tried ? reason_in(tried->said) : hanging_text);
+            accepted_.pop_back();
+            continue;
         }
         if (!tried->is_taken) {
             const auto place = tried->line ? policy::place_in_files(*tried->line, there->own, accepted_) : std::nullopt;
@@ -279,6 +335,8 @@ async::awaitable<bool> nft_loader::judge(std::vector<std::string> acls, time_poi
         co_return true;
     }
     const auto around = policy::nft_trial({}, there->own, accepted_);
+    auto limits = nft_limits;
+    const duration first_limit = short_nft_limits.time + acls.size() * 10ms;
     // Where it was left off: the one that is looked for is in a group of which each call sees half.
     std::vector<std::span<const std::string>> groups;
     const auto rest = std::ranges::partition(acls, [this](const std::string& one) { return suspects_.contains(one); });
@@ -295,15 +353,24 @@ async::awaitable<bool> nft_loader::judge(std::vector<std::string> acls, time_poi
         }
         const auto group = groups.back();
         groups.pop_back();
-        const auto tried = co_await run({"-c", "-f", "-"}, policy::nft_trial(group, there->own, accepted_), nft_limits);
-        // A name that nft looks up may take all of its time, and a text may be its death.
+        limits.time = std::clamp<duration>(trial_limit_, first_limit, std::max(first_limit, nft_limits.time));
+        const auto tried = co_await run({"-c", "-f", "-"}, policy::nft_trial(group, there->own, accepted_), limits);
+        // It may hang over a text (a name that it looks up), and a text may be its death.
         const auto is_behind = [&](std::size_t line) {
             return line > static_cast<std::size_t>(std::ranges::count(around, '\n'));
         };
         bool is_of_text = tried && (tried->is_taken || tried->was_killed || (tried->line && is_behind(*tried->line)));
         if (!tried && tried.error().code() == errc::timed_out) {
-            const auto without = co_await run({"-c", "-f", "-"}, around, short_nft_limits);
+            // How long it takes without them says how long it may take with them.
+            const time_point begun = node_.clock().now();
+            const auto without = co_await run({"-c", "-f", "-"}, around, nft_limits);
+            const duration longer = std::min(4 * (node_.clock().now() - begun), nft_limits.time);
             is_of_text = without && without->is_taken;
+            if (is_of_text && longer > limits.time) {
+                trial_limit_ = longer;
+                groups.push_back(group);
+                continue;
+            }
         }
         if (!is_of_text) {
             cannot_ask("the nft program cannot be asked", tried ? reason_in(tried->said) : tried.error().text());
@@ -321,8 +388,9 @@ async::awaitable<bool> nft_loader::judge(std::vector<std::string> acls, time_poi
                                                       : tried  ? reason_in(tried->said)
                                                                : tried.error().text());
             if (!tried || tried->was_killed) {
-                doubtful_.insert(one);
-                ask_again_ = node_.clock().now() + until_asked_again;
+                const time_point now = node_.clock().now();
+                doubtful_[one] = now + (tried ? until_asked_again : until_a_hang_is_tried_again);
+                ask_again_ = ask_again_.value_or(now + until_asked_again);
             }
         }
     }
@@ -346,12 +414,15 @@ async::awaitable<void> nft_loader::record(std::vector<std::string> tables) {
 }
 
 async::awaitable<result<nft_loader::tables>> nft_loader::look_at_tables() {
-    const auto listed = co_await run({"list", "tables"}, "", nft_limits);
+    const auto listed = co_await run({"list", "tables"}, "", list_limits);
     if (!listed) {
         co_return listed.error();
     }
     if (!listed->is_taken) {
         co_return failure(errc::io, "nft", reason_in(listed->said));
+    }
+    if (listed->is_cut) {
+        co_return failure(errc::too_large, "nft", "it lists more tables than can be read");
     }
     tables seen;
     constexpr std::string_view begin = "table ";
@@ -374,25 +445,21 @@ async::awaitable<result<nft_loader::tables>> nft_loader::look_at_tables() {
     co_return seen;
 }
 
-// Also those of files that static files include. Made by somebody else meanwhile: then it is not told apart.
-async::awaitable<void> nft_loader::note_made_tables(const tables& before, bool are_some_unknown) {
+// All of it is in force. What was made before and is not made any more is nobody's from now on.
+async::awaitable<void> nft_loader::take_loaded(std::vector<std::string> own) {
+    co_await record(own);
     made_tables_.clear();
-    const auto after = co_await look_at_tables();
-    if (!after) {
-        co_return;
+    if (!own.empty()) {
+        const auto after = co_await look_at_tables();
+        made_tables_ = after ? after->own : made_tables_;
     }
-    made_tables_ = after->own;
-    if (!are_some_unknown) {
-        co_return;
+    proven_ = accepted_;
+    blamed_.clear();
+    is_without_files_ = false;
+    if (!pending_.empty()) {
+        add_pending();
+        co_await note_chains();
     }
-    auto own = after->own;
-    for (const auto& one : after->all) {
-        if (one != "inet filter" && !is_in(before.all, one) && !is_in(own, one)) {
-            own.push_back(one);
-        }
-    }
-    made_tables_ = own;
-    co_await record(std::move(own));
 }
 
 async::awaitable<bool> nft_loader::find_lost_tables() {
@@ -414,7 +481,13 @@ async::awaitable<bool> nft_loader::find_lost_tables() {
 // From a file: of a text in a pipe nft would load the beginning, if this daemon were killed while it writes it.
 async::awaitable<result<nft_loader::answer>> nft_loader::load_file(const std::string& text) {
     const std::string path = folder_ + "/" + std::string(loaded_name);
-    const auto written = co_await node_.port.host.replace_file(path, text);
+    auto written = co_await node_.port.host.replace_file(path, text);
+    if (!written) {
+        constexpr unsigned mode = 0755;
+        auto made = co_await node_.port.host.make_directory(folder_, mode, "");  // somebody may have removed it
+        ignore(made, "the next try says what is wrong");
+        written = co_await node_.port.host.replace_file(path, text);
+    }
     if (!written) {
         co_return written.error();
     }
@@ -428,64 +501,120 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
         co_return false;
     }
     shared_tables_.clear();
-    // Noted before they are made: who is killed in between leaves no table behind that is nobody's.
-    auto noted = before->own;
-    bool are_some_unknown = false;
-    for (const auto& one : accepted_) {
+    std::vector<std::string> own;
+    const auto files = accepted_;
+    for (const auto& one : files) {
         auto found = co_await names_of(one.text);
-        if (found.all.flushes_all) {
+        if (!found.objection.empty()) {
             are_files_judged_ = false;  // what it includes is another file now
             co_return false;
         }
-        are_some_unknown = are_some_unknown || found.are_some_unknown;
-        for (auto& table : found.all.tables) {
-            if (!is_in(noted, table)) {
-                (is_in(before->all, table) ? shared_tables_ : noted).push_back(std::move(table));
+        for (auto& table : found.tables) {
+            const bool is_anothers = is_in(before->all, table) && !is_in(before->own, table);
+            auto& to = is_anothers ? shared_tables_ : own;
+            if (!is_in(to, table)) {
+                to.push_back(std::move(table));
             }
         }
     }
+    // Noted before they are made: who is killed in between leaves no table behind that is nobody's.
+    auto noted = before->own;
+    std::ranges::copy_if(own, std::back_inserter(noted), [&](const auto& one) { return !is_in(noted, one); });
     co_await record(std::move(noted));
     const std::string text = policy::nft_text(wanted, before->own, accepted_);
     const auto loaded = co_await load_file(text);
     if (loaded && loaded->is_taken) {
-        if (!accepted_.empty()) {
-            co_await note_made_tables(*before, are_some_unknown);
-        }
+        co_await take_loaded(std::move(own));
         co_return true;
     }
-    // Who was ended in the middle may have made them. Otherwise they may be somebody else's next time.
+    // Who was ended in the middle may have made them: those that are there are. Others may be somebody else's next
+    // time.
     const bool is_unknown = loaded ? loaded->was_killed : loaded.error().code() == errc::timed_out;
-    if (!is_unknown) {
-        co_await record(before->own);
+    const auto after = is_unknown ? co_await look_at_tables() : before;
+    if (after) {
+        co_await record(after->own);
     }
     if (loaded) {
-        note_refusal(*loaded, text, before->own);
+        co_await note_refusal(*loaded, text, before->own);
     } else {
-        cannot_ask("nft does not load all of it", loaded.error().text());
+        co_await suspect_files(loaded.error().text(), loaded.error().code() == errc::timed_out);
     }
     co_return false;
 }
 
 // What a chain with a hook must not lead to, and loops: the kernel may say so of the whole only.
-void nft_loader::note_refusal(const answer& said, const std::string& text, std::span<const std::string> own) {
+async::awaitable<void> nft_loader::note_refusal(const answer& said, const std::string& text,
+                                                std::span<const std::string> own) {
     const std::string reason = reason_in(said.said);
-    const std::string doing = "nft does not load all of it";
-    if (!said.line) {
-        cannot_ask(doing, reason);
-        return;
-    }
-    if (auto guilty = policy::acl_in_line(text, *said.line, knowledge_)) {
+    auto guilty = said.line ? policy::acl_in_line(text, *said.line, knowledge_) : std::nullopt;
+    if (guilty) {
         if (knowledge_.refused_rules.empty()) {
             may_forget_rules_ = node_.clock().now() + until_asked_again;
         }
         knowledge_.refused_rules.insert_or_assign(*std::move(guilty), reason);
+        co_return;
+    }
+    const auto place = said.line ? policy::place_in_files(*said.line, own, accepted_) : std::nullopt;
+    if (place) {
+        leave_out_file(accepted_[place->file], fmt::format("line {}: {}", place->line, reason));
+        accepted_.erase(accepted_.begin() + static_cast<std::ptrdiff_t>(place->file));
+        co_await note_chains();
+        co_return;
+    }
+    co_await suspect_files(reason, false);
+}
+
+// A load failed, and nothing says over what: over a file that was not loaded before, if there is one.
+async::awaitable<void> nft_loader::suspect_files(std::string why, bool is_hang) {
+    std::vector<policy::static_file> known;
+    std::vector<policy::static_file> candidates;
+    for (auto& one : std::exchange(accepted_, {})) {
+        auto& to = std::ranges::find(proven_, one) == proven_.end() ? candidates : known;
+        to.push_back(std::move(one));
+    }
+    are_files_others_ = true;
+    if (candidates.size() == 1) {
+        if (is_hang) {
+            hanging_files_[candidates.front().name] = {candidates.front().text,
+                                                       node_.clock().now() + until_a_hang_is_tried_again};
+        }
+        leave_out_file(candidates.front(), std::move(why));
+        blamed_.push_back(std::move(candidates.front()));
+        accepted_ = std::move(known);
+        add_pending();
+    } else if (!candidates.empty()) {
+        accepted_ = std::move(known);
+        pending_ = std::move(candidates);
+        add_pending();
+    } else if (!known.empty() && !is_without_files_) {
+        is_without_files_ = true;  // all of them could be loaded once: is it one of them at all?
+        pending_ = std::move(known);
+        proven_.clear();
+    } else {
+        // Nor without any: it is not over them.
+        for (auto& one : std::exchange(blamed_, {})) {
+            file_problems_.erase(one.name);
+            hanging_files_.erase(one.name);
+            pending_.push_back(std::move(one));
+        }
+        accepted_ = std::exchange(pending_, {});
+        std::ranges::sort(accepted_, {}, &policy::static_file::name);
+        is_without_files_ = false;
+        cannot_ask("nft does not load all of it", why);
+        is_in_trouble_ = is_hang;  // another wish may do
+    }
+    co_await note_chains();
+}
+
+// The next one that is to be tried, at its place.
+void nft_loader::add_pending() {
+    if (pending_.empty()) {
         return;
     }
-    const auto place = policy::place_in_files(*said.line, own, accepted_);
-    cannot_ask(doing, place ? fmt::format("static file {}: line {}: {}", shown(accepted_[place->file].name),
-                                          place->line, reason)
-                            : reason);
-    is_in_trouble_ = false;  // another wish may do
+    const auto place = std::ranges::upper_bound(accepted_, pending_.front().name, {}, &policy::static_file::name);
+    accepted_.insert(place, std::move(pending_.front()));
+    pending_.erase(pending_.begin());
+    are_files_others_ = true;
 }
 
 async::awaitable<void> nft_loader::remove_tables() {

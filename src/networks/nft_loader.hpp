@@ -33,6 +33,8 @@ public:
     [[nodiscard]] std::vector<std::string> take_lost_tables() { return std::exchange(lost_tables_, {}); }
     // There are some that nft takes.
     [[nodiscard]] bool has_files() const { return !accepted_.empty(); }
+    // Which of them are to be loaded has changed since this was asked last.
+    [[nodiscard]] bool take_files_changed() { return std::exchange(are_files_others_, false); }
     [[nodiscard]] bool can_load_files() const { return has_files() && knowledge_.unusable.empty(); }
     [[nodiscard]] const policy::nft_knowledge& knowledge() const { return knowledge_; }
     // Why files are left out, by their names: "line 3: syntax error …".
@@ -66,6 +68,7 @@ private:
     struct answer {
         bool is_taken = false;
         bool was_killed = false;
+        bool is_cut = false;
         std::optional<std::size_t> line;  // that it refuses
         std::string output;
         std::string said;
@@ -78,21 +81,22 @@ private:
     async::awaitable<result<answer>> run(std::vector<std::string> arguments, std::string input,
                                          async::process_limits limits);
     async::awaitable<result<answer>> load_file(const std::string& text);
-    // With those of the files that it includes, as far as these can be known.
-    struct names {
-        policy::static_names all;
-        bool are_some_unknown = false;
-    };
-    async::awaitable<names> names_of(std::string text, int depth = 0) const;
+    // With those of the files that it includes. One that cannot be read is an objection.
+    async::awaitable<policy::static_names> names_of(std::string text, int depth = 0) const;
+    async::awaitable<void> note_chains();
+    void leave_out_file(const policy::static_file& one, std::string why);
+    bool is_hanging(const policy::static_file& one) const;
     void cannot_ask(const std::string& doing, const std::string& why);
     void forget_doubts();
     void forget_refused_texts();
     // The accepted ones of these, and what is said against the others.
     async::awaitable<void> try_files(std::vector<policy::static_file> readable);
     async::awaitable<result<tables>> look_at_tables();
-    async::awaitable<void> note_made_tables(const tables& before, bool are_some_unknown);
+    async::awaitable<void> take_loaded(std::vector<std::string> own);
     async::awaitable<bool> find_lost_tables();
-    void note_refusal(const answer& said, const std::string& text, std::span<const std::string> own);
+    async::awaitable<void> note_refusal(const answer& said, const std::string& text, std::span<const std::string> own);
+    async::awaitable<void> suspect_files(std::string why, bool is_hang);
+    void add_pending();
     async::awaitable<void> record(std::vector<std::string> tables);
 
     core::node_context& node_;
@@ -100,13 +104,22 @@ private:
     std::string folder_;
     std::vector<file> files_;
     bool are_files_judged_ = true;
-    std::vector<policy::static_file> accepted_;
+    std::vector<policy::static_file> accepted_;  // to be loaded, as far as dry runs say
+    // What nft takes in dry runs and cannot load is found by adding one file after the other to those that it has
+    // loaded before.
+    std::vector<policy::static_file> proven_;
+    std::vector<policy::static_file> pending_;
+    std::vector<policy::static_file> blamed_;  // since the last load that went well
+    bool is_without_files_ = false;            // the next load is one without any
+    bool are_files_others_ = false;
+    std::map<std::string, std::pair<std::string, time_point>> hanging_files_;  // text, and when it is tried again
     std::map<std::string, std::string> file_problems_;
     policy::nft_knowledge knowledge_;
     bool is_in_trouble_ = false;  // `unusable` is of the program, not of what it was given
     bool must_forget_texts_ = false;
-    std::set<std::string> suspects_;                      // the last group that was refused
-    std::set<std::string> doubtful_;                      // texts over which the program died
+    duration trial_limit_{};                      // of a slow program, longer than usual
+    std::set<std::string> suspects_;              // the last group that was refused
+    std::map<std::string, time_point> doubtful_;  // texts over which the program died or hung: when to ask again
     std::optional<std::vector<std::string>> own_tables_;  // of static files; empty: the record was not read yet
     bool is_recorded_ = true;
     std::vector<std::string> shared_tables_;

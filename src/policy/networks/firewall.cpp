@@ -139,8 +139,7 @@ private:
     // What only nft knows is in the files alone, once nft has taken it.
     void add_beyond(const wanted_chain& to, const std::string& text, acl_name name, const parsed_acl& parsed) {
         const auto is_known = [this](const std::string& chain) {
-            return std::ranges::find(nft_.static_chains, chain) != nft_.static_chains.end() ||
-                   (nft_.are_chains_unknown && !is_own_chain(chain));
+            return std::ranges::find(nft_.static_chains, chain) != nft_.static_chains.end();
         };
         if (!parsed.is_beyond || !std::ranges::all_of(parsed.chains, is_known)) {
             refuse(std::move(name), parsed.problem, parsed.is_beyond);
@@ -166,10 +165,6 @@ private:
         }
         write(to, rule);
         wanted.needs_nft = true;
-    }
-
-    static bool is_own_chain(const std::string& chain) {
-        return chain == forward || chain == input || chain.starts_with("vxlan");
     }
 
     void refuse(acl_name acl, std::string reason, bool is_beyond) {

@@ -1,9 +1,12 @@
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/policy/networks/firewall.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 
 namespace pvc::policy {
 
@@ -20,7 +23,7 @@ bool is_of_name(char c) {
            c == '.' || c == '/';
 }
 
-// Words and the signs that end or hold statements, without comments and texts in quotes.
+// Words, texts in quotes (with the quotes), and the signs that end or hold statements; without comments.
 std::vector<std::string_view> words_of(std::string_view text) {
     std::vector<std::string_view> words;
     std::size_t at = 0;
@@ -30,7 +33,9 @@ std::vector<std::string_view> words_of(std::string_view text) {
             at = std::min(text.find('\n', at), text.size());
         } else if (c == '"') {
             const auto end = text.find('"', at + 1);
-            at = end == std::string_view::npos ? text.size() : end + 1;
+            const auto next = end == std::string_view::npos ? text.size() : end + 1;
+            words.push_back(text.substr(at, next - at));
+            at = next;
         } else if (text.substr(at, 2) == "\\\n") {
             at += 2;  // the line goes on
         } else if (is_of_name(c)) {
@@ -55,34 +60,34 @@ void add_once(std::vector<std::string>& to, std::string one) {
     }
 }
 
-// include "path", at the beginning of a line as nft wants it.
-std::vector<std::string> included_in(std::string_view text) {
-    constexpr std::string_view word = "include";
-    std::vector<std::string> paths;
-    for (auto line : split(text, '\n')) {
-        line = trim(line);
-        if (!line.starts_with(word)) {
-            continue;
-        }
-        const auto begin = line.find('"');
-        const auto end = begin == std::string_view::npos ? begin : line.find('"', begin + 1);
-        if (end != std::string_view::npos && trim(line.substr(word.size(), begin - word.size())).empty()) {
-            paths.emplace_back(line.substr(begin + 1, end - begin - 1));
-        }
-    }
-    return paths;
-}
-
 bool is_sign(std::string_view word) {
     return word == ";" || word == "\n" || word == "{" || word == "}";
+}
+
+// Of the word behind `include`: a file that can be read as nft reads it. Empty: it is none.
+std::string path_in(std::string_view word) {
+    if (word.size() < 3 || !word.starts_with('"') || !word.ends_with('"')) {
+        return {};
+    }
+    word = word.substr(1, word.size() - 2);
+    const bool is_one_file = word.find_first_of("*?[\n") == std::string_view::npos && !word.starts_with('.');
+    return is_one_file ? std::string(word) : std::string();
+}
+
+// Of the words of a statement that takes something away.
+bool is_of_own_table(std::span<const std::string_view> words) {
+    return words.size() > 3 && (words[1] == "table" || words[1] == "chain") && words[2] == "inet" &&
+           words[3] == "filter";
 }
 
 }  // namespace
 
 static_names names_in(std::string_view text) {
     static_names found;
-    found.included = included_in(text);
     const auto words = words_of(text);
+    const auto object = [&found](std::string_view why) {
+        found.objection = found.objection.empty() ? std::string(why) : found.objection;
+    };
     const std::string own = "inet filter";
     std::string table;  // whose braces are open
     int depth = 0;
@@ -100,8 +105,24 @@ static_names names_in(std::string_view text) {
         if (is_begin && (word == "add" || word == "create")) {
             continue;  // what follows begins the statement all the same
         }
-        found.flushes_all =
-            found.flushes_all || (is_begin && word == "flush" && at + 1 < words.size() && words[at + 1] == "ruleset");
+        if (word == "include") {
+            auto path = at + 1 < words.size() ? path_in(words[at + 1]) : std::string();
+            if (path.empty()) {
+                object("what it includes cannot be looked at: expected the path of one file in quotes");
+            } else {
+                found.included.push_back(std::move(path));
+            }
+        }
+        if (is_begin && word == "flush" && at + 1 < words.size() && words[at + 1] == "ruleset") {
+            object("\"flush ruleset\" would remove the tables of others");
+        }
+        const bool takes_away = word == "flush" || word == "delete" || word == "destroy" || word == "rename";
+        if (is_begin && takes_away && is_of_own_table(std::span(words).subspan(at))) {
+            object(fmt::format("\"{} {} inet filter\" takes away what the daemon makes", word, words[at + 1]));
+        }
+        if (is_begin && word == "flags" && table == own && depth == 1) {
+            object("it gives table inet filter flags");
+        }
         if (is_begin && (word == "table" || word == "chain")) {
             std::vector<std::string_view> rest;
             for (auto next = at + 1; next < words.size() && !is_sign(words[next]); ++next) {

@@ -179,6 +179,141 @@ TEST_F(nft_loader_test, case_53_static_files_come_first_and_their_tables_are_not
     EXPECT_EQ(loaded[4], "delete table inet extra\n");
 }
 
+// What a load does not make any more is nobody's: somebody may make a table of that name then.
+TEST_F(nft_loader_test, a_table_that_no_file_makes_any_more_is_forgotten) {
+    auto& hv1 = add_networked();
+    hv1.host.files["/run/pvc/nft/static/mine"] = "table inet extra { }\ntable inet other { }\n";
+    install_nft(hv1);
+    put_filtered(1001);
+    put_acl(1001, "in/a", "0", "ip ttl 5 drop");
+    start(hv1);
+    ASSERT_TRUE(within(3s, [&] { return loaded.size() >= 2; })) << hv1.log();
+    tables = "table inet filter\ntable inet extra\ntable inet other\n";
+    loop.run_for(1s);
+    EXPECT_EQ(file(hv1, "static-tables"), "inet extra\ninet other\n");
+    auto before = loaded.size();
+    hv1.host.files["/run/pvc/nft/static/mine"] = "table inet other { }\n";
+    ASSERT_TRUE(within(15s, [&] { return loaded.size() == before + 1; })) << hv1.log();
+    EXPECT_TRUE(loaded.back().starts_with("delete table inet extra\ndelete table inet other\n")) << loaded.back();
+    loop.run_for(1s);
+    EXPECT_EQ(file(hv1, "static-tables"), "inet other\n");
+    hv1.host.files.erase("/run/pvc/nft/static/mine");
+    ASSERT_TRUE(within(15s, [&] { return loaded.size() == before + 2; })) << hv1.log();
+    loop.run_for(1s);
+    EXPECT_EQ(file(hv1, "static-tables"), "\n");
+    put_acl(1001, "in/b", "0", "ip ttl 6 drop");
+    ASSERT_TRUE(within(3s, [&] { return loaded.back().find("ip ttl 6") != std::string::npos; })) << hv1.log();
+    EXPECT_EQ(loaded.back().find("delete table inet extra"), std::string::npos) << loaded.back();
+    EXPECT_EQ(loaded.back().find("delete table inet other"), std::string::npos) << loaded.back();
+}
+
+// nft takes it in dry runs, and cannot load all of it: whatever it says, the others and the ACLs are in force.
+TEST_F(nft_loader_test, a_file_over_which_only_the_load_fails_is_left_out_alone) {
+    enum class way : std::uint8_t { no_line, line, hangs };
+    for (const auto how : {way::no_line, way::line, way::hangs}) {
+        auto& hv1 = add_networked();
+        hv1.host.files["/run/pvc/nft/static/1-good"] = "table inet good1 { }\n";
+        hv1.host.files["/run/pvc/nft/static/2-bad"] = "table inet bad { }\n";
+        hv1.host.files["/run/pvc/nft/static/3-good"] = "table inet good3 { }\n";
+        loaded.clear();
+        int failed = 0;
+        install_nft(hv1, [&](sim::sim_program& ran, const std::string& text, bool is_load) {
+            if (!is_load || text.find("inet bad") == std::string::npos) {
+                return false;
+            }
+            ++failed;
+            if (how == way::line) {
+                refuse(ran, text, "table inet bad", "Too many links", true);
+            } else if (how == way::hangs) {
+                ran.takes = 60s;
+            } else {
+                ran.how = async::exited{1};
+                ran.error_output = "netlink: Error: Operation not supported\n";
+            }
+            return true;
+        });
+        put_filtered(1001);
+        put_acl(1001, "in/a", "0", "ip ttl 5 drop");
+        start(hv1);
+        ASSERT_TRUE(within(75s,
+                           [&] {
+                               return !loaded.empty() && loaded.back().find("ip ttl 5") != std::string::npos &&
+                                      loaded.back().find("inet good1") != std::string::npos &&
+                                      loaded.back().find("inet good3") != std::string::npos;
+                           }))
+            << static_cast<int>(how) << hv1.log();
+        EXPECT_TRUE(within(3s, [&] { return hv1.times_logged("static file 2-bad: ") == 1; })) << hv1.log();
+        EXPECT_FALSE(hv1.logged("static file 1-good") || hv1.logged("static file 3-good")) << hv1.log();
+        EXPECT_FALSE(hv1.logged("nft does not load all of it")) << hv1.log();
+        // Asked again each minute, which changes nothing of what is in force; one that hangs not as often.
+        const auto before = loaded.size();
+        failed = 0;
+        loop.run_for(200s);
+        EXPECT_EQ(loaded.size(), before) << static_cast<int>(how) << hv1.log();
+        EXPECT_EQ(failed == 0, how == way::hangs) << failed;
+        EXPECT_LE(failed, 4);
+        nodes.pop_back();
+    }
+}
+
+// A kernel that refuses everything is no fault of a file.
+TEST_F(nft_loader_test, who_cannot_load_anything_blames_no_file) {
+    auto& hv1 = add_networked();
+    hv1.host.files["/run/pvc/nft/static/1"] = "table inet one { }\n";
+    hv1.host.files["/run/pvc/nft/static/2"] = "table inet two { }\n";
+    bool is_refused = true;
+    install_nft(hv1, [&](sim::sim_program& ran, const std::string&, bool is_load) {
+        if (!is_load || !is_refused) {
+            return false;
+        }
+        ran.how = async::exited{1};
+        ran.error_output = "netlink: Error: Operation not permitted\n";
+        return true;
+    });
+    put_filtered(1001);
+    put_acl(1001, "in/a", "0", "ip ttl 5 drop");
+    start(hv1);
+    ASSERT_TRUE(within(15s, [&] { return hv1.logged("nft does not load all of it: Operation not permitted"); }))
+        << hv1.log();
+    loop.run_for(5s);
+    is_refused = false;
+    ASSERT_TRUE(within(75s, [&] {
+        return !loaded.empty() && loaded.back().find("inet one") != std::string::npos &&
+               loaded.back().find("inet two") != std::string::npos;
+    })) << hv1.log();
+}
+
+// Texts over which it hangs keep no other out of force for long, and are not asked about each minute.
+TEST_F(nft_loader_test, a_few_texts_over_which_it_hangs_hold_no_other_up) {
+    auto& hv1 = add_networked();
+    install_nft(hv1, [](sim::sim_program& ran, const std::string& text, bool) {
+        if (text.find("hangs") == std::string::npos) {
+            return false;
+        }
+        ran.takes = 60s;
+        return true;
+    });
+    put_filtered(1001);
+    for (int i = 0; i < 40; ++i) {
+        const bool is_bad = i % 10 == 3;
+        put_acl(1001, "in/" + std::to_string(i), std::to_string(i),
+                fmt::format("ip ttl {} {} drop", i, is_bad ? "ip saddr hangs" : ""));
+    }
+    start(hv1);
+    const auto in_force = [&] {
+        std::size_t all = 0;
+        for (int i = 0; i < 40 && !loaded.empty(); ++i) {
+            all += loaded.back().find(fmt::format("counter ip ttl {} ", i)) != std::string::npos ? 1U : 0U;
+        }
+        return all;
+    };
+    ASSERT_TRUE(within(120s, [&] { return in_force() == 36; })) << in_force() << hv1.log();
+    loop.run_for(100s);
+    EXPECT_EQ(in_force(), 36U);
+    EXPECT_EQ(hv1.times_logged("is left out"), 4U) << hv1.log();
+    EXPECT_FALSE(hv1.logged("somebody changed")) << hv1.log();
+}
+
 // The good ones are loaded with what the networks want, the bad one is named with its line.
 TEST_F(nft_loader_test, a_static_file_that_nft_does_not_take_is_left_out_alone_and_tried_again) {
     auto& hv1 = add_networked();

@@ -62,7 +62,6 @@ struct nft_knowledge {
     std::map<std::string, std::string, std::less<>> verdicts;       // by text: what nft says against it; "": nothing
     std::map<std::string, std::string, std::less<>> refused_rules;  // by chain and text: within all of it only
     std::vector<std::string> static_chains;                         // that files in static/ make
-    bool are_chains_unknown = false;                                // they include others: nft is asked
     std::string unusable;  // why nft cannot be asked, or what it last said to all of it; "": it can
 };
 
@@ -138,7 +137,7 @@ struct static_names {
     std::vector<std::string> tables;
     std::vector<std::string> chains;
     std::vector<std::string> included;  // paths as they are written; what these files make is not in here
-    bool flushes_all = false;           // "flush ruleset": the tables of others as well
+    std::string objection;              // why it may not be loaded at all; empty: nothing is known against it
 };
 [[nodiscard]] static_names names_in(std::string_view text);
 

@@ -219,16 +219,6 @@ TEST(firewall, what_only_nft_knows_waits_for_its_verdict) {
                   "add rule inet filter pvcnoded-trial counter jump mine\n");
 }
 
-TEST(firewall, chains_of_files_that_static_files_include_are_left_to_nft) {
-    auto network = managed(1001);
-    network.acls_in = {{"a", "jump elsewhere"}, {"b", "jump vxlan1002-in"}, {"c", "goto input"}};
-    nft_knowledge nft;
-    nft.are_chains_unknown = true;
-    const auto wanted = firewall_of(std::array{network}, {}, nft);
-    EXPECT_EQ(wanted.unjudged, (texts{"jump elsewhere"}));
-    EXPECT_EQ(wanted.refused.size(), 2U);
-}
-
 TEST(firewall, the_acl_that_a_load_fails_for_is_the_one_of_the_line_that_nft_names) {
     auto network = managed(1001);
     network.acls_in = {{"a", "ip ttl 5 drop"}, {"b", "masquerade"}, {"c", "tcp dport 22 accept"}};
@@ -330,14 +320,31 @@ delete table ip gone
 )");
     EXPECT_EQ(found.tables, (std::vector<std::string>{"inet extra", "ip6 second", "ip third"}));
     EXPECT_EQ(found.chains, (std::vector<std::string>{"mine", "nested"}));
-    EXPECT_FALSE(found.flushes_all);
+    EXPECT_EQ(found.objection, "");
     EXPECT_TRUE(found.included.empty());
     EXPECT_EQ(names_in("# x\n include \"/etc/more\"\ninclude   \"b\"").included, (texts{"/etc/more", "b"}));
-    EXPECT_TRUE(names_in("# include \"/etc/more\"\ninclude x \"y\"\ninclude \"").included.empty());
-    EXPECT_TRUE(names_in("table ip x { }; flush  ruleset ip").flushes_all);
-    EXPECT_TRUE(names_in("flush \\\nruleset").flushes_all);
-    EXPECT_FALSE(names_in("flush\nruleset").flushes_all);
-    EXPECT_FALSE(names_in("flush table ip x\nadd rule ip x y comment \"flush ruleset\"").flushes_all);
+    EXPECT_EQ(names_in("define X = 5; include \"/a\"\ninclude \\\n\"/b\"").included, (texts{"/a", "/b"}));
+    EXPECT_TRUE(names_in("# include \"/etc/more\"\n").included.empty());
+    EXPECT_EQ(names_in("table ip x { }; flush  ruleset ip").objection,
+              "\"flush ruleset\" would remove the tables of others");
+    EXPECT_NE(names_in("flush \\\nruleset").objection, "");
+    EXPECT_EQ(names_in("flush\nruleset").objection, "");
+    EXPECT_EQ(names_in("flush table ip x\nadd rule ip x y comment \"flush ruleset\"").objection, "");
+    for (const std::string bad : {"include x \"y\"", "include \"", "include", "include \"/etc/nftables.d/*.nft\"",
+                                  "include \"./a\"", "include \"/etc/in?.nft\"", "include \"\""}) {
+        const auto one = names_in("define a = 1\n" + bad);
+        EXPECT_EQ(one.objection, "what it includes cannot be looked at: expected the path of one file in quotes")
+            << bad;
+        EXPECT_TRUE(one.included.empty()) << bad;
+    }
+    EXPECT_EQ(names_in("delete table inet filter").objection,
+              "\"delete table inet filter\" takes away what the daemon makes");
+    EXPECT_EQ(names_in("table ip x { }; flush chain inet filter input").objection,
+              "\"flush chain inet filter\" takes away what the daemon makes");
+    EXPECT_EQ(names_in("delete table inet filter2\nflush chain ip filter input").objection, "");
+    EXPECT_EQ(names_in("table inet filter { flags dormant; }").objection, "it gives table inet filter flags");
+    EXPECT_EQ(names_in("table inet filter { set a { type ipv4_addr; flags interval; }; }").objection, "");
+    EXPECT_EQ(names_in("table inet mine { flags dormant; }").objection, "");
     EXPECT_TRUE(names_in("table").tables.empty());
     EXPECT_TRUE(names_in("table inet filter { chain").chains.empty());
     EXPECT_TRUE(names_in("} } table { \" # ").tables.empty());
