@@ -76,6 +76,7 @@ private:
                                                             const network_link& device) const;
     void plan_port(const config::host_bridge& bridge, const network_link& device);
     void look_for_strays();
+    void tell_other_ports(const config::host_bridge& bridge);
     void plan_route();
     [[nodiscard]] const config::host_bridge* bridge_with_port(int link) const;
     void look_at_routes();
@@ -367,6 +368,7 @@ void host_planner::look_at_routes() {
 // somebody needs is not ours to say.
 void host_planner::look_for_strays() {
     for (const auto& bridge : config_.host_bridges) {
+        tell_other_ports(bridge);
         for (const auto& other : config_.host_bridges) {
             const auto* link = bridge.name == other.name ? nullptr : seen_.find(other.name);
             const auto there = link == nullptr ? std::vector<link_address>() : seen_.addresses_of(link->index);
@@ -379,6 +381,23 @@ void host_planner::look_for_strays() {
                                        other.name));
                 }
             }
+        }
+    }
+}
+
+// A device that was configured before, say: two of them that lead to one network are a loop.
+void host_planner::tell_other_ports(const config::host_bridge& bridge) {
+    const auto* link = seen_.find(bridge.name);
+    const auto ports =
+        link == nullptr || is_foreign(bridge.name) ? std::vector<const network_link*>() : seen_.ports_of(link->index);
+    for (const auto* port : ports) {
+        const bool leads_out =
+            port->kind.empty() || port->kind == "vlan" || port->kind == "bond" || port->kind == "team";
+        if (leads_out && port->name != bridge.device) {
+            remark(message::network_device_configured, false,
+                   fmt::format("{} is a port of {}, whose device is {} by the configuration: take it out unless it is "
+                               "meant to be there",
+                               port->name, bridge.name, bridge.device));
         }
     }
 }

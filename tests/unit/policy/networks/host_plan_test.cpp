@@ -343,6 +343,21 @@ TEST(host_plan, an_address_that_another_bridge_has_too_is_a_remark) {
               "warning network-device-configured: 10.0.0.2/24 of brcluster is also on brstorage: remove it there\n");
 }
 
+TEST(host_plan, a_port_that_leads_out_and_is_not_the_configured_one_is_a_remark) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2", "eth3"});
+    const auto config = config_of({});
+    settle(kernel, config);
+    kernel.apply(model::set_master{"eth3", "brupstream"});
+    kernel.add(link_named("vnet0", "tun"));
+    kernel.apply(model::set_master{"vnet0", "brupstream"});
+    const auto before = kernel.state();
+    const auto upstream = config.networks.upstream.device;
+    EXPECT_EQ(remarks_of(settle(kernel, config).remarks),
+              "warning network-device-configured: eth3 is a port of brupstream, whose device is " + upstream +
+                  " by the configuration: take it out unless it is meant to be there\n");
+    EXPECT_EQ(kernel.state(), before);
+}
+
 // ---- a host that the system's own configuration set up
 // ---------------------------------------------------------------
 
