@@ -289,6 +289,51 @@ TEST_F(client_networks_test, case_29_a_removed_network_that_a_guest_uses_goes_af
     EXPECT_TRUE(hv1.logged("network 1001 is removed"));
 }
 
+// Nothing could have been made of it in this life: its links are of an earlier one, and go all the same.
+TEST_F(client_networks_test, case_29_a_network_that_no_life_of_this_daemon_could_use_leaves_nothing) {
+    put_network(1001);
+    auto& hv1 = stage();
+    ASSERT_EQ(link(hv1, "vxlan1001"), "mtu 1450 up master vmbr1001");
+    hv1.kill();
+    change(1001, {{"/nettype", "routed"}});
+    start(hv1);
+    beat(1s);
+    EXPECT_EQ(link(hv1, "vxlan1001"), "mtu 1450 up master vmbr1001");
+    remove_network(1001);
+    EXPECT_TRUE(within(1s, [&] { return link(hv1, "vmbr1001") == "gone" && link(hv1, "vxlan1001") == "gone"; }))
+        << hv1.log();
+    beat(1s);
+    EXPECT_TRUE(hv1.logged("network 1001 is removed")) << hv1.log();
+    // One of which nothing ever was is not said to be removed.
+    put_network(1002, {{"/nettype", "routed"}});
+    beat(1s);
+    remove_network(1002);
+    beat(1s);
+    EXPECT_FALSE(hv1.logged("network 1002 is removed")) << hv1.log();
+}
+
+TEST_F(client_networks_test, case_29_one_that_was_refused_as_another_type_takes_what_it_had_before) {
+    auto& hv1 = stage({.bridge_device = ""});
+    for (const bool with_restart : {false, true}) {
+        put_network(1001);
+        ASSERT_TRUE(within(2s, [&] { return link(hv1, "vxlan1001") == "mtu 1450 up master vmbr1001"; }));
+        beat(1s);
+        change(1001, {{"/nettype", "bridged"}});
+        beat(1s);
+        EXPECT_TRUE(hv1.logged("network 1001: bridge_device is not configured")) << hv1.log();
+        if (with_restart) {
+            hv1.kill();
+            start(hv1);
+            beat(1s);
+        }
+        EXPECT_EQ(link(hv1, "vxlan1001"), "mtu 1450 up master vmbr1001");
+        remove_network(1001);
+        EXPECT_TRUE(within(1s, [&] { return link(hv1, "vmbr1001") == "gone" && link(hv1, "vxlan1001") == "gone"; }))
+            << hv1.log();
+        EXPECT_FALSE(hv1.logged("vxlan1001 uses its links")) << hv1.log();
+    }
+}
+
 TEST_F(client_networks_test, case_30_what_networks_that_are_gone_left_goes_at_the_start) {
     auto& hv1 = add_networked();
     for (const auto* vni : {"7", "8"}) {
