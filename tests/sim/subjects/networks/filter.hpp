@@ -27,8 +27,9 @@ struct filter_looks {
 void note_filter_trouble(cluster& world, const member& target);
 
 // What table `inet filter` of a node does not have as /networks says, made out from the keys and the expressions of the
-// rules alone; empty: nothing. What it lacks because its kernel refused it is left out. A bridge that its daemon noted as
-// its own and that still stands, without a network that is to have rules, may have those of a network without addresses.
+// rules alone; empty: nothing. What it lacks because its kernel refused it is left out. A bridge that its daemon noted
+// as its own and that still stands, without a network that is to have rules, may have those of a network without
+// addresses.
 [[nodiscard]] std::string wrong_with_filter(const judge& of, const member& one);
 
 // A batch that was carried out left only a part of what belongs together, in these words; empty: it did not.
