@@ -349,6 +349,31 @@ TEST_F(client_networks_test, case_30_what_networks_that_are_gone_left_goes_at_th
     EXPECT_EQ(link(hv1, "vxlan7"), "gone");
     EXPECT_NE(link(hv1, "vmbr8"), "gone");
     EXPECT_EQ(hv1.times_logged("network 8 is gone, but vnet0 uses its links"), 1U);
+    // As one that was removed under the eyes of this daemon.
+    beat(5s);
+    hv1.kernel.remove_device("vnet0");
+    EXPECT_TRUE(within(1s, [&] { return link(hv1, "vmbr8") == "gone" && link(hv1, "vxlan8") == "gone"; })) << hv1.log();
+    beat(1s);
+    EXPECT_EQ(hv1.times_logged("network 8 is gone, but vnet0 uses its links"), 1U);
+    EXPECT_EQ(hv1.times_logged("network 8 is removed"), 1U) << hv1.log();
+}
+
+TEST_F(client_networks_test, one_that_was_gone_at_the_start_and_comes_again_keeps_its_guest) {
+    put_network(8);
+    auto& hv1 = stage();
+    hv1.kernel.add_tap("vnet0", "vmbr8");
+    beat(1s);
+    hv1.kill();
+    remove_network(8);
+    start(hv1);
+    beat(1s);
+    EXPECT_EQ(hv1.times_logged("network 8 is gone, but vnet0 uses its links"), 1U) << hv1.log();
+    put_network(8, {{"/mtu", "1400"}});
+    EXPECT_TRUE(within(1s, [&] { return link(hv1, "vxlan8") == "mtu 1400 up master vmbr8"; })) << hv1.log();
+    hv1.kernel.remove_device("vnet0");
+    beat(2s);
+    EXPECT_EQ(link(hv1, "vxlan8"), "mtu 1400 up master vmbr8");
+    EXPECT_FALSE(hv1.logged("repairing it")) << hv1.log();
 }
 
 TEST_F(client_networks_test, case_31_what_is_right_is_adopted_with_what_hangs_on_it) {
