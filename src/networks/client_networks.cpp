@@ -334,7 +334,14 @@ async::awaitable<bool> client_networks::sweep(const model::network_state& seen) 
         known.insert(vni);
     }
     const auto plan = policy::plan_sweep(known, *node_.config, seen, bridges_.known());
-    auto said = plan.remarks;
+    // What is still used goes when that has gone, as with networks that were removed before this daemon's eyes.
+    for (const auto vni : plan.left) {
+        auto& row = rows_[vni];
+        row.is_gone = true;
+        row.has_links = true;
+        co_await remove_row(vni, seen);
+    }
+    std::vector<policy::network_remark> said;
     auto done = co_await work_.carry_out(plan.steps);
     if (done) {
         is_swept_ = true;

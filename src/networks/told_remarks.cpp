@@ -4,6 +4,21 @@
 
 namespace pvc::networks {
 
+namespace {
+
+using remarks = std::vector<policy::network_remark>;
+
+std::ptrdiff_t count_of(const remarks& all, message which) {
+    return std::ranges::count(all, which, &policy::network_remark::which);
+}
+
+bool has_text(const remarks& all, const policy::network_remark& like) {
+    return std::ranges::any_of(
+        all, [&](const policy::network_remark& one) { return one.which == like.which && one.text == like.text; });
+}
+
+}  // namespace
+
 void told_remarks::tell(const std::string& about, std::vector<policy::network_remark> now) {
     auto& before = told_[about];
     for (const auto& one : now) {
@@ -17,8 +32,8 @@ void told_remarks::tell(const std::string& about, std::vector<policy::network_re
         }
     }
     for (const auto& one : before) {
-        // Something else is said of it in its place, or nothing any more.
-        if (std::ranges::find(now, one.which, &policy::network_remark::which) == now.end()) {
+        // Where there are as many of its kind as before, something else is said in its place.
+        if (!has_text(now, one) && count_of(now, one.which) < count_of(before, one.which)) {
             log_.ok("this is over: " + one.text);
         }
     }

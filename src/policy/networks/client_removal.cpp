@@ -45,6 +45,7 @@ public:
         const auto* bridge = is_foreign() ? nullptr : bridge_;
         const auto* user = find_user(bridge);
         if (user != nullptr) {
+            into.left.insert(vni_);
             into.remarks.push_back(
                 {message::network_left_alone, false,
                  fmt::format("network {} is gone, but {} uses its links: they stay", vni_, user->name)});

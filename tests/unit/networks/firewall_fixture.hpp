@@ -65,6 +65,13 @@ protected:
         return rules(node, "vxlan" + number + "-in") == in && !rules(node, "vxlan" + number + "-out").empty() &&
                count("input") == 9 && count("forward") == 2;
     }
+    // What a network has of which nothing is known but that it is there.
+    static bool has_remains(const sim_node& node, int vni) {
+        const auto number = std::to_string(vni);
+        return rules(node, "vxlan" + number + "-in") == texts{number + " = count-in"} &&
+               rules(node, "vxlan" + number + "-out") == texts{number + " = count-out"} &&
+               rules(node, "forward").empty() && rules(node, "input").size() == 9;
+    }
     static std::string file(const sim_node& node, const std::string& name) {
         const auto found = node.host.files.find("/run/pvc/nft/" + name);
         return found == node.host.files.end() ? "missing" : found->second;

@@ -112,6 +112,80 @@ TEST_F(firewall_test, cases_48_and_49_a_bad_acl_is_left_out_alone_and_tried_agai
     EXPECT_TRUE(within(1s, [&] { return file(hv1, "networks/1001.nft").find("in bad") == std::string::npos; }));
 }
 
+// What a guest in it reaches of the host over the link-local address of its bridge stays little.
+TEST_F(firewall_test, a_network_that_is_removed_under_a_guest_stays_filtered_until_its_bridge_goes) {
+    auto& hv1 = stage();
+    for (const bool with_restart : {false, true}) {
+        put_filtered(1001);
+        put_acl(1001, "in/ssh", "0", "tcp dport 22 accept");
+        ASSERT_TRUE(within(2s, [&] { return has_all(hv1, 1001, {"ssh"}); })) << hv1.filter_table.text();
+        hv1.kernel.add_tap("vnet0", "vmbr1001");
+        beat(1s);
+        remove_network(1001);
+        EXPECT_TRUE(within(2s, [&] { return has_remains(hv1, 1001); })) << hv1.filter_table.text();
+        beat(10s);
+        EXPECT_TRUE(has_remains(hv1, 1001)) << hv1.filter_table.text();
+        if (with_restart) {
+            hv1.kill();
+            start(hv1);
+            beat(2s);
+            EXPECT_TRUE(has_remains(hv1, 1001)) << hv1.filter_table.text();
+        }
+        hv1.kernel.remove_device("vnet0");
+        EXPECT_TRUE(within(1s, [&] { return link(hv1, "vmbr1001") == "gone"; }));
+        EXPECT_TRUE(within(1s, [&] { return hv1.filter_table.text() == base_chains; })) << hv1.filter_table.text();
+    }
+}
+
+TEST_F(firewall_test, one_that_is_refused_as_a_bridged_network_stays_filtered) {
+    auto& hv1 = stage_primary({.bridge_device = ""});
+    put_filtered(1001);
+    ASSERT_TRUE(within(2s, [&] { return has_all(hv1, 1001) && addresses(hv1, "vmbr1001") == "10.1.233.1/24"; }));
+    hv1.kernel.add_tap("vnet0", "vmbr1001");
+    beat(1s);
+    change(1001, {{"/nettype", "bridged"}});
+    EXPECT_TRUE(within(2s, [&] { return addresses(hv1, "vmbr1001").empty(); }));
+    beat(5s);
+    EXPECT_TRUE(has_remains(hv1, 1001)) << hv1.filter_table.text();
+    hv1.kill();
+    start(hv1);
+    beat(2s);
+    EXPECT_TRUE(has_remains(hv1, 1001)) << hv1.filter_table.text();
+    change(1001, {{"/nettype", "managed"}});
+    EXPECT_TRUE(within(2s, [&] { return has_all(hv1, 1001); })) << hv1.filter_table.text();
+}
+
+TEST_F(firewall_test, one_whose_keys_cannot_be_used_at_a_start_stays_filtered) {
+    auto& hv1 = stage();
+    put_filtered(1001);
+    ASSERT_TRUE(within(2s, [&] { return has_all(hv1, 1001); })) << hv1.filter_table.text();
+    hv1.kernel.add_tap("vnet0", "vmbr1001");
+    beat(1s);
+    change(1001, {{"/nettype", "rubbish"}});
+    beat(2s);
+    EXPECT_TRUE(has_all(hv1, 1001)) << hv1.filter_table.text();
+    hv1.kill();
+    start(hv1);
+    beat(2s);
+    EXPECT_TRUE(has_remains(hv1, 1001)) << hv1.filter_table.text();
+    change(1001, {{"/nettype", "managed"}});
+    EXPECT_TRUE(within(2s, [&] { return has_all(hv1, 1001); })) << hv1.filter_table.text();
+}
+
+// A bridge of such a name that no daemon noted is somebody else's.
+TEST_F(firewall_test, a_bridge_that_is_not_its_own_is_not_filtered) {
+    auto& hv1 = add_networked();
+    ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"vmbr8"}));
+    ASSERT_TRUE(hv1.kernel.apply(model::add_address{"vmbr8", parse_host_address("192.0.2.5/24").value()}));
+    start(hv1);
+    put_filtered(8);
+    beat(2s);
+    EXPECT_EQ(hv1.filter_table.text(), base_chains);
+    remove_network(8);
+    beat(2s);
+    EXPECT_EQ(hv1.filter_table.text(), base_chains);
+}
+
 TEST_F(firewall_test, case_50_tables_of_others_stay) {
     auto& hv1 = add_networked();
     hv1.filter_table.touch_table("ip other");

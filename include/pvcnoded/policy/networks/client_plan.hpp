@@ -44,6 +44,7 @@ struct network_plan {
     std::optional<int> mtu_to_write;  // into its key, by the primary, if the key is empty
     std::vector<std::string> damage;  // what somebody took away or changed, in words; `steps` repair it
     network_memory next;              // if all steps succeed, or there are none
+    std::set<std::uint32_t> left;     // of networks that are gone: those whose links others use
 
     [[nodiscard]] bool is_right() const { return steps.empty() && !is_refused; }
 };
@@ -61,8 +62,8 @@ struct network_plan {
                                         const model::network_state& seen, int own_bridge = 0);
 
 // What networks that are gone left behind: vmbr<N> with vxlan<N> or vlan<N>. `known`: all that /networks has, also
-// those that are refused. A bridge that has other ports than its own base is left alone, with a remark (case 30).
-// `own`: those that go also if they stand alone and have addresses, or STP.
+// those that are refused. A bridge that has other ports than its own base is left alone (case 30): `left`, and a
+// remark. `own`: those that go also if they stand alone and have addresses, or STP.
 [[nodiscard]] network_plan plan_sweep(const std::set<std::uint32_t>& known, const config::node_config& config,
                                       const model::network_state& seen, const own_bridges& own = {});
 

@@ -16,6 +16,8 @@ struct filter_looks {
     std::map<std::uint32_t, std::vector<std::pair<std::string, std::vector<model::filter_expression>>>> refused;
     // Right when it was looked at: nothing has changed since.
     std::map<std::uint32_t, std::pair<std::uint32_t, std::uint64_t>> right;
+    // When bridges that networks may have left behind stood last, by member and VNI.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, time_point> left;
 };
 
 // "1001 in ssh": the ACL that a rule is of; empty: of none.
@@ -25,7 +27,9 @@ struct filter_looks {
 void note_filter_trouble(cluster& world, const member& target);
 
 // What table `inet filter` of a node does not have as /networks says, made out from the keys and the expressions of the
-// rules alone; empty: nothing. What it lacks because its kernel refused it is left out.
+// rules alone; empty: nothing. What it lacks because its kernel refused it is left out. A bridge that its daemon noted
+// as its own and that still stands, without a network that is to have rules, may have those of a network without
+// addresses.
 [[nodiscard]] std::string wrong_with_filter(const judge& of, const member& one);
 
 // A batch that was carried out left only a part of what belongs together, in these words; empty: it did not.

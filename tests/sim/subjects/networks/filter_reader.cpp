@@ -137,6 +137,28 @@ std::vector<stored_acl> acls_of(const memory_ensemble& tree, std::uint32_t vni, 
     return all;
 }
 
+// Bridges of managed networks that the daemon of a machine noted as its own, and that still stand.
+std::set<std::uint32_t> own_bridges_of(const sim_node& node) {
+    constexpr std::string_view record = "/run/pvc/client-bridges";
+    std::set<std::uint32_t> all;
+    const auto seen = node.kernel.state();
+    for (auto file = node.host.files.lower_bound(std::string(record));
+         file != node.host.files.end() && file->first.starts_with(record); ++file) {
+        for (const auto line : split(file->second, '\n')) {
+            const auto words = split_blanks(line);
+            const auto vni = words.size() == 3 && words[2] == "m" ? parse_integer(words[0]) : std::nullopt;
+            const auto* const bridge = vni ? seen.find(fmt::format("vmbr{}", *vni)) : nullptr;
+            if (bridge != nullptr && bridge->kind == "bridge" && parse_integer(words[1]) == bridge->index) {
+                all.insert(static_cast<std::uint32_t>(*vni));
+            }
+        }
+    }
+    return all;
+}
+
+// Half a minute: that long a daemon may take after anything.
+constexpr duration after_a_bridge = std::chrono::seconds(30);
+
 class filter_reader {
 public:
     filter_reader(const judge& of, const member& one) : of_(of), one_(one), table_(one.node.filter_table) {
@@ -153,8 +175,10 @@ public:
                 in_flux_.insert(*number);
             }
         }
+        find_left();
     }
-    [[nodiscard]] bool is_all() const { return in_flux_.empty(); }
+    // Nothing is left out, or depends on more than the table and the keys.
+    [[nodiscard]] bool is_all() const { return in_flux_.empty() && left_.empty(); }
 
     [[nodiscard]] std::string wrong() {
         if (table_.flags() != 0) {
@@ -177,6 +201,29 @@ public:
     }
 
 private:
+    // Those who have rules are to have all of them.
+    void find_left() {
+        auto& stood = of_.state<filter_looks>().left;
+        for (const auto vni : own_bridges_of(one_.node)) {
+            const auto name = std::to_string(vni) + ".nft";
+            if (networks_.contains(name) || in_flux_.contains(vni)) {
+                continue;
+            }
+            stood.insert_or_assign({one_.number, vni}, of_.world.now());
+            left_.insert(vni);
+            model::client_network without_addresses;
+            without_addresses.vni = vni;
+            if (table_.find(without_addresses.base() + "-in") != nullptr) {
+                networks_.emplace(name, without_addresses);
+            }
+        }
+        for (const auto& [who, when] : stood) {
+            if (who.first == one_.number && !left_.contains(who.second) && of_.world.now() - when <= after_a_bridge) {
+                in_flux_.insert(who.second);
+            }
+        }
+    }
+
     std::string wrong_with(const sim_filter_chain& chain) {
         chain_reader reader(chain, in_flux_);
         if (chain.name == "input") {
@@ -234,7 +281,8 @@ private:
         from.expect(vni, fmt::format("count-{}", direction), [](const told_rule& rule) {
             return rule.says->size() == 1 && std::holds_alternative<model::count_packet>(rule.says->front());
         });
-        for (const auto& acl : acls_of(of_.world.ensemble, vni, direction)) {
+        const auto acls = left_.contains(vni) ? std::vector<stored_acl>() : acls_of(of_.world.ensemble, vni, direction);
+        for (const auto& acl : acls) {
             const auto parsed = policy::parse_acl(acl.rule);
             if (!parsed.is_accepted()) {
                 continue;
@@ -263,6 +311,7 @@ private:
     const sim_filter& table_;
     std::map<std::string, model::client_network> networks_;  // by the file's name: that is their order
     std::set<std::uint32_t> in_flux_;
+    std::set<std::uint32_t> left_;  // with a bridge that is the daemon's own, and no network
 };
 
 // By VNI: the names of its rules in a chain that all share.

@@ -89,6 +89,43 @@ TEST_F(filter_rules_test, what_the_kernel_refused_may_be_missing) {
     EXPECT_EQ(wrong(), "vxlan1001-in does not have 1001 in odd as its rule 3");
 }
 
+TEST_F(filter_rules_test, what_is_left_of_a_network_under_a_machine) {
+    hv1.filter.event_delay = 0s;
+    hv1.kernel.add_tap("vnet0", "vmbr1001");
+    perform("network remove 1001");
+    pass(60s);
+    EXPECT_EQ(broken(), "");
+    EXPECT_EQ(wrong(), "");
+    ASSERT_EQ(hv1.filter_table.find("input")->rules.size(), 9U);
+    EXPECT_TRUE(hv1.filter_table.find("forward")->rules.empty());
+    hv1.filter.event_delay = 24h;
+    // All of them, and no more; or none.
+    const auto last = rule("input", 8);
+    change({model::delete_rule{"input", last.handle}});
+    EXPECT_EQ(wrong(), "input does not have 1001 others as its rule 9");
+    change({model::add_rule{"input", last.is, 0, false}, model::add_rule{"forward", last.is, 0, false}});
+    EXPECT_EQ(wrong(), "forward has 1001 = others beyond what it shall");
+    change({model::flush_chain{"forward"}});
+    EXPECT_EQ(wrong(), "");
+    // Of a bridge that nobody noted: none.
+    const auto record = hv1.host.files.extract("/run/pvc/client-bridges");
+    ASSERT_FALSE(record.empty());
+    pass(31s);
+    EXPECT_EQ(broken(), "firewall_stands");
+}
+
+TEST_F(filter_rules_test, what_is_left_of_one_goes_with_its_bridge) {
+    hv1.filter.event_delay = 0s;
+    hv1.kernel.add_tap("vnet0", "vmbr1001");
+    perform("network remove 1001");
+    pass(60s);
+    hv1.kernel.remove_device("vnet0");
+    pass(60s);
+    EXPECT_EQ(broken(), "");
+    EXPECT_EQ(wrong(), "");
+    EXPECT_TRUE(hv1.filter_table.find("input")->rules.empty());
+}
+
 TEST_F(filter_rules_test, a_part_of_a_network) {
     const auto& table = hv1.filter_table;
     EXPECT_EQ(torn_filter(table), "");

@@ -196,14 +196,21 @@ constexpr planted_mistake mistakes_with_roles[] = {
     {defect::role_given_up_early, "role_given_up_early", {}, {.subject = "role"}},
 };
 
+// What the primary says of its configuration.
+bool is_published(std::string_view path) {
+    return path == "/config/upstream_ip" || path == "/config/migration_target_selector";
+}
+
 constexpr key_rules role_keys{
     .is_shared =
         [](const seen_change& seen) {
-            return seen.what.path == "/config/primary_node" || seen.what.path == "/config/primary_node/sync_lock";
+            return seen.what.path == "/config/primary_node" || seen.what.path == "/config/primary_node/sync_lock" ||
+                   is_published(seen.what.path);
         },
     .needs_version =
         [](const seen_change& seen) {
-            return seen.what.path == "/config/primary_node" || seen.suffix == "/routerstate";
+            return seen.what.path == "/config/primary_node" || seen.suffix == "/routerstate" ||
+                   is_published(seen.what.path);
         },
 };
 

@@ -119,6 +119,40 @@ TEST(client_plan, case_29_removal_takes_down_releases_and_deletes) {
     EXPECT_TRUE(plan_removal(1001, config, kernel.state()).is_right());
 }
 
+// One that became a network of the other type and was refused as that.
+TEST(client_plan, case_29_removal_takes_the_base_of_either_type) {
+    const auto config = config_of(client_words());
+    for (const auto& network : {managed(200), bridged(200)}) {
+        auto kernel = host_of(config);
+        const auto before = kernel.state();
+        settle(kernel, network, config);
+        const auto plan = plan_removal(200, config, kernel.state());
+        EXPECT_EQ(remarks_of(plan.remarks), "");
+        carry_out(kernel, plan);
+        EXPECT_EQ(kernel.state(), before) << steps_of(plan);
+    }
+    // Somebody made both.
+    auto kernel = host_of(config);
+    const auto before = kernel.state();
+    settle(kernel, managed(200), config);
+    kernel.apply(model::make_vlan{"vlan200", "eth0", 200});
+    for (const std::string master : {"", "vmbr200"}) {
+        auto with_both = kernel;
+        with_both.apply(model::set_master{"vlan200", master});
+        const auto plan = plan_removal(200, config, with_both.state());
+        EXPECT_EQ(remarks_of(plan.remarks), "");
+        carry_out(with_both, plan);
+        EXPECT_EQ(with_both.state(), before) << steps_of(plan);
+    }
+    // Neither goes while somebody stands on the other.
+    auto upper = link_named("mac0", "macvlan");
+    upper.lower = kernel.link("vlan200").index;
+    kernel.add(upper);
+    const auto plan = plan_removal(200, config, kernel.state());
+    EXPECT_EQ(steps_of(plan), "");
+    EXPECT_EQ(plan.remarks.size(), 1U);
+}
+
 TEST(client_plan, case_30_leftovers_go_unless_a_machine_uses_them) {
     const auto config = config_of(client_words());
     auto kernel = host_of(config);
