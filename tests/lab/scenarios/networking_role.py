@@ -66,7 +66,7 @@ def ctl(node, *words):
     return done.returncode, done.stdout
 
 
-@scenario('networking.md 6, cases 36 38: three bridges; the addresses come and go by phases', limit=90)
+@scenario('networking.md 6, cases 36 38, AC37: three bridges; the addresses come and go by phases', limit=90)
 def addresses_by_phases(lab):
     shape = network.three_devices()
     old, new = nodes = cluster(lab, shape=shape)
@@ -86,6 +86,10 @@ def addresses_by_phases(lab):
         sent = [frame.sender for frame in frames.pair(address, shape.bridge_of(role))]
         equal(sent, [mac] * 2, f'announcements of {address}')
     equal(frames.frames(METADATA), [], 'announcements on lo')
+    # AC37, by whoever is primary: of another's value with the next tick.
+    lab.await_value('/config/upstream_ip', f'{FLOATING["upstream"]}/24', 8)
+    lab.set('/config/upstream_ip', 'x')
+    lab.await_value('/config/upstream_ip', f'{FLOATING["upstream"]}/24', 8)
     equal(own, {node.label: {name: [one for one in View(node).on(name, 'inet') if not one.startswith(tuple(FLOATING.values()))]
                              for name in shape.bridges()} for node in nodes}, 'the own addresses of both')
     never_two(lab, nodes)
