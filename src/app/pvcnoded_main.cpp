@@ -211,6 +211,7 @@ int run(config::changeable_file others_can_change) {
     netlink::kernel_functions functions(loop.clock(), links_lane, processes);
     netlink::kernel_packet_filter filter(loop.context().get_executor(), loop.clock(), filter_lane);
     outside.networks.emplace(networks::network_ports{stack, addresses, counters, functions, filter, processes});
+    outside.fencing.emplace(fencing::fence_ports{processes});
     outside.role.emplace(role::role_ports{processes});
     node::daemon daemon(platform, std::move(process), node::all_subjects(outside));
     services::unix_sockets sockets(loop.context(), pool, loop.clock());

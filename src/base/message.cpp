@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 190> names{
+constexpr std::array<std::string_view, 191> names{
     "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
@@ -75,6 +75,7 @@ constexpr std::array<std::string_view, 190> names{
     "flush-word",
     "heartbeat-missed",
     "heartbeat-note",
+    "ipmi-unreachable",
     "keys-missing",
     "libvirt-away",
     "libvirt-listing",

@@ -57,6 +57,9 @@ async::awaitable<bool> link_keeper::settle() {
     look_pause_.succeeded();
     remarks_.tell("look", {});
     bool has_changed = co_await host_.settle(*seen);
+    if (has_changed && are_settings_made_) {
+        co_await host_.apply_settings();  // of a bridge that is made anew, and of a device that came late
+    }
     if (!has_changed) {
         has_changed = co_await clients_.settle(*seen);
     }
@@ -107,6 +110,7 @@ async::awaitable<void> link_keeper::set_up_host() {
 
 async::awaitable<void> link_keeper::finish_host() {
     co_await host_.apply_settings();
+    are_settings_made_ = true;
     async::wakeup changed;
     const auto watch = work_.stack().watch(changed);
     const time_point until = node_.clock().now() + running_limit;

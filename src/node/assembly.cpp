@@ -26,6 +26,9 @@ assembly all_subjects(subject_ports outside) {
         } else if (outside.ceph && node.mode == model::daemon_mode::coordinator) {
             made.push_back(std::make_unique<ceph::recovery_helper>(node, *outside.ceph));
         }
+        if (outside.fencing) {
+            made.push_back(std::make_unique<fencing::ipmi_check>(node, *outside.fencing));
+        }
         if (outside.role && has_networking) {
             role::add_role_parts(made, node, *outside.role);
         }
@@ -42,6 +45,9 @@ assembly all_subjects(subject_ports outside) {
         {phase::node_entry, "role"},
         {phase::hypervisor, "domains"},
     };
+    if (outside.fencing) {
+        all.phases.push_back({phase::node_entry, "ipmi check"});
+    }
     if (outside.ceph) {
         all.phases.push_back({phase::services, "ceph"});
     }

@@ -163,6 +163,7 @@ sim_node::sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings want
       services(clock),
       host(clock),
       programs(clock),
+      boards(clock),
       consoles(clock),
       kernel(devices_of(settings)),
       network(kernel, clock),
@@ -183,6 +184,11 @@ sim_node::sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings want
     for (const auto& one : settings.sriov) {
         functions.add_card(one.phy);
     }
+    boards.add([](const async::command& what) {
+        const auto& words = what.arguments;
+        const bool is_question = !words.empty() && words.front() == "ipmitool" && words.back() == "status";
+        return is_question ? std::optional(sim_program{.output = "Chassis Power is on\n"}) : std::nullopt;
+    });
 }
 
 sim_node::~sim_node() {
@@ -230,6 +236,7 @@ void sim_node::kill() {
 void sim_node::pause() {
     if (!is_paused_ && daemon_) {
         is_paused_ = true;
+        ++pauses_;
         connector.link().pause();
         clock.stop_timers(true);
         loop_.context().hold(tag_);
@@ -307,6 +314,7 @@ void sim_node::start() {
         outside.domains.emplace(domains::domain_ports{*hypervisor, locks, consoles});
         outside.ceph.emplace(ceph::ceph_ports{ceph->client, "pvcnoded-ceph", ceph->processes});
     }
+    outside.fencing.emplace(fencing::fence_ports{boards});
     if (settings.networking) {
         outside.networks.emplace(networks::network_ports{network, addresses, traffic, functions, filter, programs});
         outside.role.emplace(role::role_ports{programs});

@@ -167,6 +167,7 @@ public:
     void pause();
     void resume();
     [[nodiscard]] bool is_paused() const { return is_paused_; }
+    [[nodiscard]] std::uint64_t pauses() const { return pauses_; }  // so far
     // The power fails: a kill, and what was not on the disk is lost.
     void lose_power();
     // The machine's libvirtd and what runs there; only with hardware.
@@ -205,6 +206,7 @@ public:
     sim_service_manager services;
     sim_host host;
     sim_process programs;  // what the primary starts; none is installed
+    sim_process boards;    // ipmitool; the board of this machine says that it is on
     sim_console_files consoles;
     sim_kernel kernel;
     sim_network_stack network;
@@ -240,6 +242,7 @@ private:
     std::string loaded_text_;
     std::uint32_t tag_;
     bool is_paused_ = false;
+    std::uint64_t pauses_ = 0;
     int lives_ = 0;
     std::optional<async::runtime> runtime_;
     std::size_t ready_before_ = 0;

@@ -73,6 +73,7 @@ enum class message : std::uint8_t {
     flush_word,
     heartbeat_missed,
     heartbeat_note,
+    ipmi_unreachable,
     keys_missing,
     libvirt_away,
     libvirt_listing,

@@ -7,6 +7,7 @@
 #include "pvcnoded/ceph/ceph_subject.hpp"
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/domains/domain_subject.hpp"
+#include "pvcnoded/fencing/ipmi_check.hpp"
 #include "pvcnoded/networks/network_subjects.hpp"
 #include "pvcnoded/role/role_parts.hpp"
 
@@ -39,6 +40,7 @@ struct subject_ports {
     std::optional<domains::domain_ports> domains;
     std::optional<ceph::ceph_ports> ceph;
     std::optional<networks::network_ports> networks;
+    std::optional<fencing::fence_ports> fencing;
     std::optional<role::role_ports> role;  // likewise of nodes with the networking function
 };
 

@@ -87,6 +87,7 @@ private:
 
     bool is_ours();
     [[nodiscard]] std::string why_bridge_is_foreign() const;
+    [[nodiscard]] std::string other_settings_of_vxlan() const;
     bool is_number_free();
     void find_other_base();
     void choose_mtu();
@@ -138,6 +139,10 @@ bool network_planner::is_ours() {
         return refuse(bridge_name_ + " is there and is no bridge");
     }
     if (base_ != nullptr && !links_.is_base(*base_, wanted_.vni, wanted_.type)) {
+        if (auto other = other_settings_of_vxlan(); !other.empty()) {
+            return refuse(fmt::format("{} is VXLAN {}, and not as FRR needs it for EVPN: it has {}", base_name_,
+                                      wanted_.vni, other));
+        }
         return refuse(fmt::format("{} is there and is not {} {} on {}", base_name_, is_managed() ? "VXLAN" : "VLAN",
                                   wanted_.vni, links_.lower_name(wanted_.type)));
     }
@@ -172,6 +177,24 @@ std::string network_planner::why_bridge_is_foreign() const {
         }
     }
     return {};
+}
+
+// Of a VXLAN of this number on the right device; empty: it is not one, or nothing differs.
+std::string network_planner::other_settings_of_vxlan() const {
+    if (!is_managed() || !base_->vxlan || base_->vxlan->vni != wanted_.vni || lower_ == nullptr ||
+        base_->lower != lower_->index) {
+        return {};
+    }
+    const auto& has = *base_->vxlan;
+    std::string text;
+    const auto add_one = [&text](bool differs, std::string what) {
+        text += differs ? (text.empty() ? "" : ", ") + std::move(what) : std::string();
+    };
+    add_one(has.port != model::vxlan_settings().port, fmt::format("port {}", has.port));
+    add_one(!has.is_learning, "learning switched off");
+    add_one(has.has_local, "a local address");
+    add_one(has.has_remote, "a remote address or group");
+    return text;
 }
 
 // The kernel has each VLAN of a device, and each VNI of a port, once, whatever its name.

@@ -42,6 +42,7 @@ struct life_record {
     time_point beats_count_from{};             // gaps that began earlier were disturbed
     std::string state_written;                 // the last daemonstate that this life wrote
     std::optional<time_point> isolated_since;  // it is a primary that nobody hears, and has not noticed
+    std::uint64_t pauses_by_then = 0;
     std::optional<time_point> asked_to_stop;
     bool was_calm_while_stopping = false;
     time_point job_until{};  // a flush or unflush was under way while it was to stop

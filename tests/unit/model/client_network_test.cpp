@@ -212,7 +212,7 @@ keys with_acls(const keys& acls) {
     return all;
 }
 
-TEST(client_network, case_45_acls_have_the_order_of_numbers) {
+TEST(client_network, case_45_zk34_acls_have_the_order_of_numbers) {
     const auto parsed = parse_client_network("7", with_acls({{"in/a/order", "2"},
                                                              {"in/a/rule", "two"},
                                                              {"in/b/order", "10"},

@@ -70,6 +70,20 @@ TEST_F(host_network_test, case_1_and_2_a_bare_host_is_set_up_and_a_second_start_
     EXPECT_EQ(hv1.times_logged("bridge brstorage is not as it was, setting it up again"), 1U) << hv1.log();
 }
 
+TEST_F(host_network_test, case_9_a_bridge_that_is_made_anew_has_its_settings_again) {
+    auto& hv1 = stage();
+    const std::string key = "net/ipv6/conf/brupstream/accept_ra";
+    ASSERT_TRUE(hv1.kernel.apply(model::set_sysctl{key, "1"}));
+    hv1.stop();
+    start(hv1);
+    EXPECT_EQ(hv1.network.sysctl(key).value(), "2");
+    ASSERT_TRUE(hv1.kernel.apply(model::set_sysctl{"net/ipv6/conf/default/accept_ra", "1"}));
+    ASSERT_TRUE(hv1.kernel.apply(model::delete_link{"brupstream"}));
+    ASSERT_TRUE(within(2s, [&] { return link(hv1, "ens4") == "mtu 1500 up master brupstream"; })) << hv1.log();
+    beat(1s);
+    EXPECT_EQ(hv1.network.sysctl(key).value(), "2") << hv1.log();
+}
+
 TEST_F(host_network_test, case_7_the_device_of_the_cluster_comes_late) {
     auto& hv1 = add_networked();
     hv1.kernel.remove_device("ens5");

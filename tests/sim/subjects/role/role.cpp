@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace pvc::sim {
 
@@ -89,8 +90,12 @@ void an_isolated_primary_gives_up(judge& of) {
             since.reset();
             continue;
         }
-        // Its own check comes once a second; after a pause or a sleep the next one finds it.
-        since = since.value_or(of.world.now());
+        // Its own check comes once a second; after a pause or a sleep the next one finds it. Nothing may have happened
+        // while it stood still.
+        const bool has_stood = std::exchange(of.of(*one).pauses_by_then, one->node.pauses()) != one->node.pauses();
+        if (!since || has_stood) {
+            since = of.world.now();
+        }
         if (of.world.now() - *since > 3s) {
             of.say("isolated_primary", fmt::format("{} is primary, and no heartbeat was acknowledged for {:.3f} s",
                                                    one->name(), seconds(context.heartbeat_age())));

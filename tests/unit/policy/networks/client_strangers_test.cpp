@@ -84,7 +84,10 @@ TEST(client_strangers, links_that_are_not_what_would_be_made_are_refused) {
         other.remove("vxlan7");
         change(*link.vxlan);
         other.add(link);
-        EXPECT_TRUE(plan_network(managed(7), config, other.state(), {}).is_refused);
+        const auto plan = plan_network(managed(7), config, other.state(), {});
+        EXPECT_TRUE(plan.is_refused);
+        EXPECT_EQ(remarks_of(plan.remarks).find("not as FRR needs it for EVPN: it has ") != std::string::npos,
+                  link.vxlan->vni == 7);
         EXPECT_EQ(steps_of(plan_removal(7, config, other.state())).find("vxlan7"), std::string::npos);
     }
     EXPECT_TRUE(plan_network(bridged(5000), config, kernel.state(), {}).is_refused);

@@ -66,7 +66,7 @@ TEST(host_plan, case_2_a_second_run_changes_nothing) {
     EXPECT_EQ(kernel.state(), before);
 }
 
-TEST(host_plan, case_3_all_roles_on_one_device) {
+TEST(host_plan, case_3_ac17_all_roles_on_one_device) {
     auto kernel = bare_host({"eth0"});
     settle(kernel, config_of(network_words::all_on("eth0")));
     EXPECT_EQ(kernel.addresses_of("brcluster"), (texts{"10.0.0.2/24", "10.0.1.2/24", "10.0.2.2/24"}));

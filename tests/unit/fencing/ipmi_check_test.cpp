@@ -1,0 +1,103 @@
+// The look at the own management controller at the start (node-lifecycle.md 10.6, AC10; README ruling 16).
+#include "unit/node/node_fixture.hpp"
+
+#include "pvcnoded/base/text.hpp"
+
+namespace pvc::node {
+namespace {
+
+class ipmi_check : public node_test {
+protected:
+    ipmi_check() { sim::initialise(ensemble, 10); }
+    // How ipmitool ends; how long the start took.
+    duration start(std::function<void(sim::sim_program&)> ends) {
+        sim_node& hv1 = add();
+        hv1.boards.add([this, ends = std::move(ends)](const async::command& what) {
+            std::optional<sim::sim_program> ran;
+            if (what.arguments.front() == "ipmitool") {
+                asked.push_back(what);
+                ran.emplace();
+                ends(*ran);
+            }
+            return ran;
+        });
+        const auto begun = loop.clock().now();
+        hv1.start();
+        EXPECT_TRUE(hv1.run_until_ready()) << hv1.log();
+        const auto took = loop.clock().now() - begun;
+        loop.run_for(5s);
+        return took;
+    }
+    [[nodiscard]] std::string said() {
+        std::string lines;
+        for (const auto line : split(nodes.back().log(), '\n')) {
+            lines += line.find("IPMI") != std::string_view::npos ? std::string(line) + "\n" : "";
+        }
+        return lines;
+    }
+    std::vector<async::command> asked;
+};
+
+TEST_F(ipmi_check, ac10_a_it_answers) {
+    start([](sim::sim_program& ran) { ran.output = "Chassis Power is on\n"; });
+    EXPECT_EQ(said(),
+              "ok: IPMI interface " + nodes.back().daemon().context().config->ipmi.host + " of this node answers\n");
+    ASSERT_EQ(asked.size(), 1U);
+    const auto& board = nodes.back().daemon().context().config->ipmi;
+    EXPECT_EQ(asked[0].arguments, (std::vector<std::string>{"ipmitool", "-I", "lanplus", "-H", board.host, "-U",
+                                                            board.user, "-E", "chassis", "power", "status"}));
+    EXPECT_EQ(asked[0].environment,
+              (std::vector<std::pair<std::string, std::string>>{{"IPMI_PASSWORD", board.pass.reveal()}}));
+}
+
+TEST_F(ipmi_check, ac10_b_to_d_a_warning_and_the_start_is_the_same) {
+    struct line {
+        std::function<void(sim::sim_program&)> ends;
+        std::string says;
+    };
+    const auto usual = start([](sim::sim_program& ran) { ran.output = "Chassis Power is on\n"; });
+    nodes.pop_back();
+    ensemble.remove_tree("/nodes");
+    for (const auto& one : {
+             line{[](auto& ran) { ran.output = "Chassis Power is off\n"; },
+                  "expected \"Chassis Power is on\", got \"Chassis Power is off\""},
+             line{[](auto& ran) {
+                      ran.how = async::exited{1};
+                      ran.error_output = "Error: Unable to establish IPMI v2 / RMCP+ session\nmore\n";
+                  },
+                  "exit status 1, Error: Unable to establish IPMI v2 / RMCP+ session"},
+             line{[](auto& ran) { ran.takes = 60s; }, "no answer within 2 s"},
+             line{[](auto& ran) { ran.refused = failure(errc::not_found, "ipmitool", "no such file"); }, "ipmitool"},
+         }) {
+        EXPECT_EQ(start(one.ends), usual) << one.says;
+        EXPECT_TRUE(said().starts_with("warning: IPMI interface ")) << said();
+        EXPECT_NE(said().find(one.says), std::string::npos) << said();
+        EXPECT_EQ(std::ranges::count(said(), '\n'), 1);
+        nodes.pop_back();
+        ensemble.remove_tree("/nodes");
+    }
+}
+
+TEST_F(ipmi_check, it_ends_with_the_attempt) {
+    start([](sim::sim_program& ran) { ran.output = "Chassis Power is on\n"; });
+    nodes.pop_back();
+    ensemble.remove_tree("/nodes");
+    sim_node& hv1 = add();
+    hv1.boards.add([](const async::command& what) {
+        std::optional<sim::sim_program> ran;
+        if (what.arguments.front() == "ipmitool") {
+            ran.emplace();
+            ran->takes = 60s;
+        }
+        return ran;
+    });
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    EXPECT_EQ(hv1.boards.running(), 1U);
+    hv1.terminate();
+    EXPECT_TRUE(run_until([&] { return hv1.exit_status == 0; }, 2s)) << hv1.log();
+    EXPECT_EQ(hv1.boards.running(), 0U);
+}
+
+}  // namespace
+}  // namespace pvc::node
