@@ -97,6 +97,18 @@ TEST_F(host_network_test, case_7_the_device_of_the_cluster_comes_late) {
     EXPECT_TRUE(hv1.run_until_ready());
 }
 
+TEST_F(host_network_test, each_device_that_comes_late_is_over_by_itself) {
+    auto& hv1 = add_networked();
+    hv1.kernel.remove_device("ens4");
+    hv1.kernel.remove_device("ens6");
+    start(hv1);
+    EXPECT_TRUE(within(2s, [&] { return hv1.logged("ens4") && hv1.logged("ens6"); })) << hv1.log();
+    hv1.kernel.add_device("ens4");
+    EXPECT_TRUE(within(2s, [&] { return hv1.times_logged("this is over: ") == 1; })) << hv1.log();
+    hv1.kernel.add_device("ens6");
+    EXPECT_TRUE(within(2s, [&] { return hv1.times_logged("this is over: ") == 2; })) << hv1.log();
+}
+
 TEST_F(host_network_test, the_start_goes_on_after_30_s_without_the_device) {
     auto& hv1 = add_networked();
     hv1.kernel.remove_device("ens5");
