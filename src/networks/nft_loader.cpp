@@ -303,7 +303,7 @@ async::awaitable<result<nft_loader::answer>> nft_loader::load_file(const std::st
         written = co_await node_.port.host.replace_file(path, text);
     }
     if (!written) {
-        co_return written.error();
+        co_return failure(errc::unavailable, path, written.error().text());  // whatever the disk does is not nft's
     }
     co_return co_await run({"-f", path}, {}, nft_limits);
 }
@@ -350,8 +350,10 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
     }
     if (loaded) {
         co_await note_refusal(*loaded, text, before->own);
+    } else if (loaded.error().code() == errc::timed_out) {
+        co_await suspect_files(loaded.error().text(), true);
     } else {
-        co_await suspect_files(loaded.error().text(), loaded.error().code() == errc::timed_out);
+        cannot_ask("nft does not load all of it", loaded.error().text());
     }
     co_return false;
 }
