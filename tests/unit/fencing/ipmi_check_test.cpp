@@ -30,7 +30,8 @@ protected:
     }
     [[nodiscard]] std::string said() {
         std::string lines;
-        for (const auto line : split(nodes.back().log(), '\n')) {
+        const std::string text = nodes.back().log();
+        for (const auto line : split(text, '\n')) {
             lines += line.find("IPMI") != std::string_view::npos ? std::string(line) + "\n" : "";
         }
         return lines;
