@@ -80,7 +80,7 @@ private:
     retry_pause look_pause_;
     duration look_time_{};
     bool waits_for_note_ = false;
-    bool are_settings_made_ = false;  // S4 is over
+    bool are_settings_made_ = false;       // S4 is over
     int changes_in_row_ = 0;               // looks that all led to changes
     std::optional<news> told_;             // on_networks
     std::optional<filter_news> filtered_;  // on_filtered
