@@ -75,7 +75,9 @@ private:
                 write.create(key.path(), wanted);
             }
             auto done = co_await session_.zk.commit(session_.limit(), std::move(write));
-            ignore(done, "the next tick looks again");
+            if (!done) {
+                session_.node.log.debug(done.error().text() + ", the next tick looks again");
+            }
             if (!may_write()) {
                 co_return;
             }

@@ -16,7 +16,6 @@ namespace {
 
 constexpr duration slow_creation = 1s;
 constexpr duration end_crashed_limit = 60s;
-
 constexpr duration record_patience = 1s;
 
 // Whoever is cancelled or gets no answer does not know: what was sent may be carried out much later.
@@ -34,6 +33,13 @@ struct unanswered_creation {
         op.list.set(op.id, true);
     }
 };
+
+// Unless an earlier one is still out, whose record this is as well: it goes when that is settled.
+void remove_record(operation& op) {
+    if (!op.here.listing.lost_creation) {
+        op.creation_records.remove(op.id);
+    }
+}
 
 // The call itself. One that takes long, or that nobody wants any more, counts as running already: a libvirtd that
 // stands still carries it out whenever it goes on, and whoever starts the domain elsewhere must know.
@@ -105,7 +111,7 @@ async::awaitable<hypervisor::call_result<void>> create(operation& op, const std:
     const policy::wish began_with = op.present();
     co_await op.creation_records.settled(op.id, op.now() + record_patience);
     if (op.present() != began_with || !op.row.is_present) {
-        op.creation_records.remove(op.id);
+        remove_record(op);
         co_return call_failure(call_error::too_late, "something else is wanted of it");
     }
     const std::uint64_t since = op.observed.events();
@@ -114,7 +120,7 @@ async::awaitable<hypervisor::call_result<void>> create(operation& op, const std:
     call.is_answered =
         done || (done.error().code != call_error::timed_out && done.error().code != call_error::unavailable);
     if (call.is_answered) {
-        op.creation_records.remove(op.id);
+        remove_record(op);
     }
     if (done) {
         op.observed.take_one(op.id, {model::run_state::running, model::pause_cause::none}, since);

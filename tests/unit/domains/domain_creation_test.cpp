@@ -72,6 +72,24 @@ TEST_F(domain_creation, a_record_of_another_boot_changes_nothing) {
     EXPECT_FALSE(host.host.read_file(record));
 }
 
+// One that nobody has answered is out as well: the answer to another one says nothing about it.
+TEST_F(domain_creation, the_record_of_a_lost_one_outlives_the_answer_to_the_next) {
+    define("start", "hv1");
+    guest().hang_next("create");
+    guest().fail_next("create", {hypervisor::call_error::other, "no such device"});
+    add_running_host();
+    ASSERT_TRUE(run_until([&] { return machine().count("create U1") == 1; }));
+    machine().break_connection();
+    ASSERT_TRUE(run_until([&] { return state() == "fail"; }, 30s)) << nodes.front().log();
+    EXPECT_EQ(machine().count("create U1"), 2U);
+    pass(1s);
+    EXPECT_TRUE(nodes.front().host.read_file(record));
+    EXPECT_EQ(running(), to_text(u1));
+    ASSERT_TRUE(run_until([&] { return running().empty(); }, 60s));
+    pass(1s);
+    EXPECT_FALSE(nodes.front().host.read_file(record));
+}
+
 TEST_F(domain_creation, an_answer_ends_its_record) {
     define("start", "hv1");
     bool is_recorded = false;
