@@ -100,6 +100,7 @@ TEST_F(domain_creation, an_answer_ends_its_record) {
     ASSERT_TRUE(run_until([&] { return machine().executes(u1); }));
     pass(1s);
     EXPECT_TRUE(is_recorded);
+    hardware.centre.on_call = {};
     EXPECT_FALSE(nodes.front().host.read_file(record));
 }
 
