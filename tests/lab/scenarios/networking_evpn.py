@@ -6,8 +6,9 @@ from .. import evpn, network
 from ..herd import Herd
 from ..lab import check, equal, scenario
 from ..network import View
+from ..network_watch import LinkMonitor
 from .networking import errors, soon, start
-from .networking_mixed import STALL, guest_address, unbroken
+from .networking_mixed import Since, guest_address, unbroken
 
 VNI, BRIDGE = 1001, 'vmbr1001'
 
@@ -52,7 +53,7 @@ def guests_through_evpn(lab):
     known = herd.routers[first.label].remote_hosts(VNI)
     check(second.address in known.values(), f'EVPN tells {first.label} who is on {second.label}: {known}')
     for target in (second, first):
-        since = time.time()
+        since = Since(herd)
         if target is second:
             herd.client.migrate(moving, target.short)
         else:
@@ -62,19 +63,21 @@ def guests_through_evpn(lab):
         for ping in pings:
             lab.wait(lambda ping=ping, now=time.time(): ping.is_answered(now), 10, f'vm1 answers on {target.label}')
         print(f'to {target.label}: no answer for {max(ping.longest_gap(since)[0] for ping in pings):.2f} s')
-        unbroken(others, since, 'the guest that stays', stall=STALL)
+        unbroken(others, since, 'the guest that stays')
     for node in herd.nodes:
-        since = time.time()
+        monitor, since = LinkMonitor(node), Since(herd)
         node.daemon.kill()
         node.daemon.wait(5)
         time.sleep(2)
-        unbroken([across], since, f'the daemon of {node.label} is dead: between two stations')
-        unbroken([*pings, *others], since, f'the daemon of {node.label} is dead', stall=STALL)
-        since = time.time()
+        unbroken([across], float(since), f'the daemon of {node.label} is dead: between two stations')
+        unbroken([*pings, *others], since, f'the daemon of {node.label} is dead')
+        since = Since(herd)
         start(lab, node)
         lab.await_beats(node, 1, 15)
-        unbroken([across], since, f'the daemon of {node.label} is back: between two stations')
-        unbroken([*pings, *others], since, f'the daemon of {node.label} is back', stall=STALL)
+        unbroken([across], float(since), f'the daemon of {node.label} is back: between two stations')
+        unbroken([*pings, *others], since, f'the daemon of {node.label} is back')
+        equal(monitor.about(*(name for name in View(node).ports(BRIDGE) if name.startswith('vnet'))), [], f'{node.label}: interfaces of guests')
+        monitor.stop()
     equal([herd.look(first, moving), herd.look(second, staying)], ['A', 'A'], 'classes')
     for node in herd.nodes:
         equal(errors(node), [], f'errors of {node.label}')
