@@ -81,7 +81,7 @@ async::awaitable<void> firewall_keeper::run() {
             must_look_ = true;
         }
         for (const auto& one : loader_.take_lost_tables()) {
-            loaded_.reset();
+            last_.reset();
             ++counts_.repairs;
             node_.log.warning(message::network_damaged,
                               fmt::format("firewall: table {} of a static file was gone, making it again", one));
@@ -139,16 +139,65 @@ async::awaitable<void> firewall_keeper::refresh() {
     tell_acls(false);
 }
 
-// Two ways, and one of them for all of it: what this daemon loads itself, or all of it through nft.
+// Only what differs, where it is known what nft made; else all of it.
 async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_state& seen, std::uint64_t wants) {
     auto signature = loader_.text_of(wanted_);
-    if (loaded_ && loaded_->signature == signature && loaded_->table == seen.table && loaded_->chains == seen.chains &&
+    if (last_ && last_->signature == signature && last_->number == seen.table && last_->chains == seen.chains &&
         seen.flags == 0) {
         tell_nft();
         is_right(wants);
         co_return false;
     }
+    const auto plan = local_plan(seen);
+    if (plan && plan->changes.empty()) {
+        last_->signature = std::move(signature);
+        last_->chains = seen.chains;
+        co_return true;
+    }
     tell_damage(seen);
+    bool again = false;
+    if (!plan) {
+        again = co_await load_all(seen, std::move(signature));
+    } else if (policy::needs_nft(*plan)) {
+        again = co_await change_by_nft(*plan, seen, std::move(signature));
+    } else {
+        again = co_await commit(*plan, seen.generation);
+    }
+    co_return again;
+}
+
+std::optional<policy::filter_plan> firewall_keeper::local_plan(const model::filter_state& seen) const {
+    if (must_rebuild_ || !last_ || !last_->marks || last_->number != seen.table || last_->files != loader_.files()) {
+        return std::nullopt;
+    }
+    auto plan = policy::plan_beside(wanted_, seen, *last_->marks);
+    return plan && !plan->is_rebuild ? std::move(plan) : std::nullopt;
+}
+
+async::awaitable<bool> firewall_keeper::change_by_nft(const policy::filter_plan& plan, const model::filter_state& seen,
+                                                      std::string signature) {
+    const auto end = co_await loader_.change(policy::nft_text(plan, wanted_));
+    if (end != nft_loader::change_end::done) {
+        is_stale_ = true;
+        if (end == nft_loader::change_end::failed) {
+            last_.reset();
+        }
+        co_return true;
+    }
+    auto made = co_await filter_.look(node_.clock().now() + filter_look_limit);
+    auto marks = made ? policy::marks_of(wanted_, *made) : std::nullopt;
+    if (!marks || made->table != seen.table || made->generation != seen.generation + 1) {
+        last_.reset();  // what is there is not known
+        co_return true;
+    }
+    ++counts_.filter_changes;
+    node_.log.debug(fmt::format("firewall: {} changes in one batch by nft", plan.changes.size()));
+    last_ = {std::move(signature), loader_.files(), made->table, std::move(made->chains), std::move(marks)};
+    co_return true;
+}
+
+async::awaitable<bool> firewall_keeper::load_all(const model::filter_state& seen, std::string signature) {
+    auto files = loader_.files();
     const bool is_loaded = co_await loader_.load(wanted_);
     if (!is_loaded) {
         is_stale_ = true;  // without what cannot be loaded the rest is made all the same
@@ -174,8 +223,8 @@ async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_stat
     ++counts_.filter_changes;
     // What nft made cannot be told from its rules, only from nobody else having been there since the last look. Where
     // somebody always is, it is enough that nothing of it is missing.
-    if (made->generation != seen.generation + 1 &&
-        (++conflicts_ <= most_conflicts || !policy::has_at_least(wanted_, *made))) {
+    const bool is_alone = made->generation == seen.generation + 1;
+    if (!is_alone && (++conflicts_ <= most_conflicts || !policy::has_at_least(wanted_, *made))) {
         if (conflicts_ <= most_conflicts) {
             co_return true;
         }
@@ -184,7 +233,9 @@ async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_stat
         co_return false;
     }
     conflicts_ = 0;
-    loaded_ = {std::move(signature), made->table, std::move(made->chains)};
+    must_rebuild_ = false;
+    auto marks = is_alone ? policy::marks_of(wanted_, *made) : std::nullopt;
+    last_ = {std::move(signature), std::move(files), made->table, std::move(made->chains), std::move(marks)};
     co_return true;
 }
 
@@ -253,18 +304,25 @@ async::awaitable<bool> firewall_keeper::converge() {
         const bool again = co_await converge_by_nft(*seen, wants);
         co_return again;
     }
-    loaded_.reset();
+    bool is_all_own = false;
     if (!loader_.has_files()) {
-        co_await loader_.remove_tables();
+        is_all_own = co_await loader_.remove_tables();
     }
     tell_nft();
-    const auto plan = policy::plan_filter(wanted_, *seen, must_rebuild_);
-    if (plan.changes.empty()) {
+    auto plan = is_all_own ? local_plan(*seen) : std::nullopt;
+    if (!plan) {
+        last_.reset();
+        plan = policy::plan_filter(wanted_, *seen, must_rebuild_);
+    }
+    if (plan->changes.empty()) {
         is_right(wants);
+        if (is_all_own && !last_) {
+            last_ = {"", {}, seen->table, {}, policy::nft_marks()};  // what nft shall add comes beside it
+        }
         co_return false;
     }
     tell_damage(*seen);
-    const bool again = co_await commit(plan, seen->generation);
+    const bool again = co_await commit(*plan, seen->generation);
     co_return again;
 }
 

@@ -13,6 +13,7 @@
 #include "pvcnoded/model/client_network.hpp"
 #include "pvcnoded/netlink/packet_filter.hpp"
 #include "pvcnoded/policy/networks/filter_plan.hpp"
+#include "pvcnoded/policy/networks/nft_changes.hpp"
 #include "told_remarks.hpp"
 
 #include <cstdint>
@@ -56,6 +57,11 @@ private:
     bool take_refusal(const policy::filter_plan& plan, const netlink::batch_refusal& refusal);
     void is_right(std::uint64_t wants);
     async::awaitable<bool> converge_by_nft(const model::filter_state& seen, std::uint64_t wants);
+    async::awaitable<bool> load_all(const model::filter_state& seen, std::string signature);
+    // Empty: all of it is to be loaded.
+    [[nodiscard]] std::optional<policy::filter_plan> local_plan(const model::filter_state& seen) const;
+    async::awaitable<bool> change_by_nft(const policy::filter_plan& plan, const model::filter_state& seen,
+                                         std::string signature);
     async::awaitable<void> refresh();
     void tell_damage(const model::filter_state& seen);
     void tell_nft();
@@ -71,12 +77,15 @@ private:
     told_remarks remarks_;
     firewall_files files_;
     nft_loader loader_;
-    struct by_nft {
-        std::string signature;
-        std::uint64_t table = 0;                // the handles of one that is made anew are the same
-        std::vector<model::seen_chain> chains;  // as nft made them: rules without tags of ours
+    // The table as it was left.
+    struct last_table {
+        std::string signature;                   // what a load would have said
+        std::vector<policy::static_file> files;  // that are in it
+        std::uint64_t number = 0;                // the handles of one that is made anew are the same
+        std::vector<model::seen_chain> chains;
+        std::optional<policy::nft_marks> marks;  // empty: what nft made is not known rule by rule
     };
-    std::optional<by_nft> loaded_;                                // what nft loaded last
+    std::optional<last_table> last_;
     std::optional<std::vector<model::client_network>> networks_;  // empty: not known yet
     policy::wanted_filter wanted_;
     policy::refused_rules refused_;       // by the kernel

@@ -17,6 +17,12 @@ using namespace std::chrono_literals;
 namespace {
 constexpr duration between_file_looks = 10s;
 constexpr auto hanging_text = "nft does not come to an end with it";
+
+// The disk hangs: nothing is known about what it holds.
+bool is_no_answer(errc why) {
+    return why == errc::timed_out || why == errc::unavailable;
+}
+
 }  // namespace
 
 async::awaitable<bool> nft_loader::look_at_files() {
@@ -38,14 +44,18 @@ async::awaitable<bool> nft_loader::look_at_files() {
         // It may be a link to wherever.
         auto text = co_await node_.port.host.read_disk_file(folder_ + "/static/" + name);
         const auto before = std::ranges::find(files_, name, [](const file& one) { return one.is.name; });
-        const bool has_no_answer =
-            !text && (text.error().code() == errc::timed_out || text.error().code() == errc::unavailable);
-        if (has_no_answer && before != files_.end()) {
+        if (!text && is_no_answer(text.error().code()) && before != files_.end()) {
             found.push_back(*before);  // the disk hangs: what was read last is in force
         } else {
-            file one = text ? file{{name, *std::move(text)}, {}} : file{{name, {}}, text.error().text()};
+            file one = text ? file{{name, *std::move(text)}, {}, {}} : file{{name, {}}, text.error().text(), {}};
             if (one.is.text.find('\0') != std::string::npos) {
-                one = {{name, {}}, "expected text, it holds a NUL byte"};
+                one = {{name, {}}, "expected text, it holds a NUL byte", {}};
+            }
+            included_text included;
+            const auto names_in_it = co_await names_of(one.is.text, &included);
+            one.included = included.is + names_in_it.objection;
+            if (!included.has_answers && before != files_.end() && before->is == one.is) {
+                one.included = before->included;
             }
             found.push_back(std::move(one));
         }
@@ -63,7 +73,8 @@ async::awaitable<bool> nft_loader::look_at_files() {
     co_return true;
 }
 
-async::awaitable<policy::static_names> nft_loader::names_of(std::string text, int depth) const {
+async::awaitable<policy::static_names> nft_loader::names_of(std::string text, included_text* included,
+                                                            int depth) const {
     constexpr int deepest = 4;
     constexpr std::string_view default_folder = "/etc/";  // of nft, for paths that are none from the root
     auto found = policy::names_in(text);
@@ -78,10 +89,16 @@ async::awaitable<policy::static_names> nft_loader::names_of(std::string text, in
         auto read =
             co_await node_.port.host.read_disk_file(path.starts_with('/') ? path : std::string(default_folder) + path);
         if (!read) {
+            if (included != nullptr && is_no_answer(read.error().code())) {
+                included->has_answers = false;
+            }
             found.objection = fmt::format("include \"{}\": {}", shown(path), read.error().text());
             break;
         }
-        auto more = co_await names_of(*std::move(read), depth + 1);
+        if (included != nullptr) {
+            included->is += *read + '\0';
+        }
+        auto more = co_await names_of(*std::move(read), included, depth + 1);
         std::ranges::move(more.tables, std::back_inserter(found.tables));
         std::ranges::move(more.chains, std::back_inserter(found.chains));
         found.objection = std::move(more.objection);

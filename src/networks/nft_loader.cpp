@@ -19,6 +19,7 @@ constexpr async::process_limits list_limits{.time = 10s, .grace = 1s, .output_by
 constexpr std::size_t most_verdicts = 10'000;
 constexpr std::string_view record_name = "static-tables";
 constexpr std::string_view loaded_name = "loaded.nft";
+constexpr std::string_view changed_name = "changed.nft";
 
 bool is_in(const std::vector<std::string>& all, const std::string& one) {
     return std::ranges::find(all, one) != all.end();
@@ -293,8 +294,8 @@ async::awaitable<bool> nft_loader::find_lost_tables() {
 // ---- the load ----
 
 // From a file: of a text in a pipe nft would load the beginning, if this daemon were killed while it writes it.
-async::awaitable<result<nft_loader::answer>> nft_loader::load_file(const std::string& text) {
-    const std::string path = folder_ + "/" + std::string(loaded_name);
+async::awaitable<result<nft_loader::answer>> nft_loader::load_file(std::string_view name, const std::string& text) {
+    const std::string path = fmt::format("{}/{}", folder_, name);
     auto written = co_await node_.port.host.replace_file(path, text);
     if (!written) {
         constexpr unsigned mode = 0755;
@@ -336,7 +337,7 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
     std::ranges::copy_if(own, std::back_inserter(noted), [&](const auto& one) { return !is_in(noted, one); });
     co_await record(std::move(noted));
     const std::string text = policy::nft_text(wanted, before->own, accepted_);
-    const auto loaded = co_await load_file(text);
+    const auto loaded = co_await load_file(loaded_name, text);
     if (loaded && loaded->is_taken) {
         co_await take_loaded(std::move(own));
         co_return true;
@@ -358,18 +359,32 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
     co_return false;
 }
 
+async::awaitable<nft_loader::change_end> nft_loader::change(std::string text) {
+    const auto changed = co_await load_file(changed_name, text);
+    if (changed && changed->is_taken) {
+        co_return change_end::done;
+    }
+    co_return changed&& note_guilty(*changed, text) ? change_end::refused : change_end::failed;
+}
+
 // What a chain with a hook must not lead to, and loops: the kernel may say so of the whole only.
-async::awaitable<void> nft_loader::note_refusal(const answer& said, const std::string& text,
-                                                std::span<const std::string> own) {
-    const std::string reason = reason_in(said.said);
+bool nft_loader::note_guilty(const answer& said, const std::string& text) {
     auto guilty = said.line ? policy::acl_in_line(text, *said.line, knowledge_) : std::nullopt;
     if (guilty) {
         if (knowledge_.refused_rules.empty()) {
             may_forget_rules_ = node_.clock().now() + until_asked_again;
         }
-        knowledge_.refused_rules.insert_or_assign(*std::move(guilty), reason);
+        knowledge_.refused_rules.insert_or_assign(*std::move(guilty), reason_in(said.said));
+    }
+    return guilty.has_value();
+}
+
+async::awaitable<void> nft_loader::note_refusal(const answer& said, const std::string& text,
+                                                std::span<const std::string> own) {
+    if (note_guilty(said, text)) {
         co_return;
     }
+    const std::string reason = reason_in(said.said);
     const auto place = said.line ? policy::place_in_files(*said.line, own, accepted_) : std::nullopt;
     if (place) {
         leave_out_file(accepted_[place->file], fmt::format("line {}: {}", place->line, reason));
@@ -380,18 +395,20 @@ async::awaitable<void> nft_loader::note_refusal(const answer& said, const std::s
     co_await suspect_files(reason, false);
 }
 
-async::awaitable<void> nft_loader::remove_tables() {
+async::awaitable<bool> nft_loader::remove_tables() {
     shared_tables_.clear();
     made_tables_.clear();
-    if (!are_files_judged_ || (own_tables_ && own_tables_->empty())) {
-        co_return;
+    if (!are_files_judged_) {
+        co_return false;
     }
-    if (!own_tables_ && !node_.port.host.read_file(folder_ + "/" + std::string(record_name))) {
-        co_return;
+    const bool is_none =
+        own_tables_ ? own_tables_->empty() : !node_.port.host.read_file(folder_ + "/" + std::string(record_name));
+    if (is_none) {
+        co_return true;
     }
     const auto there = co_await look_at_tables();
     if (!there) {
-        co_return;
+        co_return false;
     }
     std::string text;
     for (const auto& one : there->own) {
@@ -405,6 +422,7 @@ async::awaitable<void> nft_loader::remove_tables() {
     if (is_done) {
         co_await record({});
     }
+    co_return is_done;
 }
 
 }  // namespace pvc::networks

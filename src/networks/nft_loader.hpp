@@ -1,14 +1,15 @@
 // What this daemon cannot load by itself, through the nft program: files that the administrator put into `nft/static`,
 // and ACLs with words that only nft knows. The program runs with a deadline and holds nobody up. Files and ACLs are
-// first tried by dry runs; then all of it is loaded as one text, which is one batch of the kernel's too. What nft says
-// of a line of its text is its verdict; anything else that it says or does is its own trouble, and it is asked again
-// later. Specification: networking.md 7.2, 7.4 (case 53); README ruling 35.
+// first tried by dry runs; then all of it, or what has changed, is loaded as one text, which is one batch of the
+// kernel's too. What nft says of a line of its text is its verdict; anything else that it says or does is its own
+// trouble, and it is asked again later. Specification: networking.md 7.2, 7.4 (case 53); README ruling 35.
 #pragma once
 
 #include "pvcnoded/async/process.hpp"
 #include "pvcnoded/core/node_context.hpp"
 #include "pvcnoded/policy/networks/firewall.hpp"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -49,19 +50,29 @@ public:
     // All of it in one batch. False: it is not done, and more is known: one ACL less of those that nft took alone, or
     // why nft can load nothing (`unusable`).
     async::awaitable<bool> load(const policy::wanted_filter& wanted);
+    // A part of it in one batch, beside what is there.
+    enum class change_end : std::uint8_t {
+        done,
+        refused,  // nothing is done, and one ACL less is wanted
+        failed,   // what is there is not known
+    };
+    async::awaitable<change_end> change(std::string text);
     // It ended well, and has done nothing.
     void did_nothing();
     // Tables of static files that were there before: their rules come again with each load.
     [[nodiscard]] const std::vector<std::string>& shared_tables() const { return shared_tables_; }
+    // Those that a load would load.
+    [[nodiscard]] const std::vector<policy::static_file>& files() const { return accepted_; }
     // What a load would say.
     [[nodiscard]] std::string text_of(const policy::wanted_filter& wanted) const;
-    // Tables that static files made go, once there are no such files.
-    async::awaitable<void> remove_tables();
+    // Tables that static files made go, once there are no such files. False: some may be left.
+    async::awaitable<bool> remove_tables();
 
 private:
     struct file {
         policy::static_file is;
         std::string unreadable;
+        std::string included;  // what the files say that it includes
         friend bool operator==(const file&, const file&) = default;
     };
     // What it printed, and what it said if it refused.
@@ -80,9 +91,14 @@ private:
     // Errors: not_found (there is no nft), io, timed_out.
     async::awaitable<result<answer>> run(std::vector<std::string> arguments, std::string input,
                                          async::process_limits limits);
-    async::awaitable<result<answer>> load_file(const std::string& text);
+    async::awaitable<result<answer>> load_file(std::string_view name, const std::string& text);
+    struct included_text {
+        std::string is;
+        bool has_answers = true;  // no disk hung
+    };
     // With those of the files that it includes. One that cannot be read is an objection.
-    async::awaitable<policy::static_names> names_of(std::string text, int depth = 0) const;
+    async::awaitable<policy::static_names> names_of(std::string text, included_text* included = nullptr,
+                                                    int depth = 0) const;
     async::awaitable<void> note_chains();
     void leave_out_file(const policy::static_file& one, std::string why);
     bool is_hanging(const policy::static_file& one) const;
@@ -94,6 +110,8 @@ private:
     async::awaitable<result<tables>> look_at_tables();
     async::awaitable<void> take_loaded(std::vector<std::string> own);
     async::awaitable<bool> find_lost_tables();
+    // An ACL is to blame, and is left out from now on.
+    bool note_guilty(const answer& said, const std::string& text);
     async::awaitable<void> note_refusal(const answer& said, const std::string& text, std::span<const std::string> own);
     async::awaitable<void> suspect_files(std::string why, bool is_hang);
     void add_pending();

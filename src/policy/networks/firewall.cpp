@@ -136,8 +136,8 @@ private:
         }
     }
 
-    // What only nft knows is in the files alone, once nft has taken it.
-    void add_beyond(const wanted_chain& to, const std::string& text, acl_name name, const parsed_acl& parsed) {
+    // What only nft knows, once nft has taken it.
+    void add_beyond(wanted_chain& to, const std::string& text, acl_name name, const parsed_acl& parsed) {
         const auto is_known = [this](const std::string& chain) {
             return std::ranges::find(nft_.static_chains, chain) != nft_.static_chains.end();
         };
@@ -165,6 +165,10 @@ private:
         }
         write(to, rule);
         wanted.needs_nft = true;
+        wanted_rule one;
+        one.rule.tag = tag_of(fmt::format("{} {}", network_->vni, to_text(name.direction)), name.name, rule);
+        one.acl = std::move(name);
+        to.rules.push_back(std::move(one));
     }
 
     void refuse(acl_name acl, std::string reason, bool is_beyond) {
@@ -224,17 +228,23 @@ bool is_own_tag(std::string_view tag) {
     return tag.starts_with(tag_begin);
 }
 
+std::string chain_text(std::string_view name, model::filter_hook hook) {
+    const auto where = hook == model::filter_hook::forward ? forward : input;
+    return fmt::format(
+        "add chain inet filter {}{}\n", name,
+        hook == model::filter_hook::none ? "" : fmt::format(" {{ type filter hook {} priority 0; }}", where));
+}
+
 namespace {
+
+constexpr std::string_view added_rule = "add rule inet filter ";
 
 std::string base_text() {
     std::string text =
         "add table inet filter\n"
         "delete table inet filter\n"
         "add table inet filter\n";
-    for (const auto chain : {forward, input}) {
-        text += fmt::format("add chain inet filter {0} {{ type filter hook {0} priority 0; }}\n", chain);
-    }
-    return text;
+    return text + chain_text(forward, model::filter_hook::forward) + chain_text(input, model::filter_hook::input);
 }
 
 std::string include_of(std::string_view dynamic_directory, std::string_view folder) {
@@ -248,9 +258,19 @@ std::string base_file(std::string_view dynamic_directory) {
            base_text() + include_of(dynamic_directory, "static") + include_of(dynamic_directory, "networks");
 }
 
-namespace {
+std::vector<std::pair<std::string_view, std::string_view>> rules_in(std::string_view file) {
+    std::vector<std::pair<std::string_view, std::string_view>> all;
+    for (auto line : split(file, '\n')) {
+        if (line.starts_with(added_rule)) {
+            line.remove_prefix(added_rule.size());
+            const auto end = std::min(line.find(' '), line.size());
+            all.emplace_back(line.substr(0, end), line.substr(std::min(end + 1, line.size())));
+        }
+    }
+    return all;
+}
 
-constexpr std::string_view added_rule = "add rule inet filter ";
+namespace {
 
 std::string head_of(std::span<const std::string> tables) {
     std::string text;
@@ -299,21 +319,9 @@ std::string nft_trial(std::span<const std::string> acls, std::span<const std::st
 }
 
 bool has_at_least(const wanted_filter& wanted, const model::filter_state& seen) {
-    std::map<std::string_view, std::size_t> rules;
-    for (const auto& chain : wanted.chains) {
-        rules.emplace(chain.name, 0);
-    }
-    for (const auto& file : wanted.files) {
-        for (auto line : split(file.text, '\n')) {
-            if (line.starts_with(added_rule)) {
-                line.remove_prefix(added_rule.size());
-                ++rules[line.substr(0, line.find(' '))];
-            }
-        }
-    }
-    return seen.has_table && seen.flags == 0 && std::ranges::all_of(rules, [&seen](const auto& one) {
-               const auto found = std::ranges::find(seen.chains, one.first, &model::seen_chain::name);
-               return found != seen.chains.end() && found->rules.size() >= one.second;
+    return seen.has_table && seen.flags == 0 && std::ranges::all_of(wanted.chains, [&seen](const wanted_chain& one) {
+               const auto found = std::ranges::find(seen.chains, one.name, &model::seen_chain::name);
+               return found != seen.chains.end() && found->rules.size() >= one.rules.size();
            });
 }
 
@@ -329,18 +337,30 @@ std::optional<std::size_t> line_that_nft_refuses(std::string_view said, std::str
 }
 
 std::optional<std::string> acl_in_line(std::string_view loaded, std::size_t number, const nft_knowledge& nft) {
-    constexpr std::string_view counted = " counter ";
+    constexpr std::string_view inserted_rule = "insert rule inet filter ";
+    constexpr std::string_view place = "handle ";
+    constexpr std::string_view counter = "counter ";
     const auto lines = split(loaded, '\n');
     if (number < 1 || number > lines.size()) {
         return std::nullopt;
     }
     auto line = lines[number - 1];
-    const auto at = line.find(counted);
-    if (!line.starts_with(added_rule) || !line.substr(added_rule.size()).starts_with("vxlan") ||
-        at == std::string_view::npos || !nft.verdicts.contains(line.substr(at + counted.size()))) {
+    const auto begin = line.starts_with(inserted_rule) ? inserted_rule : added_rule;
+    if (!line.starts_with(begin) || !line.substr(begin.size()).starts_with("vxlan")) {
         return std::nullopt;
     }
-    return std::string(line.substr(added_rule.size()));
+    line.remove_prefix(begin.size());
+    const auto chain = line.substr(0, line.find(' '));
+    line.remove_prefix(std::min(chain.size() + 1, line.size()));
+    if (line.starts_with(place)) {
+        line.remove_prefix(place.size());
+        line.remove_prefix(std::min(line.find(' '), line.size()));
+        line.remove_prefix(std::min<std::size_t>(1, line.size()));
+    }
+    if (!line.starts_with(counter) || !nft.verdicts.contains(line.substr(counter.size()))) {
+        return std::nullopt;
+    }
+    return fmt::format("{} {}", chain, line);
 }
 
 std::optional<static_place> place_in_files(std::size_t line, std::span<const std::string> tables,

@@ -93,6 +93,14 @@ struct hasher {
 
 }  // namespace
 
+namespace {
+
+std::string tag_with(std::string_view where, std::string_view name, const content_hash& hash) {
+    return fmt::format("{}1 {} {} {:016x}", tag_begin, where, start_to_character(name, longest_name), hash.value());
+}
+
+}  // namespace
+
 std::string tag_of(std::string_view where, std::string_view name, const std::vector<filter_expression>& says) {
     content_hash hash;
     hash.text(where);
@@ -101,7 +109,16 @@ std::string tag_of(std::string_view where, std::string_view name, const std::vec
         hash.number(one.index());
         std::visit(hasher{hash}, one);
     }
-    return fmt::format("{}1 {} {} {:016x}", tag_begin, where, start_to_character(name, longest_name), hash.value());
+    return tag_with(where, name, hash);
+}
+
+std::string tag_of(std::string_view where, std::string_view name, std::string_view says) {
+    content_hash hash;
+    hash.text(where);
+    hash.text(name);
+    hash.text("by nft");
+    hash.text(says);
+    return tag_with(where, name, hash);
 }
 
 }  // namespace pvc::policy

@@ -406,3 +406,58 @@ def firewall_with_static_files(lab):
     lab.wait(lambda: 'extra' not in node.enter('nft', 'list', 'tables'), 25, 'the table of a static file goes with it')
     lab.wait(lambda: 'mine' not in firewall.chains(node), LIMIT, 'and its chain')
     equal(firewall.listing(node, 'ip other', handles=True), other, 'a table of somebody else')
+
+
+def rules_with_handles(node):
+    """Handle -> chain and rule."""
+    found, chain = {}, ''
+    for line in firewall.listing(node, 'inet filter', handles=True).splitlines():
+        words, _, handle = line.strip().partition(' # handle ')
+        if words.startswith('chain '):
+            chain = words.split()[1]
+        elif handle and not words.startswith('table '):
+            found[int(handle)] = f'{chain}: {words}'
+    return found
+
+
+@scenario('networking.md 7.4, ruling 35: a change of one network leaves the rules of all others, also where nft made them', limit=90)
+def firewall_changes_beside_nft(lab):
+    node = one_node(lab, (1001, both(1)), (1002, both(2)))
+    network.put_acl(lab.client, 1002, 'out', 'x', 0, 'ip ttl 9 drop')
+    shows(lab, node, 'vxlan1002-out', ['counter', 'counter ip ttl 9 drop'])
+    static = os.path.join(firewall.folder(node), 'static')
+
+    def changed(what, gone, change, chain, rules):
+        before = rules_with_handles(node)
+        change()
+        shows(lab, node, chain, rules)
+        time.sleep(0.5)
+        after = rules_with_handles(node)
+        lost = [rule for handle, rule in before.items() if after.get(handle) != rule]
+        equal(len(lost), gone, f'{what}: rules that went: {lost}')
+        # Chains come in the order in which they were made.
+        equal(sorted(firewall.listing(node).splitlines()), sorted(firewall.loaded_by_hand(node, '/run/pvc/nft/base.nft').splitlines()), f'{what}: the files')
+
+    for files in (0, 1):
+        first = []
+        if files:
+            with open(os.path.join(static, 'mine'), 'w') as file:
+                file.write('add chain inet filter mine\nadd rule inet filter mine tcp dport 22 counter drop\nadd rule inet filter input ip saddr 192.0.2.1 counter drop\n')
+            first = ['ip saddr 192.0.2.1 counter drop']
+            lab.wait(lambda: 'mine' in firewall.chains(node), 25, 'the chain of a static file')
+            time.sleep(0.5)
+        texts, acls, into = ['ip ttl 5 drop', 'udp dport { 53, 100-200 } accept', 'ip ttl { 6, 7 } drop', 'tcp dport 80 accept'], ['counter'], 'vxlan1001-in'
+        for at in (0, 3, 2, 1):
+            acls = ['counter', *(f'counter {text}' for text in texts if f'counter {text}' in acls or text == texts[at])]
+            changed(texts[at], 0, lambda: network.put_acl(lab.client, 1001, 'in', f'a{at}', at, texts[at]), into, acls)
+        changed('what only the kernel refuses', 0, lambda: network.put_acl(lab.client, 1001, 'in', 'nat', 5, 'masquerade'), into, acls)
+        lab.await_log(node, 'ACL in nat is left out', 10)
+        changed('its end', 0, lambda: lab.client.delete('/networks/1001/firewall_rules/in/nat', recursive=True), into, acls)
+        one, two = firewall.built_in(1001, V4[1], V6[1])[0], firewall.built_in(1002, V4[2], V6[2])[0]
+        third = firewall.built_in(10000, '10.1.9.0/24', None)[0]
+        changed('a network before all', 0, lambda: network.create(lab.client, 10000, ip4='10.1.9.0/24', gateway4='10.1.9.1'), 'input', [*first, *third, *one, *two])
+        changed('its end', len(third) + 2 + 2, lambda: network.remove(lab.client, 10000), 'input', [*first, *one, *two])
+        changed('an ACL that goes', 1, lambda: lab.client.delete('/networks/1001/firewall_rules/in/a2', recursive=True), into, [one for one in acls if texts[2] not in one])
+        changed('all of them', 3, lambda: network.set_acls(lab.client, 1001, 'in', []), into, ['counter'])
+    equal([line for line in errors(node) if 'masquerade' not in line and 'in nat' not in line], [], 'errors')
+    check('somebody changed' not in node.log(), 'it takes nothing of its own for somebody else\'s')

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pvc::policy {
@@ -29,7 +30,7 @@ struct acl_name {
 };
 
 struct wanted_rule {
-    model::filter_rule rule;      // with its tag
+    model::filter_rule rule;      // with its tag; without expressions it is one that only nft knows, and in the files
     std::optional<acl_name> acl;  // empty: one that comes with every network
     friend bool operator==(const wanted_rule&, const wanted_rule&) = default;
 };
@@ -70,7 +71,7 @@ struct wanted_filter {
     std::vector<network_file> files;   // one a network, in the order of their names
     std::vector<refused_acl> refused;
     std::vector<std::string> unjudged;  // texts of ACLs, neither applied nor refused before nft was asked
-    bool needs_nft = false;             // the files hold rules that the chains lack
+    bool needs_nft = false;             // for some of the rules there are no expressions
     friend bool operator==(const wanted_filter&, const wanted_filter&) = default;
 };
 
@@ -84,6 +85,11 @@ using refused_rules = std::map<std::string, std::string, std::less<>>;
 
 // The ACL whose rule a change adds: whom to leave out when the kernel refuses it.
 [[nodiscard]] std::optional<acl_name> acl_of(const wanted_filter& wanted, const model::filter_change& change);
+
+// "add chain inet filter vxlan1001-in": a line of nft's language.
+[[nodiscard]] std::string chain_text(std::string_view name, model::filter_hook hook);
+// Of a file of a network: its rules in order, each with its chain, in nft's language.
+[[nodiscard]] std::vector<std::pair<std::string_view, std::string_view>> rules_in(std::string_view file);
 
 // One of this daemon's, of whatever version.
 [[nodiscard]] bool is_own_tag(std::string_view tag);
@@ -117,8 +123,8 @@ struct static_file {
 // file); anything else it says of itself.
 [[nodiscard]] std::optional<std::size_t> line_that_nft_refuses(std::string_view said, std::string_view source);
 
-// The rule ("vxlan1001-in counter masquerade") of that line of what nft_text() gave, where it is that of an ACL which
-// only nft knows: of several the first that nft names is the guilty one.
+// The rule ("vxlan1001-in counter masquerade") of that line of what an nft_text() gave, where it is that of an ACL
+// which only nft knows: of several the first that nft names is the guilty one.
 [[nodiscard]] std::optional<std::string> acl_in_line(std::string_view loaded, std::size_t line,
                                                      const nft_knowledge& nft);
 

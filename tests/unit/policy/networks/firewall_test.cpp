@@ -285,9 +285,6 @@ TEST(firewall, what_nft_must_have_made_at_least) {
         for (std::size_t i = 0; i < chain.rules.size(); ++i) {
             made.rules.push_back({i + 1, ""});
         }
-        if (chain.name == "vxlan1001-in") {
-            made.rules.push_back({100, ""});  // that of the ACL
-        }
         seen.chains.push_back(std::move(made));
     }
     EXPECT_TRUE(has_at_least(wanted, seen));
