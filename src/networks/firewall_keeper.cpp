@@ -81,7 +81,7 @@ async::awaitable<void> firewall_keeper::run() {
             must_look_ = true;
         }
         for (const auto& one : loader_.take_lost_tables()) {
-            last_.reset();
+            forget_last();
             ++counts_.repairs;
             node_.log.warning(message::network_damaged,
                               fmt::format("firewall: table {} of a static file was gone, making it again", one));
@@ -142,16 +142,22 @@ async::awaitable<void> firewall_keeper::refresh() {
 // Only what differs, where it is known what nft made; else all of it.
 async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_state& seen, std::uint64_t wants) {
     auto signature = loader_.text_of(wanted_);
-    if (last_ && last_->signature == signature && last_->number == seen.table && last_->chains == seen.chains &&
-        seen.flags == 0) {
+    if (last_ && last_->signature == signature && last_->files == loader_.files() && last_->number == seen.table &&
+        last_->chains == seen.chains && seen.flags == 0) {
         tell_nft();
         is_right(wants);
         co_return false;
     }
     const auto plan = local_plan(seen);
+    if (!loader_.knowledge().unusable.empty() && (!plan || policy::needs_nft(*plan))) {
+        forget_last();  // what needs nft, and is not as it was, cannot be made now
+        is_stale_ = true;
+        co_return true;
+    }
     if (plan && plan->changes.empty()) {
         last_->signature = std::move(signature);
         last_->chains = seen.chains;
+        loader_.note_in_force(policy::made_by_nft(wanted_));
         co_return true;
     }
     tell_damage(seen);
@@ -164,6 +170,21 @@ async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_stat
         again = co_await commit(*plan, seen.generation);
     }
     co_return again;
+}
+
+void firewall_keeper::remember(last_table table) {
+    last_ = std::move(table);
+    loader_.note_in_force(last_->marks ? policy::made_by_nft(wanted_) : std::set<std::string, std::less<>>());
+}
+
+void firewall_keeper::forget_last() {
+    last_.reset();
+    loader_.note_in_force({});
+}
+
+bool firewall_keeper::are_files_in_force(const model::filter_state& seen) const {
+    return loader_.has_files() && last_ && last_->marks && last_->number == seen.table &&
+           last_->files == loader_.files();
 }
 
 std::optional<policy::filter_plan> firewall_keeper::local_plan(const model::filter_state& seen) const {
@@ -180,19 +201,19 @@ async::awaitable<bool> firewall_keeper::change_by_nft(const policy::filter_plan&
     if (end != nft_loader::change_end::done) {
         is_stale_ = true;
         if (end == nft_loader::change_end::failed) {
-            last_.reset();
+            forget_last();
         }
         co_return true;
     }
     auto made = co_await filter_.look(node_.clock().now() + filter_look_limit);
     auto marks = made ? policy::marks_of(wanted_, *made) : std::nullopt;
     if (!marks || made->table != seen.table || made->generation != seen.generation + 1) {
-        last_.reset();  // what is there is not known
+        forget_last();  // what is there is not known
         co_return true;
     }
     ++counts_.filter_changes;
     node_.log.debug(fmt::format("firewall: {} changes in one batch by nft", plan.changes.size()));
-    last_ = {std::move(signature), loader_.files(), made->table, std::move(made->chains), std::move(marks)};
+    remember({std::move(signature), loader_.files(), made->table, std::move(made->chains), std::move(marks)});
     co_return true;
 }
 
@@ -235,7 +256,7 @@ async::awaitable<bool> firewall_keeper::load_all(const model::filter_state& seen
     conflicts_ = 0;
     must_rebuild_ = false;
     auto marks = is_alone ? policy::marks_of(wanted_, *made) : std::nullopt;
-    last_ = {std::move(signature), std::move(files), made->table, std::move(made->chains), std::move(marks)};
+    remember({std::move(signature), std::move(files), made->table, std::move(made->chains), std::move(marks)});
     co_return true;
 }
 
@@ -300,7 +321,7 @@ async::awaitable<bool> firewall_keeper::converge() {
         co_return false;
     }
     co_await refresh();
-    if (wanted_.needs_nft || loader_.can_load_files()) {
+    if (wanted_.needs_nft || loader_.can_load_files() || are_files_in_force(*seen)) {
         const bool again = co_await converge_by_nft(*seen, wants);
         co_return again;
     }
@@ -311,13 +332,13 @@ async::awaitable<bool> firewall_keeper::converge() {
     tell_nft();
     auto plan = is_all_own ? local_plan(*seen) : std::nullopt;
     if (!plan) {
-        last_.reset();
+        forget_last();
         plan = policy::plan_filter(wanted_, *seen, must_rebuild_);
     }
     if (plan->changes.empty()) {
         is_right(wants);
         if (is_all_own && !last_) {
-            last_ = {"", {}, seen->table, {}, policy::nft_marks()};  // what nft shall add comes beside it
+            remember({"", {}, seen->table, {}, policy::nft_marks()});  // what nft shall add comes beside it
         }
         co_return false;
     }

@@ -50,6 +50,15 @@ public:
     [[nodiscard]] std::size_t rule_count() const;
 
 private:
+    // The table as it was left.
+    struct last_table {
+        std::string signature;                   // what a load would have said
+        std::vector<policy::static_file> files;  // that are in it
+        std::uint64_t number = 0;                // the handles of one that is made anew are the same
+        std::vector<model::seen_chain> chains;
+        std::optional<policy::nft_marks> marks;  // empty: what nft made is not known rule by rule
+    };
+
     async::awaitable<void> settle();
     // One look, and one batch if it is needed. True: to be looked at again at once.
     async::awaitable<bool> converge();
@@ -57,6 +66,10 @@ private:
     bool take_refusal(const policy::filter_plan& plan, const netlink::batch_refusal& refusal);
     void is_right(std::uint64_t wants);
     async::awaitable<bool> converge_by_nft(const model::filter_state& seen, std::uint64_t wants);
+    void remember(last_table table);
+    void forget_last();
+    // Static files are in the table, and need nft no more.
+    [[nodiscard]] bool are_files_in_force(const model::filter_state& seen) const;
     async::awaitable<bool> load_all(const model::filter_state& seen, std::string signature);
     // Empty: all of it is to be loaded.
     [[nodiscard]] std::optional<policy::filter_plan> local_plan(const model::filter_state& seen) const;
@@ -77,14 +90,6 @@ private:
     told_remarks remarks_;
     firewall_files files_;
     nft_loader loader_;
-    // The table as it was left.
-    struct last_table {
-        std::string signature;                   // what a load would have said
-        std::vector<policy::static_file> files;  // that are in it
-        std::uint64_t number = 0;                // the handles of one that is made anew are the same
-        std::vector<model::seen_chain> chains;
-        std::optional<policy::nft_marks> marks;  // empty: what nft made is not known rule by rule
-    };
     std::optional<last_table> last_;
     std::optional<std::vector<model::client_network>> networks_;  // empty: not known yet
     policy::wanted_filter wanted_;

@@ -47,15 +47,15 @@ async::awaitable<bool> nft_loader::look_at_files() {
         if (!text && is_no_answer(text.error().code()) && before != files_.end()) {
             found.push_back(*before);  // the disk hangs: what was read last is in force
         } else {
-            file one = text ? file{{name, *std::move(text)}, {}, {}} : file{{name, {}}, text.error().text(), {}};
+            file one = text ? file{{name, *std::move(text), {}}, {}} : file{{name, {}, {}}, text.error().text()};
             if (one.is.text.find('\0') != std::string::npos) {
-                one = {{name, {}}, "expected text, it holds a NUL byte", {}};
+                one = {{name, {}, {}}, "expected text, it holds a NUL byte"};
             }
             included_text included;
             const auto names_in_it = co_await names_of(one.is.text, &included);
-            one.included = included.is + names_in_it.objection;
-            if (!included.has_answers && before != files_.end() && before->is == one.is) {
-                one.included = before->included;
+            one.is.included = included.is + names_in_it.objection;
+            if (!included.has_answers && before != files_.end() && before->is.text == one.is.text) {
+                one.is.included = before->is.included;
             }
             found.push_back(std::move(one));
         }

@@ -43,6 +43,9 @@ public:
     // Another wish: what nft said against all of the last one is no more. Its trouble lasts.
     void forget_refusal(bool are_networks_others);
 
+    // Which rules of ACLs nft has made, by their tags: they stay in force while it cannot be asked.
+    void note_in_force(std::set<std::string, std::less<>> tags) { knowledge_.in_force = std::move(tags); }
+
     // Asks nft about each file that was not asked about yet; and about each of these ACLs, until it is time. False:
     // some are left.
     async::awaitable<void> judge_files();
@@ -72,7 +75,6 @@ private:
     struct file {
         policy::static_file is;
         std::string unreadable;
-        std::string included;  // what the files say that it includes
         friend bool operator==(const file&, const file&) = default;
     };
     // What it printed, and what it said if it refused.

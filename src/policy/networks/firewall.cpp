@@ -145,19 +145,22 @@ private:
             refuse(std::move(name), parsed.problem, parsed.is_beyond);
             return;
         }
-        if (!nft_.unusable.empty()) {
+        const std::string rule = "counter " + text;
+        std::string tag = tag_of(fmt::format("{} {}", network_->vni, to_text(name.direction)), name.name, rule);
+        const bool is_usable = nft_.unusable.empty();
+        if (!is_usable && !nft_.in_force.contains(tag)) {
             refuse(std::move(name), fmt::format("{}; {}", parsed.problem, nft_.unusable), true);
             return;
         }
         const auto verdict = nft_.verdicts.find(text);
-        if (verdict == nft_.verdicts.end()) {
+        const bool is_judged = verdict != nft_.verdicts.end();
+        if (!is_judged && is_usable) {
             wanted.unjudged.push_back(text);
             return;
         }
-        const std::string rule = "counter " + text;
         const auto refused = nft_.refused_rules.find(fmt::format("{} {}", to.name, rule));
         const bool is_refused = refused != nft_.refused_rules.end();
-        if (is_refused || !verdict->second.empty()) {
+        if (is_refused || (is_judged && !verdict->second.empty())) {
             refuse(std::move(name),
                    fmt::format("{}; nft says: {}", parsed.problem, is_refused ? refused->second : verdict->second),
                    true);
@@ -165,10 +168,7 @@ private:
         }
         write(to, rule);
         wanted.needs_nft = true;
-        wanted_rule one;
-        one.rule.tag = tag_of(fmt::format("{} {}", network_->vni, to_text(name.direction)), name.name, rule);
-        one.acl = std::move(name);
-        to.rules.push_back(std::move(one));
+        to.rules.push_back({{{}, std::move(tag)}, std::move(name)});
     }
 
     void refuse(acl_name acl, std::string reason, bool is_beyond) {
@@ -208,6 +208,18 @@ wanted_filter firewall_of(std::span<const client_network> networks, const refuse
         writer.add(*one);
     }
     return std::move(writer.wanted);
+}
+
+std::set<std::string, std::less<>> made_by_nft(const wanted_filter& wanted) {
+    std::set<std::string, std::less<>> tags;
+    for (const auto& chain : wanted.chains) {
+        for (const auto& one : chain.rules) {
+            if (one.rule.expressions.empty()) {
+                tags.insert(one.rule.tag);
+            }
+        }
+    }
+    return tags;
 }
 
 std::optional<acl_name> acl_of(const wanted_filter& wanted, const model::filter_change& change) {

@@ -132,6 +132,52 @@ TEST_F(nft_loader_test, a_change_of_one_network_leaves_the_rules_of_all_others) 
     EXPECT_TRUE(hv1.logged("somebody changed table inet filter")) << hv1.log();
 }
 
+// What nft has made needs it no more: whatever becomes of the program, it stays, and other rules come and go beside it.
+TEST_F(nft_loader_test, what_is_in_force_stays_while_the_program_is_in_trouble) {
+    auto& hv1 = add_networked();
+    hv1.host.files["/run/pvc/nft/static/mine"] = "add rule inet filter input counter\n";
+    install_nft(hv1);
+    bool is_broken = false;
+    hv1.programs.add([&is_broken](const async::command& what) {
+        return is_broken && what.arguments[0] == "nft" ? std::optional(sim::sim_program{.how = async::exited{127}})
+                                                       : std::nullopt;
+    });
+    put_filtered(1001);
+    put_acl(1001, "in/a", "0", "ip ttl 5 drop");
+    start(hv1);
+    ASSERT_TRUE(within(3s, [&] { return said(hv1, "vxlan1001-in").size() == 2; })) << hv1.log();
+    beat(1s);
+    is_broken = true;
+    const auto loads = loaded.size();
+    put_acl(1001, "in/b", "1", "ip ttl 6 drop");
+    put_acl(1001, "in/c", "2", "drop");
+    const texts expected{said(hv1, "vxlan1001-in")[0], "counter ip ttl 5 drop", "1001 in c"};
+    ASSERT_TRUE(within(3s, [&] { return said(hv1, "vxlan1001-in") == expected; })) << hv1.filter_table.text();
+    EXPECT_EQ(said(hv1, "input")[0], "counter");
+    EXPECT_TRUE(within(3s, [&] { return hv1.times_logged("ACL in b is left out") == 1; })) << hv1.log();
+    put_filtered(1002);
+    ASSERT_TRUE(within(3s, [&] { return hv1.filter_table.find("vxlan1002-out") != nullptr; })) << hv1.log();
+    beat(100s);
+    EXPECT_EQ(said(hv1, "vxlan1001-in"), expected);
+    EXPECT_EQ(said(hv1, "input")[0], "counter");
+    EXPECT_FALSE(hv1.logged("ACL in a") || hv1.logged("somebody changed")) << hv1.log();
+    is_broken = false;
+    ASSERT_TRUE(within(75s, [&] { return said(hv1, "vxlan1001-in").size() == 4; })) << hv1.log();
+    EXPECT_EQ(loaded.size(), loads + 1);
+    EXPECT_TRUE(within(3s, [&] { return hv1.times_logged("this is over: network 1001: ACL in b") == 1; })) << hv1.log();
+    // What is damaged meanwhile cannot be made again: the rest is.
+    is_broken = true;
+    put_acl(1001, "in/e", "4", "ip ttl 7 drop");
+    ASSERT_TRUE(within(5s, [&] { return hv1.logged("ACL in e is left out"); })) << hv1.log();
+    hv1.filter_table.replace_rule("input", {{model::give_verdict{}}, ""});
+    ASSERT_TRUE(within(5s, [&] { return has_all(hv1, 1001, {"c"}); })) << hv1.filter_table.text();
+    EXPECT_TRUE(within(3s, [&] { return hv1.logged("ACL in a is left out"); })) << hv1.log();
+    is_broken = false;
+    ASSERT_TRUE(within(75s, [&] {
+        return said(hv1, "vxlan1001-in").size() == 5 && said(hv1, "input")[0] == "counter";
+    })) << hv1.log();
+}
+
 // What only the kernel refuses, of a change beside what is there: it is left out, and the rest is not loaded anew.
 TEST_F(nft_loader_test, an_acl_that_the_kernel_refuses_in_a_change_costs_nobody_his_counters) {
     auto& hv1 = stage();

@@ -212,7 +212,13 @@ TEST_F(static_files_test, what_included_files_make_is_known_before_it_is_loaded)
     EXPECT_EQ(noted, "inet included\nip deep\n");
     EXPECT_EQ(loaded.back().find("nftables.conf"), std::string::npos);
     EXPECT_TRUE(hv1.logged("static file others: \"flush ruleset\" would remove")) << hv1.log();
-    // It is looked at as often.
+    // They are looked at as often: what they say now is loaded.
+    const auto loads = loaded.size();
+    hv1.host.files["/etc/deep.nft"] = "table ip deeper { }\n";
+    ASSERT_TRUE(within(15s, [&] { return loaded.size() == loads + 1; })) << hv1.log();
+    EXPECT_EQ(noted, "inet included\nip deeper\n");
+    loop.run_for(30s);
+    ASSERT_EQ(loaded.size(), loads + 1);
     put_acl(1001, "in/a", "0", "ip ttl 5 drop");
     ASSERT_TRUE(within(3s, [&] { return said(hv1, "vxlan1001-in").size() == 2; })) << hv1.log();
     hv1.host.files["/etc/deep.nft"] = "flush ruleset\n";

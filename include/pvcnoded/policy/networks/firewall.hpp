@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +65,7 @@ struct nft_knowledge {
     std::map<std::string, std::string, std::less<>> refused_rules;  // by chain and text: within all of it only
     std::vector<std::string> static_chains;                         // that files in static/ make
     std::string unusable;  // why nft cannot be asked, or what it last said to all of it; "": it can
+    std::set<std::string, std::less<>> in_force;  // tags of rules that it has made: these need it no more
 };
 
 struct wanted_filter {
@@ -82,6 +84,9 @@ using refused_rules = std::map<std::string, std::string, std::less<>>;
 // ACLs each take some 40 ms, and a plan for them 10.
 [[nodiscard]] wanted_filter firewall_of(std::span<const model::client_network> networks,
                                         const refused_rules& refused_before, const nft_knowledge& nft = {});
+
+// Tags of those for which nft is needed.
+[[nodiscard]] std::set<std::string, std::less<>> made_by_nft(const wanted_filter& wanted);
 
 // The ACL whose rule a change adds: whom to leave out when the kernel refuses it.
 [[nodiscard]] std::optional<acl_name> acl_of(const wanted_filter& wanted, const model::filter_change& change);
@@ -102,6 +107,7 @@ using refused_rules = std::map<std::string, std::string, std::less<>>;
 struct static_file {
     std::string name;
     std::string text;
+    std::string included;  // what the files said that it includes: nft reads these itself
     friend bool operator==(const static_file&, const static_file&) = default;
 };
 

@@ -203,7 +203,7 @@ TEST(firewall, what_only_nft_knows_waits_for_its_verdict) {
     ASSERT_EQ(wanted.refused.size(), 2U);
     EXPECT_NE(wanted.refused[0].text().find("nft says: syntax error"), std::string::npos);
     const std::array tables{std::string("inet extra")};
-    const std::array files{static_file{"mine", "add chain inet filter mine"}};
+    const std::array files{static_file{"mine", "add chain inet filter mine", ""}};
     const auto text = nft_text(wanted, tables, files);
     EXPECT_TRUE(text.starts_with("delete table inet extra\nadd table inet filter\ndelete table inet filter\n")) << text;
     const auto at_static = text.find("add chain inet filter mine\n\n");
@@ -225,8 +225,8 @@ TEST(firewall, the_acl_that_a_load_fails_for_is_the_one_of_the_line_that_nft_nam
     nft_knowledge nft;
     nft.verdicts = {{"ip ttl 5 drop", ""}, {"masquerade", ""}};
     const std::array tables{std::string("ip mine")};
-    const std::array files{static_file{"one", "# a\nadd b"},
-                           static_file{"two", "add rule inet filter vxlan1001-in counter masquerade\n"}};
+    const std::array files{static_file{"one", "# a\nadd b", ""},
+                           static_file{"two", "add rule inet filter vxlan1001-in counter masquerade\n", ""}};
     const auto text = nft_text(firewall_of(std::array{network}, {}, nft), tables, files);
     std::size_t number = 1;
     std::size_t guilty = 0;

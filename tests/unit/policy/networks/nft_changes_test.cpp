@@ -26,7 +26,11 @@ client_network managed(std::uint32_t vni) {
 }
 
 const nft_knowledge& knowing_ttls() {
-    static const nft_knowledge all{{{"ip ttl 1 drop", ""}, {"ip ttl 2 drop", ""}}, {}, {}, {}};
+    static const nft_knowledge all = [] {
+        nft_knowledge some;
+        some.verdicts = {{"ip ttl 1 drop", ""}, {"ip ttl 2 drop", ""}};
+        return some;
+    }();
     return all;
 }
 
@@ -244,6 +248,28 @@ TEST(nft_changes, the_text_has_every_kind_of_change) {
           "add rule inet filter vxlan2-in handle 1 counter ip ttl 9 drop"}) {
         EXPECT_EQ(acl_in_line(line, 1, knowing_ttls()), std::nullopt) << line;
     }
+}
+
+// What nft has made stays while it cannot be asked; nothing else that needs it comes.
+TEST(nft_changes, what_is_in_force_needs_nft_no_more) {
+    auto network = managed(2);
+    network.acls_in = {{"a", "ip ttl 1 drop"}, {"b", "ip ttl 2 drop"}};
+    auto nft = knowing_ttls();
+    const auto before = firewall_of({&network, 1}, {}, nft);
+    nft.in_force = made_by_nft(before);
+    EXPECT_EQ(nft.in_force.size(), 2U);
+    nft.unusable = "it hangs";
+    EXPECT_EQ(firewall_of({&network, 1}, {}, nft), before);
+    nft.verdicts.clear();
+    EXPECT_EQ(firewall_of({&network, 1}, {}, nft), before);
+    network.acls_in[1].rule = "ip ttl 1 drop";
+    const auto after = firewall_of({&network, 1}, {}, nft);
+    ASSERT_EQ(after.refused.size(), 1U);
+    EXPECT_EQ(after.refused[0].acl.name, "b");
+    EXPECT_EQ(made_by_nft(after).size(), 1U);
+    EXPECT_TRUE(after.unjudged.empty());
+    nft.refused_rules = {{"vxlan2-in counter ip ttl 1 drop", "a loop"}};
+    EXPECT_FALSE(firewall_of({&network, 1}, {}, nft).needs_nft);
 }
 
 TEST(nft_changes, what_is_less_or_something_else_than_wanted_has_no_marks) {
