@@ -116,12 +116,16 @@ network_subject::network_subject(core::node_context& node, const network_ports& 
       counts_(counts),
       bridges_(std::move(bridges)),
       keeper_(node, outside.stack, counts, *bridges_),
-      firewall_(node, outside.filter, outside.processes, counts) {
+      firewall_(node, outside.filter, outside.processes, counts),
+      dhcp_folders_(node) {
     keeper_.on_look = [this](const model::network_state& seen) { addresses_.on_look(seen); };
     keeper_.on_networks = [this](const std::vector<model::client_network>& networks) {
         addresses_.set_gateways(policy::gateway_addresses(networks, *node_.config));
     };
-    keeper_.on_filtered = [this](std::vector<model::client_network> networks) { firewall_.want(std::move(networks)); };
+    keeper_.on_filtered = [this](std::vector<model::client_network> networks) {
+        firewall_.want(std::move(networks));
+        dhcp_folders_.want(dhcp_networks_of(keeper_.clients().rows()));
+    };
 }
 
 // Until they are there, one line each; once in the life of the daemon.
@@ -143,6 +147,7 @@ async::awaitable<result<void>> network_subject::prepare(core::preparation in) {
             in.attempt.spawn("links", [this] { return keeper_.run(); });
             in.attempt.spawn("firewall", [this] { return firewall_.run(); });
             in.attempt.spawn("files of the firewall", [this] { return firewall_.keep_files(); });
+            in.attempt.spawn("directories for DHCP", [this] { return dhcp_folders_.run(); });
             break;
         case policy::phase::sysctl: co_await keeper_.finish_host(); break;
         case policy::phase::dns_service_off: co_await stop_dnsmasq(); break;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bridge_record.hpp"
+#include "dhcp_folders.hpp"
 #include "firewall_keeper.hpp"
 #include "function_cards.hpp"
 #include "link_keeper.hpp"
@@ -49,6 +50,7 @@ private:
     std::shared_ptr<bridge_record> bridges_;
     link_keeper keeper_;
     firewall_keeper firewall_;
+    dhcp_folders dhcp_folders_;
 };
 
 }  // namespace pvc::networks

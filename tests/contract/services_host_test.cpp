@@ -12,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <set>
 
 namespace pvc::contract {
 namespace {
@@ -132,6 +133,41 @@ TYPED_TEST(host_contract, whether_a_file_can_be_read) {
         EXPECT_TRUE(made);
         auto folder = co_await this->host().can_read(this->bench.path("folder"));
         EXPECT_TRUE(!folder && folder.error().code() == errc::refused);
+    });
+}
+
+TYPED_TEST(host_contract, a_directory_is_listed_and_removed_with_its_files) {
+    this->bench.run([&]() -> awaitable<void> {
+        auto& host = this->host();
+        for (const char* name : {"nets/1001", "nets/1002", "nets/1002/inner"}) {
+            auto made = co_await host.make_directory(this->bench.path(name), 0755, "");
+            EXPECT_TRUE(made) << name;
+        }
+        for (const char* name : {"nets/1001.pid", "nets/1001/a", "nets/1001/b", "nets/1002/c", "nets/1002/inner/d"}) {
+            auto written = co_await host.replace_file(this->bench.path(name), "text");
+            EXPECT_TRUE(written) << name;
+        }
+        const auto folders = [&]() -> std::set<std::string> {
+            const auto names = host.list_folders(this->bench.path("nets"));
+            EXPECT_TRUE(names);
+            return {names->begin(), names->end()};
+        };
+        EXPECT_EQ(folders(), (std::set<std::string>{"1001", "1002"}));
+        for (int round = 0; round < 2; ++round) {
+            auto removed = co_await host.remove_folder(this->bench.path("nets/1001"));
+            EXPECT_TRUE(removed);
+            EXPECT_EQ(folders(), std::set<std::string>{"1002"});
+        }
+        const auto inside = co_await host.remove_folder(this->bench.path("nets/1002"));
+        EXPECT_TRUE(!inside && inside.error().code() == errc::refused);
+        EXPECT_EQ(folders(), std::set<std::string>{"1002"});
+        EXPECT_FALSE(host.read_file(this->bench.path("nets/1002/c")));
+        EXPECT_TRUE(host.read_file(this->bench.path("nets/1002/inner/d")));
+        const auto file = co_await host.remove_folder(this->bench.path("nets/1001.pid"));
+        EXPECT_TRUE(!file && file.error().code() == errc::refused);
+        EXPECT_TRUE(host.read_file(this->bench.path("nets/1001.pid")));
+        const auto missing = host.list_folders(this->bench.path("nets/1001"));
+        EXPECT_TRUE(!missing && missing.error().code() == errc::not_found);
     });
 }
 
@@ -261,6 +297,31 @@ TEST_F(linux_host, a_file_in_the_way_of_a_directory_is_said) {
         auto below = co_await bench.host().make_directory(bench.path("file/x"), 0755, "");
         EXPECT_TRUE(!over && over.error().code() == errc::io);
         EXPECT_TRUE(!below && below.error().code() == errc::io);
+    });
+}
+
+TEST_F(linux_host, symbolic_links_are_neither_listed_nor_followed_when_directories_are_removed) {
+    namespace fs = std::filesystem;
+    fs::create_directories(bench.path("nets/1001"));
+    fs::create_directory(bench.path("elsewhere"));
+    bench.make_file("elsewhere/file", "theirs");
+    bench.make_file("nets/1001/own", "");
+    fs::create_directory_symlink(bench.path("elsewhere"), bench.path("nets/1002"));
+    fs::create_symlink(bench.path("elsewhere/file"), bench.path("nets/1001/link"));
+    ASSERT_EQ(::mkfifo(bench.path("nets/1003").c_str(), 0600), 0);
+    const auto names = bench.host().list_folders(bench.path("nets"));
+    EXPECT_TRUE(names && *names == std::vector<std::string>{"1001"});
+    bench.run([&]() -> awaitable<void> {
+        for (const char* name : {"nets/1001", "nets/1002", "nets/1003"}) {
+            const auto refused = co_await bench.host().remove_folder(bench.path(name));
+            EXPECT_TRUE(!refused && refused.error().code() == errc::refused) << name;
+        }
+        EXPECT_FALSE(fs::exists(bench.path("nets/1001/own")));
+        EXPECT_TRUE(fs::is_symlink(bench.path("nets/1001/link")) && fs::is_symlink(bench.path("nets/1002")));
+        EXPECT_EQ(bench.folder().read("elsewhere/file"), "theirs");
+        fs::remove(bench.path("nets/1001/link"));
+        const auto removed = co_await bench.host().remove_folder(bench.path("nets/1001"));
+        EXPECT_TRUE(removed && !fs::exists(bench.path("nets/1001")));
     });
 }
 

@@ -109,6 +109,23 @@ public:
         storage.remove(path);
         co_return result<void>();
     }
+    async::awaitable<result<void>> remove_folder(std::string path) override {
+        PVC_CO_TRY([[maybe_unused]] const bool reached, co_await disk(path));
+        if (files.contains(path)) {
+            co_return failure(errc::refused, path, "it is no directory");
+        }
+        if (!directories.contains(path)) {
+            co_return result<void>();
+        }
+        for (const auto& name : names_in(files, path)) {
+            storage.remove(path + '/' + name);
+        }
+        if (const auto inside = names_in(directories, path); !inside.empty()) {
+            co_return failure(errc::refused, path, '"' + inside.front() + "\" in it is no plain file");
+        }
+        directories.erase(path);
+        co_return result<void>();
+    }
     async::awaitable<result<void>> can_read(std::string path) override {
         PVC_CO_TRY([[maybe_unused]] const bool reached, co_await disk(path));
         if (files.contains(path)) {
@@ -122,15 +139,15 @@ public:
         PVC_CO_TRY([[maybe_unused]] const bool reached, co_await disk(path));
         co_return read_file(path);
     }
-    result<std::vector<std::string>> list_files(std::string directory) override {
-        std::vector<std::string> names;
-        for (const auto& [path, text] : files) {
-            const auto slash = path.rfind('/');
-            if (path.substr(0, slash) == directory) {
-                names.push_back(path.substr(slash + 1));
-            }
+    result<std::vector<std::string>> list_files(std::string directory) override { return names_in(files, directory); }
+    result<std::vector<std::string>> list_folders(std::string directory) override {
+        if (const auto fault = broken.find(directory); fault != broken.end()) {
+            return fault->second;
         }
-        return names;
+        if (!directories.contains(directory)) {
+            return failure(errc::not_found, directory);
+        }
+        return names_in(directories, directory);
     }
     result<std::string> read_file(std::string path) override {
         if (const auto fault = broken.find(path); fault != broken.end()) {
@@ -184,6 +201,17 @@ private:
         std::string path_;
     };
 
+    template <class Value>
+    static std::vector<std::string> names_in(const std::map<std::string, Value>& all, const std::string& directory) {
+        std::vector<std::string> names;
+        for (const auto& [path, is] : all) {
+            const auto slash = path.rfind('/');
+            if (path.size() > slash + 1 && path.substr(0, slash) == directory) {
+                names.push_back(path.substr(slash + 1));
+            }
+        }
+        return names;
+    }
     async::awaitable<result<bool>> disk(std::string path) {
         co_await async::sleep_for(clock_, std::min(disk_time, port_limit), "the disk");
         if (cut) {

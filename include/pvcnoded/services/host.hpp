@@ -50,6 +50,10 @@ public:
     virtual async::awaitable<result<void>> replace_file(std::string path, std::string text) = 0;
     // A file that is not there is success. Errors as above.
     virtual async::awaitable<result<void>> remove_file(std::string path) = 0;
+    // A directory with the plain files in it. One that is not there is success. Errors: refused (it is no directory, as
+    // a symbolic link is none: nothing is done; or something in it is no plain file: that stays, and the files are
+    // gone); others as above.
+    virtual async::awaitable<result<void>> remove_folder(std::string path) = 0;
     // Whether this process may read it; nothing of it is read. Errors: not_found, refused (the cause says why);
     // timed_out, unavailable as above.
     virtual async::awaitable<result<void>> can_read(std::string path) = 0;
@@ -59,6 +63,8 @@ public:
     virtual async::awaitable<result<std::string>> read_disk_file(std::string path) = 0;
     // Names of the files in a directory of memory (/run), at most 10,000. Errors: not_found, io.
     virtual result<std::vector<std::string>> list_files(std::string directory) = 0;
+    // Likewise, of the directories in it; what a symbolic link leads to is none. Errors: not_found, io.
+    virtual result<std::vector<std::string>> list_folders(std::string directory) = 0;
     // Writes /proc/sys/<key with '/' for '.'>; a key that holds a '/' is taken as it is
     // ("net/ipv4/conf/bond0.100/rp_filter": a device name may hold dots). Errors: not_found (this kernel has no such
     // key), io, invalid (leaves /proc/sys).

@@ -1,5 +1,7 @@
 #include "adapter/host_files.hpp"
 
+#include "pvcnoded/base/text.hpp"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -55,6 +57,33 @@ std::optional<account> find_account(const std::string& name) {
 mode_t mode_of(const std::string& path) {
     struct stat found{};
     return ::stat(path.c_str(), &found) == 0 ? found.st_mode & 07777 : 0644;
+}
+
+using open_directory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+constexpr std::size_t names_max = 10'000;
+
+// Calls `take` with each entry, until it says that it has enough.
+template <class Take>
+void each_entry(DIR* directory, Take take) {
+    bool goes_on = true;
+    while (goes_on) {
+        const dirent* entry = ::readdir(directory);
+        if (entry == nullptr) {
+            return;
+        }
+        const std::string_view name = entry->d_name;
+        goes_on = name == "." || name == ".." || take(*entry);
+    }
+}
+
+// DT_DIR and so on; a symbolic link is one. Not every file system tells it with the name.
+unsigned char kind_of(DIR* directory, const dirent& entry) {
+    struct stat found{};
+    if (entry.d_type != DT_UNKNOWN || ::fstatat(::dirfd(directory), entry.d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) {
+        return entry.d_type;
+    }
+    return static_cast<unsigned char>(IFTODT(found.st_mode));
 }
 
 // So that the new name survives a crash.
@@ -160,6 +189,42 @@ result<void> remove_file_blocking(const std::string& path) {
     return {};
 }
 
+// Nothing is followed: by the descriptor of the directory, what takes its place meanwhile is not touched either.
+result<void> remove_folder_blocking(const std::string& path) {
+    auto failed = [&path](int error) { return io_failure(path, error).during("removing a directory"); };
+    file_descriptor found(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!found.is_open()) {
+        if (errno == ENOENT) {
+            return {};
+        }
+        return errno == ENOTDIR || errno == ELOOP ? failure(errc::refused, path, "it is no directory") : failed(errno);
+    }
+    const open_directory opened(::fdopendir(found.get()), ::closedir);
+    if (!opened) {
+        return failed(errno);
+    }
+    found.release();
+    std::vector<std::string> files;
+    std::string other;
+    each_entry(opened.get(), [&](const dirent& entry) {
+        if (kind_of(opened.get(), entry) == DT_REG) {
+            files.emplace_back(entry.d_name);
+        } else if (other.empty()) {
+            other = entry.d_name;
+        }
+        return true;
+    });
+    for (const auto& name : files) {
+        if (::unlinkat(::dirfd(opened.get()), name.c_str(), 0) != 0 && errno != ENOENT) {
+            return failed(errno);
+        }
+    }
+    if (!other.empty()) {
+        return failure(errc::refused, path, "\"" + ascii_only(other) + "\" in it is no plain file");
+    }
+    return ::rmdir(path.c_str()) == 0 || errno == ENOENT ? result<void>() : failed(errno);
+}
+
 // Opened rather than asked about: what a program may read is more than its mode says.
 result<void> can_read_blocking(const std::string& path) {
     const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -174,18 +239,30 @@ result<void> can_read_blocking(const std::string& path) {
 }
 
 result<std::vector<std::string>> file_names(const std::string& directory) {
-    constexpr std::size_t names_max = 10'000;
-    const std::unique_ptr<DIR, int (*)(DIR*)> opened(::opendir(directory.c_str()), ::closedir);
+    const open_directory opened(::opendir(directory.c_str()), ::closedir);
     if (!opened) {
         return os_failure(directory, errno);
     }
     std::vector<std::string> names;
-    while (const dirent* entry = ::readdir(opened.get())) {
-        const std::string_view name = entry->d_name;
-        if (name != "." && name != ".." && names.size() < names_max) {
-            names.emplace_back(name);
-        }
+    each_entry(opened.get(), [&](const dirent& entry) {
+        names.emplace_back(entry.d_name);
+        return names.size() < names_max;
+    });
+    return names;
+}
+
+result<std::vector<std::string>> folder_names(const std::string& directory) {
+    const open_directory opened(::opendir(directory.c_str()), ::closedir);
+    if (!opened) {
+        return os_failure(directory, errno);
     }
+    std::vector<std::string> names;
+    each_entry(opened.get(), [&](const dirent& entry) {
+        if (kind_of(opened.get(), entry) == DT_DIR) {
+            names.emplace_back(entry.d_name);
+        }
+        return names.size() < names_max;
+    });
     return names;
 }
 

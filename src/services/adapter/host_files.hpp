@@ -37,8 +37,10 @@ int write_all(int descriptor, std::string_view bytes);
 result<void> make_directory_blocking(const std::string& path, std::uint32_t mode, const std::string& owner);
 result<void> replace_file_blocking(const std::string& path, const std::string& text);
 result<void> remove_file_blocking(const std::string& path);
+result<void> remove_folder_blocking(const std::string& path);
 result<void> can_read_blocking(const std::string& path);
 result<std::vector<std::string>> file_names(const std::string& directory);
+result<std::vector<std::string>> folder_names(const std::string& directory);
 // A regular file of at most `limit` bytes, else too_large or io.
 result<std::string> read_small_file(const std::string& path, std::size_t limit);
 

@@ -124,6 +124,12 @@ async::awaitable<result<void>> linux_host::remove_file(std::string path) {
     return pool_.run<void>(clock_, clock_.now() + disk_limit, what, std::move(work));
 }
 
+async::awaitable<result<void>> linux_host::remove_folder(std::string path) {
+    const std::string what = "remove " + path;
+    std::function<result<void>()> work = [path = std::move(path)] { return remove_folder_blocking(path); };
+    return pool_.run<void>(clock_, clock_.now() + disk_limit, what, std::move(work));
+}
+
 async::awaitable<result<void>> linux_host::can_read(std::string path) {
     const std::string what = "look at " + path;
     std::function<result<void>()> work = [path = std::move(path)] { return can_read_blocking(path); };
@@ -142,6 +148,10 @@ result<std::string> linux_host::read_file(std::string path) {
 
 result<std::vector<std::string>> linux_host::list_files(std::string directory) {
     return file_names(directory);
+}
+
+result<std::vector<std::string>> linux_host::list_folders(std::string directory) {
+    return folder_names(directory);
 }
 
 result<void> linux_host::set_sysctl(std::string key, std::string value) {

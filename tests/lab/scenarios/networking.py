@@ -1,5 +1,6 @@
 """The host's own network and client networks of nodes of ours (networking.md 3, 5): real links in the nodes' namespaces, a real
 ZooKeeper, and what the kernel says of it. VLANs are in the guest (tests/guest/run): this kernel need not have them."""
+import os
 import time
 
 from .. import network, space
@@ -247,6 +248,11 @@ def damage_is_repaired(lab):
     lab.expect_alive(node)
 
 
+def dhcp_folders(node):
+    with os.scandir(node.run_path('pvc/dnsmasq')) as found:
+        return sorted(one.name for one in found if one.is_dir(follow_symlinks=False))
+
+
 @scenario('networking.md 5, cases 22 23 24 25 29: client networks come, change and go', limit=90)
 def client_networks_live(lab):
     lab.zookeeper()
@@ -275,6 +281,13 @@ def client_networks_live(lab):
     equal(writers, {lab.session_of(primary)}, 'who wrote the MTU')
     equal([(lab.get(f'/networks/{vni}/mtu'), lab.stat(f'/networks/{vni}/mtu').version) for vni in (1002, 1003)], [('9000', 0), ('abc', 0)],
           'MTUs that are not for ours to correct')
+    vnis = ['1001', '1002', '1003', '1004']
+    for node in nodes:
+        lab.wait(lambda: dhcp_folders(node) == vnis, 5, f'directories for DHCP on {node.label}')
+        equal(oct(os.stat(node.run_path('pvc/dnsmasq/1002')).st_mode & 0o7777), oct(0o755), f'mode of one on {node.label}')
+        for name in ('1002/52:54:00:00:00:01', '1002.pid'):
+            with open(node.run_path(f'pvc/dnsmasq/{name}'), 'w', encoding='ascii') as file:
+                file.write('a text\n')
     indexes = {node.label: View(node).index(f'vmbr{VNI}') for node in nodes}
     network.modify(zk, 1004, mtu='1400')
     for node in nodes:
@@ -284,6 +297,8 @@ def client_networks_live(lab):
     for node in nodes:
         soon(lab, node, lambda view: not any(view.has(f'{kind}{vni}') for kind in ('vmbr', 'vxlan') for vni in (1002, 1003)), 'two are gone')
         equal(View(node).index(f'vmbr{VNI}'), indexes[node.label], f'index of the bridge on {node.label}')
+        lab.wait(lambda: dhcp_folders(node) == ['1001', '1004'], 5, f'two directories for DHCP are gone on {node.label}')
+        check(os.path.isfile(node.run_path('pvc/dnsmasq/1002.pid')), f'a file beside them is gone on {node.label}')
 
 
 @scenario('networking.md 5.3, cases 30 31: what is right is adopted, what nobody wants is removed, what is used is left', limit=60)

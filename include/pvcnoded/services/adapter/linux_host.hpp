@@ -23,10 +23,12 @@ public:
     async::awaitable<result<void>> make_directory(std::string path, std::uint32_t mode, std::string owner) override;
     async::awaitable<result<void>> replace_file(std::string path, std::string text) override;
     async::awaitable<result<void>> remove_file(std::string path) override;
+    async::awaitable<result<void>> remove_folder(std::string path) override;
     async::awaitable<result<void>> can_read(std::string path) override;
     async::awaitable<result<std::string>> read_disk_file(std::string path) override;
     result<std::string> read_file(std::string path) override;
     result<std::vector<std::string>> list_files(std::string directory) override;
+    result<std::vector<std::string>> list_folders(std::string directory) override;
     result<void> set_sysctl(std::string key, std::string value) override;
     result<std::unique_ptr<file_lock>> lock(std::string path) override;
     [[nodiscard]] bool has_watchdog() const override;
