@@ -176,14 +176,14 @@ policy::function_view function_keeper::view() const {
         }
         now.functions.push_back(std::move(use));
     }
-    machines_.put(now);
     return now;
 }
 
 async::awaitable<void> function_keeper::settle_users() {
     auto& clock = session_.node.clock();
-    const auto now = view();
+    auto now = view();
     machines_.follow(now);
+    machines_.put(now);
     changes_.see(clock.now(), now);
     for (auto& change : changes_.due(clock.now())) {
         const bool is_free = change.what == policy::function_change::kind::free;

@@ -40,6 +40,7 @@ private:
     async::awaitable<void> follow();
     async::awaitable<void> follow_links();
     async::awaitable<void> pass();
+    // Without machines.
     [[nodiscard]] policy::function_view view() const;
     async::awaitable<void> settle_users();
     void tell_contested();
