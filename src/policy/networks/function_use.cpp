@@ -1,5 +1,6 @@
 #include "pvcnoded/policy/networks/function_use.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/model/domain_xml.hpp"
 #include "pvcnoded/model/virtual_functions.hpp"
 #include "pvcnoded/policy/domains/domain_table.hpp"
@@ -84,7 +85,8 @@ std::optional<function_change> wanted_change(const function_view& now, const fun
         return takes(now, machine.first, machine.second, one.name) && !(one.is_used && user == machine.first);
     });
     if (taker != now.machines.end() && one.is_whole) {
-        change.what = who == holder::local ? function_change::kind::contest : function_change::kind::take;
+        const bool is_claimed = who == holder::local && !is_planted(defect::function_claim_ignored);
+        change.what = is_claimed ? function_change::kind::contest : function_change::kind::take;
         change.taker = {taker->first, taker->second.written, taker->second.xml_written};
         change.mac = find_name(taker->second, one.name)->mac;
         return change;

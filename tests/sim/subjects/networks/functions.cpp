@@ -293,6 +293,7 @@ constexpr key_rules function_keys_of_clients{.needs_version = is_of_clients};
 
 constexpr planted_mistake function_mistakes[] = {
     {defect::function_written_back, "function_written_back", "function-of-a-client-is-set-and-freed"},
+    {defect::function_claim_ignored, "function_claim_ignored", "function-follows-a-machine-that-is-moved"},
 };
 
 }  // namespace
