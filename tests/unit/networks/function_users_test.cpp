@@ -43,10 +43,10 @@ protected:
     bool becomes(const std::string& wanted, duration limit = 15s, int index = 0) {
         return run_until([&] { return used(index) == wanted; }, limit);
     }
-    // How often a key was read.
+    // How often a key or something below it was read.
     std::size_t& count_reads(sim_node& hv1, const std::string& path) {
         hv1.connector.link().on_request = [this, path](const zookeeper::request& one) {
-            reads_ += one.path == path ? 1 : 0;
+            reads_ += one.path.starts_with(path) ? 1 : 0;
             return sim::verdict::answer;
         };
         return reads_;
@@ -258,14 +258,23 @@ TEST_F(function_users_test, what_a_client_gave_to_another_machine_of_this_node_s
 }
 
 TEST_F(function_users_test, nothing_is_followed_of_machines_that_it_does_not_concern) {
-    auto& hv1 = stage();
+    auto& hv1 = start(add_node());  // without a hypervisor, which reads all machines
     define("start", "hv2");
-    const auto& reads = count_reads(hv1, key("/xml"));
+    define("start", "hv1", db, "ens8v1");
+    const auto& reads = count_reads(hv1, key(""));
     loop.run_for(20s);
-    ensemble.put(key("/xml"), xml("ens8v1"));
+    ensemble.put({{key("/xml"), xml("ens8v1")}, {key("/state"), "stop"}});
     loop.run_for(20s);
     EXPECT_EQ(reads, 0U);
-    EXPECT_EQ(value(vf("/used", 1)), "False");
+    use(web);
+    loop.run_for(5s);
+    EXPECT_EQ(reads, 2U) << "node and state";
+    EXPECT_TRUE(becomes(free_again));
+    loop.run_for(1s);
+    const auto before = reads;
+    ensemble.put(key("/state"), "start");
+    loop.run_for(20s);
+    EXPECT_EQ(reads, before) << "it does not concern this node any more";
 }
 
 TEST_F(function_users_test, a_lost_session_and_a_restart_end_as_all_else) {
@@ -285,7 +294,7 @@ TEST_F(function_users_test, without_sriov_nobody_follows_machines) {
     put_function({{"/used", "True"}, {"/used_by", web}});
     define("start", "hv2");
     auto& hv1 = start(add({.coordinators = {"hv1"}, .networking = true}));
-    const auto& reads = count_reads(hv1, key("/node"));
+    const auto& reads = count_reads(hv1, key(""));
     loop.run_for(60s);
     EXPECT_EQ(reads, 0U);
     EXPECT_EQ(value(vf("/used")), "True");
