@@ -27,8 +27,13 @@ static std::string written(const domain_xml& view) {
                             disk.is_rbd ? "network" : "file", escaped(disk.source), escaped(disk.target));
     }
     for (const auto& interface : view.interfaces) {
-        text += fmt::format("<interface type='{}'><source bridge='{}'/><target dev='{}'/></interface>",
-                            escaped(interface.type), escaped(interface.bridge), escaped(interface.target));
+        const bool is_direct = interface.type == "direct" && !interface.function.empty();
+        text += fmt::format(
+            "<interface type='{}'><mac address='{}'/><source bridge='{}'{}/><target dev='{}'/>{}</interface>",
+            escaped(interface.type), escaped(interface.mac), escaped(interface.bridge),
+            is_direct ? fmt::format(" mode='passthrough' dev='{}'", escaped(interface.function)) : "",
+            escaped(interface.target),
+            is_direct ? "" : fmt::format("<sriov_device>{}</sriov_device>", escaped(interface.function)));
     }
     if (view.graphics) {
         text += fmt::format("<graphics listen='{}' port='{}'/>", escaped(view.graphics->listen),
@@ -42,7 +47,8 @@ static bool are_equal(const domain_xml& a, const domain_xml& b) {
         return x.target == y.target && x.source == y.source && x.is_rbd == y.is_rbd;
     };
     const auto same_interface = [](const interface_view& x, const interface_view& y) {
-        return x.type == y.type && x.target == y.target && x.bridge == y.bridge;
+        return x.type == y.type && x.target == y.target && x.bridge == y.bridge && x.mac == y.mac &&
+               x.function == y.function;
     };
     return a.name == b.name && a.uuid == b.uuid && a.memory_mib == b.memory_mib && a.vcpus == b.vcpus &&
            std::ranges::equal(a.disks, b.disks, same_disk) &&

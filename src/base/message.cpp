@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 191> names{
+constexpr std::array<std::string_view, 192> names{
     "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
@@ -174,6 +174,7 @@ constexpr std::array<std::string_view, 191> names{
     "session-lost",
     "sriov-card",
     "sriov-changed",
+    "sriov-claimed",
     "sriov-count",
     "sriov-failed",
     "sriov-module",

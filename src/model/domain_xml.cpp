@@ -87,8 +87,18 @@ disk_view view_of_disk(pugi::xml_node disk) {
 }
 
 interface_view view_of_interface(pugi::xml_node interface) {
-    return {interface.attribute("type").value(), interface.child("target").attribute("dev").value(),
-            interface.child("source").attribute("bridge").value()};
+    const auto source = interface.child("source");
+    interface_view view{interface.attribute("type").value(),
+                        interface.child("target").attribute("dev").value(),
+                        source.attribute("bridge").value(),
+                        interface.child("mac").attribute("address").value(),
+                        {}};
+    if (view.type == "direct" && std::string_view(source.attribute("mode").value()) == "passthrough") {
+        view.function = source.attribute("dev").value();
+    } else if (view.type == "hostdev") {
+        view.function = trimmed_text_of(interface.child("sriov_device"));
+    }
+    return view;
 }
 
 graphics_view view_of_graphics(pugi::xml_node graphics) {

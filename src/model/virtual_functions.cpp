@@ -81,6 +81,12 @@ std::string to_text(const function_name& name) {
     return fmt::format("{}v{}", name.card, name.index);
 }
 
+bool is_mac_address(std::string_view text) {
+    const auto parts = split(text, ':');
+    return parts.size() == 6 &&
+           std::ranges::all_of(parts, [](std::string_view one) { return one.size() == 2 && is_hexadecimal(one); });
+}
+
 std::optional<pci_address> parse_pci_address(std::string_view text) {
     const auto parts = split(text, ':');
     if (parts.size() != 3) {

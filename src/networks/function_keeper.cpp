@@ -4,6 +4,8 @@
 #include "pvcnoded/model/scalar.hpp"
 #include "pvcnoded/model/schema.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace pvc::networks {
@@ -31,9 +33,10 @@ struct function_key {
         query_rss,
         used,
         used_by,
+        mac,
     };
 };
-constexpr std::array<std::string_view, 12> followed_names{
+constexpr std::array<std::string_view, 13> followed_names{
     "/pf",
     "/mtu",
     "/config/vlan_id",
@@ -46,6 +49,7 @@ constexpr std::array<std::string_view, 12> followed_names{
     "/config/query_rss",
     "/used",
     "/used_by",
+    "/mac",
 };
 
 }  // namespace
@@ -60,7 +64,7 @@ bool function_keeper::watched_function::is_settled() const {
 
 function_keeper::function_keeper(core::session& s, function_cards& cards, netlink::network_stack& stack,
                                  network_counts& counts)
-    : session_(s), cards_(cards), stack_(stack), counts_(counts), records_(s, cards) {
+    : session_(s), cards_(cards), stack_(stack), counts_(counts), records_(s, cards), machines_(s, changed_) {
     if (!s.node.config->sriov.enable) {
         return;
     }
@@ -150,39 +154,71 @@ async::awaitable<void> function_keeper::pass() {
                                one.text(function_key::mtu));
     }
     co_await cards_.look();  // what drivers made of it
-    co_await release_unused();
+    co_await settle_users();
     is_loaded_.set(is_loaded_.value() || was_complete);
 }
 
 // A list that could not be read is not an empty one.
-async::awaitable<void> function_keeper::release_unused() {
+policy::function_view function_keeper::view() const {
+    policy::function_view now;
+    now.self = session_.node.self();
     const bool is_read =
         domain_list_->known() && domain_list_->present() && !domain_list_->is_outdated() && session_.zk.is_connected();
-    std::vector<policy::function_use> all;
+    now.domains = is_read ? &domain_list_->names() : nullptr;
     for (const auto& [name, one] : functions_) {
-        const auto& key = one.keys[function_key::used];
-        const auto& user = one.keys[function_key::used_by];
-        all.push_back({name, one.text(function_key::used) == model::boolean_text(true),
-                       one.text(function_key::used_by).value_or(""), std::max(key->stat().mzxid, user->stat().mzxid)});
-    }
-    releases_.see(session_.node.clock().now(), all, is_read ? &domain_list_->names() : nullptr);
-    for (const auto& name : releases_.due(session_.node.clock().now())) {
-        const auto found = functions_.find(name);
-        if (found == functions_.end()) {
-            continue;
+        policy::function_use use;
+        use.name = name;
+        use.is_used = one.text(function_key::used) == model::boolean_text(true);
+        use.used_by = one.text(function_key::used_by).value_or("");
+        use.is_whole = one.keys[function_key::used]->present() && one.keys[function_key::used_by]->present();
+        for (const auto key : {function_key::used, function_key::used_by, function_key::mac}) {
+            use.written = std::max(use.written, one.keys[key]->present() ? one.keys[key]->stat().mzxid : 0);
         }
-        const std::string user = found->second.text(function_key::used_by).value_or("");
-        const bool is_free = co_await records_.release(name, user);
-        if (is_free) {
+        now.functions.push_back(std::move(use));
+    }
+    return now;
+}
+
+async::awaitable<void> function_keeper::settle_users() {
+    auto& clock = session_.node.clock();
+    auto now = view();
+    machines_.follow(now);
+    machines_.put(now);
+    changes_.see(clock.now(), now);
+    for (auto& change : changes_.due(clock.now())) {
+        const bool is_free = change.what == policy::function_change::kind::free;
+        const std::string name = change.function;
+        const bool is_done = co_await records_.change_user(std::move(change));
+        if (is_done && is_free) {
             ++counts_.function_releases;
         }
-        releases_.failed(name, session_.node.clock().now());  // until its keys are seen as they were written
+        changes_.failed(name, clock.now());  // until its keys are seen as they were written
+    }
+    tell_contested();
+}
+
+void function_keeper::tell_contested() {
+    told_ = session_.node.clock().now();
+    std::map<std::string, std::vector<policy::network_remark>> said;
+    for (const auto& [name, one] : functions_) {
+        said[name];
+    }
+    for (const auto& one : changes_.contested(told_)) {
+        said[one.function].push_back(
+            {message::sriov_claimed, false,
+             fmt::format("virtual function {}: the virtual machine {} has it by its XML and runs "
+                         "here, but it is used by {} of this node: nothing is changed",
+                         one.function, to_text(one.taker->id), to_text(one.user->id))});
+    }
+    for (auto& [name, remarks] : said) {
+        cards_.remarks().tell("users of " + name, std::move(remarks));
     }
 }
 
 std::optional<time_point> function_keeper::next_try() const {
     std::optional<time_point> first;
-    for (const auto& one : {cards_.next_try(), records_.next_try(), releases_.next()}) {
+    const auto read = machines_.is_settled() ? std::nullopt : std::optional(session_.node.clock().now());
+    for (const auto& one : {cards_.next_try(), records_.next_try(), changes_.next(told_), read}) {
         if (one) {
             first = std::min(first.value_or(time_point::max()), *one);
         }

@@ -1,12 +1,13 @@
 // What ZooKeeper has of this node's virtual functions: a part of the session. It follows their keys and the list of all
-// machines, enters functions that have no keys yet, gives drivers what the keys say, and frees what nobody uses any
-// more. A change is taken up 100 ms after it was seen, with all others of that time; while a key is being read anew,
-// nothing is. Specification: networking.md 4.2 to 4.4.
+// machines, enters functions that have no keys yet, gives drivers what the keys say, and writes who uses them where
+// nobody else does. A change is taken up 100 ms after it was seen, with all others of that time; while a key is being
+// read anew, nothing is. Specification: networking.md 4.2 to 4.4.
 #pragma once
 
+#include "function_machines.hpp"
 #include "function_records.hpp"
 #include "pvcnoded/core/subject.hpp"
-#include "pvcnoded/policy/networks/function_release.hpp"
+#include "pvcnoded/policy/networks/function_use.hpp"
 
 #include <array>
 #include <map>
@@ -39,7 +40,10 @@ private:
     async::awaitable<void> follow();
     async::awaitable<void> follow_links();
     async::awaitable<void> pass();
-    async::awaitable<void> release_unused();
+    // Without machines.
+    [[nodiscard]] policy::function_view view() const;
+    async::awaitable<void> settle_users();
+    void tell_contested();
     async::awaitable<void> write_back(std::string name, std::string stored);
     [[nodiscard]] std::optional<time_point> next_try() const;
 
@@ -53,7 +57,9 @@ private:
     std::unique_ptr<zookeeper::watched> function_list_;
     std::unique_ptr<zookeeper::watched> domain_list_;
     std::map<std::string, watched_function> functions_;
-    policy::function_releases releases_;
+    function_machines machines_;
+    policy::function_changes changes_;
+    time_point told_{};                     // until then: what is contested
     async::latest<bool> is_loaded_{false};  // all that is here was given what its keys say, once
 };
 

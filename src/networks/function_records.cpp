@@ -191,7 +191,7 @@ async::awaitable<result<void>> function_records::remove(std::string path) {
     co_return done || done.error().code() == errc::not_found ? result<void>() : done.error();
 }
 
-// ---- functions that nobody uses
+// ---- who uses a function
 
 async::awaitable<result<void>> function_records::prove_absent(std::string used_by) {
     const auto id = parse_any_uuid(used_by);
@@ -210,48 +210,88 @@ async::awaitable<result<void>> function_records::prove_absent(std::string used_b
     co_return there.error().code() == errc::not_found ? result<void>() : there.error();
 }
 
-async::awaitable<bool> function_records::release(std::string function, std::string used_by) {
-    auto done = co_await release_now(function, used_by);
+async::awaitable<bool> function_records::change_user(policy::function_change what) {
+    const std::string about = "user of " + what.function;
+    const std::string text = "virtual function " + what.function +
+                             (what.taker ? " was not given to the virtual machine that has it" : " was not set free");
+    auto done = co_await change_user_now(std::move(what));
     if (done || is_worth_a_word(done.error().code())) {
-        const std::string about = "release of " + function;
         cards_.remarks().tell(about, done ? std::vector<policy::network_remark>()
-                                          : unwritten("virtual function " + function +
-                                                      " was not set free: " + done.error().text() + ", trying again"));
+                                          : unwritten(text + ": " + done.error().text() + ", trying again"));
     }
     co_return done.has_value();
 }
 
-async::awaitable<result<void>> function_records::release_now(std::string function, std::string used_by) {
-    auto absent = co_await prove_absent(used_by);
-    if (!absent) {
-        co_return absent.error();
+async::awaitable<result<void>> function_records::guard(zookeeper::transaction& write,
+                                                       policy::function_change::guard machine, bool with_xml) {
+    const std::string path = model::domain_path(to_text(machine.id));
+    std::vector<zookeeper::read_wish> wishes;
+    for (const auto* key : {model::domain_key::node, model::domain_key::state, model::domain_key::xml}) {
+        wishes.push_back({path + key});
     }
-    const std::string path = policy::function_path(root(), function);
+    if (!with_xml) {
+        wishes.pop_back();
+    }
+    const auto stored = co_await session_.zk.read_together(session_.limit(), wishes);
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+        if (!stored[i]) {
+            co_return stored[i].error();
+        }
+        write.check(wishes[i].path, stored[i]->stat.version);
+    }
+    const bool is_same = std::max(stored[0]->stat.mzxid, stored[1]->stat.mzxid) == machine.written &&
+                         (!with_xml || stored[2]->stat.mzxid == machine.xml_written);
+    co_return is_same ? result<void>() : failure(errc::version_conflict, path, "somebody wrote it");
+}
+
+async::awaitable<result<void>> function_records::change_user_now(policy::function_change what) {
+    zookeeper::transaction write;
+    if (what.user) {
+        if (auto same = co_await guard(write, *what.user, false); !same) {
+            co_return same.error();
+        }
+    } else if (what.was_used) {
+        if (auto absent = co_await prove_absent(what.used_by); !absent) {
+            co_return absent.error();
+        }
+        write.check(std::string(model::key_path::domains), zookeeper::any_version);
+    }
+    if (what.taker) {
+        if (auto same = co_await guard(write, *what.taker, true); !same) {
+            co_return same.error();
+        }
+    }
+    const std::string path = policy::function_path(root(), what.function);
     std::vector<zookeeper::read_wish> wishes;
     for (const auto* key : {"/used", "/used_by", "/mac", "/phy_mac"}) {
         wishes.push_back({path + key});
     }
     const auto stored = co_await session_.zk.read_together(session_.limit(), std::move(wishes));
-    for (const auto& one : stored) {
-        if (!one && one.error().code() != errc::not_found) {
-            co_return one.error();
+    std::int64_t written = 0;
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+        if (!stored[i] && stored[i].error().code() != errc::not_found) {
+            co_return stored[i].error();
+        }
+        const bool is_of_clients = i != 3;  // all but phy_mac
+        if (stored[i] && is_of_clients) {
+            written = std::max(written, stored[i]->stat.mzxid);
         }
     }
     const auto& used = stored[0];
     const auto& user = stored[1];
     const auto& mac = stored[2];
     const auto& own_mac = stored[3];
-    if (!used || used->data != model::boolean_text(true) || (user && user->data != used_by) ||
-        (!user && !used_by.empty())) {
+    if (!used || (what.taker && !user) || (user ? user->data : "") != what.used_by || written != what.written) {
         co_return failure(errc::version_conflict, path, "somebody wrote it");
     }
-    zookeeper::transaction write;
-    write.check(std::string(model::key_path::domains), zookeeper::any_version);
-    write.set(path + "/used", std::string(model::boolean_text(false)), used->stat.version);
+    const std::string id = what.taker ? to_text(what.taker->id) : "";
+    write.set(path + "/used", std::string(model::boolean_text(what.taker.has_value())), used->stat.version);
     if (user) {
-        write.set(path + "/used_by", "", user->stat.version);
+        write.set(path + "/used_by", id, user->stat.version);
     }
-    if (mac && own_mac && !own_mac->data.empty()) {
+    if (mac && what.taker && !what.mac.empty()) {
+        write.set(path + "/mac", what.mac, mac->stat.version);
+    } else if (mac && !what.taker && own_mac && !own_mac->data.empty()) {
         write.set(path + "/mac", own_mac->data, mac->stat.version);
         write.check(path + "/phy_mac", own_mac->stat.version);
     }
@@ -259,8 +299,15 @@ async::awaitable<result<void>> function_records::release_now(std::string functio
     if (!done) {
         co_return done.error();
     }
-    session_.node.log.info("virtual function " + function + " is free again: the virtual machine `" + shown(used_by) +
-                           "`, which used it, is no more");
+    const std::string about = "virtual function " + what.function;
+    const std::string before = "the virtual machine `" + shown(what.used_by) + "`, which used it,";
+    if (what.taker) {
+        session_.node.log.info(about + " is used by the virtual machine " + id +
+                               ", which has it by its XML and runs here: its keys say so from now on");
+    } else {
+        session_.node.log.info(about + " is free again: " + before +
+                               (what.user ? " belongs to another node now" : " is no more"));
+    }
     co_return result<void>();
 }
 

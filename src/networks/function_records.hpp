@@ -5,6 +5,7 @@
 
 #include "function_cards.hpp"
 #include "pvcnoded/core/session.hpp"
+#include "pvcnoded/policy/networks/function_use.hpp"
 
 #include <set>
 #include <string>
@@ -25,8 +26,9 @@ public:
     async::awaitable<void> settle(present known);
     [[nodiscard]] std::optional<time_point> next_try() const { return pause_.until(); }
 
-    // Frees a function whose machine is gone, unless that is not so any more. False: to be tried again.
-    async::awaitable<bool> release(std::string function, std::string used_by);
+    // Frees a function, or gives it to the machine that has it, unless anything that this rests on was written since.
+    // False: to be tried again.
+    async::awaitable<bool> change_user(policy::function_change what);
 
 private:
     async::awaitable<result<void>> settle_all(present known);
@@ -34,7 +36,10 @@ private:
     async::awaitable<result<void>> create_all(std::vector<model::key_value> keys);
     async::awaitable<result<void>> remove(std::string path);
     async::awaitable<result<std::vector<std::string>>> paths_below(std::string path);
-    async::awaitable<result<void>> release_now(std::string function, std::string used_by);
+    async::awaitable<result<void>> change_user_now(policy::function_change what);
+    // Adds checks that the keys of that machine are what was seen.
+    async::awaitable<result<void>> guard(zookeeper::transaction& write, policy::function_change::guard machine,
+                                         bool with_xml);
     // That the user does not exist; else already_exists, or why it cannot be said.
     async::awaitable<result<void>> prove_absent(std::string used_by);
     [[nodiscard]] std::string root() const;

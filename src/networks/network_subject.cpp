@@ -272,7 +272,8 @@ void network_subject::put_metrics(core::metrics_sheet& sheet) const {
     sheet.counter("sriov_change_failures_total", "Settings that they refused.", counts_.function_failures);
     sheet.counter("sriov_repairs_total", "Settings that somebody changed beside the keys, and that were put right.",
                   counts_.function_repairs);
-    sheet.counter("sriov_releases_total", "Virtual functions that were set free, as their machine was gone.",
+    sheet.counter("sriov_releases_total",
+                  "Virtual functions that were set free, as their machine was gone or elsewhere.",
                   counts_.function_releases);
     sheet.counter("network_repairs_total", "What somebody took away from client networks, and was made again.",
                   counts_.repairs);

@@ -172,6 +172,7 @@ enum class message : std::uint8_t {
     session_lost,
     sriov_card,
     sriov_changed,
+    sriov_claimed,
     sriov_count,
     sriov_failed,
     sriov_module,

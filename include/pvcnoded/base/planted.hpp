@@ -34,6 +34,7 @@ enum class defect : std::uint8_t {
     filter_rule_kept,          // what the host offers a network stays when it is gone
     acls_by_text,              // the order of ACLs is that of a text
     function_written_back,     // what a driver shows of a virtual function is written over what a client wants
+    function_claim_ignored,    // one that a client gave to a machine of this node is taken from it
     phase_unlocked,            // a candidate takes up what a phase has without its turn
     phase_skipped,             // a candidate leaves a phase out
     role_undone_forwards,      // a takeover is undone in the order in which it was begun

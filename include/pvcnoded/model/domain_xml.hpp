@@ -25,6 +25,10 @@ struct interface_view {
     std::string type;    // bridge, direct, hostdev, …
     std::string target;  // target dev; empty in a stored XML
     std::string bridge;  // source bridge
+    std::string mac;     // mac address, as written
+    // The virtual function of a network card that it is: source dev of a direct one that has its device for itself
+    // (mode passthrough), the element sriov_device of a hostdev one, which is the clients' own. Empty: none.
+    std::string function;
 };
 // The first devices/graphics element.
 struct graphics_view {

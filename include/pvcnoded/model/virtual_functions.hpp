@@ -83,6 +83,9 @@ struct function_name {
 [[nodiscard]] std::optional<function_name> parse_function_name(std::string_view name);
 [[nodiscard]] std::string to_text(const function_name& name);
 
+// "52:54:00:00:00:01", in either case.
+[[nodiscard]] bool is_mac_address(std::string_view text);
+
 // "0000:3b:02.1" in its parts. Empty: it is none.
 struct pci_address {
     std::string domain;

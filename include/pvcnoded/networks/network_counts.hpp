@@ -16,7 +16,7 @@ struct network_counts {
     std::uint64_t function_changes = 0;   // of settings of virtual functions
     std::uint64_t function_failures = 0;  // those that a driver refused
     std::uint64_t function_repairs = 0;   // settings that somebody changed, and that were put right
-    std::uint64_t function_releases = 0;  // functions whose machine was gone
+    std::uint64_t function_releases = 0;  // functions that were freed
     bool has_told_missing = false;        // what this build does not have
 };
 

@@ -99,6 +99,16 @@ def functions_of_a_card(lab):
     lab.wait(lambda: key('eth0v2', 'used') == 'False', 20, 'set free')
     equal((key('eth0v2', 'used_by'), key('eth0v2', 'mac')), ('', key('eth0v2', 'phy_mac')), 'set free')
 
+    # So is one whose machine belongs to another node by now.
+    for name, value in (('used', 'True'), ('used_by', NOBODY), ('mac', '52:54:00:cc:cc:cc')):
+        lab.set(f'{base}/vf/eth0v2/{name}', value)
+    lab.put([(f'/domains/{NOBODY}', 'moved'), (f'/domains/{NOBODY}/node', 'pvchv1'), (f'/domains/{NOBODY}/state', 'stop')])
+    lab.await_beats(node.node, 2)
+    equal(key('eth0v2', 'used'), 'True', 'while the machine belongs here')
+    lab.set(f'/domains/{NOBODY}/node', 'pvchv2')
+    lab.wait(lambda: key('eth0v2', 'used') == 'False', 20, 'the machine that moved away leaves it')
+    equal((key('eth0v2', 'used_by'), key('eth0v2', 'mac')), ('', key('eth0v2', 'phy_mac')), 'set free')
+
     # Killed, changed while it is dead, and started again.
     before = {path: lab.get(path) for path in lab.tree(base)}
     lab.set(f'{base}/vf/eth0v0/config/vlan_id', '88')

@@ -108,6 +108,9 @@ void define_guests(cluster& world, const cluster_settings& settings) {
         }
         define.number = static_cast<std::int64_t>(number);
         define.value = kinds[random.below(kinds.size())];
+        if (!settings.nodes.front().sriov.empty() && number <= 2) {
+            define.value += fmt::format(" vf{}", number - 1);
+        }
         action start("set-guest");
         start.number = define.number;
         start.value = "start";

@@ -57,6 +57,9 @@ TEST(domain_xml, a_stored_machine) {
     EXPECT_EQ(view.interfaces[0].target, "");
     EXPECT_EQ(view.interfaces[1].type, "direct");
     EXPECT_EQ(view.interfaces[2].type, "hostdev");
+    EXPECT_EQ(view.interfaces[0].mac, "52:54:00:11:22:33");
+    EXPECT_EQ(view.interfaces[1].function, "") << "others may share its device";
+    EXPECT_EQ(view.interfaces[2].function, "ens1f0v1");
     ASSERT_TRUE(view.graphics);
     EXPECT_EQ(view.graphics->port, "-1");
 }
@@ -86,6 +89,21 @@ TEST(domain_xml, the_source_of_a_disk) {
     EXPECT_FALSE(live->disks[0].is_rbd);
     EXPECT_EQ(live->disks[1].source, "/a.img");
     EXPECT_EQ(live->disks[2].source, "");
+}
+
+TEST(domain_xml, the_virtual_function_that_an_interface_is) {
+    const auto function_of = [](const std::string& interface) {
+        return parsed_domain("<domain><devices>" + interface + "</devices></domain>").interfaces.at(0).function;
+    };
+    EXPECT_EQ(function_of("<interface type='direct'><source dev='ens8v1' mode='passthrough'/></interface>"), "ens8v1");
+    EXPECT_EQ(function_of("<interface type='direct'><source dev='ens8v1' mode='vepa'/></interface>"), "");
+    EXPECT_EQ(function_of("<interface type='direct'><source dev='ens8v1'/></interface>"), "");
+    EXPECT_EQ(function_of("<interface type='direct'><sriov_device>ens8v1</sriov_device></interface>"), "");
+    EXPECT_EQ(function_of("<interface type='bridge'><source dev='ens8v1' mode='passthrough'/></interface>"), "");
+    EXPECT_EQ(function_of("<interface type='bridge'><sriov_device>ens8v1</sriov_device></interface>"), "");
+    EXPECT_EQ(function_of("<interface type='hostdev'><sriov_device>\n ens8v1\n</sriov_device></interface>"), "ens8v1");
+    EXPECT_EQ(function_of("<interface type='hostdev'><source dev='ens8v1' mode='passthrough'/></interface>"), "");
+    EXPECT_EQ(function_of("<interface type='network'/>"), "");
 }
 
 TEST(domain_xml, what_an_xml_writer_may_do) {

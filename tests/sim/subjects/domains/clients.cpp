@@ -188,7 +188,8 @@ constexpr action_kind actions_of_domain_clients[] = {
      .chance = drawn{.arguments = draw_domains}},
     {.name = "define-guest",
      .takes = "niv",
-     .meaning = "a client defines machine N of this kind (acpi, hang, dirty, off; also: diskless) there",
+     .meaning = "a client defines machine N of this kind (acpi, hang, dirty, off; also: diskless, and vf0 or vf1 at "
+                "the end) there",
      .on_cluster = define_guest,
      .numbers = guest_numbers},
     {.name = "set-guest",

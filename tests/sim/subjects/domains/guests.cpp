@@ -79,13 +79,20 @@ std::map<std::string, std::string> guest_keys(std::int64_t number, const std::st
     const bool has_disk = kind.find("diskless") == std::string::npos;
     const std::string disk =
         fmt::format("<disk type='network'><source protocol='rbd' name='vms/{}'/><target dev='vda'/></disk>", name);
+    const auto function = kind.find(" vf");
+    const std::string card = function == std::string::npos
+                                 ? ""
+                                 : fmt::format(
+                                       "<interface type='direct'><mac address='52:54:00:00:01:{:02x}'/>"
+                                       "<source dev='ens8v{}' mode='passthrough'/></interface>",
+                                       number, kind.substr(function + 3));
     std::map<std::string, std::string> keys{
         {root, name},
         {root + "/xml",
          fmt::format("<domain type='qemu'><name>{}</name><uuid>{}</uuid><description>sim:{}</description>"
-                     "<memory unit='MiB'>64</memory><vcpu>1</vcpu><devices>{}"
+                     "<memory unit='MiB'>64</memory><vcpu>1</vcpu><devices>{}{}"
                      "<graphics type='vnc' port='-1' listen='127.0.0.1'/></devices></domain>",
-                     name, id, kind, has_disk ? disk : "")},
+                     name, id, kind, has_disk ? disk : "", card)},
         {root + "/rbdlist", has_disk ? "vms/" + name : ""},
         {root + "/state", "stop"},
         {root + "/node", node},

@@ -23,7 +23,8 @@ namespace pvc::sim {
 [[nodiscard]] std::string guest_image(std::int64_t number);
 // "/domains/<uuid>/state" for "/state".
 [[nodiscard]] std::string guest_key(std::int64_t number, std::string_view suffix);
-// All keys of a new machine in `stop`; `kind` is how its guest behaves (acpi, hang, dirty, off, reset).
+// All keys of a new machine in `stop`; `kind` is how its guest behaves (acpi, hang, dirty, off, reset);
+// "diskless": without a disk; " vf1" at the end: with that virtual function of the card ens8.
 [[nodiscard]] std::map<std::string, std::string> guest_keys(std::int64_t number, const std::string& node,
                                                             const std::string& kind);
 

@@ -4,6 +4,7 @@
 // A node is given half a minute from the last change of a function's keys, from what somebody did to its driver, and
 // from anything else that disturbed it.
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/policy/domains/domain_table.hpp"
 #include "pvcnoded/policy/networks/function_plan.hpp"
 #include "sim/subjects/domains/guests.hpp"
 #include "sim/subjects/networks/networks.hpp"
@@ -146,7 +147,24 @@ constexpr action_kind actions_on_functions[] = {
 struct function_changes {
     std::map<std::string, time_point, std::less<>> when;   // by the path of the function, of its keys
     std::map<std::string, std::string, std::less<>> user;  // likewise: who it was used by
+    std::map<std::string, bool, std::less<>> used;         // likewise: whether it was then
 };
+
+std::string key_of(const cluster& world, const std::string& machine, const char* name) {
+    return world.ensemble.get("/domains/" + machine + name).value_or("");
+}
+
+// A machine that exists, and does not belong to another node in a state that lasts.
+bool has_user(const cluster& world, const std::string& node, const std::string& machine) {
+    const auto home = key_of(world, machine, "/node");
+    const auto state = model::parse_vm_state(key_of(world, machine, "/state"));
+    const bool is_elsewhere = !home.empty() && home != node && state && !policy::is_migration(*state);
+    return world.ensemble.exists("/domains/" + machine) && !is_elsewhere;
+}
+
+bool belongs_to(const cluster& world, const std::string& node, const std::string& machine) {
+    return key_of(world, machine, "/node") == node && key_of(world, machine, "/state") == "start";
+}
 
 // "ens8v0/config/vlan_id"; empty: it is none.
 std::string_view function_key_of(const seen_change& seen) {
@@ -168,11 +186,25 @@ void look_at_change(judge& of, const seen_change& seen) {
     }
     if (seen.writer != nullptr && is_set && key.ends_with("/used")) {
         const auto user = state.user.find(path);
-        if (user != state.user.end() && of.world.ensemble.exists("/domains/" + user->second)) {
-            of.say("function_users", seen.writer->name() + " freed " + path + ", whose machine exists");
+        const bool is_free = seen.what.data != "True";
+        if (is_free && user != state.user.end() && has_user(of.world, seen.writer->name(), user->second)) {
+            of.say("function_users",
+                   seen.writer->name() + " freed " + path + ", whose machine exists and may be of this node");
+        }
+    }
+    if (seen.writer != nullptr && is_set && key.ends_with("/used_by") && !seen.what.data.empty()) {
+        const auto user = state.user.find(path);
+        if (!belongs_to(of.world, seen.writer->name(), seen.what.data)) {
+            of.say("function_users",
+                   seen.writer->name() + " gave " + path + " to a machine that does not belong here and run");
+        } else if (user != state.user.end() && state.used[path] && user->second != seen.what.data &&
+                   has_user(of.world, seen.writer->name(), user->second)) {
+            of.say("function_users",
+                   seen.writer->name() + " took " + path + " from a machine that may be of this node");
         }
     }
     if (key.ends_with("/used_by")) {
+        state.used.insert_or_assign(path, of.world.ensemble.get(path + "/used") == "True");
         state.user.insert_or_assign(path, seen.what.data.empty() ? "nobody" : seen.what.data);
     }
 }
@@ -236,7 +268,11 @@ constexpr rule function_rules[] = {
     {.name = "function_keys",
      .meaning = "a daemon changes no setting of a virtual function once it has keys",
      .on_change = look_at_change},
-    {.name = "function_users", .meaning = "no virtual function is freed whose machine exists", .on_change = nullptr},
+    {.name = "function_users",
+     .meaning =
+         "no virtual function is freed whose machine exists, and belongs here or is on its way; and only a machine "
+         "that belongs here, in start, is given one",
+     .on_change = nullptr},
     {.name = "functions_follow",
      .meaning = "on a calm node virtual functions are as their keys say within 30 s",
      .on_second = functions_follow},
@@ -257,6 +293,7 @@ constexpr key_rules function_keys_of_clients{.needs_version = is_of_clients};
 
 constexpr planted_mistake function_mistakes[] = {
     {defect::function_written_back, "function_written_back", "function-of-a-client-is-set-and-freed"},
+    {defect::function_claim_ignored, "function_claim_ignored", "function-follows-a-machine-that-is-moved"},
 };
 
 }  // namespace
