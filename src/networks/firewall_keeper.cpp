@@ -197,18 +197,18 @@ std::optional<policy::filter_plan> firewall_keeper::local_plan(const model::filt
 
 async::awaitable<bool> firewall_keeper::change_by_nft(const policy::filter_plan& plan, const model::filter_state& seen,
                                                       std::string signature) {
-    const auto end = co_await loader_.change(policy::nft_text(plan, wanted_));
-    if (end != nft_loader::change_end::done) {
+    auto end = co_await loader_.change(policy::nft_text(plan, wanted_));
+    auto made = co_await filter_.look(node_.clock().now() + filter_look_limit);
+    if (!end.is_done && end.guilty && made && made->generation == seen.generation) {
+        // Of a place that somebody took away meanwhile nft says the same as of a bad rule.
+        loader_.leave_out_rule(*std::move(end.guilty), std::move(end.reason));
         is_stale_ = true;
-        if (end == nft_loader::change_end::failed) {
-            forget_last();
-        }
         co_return true;
     }
-    auto made = co_await filter_.look(node_.clock().now() + filter_look_limit);
-    auto marks = made ? policy::marks_of(wanted_, *made) : std::nullopt;
-    if (!marks || made->table != seen.table || made->generation != seen.generation + 1) {
+    auto marks = made ? policy::marks_of(wanted_, *made, loader_.knowledge().static_chains) : std::nullopt;
+    if (!end.is_done || !marks || made->table != seen.table || made->generation != seen.generation + 1) {
         forget_last();  // what is there is not known
+        is_stale_ = true;
         co_return true;
     }
     ++counts_.filter_changes;
@@ -255,7 +255,7 @@ async::awaitable<bool> firewall_keeper::load_all(const model::filter_state& seen
     }
     conflicts_ = 0;
     must_rebuild_ = false;
-    auto marks = is_alone ? policy::marks_of(wanted_, *made) : std::nullopt;
+    auto marks = is_alone ? policy::marks_of(wanted_, *made, loader_.knowledge().static_chains) : std::nullopt;
     remember({std::move(signature), std::move(files), made->table, std::move(made->chains), std::move(marks)});
     co_return true;
 }
@@ -332,6 +332,8 @@ async::awaitable<bool> firewall_keeper::converge() {
     tell_nft();
     auto plan = is_all_own ? local_plan(*seen) : std::nullopt;
     if (!plan) {
+        // Of what static files made sets and the like are not seen: all of it goes with them.
+        must_rebuild_ = must_rebuild_ || (last_ && !last_->files.empty());
         forget_last();
         plan = policy::plan_filter(wanted_, *seen, must_rebuild_);
     }

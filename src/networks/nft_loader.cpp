@@ -361,30 +361,28 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
 
 async::awaitable<nft_loader::change_end> nft_loader::change(std::string text) {
     const auto changed = co_await load_file(changed_name, text);
-    if (changed && changed->is_taken) {
-        co_return change_end::done;
+    if (!changed || changed->is_taken) {
+        co_return change_end{.is_done = changed.has_value()};
     }
-    co_return changed&& note_guilty(*changed, text) ? change_end::refused : change_end::failed;
+    co_return change_end{.guilty = changed->line ? policy::acl_in_line(text, *changed->line, knowledge_) : std::nullopt,
+                         .reason = reason_in(changed->said)};
 }
 
 // What a chain with a hook must not lead to, and loops: the kernel may say so of the whole only.
-bool nft_loader::note_guilty(const answer& said, const std::string& text) {
-    auto guilty = said.line ? policy::acl_in_line(text, *said.line, knowledge_) : std::nullopt;
-    if (guilty) {
-        if (knowledge_.refused_rules.empty()) {
-            may_forget_rules_ = node_.clock().now() + until_asked_again;
-        }
-        knowledge_.refused_rules.insert_or_assign(*std::move(guilty), reason_in(said.said));
+void nft_loader::leave_out_rule(std::string guilty, std::string reason) {
+    if (knowledge_.refused_rules.empty()) {
+        may_forget_rules_ = node_.clock().now() + until_asked_again;
     }
-    return guilty.has_value();
+    knowledge_.refused_rules.insert_or_assign(std::move(guilty), std::move(reason));
 }
 
 async::awaitable<void> nft_loader::note_refusal(const answer& said, const std::string& text,
                                                 std::span<const std::string> own) {
-    if (note_guilty(said, text)) {
+    std::string reason = reason_in(said.said);
+    if (auto guilty = said.line ? policy::acl_in_line(text, *said.line, knowledge_) : std::nullopt) {
+        leave_out_rule(*std::move(guilty), std::move(reason));
         co_return;
     }
-    const std::string reason = reason_in(said.said);
     const auto place = said.line ? policy::place_in_files(*said.line, own, accepted_) : std::nullopt;
     if (place) {
         leave_out_file(accepted_[place->file], fmt::format("line {}: {}", place->line, reason));

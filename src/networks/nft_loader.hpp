@@ -9,7 +9,6 @@
 #include "pvcnoded/core/node_context.hpp"
 #include "pvcnoded/policy/networks/firewall.hpp"
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -54,12 +53,14 @@ public:
     // why nft can load nothing (`unusable`).
     async::awaitable<bool> load(const policy::wanted_filter& wanted);
     // A part of it in one batch, beside what is there.
-    enum class change_end : std::uint8_t {
-        done,
-        refused,  // nothing is done, and one ACL less is wanted
-        failed,   // what is there is not known
+    struct change_end {
+        bool is_done = false;                 // else what is there is not known, if nobody is blamed
+        std::optional<std::string> guilty{};  // the rule of an ACL that is refused: nothing is done
+        std::string reason{};
     };
     async::awaitable<change_end> change(std::string text);
+    // That it was not somebody else's doing is known.
+    void leave_out_rule(std::string guilty, std::string reason);
     // It ended well, and has done nothing.
     void did_nothing();
     // Tables of static files that were there before: their rules come again with each load.
@@ -112,8 +113,6 @@ private:
     async::awaitable<result<tables>> look_at_tables();
     async::awaitable<void> take_loaded(std::vector<std::string> own);
     async::awaitable<bool> find_lost_tables();
-    // An ACL is to blame, and is left out from now on.
-    bool note_guilty(const answer& said, const std::string& text);
     async::awaitable<void> note_refusal(const answer& said, const std::string& text, std::span<const std::string> own);
     async::awaitable<void> suspect_files(std::string why, bool is_hang);
     void add_pending();

@@ -165,6 +165,7 @@ struct seen_chain {
     filter_hook hook = filter_hook::none;
     bool is_base = false;          // it has a hook, be it one of ours
     std::vector<seen_rule> rules;  // in order
+    std::uint64_t digest = 0;      // of a hook that is none of ours: changes with its place and its policy
     friend bool operator==(const seen_chain&, const seen_chain&) = default;
 };
 // Flags of a table, as the kernel has them (NFT_TABLE_F_*). This daemon makes one without any.

@@ -12,6 +12,8 @@
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -34,6 +36,16 @@ bool put_handle(std::uint64_t& field, std::string_view bytes) {
     return is_there;
 }
 
+// FNV-1a.
+void mix(std::uint64_t& digest, std::string_view bytes) {
+    for (const char c : bytes) {
+        digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    }
+    digest = (digest ^ bytes.size()) * 0x100000001b3U;
+}
+
+constexpr std::uint64_t digest_basis = 0xcbf29ce484222325U;
+
 struct hook_parts {
     bool is_there = false;
     std::uint32_t number = 0;
@@ -51,6 +63,13 @@ bool take_hook(hook_parts& to, std::string_view bytes) {
             default: return true;
         }
     });
+}
+
+std::uint64_t digest_of_hook(const hook_parts& parts) {
+    std::uint64_t digest = digest_basis;
+    mix(digest, parts.type);
+    mix(digest, fmt::format("{} {} {}", parts.number, parts.priority, parts.policy));
+    return digest;
 }
 
 model::filter_hook hook_of(const hook_parts& parts) {
@@ -164,29 +183,37 @@ result<std::optional<model::seen_chain>> parse_filter_chain(std::string_view bod
     }
     chain.is_base = hook.is_there;
     chain.hook = hook_of(hook);
+    if (chain.is_base && chain.hook == model::filter_hook::none) {
+        chain.digest = digest_of_hook(hook);
+    }
     return chain;
 }
 
 namespace {
 
-// FNV-1a.
-void mix(std::uint64_t& digest, std::string_view bytes) {
-    for (const char c : bytes) {
-        digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+// Of what an expression says, without what it has counted.
+std::string_view without_counts(std::string_view name, std::string_view data, std::string& room) {
+    constexpr std::uint32_t is_inverted = 1;  // NFT_QUOTA_F_INV; another bit says that it is used up
+    if (name == "counter" || name == "last") {
+        return {};
     }
-    digest = (digest ^ bytes.size()) * 0x100000001b3U;
-}
-
-// Expressions that say what they have counted have nothing else to say that matters here.
-bool counts(std::string_view name) {
-    constexpr std::array<std::string_view, 3> all{"counter", "quota", "last"};
-    return std::ranges::find(all, name) != all.end();
+    if (name != "quota") {
+        return data;
+    }
+    std::uint32_t flags = 0;
+    const bool is_well = read_all(data, [&](const attribute& one) {
+        if (one.type == NFTA_QUOTA_BYTES) {
+            room += one.value;
+        }
+        return one.type != NFTA_QUOTA_FLAGS || put_be32(flags, one.value);
+    });
+    room += (flags & is_inverted) != 0 ? "over" : "until";
+    return is_well ? std::string_view(room) : data;
 }
 
 // Of all of it where it cannot be taken apart: that is no reason not to know the rule.
 std::uint64_t digest_of(std::string_view expressions) {
-    constexpr std::uint64_t basis = 0xcbf29ce484222325U;
-    std::uint64_t digest = basis;
+    std::uint64_t digest = digest_basis;
     const bool is_well = read_all(expressions, [&](const attribute& element) {
         std::string name;
         std::string_view data;
@@ -198,11 +225,12 @@ std::uint64_t digest_of(std::string_view expressions) {
             }
         });
         mix(digest, name);
-        mix(digest, counts(name) ? std::string_view() : data);
+        std::string room;
+        mix(digest, without_counts(name, data, room));
         return is_whole;
     });
     if (!is_well) {
-        digest = basis;
+        digest = digest_basis;
         mix(digest, expressions);
     }
     return digest;

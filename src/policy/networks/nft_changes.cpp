@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <variant>
 
@@ -45,7 +46,7 @@ std::map<std::string_view, std::string_view> texts_of(const wanted_filter& wante
 }
 
 // The chains without what static files made, and each rule with its tag. False: something of theirs differs.
-bool take_apart(filter_state& seen, const nft_marks& marks) {
+bool take_apart(filter_state& seen, const chain_index& wanted, const nft_marks& marks) {
     std::map<std::string_view, const seen_chain*> statics;
     for (const auto& one : marks.statics) {
         statics.emplace(one.name, &one);
@@ -53,11 +54,19 @@ bool take_apart(filter_state& seen, const nft_marks& marks) {
     for (auto& chain : seen.chains) {
         if (const auto found = statics.find(chain.name); found != statics.end()) {
             const auto& theirs = found->second->rules;
-            if (chain.rules.size() < theirs.size() || !std::equal(theirs.begin(), theirs.end(), chain.rules.begin())) {
+            const auto has_head_of = [&chain](const seen_chain& one) {
+                return chain.hook == one.hook && chain.is_base == one.is_base && chain.digest == one.digest;
+            };
+            if (!has_head_of(*found->second) || chain.rules.size() < theirs.size() ||
+                !std::equal(theirs.begin(), theirs.end(), chain.rules.begin())) {
                 return false;
             }
             chain.rules.erase(chain.rules.begin(), chain.rules.begin() + static_cast<std::ptrdiff_t>(theirs.size()));
             statics.erase(found);
+            if (const auto wish = wanted.find(chain.name); wish != wanted.end()) {
+                chain.hook = wish->second->hook;
+                chain.is_base = chain.hook != filter_hook::none;
+            }
         }
         for (auto& rule : chain.rules) {
             const auto mark = marks.rules.find(rule.handle);
@@ -119,7 +128,8 @@ struct in_words {
 
 }  // namespace
 
-std::optional<nft_marks> marks_of(const wanted_filter& wanted, const filter_state& made) {
+std::optional<nft_marks> marks_of(const wanted_filter& wanted, const filter_state& made,
+                                  std::span<const std::string> static_chains) {
     nft_marks marks;
     const auto chains = index_of(wanted);
     std::size_t found = 0;
@@ -131,8 +141,11 @@ std::optional<nft_marks> marks_of(const wanted_filter& wanted, const filter_stat
             return std::nullopt;
         }
         const auto first = chain.rules.end() - static_cast<std::ptrdiff_t>(own);
-        if (wish == nullptr || first != chain.rules.begin()) {
-            marks.statics.push_back({chain.name, chain.hook, chain.is_base, {chain.rules.begin(), first}});
+        const bool is_networks_alone = wish != nullptr && first == chain.rules.begin() && chain.hook == wish->hook &&
+                                       std::ranges::find(static_chains, chain.name) == static_chains.end();
+        if (!is_networks_alone) {
+            marks.statics.push_back(
+                {chain.name, chain.hook, chain.is_base, {chain.rules.begin(), first}, chain.digest});
         }
         found += wish == nullptr ? 0 : 1;
         for (std::size_t at = 0; at < own; ++at) {
@@ -151,21 +164,22 @@ std::optional<nft_marks> marks_of(const wanted_filter& wanted, const filter_stat
 
 std::optional<filter_plan> plan_beside(const wanted_filter& wanted, const filter_state& seen, const nft_marks& marks) {
     filter_state own = seen;
-    if (!take_apart(own, marks)) {
-        return std::nullopt;
-    }
     const auto chains = index_of(wanted);
-    const auto is_theirs = [&](const seen_chain& one) {
-        return !chains.contains(one.name) && find(marks.statics, one.name) != nullptr;
-    };
-    const bool would_go =
-        std::ranges::any_of(own.chains, [&](const seen_chain& one) { return is_theirs(one) && !one.rules.empty(); });
-    if (would_go) {
+    if (!take_apart(own, chains, marks)) {
         return std::nullopt;
     }
-    std::erase_if(own.chains, is_theirs);
+    // Of a chain of theirs in which a network that is gone had rules, these go, and no more.
+    std::vector<filter_change> left;
+    std::erase_if(own.chains, [&](const seen_chain& one) {
+        const bool is_theirs = !chains.contains(one.name) && find(marks.statics, one.name) != nullptr;
+        for (const auto& rule : is_theirs ? one.rules : std::vector<seen_rule>()) {
+            left.emplace_back(delete_rule{one.name, rule.handle});
+        }
+        return is_theirs;
+    });
     auto plan = plan_filter(wanted, own, false);
     spare(plan.changes, own, marks);
+    std::ranges::move(left, std::back_inserter(plan.changes));
     return plan;
 }
 

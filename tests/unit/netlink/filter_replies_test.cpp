@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace pvc::netlink {
 namespace {
@@ -93,11 +95,17 @@ TEST(filter_replies, chains) {
     EXPECT_EQ(parsed(chain("i", hook(1, 0) + word(7, "filter") + accepts)),
               (seen_chain{"i", filter_hook::input, true, {}}));
     EXPECT_EQ(parsed(chain("i", hook(1, 0) + word(7, "filter"))), (seen_chain{"i", filter_hook::input, true, {}}));
-    const seen_chain other{"i", filter_hook::none, true, {}};
-    EXPECT_EQ(parsed(chain("i", hook(1, -10) + word(7, "filter") + accepts)), other);
-    EXPECT_EQ(parsed(chain("i", hook(3, 0) + word(7, "filter") + accepts)), other);
-    EXPECT_EQ(parsed(chain("i", hook(1, 0) + word(7, "nat") + accepts)), other);
-    EXPECT_EQ(parsed(chain("i", hook(1, 0) + word(7, "filter") + part(5, big<std::uint32_t>(0)))), other);
+    // Hooks of others are told apart.
+    std::set<std::uint64_t> digests;
+    for (const auto& body :
+         {hook(1, -10) + word(7, "filter") + accepts, hook(3, 0) + word(7, "filter") + accepts,
+          hook(1, 0) + word(7, "nat") + accepts, hook(1, 0) + word(7, "filter") + part(5, big<std::uint32_t>(0))}) {
+        auto other = parsed(chain("i", body));
+        EXPECT_NE(other.digest, 0U);
+        digests.insert(std::exchange(other.digest, 0));
+        EXPECT_EQ(other, (seen_chain{"i", filter_hook::none, true, {}}));
+    }
+    EXPECT_EQ(digests.size(), 4U);
 }
 
 TEST(filter_replies, chains_of_others) {
@@ -145,6 +153,13 @@ TEST(filter_replies, digests_of_rules) {
     EXPECT_EQ(digest(counted), digest(one("counter", part(1, "abcdefgh")) + one("immediate", part(1, "drop"))));
     EXPECT_NE(digest(counted), digest(one("counter", part(1, "12345678")) + one("immediate", part(1, "pass"))));
     EXPECT_NE(digest(counted), digest(one("immediate", part(1, "drop")) + one("counter", part(1, "12345678"))));
+    const auto quota = [&](std::uint64_t bytes, std::uint32_t flags, std::uint64_t used) {
+        return digest(one("quota", part(1, big(bytes)) + part(2, big(flags)) + part(4, big(used))));
+    };
+    EXPECT_EQ(quota(10, 1, 0), quota(10, 1, 5));
+    EXPECT_EQ(quota(10, 1, 0), quota(10, 3, 10)) << "it is used up";
+    EXPECT_NE(quota(10, 1, 0), quota(11, 1, 0));
+    EXPECT_NE(quota(10, 1, 0), quota(10, 0, 0));
     EXPECT_NE(digest("no attributes"), digest("nor these either"));
     EXPECT_EQ(digest(counted, part(7, tag_entries("a tag"))), 0U);
 }

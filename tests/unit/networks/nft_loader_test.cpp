@@ -132,6 +132,32 @@ TEST_F(nft_loader_test, a_change_of_one_network_leaves_the_rules_of_all_others) 
     EXPECT_TRUE(hv1.logged("somebody changed table inet filter")) << hv1.log();
 }
 
+// Of a rule that somebody took away meanwhile nft says the same as of a bad one.
+TEST_F(nft_loader_test, a_refusal_that_somebody_elses_change_explains_blames_no_acl) {
+    auto& hv1 = stage();
+    int attacks = 0;
+    install_nft(hv1, [&](sim::sim_program& ran, const std::string& text, bool is_load) {
+        if (!is_load || attacks == 0) {
+            return false;
+        }
+        --attacks;
+        hv1.filter_table.replace_rule("vxlan1001-in", {{model::give_verdict{}}, ""});
+        ran.how = async::exited{1};
+        ran.error_output = fmt::format("/run/pvc/nft/changed.nft:{}:1-4: Error: No such file or directory\n",
+                                       std::count(text.begin(), text.end(), '\n'));
+        return true;
+    });
+    put_filtered(1001);
+    put_acl(1001, "in/z", "9", "drop");
+    ASSERT_TRUE(within(3s, [&] { return has_all(hv1, 1001, {"z"}); }));
+    attacks = 1;
+    put_acl(1001, "in/b", "1", "ip ttl 5 drop");
+    ASSERT_TRUE(within(3s, [&] { return said(hv1, "vxlan1001-in").size() == 3; })) << hv1.filter_table.text();
+    EXPECT_EQ(said(hv1, "vxlan1001-in")[1], "counter ip ttl 5 drop");
+    loop.run_for(1s);
+    EXPECT_FALSE(hv1.logged("is left out")) << hv1.log();
+}
+
 // What nft has made needs it no more: whatever becomes of the program, it stays, and other rules come and go beside it.
 TEST_F(nft_loader_test, what_is_in_force_stays_while_the_program_is_in_trouble) {
     auto& hv1 = add_networked();

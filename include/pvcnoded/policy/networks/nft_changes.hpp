@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,15 +19,18 @@ namespace pvc::policy {
 // What is known of rules without tags, as nft has just made them.
 struct nft_marks {
     std::map<std::uint64_t, model::seen_rule> rules;  // of networks, by handle, with the tags they would have
-    // Chains of static files; and of those that networks have too the rules of static files, which stand first.
+    // Chains of static files; of those that networks have too the rules of static files, which stand first, and the
+    // hook where it is another than they would have (a policy).
     std::vector<model::seen_chain> statics;
     friend bool operator==(const nft_marks&, const nft_marks&) = default;
 };
 
-// `made`: behind a load or a change that brought about all of `wanted`, with nobody else between. Empty: it is not so.
-[[nodiscard]] std::optional<nft_marks> marks_of(const wanted_filter& wanted, const model::filter_state& made);
+// `made`: behind a load or a change that brought about all of `wanted`, with nobody else between. `static_chains`:
+// those that static files make, whoever makes them too. Empty: it is not so.
+[[nodiscard]] std::optional<nft_marks> marks_of(const wanted_filter& wanted, const model::filter_state& made,
+                                                std::span<const std::string> static_chains);
 
-// Empty: what static files made is not as it was, or a chain of theirs would go.
+// Empty: what static files made is not as it was.
 [[nodiscard]] std::optional<filter_plan> plan_beside(const wanted_filter& wanted, const model::filter_state& seen,
                                                      const nft_marks& marks);
 

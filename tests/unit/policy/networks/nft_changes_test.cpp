@@ -39,6 +39,7 @@ public:
     toy_filter filter;
     std::set<std::uint64_t> by_nft;
     texts statics{"static a", "static b"};
+    texts static_chains{"mine", "vxlan2-in", "vxlan3-in"};
 
     [[nodiscard]] filter_state state() const {
         auto seen = filter.state();
@@ -64,6 +65,7 @@ public:
                 theirs.emplace_back(add_rule{chain, {{count_packet{}}, one}, 0, false});
             }
         }
+        theirs.emplace_back(make_chain{"vxlan3-in", filter_hook::none});
         changes.insert(changes.begin() + 3, theirs.begin(), theirs.end());
         commit(changes, true);
     }
@@ -97,6 +99,14 @@ void expect_is(nft_table& table, const wanted_filter& wanted) {
         EXPECT_EQ(table.tags(chain.name), expected) << chain.name;
     }
     EXPECT_EQ(table.tags("mine"), table.statics);
+    const auto is_wanted = [&](const char* name) {
+        return std::ranges::find(wanted.chains, name, &wanted_chain::name) != wanted.chains.end();
+    };
+    if (!is_wanted("vxlan2-in")) {
+        EXPECT_EQ(table.tags("vxlan2-in"), table.statics);
+    }
+    EXPECT_NE(table.filter.now.find("vxlan3-in"), nullptr);
+    EXPECT_EQ(table.filter.now.find("vxlan3-out") != nullptr, is_wanted("vxlan3-in"));
 }
 
 std::vector<client_network> any_networks(random_source& random) {
@@ -126,18 +136,14 @@ TEST(nft_changes, from_anything_to_anything_with_what_differs_alone) {
         nft_table table;
         auto wanted = firewall_of(any_networks(random), {}, knowing_ttls());
         table.load(wanted);
-        auto marks = marks_of(wanted, table.state());
+        auto marks = marks_of(wanted, table.state(), table.static_chains);
         ASSERT_TRUE(marks.has_value());
         ASSERT_TRUE(plan_beside(wanted, table.state(), *marks)->changes.empty());
         for (int step = 0; step < 4; ++step) {
             const auto before = table.filter.now;
             wanted = firewall_of(any_networks(random), {}, knowing_ttls());
             const auto plan = plan_beside(wanted, table.state(), *marks);
-            if (!plan) {  // a chain of the static file would go
-                ASSERT_TRUE(
-                    std::ranges::none_of(wanted.chains, [](const auto& one) { return one.name == "vxlan2-in"; }));
-                break;
-            }
+            ASSERT_TRUE(plan.has_value());
             if (plan->is_rebuild) {
                 break;  // nothing of it was left
             }
@@ -157,7 +163,7 @@ TEST(nft_changes, from_anything_to_anything_with_what_differs_alone) {
                     EXPECT_EQ(is_there, is_wanted) << chain.name << one.what.tag;
                 }
             }
-            marks = needs_nft(*plan) ? marks_of(wanted, table.state()) : marks;
+            marks = needs_nft(*plan) ? marks_of(wanted, table.state(), table.static_chains) : marks;
             ASSERT_TRUE(marks.has_value());
             EXPECT_TRUE(plan_beside(wanted, table.state(), *marks)->changes.empty());
         }
@@ -180,7 +186,7 @@ made one_network(const texts& acls) {
     }
     made all{firewall_of({&network, 1}, {}, knowing_ttls()), {}, {}};
     all.table.load(all.wanted);
-    all.marks = marks_of(all.wanted, all.table.state()).value();
+    all.marks = marks_of(all.wanted, all.table.state(), all.table.static_chains).value();
     return all;
 }
 
@@ -206,6 +212,23 @@ TEST(nft_changes, what_static_files_made_and_somebody_changed_is_for_a_load_of_a
     EXPECT_FALSE(is_local([](nft_table& table) {
         std::erase_if(table.filter.now.chains, [](const auto& one) { return one.name == "mine"; });
     }));
+}
+
+// A policy, say: whoever changes it afterwards is noticed.
+TEST(nft_changes, a_hook_of_a_static_file_stays) {
+    auto it = one_network({"ip ttl 1 drop"});
+    const auto with_policy = [&it](std::uint64_t digest) {
+        auto made = it.table.state();
+        auto& chain = *std::ranges::find(made.chains, "input", &seen_chain::name);
+        chain.hook = filter_hook::none;
+        chain.digest = digest;
+        return made;
+    };
+    const auto marks = marks_of(it.wanted, with_policy(1), it.table.static_chains);
+    ASSERT_TRUE(marks.has_value());
+    EXPECT_TRUE(plan_beside(it.wanted, with_policy(1), *marks).value().changes.empty());
+    EXPECT_FALSE(plan_beside(it.wanted, with_policy(2), *marks).has_value());
+    EXPECT_FALSE(plan_beside(it.wanted, it.table.state(), *marks).has_value());
 }
 
 TEST(nft_changes, a_rule_of_nft_that_says_something_else_is_made_anew_and_no_other) {
@@ -275,18 +298,18 @@ TEST(nft_changes, what_is_in_force_needs_nft_no_more) {
 TEST(nft_changes, what_is_less_or_something_else_than_wanted_has_no_marks) {
     const auto it = one_network({"ip ttl 1 drop"});
     auto made = it.table.state();
-    EXPECT_TRUE(marks_of(it.wanted, made));
+    EXPECT_TRUE(marks_of(it.wanted, made, it.table.static_chains));
     made.flags = dormant_table;
-    EXPECT_FALSE(marks_of(it.wanted, made));
+    EXPECT_FALSE(marks_of(it.wanted, made, it.table.static_chains));
     made = it.table.state();
     made.chains.pop_back();
-    EXPECT_FALSE(marks_of(it.wanted, made));
+    EXPECT_FALSE(marks_of(it.wanted, made, it.table.static_chains));
     made = it.table.state();
     std::ranges::find(made.chains, "vxlan2-out", &seen_chain::name)->rules.clear();
-    EXPECT_FALSE(marks_of(it.wanted, made));
+    EXPECT_FALSE(marks_of(it.wanted, made, it.table.static_chains));
     made = it.table.state();
     made.chains.back().rules.back().tag = "pvc1 another";
-    EXPECT_FALSE(marks_of(it.wanted, made));
+    EXPECT_FALSE(marks_of(it.wanted, made, it.table.static_chains));
 }
 
 }  // namespace
