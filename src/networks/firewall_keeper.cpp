@@ -199,10 +199,11 @@ async::awaitable<bool> firewall_keeper::change_by_nft(const policy::filter_plan&
                                                       std::string signature) {
     auto end = co_await loader_.change(policy::nft_text(plan, wanted_));
     auto made = co_await filter_.look(node_.clock().now() + filter_look_limit);
-    if (!end.is_done && end.guilty && made && made->generation == seen.generation) {
+    if (!end.is_done && (end.guilty || end.is_trouble) && made && made->generation == seen.generation) {
         // Of a place that somebody took away meanwhile nft says the same as of a bad rule.
-        loader_.leave_out_rule(*std::move(end.guilty), std::move(end.reason));
+        loader_.take_failure(std::move(end));
         is_stale_ = true;
+        tell_nft();
         co_return true;
     }
     auto marks = made ? policy::marks_of(wanted_, *made, loader_.knowledge().static_chains) : std::nullopt;

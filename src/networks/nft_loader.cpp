@@ -361,11 +361,21 @@ async::awaitable<bool> nft_loader::load(const policy::wanted_filter& wanted) {
 
 async::awaitable<nft_loader::change_end> nft_loader::change(std::string text) {
     const auto changed = co_await load_file(changed_name, text);
-    if (!changed || changed->is_taken) {
-        co_return change_end{.is_done = changed.has_value()};
+    if (!changed) {
+        co_return change_end{.is_trouble = true, .reason = changed.error().text()};
     }
-    co_return change_end{.guilty = changed->line ? policy::acl_in_line(text, *changed->line, knowledge_) : std::nullopt,
+    co_return change_end{.is_done = changed->is_taken,
+                         .guilty = changed->line ? policy::acl_in_line(text, *changed->line, knowledge_) : std::nullopt,
+                         .is_trouble = !changed->is_taken && !changed->line,
                          .reason = reason_in(changed->said)};
+}
+
+void nft_loader::take_failure(change_end end) {
+    if (end.guilty) {
+        leave_out_rule(*std::move(end.guilty), std::move(end.reason));
+    } else if (end.is_trouble) {
+        cannot_ask("nft does not change it", end.reason);
+    }
 }
 
 // What a chain with a hook must not lead to, and loops: the kernel may say so of the whole only.

@@ -54,13 +54,14 @@ public:
     async::awaitable<bool> load(const policy::wanted_filter& wanted);
     // A part of it in one batch, beside what is there.
     struct change_end {
-        bool is_done = false;                 // else what is there is not known, if nobody is blamed
-        std::optional<std::string> guilty{};  // the rule of an ACL that is refused: nothing is done
+        bool is_done = false;
+        std::optional<std::string> guilty{};  // the rule of an ACL that is refused
+        bool is_trouble = false;              // of the program
         std::string reason{};
     };
     async::awaitable<change_end> change(std::string text);
-    // That it was not somebody else's doing is known.
-    void leave_out_rule(std::string guilty, std::string reason);
+    // Where it is known that nothing was done, and that this was nobody else's doing.
+    void take_failure(change_end end);
     // It ended well, and has done nothing.
     void did_nothing();
     // Tables of static files that were there before: their rules come again with each load.
@@ -103,6 +104,7 @@ private:
     async::awaitable<policy::static_names> names_of(std::string text, included_text* included = nullptr,
                                                     int depth = 0) const;
     async::awaitable<void> note_chains();
+    void leave_out_rule(std::string guilty, std::string reason);
     void leave_out_file(const policy::static_file& one, std::string why);
     bool is_hanging(const policy::static_file& one) const;
     void cannot_ask(const std::string& doing, const std::string& why);

@@ -55,8 +55,11 @@ protected:
         const auto line =
             1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(bad)), '\n');
         ran.how = async::exited{1};
-        ran.error_output =
-            fmt::format("{}:{}:1-4: Error: {}\n", is_load ? "/run/pvc/nft/loaded.nft" : "/dev/stdin", line, why);
+        const bool is_whole = text.find("add table inet filter\n") != std::string::npos;
+        const auto* const source = !is_load   ? "/dev/stdin"
+                                   : is_whole ? "/run/pvc/nft/loaded.nft"
+                                              : "/run/pvc/nft/changed.nft";
+        ran.error_output = fmt::format("{}:{}:1-4: Error: {}\n", source, line, why);
     }
     // One batch. What is said of other tables, and in words of no line of this daemon's, is passed over.
     static void carry_out(sim_node& node, const std::string& text) {
