@@ -81,7 +81,7 @@ async::awaitable<void> firewall_keeper::run() {
             must_look_ = true;
         }
         for (const auto& one : loader_.take_lost_tables()) {
-            forget_last();
+            must_load_ = true;
             ++counts_.repairs;
             node_.log.warning(message::network_damaged,
                               fmt::format("firewall: table {} of a static file was gone, making it again", one));
@@ -142,29 +142,39 @@ async::awaitable<void> firewall_keeper::refresh() {
 // Only what differs, where it is known what nft made; else all of it.
 async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_state& seen, std::uint64_t wants) {
     auto signature = loader_.text_of(wanted_);
-    if (last_ && last_->signature == signature && last_->files == loader_.files() && last_->number == seen.table &&
-        last_->chains == seen.chains && seen.flags == 0) {
+    const bool is_loaded = !must_load_ && !loader_.is_load_due() && last_ && last_->files == loader_.files();
+    if (is_loaded && last_->signature == signature && last_->number == seen.table && last_->chains == seen.chains &&
+        seen.flags == 0) {
         tell_nft();
         is_right(wants);
         co_return false;
     }
     const auto plan = local_plan(seen);
-    if (!loader_.knowledge().unusable.empty() && (!plan || policy::needs_nft(*plan))) {
-        forget_last();  // what needs nft, and is not as it was, cannot be made now
-        is_stale_ = true;
-        co_return true;
-    }
     if (plan && plan->changes.empty()) {
         last_->signature = std::move(signature);
         last_->chains = seen.chains;
         loader_.note_in_force(policy::made_by_nft(wanted_));
-        co_return true;
+        tell_nft();
+        is_right(wants);
+        co_return false;
     }
     tell_damage(seen);
+    const auto needed = plan ? policy::for_nft(*plan) : std::vector<std::string>();
+    if (!loader_.is_usable() && (!plan || !needed.empty())) {
+        // What needs nft, and is not as it was, cannot be made now: that alone, where all else is known.
+        for (const auto& tag : needed) {
+            loader_.drop_in_force(tag);
+        }
+        if (!plan) {
+            forget_last();
+        }
+        is_stale_ = true;
+        co_return true;
+    }
     bool again = false;
     if (!plan) {
         again = co_await load_all(seen, std::move(signature));
-    } else if (policy::needs_nft(*plan)) {
+    } else if (!needed.empty()) {
         again = co_await change_by_nft(*plan, seen, std::move(signature));
     } else {
         again = co_await commit(*plan, seen.generation);
@@ -182,13 +192,16 @@ void firewall_keeper::forget_last() {
     loader_.note_in_force({});
 }
 
-bool firewall_keeper::are_files_in_force(const model::filter_state& seen) const {
-    return loader_.has_files() && last_ && last_->marks && last_->number == seen.table &&
-           last_->files == loader_.files();
+bool firewall_keeper::is_held(const model::filter_state& seen) const {
+    return !loader_.is_usable() && last_ && last_->marks && last_->number == seen.table && !must_rebuild_ &&
+           !last_->files.empty() && loader_.has_any_files();
 }
 
+// While nft cannot be asked what it made is held, whatever its files say now.
 std::optional<policy::filter_plan> firewall_keeper::local_plan(const model::filter_state& seen) const {
-    if (must_rebuild_ || !last_ || !last_->marks || last_->number != seen.table || last_->files != loader_.files()) {
+    const bool is_for_all = must_load_ || loader_.is_load_due() || (last_ && last_->files != loader_.files());
+    if (must_rebuild_ || !last_ || !last_->marks || last_->number != seen.table ||
+        (is_for_all && (loader_.is_usable() || !is_held(seen)))) {
         return std::nullopt;
     }
     auto plan = policy::plan_beside(wanted_, seen, *last_->marks);
@@ -199,7 +212,9 @@ async::awaitable<bool> firewall_keeper::change_by_nft(const policy::filter_plan&
                                                       std::string signature) {
     auto end = co_await loader_.change(policy::nft_text(plan, wanted_));
     auto made = co_await filter_.look(node_.clock().now() + filter_look_limit);
-    if (!end.is_done && (end.guilty || end.is_trouble) && made && made->generation == seen.generation) {
+    const bool is_as_before =
+        made && made->table == seen.table && made->chains == seen.chains && made->flags == seen.flags;
+    if (!end.is_done && (end.guilty || end.is_trouble) && is_as_before) {
         // Of a place that somebody took away meanwhile nft says the same as of a bad rule.
         loader_.take_failure(std::move(end));
         is_stale_ = true;
@@ -256,6 +271,8 @@ async::awaitable<bool> firewall_keeper::load_all(const model::filter_state& seen
     }
     conflicts_ = 0;
     must_rebuild_ = false;
+    must_load_ = false;
+    may_hold_files_ = !files.empty();
     auto marks = is_alone ? policy::marks_of(wanted_, *made, loader_.knowledge().static_chains) : std::nullopt;
     remember({std::move(signature), std::move(files), made->table, std::move(made->chains), std::move(marks)});
     co_return true;
@@ -322,7 +339,7 @@ async::awaitable<bool> firewall_keeper::converge() {
         co_return false;
     }
     co_await refresh();
-    if (wanted_.needs_nft || loader_.can_load_files() || are_files_in_force(*seen)) {
+    if (wanted_.needs_nft || loader_.can_load_files() || loader_.is_load_due() || is_held(*seen)) {
         const bool again = co_await converge_by_nft(*seen, wants);
         co_return again;
     }
@@ -334,14 +351,17 @@ async::awaitable<bool> firewall_keeper::converge() {
     auto plan = is_all_own ? local_plan(*seen) : std::nullopt;
     if (!plan) {
         // Of what static files made sets and the like are not seen: all of it goes with them.
-        must_rebuild_ = must_rebuild_ || (last_ && !last_->files.empty());
+        must_rebuild_ = must_rebuild_ || may_hold_files_;
         forget_last();
         plan = policy::plan_filter(wanted_, *seen, must_rebuild_);
     }
     if (plan->changes.empty()) {
         is_right(wants);
+        must_load_ = false;
         if (is_all_own && !last_) {
             remember({"", {}, seen->table, {}, policy::nft_marks()});  // what nft shall add comes beside it
+        } else if (last_) {
+            loader_.note_in_force(policy::made_by_nft(wanted_));
         }
         co_return false;
     }
@@ -391,6 +411,7 @@ async::awaitable<bool> firewall_keeper::commit(const policy::filter_plan& plan, 
     }
     conflicts_ = 0;
     must_rebuild_ = false;
+    may_hold_files_ = may_hold_files_ && !plan.is_rebuild;
     ++counts_.filter_changes;
     node_.log.debug(fmt::format("firewall: {} changes in one batch of {} ms{}", plan.changes.size(),
                                 (node_.clock().now() - begun) / 1ms, plan.is_rebuild ? ", all of it anew" : ""));

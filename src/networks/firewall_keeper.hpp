@@ -68,8 +68,8 @@ private:
     async::awaitable<bool> converge_by_nft(const model::filter_state& seen, std::uint64_t wants);
     void remember(last_table table);
     void forget_last();
-    // Static files are in the table, and need nft no more.
-    [[nodiscard]] bool are_files_in_force(const model::filter_state& seen) const;
+    // What nft made is in the table, and this daemon plans beside it while nft cannot be asked.
+    [[nodiscard]] bool is_held(const model::filter_state& seen) const;
     async::awaitable<bool> load_all(const model::filter_state& seen, std::string signature);
     // Empty: all of it is to be loaded.
     [[nodiscard]] std::optional<policy::filter_plan> local_plan(const model::filter_state& seen) const;
@@ -101,6 +101,8 @@ private:
     bool must_look_ = true;
     bool are_files_stale_ = false;
     bool must_rebuild_ = false;
+    bool must_load_ = false;       // all of it, once nft can be asked
+    bool may_hold_files_ = false;  // sets and the like of static files may be in the table
     bool was_right_ = false;       // the last look found it so, and nothing else was wished since
     bool was_right_once_ = false;  // with the networks known
     int conflicts_ = 0;

@@ -281,7 +281,9 @@ async::awaitable<result<void>> function_records::change_user_now(policy::functio
     const auto& user = stored[1];
     const auto& mac = stored[2];
     const auto& own_mac = stored[3];
-    if (!used || (what.taker && !user) || (user ? user->data : "") != what.used_by || written != what.written) {
+    const bool is_used = used && used->data == model::boolean_text(true);
+    if (!used || is_used != what.was_used || (what.taker && !user) || (user ? user->data : "") != what.used_by ||
+        written != what.written) {
         co_return failure(errc::version_conflict, path, "somebody wrote it");
     }
     const std::string id = what.taker ? to_text(what.taker->id) : "";

@@ -140,7 +140,9 @@ async::awaitable<void> nft_loader::judge_files() {
     if (!file_problems_.empty() && !ask_again_) {
         ask_again_ = node_.clock().now() + until_asked_again;  // a device may be there then
     }
-    co_await note_chains();
+    if (!is_in_trouble_) {
+        co_await note_chains();
+    }
 }
 
 // To which ACLs may jump.

@@ -35,7 +35,12 @@ public:
     [[nodiscard]] bool has_files() const { return !accepted_.empty(); }
     // Which of them are to be loaded has changed since this was asked last.
     [[nodiscard]] bool take_files_changed() { return std::exchange(are_files_others_, false); }
-    [[nodiscard]] bool can_load_files() const { return has_files() && knowledge_.unusable.empty(); }
+    [[nodiscard]] bool can_load_files() const { return has_files() && is_usable(); }
+    [[nodiscard]] bool is_usable() const { return knowledge_.unusable.empty(); }
+    // There are some, whatever nft says of them.
+    [[nodiscard]] bool has_any_files() const { return !files_.empty(); }
+    // Whether it is one of the files over which a load fails is not known yet: one without files tells.
+    [[nodiscard]] bool is_load_due() const { return is_usable() && is_without_files_; }
     [[nodiscard]] const policy::nft_knowledge& knowledge() const { return knowledge_; }
     // Why files are left out, by their names: "line 3: syntax error …".
     [[nodiscard]] const std::map<std::string, std::string>& file_problems() const { return file_problems_; }
@@ -44,6 +49,7 @@ public:
 
     // Which rules of ACLs nft has made, by their tags: they stay in force while it cannot be asked.
     void note_in_force(std::set<std::string, std::less<>> tags) { knowledge_.in_force = std::move(tags); }
+    void drop_in_force(const std::string& tag) { knowledge_.in_force.erase(tag); }
 
     // Asks nft about each file that was not asked about yet; and about each of these ACLs, until it is time. False:
     // some are left.

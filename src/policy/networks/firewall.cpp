@@ -156,7 +156,9 @@ private:
         const bool is_judged = verdict != nft_.verdicts.end();
         if (!is_judged && is_usable) {
             wanted.unjudged.push_back(text);
-            return;
+            if (!nft_.in_force.contains(tag)) {
+                return;  // what was taken once stays until it is known to be bad
+            }
         }
         const auto refused = nft_.refused_rules.find(fmt::format("{} {}", to.name, rule));
         const bool is_refused = refused != nft_.refused_rules.end();
@@ -369,7 +371,11 @@ std::optional<std::string> acl_in_line(std::string_view loaded, std::size_t numb
         line.remove_prefix(std::min(line.find(' '), line.size()));
         line.remove_prefix(std::min<std::size_t>(1, line.size()));
     }
-    if (!line.starts_with(counter) || !nft.verdicts.contains(line.substr(counter.size()))) {
+    if (!line.starts_with(counter)) {
+        return std::nullopt;
+    }
+    const auto text = line.substr(counter.size());
+    if (!nft.verdicts.contains(text) && parse_acl(text).is_accepted()) {
         return std::nullopt;
     }
     return fmt::format("{} {}", chain, line);

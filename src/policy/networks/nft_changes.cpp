@@ -183,11 +183,15 @@ std::optional<filter_plan> plan_beside(const wanted_filter& wanted, const filter
     return plan;
 }
 
-bool needs_nft(const filter_plan& plan) {
-    return std::ranges::any_of(plan.changes, [](const filter_change& one) {
+std::vector<std::string> for_nft(const filter_plan& plan) {
+    std::vector<std::string> tags;
+    for (const auto& one : plan.changes) {
         const auto* const added = std::get_if<add_rule>(&one);
-        return added != nullptr && added->rule.expressions.empty();
-    });
+        if (added != nullptr && added->rule.expressions.empty()) {
+            tags.push_back(added->rule.tag);
+        }
+    }
+    return tags;
 }
 
 std::string nft_text(const filter_plan& plan, const wanted_filter& wanted) {

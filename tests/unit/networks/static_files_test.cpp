@@ -136,6 +136,76 @@ TEST_F(static_files_test, a_file_over_which_only_the_load_fails_is_left_out_alon
     }
 }
 
+// One load that hangs, or that nobody explains, takes no file out for ever, also where no ACL needs nft.
+TEST_F(static_files_test, files_that_were_loaded_come_back_after_a_load_that_failed) {
+    auto& hv1 = add_networked();
+    hv1.host.files["/run/pvc/nft/static/mine"] = "add rule inet filter input counter\n";
+    int failing = 0;
+    install_nft(hv1, [&](sim::sim_program& ran, const std::string&, bool is_load) {
+        if (!is_load || failing == 0) {
+            return false;
+        }
+        --failing;
+        ran.how = async::exited{1};
+        ran.error_output = "netlink: Error: Operation not permitted\n";
+        return true;
+    });
+    put_filtered(1001);
+    start(hv1);
+    const auto has_file = [&] {
+        const auto rules = said(hv1, "input");
+        return rules.size() == 10 && rules.front() == "counter";
+    };
+    ASSERT_TRUE(within(3s, has_file)) << hv1.log();
+    for (const int times : {1, 2, 3}) {
+        failing = times;
+        hv1.filter_table.flush_ruleset();
+        EXPECT_TRUE(within(200s, has_file)) << times << hv1.filter_table.text();
+        beat(30s);
+        EXPECT_TRUE(has_file()) << times << hv1.filter_table.text();
+    }
+}
+
+// What is in force stays while nft cannot be asked, whatever becomes of the files meanwhile.
+TEST_F(static_files_test, files_that_change_while_nft_is_in_trouble_wait_for_it) {
+    auto& hv1 = add_networked();
+    tables = "table inet filter\n";
+    hv1.host.files["/run/pvc/nft/static/1-mine"] = "add chain inet filter own\nadd rule inet filter input counter\n";
+    hv1.host.files["/run/pvc/nft/static/2-wrong"] = "nosuch\n";
+    install_nft(hv1, refuses("nosuch\n", "syntax error, unexpected nosuch"));
+    bool is_broken = false;
+    hv1.programs.add([&is_broken](const async::command& what) {
+        return is_broken && what.arguments[0] == "nft" ? std::optional(sim::sim_program{.how = async::exited{127}})
+                                                       : std::nullopt;
+    });
+    put_filtered(1001);
+    put_acl(1001, "in/a", "0", "jump own");
+    put_acl(1001, "in/b", "1", "ip ttl 5 drop");
+    start(hv1);
+    ASSERT_TRUE(within(3s, [&] { return said(hv1, "vxlan1001-in").size() == 3; })) << hv1.log();
+    beat(5s);
+    const auto before = hv1.filter_table.find("input")->rules;
+    const auto number = hv1.filter_table.state().table;
+    is_broken = true;
+    beat(150s);  // the wrong one is looked at again
+    hv1.host.files["/run/pvc/nft/static/1-mine"] += "add rule inet filter input counter drop\n";
+    beat(30s);
+    // An order that is changed: those that nft would have to make again are left out, and no others.
+    put_acl(1001, "in/b", "0", "ip ttl 5 drop");
+    put_acl(1001, "in/a", "1", "jump own");
+    put_acl(1001, "in/c", "2", "drop");
+    ASSERT_TRUE(within(3s, [&] { return said(hv1, "vxlan1001-in").back() == "1001 in c"; })) << hv1.log();
+    beat(5s);
+    EXPECT_EQ(said(hv1, "vxlan1001-in").size(), 3U) << hv1.filter_table.text();
+    EXPECT_EQ(hv1.filter_table.find("input")->rules, before) << hv1.filter_table.text();
+    EXPECT_EQ(hv1.filter_table.state().table, number);
+    is_broken = false;
+    ASSERT_TRUE(within(80s, [&] { return said(hv1, "input").size() == 11 && said(hv1, "vxlan1001-in").size() == 4; }))
+        << hv1.filter_table.text();
+    EXPECT_EQ(said(hv1, "vxlan1001-in")[1], "counter ip ttl 5 drop");
+    EXPECT_FALSE(hv1.logged("somebody changed")) << hv1.log();
+}
+
 // A kernel that refuses everything is no fault of a file.
 TEST_F(static_files_test, who_cannot_load_anything_blames_no_file) {
     auto& hv1 = add_networked();

@@ -34,8 +34,8 @@ struct nft_marks {
 [[nodiscard]] std::optional<filter_plan> plan_beside(const wanted_filter& wanted, const model::filter_state& seen,
                                                      const nft_marks& marks);
 
-// It adds a rule that this daemon has no expressions for.
-[[nodiscard]] bool needs_nft(const filter_plan& plan);
+// Tags of the rules it adds that this daemon has no expressions for.
+[[nodiscard]] std::vector<std::string> for_nft(const filter_plan& plan);
 
 // One batch. No rebuild: that is nft_text() with the files.
 [[nodiscard]] std::string nft_text(const filter_plan& plan, const wanted_filter& wanted);
