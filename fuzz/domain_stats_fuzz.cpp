@@ -145,7 +145,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             }
             case 1: live.disks.push_back({target, take_name(rest), false}); break;
             case 2:
-                live.interfaces.push_back({(what & 128U) != 0 ? "direct" : "bridge", target, take_name(rest)});
+                live.interfaces.push_back({(what & 128U) != 0 ? "direct" : "bridge", target, take_name(rest), {}, {}});
                 break;
             case 3:
                 figures.blocks.push_back({target, take_number(rest), take_number(rest), take_number(rest),
