@@ -50,6 +50,9 @@ public:
     [[nodiscard]] std::size_t rule_count() const;
 
 private:
+    static constexpr duration filter_look_limit = std::chrono::seconds(5);
+    static constexpr int most_conflicts = 3;
+
     // The table as it was left.
     struct last_table {
         std::string signature;                   // what a load would have said
@@ -65,6 +68,7 @@ private:
     async::awaitable<bool> commit(const policy::filter_plan& plan, std::uint32_t generation);
     bool take_refusal(const policy::filter_plan& plan, const netlink::batch_refusal& refusal);
     void is_right(std::uint64_t wants);
+    // firewall_by_nft.cpp
     async::awaitable<bool> converge_by_nft(const model::filter_state& seen, std::uint64_t wants);
     void remember(last_table table);
     void forget_last();
@@ -75,9 +79,10 @@ private:
     [[nodiscard]] std::optional<policy::filter_plan> local_plan(const model::filter_state& seen) const;
     async::awaitable<bool> change_by_nft(const policy::filter_plan& plan, const model::filter_state& seen,
                                          std::string signature);
+    void tell_nft();
+
     async::awaitable<void> refresh();
     void tell_damage(const model::filter_state& seen);
-    void tell_nft();
     void leave_out(std::string tag, std::string cause);
     void failed(std::string why);
     void goes_well();

@@ -17,14 +17,6 @@ namespace {
 using namespace model;
 using texts = std::vector<std::string>;
 
-client_network managed(std::uint32_t vni) {
-    client_network network;
-    network.vni = vni;
-    network.ip4.network = parse_host_address("10.1.1.0/24").value();
-    network.ip4.gateway = parse_address("10.1.1.1").value();
-    return network;
-}
-
 void expect_is(const toy_filter& filter, const wanted_filter& wanted) {
     std::map<std::string, std::vector<filter_rule>> expected;
     std::map<std::string, std::vector<filter_rule>> seen;
@@ -80,7 +72,7 @@ TEST(filter_plan, without_a_table_it_is_made) {
 }
 
 TEST(filter_plan, another_ones_table_is_made_anew) {
-    const auto network = managed(1001);
+    const auto network = filtered_network(1001);
     const auto wanted = firewall_of({&network, 1}, {});
     toy_filter filter;
     ASSERT_EQ(filter.commit(plan_filter(wanted, {}, false).changes), "");
@@ -93,7 +85,7 @@ TEST(filter_plan, another_ones_table_is_made_anew) {
 }
 
 TEST(filter_plan, a_table_with_flags_is_made_anew) {
-    const auto network = managed(1001);
+    const auto network = filtered_network(1001);
     const auto wanted = firewall_of({&network, 1}, {});
     for (const std::uint32_t flags :
          {dormant_table, owned_table, lasting_table, dormant_table | lasting_table, 0x100U}) {
@@ -107,7 +99,7 @@ TEST(filter_plan, a_table_with_flags_is_made_anew) {
 }
 
 TEST(filter_plan, a_chain_with_another_hook_is_made_anew) {
-    const auto network = managed(1001);
+    const auto network = filtered_network(1001);
     const auto wanted = firewall_of({&network, 1}, {});
     for (const auto* name : {"input", "vxlan1001-in"}) {
         toy_filter filter;
@@ -126,7 +118,7 @@ TEST(filter_plan, a_chain_with_another_hook_is_made_anew) {
 }
 
 TEST(filter_plan, what_is_right_is_left_alone_unless_it_must_be_anew) {
-    const auto network = managed(1001);
+    const auto network = filtered_network(1001);
     const auto wanted = firewall_of({&network, 1}, {});
     toy_filter filter;
     carry_out(filter, wanted);
@@ -138,7 +130,7 @@ TEST(filter_plan, what_is_right_is_left_alone_unless_it_must_be_anew) {
 }
 
 TEST(filter_plan, a_change_of_one_acl_touches_one_rule) {
-    std::vector<client_network> networks{managed(1), managed(2), managed(3)};
+    std::vector<client_network> networks{filtered_network(1), filtered_network(2), filtered_network(3)};
     networks[1].acls_in = {{"a", "tcp dport 1 accept"}, {"b", "tcp dport 2 accept"}, {"c", "drop"}};
     toy_filter filter;
     carry_out(filter, firewall_of(networks, {}));
@@ -154,7 +146,7 @@ TEST(filter_plan, a_change_of_one_acl_touches_one_rule) {
 }
 
 TEST(filter_plan, a_network_in_the_middle_comes_and_goes) {
-    std::vector<client_network> networks{managed(1), managed(2), managed(3)};
+    std::vector<client_network> networks{filtered_network(1), filtered_network(2), filtered_network(3)};
     const auto all = firewall_of(networks, {});
     networks.erase(networks.begin() + 1);
     const auto without = firewall_of(networks, {});
@@ -180,7 +172,7 @@ TEST(filter_plan, a_network_in_the_middle_comes_and_goes) {
 }
 
 TEST(filter_plan, rules_of_others_go_and_ours_stay) {
-    const auto network = managed(1001);
+    const auto network = filtered_network(1001);
     const auto wanted = firewall_of({&network, 1}, {});
     toy_filter filter;
     carry_out(filter, wanted);
@@ -195,7 +187,7 @@ TEST(filter_plan, rules_of_others_go_and_ours_stay) {
 }
 
 TEST(filter_plan, what_somebody_removed_comes_back) {
-    const auto network = managed(1001);
+    const auto network = filtered_network(1001);
     const auto wanted = firewall_of({&network, 1}, {});
     toy_filter filter;
     carry_out(filter, wanted);
@@ -225,7 +217,7 @@ std::vector<client_network> any_networks(random_source& random) {
         if (random.below(3) == 0) {
             continue;
         }
-        auto network = managed(vni);
+        auto network = filtered_network(vni);
         if (random.below(3) == 0) {
             network.ip4 = {};
         }
@@ -297,7 +289,7 @@ TEST(filter_plan, from_anything_to_anything) {
 TEST(filter_plan, thousands_of_rules_are_compared_at_once) {
     std::vector<client_network> networks;
     for (std::uint32_t vni = 1; vni <= 1000; ++vni) {
-        networks.push_back(managed(vni));
+        networks.push_back(filtered_network(vni));
     }
     const auto wanted = firewall_of(networks, {});
     filter_state seen;

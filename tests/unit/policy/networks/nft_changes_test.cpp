@@ -17,14 +17,6 @@ namespace {
 using namespace model;
 using texts = std::vector<std::string>;
 
-client_network managed(std::uint32_t vni) {
-    client_network network;
-    network.vni = vni;
-    network.ip4.network = parse_host_address("10.1.1.0/24").value();
-    network.ip4.gateway = parse_address("10.1.1.1").value();
-    return network;
-}
-
 const nft_knowledge& knowing_ttls() {
     static const nft_knowledge all = [] {
         nft_knowledge some;
@@ -115,7 +107,7 @@ std::vector<client_network> any_networks(random_source& random) {
         if (random.below(3) == 0) {
             continue;
         }
-        auto network = managed(vni);
+        auto network = filtered_network(vni);
         for (auto* acls : {&network.acls_in, &network.acls_out}) {
             for (std::uint64_t at = 0; at < random.below(5); ++at) {
                 const auto number = std::to_string(1 + random.below(3));
@@ -180,7 +172,7 @@ struct made {
     nft_marks marks;
 };
 made one_network(const texts& acls) {
-    auto network = managed(2);
+    auto network = filtered_network(2);
     for (const auto& one : acls) {
         network.acls_in.push_back({one, one});
     }
@@ -245,10 +237,10 @@ TEST(nft_changes, a_rule_of_nft_that_says_something_else_is_made_anew_and_no_oth
 
 TEST(nft_changes, the_text_has_every_kind_of_change) {
     auto it = one_network({"ip ttl 1 drop"});
-    const std::vector<client_network> networks{managed(1), managed(3)};
+    const std::vector<client_network> networks{filtered_network(1), filtered_network(3)};
     auto first = networks[0];
     first.acls_out = {{"a", "ip ttl 2 drop"}, {"b", "accept comment \"c; d\""}};
-    std::vector<client_network> more{first, networks[1], managed(2)};
+    std::vector<client_network> more{first, networks[1], filtered_network(2)};
     const auto plan = plan_beside(firewall_of(more, {}, knowing_ttls()), it.table.state(), it.marks).value();
     const auto text = nft_text(plan, firewall_of(more, {}, knowing_ttls()));
     EXPECT_TRUE(text.starts_with("add chain inet filter vxlan1-in\nadd chain inet filter vxlan1-out\n")) << text;
@@ -275,7 +267,7 @@ TEST(nft_changes, the_text_has_every_kind_of_change) {
 
 // What nft has made stays while it cannot be asked; nothing else that needs it comes.
 TEST(nft_changes, what_is_in_force_needs_nft_no_more) {
-    auto network = managed(2);
+    auto network = filtered_network(2);
     network.acls_in = {{"a", "ip ttl 1 drop"}, {"b", "ip ttl 2 drop"}};
     auto nft = knowing_ttls();
     const auto before = firewall_of({&network, 1}, {}, nft);

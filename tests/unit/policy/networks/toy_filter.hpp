@@ -2,12 +2,23 @@
 // handles that are never used twice.
 #pragma once
 
+#include "pvcnoded/model/client_network.hpp"
 #include "pvcnoded/model/packet_filter.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace pvc::policy {
+
+// A network that is filtered.
+inline model::client_network filtered_network(std::uint32_t vni) {
+    model::client_network network;
+    network.vni = vni;
+    network.ip4.network = parse_host_address("10.1.1.0/24").value();
+    network.ip4.gateway = parse_address("10.1.1.1").value();
+    return network;
+}
 
 class toy_filter {
 public:
