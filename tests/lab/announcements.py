@@ -7,6 +7,7 @@ import socket
 import time
 
 OUTGOING = 4
+SO_RCVBUFFORCE = 33  # everything is heard here, and what comes while others have the processor must find room
 
 
 def mac(raw):
@@ -23,6 +24,7 @@ def say(frame, device):
 
 def main():
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as wire:
+        wire.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
         wire.setblocking(False)
         print('listening')
         while True:

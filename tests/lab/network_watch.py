@@ -138,8 +138,9 @@ class FrameMonitor(_Recorder):
         """The two announcements of an address on a device: the second comes 20 ms after the first."""
         deadline = time.monotonic() + 2
         while True:
+            is_last = time.monotonic() > deadline  # an answer may be long in coming
             found = [frame for frame in self.frames(address) if frame.device == device]
-            if len(found) >= 2 or time.monotonic() > deadline:
+            if len(found) >= 2 or is_last:
                 return found
             time.sleep(0.01)
 
