@@ -14,9 +14,8 @@ namespace {
 constexpr duration receiver_patience = 10s;
 constexpr duration last_patience = 3s;  // of a daemon that stops: the receiver may be reading just now
 constexpr duration start_patience = 10s;
-constexpr duration ask_holders_after = 15s;
+constexpr duration ask_holders_of_moved_after = 15s;
 constexpr duration locks_limit = 30s;
-constexpr duration query_limit = 5s;
 }  // namespace
 
 step awaiting_receiver::resume(context& c) {
@@ -174,7 +173,7 @@ step handing_over::read(context& c) {
     began_with = c.seen.wish;
     // A libvirt that has fallen silent has not told of what came since: its own word, now.
     where = at::looking;
-    return {ask::own_guest{}, c.now + query_limit, "libvirt, whether it is off"};
+    return {ask::own_guest{}, c.now + guest_query_limit, "libvirt, whether it is off"};
 }
 
 step handing_over::looked(context& c) {
@@ -206,7 +205,7 @@ step handing_over::resume(context& c) {
     switch (where) {
         case at::begin:
             began_with = c.seen.wish;
-            released.rules = {.ask_after = ask_holders_after, .receiver = std::string(c.seen.node)};
+            released.rules = {.ask_after = ask_holders_of_moved_after, .receiver = std::string(c.seen.node)};
             where = at::releasing_elsewhere;
             return release(c);
         case at::releasing_elsewhere: return release(c);

@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr duration at_once = 2s;
+constexpr duration burst = 2s;  // what this long allows may be published at once
 constexpr duration pause_min = 500ms;
 constexpr duration pause_max = 10s;
 constexpr int share_of_one = 4;  // a single console uses at most this part of what the node may write
@@ -21,7 +21,7 @@ duration console_pace::cost_of(std::size_t bytes) const {
 }
 
 time_point console_pace::next_turn(time_point now, std::size_t bytes) {
-    free_at_ = std::max(free_at_, now - at_once);
+    free_at_ = std::max(free_at_, now - burst);
     const time_point turn = std::max(free_at_, now);
     free_at_ += cost_of(bytes);
     return turn;

@@ -13,7 +13,6 @@ using model::guest_class;
 namespace {
 constexpr duration call_limit = 60s;
 constexpr duration destroyed_patience = 5s;
-constexpr duration query_limit = 5s;
 constexpr duration again_after = 2s;
 constexpr duration complain_every = 30s;
 
@@ -56,7 +55,7 @@ step destroying::attempt(context& c) {
 step destroying::wait_gone(context& c) {
     if (!c.seen.guest || (c.now >= wait_until && !c.seen.is_guest(guest_class::absent))) {
         where = at::looked;
-        return {ask::own_guest{}, c.now + query_limit, "libvirt, whether it is gone"};
+        return {ask::own_guest{}, c.now + guest_query_limit, "libvirt, whether it is gone"};
     }
     if (c.seen.is_guest(guest_class::absent) || is_another(c)) {
         return attempt(c);
@@ -87,7 +86,7 @@ step destroying::resume(context& c) {
         case at::leaving: return wait_gone(c);
         case at::pausing:
             where = at::looked_after_pause;
-            return {ask::own_guest{}, c.now + query_limit, "libvirt, whether it is gone"};
+            return {ask::own_guest{}, c.now + guest_query_limit, "libvirt, whether it is gone"};
         case at::looked:
         case at::looked_after_pause: return attempt(c);
         case at::over: break;

@@ -14,9 +14,8 @@ using model::vm_state;
 namespace {
 
 constexpr duration look_for_its_node_every = 30s;
-constexpr duration ask_holders_after = 10s;
+constexpr duration ask_holders_of_ending_after = 10s;
 constexpr duration half_patience = 10s;
-constexpr duration query_limit = 5s;
 
 void guest_is_gone(context& c) {
     c.memory.adoption.ended();
@@ -227,7 +226,7 @@ step settling_shutdown::resume(context& c) {
             where = at::ending_console;
             return {ask::end_console{}, time_point::max(), "the end of its console's log"};
         case at::ending_console:
-            released.rules = {.includes_stopped = true, .ask_after = ask_holders_after};
+            released.rules = {.includes_stopped = true, .ask_after = ask_holders_of_ending_after};
             where = at::releasing;
             [[fallthrough]];
         case at::releasing: {
@@ -240,7 +239,7 @@ step settling_shutdown::resume(context& c) {
             }
             // It may have arrived just now, and nobody has told yet: libvirt's own word.
             where = at::looking;
-            return {ask::own_guest{}, c.now + query_limit, "libvirt, whether it is off"};
+            return {ask::own_guest{}, c.now + guest_query_limit, "libvirt, whether it is off"};
         }
         case at::looking:
             if (!c.said_yes()) {

@@ -19,7 +19,6 @@ constexpr duration connect_limit = 5s;  // as the shell grants it
 constexpr duration answer_time = 500ms;
 constexpr duration look_every = 1s;
 constexpr duration report_every = 30s;
-constexpr duration query_limit = 5s;
 constexpr duration abort_limit = 10s;
 constexpr duration abort_again = 1s;
 constexpr duration gone_patience = 2s;  // libvirt ends its call within milliseconds of the guest
@@ -106,7 +105,7 @@ step live_move::look(context& c) {
     next_look = c.now + look_every;
     if (watch) {
         where = at::looking;
-        return {ask::progress{}, c.now + query_limit, "libvirt, how far it is"};
+        return {ask::progress{}, c.now + guest_query_limit, "libvirt, how far it is"};
     }
     nobody_waited = c.seen.held.somebody_waits ? nobody_waited : c.now;
     if (c.now - nobody_waited >= stall_limit_with_waiter) {

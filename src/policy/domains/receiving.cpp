@@ -19,7 +19,6 @@ constexpr duration complain_of_waiting_every = 60s;
 constexpr duration usual_room = 30s;
 constexpr duration release_patience = 10s;
 constexpr duration connection_patience = 30s;
-constexpr duration query_limit = 5s;
 constexpr int clearings_max = 3;
 constexpr int offers_max = 3;
 
@@ -176,7 +175,7 @@ step receiving::searched(context& c) {
     }
     // It may have left the others for here while they were asked, and nobody has told yet: libvirt's own word.
     where = at::looking_here;
-    return {ask::own_guest{}, c.now + query_limit, "libvirt, whether it has come"};
+    return {ask::own_guest{}, c.now + guest_query_limit, "libvirt, whether it has come"};
 }
 
 step receiving::looked_here(context& c) {

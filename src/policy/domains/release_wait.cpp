@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 using model::daemon_state;
 
 namespace {
-constexpr duration ask_again = 5s;
+constexpr duration look_again_after = 5s;
 constexpr duration read_again = 1s;
 }  // namespace
 
@@ -51,7 +51,7 @@ step release_wait::sort(context& c, const std::vector<other_node>& others) {
     // unless the domain was seen to run there and has not been off since, or its libvirtd is there and hangs: then what
     // it was told to create it may yet create.
     if (!stopped.empty() && c.now >= next_look_at_stopped) {
-        next_look_at_stopped = c.now + ask_again;
+        next_look_at_stopped = c.now + look_again_after;
         where = at::asking_stopped;
         return {ask::nodes{stopped}, time_point::max(), "the hypervisors of stopped nodes that list it"};
     }
@@ -79,7 +79,7 @@ step release_wait::weigh(context& c) {
         c.info("waiting: node " + holders.front() + " still has it in its running list");
     }
     if (c.now >= next_question) {
-        next_question = c.now + ask_again;
+        next_question = c.now + look_again_after;
         where = at::asking_holders;
         return {ask::nodes{holders}, time_point::max(), "the hypervisors of nodes that list it"};
     }

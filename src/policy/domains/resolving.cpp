@@ -19,7 +19,6 @@ constexpr duration halted_patience = 10s;
 constexpr duration ask_sides_again = 5s;
 constexpr duration unknown_patience = 10s;
 constexpr duration locks_held_limit = 15s;
-constexpr duration query_limit = 5s;
 constexpr duration locks_patience = 60s;  // to list the locks of all its disks
 constexpr duration resume_limit = 30s;
 
@@ -133,7 +132,7 @@ step resuming_half::resume(context& c) {
                 c.warning(message::migration_resume, "resuming it after a broken migration: " + done.text);
             }
             where = at::looking;
-            return {ask::own_guest{}, c.now + query_limit, "libvirt, whether it runs"};
+            return {ask::own_guest{}, c.now + guest_query_limit, "libvirt, whether it runs"};
         }
         case at::looking: {
             const bool runs = c.said_yes() && c.seen.is_guest(guest_class::alive);
@@ -175,7 +174,7 @@ step resolving::has_read(context& c) {
     read = c.answer_as<row_read>().what;
     seen = c.seen.wish;
     where = at::asking_here;
-    return {ask::own_guest{}, c.now + query_limit, "libvirt, what is here"};
+    return {ask::own_guest{}, c.now + guest_query_limit, "libvirt, what is here"};
 }
 
 step resolving::begin_destroying(context& c, bool is_half, at how) {
@@ -229,7 +228,7 @@ step resolving::heard_there(context& c, remote_answer answer) {
         there = remote_answer::alive;
     }
     where = at::asking_here_again;
-    return {ask::own_guest{}, c.now + query_limit, "libvirt, what is here"};
+    return {ask::own_guest{}, c.now + guest_query_limit, "libvirt, what is here"};
 }
 
 step resolving::heard_both(context& c) {
@@ -278,7 +277,7 @@ step resolving::act_on(context& c, resolve_step what) {
 // It may have been sent back meanwhile, and be what arrives: the answer of who sends it is old when it comes.
 step resolving::judge_half(context& c) {
     where = at::judging_job;
-    return {ask::progress{}, std::min(c.now + query_limit, last), "libvirt, whether it is on its way here"};
+    return {ask::progress{}, std::min(c.now + guest_query_limit, last), "libvirt, whether it is on its way here"};
 }
 
 step resolving::judged_job(context& c) {

@@ -15,8 +15,7 @@ using model::vm_state;
 
 namespace {
 constexpr duration own_patience = 60s;
-constexpr duration ask_again = 5s;
-constexpr duration query_limit = 5s;
+constexpr duration ask_again_after = 5s;
 }  // namespace
 
 // ---- the sender -----------------------------------------------------------------------------------------------------
@@ -140,7 +139,7 @@ step resolving_own::wait(context& c, duration time) {
 step resolving_own::ask_all(context& c) {
     const auto& read = c.answer_as<others_read>();
     if (!read.is_known) {
-        return wait(c, ask_again);
+        return wait(c, ask_again_after);
     }
     others = read.nodes;
     ask::nodes who;
@@ -190,7 +189,7 @@ step resolving_own::heard_all(context& c) {
         c.error(message::migration_half_waits,
                 "it stands here between two nodes, and not every other node says that it does not have it");
     }
-    return wait(c, ask_again);
+    return wait(c, ask_again_after);
 }
 
 step resolving_own::runs_elsewhere(context& c) {
@@ -198,7 +197,7 @@ step resolving_own::runs_elsewhere(context& c) {
         return wait(c, second_look::apart);
     }
     where = at::judging_job;
-    return {ask::progress{}, c.now + query_limit, "libvirt, whether it is on its way here"};
+    return {ask::progress{}, c.now + guest_query_limit, "libvirt, whether it is on its way here"};
 }
 
 // It may be on its way from there: the answer is old when it comes.
@@ -207,7 +206,7 @@ step resolving_own::judged_job(context& c) {
         return finish();
     }
     if (!is_left_behind(c.answer_as<progress_read>())) {
-        return wait(c, ask_again);
+        return wait(c, ask_again_after);
     }
     if (is_found) {  // it was sent there: the tables see to it like to any other
         c.memory.migration.is_sent_by_us = true;
@@ -239,7 +238,7 @@ step resolving_own::resume(context& c) {
             // It ran where it was sent, and is nowhere by now.
             c.memory.migration.was_going_off =
                 c.memory.migration.was_going_off || (is_found && end == resuming_half::outcome::stale);
-            return end == resuming_half::outcome::unclear ? wait(c, ask_again) : finish();
+            return end == resuming_half::outcome::unclear ? wait(c, ask_again_after) : finish();
         }
         case at::pausing:
             return awaited.is_there(c) ? look(c)

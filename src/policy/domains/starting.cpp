@@ -20,7 +20,6 @@ constexpr duration removal_patience = 15s;
 constexpr duration create_pause = 500ms;
 constexpr duration unavailable_pause = 500ms;
 constexpr duration unlisted_pause = 500ms;
-constexpr duration query_limit = 5s;
 constexpr int announce_tries = 5;
 
 }  // namespace
@@ -211,7 +210,7 @@ step starting::refused_creation(context& c) {
             [[fallthrough]];
         case call_end::wrong_state:
             where = at::asking_own_guest;
-            return {ask::own_guest{}, c.now + query_limit, "libvirt, whether it is there"};
+            return {ask::own_guest{}, c.now + guest_query_limit, "libvirt, whether it is there"};
         case call_end::being_removed: again_until = again_until.value_or(c.now + removal_patience); break;
         default: again_until.reset(); break;
     }
@@ -291,7 +290,7 @@ step starting::fail(context& c, std::string why) {
     }
     reason = failed_reason(why);
     where = at::looking_before_failing;
-    return {ask::own_guest{}, c.now + query_limit, "libvirt, whether it has come meanwhile"};
+    return {ask::own_guest{}, c.now + guest_query_limit, "libvirt, whether it has come meanwhile"};
 }
 
 step starting::write_failure(context& c) {

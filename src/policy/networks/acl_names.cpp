@@ -51,7 +51,7 @@ constexpr std::string_view services =
     "zabbix-agent 10050 zabbix-trapper 10051 zebra 2601 zebrasrv 2600 zephyr-clt 2103 zephyr-hm 2104 "
     "zephyr-srv 2102 zope 9673 zope-ftp 8021 zserv 346 ";
 
-constexpr std::string_view protocols =
+constexpr std::string_view protocol_numbers =
     "AX.25 93 CPHB 73 DCCP 33 DDP 37 EGP 8 EIGRP 88 ENCAP 98 ETHERIP 97 Ethernet 143 FC 133 GGP 3 GRE 47 HIP 139 "
     "HMP 20 HOPOPT 0 ICMP 1 IDPR-CMTP 38 IDRP 45 IGMP 2 IGP 9 IP 0 IP-ENCAP 4 IPCOMP 108 IPIP 94 IPSEC-AH 51 "
     "IPSEC-ESP 50 IPv6 41 IPv6-Frag 44 IPv6-ICMP 58 IPv6-NoNxt 59 IPv6-Opts 60 IPv6-Route 43 ISIS 124 ISO-TP4 29 "
@@ -64,12 +64,12 @@ constexpr std::string_view protocols =
     "rsvp 46 sctp 132 shim6 140 skip 57 st 5 tcp 6 udp 17 udplite 136 vmtp 81 vrrp 112 wesp 141 xns-idp 22 "
     "xtp 36 ";
 
-constexpr std::string_view icmp_types =
+constexpr std::string_view icmp_type_numbers =
     "echo-reply 0 destination-unreachable 3 source-quench 4 redirect 5 echo-request 8 router-advertisement 9 "
     "router-solicitation 10 time-exceeded 11 parameter-problem 12 timestamp-request 13 timestamp-reply 14 "
     "info-request 15 info-reply 16 address-mask-request 17 address-mask-reply 18 ";
 
-constexpr std::string_view icmp6_types =
+constexpr std::string_view icmp6_type_numbers =
     "destination-unreachable 1 packet-too-big 2 time-exceeded 3 parameter-problem 4 echo-request 128 echo-reply 129 "
     "mld-listener-query 130 mld-listener-report 131 mld-listener-done 132 mld-listener-reduction 132 "
     "nd-router-solicit 133 nd-router-advert 134 nd-neighbor-solicit 135 nd-neighbor-advert 136 nd-redirect 137 "
@@ -102,7 +102,7 @@ constexpr std::string_view words =
     "week with xor xt ";
 // clang-format on
 
-bool is_in(std::string_view list, std::string_view word) {
+bool lists_word(std::string_view list, std::string_view word) {
     while (!list.empty()) {
         const auto end = list.find(' ');
         if (list.substr(0, end) == word) {
@@ -133,15 +133,15 @@ std::optional<std::uint32_t> port_of(std::string_view service) {
 }
 
 std::optional<std::uint32_t> protocol_of(std::string_view name) {
-    return find_in(protocols, name);
+    return find_in(protocol_numbers, name);
 }
 
 std::optional<std::uint32_t> icmp_type_of(std::string_view name) {
-    return find_in(icmp_types, name);
+    return find_in(icmp_type_numbers, name);
 }
 
 std::optional<std::uint32_t> icmp6_type_of(std::string_view name) {
-    return find_in(icmp6_types, name);
+    return find_in(icmp6_type_numbers, name);
 }
 
 std::optional<std::uint32_t> family_of(std::string_view name) {
@@ -181,7 +181,7 @@ bool is_letter(char c) {
 }
 
 bool is_word_of_nft(std::string_view word) {
-    return is_in(words, word);
+    return lists_word(words, word);
 }
 
 bool is_plain_word(std::string_view word) {

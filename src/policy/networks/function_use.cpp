@@ -22,7 +22,7 @@ bool is_one_of(const std::vector<std::string>& domains, const std::string& used_
 }
 
 // Whoever has it by the keys.
-enum class holder : std::uint8_t {
+enum class claimant : std::uint8_t {
     nobody,   // not used, or by a machine that does not exist
     gone,     // a machine that belongs to another node, in a state that lasts, and does not run here
     local,    // a machine that belongs to this node
@@ -34,26 +34,26 @@ const function_machine* find_machine(const function_view& now, const uuid& id) {
     return found == now.machines.end() ? nullptr : &found->second;
 }
 
-holder holder_of(const function_view& now, const function_use& one, const std::optional<uuid>& user) {
+claimant claimant_of(const function_view& now, const function_use& one, const std::optional<uuid>& user) {
     if (!one.is_used) {
-        return holder::nobody;
+        return claimant::nobody;
     }
     if (now.domains == nullptr) {
-        return holder::unclear;
+        return claimant::unclear;
     }
     if (!is_one_of(*now.domains, one.used_by)) {
-        return holder::nobody;
+        return claimant::nobody;
     }
     const auto* const machine = user ? find_machine(now, *user) : nullptr;
     if (machine == nullptr || !machine->node || machine->node->empty()) {
-        return holder::unclear;
+        return claimant::unclear;
     }
     if (*machine->node == now.self) {
-        return holder::local;
+        return claimant::local;
     }
     const bool is_settled =
         machine->state && *machine->state != model::vm_state::unknown && !is_migration(*machine->state);
-    return is_settled && now.running && !now.running->contains(*user) ? holder::gone : holder::unclear;
+    return is_settled && now.running && !now.running->contains(*user) ? claimant::gone : claimant::unclear;
 }
 
 // A machine that has it by its XML, runs here and shall; the first that is not its user.
@@ -69,8 +69,8 @@ bool takes(const function_view& now, const uuid& id, const function_machine& mac
 
 std::optional<function_change> wanted_change(const function_view& now, const function_use& one) {
     const auto user = parse_any_uuid(one.used_by);
-    const auto who = holder_of(now, one, user);
-    if (who == holder::unclear) {
+    const auto who = claimant_of(now, one, user);
+    if (who == claimant::unclear) {
         return std::nullopt;
     }
     function_change change;
@@ -78,20 +78,20 @@ std::optional<function_change> wanted_change(const function_view& now, const fun
     change.was_used = one.is_used;
     change.used_by = one.used_by;
     change.written = one.written;
-    if (who == holder::gone || who == holder::local) {
+    if (who == claimant::gone || who == claimant::local) {
         change.user = {*user, find_machine(now, *user)->written, 0};
     }
     const auto taker = std::ranges::find_if(now.machines, [&](const auto& machine) {
         return takes(now, machine.first, machine.second, one.name) && !(one.is_used && user == machine.first);
     });
     if (taker != now.machines.end() && one.is_whole) {
-        const bool is_claimed = who == holder::local && !is_planted(defect::function_claim_ignored);
+        const bool is_claimed = who == claimant::local && !is_planted(defect::function_claim_ignored);
         change.what = is_claimed ? function_change::kind::contest : function_change::kind::take;
         change.taker = {taker->first, taker->second.written, taker->second.xml_written};
         change.mac = find_name(taker->second, one.name)->mac;
         return change;
     }
-    return one.is_used && who != holder::local ? std::optional(std::move(change)) : std::nullopt;
+    return one.is_used && who != claimant::local ? std::optional(std::move(change)) : std::nullopt;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "pvcnoded/policy/domains/resolve_rules.hpp"
 #include "pvcnoded/policy/placement/rbd_lock_seen.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,6 +37,9 @@ enum class sync_word : std::uint8_t {
 
 // Own keys of the domain that only its node writes; one that is gone is not made again.
 enum class own_key : std::uint8_t { sync_word, vnc };
+
+// What a question to libvirt about one guest may take.
+inline constexpr duration guest_query_limit = std::chrono::seconds(5);
 
 // In brackets: the alternative of `answer` that comes back. Times are limits of the step that asks.
 namespace ask {

@@ -78,7 +78,7 @@ TEST(ceph_reachability, refusals_make_attempts_rarer_and_silence_does_not) {
     EXPECT_TRUE(ceph.is_attempt_due(since + 105s));
 }
 
-std::vector<std::string> texts(const std::vector<ceph_line>& lines) {
+std::vector<std::string> texts_of(const std::vector<ceph_line>& lines) {
     std::vector<std::string> all;
     for (const auto& one : lines) {
         all.push_back(one.text);
@@ -97,10 +97,10 @@ TEST(ceph_lines, of_a_refusal_once_and_then_once_a_minute) {
     EXPECT_TRUE(ceph_lines(refused(since + 59s), known, since + 59s).empty());
     EXPECT_EQ(ceph_lines(refused(since + 60s), known, since + 60s).size(), 1U);
     EXPECT_TRUE(ceph_lines(refused(since + 65s), known, since + 65s).empty());
-    EXPECT_EQ(texts(ceph_lines(silent(since + 70s), known, since + 70s)),
+    EXPECT_EQ(texts_of(ceph_lines(silent(since + 70s), known, since + 70s)),
               (std::vector<std::string>{"Ceph does not answer, its figures stay as they are: no answer"}));
     EXPECT_EQ(known.all().begin()->second.since, since);
-    EXPECT_EQ(texts(ceph_lines(round_with(since + 75s), known, since + 75s)),
+    EXPECT_EQ(texts_of(ceph_lines(round_with(since + 75s), known, since + 75s)),
               (std::vector<std::string>{"Ceph answers again"}));
     EXPECT_TRUE(ceph_lines(round_with(since + 80s), known, since + 80s).empty());
 }
@@ -114,18 +114,18 @@ TEST(ceph_lines, of_a_silent_manager) {
     EXPECT_EQ(lines.front().level, log_level::warning);
     EXPECT_EQ(lines.front().id, message::ceph_manager_silent);
     EXPECT_TRUE(ceph_lines(round_with(since, ceph_question::osd_df, late), known, since + 32s).empty());
-    EXPECT_EQ(texts(ceph_lines(round_with(since), known, since + 64s)),
+    EXPECT_EQ(texts_of(ceph_lines(round_with(since), known, since + 64s)),
               (std::vector<std::string>{"Ceph's manager answers again"}));
 }
 
 TEST(ceph_lines, of_garbage_name_the_question_and_the_place) {
     ceph_conditions known;
     const auto garbage = round_with(since, ceph_question::osd_dump, failure(errc::invalid, "x", "no \x1b[1mJSON"));
-    EXPECT_EQ(texts(ceph_lines(garbage, known, since)),
+    EXPECT_EQ(texts_of(ceph_lines(garbage, known, since)),
               (std::vector<std::string>{
                   "Ceph's answer to \"osd dump\" is of no use, what is published of it stays: no ?[1mJSON"}));
     EXPECT_TRUE(ceph_lines(garbage, known, since).empty());
-    EXPECT_EQ(texts(ceph_lines(round_with(since), known, since)),
+    EXPECT_EQ(texts_of(ceph_lines(round_with(since), known, since)),
               (std::vector<std::string>{"Ceph's answer to \"osd dump\" is of use again"}));
 }
 
@@ -135,7 +135,7 @@ TEST(ceph_lines, a_round_without_a_question_does_not_end_a_silence) {
     EXPECT_EQ(ceph_lines(silent(since), known, since).size(), 1U);
     ceph_round idle({.begun = since, .deadline = since});
     EXPECT_FALSE(idle.next(since));
-    for (const auto& text : texts(ceph_lines(idle, known, since + 5s))) {
+    for (const auto& text : texts_of(ceph_lines(idle, known, since + 5s))) {
         EXPECT_NE(text, "Ceph answers again");
     }
     ceph_reachability ceph(since);
@@ -148,7 +148,7 @@ TEST(ceph_lines, of_a_round_without_time) {
     ceph_round round({.begun = since, .deadline = since + 2s, .may_connect = false});
     round.take(result<std::string>(sample::health), since + 1s);
     EXPECT_FALSE(round.next(since + 1s));
-    EXPECT_EQ(texts(ceph_lines(round, known, since + 1s)),
+    EXPECT_EQ(texts_of(ceph_lines(round, known, since + 1s)),
               (std::vector<std::string>{"Ceph is slow: there was no time left to ask for \"status\""}));
 }
 

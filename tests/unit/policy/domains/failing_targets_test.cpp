@@ -11,31 +11,31 @@ using names = std::set<std::string>;
 
 const uuid web = *parse_uuid("00000001-aaaa-4bbb-8ccc-000000000001");
 const uuid db = *parse_uuid("00000002-aaaa-4bbb-8ccc-000000000002");
-constexpr time_point begin{100s};
+constexpr time_point beginning{100s};
 
 TEST(failing_targets, two_failures_leave_a_node_out) {
     failing_targets f;
-    EXPECT_FALSE(f.failed(web, "hv2", begin));
-    EXPECT_EQ(f.left_out(begin), names());
-    EXPECT_FALSE(f.failed(db, "hv3", begin + 1s)) << "of another node";
-    EXPECT_TRUE(f.failed(db, "hv2", begin + 2s));
-    EXPECT_EQ(f.left_out(begin + 2s), names{"hv2"});
+    EXPECT_FALSE(f.failed(web, "hv2", beginning));
+    EXPECT_EQ(f.left_out(beginning), names());
+    EXPECT_FALSE(f.failed(db, "hv3", beginning + 1s)) << "of another node";
+    EXPECT_TRUE(f.failed(db, "hv2", beginning + 2s));
+    EXPECT_EQ(f.left_out(beginning + 2s), names{"hv2"});
 }
 
 TEST(failing_targets, for_ten_minutes_since_the_last) {
     failing_targets f;
-    f.failed(web, "hv2", begin);
-    f.failed(db, "hv2", begin + 60s);
-    EXPECT_EQ(f.left_out(begin + 60s + 10min - 1s), names{"hv2"});
-    EXPECT_EQ(f.left_out(begin + 60s + 10min), names());
-    EXPECT_FALSE(f.failed(web, "hv2", begin + 20min)) << "counted anew";
-    EXPECT_EQ(f.left_out(begin + 20min), names());
-    EXPECT_TRUE(f.failed(db, "hv2", begin + 21min));
+    f.failed(web, "hv2", beginning);
+    f.failed(db, "hv2", beginning + 60s);
+    EXPECT_EQ(f.left_out(beginning + 60s + 10min - 1s), names{"hv2"});
+    EXPECT_EQ(f.left_out(beginning + 60s + 10min), names());
+    EXPECT_FALSE(f.failed(web, "hv2", beginning + 20min)) << "counted anew";
+    EXPECT_EQ(f.left_out(beginning + 20min), names());
+    EXPECT_TRUE(f.failed(db, "hv2", beginning + 21min));
 }
 
 TEST(failing_targets, a_machine_does_not_try_twice_where_it_failed) {
     failing_targets f;
-    f.failed(web, "hv2", begin);
+    f.failed(web, "hv2", beginning);
     EXPECT_EQ(f.tried_by(web), names{"hv2"});
     EXPECT_EQ(f.tried_by(db), names());
 }

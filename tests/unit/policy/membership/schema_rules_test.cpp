@@ -6,7 +6,7 @@ namespace pvc::policy {
 namespace {
 
 using model::daemon_state;
-using texts = std::vector<std::optional<std::string>>;
+using stored_texts = std::vector<std::optional<std::string>>;
 
 TEST(schema_rules, zk01_without_a_version_the_cluster_is_not_initialised) {
     for (const std::optional<std::string_view> stored :
@@ -78,20 +78,20 @@ TEST(schema_rules, schema_limit) {
 }
 
 TEST(schema_rules, zk02_zk08_ac16_raised_only_when_every_node_says_the_same) {
-    EXPECT_TRUE(must_raise(0, 10, texts{"10"}));
-    EXPECT_FALSE(must_raise(9, 10, texts{"10", "9"}));
-    EXPECT_TRUE(must_raise(9, 10, texts{"10", "10"}));
-    EXPECT_FALSE(must_raise(9, 10, texts{"10", ""})) << "AC16";
-    EXPECT_FALSE(must_raise(9, 10, texts{"10", std::nullopt}));
-    EXPECT_FALSE(must_raise(9, 10, texts{"10", "15"}));
-    EXPECT_FALSE(must_raise(9, 10, texts{}));
+    EXPECT_TRUE(must_raise(0, 10, stored_texts{"10"}));
+    EXPECT_FALSE(must_raise(9, 10, stored_texts{"10", "9"}));
+    EXPECT_TRUE(must_raise(9, 10, stored_texts{"10", "10"}));
+    EXPECT_FALSE(must_raise(9, 10, stored_texts{"10", ""})) << "AC16";
+    EXPECT_FALSE(must_raise(9, 10, stored_texts{"10", std::nullopt}));
+    EXPECT_FALSE(must_raise(9, 10, stored_texts{"10", "15"}));
+    EXPECT_FALSE(must_raise(9, 10, stored_texts{}));
 }
 
 TEST(schema_rules, zk09_never_above_10_but_with_a_limit) {
     const int latest = advertised_latest(10, std::nullopt);
-    EXPECT_FALSE(must_raise(10, latest, texts{"10", "10"}));
+    EXPECT_FALSE(must_raise(10, latest, stored_texts{"10", "10"}));
     const int raised = advertised_latest(10, 15);
-    EXPECT_TRUE(must_raise(10, raised, texts{"15", "15"}));
+    EXPECT_TRUE(must_raise(10, raised, stored_texts{"15", "15"}));
 }
 
 TEST(schema_rules, who_leads_an_update) {

@@ -16,7 +16,7 @@ namespace {
 
 using texts = std::vector<std::string>;
 
-model::network_family family(const std::string& network, const std::string& gateway) {
+model::network_family network_of(const std::string& network, const std::string& gateway) {
     model::network_family made;
     made.network = parse_host_address(network).value();
     if (!gateway.empty()) {
@@ -28,7 +28,7 @@ model::network_family family(const std::string& network, const std::string& gate
 model::client_network managed(std::uint32_t vni) {
     model::client_network network;
     network.vni = vni;
-    network.ip4 = family("10.1.1.0/24", "10.1.1.1");
+    network.ip4 = network_of("10.1.1.0/24", "10.1.1.1");
     return network;
 }
 
@@ -132,7 +132,7 @@ TEST(firewall, case_42_a_network_of_ip4) {
 
 TEST(firewall, case_43_a_network_of_ip6_alone_and_one_of_both) {
     auto network = managed(1001);
-    network.ip6 = family("fd00:1::/64", "fd00:1::1");
+    network.ip6 = network_of("fd00:1::/64", "fd00:1::1");
     const texts ways6{"forward ip6 daddr fd00:1::/64 counter jump vxlan1001-in",
                       "forward ip6 saddr fd00:1::/64 counter jump vxlan1001-out"};
     auto both = ways6;
@@ -142,7 +142,7 @@ TEST(firewall, case_43_a_network_of_ip6_alone_and_one_of_both) {
     network.ip4 = {};
     EXPECT_EQ(lines_of(only(network).files[0].text), with_host_rules(ways6));
     expect_files_say_the_same(only(network));
-    network.ip6 = family("fd00:1::/64", "");  // without a gateway nothing is routed
+    network.ip6 = network_of("fd00:1::/64", "");  // without a gateway nothing is routed
     EXPECT_EQ(lines_of(only(network).files[0].text), with_host_rules({}));
 }
 
@@ -401,7 +401,7 @@ TEST(firewall, tags_are_short_and_tell_all_rules_apart) {
     std::vector<model::client_network> networks{managed(1001), managed(16777215)};
     const std::string long_name(400, 'x');
     for (auto& network : networks) {
-        network.ip6 = family("fd00:1::/64", "fd00:1::1");
+        network.ip6 = network_of("fd00:1::/64", "fd00:1::1");
         network.acls_in = {{"count-in", "counter"}, {long_name + "a", "drop"}, {long_name + "b", "drop"}, {"= x", ""}};
         network.acls_out = network.acls_in;
     }

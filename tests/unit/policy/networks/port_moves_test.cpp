@@ -39,7 +39,7 @@ model::network_route route_to(const std::string& to, const std::string& gateway 
     return route;
 }
 
-host_plan settle(toy_kernel& kernel, const config::node_config& config) {
+host_plan settle_host(toy_kernel& kernel, const config::node_config& config) {
     auto plan = plan_host(config, kernel.state());
     carry_out(kernel, plan);
     EXPECT_EQ(steps_of(plan_host(config, kernel.state())), "");
@@ -60,7 +60,7 @@ TEST(port_moves, without_a_configured_gateway_the_hosts_own_default_route_goes_a
     auto kernel = host_with({{"eth0", {"10.0.2.2/24"}}});
     kernel.add_route("10.0.2.1", "eth0", 100);
     const auto config = config_of(one_device("None"));
-    const auto plan = settle(kernel, config);
+    const auto plan = settle_host(kernel, config);
     EXPECT_EQ(routes_of(kernel), texts{"default route via 10.0.2.1 (metric 100) on brcluster"});
     EXPECT_NE(steps_of(plan).find("make eth0 a port of brcluster\n"
                                   "remove default route via 10.0.2.1 (metric 100) on eth0\n"
@@ -78,7 +78,7 @@ TEST(port_moves, a_default_route_that_stays_is_not_lost) {
     auto kernel = host_with({{"eth0", {"10.0.0.2/16"}}});
     kernel.add_route("10.0.0.250", "eth0", 50);
     const auto config = config_of(one_device("10.0.2.1"));
-    const auto plan = settle(kernel, config);
+    const auto plan = settle_host(kernel, config);
     EXPECT_EQ(routes_of(kernel), texts{"default route via 10.0.0.250 (metric 50) on brcluster"});
     const std::string stays =
         "warning network-route: the default route is by 10.0.0.250 on brcluster and not by 10.0.2.1 on brcluster: it "
@@ -101,7 +101,7 @@ TEST(port_moves, all_that_routes_say_is_kept) {
     for (const auto& one : {to_admin, by_it, on_link, elsewhere, of_six}) {
         kernel.add_route("eth0", {.is = one});
     }
-    settle(kernel, config_of(one_device("None")));
+    settle_host(kernel, config_of(one_device("None")));
     const auto seen = kernel.state();
     ASSERT_EQ(seen.link_routes().size(), 5U);
     for (const auto& one : {to_admin, by_it, on_link, elsewhere, of_six}) {
@@ -117,7 +117,7 @@ TEST(port_moves, what_a_host_is_managed_over_goes_along_whatever_its_network) {
     kernel.add_route("eth0", {.is = route_to("::/0", "fd55::250", 1024)});
     kernel.add_route("eth0", {.is = route_to("10.77.0.0/16", "192.168.5.250", 7)});
     const auto config = config_of(one_device("10.0.2.1"));
-    const auto plan = settle(kernel, config);
+    const auto plan = settle_host(kernel, config);
     EXPECT_NE(steps_of(plan).find("make eth0 a port of brcluster\nadd 192.168.5.7/24 to brcluster\n"
                                   "add fd55::7/64 to brcluster\n"),
               std::string::npos)
@@ -139,7 +139,7 @@ TEST(port_moves, what_a_host_is_managed_over_goes_along_whatever_its_network) {
     EXPECT_EQ(kernel.state().link_routes().size(), 3U);
     // A daemon that was killed between the steps left it on the port.
     kernel.add_address("eth0", "192.168.6.7/24");
-    settle(kernel, config);
+    settle_host(kernel, config);
     EXPECT_EQ(kernel.addresses_of("eth0"), texts{});
 }
 
@@ -164,7 +164,7 @@ TEST(port_moves, what_has_a_lifetime_cannot_be_kept_and_is_named_with_its_defaul
 TEST(port_moves, what_has_a_far_end_or_is_of_another_bridge_stays_on_a_port) {
     auto kernel = host_with({{"eth0", {}}, {"eth1", {}}, {"eth2", {}}});
     const auto config = config_of({});
-    settle(kernel, config);
+    settle_host(kernel, config);
     kernel.add_address("eth0", "10.0.2.77/24");
     kernel.add_address_with_peer("eth0", "192.168.5.7/32", "192.168.5.250");
     EXPECT_EQ(steps_of(plan_host(config, kernel.state())), "");
@@ -183,7 +183,7 @@ TEST(port_moves, what_cannot_be_moved_is_told_before_each_by_a_line) {
     kernel.add_route("eth9", {.is = route_to("10.79.0.0/16", "203.0.113.1")});
     kernel.add_route("eth0", {.is = route_to("10.79.0.0/16", "10.0.0.250")});
     const auto before = routes_of(kernel);
-    const auto plan = settle(kernel, config_of(one_device("None")));
+    const auto plan = settle_host(kernel, config_of(one_device("None")));
     EXPECT_EQ(remarks_of(plan.remarks),
               "warning network-device-configured: device eth0 has 192.0.2.7/24 for a limited time, by a lease or a "
               "router advertisement: that cannot be kept on a port of brcluster\n"
@@ -206,7 +206,7 @@ TEST(port_moves, a_dead_default_route_is_no_hindrance_but_for_its_own_place) {
         auto kernel = host_with({{"eth0", {"10.0.2.2/24"}}});
         kernel.add_address("eth0", "192.0.2.7/24", false);
         kernel.add_route("192.0.2.1", "eth0", metric);
-        settle(kernel, config_of(one_device("10.0.2.1")));
+        settle_host(kernel, config_of(one_device("10.0.2.1")));
         const auto routes = routes_of(kernel);
         EXPECT_EQ(std::ranges::find(routes, "default route via 10.0.2.1 on brcluster") != routes.end(), metric != 0);
     }
@@ -217,7 +217,7 @@ TEST(port_moves, an_address_of_a_network_in_which_this_node_has_none_goes_along)
     words.upstream_address = "None";
     auto kernel = host_with({{"eth0", {"10.0.2.78/24"}}});
     kernel.add_route("10.0.2.1", "eth0");
-    settle(kernel, config_of(words));
+    settle_host(kernel, config_of(words));
     EXPECT_EQ(routes_of(kernel), texts{"default route via 10.0.2.1 on brcluster"});
     EXPECT_EQ(kernel.addresses_of("eth0"), texts{});
 }
@@ -225,14 +225,14 @@ TEST(port_moves, an_address_of_a_network_in_which_this_node_has_none_goes_along)
 TEST(port_moves, routes_over_the_bridge_and_over_other_devices_are_left_alone) {
     auto kernel = host_with({{"eth0", {"10.0.0.2/24"}}, {"eth9", {"192.0.2.7/24"}}});
     const auto config = config_of(one_device("None"));
-    settle(kernel, config);
+    settle_host(kernel, config);
     kernel.add_route("brcluster", {.is = route_to("10.77.0.0/16", "10.0.0.250")});
     kernel.add_route("eth9", {.is = route_to("10.78.0.0/16", "192.0.2.1")});
     EXPECT_TRUE(plan_host(config, kernel.state()).is_right());
     EXPECT_EQ(remarks_of(plan_host(config, kernel.state()).remarks), "");
     // One that somebody gives to the port later goes to the bridge, too.
     kernel.add_route("eth0", {.is = route_to("10.79.0.0/16", "10.0.0.250")});
-    settle(kernel, config);
+    settle_host(kernel, config);
     EXPECT_EQ(kernel.state().link_routes().size(), 3U);
 }
 
@@ -273,7 +273,7 @@ TEST(port_moves, an_address_with_a_far_end_is_removed_as_what_it_is) {
     auto kernel = host_with({{"eth0", {}}});
     kernel.add_address_with_peer("eth0", "10.0.0.2/32", "10.0.0.250");
     kernel.add_address_with_peer("eth0", "10.0.0.115/32", "10.0.0.250");
-    const auto plan = settle(kernel, config_of(one_device("None")));
+    const auto plan = settle_host(kernel, config_of(one_device("None")));
     EXPECT_NE(steps_of(plan).find("remove 10.0.0.2/32 peer 10.0.0.250 from eth0\n"), std::string::npos);
     EXPECT_EQ(kernel.addresses_of("eth0"), texts{});
     EXPECT_EQ(kernel.addresses_of("brcluster"), (texts{"10.0.0.2/24", "10.0.1.2/24", "10.0.2.2/24", "10.0.0.115/32"}));
@@ -284,7 +284,7 @@ TEST(port_moves, devices_that_were_taken_for_each_other_stay_as_they_are) {
     words.storage_device = "eth0";
     auto kernel = host_with({{"eth0", {"10.0.2.2/24"}}, {"eth2", {"10.0.0.2/24"}}});
     kernel.add_route("10.0.2.1", "eth0");
-    const auto plan = settle(kernel, config_of(words));
+    const auto plan = settle_host(kernel, config_of(words));
     const std::string said =
         "warning network-route: the default route is by 10.0.2.1 on eth0 and not by 10.0.2.1 on brupstream: it stays\n"
         "error network-device-configured: device eth0 has 10.0.2.2/24 of the network of brupstream, which nobody would "
@@ -300,7 +300,7 @@ TEST(port_moves, devices_that_were_taken_for_each_other_stay_as_they_are) {
     // Once somebody has put them right, all is done.
     kernel.apply(model::remove_address{"eth0", *parse_host_address("10.0.2.2/24")});
     kernel.apply(model::remove_address{"eth2", *parse_host_address("10.0.0.2/24")});
-    EXPECT_EQ(remarks_of(settle(kernel, config_of(words)).remarks), "");
+    EXPECT_EQ(remarks_of(settle_host(kernel, config_of(words)).remarks), "");
     EXPECT_EQ(kernel.master_of("eth0"), "brcluster");
     EXPECT_EQ(kernel.addresses_of("brupstream"), texts{"10.0.2.2/24"});
 }
