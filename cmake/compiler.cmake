@@ -40,10 +40,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # A precompiled header that ccache restores has another time stamp than the one it was built from.
   target_compile_options(pvc_warnings INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
 endif()
-# The presets that run tests compile eight files as one: most of a file's time is its headers. Such a file sees the names
-# of its neighbours; that one of its own hides one of theirs is no mistake. The preset release looks for those, and
-# compiles every file of the daemon alone; what only tests it, as the others do.
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+# The presets compile eight files as one: most of a file's time is its headers. Such a file sees the names of its neighbours;
+# that one of its own hides one of theirs is no mistake. The preset `alone` has no such files and no precompiled header:
+# tests/long/clang-tidy compiles by it each file that changed.
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 8 CACHE STRING "files that are compiled as one")
 target_compile_options(pvc_warnings INTERFACE $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow>)
 add_compile_definitions(_GNU_SOURCE)
 option(PVC_LTO "optimise across files (the package, and what is measured); the link of every program takes a minute" OFF)
