@@ -200,6 +200,7 @@ int run(config::changeable_file others_can_change) {
         .standard_error = std::make_shared<services::stdout_log_output>(STDERR_FILENO),
         .standard_output_is_journal = app::is_journal(STDOUT_FILENO, std::getenv("JOURNAL_STREAM")),
         .loop_turns = [&loop] { return loop.turns(); },
+        .give_memory_back = [] { ::malloc_trim(0); },
         .schema_limit = variable("PVCD_SCHEMA_LIMIT"),
         .implementation = app::implementation_text()};
     node::subject_ports outside;

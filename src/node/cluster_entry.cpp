@@ -133,6 +133,9 @@ async::awaitable<void> daemon::objects_and_run(session_state& now) {
     } else {
         context_.status("running");
     }
+    if (process_.give_memory_back) {
+        process_.give_memory_back();
+    }
 }
 
 // The actors of a running node until the schema version changes, and the update to it. Empty: serve again.

@@ -283,6 +283,7 @@ node::process sim_node::process() {
             .standard_error = standard_error,
             .standard_output_is_journal = settings.journal,
             .loop_turns = [this] { return loop_turns ? loop_turns() : loop_.context().steps(); },
+            .give_memory_back = [this] { ++memory_given_back; },
             .schema_limit = settings.schema_limit,
             .implementation = "pvcnoded 0, build simulated"};
 }

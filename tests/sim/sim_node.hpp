@@ -229,6 +229,7 @@ public:
     bool asks_store = true;
     std::vector<std::string> complaints;
     int configuration_reads = 0;
+    int memory_given_back = 0;
     std::optional<int> exit_status;
     std::optional<sim_hypervisor> hypervisor;  // of the present life
     std::optional<sim_ceph_access> ceph;       // likewise

@@ -45,8 +45,11 @@ struct process {
     std::shared_ptr<services::log_output> standard_error;
     bool standard_output_is_journal = false;
     std::function<std::uint64_t()> loop_turns;  // the watchdog's proof that the loop turns
-    std::optional<std::string> schema_limit;    // PVCD_SCHEMA_LIMIT
-    std::string implementation;                 // program, version and build, for log and file
+    // What reading and checking the cluster's tree took of the heap goes back to the system: called when a start or a
+    // new session has come to its end. Empty: it stays.
+    std::function<void()> give_memory_back;
+    std::optional<std::string> schema_limit;  // PVCD_SCHEMA_LIMIT
+    std::string implementation;               // program, version and build, for log and file
 };
 
 // The daemon as it is at one moment, from memory: for whoever asks, also while nothing else answers.

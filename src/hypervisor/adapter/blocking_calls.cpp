@@ -1,10 +1,8 @@
 #include "blocking_calls.hpp"
 
+#include "libvirt_library.hpp"
 #include "pvcnoded/async/thread_clock.hpp"
 #include "pvcnoded/hypervisor/domain_numbers.hpp"
-
-#include <libvirt/libvirt.h>
-#include <libvirt/virterror.h>
 
 #include <cstdlib>
 #include <span>
@@ -21,7 +19,7 @@ static_assert(VIR_DOMAIN_EVENT_STARTED == 2 && VIR_DOMAIN_EVENT_CRASHED == 8);
 static_assert(VIR_DOMAIN_EVENT_STARTED_MIGRATED == 1 && VIR_DOMAIN_EVENT_SUSPENDED_WATCHDOG == 3);
 
 void free_domain::operator()(virDomainPtr domain) const {
-    virDomainFree(domain);
+    libvirt().virDomainFree(domain);
 }
 
 namespace {
@@ -53,7 +51,7 @@ call_result<void> change_device(const link& on, const uuid& id, const std::strin
 }  // namespace
 
 call_result<domain_pointer> find(const link& on, const uuid& id) {
-    domain_pointer found(virDomainLookupByUUID(on.get(), id.bytes.data()));
+    domain_pointer found(libvirt().virDomainLookupByUUID(on.get(), id.bytes.data()));
     if (!found) {
         return last_failure(on);
     }
@@ -62,12 +60,12 @@ call_result<domain_pointer> find(const link& on, const uuid& id) {
 
 call_result<void> say_version(const link& on) {
     unsigned long version = 0;
-    return outcome(on, virConnectGetLibVersion(on.get(), &version));
+    return outcome(on, libvirt().virConnectGetLibVersion(on.get(), &version));
 }
 
 call_result<std::vector<guest>> list(const link& on) {
     virDomainPtr* all = nullptr;
-    const int count = virConnectListAllDomains(on.get(), &all, VIR_CONNECT_LIST_DOMAINS_ACTIVE);
+    const int count = libvirt().virConnectListAllDomains(on.get(), &all, VIR_CONNECT_LIST_DOMAINS_ACTIVE);
     if (count < 0) {
         return last_failure(on);
     }
@@ -77,7 +75,7 @@ call_result<std::vector<guest>> list(const link& on) {
     for (const auto& domain : owned) {
         int state = 0;
         int reason = 0;
-        if (virDomainGetState(domain.get(), &state, &reason, 0) < 0) {
+        if (libvirt().virDomainGetState(domain.get(), &state, &reason, 0) < 0) {
             auto why = last_failure(on);
             if (why.code == call_error::no_domain) {
                 continue;  // gone since
@@ -85,8 +83,8 @@ call_result<std::vector<guest>> list(const link& on) {
             return why;
         }
         guest one;
-        virDomainGetUUID(domain.get(), one.id.bytes.data());
-        const char* name = virDomainGetName(domain.get());
+        libvirt().virDomainGetUUID(domain.get(), one.id.bytes.data());
+        const char* name = libvirt().virDomainGetName(domain.get());
         one.name = name == nullptr ? "" : name;
         one.status = status_from_numbers(state, reason);
         out.push_back(std::move(one));
@@ -101,7 +99,7 @@ call_result<model::guest_status> status(const link& on, const uuid& id) {
     }
     int state = 0;
     int reason = 0;
-    if (virDomainGetState(domain->get(), &state, &reason, 0) < 0) {
+    if (libvirt().virDomainGetState(domain->get(), &state, &reason, 0) < 0) {
         return last_failure(on);
     }
     return status_from_numbers(state, reason);
@@ -112,7 +110,7 @@ call_result<std::string> live_xml(const link& on, const uuid& id) {
     if (!domain) {
         return domain.error();
     }
-    const std::unique_ptr<char, decltype(&std::free)> text(virDomainGetXMLDesc(domain->get(), 0), &std::free);
+    const std::unique_ptr<char, decltype(&std::free)> text(libvirt().virDomainGetXMLDesc(domain->get(), 0), &std::free);
     if (!text) {
         return last_failure(on);
     }
@@ -123,7 +121,7 @@ call_result<void> create(const link& on, const uuid& id, const std::string& xml,
     if (async::thread_boot_now() >= not_after) {
         return too_late();
     }
-    const domain_pointer created(virDomainCreateXML(on.get(), xml.c_str(), VIR_DOMAIN_NONE));
+    const domain_pointer created(libvirt().virDomainCreateXML(on.get(), xml.c_str(), VIR_DOMAIN_NONE));
     if (created) {
         return {};
     }
@@ -139,7 +137,7 @@ call_result<void> shutdown(const link& on, const uuid& id, shutdown_way way) {
         return domain.error();
     }
     const unsigned flags = way == shutdown_way::acpi ? VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN : VIR_DOMAIN_SHUTDOWN_DEFAULT;
-    return outcome(on, virDomainShutdownFlags(domain->get(), flags));
+    return outcome(on, libvirt().virDomainShutdownFlags(domain->get(), flags));
 }
 
 call_result<void> destroy(const link& on, const uuid& id) {
@@ -147,7 +145,7 @@ call_result<void> destroy(const link& on, const uuid& id) {
     if (!domain) {
         return domain.error();
     }
-    return outcome(on, virDomainDestroyFlags(domain->get(), VIR_DOMAIN_DESTROY_DEFAULT));
+    return outcome(on, libvirt().virDomainDestroyFlags(domain->get(), VIR_DOMAIN_DESTROY_DEFAULT));
 }
 
 call_result<void> resume(const link& on, const uuid& id, boot_time not_after) {
@@ -158,15 +156,15 @@ call_result<void> resume(const link& on, const uuid& id, boot_time not_after) {
     if (async::thread_boot_now() >= not_after) {
         return too_late();
     }
-    return outcome(on, virDomainResume(domain->get()));
+    return outcome(on, libvirt().virDomainResume(domain->get()));
 }
 
 call_result<void> attach_device(const link& on, const uuid& id, const std::string& xml, boot_time not_after) {
-    return change_device(on, id, xml, not_after, &virDomainAttachDeviceFlags);
+    return change_device(on, id, xml, not_after, libvirt().virDomainAttachDeviceFlags);
 }
 
 call_result<void> detach_device(const link& on, const uuid& id, const std::string& xml, boot_time not_after) {
-    return change_device(on, id, xml, not_after, &virDomainDetachDeviceFlags);
+    return change_device(on, id, xml, not_after, libvirt().virDomainDetachDeviceFlags);
 }
 
 }  // namespace pvc::hypervisor::blocking

@@ -1,8 +1,7 @@
 // The figures of one guest, asked for one by one: for drivers whose bulk call knows its state and nothing else.
 #include "blocking_calls.hpp"
+#include "libvirt_library.hpp"
 #include "pvcnoded/model/domain_xml.hpp"
-
-#include <libvirt/libvirt.h>
 
 #include <array>
 
@@ -31,7 +30,7 @@ constexpr std::array<memory_tag, 13> memory_tags{{{VIR_DOMAIN_MEMORY_STAT_ACTUAL
 
 void ask_memory(virDomainPtr domain, guest_figures& figures) {
     std::array<virDomainMemoryStatStruct, VIR_DOMAIN_MEMORY_STAT_NR> all{};
-    const int count = virDomainMemoryStats(domain, all.data(), static_cast<unsigned>(all.size()), 0);
+    const int count = libvirt().virDomainMemoryStats(domain, all.data(), static_cast<unsigned>(all.size()), 0);
     for (const auto& known : memory_tags) {
         for (int i = 0; i < count; ++i) {
             const auto& one = all.at(static_cast<std::size_t>(i));
@@ -44,22 +43,22 @@ void ask_memory(virDomainPtr domain, guest_figures& figures) {
 
 void ask_processors(virDomainPtr domain, guest_figures& figures) {
     constexpr int total = -1;
-    const int count = virDomainGetCPUStats(domain, nullptr, 0, total, 1, 0);
+    const int count = libvirt().virDomainGetCPUStats(domain, nullptr, 0, total, 1, 0);
     if (count <= 0) {
         return;
     }
     std::vector<virTypedParameter> all(static_cast<std::size_t>(count));
-    const int filled = virDomainGetCPUStats(domain, all.data(), static_cast<unsigned>(count), total, 1, 0);
+    const int filled = libvirt().virDomainGetCPUStats(domain, all.data(), static_cast<unsigned>(count), total, 1, 0);
     const auto number = [&](const char* name) -> std::optional<std::uint64_t> {
         unsigned long long value = 0;
-        const bool is_there = filled > 0 && virTypedParamsGetULLong(all.data(), filled, name, &value) == 1;
+        const bool is_there = filled > 0 && libvirt().virTypedParamsGetULLong(all.data(), filled, name, &value) == 1;
         return is_there ? std::optional<std::uint64_t>(value) : std::nullopt;
     };
     figures.cpu_total_ns = number(VIR_DOMAIN_CPU_STATS_CPUTIME);
     figures.cpu_user_ns = number(VIR_DOMAIN_CPU_STATS_USERTIME);
     figures.cpu_system_ns = number(VIR_DOMAIN_CPU_STATS_SYSTEMTIME);
     figures.vcpu_time_ns = number(VIR_DOMAIN_CPU_STATS_VCPUTIME);
-    virTypedParamsClear(all.data(), count);
+    libvirt().virTypedParamsClear(all.data(), count);
 }
 
 // libvirt says -1 for what it does not know.
@@ -69,7 +68,7 @@ std::uint64_t known(long long count) {
 
 void ask_disk(virDomainPtr domain, const model::disk_view& disk, guest_figures& figures) {
     virDomainBlockStatsStruct now{};
-    if (disk.source.empty() || virDomainBlockStats(domain, disk.target.c_str(), &now, sizeof now) != 0) {
+    if (disk.source.empty() || libvirt().virDomainBlockStats(domain, disk.target.c_str(), &now, sizeof now) != 0) {
         return;
     }
     figures.blocks.push_back({.target = disk.target,
@@ -82,7 +81,8 @@ void ask_disk(virDomainPtr domain, const model::disk_view& disk, guest_figures& 
 
 void ask_interface(virDomainPtr domain, const model::interface_view& interface, guest_figures& figures) {
     virDomainInterfaceStatsStruct now{};
-    if (interface.target.empty() || virDomainInterfaceStats(domain, interface.target.c_str(), &now, sizeof now) != 0) {
+    if (interface.target.empty() ||
+        libvirt().virDomainInterfaceStats(domain, interface.target.c_str(), &now, sizeof now) != 0) {
         return;
     }
     figures.interfaces.push_back({.target = interface.target,
@@ -101,7 +101,7 @@ void ask_interface(virDomainPtr domain, const model::interface_view& interface, 
 void ask_one_by_one(_virDomain* domain, guest_figures& figures) {
     ask_memory(domain, figures);
     ask_processors(domain, figures);
-    const std::unique_ptr<char, decltype(&std::free)> text(virDomainGetXMLDesc(domain, 0), &std::free);
+    const std::unique_ptr<char, decltype(&std::free)> text(libvirt().virDomainGetXMLDesc(domain, 0), &std::free);
     const auto description = text ? model::parse_domain_xml(text.get()) : failure(errc::not_found, "description");
     if (!description) {
         return;

@@ -1,7 +1,6 @@
 // Live migration and its job. Specification: vm-domains.md 8.2.
 #include "blocking_calls.hpp"
-
-#include <libvirt/libvirt.h>
+#include "libvirt_library.hpp"
 
 namespace pvc::hypervisor::blocking {
 
@@ -12,7 +11,7 @@ public:
     parameters() = default;
     parameters(const parameters&) = delete;
     parameters& operator=(const parameters&) = delete;
-    ~parameters() { virTypedParamsFree(list, count); }
+    ~parameters() { libvirt().virTypedParamsFree(list, count); }
 
     virTypedParameterPtr list = nullptr;
     int count = 0;
@@ -20,7 +19,7 @@ public:
 
     [[nodiscard]] std::uint64_t number(const char* name) const {
         unsigned long long value = 0;
-        return virTypedParamsGetULLong(list, count, name, &value) == 1 ? value : 0;
+        return libvirt().virTypedParamsGetULLong(list, count, name, &value) == 1 ? value : 0;
     }
 };
 
@@ -31,7 +30,7 @@ call_result<void> set_maximum_downtime(const link& on, const uuid& id, std::uint
     if (!domain) {
         return domain.error();
     }
-    if (virDomainMigrateSetMaxDowntime(domain->get(), milliseconds, 0) < 0) {
+    if (libvirt().virDomainMigrateSetMaxDowntime(domain->get(), milliseconds, 0) < 0) {
         return last_failure(on);
     }
     return {};
@@ -43,17 +42,17 @@ call_result<void> migrate(const link& from, const link& to, const uuid& id, cons
         return domain.error();
     }
     parameters wanted;
-    if (virTypedParamsAddString(&wanted.list, &wanted.count, &wanted.capacity, VIR_MIGRATE_PARAM_URI,
-                                how.data_uri.c_str()) < 0) {
+    if (libvirt().virTypedParamsAddString(&wanted.list, &wanted.count, &wanted.capacity, VIR_MIGRATE_PARAM_URI,
+                                          how.data_uri.c_str()) < 0) {
         return last_failure(from);
     }
     if (how.mib_per_second > 0 &&
-        virTypedParamsAddULLong(&wanted.list, &wanted.count, &wanted.capacity, VIR_MIGRATE_PARAM_BANDWIDTH,
-                                static_cast<unsigned long long>(how.mib_per_second)) < 0) {
+        libvirt().virTypedParamsAddULLong(&wanted.list, &wanted.count, &wanted.capacity, VIR_MIGRATE_PARAM_BANDWIDTH,
+                                          static_cast<unsigned long long>(how.mib_per_second)) < 0) {
         return last_failure(from);
     }
-    const domain_pointer moved(
-        virDomainMigrate3(domain->get(), to.get(), wanted.list, static_cast<unsigned>(wanted.count), VIR_MIGRATE_LIVE));
+    const domain_pointer moved(libvirt().virDomainMigrate3(domain->get(), to.get(), wanted.list,
+                                                           static_cast<unsigned>(wanted.count), VIR_MIGRATE_LIVE));
     if (moved) {
         return {};
     }
@@ -69,7 +68,7 @@ call_result<void> abort_migration(const link& on, const uuid& id) {
     if (!domain) {
         return domain.error();
     }
-    if (virDomainAbortJob(domain->get()) < 0) {
+    if (libvirt().virDomainAbortJob(domain->get()) < 0) {
         return last_failure(on);
     }
     return {};
@@ -82,7 +81,7 @@ call_result<migration_progress> progress(const link& on, const uuid& id) {
     }
     parameters job;
     int type = VIR_DOMAIN_JOB_NONE;
-    if (virDomainGetJobStats(domain->get(), &type, &job.list, &job.count, 0) < 0) {
+    if (libvirt().virDomainGetJobStats(domain->get(), &type, &job.list, &job.count, 0) < 0) {
         return last_failure(on);
     }
     migration_progress out;

@@ -1,9 +1,7 @@
 // The bulk statistics call, and its typed parameters as neutral ones.
 #include "blocking_calls.hpp"
+#include "libvirt_library.hpp"
 #include "pvcnoded/hypervisor/figures_from_parameters.hpp"
-
-#include <libvirt/libvirt.h>
-#include <libvirt/virterror.h>
 
 #include <span>
 
@@ -37,11 +35,11 @@ constexpr unsigned kinds = VIR_DOMAIN_STATS_STATE | VIR_DOMAIN_STATS_CPU_TOTAL |
 
 call_result<std::vector<guest_figures>> survey(const link& on) {
     virDomainStatsRecordPtr* records = nullptr;
-    int count = virConnectGetAllDomainStats(
+    int count = libvirt().virConnectGetAllDomainStats(
         on.get(), kinds, &records, VIR_CONNECT_GET_ALL_DOMAINS_STATS_ACTIVE | VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
-    if (count < 0 && virGetLastErrorCode() == VIR_ERR_INVALID_ARG) {
+    if (count < 0 && libvirt().virGetLastErrorCode() == VIR_ERR_INVALID_ARG) {
         // A driver that knows neither flag never waits; what is not active is left out below.
-        count = virConnectGetAllDomainStats(on.get(), kinds, &records, 0);
+        count = libvirt().virConnectGetAllDomainStats(on.get(), kinds, &records, 0);
     }
     if (count < 0) {
         return last_failure(on);
@@ -50,14 +48,14 @@ call_result<std::vector<guest_figures>> survey(const link& on) {
     for (int i = 0; i < count; ++i) {
         const virDomainStatsRecord& record = *records[i];
         guest of;
-        virDomainGetUUID(record.dom, of.id.bytes.data());
-        const char* name = virDomainGetName(record.dom);
+        libvirt().virDomainGetUUID(record.dom, of.id.bytes.data());
+        const char* name = libvirt().virDomainGetName(record.dom);
         of.name = name == nullptr ? "" : name;
         const auto list = neutral({record.params, static_cast<std::size_t>(record.nparams)});
         auto figures = figures_from_parameters(std::move(of), list);
         virDomainInfo info{};
         const bool is_poor = figures.maximum_memory_kib == 0;
-        if ((is_poor || figures.cpu_time_ns == 0) && virDomainGetInfo(record.dom, &info) == 0) {
+        if ((is_poor || figures.cpu_time_ns == 0) && libvirt().virDomainGetInfo(record.dom, &info) == 0) {
             // A driver whose bulk call knows states only, or a host without control groups, where the time is missing.
             figures.cpu_time_ns = info.cpuTime;
         }
@@ -71,7 +69,7 @@ call_result<std::vector<guest_figures>> survey(const link& on) {
             out.push_back(std::move(figures));
         }
     }
-    virDomainStatsRecordListFree(records);
+    libvirt().virDomainStatsRecordListFree(records);
     return out;
 }
 

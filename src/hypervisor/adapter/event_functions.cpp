@@ -1,8 +1,6 @@
 // The six functions that the library is given, and the one object behind them.
 #include "event_loop.hpp"
-
-#include <libvirt/libvirt.h>
-#include <libvirt/virterror.h>
+#include "libvirt_library.hpp"
 
 #include <poll.h>
 
@@ -66,19 +64,19 @@ void say_nothing(void* /*data*/, virErrorPtr /*error*/) {}
 event_loop::event_loop() = default;
 
 event_loop& event_loop::instance() {
-    static event_loop* const only = [] {
-        auto* made = new event_loop;  // for ever: the library may call it until the process has gone
-        return made;
-    }();
+    static auto* const only = new event_loop;  // for ever: the library may call it until the process has gone
+    return *only;
+}
+
+void event_loop::serve_library() {
     static const bool registered = [] {
-        virEventRegisterImpl(&pvc::hypervisor::add_handle, &pvc::hypervisor::update_handle,
-                             &pvc::hypervisor::remove_handle, &pvc::hypervisor::add_timeout,
-                             &pvc::hypervisor::update_timeout, &pvc::hypervisor::remove_timeout);
-        virSetErrorFunc(nullptr, &say_nothing);
-        return virInitialize() == 0;
+        libvirt().virEventRegisterImpl(&pvc::hypervisor::add_handle, &pvc::hypervisor::update_handle,
+                                       &pvc::hypervisor::remove_handle, &pvc::hypervisor::add_timeout,
+                                       &pvc::hypervisor::update_timeout, &pvc::hypervisor::remove_timeout);
+        libvirt().virSetErrorFunc(nullptr, &say_nothing);
+        return libvirt().virInitialize() == 0;
     }();
     static_cast<void>(registered);
-    return *only;
 }
 
 }  // namespace pvc::hypervisor

@@ -27,8 +27,9 @@ namespace pvc::hypervisor {
 
 class event_loop {
 public:
-    // Registers the functions with the library at the first call.
     static event_loop& instance();
+    // Gives the library the functions, at the first call: before a connection is opened. Any thread.
+    static void serve_library();
 
     // One attachment an adapter; all that are alive at a time name the same loop. Loop thread only.
     class attachment {

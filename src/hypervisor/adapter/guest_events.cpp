@@ -1,8 +1,7 @@
 // Events of guests: the library's callbacks, each turned into one guest_event. They run on the loop thread.
+#include "libvirt_library.hpp"
 #include "link.hpp"
 #include "pvcnoded/hypervisor/domain_numbers.hpp"
-
-#include <libvirt/libvirt.h>
 
 #include <algorithm>
 #include <optional>
@@ -24,7 +23,7 @@ std::string text_of(const char* from) {
 void tell(void* data, virDomainPtr domain, guest_event event) {
     // A copy: the receiver may end the connection's use while it is told.
     const note_pointer note = *static_cast<note_pointer*>(data);
-    if (!note->tell_event || virDomainGetUUID(domain, event.id.bytes.data()) != 0) {
+    if (!note->tell_event || libvirt().virDomainGetUUID(domain, event.id.bytes.data()) != 0) {
         return;
     }
     note->tell_event(event);
@@ -87,7 +86,8 @@ virConnectDomainEventGenericCallback generic(Function* function) {
 void link::register_events() {
     const auto add = [this](int kind, virConnectDomainEventGenericCallback call) {
         auto data = std::make_unique<note_pointer>(note_);
-        const int id = virConnectDomainEventRegisterAny(connection_, nullptr, kind, call, data.get(), &free_note);
+        const int id =
+            libvirt().virConnectDomainEventRegisterAny(connection_, nullptr, kind, call, data.get(), &free_note);
         if (id >= 0) {
             registrations_.push_back(id);
             static_cast<void>(data.release());  // free_note() deletes it

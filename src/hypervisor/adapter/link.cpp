@@ -1,9 +1,7 @@
 #include "link.hpp"
 
 #include "event_loop.hpp"
-
-#include <libvirt/libvirt.h>
-#include <libvirt/virterror.h>
+#include "libvirt_library.hpp"
 
 #include <cstdint>
 #include <map>
@@ -64,7 +62,7 @@ pool_section::~pool_section() {
 }
 
 library_error last_error() {
-    const virError* error = virGetLastError();
+    const virError* error = libvirt().virGetLastError();
     if (error == nullptr || error->code == VIR_ERR_OK) {
         return {0, "the hypervisor gave no reason"};
     }
@@ -79,17 +77,22 @@ call_failure last_failure(const link& on) {
 
 call_result<std::shared_ptr<link>> link::open(const link_wishes& wishes, std::shared_ptr<link_note> note,
                                               std::shared_ptr<breaker> way_out) {
+    if (!libvirt().problem().empty()) {
+        return call_failure(call_error::unavailable, libvirt().problem());
+    }
+    event_loop::serve_library();
     const event_loop::capture socket(*way_out);
-    virConnectPtr connection = wishes.access == link_access::read_only ? virConnectOpenReadOnly(wishes.uri.c_str())
-                                                                       : virConnectOpen(wishes.uri.c_str());
+    virConnectPtr connection = wishes.access == link_access::read_only
+                                   ? libvirt().virConnectOpenReadOnly(wishes.uri.c_str())
+                                   : libvirt().virConnectOpen(wishes.uri.c_str());
     if (connection == nullptr) {
         way_out->release();
         return call_failure(call_error::unavailable, last_error().text);
     }
     auto opened = std::make_shared<link>(connection, std::move(note), std::move(way_out), wishes.count);
     // Drivers in our own process have no keepalive, and need none.
-    static_cast<void>(virConnectSetKeepAlive(connection, wishes.keepalive_seconds, wishes.keepalive_count));
-    static_cast<void>(virConnectRegisterCloseCallback(connection, &on_closed, opened->number_, nullptr));
+    static_cast<void>(libvirt().virConnectSetKeepAlive(connection, wishes.keepalive_seconds, wishes.keepalive_count));
+    static_cast<void>(libvirt().virConnectRegisterCloseCallback(connection, &on_closed, opened->number_, nullptr));
     return opened;
 }
 
@@ -106,18 +109,18 @@ link::~link() {
     }
     // Each registration holds the connection; the library forgets them even if the other side no longer answers.
     for (const int id : registrations_) {
-        virConnectDomainEventDeregisterAny(connection_, id);
+        libvirt().virConnectDomainEventDeregisterAny(connection_, id);
     }
     notes_by_number::instance().remove(number_);
-    virConnectUnregisterCloseCallback(connection_, &on_closed);
-    virConnectClose(connection_);
+    libvirt().virConnectUnregisterCloseCallback(connection_, &on_closed);
+    libvirt().virConnectClose(connection_);
     way_out_->release();
     --count_->open;
     count_->tell_closed();
 }
 
 bool link::is_alive() const {
-    return !note_->closed && virConnectIsAlive(connection_) == 1;
+    return !note_->closed && libvirt().virConnectIsAlive(connection_) == 1;
 }
 
 }  // namespace pvc::hypervisor

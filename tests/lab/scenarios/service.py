@@ -4,6 +4,7 @@ import re
 import time
 
 from ..lab import between, check, equal, scenario, within
+from ..node import read_file
 
 
 
@@ -199,3 +200,15 @@ def quick_start(lab):
     begun = time.monotonic()
     lab.await_state(node, 'run', 10)
     within(time.monotonic() - begun, 1.5, f'`run` after {time.monotonic() - begun:.2f} s')
+
+
+@scenario('what is off costs nothing', limit=60)
+def a_node_without_functions(lab):
+    lab.zookeeper()
+    node = lab.running_node()
+    lab.await_beats(node, 3)
+    loaded = sorted(set(re.findall(r'/(lib[^/\n]*\.so)', read_file(f'/proc/{node.daemon.pid}/maps'))))
+    check('libvirt.so' not in loaded and len(loaded) < 20, f'libraries: {" ".join(loaded)}')
+    # Not the private dirty pages: those of a program that was just built are dirty until the disk has them.
+    own = node.daemon.memory()['Anonymous']
+    check(own < 1536, f'{own} KiB of its own')

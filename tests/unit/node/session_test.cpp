@@ -52,6 +52,7 @@ TEST_F(session_test, ac25_an_expired_session_is_replaced_and_everything_is_read_
     put_peer("hv2", "coordinator", "run", "secondary");
     loop.run_for(12s);
     const auto id = session_of(hv1);
+    EXPECT_EQ(hv1.memory_given_back, 1);
     hv1.connector.link().cut();
     hv1.connector.link().expire_sessions();
     ensemble.put("/config/maintenance", "true");
@@ -70,6 +71,7 @@ TEST_F(session_test, ac25_an_expired_session_is_replaced_and_everything_is_read_
     EXPECT_EQ(role_of(hv1), "primary");
     EXPECT_TRUE(hv1.logged("maintenance mode is on"));
     EXPECT_EQ(hv1.configuration_reads, 1);
+    EXPECT_EQ(hv1.memory_given_back, 2);
     EXPECT_EQ(changes("/nodes/hv1/daemonstate").back().data, "run");
     EXPECT_FALSE(was_written("/nodes/hv1/daemonstate", "shutdown"));
     // What changes from now on is seen.
