@@ -27,6 +27,10 @@ class Failed(AssertionError):
     """The daemon did not do what the specification promises."""
 
 
+class NoVerdict(Exception):
+    """Whether it did cannot be said: a recorder may have lost something, or had no turn. The scenario is begun anew (run)."""
+
+
 def scenario(cases='', limit=60, long=False):
     """Registers a function as a scenario; its name is the function's. cases: the acceptance cases it shows. limit in
     seconds. A long one runs only when it is named or --long is given."""
