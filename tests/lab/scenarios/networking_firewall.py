@@ -248,13 +248,13 @@ def firewall_changes_under_traffic(lab):
     leaked = leak.read()[1]
     flow.stop()
     leak.stop()
-    within(flow.longest_gap(since)[0], 0.3, 'the established flow stood still')
+    within(flow.longest_wait(since), 0.3, 'the established flow stood still')
     equal(flow.lost(since, time.time() - 2), 0, 'pieces of the flow that were lost')
     # Between the flush and the daemon's answer nothing is filtered: that is no change of ours.
     flushed = [at for number, at in leaked.items()]
     check(len(flushed) == 0 or min(flushed) > since, 'something leaked before')
     within(len(flushed) * 0.001, 1.5, f'{len(flushed)} packets leaked')
-    print(f'longest gap of the flow {flow.longest_gap(since)[0]:.3f} s; {len(flushed)} packets between the flush and its repair')
+    print(f'longest wait of the flow {flow.longest_wait(since):.3f} s; {len(flushed)} packets between the flush and its repair')
 
 
 # What R's daemon loads (networking.md 7.1, 7.2), with a network that is there and one that is gone.

@@ -139,7 +139,7 @@ def hand_over_seen_by_a_client(lab):
         ping.stop()
     for role, ping in pings.items():
         # Added by one before the other removes it, and announced: a client's next packet finds the new one.
-        within(ping.longest_gap()[0], 0.5, f'longest time without an answer of the {role} address')
+        ping.answers_within(0.5, f'longest time without an answer of the {role} address')
     check(any('phase' in text for text in said), f'no explanation named a phase: {sorted(set(said))[:3]}')
     never_two(lab, nodes)
 
