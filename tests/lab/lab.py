@@ -251,12 +251,12 @@ class Lab:
 
     def wait(self, condition, timeout, text):
         """Waits until condition() is true (its value is the result) and says what was missing otherwise."""
-        deadline, late = time.monotonic() + timeout, lateness.so_far()
+        deadline, late = time.monotonic() + timeout, lateness.until_now()
         while True:
             value = condition()
             if value:
                 return value
-            if time.monotonic() > deadline + lateness.so_far() - late:
+            if time.monotonic() > deadline + lateness.until_now() - late:
                 raise Failed(f'not within {timeout:g} s: {text() if callable(text) else text}')
             time.sleep(0.02)
 
