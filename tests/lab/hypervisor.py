@@ -144,7 +144,7 @@ class Hypervisor:
         if wait:
             self.wait_ready()
 
-    def wait_ready(self, timeout=15.0):
+    def wait_ready(self, timeout=60.0):
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self.libvirtd.alive():
             try:

@@ -246,7 +246,7 @@ class Station:
         os.makedirs(self.folder, exist_ok=True)
         self.process = subprocess.Popen(['unshare', '--net', 'sleep', 'infinity'], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
-        own, deadline = os.readlink('/proc/self/ns/net'), time.monotonic() + 5
+        own, deadline = os.readlink('/proc/self/ns/net'), time.monotonic() + 30
         while os.readlink(f'/proc/{self.process.pid}/ns/net') == own:
             if time.monotonic() > deadline:
                 raise RuntimeError(f'{name} gets no namespace')
@@ -287,14 +287,14 @@ class Station:
         """'answered', 'silent' or 'refused'."""
         words = [kind, address, str(port), str(seconds), *([str(source)] if source else [])]
         done = subprocess.run(['nsenter', '-t', str(self.process.pid), '-n', sys.executable, '-B', TALKER, 'ask', *words],
-                              stdin=subprocess.DEVNULL, timeout=20)
+                              stdin=subprocess.DEVNULL, timeout=60)
         return {0: 'answered', 1: 'silent', 3: 'refused'}.get(done.returncode, f'exit {done.returncode}')
 
     def asks_all(self, whom, seconds=0.25):
         """The same of all (kind, address, port) at once."""
         done = subprocess.run(['nsenter', '-t', str(self.process.pid), '-n', sys.executable, '-B', TALKER, 'ask-all', str(seconds),
                                *(','.join(str(word) for word in one) for one in whom)],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=20)
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=60)
         return [{0: 'answered', 1: 'silent', 3: 'refused'}.get(int(line)) for line in done.stdout.split()]
 
     def flow(self, kind, address, port, every=0.005):

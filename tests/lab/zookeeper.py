@@ -131,7 +131,7 @@ class Server:
     def counters(self):
         return {key: value for key, _, value in (line.partition('\t') for line in self.command('mntr').splitlines())}
 
-    def wait_ready(self, timeout=30.0):
+    def wait_ready(self, timeout=90.0):
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             if self.process.poll() is not None:

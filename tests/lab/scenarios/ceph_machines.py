@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 
+from .. import recorder
 from ..herd import Herd, Sampler
 from ..lab import check, equal, scenario, within
 from .ceph_figures import HELPER
@@ -177,6 +178,7 @@ class Freezer:
         self._thread.start()
 
     def _run(self):
+        recorder.go_first()
         while not self._stop.wait(0.01):
             there = self.node.processes(HELPER)
             self.most = max(self.most, len(there))

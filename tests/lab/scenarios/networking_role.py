@@ -62,7 +62,7 @@ def address_order(monitor, what, networks):
 
 def ctl(node, *words):
     done = subprocess.run(node.command([os.path.join(os.path.dirname(program.DAEMON), 'pvcnodectl'), *words]), stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=20)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
     return done.returncode, done.stdout
 
 
@@ -116,7 +116,10 @@ def hand_over_seen_by_a_client(lab):
         lab.wait(ping.is_answered, 5, 'the primary answers')
     time.sleep(1.5)
     said = []
-    for target in (new, old, new):
+    for number, target in enumerate([new, old] * 5):
+        # How often a busy machine lets one ask during a takeover is not what is tested.
+        if number >= 3 and any('phase' in text for text in said):
+            break
         since = time.time()
         lab.set(KEY, target.short)
         while primaries(lab, nodes) != [target] and time.time() < since + 25:
