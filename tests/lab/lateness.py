@@ -5,6 +5,7 @@ import time
 
 STEP, USUAL = 0.02, 0.002
 LOOK = 1.0
+START = 5.0  # a server that starts waits long, and is waited for before anything is judged
 SERVANTS = ('pvcnoded', 'pvcnoded-ceph', 'java', 'libvirtd', 'virtlogd', 'ceph-mon', 'ceph-osd', 'ceph-mgr', 'python3')
 
 
@@ -18,6 +19,7 @@ class Lateness:
         self._names = {}
         self._waits = {}
         self._looked = 0.0
+        self._history = [(time.monotonic(), 0.0)]
         self._guard = threading.Lock()
         threading.Thread(target=self._measure, daemon=True).start()
 
@@ -42,7 +44,19 @@ class Lateness:
                 if self._names.get(pid) not in SERVANTS:  # it may have become another program
                     self._names[pid] = _name(pid)
                 if self._names[pid] in SERVANTS and pid != str(os.getpid()):
-                    self.waited += self._longest(pid)
+                    longest = self._longest(pid)
+                    self.waited += longest if self._names[pid] == 'pvcnoded' or _age(pid) > START else 0.0
+            self._history.append((self._looked, self.waited))
+
+    def most_within(self, seconds):
+        """Waited in any stretch of so many seconds, and one look more."""
+        with self._guard:
+            most, first = 0.0, 0
+            for when, waited in self._history:
+                while when - self._history[first][0] > seconds + 2 * LOOK:
+                    first += 1
+                most = max(most, waited - self._history[first][1])
+            return most
 
     def _longest(self, pid):
         longest = 0.0
@@ -56,6 +70,14 @@ class Lateness:
         except (OSError, IndexError):
             pass  # it ended
         return longest
+
+
+def _age(pid):
+    try:
+        with open(f'/proc/{pid}/stat') as file:
+            return time.clock_gettime(time.CLOCK_BOOTTIME) - int(file.read().rsplit(')', 1)[1].split()[19]) / os.sysconf('SC_CLK_TCK')
+    except (OSError, IndexError):
+        return 0.0
 
 
 def _name(pid):
@@ -76,14 +98,14 @@ def _lateness():
     return _shared
 
 
-def so_far():
-    """Seconds of lateness since the first call of this process. Of a wait that began at x, so_far() - x was not the daemon's."""
+def granted(seconds):
+    """To something that took so long, at whatever time since the first call of this process."""
     one = _lateness()
     one.look()
-    return one.woken_late + one.waited
+    return one.woken_late + one.most_within(seconds)
 
 
 def until_now():
-    """The same without a new look: for who asks often."""
+    """Seconds of lateness since the first call. Of a wait that began at x, until_now() - x was not the daemon's."""
     one = _lateness()
     return one.woken_late + one.waited

@@ -120,7 +120,7 @@ def was_on_none(comes, goes, address, allowed=0.0):
     added, removed = comes.first_step('add', address), goes.first_step('remove', address)
     if added is None or removed is None:
         return f'{address} was {"not added" if added is None else "not removed"}'
-    if removed.order < added.order and (allowed == 0.0 or added.time - removed.time > allowed + lateness.so_far()):
+    if removed.order < added.order and (allowed == 0.0 or added.time - removed.time > allowed + lateness.granted(allowed)):
         return f'{address} was removed, and {added.time - removed.time:.3f} s later added: nobody had it in between'
     return None
 
