@@ -157,16 +157,19 @@ TEST(offload_threads, a_hanging_call_outlives_pool_and_loop) {
 TEST(offload_threads, a_result_that_nobody_fetches_goes_with_the_loop) {
     auto kept = std::make_shared<int>(1);
     {
+        std::promise<void> opener;
+        const std::shared_future<void> gate = opener.get_future().share();
         real_world world;
         thread_offload pool(world.loop().context());
         world.run([&]() -> awaitable<void> {
-            std::function<result<std::shared_ptr<int>>()> work = [kept] {
-                std::this_thread::sleep_for(30ms);
+            std::function<result<std::shared_ptr<int>>()> work = [kept, gate] {
+                gate.wait();
                 return result<std::shared_ptr<int>>(kept);
             };
             auto value = co_await pool.run<std::shared_ptr<int>>(world.clock(), world.clock().now() + 5ms, "late",
                                                                  std::move(work));
             EXPECT_FALSE(value);
+            opener.set_value();
         });
     }
     EXPECT_EQ(kept.use_count(), 1);

@@ -54,6 +54,16 @@ protected:
         });
         return std::move(*seen);
     }
+    // With a limit within which it has begun, which on a busy machine takes a program a while: it has said something.
+    result<process_outcome> run_begun(const command& what, duration time, duration grace = 30s) {
+        for (const int times : {1, 5, 25}) {
+            auto outcome = run(what, limits_of(times * time, grace));
+            if (!outcome || !outcome->output.empty()) {
+                return outcome;
+            }
+        }
+        return run(what, limits_of(125 * time, grace));
+    }
     static pid_t number_in(const std::string& text) {
         const auto number = parse_integer(trim(text));
         return number ? static_cast<pid_t>(*number) : -1;

@@ -18,7 +18,7 @@ TEST_F(children, a_grandchild_that_holds_the_pipe_does_not_hold_up_the_outcome) 
 }
 
 TEST_F(children, a_time_out_ends_the_whole_group_even_if_the_leader_went_at_once) {
-    const auto outcome = run(shell("(trap '' TERM; sleep 1000; sleep 1000) & echo $!; wait"), limits_of(300ms));
+    const auto outcome = run_begun(shell("(trap '' TERM; sleep 1000; sleep 1000) & echo $!; wait"), 300ms);
     ASSERT_TRUE(outcome);
     ASSERT_TRUE(std::holds_alternative<timed_out>(outcome->how));
     EXPECT_FALSE(std::get<timed_out>(outcome->how).killed);
@@ -28,7 +28,7 @@ TEST_F(children, a_time_out_ends_the_whole_group_even_if_the_leader_went_at_once
 }
 
 TEST_F(children, a_stopped_program_is_killed) {
-    const auto outcome = run(shell("kill -STOP $$; echo never"), limits_of(200ms, 100ms));
+    const auto outcome = run_begun(shell("echo begun; kill -STOP $$; echo never"), 200ms, 100ms);
     ASSERT_TRUE(outcome);
     ASSERT_TRUE(std::holds_alternative<timed_out>(outcome->how));
     EXPECT_TRUE(std::get<timed_out>(outcome->how).killed);

@@ -109,8 +109,13 @@ TYPED_TEST(process_contract, a_time_out_ends_it_and_keeps_what_it_printed) {
     process_limits limits;
     limits.time = 300ms;
     limits.grace = 30s;
-    const time_point asked = this->bench.clock().now();
-    const auto outcome = this->run(arguments, limits);
+    time_point asked = this->bench.clock().now();
+    auto outcome = this->run(arguments, limits);
+    while (outcome && outcome->output.empty() && limits.time < 20s) {  // on a busy machine it had not begun
+        limits.time *= 5;
+        asked = this->bench.clock().now();
+        outcome = this->run(arguments, limits);
+    }
     ASSERT_TRUE(outcome);
     ASSERT_TRUE(std::holds_alternative<timed_out>(outcome->how));
     EXPECT_FALSE(std::get<timed_out>(outcome->how).killed);
@@ -119,7 +124,7 @@ TYPED_TEST(process_contract, a_time_out_ends_it_and_keeps_what_it_printed) {
     // The limit counts from the call, what it took from its start: a busy host lies between.
     EXPECT_GE(this->bench.clock().now() - asked, 300ms);
     EXPECT_LE(outcome->took, this->bench.clock().now() - asked);
-    EXPECT_LT(outcome->took, 20s);
+    EXPECT_LT(outcome->took, 60s);
 }
 
 TYPED_TEST(process_contract, who_ignores_sigterm_is_killed_after_the_grace) {
@@ -128,13 +133,19 @@ TYPED_TEST(process_contract, who_ignores_sigterm_is_killed_after_the_grace) {
     process_limits limits;
     limits.time = 300ms;
     limits.grace = 100ms;
-    const auto outcome = this->run(arguments, limits);
+    time_point asked = this->bench.clock().now();
+    auto outcome = this->run(arguments, limits);
+    while (outcome && outcome->output.empty() && limits.time < 20s) {  // on a busy machine it had not begun
+        limits.time *= 5;
+        asked = this->bench.clock().now();
+        outcome = this->run(arguments, limits);
+    }
     ASSERT_TRUE(outcome);
     ASSERT_TRUE(std::holds_alternative<timed_out>(outcome->how));
     EXPECT_TRUE(std::get<timed_out>(outcome->how).killed);
     EXPECT_EQ(outcome->output, "begun\n");
-    EXPECT_GE(outcome->took, 390ms);
-    EXPECT_LT(outcome->took, 20s);
+    EXPECT_GE(this->bench.clock().now() - asked, 400ms);
+    EXPECT_LT(outcome->took, 60s);
 }
 
 TYPED_TEST(process_contract, output_beyond_the_limit_is_read_and_dropped) {

@@ -3,11 +3,13 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
 
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <csignal>
+#include <future>
 #include <thread>
 
 namespace pvc::contract {
@@ -39,7 +41,10 @@ TEST(real_loop, short_time_outs_that_never_fire_cost_no_turns) {
 
 TEST(real_loop, stops_from_another_thread_and_runs_again) {
     async::real_loop loop;
-    std::thread other([&loop] {
+    std::promise<void> begun;
+    boost::asio::post(loop.context(), [&begun] { begun.set_value(); });
+    std::thread other([&] {
+        begun.get_future().wait();
         std::this_thread::sleep_for(20ms);
         loop.stop();
     });

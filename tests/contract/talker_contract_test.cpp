@@ -21,6 +21,9 @@ awaitable<std::string> play_talker(talker which, services::stream_connection& wi
     if (which == talker::leaves) {
         co_return "exit status 2: no use";
     }
+    if (which == talker::is_deaf) {
+        with.write_now("deaf\n");
+    }
     std::array<char, 64> room{};
     for (;;) {
         const auto size = co_await with.read(room, clock.now() + 60s);
@@ -41,7 +44,7 @@ public:
     }
     [[nodiscard]] std::vector<std::string> command() const {
         const std::array<const char*, 3> scripts{"exec cat <&3 >&3", "echo 'no use' >&2; exit 2",
-                                                 "trap '' TERM; while :; do sleep 1; done"};
+                                                 "trap '' TERM; echo deaf >&3; while :; do sleep 1; done"};
         return {"sh", "-c", scripts[static_cast<std::size_t>(which_)]};
     }
 
@@ -110,12 +113,16 @@ TYPED_TEST(talker_contract, a_program_that_ends_ends_the_conversation_and_says_h
 TYPED_TEST(talker_contract, a_deaf_program_is_ended) {
     this->bench.run([this]() -> awaitable<void> {
         auto& port = this->bench.having(talker::is_deaf);
-        const time_point begun = this->bench.clock().now();
-        const auto end = co_await port.run(this->bench.command(), [&](services::stream_connection&) -> awaitable<void> {
-            co_await async::sleep_for(this->bench.clock(), 200ms, "its start");
-        });
+        time_point begun = this->bench.clock().now();
+        const auto end =
+            co_await port.run(this->bench.command(), [&](services::stream_connection& with) -> awaitable<void> {
+                std::array<char, 8> room{};
+                const auto size = co_await with.read(room, this->bench.clock().now() + 60s);
+                EXPECT_TRUE(size && *size > 0) << "that it is deaf";
+                begun = this->bench.clock().now();
+            });
         EXPECT_TRUE(end && *end == "killed") << (end ? *end : end.error().text());
-        EXPECT_LT(this->bench.clock().now() - begun, 5s);
+        EXPECT_LT(this->bench.clock().now() - begun, 20s);
     });
 }
 
@@ -123,6 +130,7 @@ TYPED_TEST(talker_contract, whoever_is_cancelled_leaves_no_program_behind) {
     this->bench.run([this]() -> awaitable<void> {
         auto& port = this->bench.having(talker::is_deaf);
         bool is_over = false;
+        bool is_deaf = false;
         co_await async::with_task_group("scope", [&](async::task_group& group) -> awaitable<void> {
             group.spawn("owner", [&]() -> awaitable<void> {
                 struct over {
@@ -130,12 +138,19 @@ TYPED_TEST(talker_contract, whoever_is_cancelled_leaves_no_program_behind) {
                     ~over() { flag = true; }
                 } const guard{is_over};
                 ignore(co_await port.run(this->bench.command(),
-                                         [&](services::stream_connection&) -> awaitable<void> {
+                                         [&](services::stream_connection& with) -> awaitable<void> {
+                                             std::array<char, 8> room{};
+                                             const auto size =
+                                                 co_await with.read(room, this->bench.clock().now() + 60s);
+                                             is_deaf = size && *size > 0;
                                              co_await async::sleep_for(this->bench.clock(), 60s, "the end");
                                          }),
                        "it is cancelled");
             });
-            co_await async::sleep_for(this->bench.clock(), 200ms, "its start");
+            for (int times = 0; times < 3000 && !is_deaf; ++times) {
+                co_await async::sleep_for(this->bench.clock(), 10ms, "its start");
+            }
+            EXPECT_TRUE(is_deaf);
             group.cancel();
         });
         EXPECT_TRUE(is_over);

@@ -1,5 +1,5 @@
 """FRR on nodes, configured as a cluster's deployment does it (networking.md 12): iBGP between all of them, which tells every node
-where the others' machines are. It replaces what network.flood sets by hand. The daemon never talks to it; here its unit is a
+where the others' machines are. No session ends because a busy machine keeps its partner waiting. It replaces what network.flood sets by hand. The daemon never talks to it; here its unit is a
 stand-in like all others, and FRR is started beside it."""
 import json
 import os
@@ -17,7 +17,7 @@ router bgp {number}
  no bgp default ipv4-unicast
  neighbor fabric peer-group
  neighbor fabric remote-as {number}
- neighbor fabric timers 1 3
+ neighbor fabric timers 10 60
  neighbor fabric timers connect 1
 {neighbors}
  address-family l2vpn evpn

@@ -8,25 +8,34 @@ import libvirt_qemu
 
 from . import guests
 from . import hypervisor as hypervisors
-from .lab import check, equal, within
+from .lab import NoVerdict, check, equal, within
 
 SHUTDOWN_TIMEOUT = 5
+PATIENCE = 60  # of who only looks: a busy machine ends no connection
 Event = collections.namedtuple('Event', 'time uuid event detail')
 STARTED, STOPPED = libvirt.VIR_DOMAIN_EVENT_STARTED, libvirt.VIR_DOMAIN_EVENT_STOPPED
 
 
 class Events:
-    """Every lifecycle event of one libvirtd from now on; it must be there to be asked."""
+    """Every lifecycle event of one libvirtd from now on; it must be there to be asked. The times are those of their arrival here:
+    when something happened, `Hypervisor.lives` tells."""
 
     def __init__(self, uri):
         self.seen = []
-        self._connection = hypervisors.connect(uri)
+        self._is_broken = False
+        self._connection = hypervisors.connect(uri, PATIENCE)
+        self._connection.registerCloseCallback(self._closed, None)
         self._connection.domainEventRegisterAny(None, libvirt.VIR_DOMAIN_EVENT_ID_LIFECYCLE, self._take, None)
 
     def _take(self, _connection, domain, event, detail, _context):
         self.seen.append(Event(time.time(), domain.UUIDString(), event, detail))
 
+    def _closed(self, _connection, _reason, _context):
+        self._is_broken = True
+
     def of(self, uuid, event=None):
+        if self._is_broken:
+            raise NoVerdict('the connection that brings libvirt\'s events has ended')
         return [one for one in list(self.seen) if one.uuid == uuid and event in (None, one.event)]
 
 
@@ -202,49 +211,68 @@ class Herd:
 
 class Sampler:
     """Looks at one guest on several nodes, every 20 ms unless told otherwise. A pass reads the first node again at its
-    end, so that a change between two reads does not look like two guests."""
+    end, so that a change between two reads does not look like two guests. Every look has the times before and after it."""
 
     def __init__(self, nodes, uuid, every=0.02):
         self.passes = []
         self._every = every
         self.uuid = uuid
-        self._connections = [hypervisors.connect(node.hypervisor.uri) for node in nodes]
+        self._uris = [node.hypervisor.uri for node in nodes]
+        self._connections = [None] * len(nodes)
         self._stop = False
+        self._look_at_all()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def _look(self, connection):
+    def _look(self, at):
+        before = time.monotonic()
         try:
-            return hypervisors.class_of(*connection.lookupByUUIDString(self.uuid).state()[:2])
+            if self._connections[at] is None:
+                self._connections[at] = hypervisors.connect(self._uris[at], PATIENCE)
+            found = hypervisors.class_of(*self._connections[at].lookupByUUIDString(self.uuid).state()[:2])
         except libvirt.libvirtError as error:
-            return hypervisors.NONE if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN else hypervisors.UNKNOWN
+            found = hypervisors.NONE if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN else hypervisors.UNKNOWN
+            if found == hypervisors.UNKNOWN:
+                self._connections[at] = None
+        return found, before, time.monotonic()
+
+    def _look_at_all(self):
+        self.passes.append([self._look(at) for at in (*range(len(self._uris)), 0)])
 
     def _run(self):
         while not self._stop:
             begun = time.monotonic()
-            seen = [self._look(connection) for connection in self._connections + self._connections[:1]]
-            self.passes.append((begun, seen))
+            self._look_at_all()
             time.sleep(max(0.0, self._every - (time.monotonic() - begun)))
 
     def end(self):
         self._stop = True
-        self._thread.join(10)
-        return self.passes
+        self._thread.join(60)
+        if self._thread.is_alive():
+            raise NoVerdict('libvirt does not answer who looks at a guest')
+        for _ in range(5):
+            self._look_at_all()
+            if hypervisors.UNKNOWN not in [found for found, _, _ in self.passes[-1]]:
+                return self.passes
+        raise NoVerdict(f'libvirt does not tell of a guest: {self.passes[-1]}')
 
     def judge(self, longest_gap):
         """Never two that execute, and without one only for a moment. How many samples a migration gives is the machine's
-        affair: a quick one leaves few. What they have to show is the guest, and that the last of them saw it somewhere."""
+        affair: a quick one leaves few. What they have to show is the guest, and that the last of them saw it somewhere. A gap is as
+        long as the looks tell, from the end of the first that found nobody to the beginning of the last; one that got no answer
+        tells nothing."""
         passes = self.end()
-        check(any(hypervisors.ALIVE in seen for _, seen in passes), f'{len(passes)} samples, none with the guest')
-        without = None
+        check(hypervisors.ALIVE in [found for found, _, _ in passes[-1]], f'{len(passes)} samples, the last without the guest: {passes[-1]}')
+        since = None
         worst = 0.0
-        for at, (*seen, again) in passes:
+        for looks in passes:
+            *seen, again = [found for found, _, _ in looks]
             both = seen[0] == again and seen.count(hypervisors.ALIVE) > 1
             check(not both, f'two of it executed: {seen}')
             if hypervisors.ALIVE in seen or again == hypervisors.ALIVE:
-                without = None
-                continue
-            without = at if without is None else without
-            worst = max(worst, at - without)
+                since = None
+            elif hypervisors.UNKNOWN not in (*seen, again):
+                since = max(after for _, _, after in looks[:-1]) if since is None else since
+                worst = max(worst, min(before for _, before, _ in looks[1:]) - since)
         within(worst, longest_gap, f'nobody executed for {worst:.2f} s')
         return len(passes), worst

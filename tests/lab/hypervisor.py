@@ -43,6 +43,7 @@ security_driver="none"
 # The classes of vm-domains 4.1, by state and reason.
 ALIVE, PAUSED, INCOMING, DYING, NONE, UNKNOWN = 'A', 'P', 'I', 'D', 'N', '?'
 Guest = collections.namedtuple('Guest', 'pid uuid')
+Life = collections.namedtuple('Life', 'begun ended reason')
 
 libvirt.registerErrorHandler(lambda _context, _error: None, None)
 
@@ -55,16 +56,24 @@ def _run_events():
         libvirt.virEventRunDefaultImpl()
 
 
-def connect(uri):
-    """A connection whose calls fail within seconds when the other side is gone without a word."""
+def connect(uri, patience=3):
+    """A connection whose calls fail within so many seconds when the other side is gone without a word."""
     global _events
     if _events is None:
         libvirt.virEventRegisterDefaultImpl()
         _events = threading.Thread(target=_run_events, daemon=True)
         _events.start()
     opened = libvirt.open(uri)
-    opened.setKeepAlive(1, 3)
+    opened.setKeepAlive(1, patience)
     return opened
+
+
+def read(path):
+    try:
+        with open(path, errors='replace') as file:
+            return file.read()
+    except OSError:
+        return ''
 
 
 def class_of(state, reason):
@@ -135,7 +144,7 @@ class Hypervisor:
         if wait:
             self.wait_ready()
 
-    def wait_ready(self, timeout=15.0):
+    def wait_ready(self, timeout=60.0):
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self.libvirtd.alive():
             try:
@@ -257,17 +266,25 @@ class Hypervisor:
         return os.path.join(self.node.folder, name + '.log')
 
     def log(self):
-        try:
-            with open(self.log_path('libvirtd'), errors='replace') as file:
-                lines = [line for line in file if not re.search(r'ethtool ioctl|udevGetDMIData|dmidecode|dnsmasq|DBus|GDBus', line)]
-            return ''.join(lines)
-        except OSError:
-            return ''
+        return ''.join(line for line in read(self.log_path('libvirtd')).splitlines(keepends=True)
+                       if not re.search(r'ethtool ioctl|udevGetDMIData|dmidecode|dnsmasq|DBus|GDBus', line))
 
     def creations(self, guest):
         """When libvirtd began to create it, each time: it warns of a guest that runs as root just before it starts QEMU."""
         found = re.findall(r'^(\S+ \S+?)\+0000: .* uuid=' + guest + r' is tainted: high-privileges$', self.log(), re.MULTILINE)
         return [datetime.datetime.fromisoformat(text + '+00:00').timestamp() for text in found]
+
+    def lives(self, name):
+        """When libvirtd began to start a guest of that name and when it saw its end (None: it lives), with the reason, each time."""
+        found = []
+        for stamp, what, reason in re.findall(r'^(\S+ \S+?)\+0000: (starting up|shutting down)(?:, reason=(\w+))?',
+                                              read(os.path.join(self.node.folder, 'log', 'libvirt', 'qemu', name + '.log')), re.MULTILINE):
+            when = datetime.datetime.fromisoformat(stamp + '+00:00').timestamp()
+            if what == 'starting up':
+                found.append(Life(when, None, ''))
+            elif found:
+                found[-1] = Life(found[-1].begun, when, reason)
+        return found
 
     def console(self, name):
         return os.path.join(self.node.folder, 'log', 'libvirt', name + '.log')

@@ -27,6 +27,10 @@ class Failed(AssertionError):
     """The daemon did not do what the specification promises."""
 
 
+class NoVerdict(Exception):
+    """Whether it did cannot be said: a recorder may have lost something, or had no turn. The scenario is begun anew (run)."""
+
+
 def scenario(cases='', limit=60, long=False):
     """Registers a function as a scenario; its name is the function's. cases: the acceptance cases it shows. limit in
     seconds. A long one runs only when it is named or --long is given."""
@@ -45,8 +49,9 @@ def check(condition, text):
 
 
 def within(spent, limit, text):
-    """A limit on real time, in seconds; what this machine was late in all this scenario is granted."""
-    late = lateness.so_far()
+    """A limit on real time, in seconds; what this machine was late in all this scenario is granted, and what those who serve have
+    waited for a processor in a stretch of that length."""
+    late = lateness.granted(max(spent, limit))
     check(spent < limit + late, f'{text} (limit {limit:g} s; this machine was {late:.1f} s late)')
 
 
@@ -247,12 +252,12 @@ class Lab:
 
     def wait(self, condition, timeout, text):
         """Waits until condition() is true (its value is the result) and says what was missing otherwise."""
-        deadline, late = time.monotonic() + timeout, lateness.so_far()
+        deadline, late = time.monotonic() + timeout, lateness.until_now()
         while True:
             value = condition()
             if value:
                 return value
-            if time.monotonic() > deadline + lateness.so_far() - late:
+            if time.monotonic() > deadline + lateness.until_now() - late:
                 raise Failed(f'not within {timeout:g} s: {text() if callable(text) else text}')
             time.sleep(0.02)
 
@@ -379,5 +384,5 @@ class Lab:
 def enter():
     """A lab in namespaces of its own; the calling process goes on inside them."""
     folder = space.enter()
-    lateness.so_far()
+    lateness.until_now()
     return Lab(folder)

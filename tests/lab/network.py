@@ -12,6 +12,7 @@ import sys
 import time
 
 from . import space, zookeeper
+from .lab import NoVerdict, within
 
 CLUSTER, STORAGE, UPSTREAM = space.NETWORK, '10.254.0', '10.253.0'
 SUBNETS = {'cluster': CLUSTER, 'storage': STORAGE, 'upstream': UPSTREAM}
@@ -20,6 +21,7 @@ LAB, FLOATING = 250, 254  # host numbers: the lab's own, and the one that the pr
 METADATA = '169.254.169.254'
 HERE = os.path.dirname(os.path.abspath(__file__))
 TALKER = os.path.join(HERE, 'talker.py')
+PATIENCE = 30.0  # a prober that has not had its turn by then gets none
 
 
 class Shape:
@@ -244,7 +246,7 @@ class Station:
         os.makedirs(self.folder, exist_ok=True)
         self.process = subprocess.Popen(['unshare', '--net', 'sleep', 'infinity'], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
-        own, deadline = os.readlink('/proc/self/ns/net'), time.monotonic() + 5
+        own, deadline = os.readlink('/proc/self/ns/net'), time.monotonic() + 30
         while os.readlink(f'/proc/{self.process.pid}/ns/net') == own:
             if time.monotonic() > deadline:
                 raise RuntimeError(f'{name} gets no namespace')
@@ -285,14 +287,14 @@ class Station:
         """'answered', 'silent' or 'refused'."""
         words = [kind, address, str(port), str(seconds), *([str(source)] if source else [])]
         done = subprocess.run(['nsenter', '-t', str(self.process.pid), '-n', sys.executable, '-B', TALKER, 'ask', *words],
-                              stdin=subprocess.DEVNULL, timeout=20)
+                              stdin=subprocess.DEVNULL, timeout=60)
         return {0: 'answered', 1: 'silent', 3: 'refused'}.get(done.returncode, f'exit {done.returncode}')
 
     def asks_all(self, whom, seconds=0.25):
         """The same of all (kind, address, port) at once."""
         done = subprocess.run(['nsenter', '-t', str(self.process.pid), '-n', sys.executable, '-B', TALKER, 'ask-all', str(seconds),
                                *(','.join(str(word) for word in one) for one in whom)],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=20)
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=60)
         return [{0: 'answered', 1: 'silent', 3: 'refused'}.get(int(line)) for line in done.stdout.split()]
 
     def flow(self, kind, address, port, every=0.005):
@@ -330,37 +332,68 @@ class Answerer:
 
 
 class Ping:
-    """Sends one packet after the other without waiting for answers (prober.py), until it is told to stop."""
+    """Sends one packet after the other without waiting for answers (prober.py), until it is told to stop. It is judged by what was
+    sent and what came back; when the prober had its turn is no matter, and what it may have lost is no verdict."""
 
     def __init__(self, station, address, path, every, words=None):
         self.address = address
         self.path = path
         self.every = every
+        self.marks = 0
         self.process = subprocess.Popen(['nsenter', '-t', str(station.process.pid), '-n', sys.executable, '-B',
                                          *(words or [os.path.join(HERE, 'prober.py'), address, str(every), path])],
-                                        stdin=subprocess.DEVNULL)
+                                        stdin=subprocess.PIPE)
+
+    def _lines(self):
+        try:
+            with open(self.path) as file:
+                return file.read().split('\n')[:-1]
+        except OSError:
+            return []
+
+    def _all_lines(self):
+        """With everything that had come before this call."""
+        self.marks += 1
+        last, deadline = f'm {self.marks}', time.monotonic() + PATIENCE
+        try:
+            self.process.stdin.write(f'{self.marks}\n'.encode())
+            self.process.stdin.flush()
+        except (OSError, ValueError):
+            pass  # it has ended, or was stopped
+        while True:
+            has_ended = self.process.poll() is not None
+            lines = self._lines()
+            if last in lines[-200:] or 'end' in lines[-1:]:
+                break
+            if has_ended or time.monotonic() > deadline:
+                raise NoVerdict(f'the prober of {self.address} ' + ('has ended' if has_ended else 'had no turn'))
+            time.sleep(0.002)
+        if 'lost' in lines:
+            raise NoVerdict(f'the prober of {self.address} had no room for an answer')
+        return lines
+
+    @staticmethod
+    def _times(lines):
+        sent, answered = {}, {}
+        for line in lines:
+            if line[0] in 'sr':
+                kind, number, at = line.split()
+                (sent if kind == 's' else answered).setdefault(int(number), float(at))
+        return sent, answered
 
     def read(self):
         """Number -> time sent, number -> time answered. Times are those of the clock."""
-        sent, answered = {}, {}
-        try:
-            with open(self.path) as file:
-                lines = file.read().split('\n')[:-1]
-        except OSError:
-            return sent, answered
-        for line in lines:
-            kind, number, at = line.split()
-            (sent if kind == 's' else answered).setdefault(int(number), float(at))
-        return sent, answered
+        return self._times(self._all_lines())
 
     def is_answered(self, since=0.0):
-        sent, answered = self.read()
+        sent, answered = self._times(self._lines())
         return any(sent[number] >= since for number in answered if number in sent)
 
     def stop(self):
         """The last packets have a second to come back."""
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(10)
+        self.process.wait(30)
+        self.process.stdin.close()
         return self
 
     def lost(self, since=0.0, until=float('inf')):
@@ -371,8 +404,46 @@ class Ping:
     def count(self, since=0.0, until=float('inf')):
         return sum(1 for at in self.read()[0].values() if since <= at <= until)
 
+    def await_count(self, count, since):
+        """Until so many were sent since then."""
+        deadline = time.monotonic() + PATIENCE
+        while self.count(since) < count:
+            if time.monotonic() > deadline:
+                raise NoVerdict(f'the prober of {self.address} had no turn')
+            time.sleep(self.every)
+
     def longest_gap(self, since=0.0, until=float('inf')):
-        """The longest time between two answered packets, by when they were sent; and when it began."""
+        """The longest time for which what was sent was not answered, and when it began. It is as long as the packets tell that were
+        lost one after the other: that none was sent meanwhile tells nothing."""
         sent, answered = self.read()
-        times = sorted(sent[number] for number in answered if number in sent and since <= sent[number] <= until)
-        return max(((later - earlier, earlier) for earlier, later in zip(times, times[1:])), default=(float('inf'), 0.0))
+        worst, begun, before, first = 0.0, 0.0, None, None
+        if not any(number in answered and since <= at <= until for number, at in sent.items()):
+            return float('inf'), 0.0
+        for number, at in sorted(sent.items()):
+            if not since <= at <= until:
+                continue
+            if number in answered:
+                before, first = at, None
+                continue
+            first = at if first is None else first
+            gap = at - first + 2 * self.every
+            if gap > worst:
+                worst, begun = gap, first if before is None else before
+        return worst, begun
+
+    def longest_wait(self, since=0.0):
+        """Of what was sent since then, until its answer came: what is dropped of a stream comes late."""
+        sent, answered = self.read()
+        return max((answered[number] - at for number, at in sent.items() if at >= since and number in answered), default=float('inf'))
+
+    def longest_pause(self, since=0.0, until=float('inf')):
+        """For which nothing was sent."""
+        times = sorted(at for at in self.read()[0].values() if since <= at <= until)
+        return max((later - earlier for earlier, later in zip(times, times[1:])), default=0.0)
+
+    def answers_within(self, limit, text, since=0.0, until=float('inf')):
+        """No gap is as long as that. It would not be seen if so long nothing was sent."""
+        pause = self.longest_pause(since, until)
+        if pause >= limit:
+            raise NoVerdict(f'the prober of {self.address} sent nothing for {pause:.2f} s')
+        within(self.longest_gap(since, until)[0], limit, text)

@@ -10,7 +10,7 @@ import uuid
 
 import yaml
 
-from . import space
+from . import lateness, space
 from .hypervisor import Hypervisor, hosts_lines
 from .notify import NotifySocket
 from .patroni import Patroni
@@ -45,7 +45,7 @@ class Daemon:
     def pid(self):
         """Process id as the lab sees it; None before it runs and after it ended."""
         if self._pid is None:
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + 30
             while time.monotonic() < deadline and self.carrier.poll() is None:
                 for child in read_file(f'/proc/{self.carrier.pid}/task/{self.carrier.pid}/children').split():
                     name = os.path.basename(read_link(f'/proc/{child}/exe'))
@@ -88,8 +88,16 @@ class Daemon:
         self.signal(signal.SIGCONT)
 
     def wait(self, timeout):
-        """Exit status; negative for a signal. Raises TimeoutExpired while it runs on."""
-        return self.carrier.wait(timeout)
+        """Exit status; negative for a signal. Raises TimeoutExpired while it runs on, beyond what this machine was late meanwhile."""
+        deadline, late = time.monotonic() + timeout, lateness.until_now()
+        while True:
+            try:
+                return self.carrier.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                granted, late = lateness.until_now() - late, lateness.until_now()
+                if granted < 0.01:
+                    raise
+                deadline += granted
 
     def threads(self):
         return len(os.listdir(f'/proc/{self.pid}/task'))
@@ -250,7 +258,7 @@ class Node:
              '/bin/sh', os.path.join(HERE, 'node_boot.sh'), self.folder, self.name],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         log.close()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not os.path.exists(os.path.join(run, 'lab', 'booted')):
             if self.first_outside.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f'{self.label} does not boot: ' + read_file(os.path.join(self.folder, 'boot.log')))
@@ -355,7 +363,7 @@ class Node:
             self.power_on()
         return self.start(**options)
 
-    def execute(self, *arguments, environment=None, timeout=20.0):
+    def execute(self, *arguments, environment=None, timeout=60.0):
         """Runs the daemon's executable to its end: exit status and everything it printed."""
         done = subprocess.run(self.command([DAEMON, *arguments], environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=timeout)
@@ -364,7 +372,7 @@ class Node:
     def inside(self, *words):
         """Output of a command run in the node."""
         return subprocess.run(self.command(words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=20).stdout.decode(errors='replace')
+                              timeout=60).stdout.decode(errors='replace')
 
     def processes(self, name):
         """Ids, as the lab sees them, of the node's processes whose program is called so."""

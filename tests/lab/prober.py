@@ -1,7 +1,8 @@
 """Echo requests to one address at a fixed pace, whether answered or not: prober.py ADDRESS SECONDS FILE.
 
-The file gets a line `s NUMBER TIME` for each that was sent and `r NUMBER TIME` for each answer. Ends a second after SIGTERM, so
-that what is under way can come back.
+The file gets a line `s NUMBER TIME` for each that was sent and `r NUMBER TIME` for each answer, with the kernel's time of its coming;
+`m WORD` for a line on standard input, after all that had come before it; `lost` if there was no room for an answer. Ends a second
+after SIGTERM, so that what is under way can come back, with a line `end`.
 """
 import os
 import select
@@ -10,6 +11,8 @@ import socket
 import struct
 import sys
 import time
+
+import recorder
 
 REQUEST, REPLY, REQUEST6, REPLY6 = 8, 0, 128, 129
 
@@ -28,6 +31,8 @@ class Prober:
         family, protocol = (socket.AF_INET6, socket.IPPROTO_ICMPV6) if self.is_six else (socket.AF_INET, socket.IPPROTO_ICMP)
         self.socket = socket.socket(family, socket.SOCK_RAW, protocol)
         self.socket.setblocking(False)
+        recorder.stamped(self.socket)
+        self.lost = 0
         self.mark = os.getpid() & 0xFFFF
         self.number = 0
 
@@ -48,9 +53,13 @@ class Prober:
     def take(self):
         while True:
             try:
-                data = self.socket.recv(2048)
+                data, more, _flags, _from = self.socket.recvmsg(2048, 256)
             except OSError:
                 return
+            when, lost = recorder.said(more)
+            if lost > self.lost:
+                self.lost = lost
+                self.file.write('lost\n')
             if not self.is_six:
                 data = data[(data[0] & 15) * 4:]
             if len(data) < 12 or data[0] != (REPLY6 if self.is_six else REPLY):
@@ -58,28 +67,35 @@ class Prober:
             mark, = struct.unpack('>H', data[4:6])
             number, = struct.unpack('>I', data[8:12])
             if mark == self.mark:
-                self.file.write(f'r {number} {time.time():.6f}\n')
+                self.file.write(f'r {number} {when or time.time():.6f}\n')
 
     def run(self, every, is_over):
-        due, ends = time.monotonic(), None
+        due, ends, asking = time.monotonic(), None, [0]
         while True:
             now = time.monotonic()
             if is_over() and ends is None:
                 ends = now + 1
             if ends is not None and now >= ends:
+                self.take()
+                self.file.write('end\n')
                 return
             if ends is None and now >= due:
                 self.send()
                 # What could not be sent in time is not sent in a burst later.
                 due = max(due + every, now)
-            select.select([self.socket], [], [], max(0.0, min(due if ends is None else ends, now + 0.5) - now))
+            ready = select.select([self.socket, *asking], [], [], max(0.0, min(due if ends is None else ends, now + 0.5) - now))[0]
+            asked = os.read(0, 4096).decode() if 0 in ready else None
             self.take()
+            if asked == '':
+                asking = []
+            self.file.writelines(f'm {word}\n' for word in (asked or '').split())
             self.file.flush()
 
 
 def main():
     over = []
     signal.signal(signal.SIGTERM, lambda _number, _frame: over.append(True))
+    recorder.go_first()
     with open(sys.argv[3], 'w') as file:
         Prober(sys.argv[1], file).run(float(sys.argv[2]), lambda: bool(over))
 

@@ -3,8 +3,10 @@
     talker.py ask KIND ADDRESS PORT SECONDS [FROM]     exit 0: answered; 1: silence; 3: refused or told that it is unreachable
     talker.py ask-all SECONDS KIND,ADDRESS,PORT ...    all at once; a line with the exit status for each
     talker.py flow KIND ADDRESS PORT SECONDS FILE      one packet or piece each so many seconds, over one socket; FILE gets a line
-                                                       `s NUMBER TIME` for each, `r NUMBER TIME` for each answer, until SIGTERM
+                                                       `s NUMBER TIME` for each, `r NUMBER TIME` for each answer, until SIGTERM,
+                                                       and `m WORD`, `lost` and `end` as of prober.py
 """
+import os
 import select
 import signal
 import socket
@@ -12,6 +14,8 @@ import struct
 import sys
 import threading
 import time
+
+import recorder
 
 KINDS = {'tcp': socket.SOCK_STREAM, 'udp': socket.SOCK_DGRAM}
 ANSWERED, SILENT, REFUSED = 0, 1, 3
@@ -28,6 +32,7 @@ def answer(ports):
         if kind == 'tcp':
             one.listen(64)
         listening[one] = kind
+    recorder.go_first()
     print('ready', flush=True)
     while True:
         for one in select.select([*listening, *talks], [], [])[0]:
@@ -91,7 +96,9 @@ def flow(kind, address, port, seconds, path):
     one, where = opened(kind, address, port)
     one.connect(where)
     one.setblocking(False)
-    number, rest, due = 0, b'', time.monotonic()
+    recorder.stamped(one)
+    recorder.go_first()
+    number, rest, due, lost, asking = 0, b'', time.monotonic(), 0, [0]
     with open(path, 'w') as file:
         while not over:
             if time.monotonic() >= due:
@@ -102,19 +109,28 @@ def flow(kind, address, port, seconds, path):
                     one.send(struct.pack('>I', number))
                 except OSError:
                     pass
-            select.select([one], [], [], max(0.0, due - time.monotonic()))
+            ready = select.select([one, *asking], [], [], max(0.0, due - time.monotonic()))[0]
+            asked = os.read(0, 4096).decode() if 0 in ready else None
             try:
                 while True:
-                    data = one.recv(65536)
+                    data, more, _flags, _from = one.recvmsg(65536, 256)
                     if not data:
                         return SILENT
+                    when, count = recorder.said(more)
+                    if count > lost:
+                        lost = count
+                        file.write('lost\n')
                     rest += data
                     while len(rest) >= 4:
-                        file.write(f'r {struct.unpack(">I", rest[:4])[0]} {time.time():.6f}\n')
+                        file.write(f'r {struct.unpack(">I", rest[:4])[0]} {when or time.time():.6f}\n')
                         rest = rest[4:]
             except OSError:
                 pass
+            if asked == '':
+                asking = []
+            file.writelines(f'm {word}\n' for word in (asked or '').split())
             file.flush()
+        file.write('end\n')
     return ANSWERED
 
 

@@ -90,8 +90,9 @@ protected:
     [[nodiscard]] bool is_up() { return host().connection().value().up; }
     [[nodiscard]] std::uint64_t generation() { return host().connection().value().generation; }
 
-    // Waits for an event or a change of the connection that makes it true.
-    awaitable<bool> eventually(std::function<bool()> holds, duration limit = 20s) {
+    // Waits for an event or a change of the connection that makes it true. The limit only ends what hangs: a daemon
+    // that starts on a busy machine takes its time.
+    awaitable<bool> eventually(std::function<bool()> holds, duration limit = 60s) {
         const time_point until = in(limit);
         while (!holds()) {
             if (!co_await events_.changed.wait_until(clock(), until, "what the case expects") && !holds()) {
@@ -112,12 +113,12 @@ protected:
     }
     awaitable<std::string> destroy(const uuid& id) { co_return code_of(co_await host().destroy(id, in(30s))); }
     awaitable<bool> is_listed(const uuid& id) {
-        const auto all = co_await host().list(in(5s));
+        const auto all = co_await host().list(in(30s));
         EXPECT_EQ(code_of(all), "ok");
         co_return all&& std::ranges::any_of(*all, [&](const auto& one) { return one.id == id; });
     }
     awaitable<std::string> state_of(const uuid& id) {
-        const auto now = co_await host().status(id, in(5s));
+        const auto now = co_await host().status(id, in(30s));
         co_return now ? std::string(model::to_text(model::class_of(*now))) : code_of(now);
     }
 

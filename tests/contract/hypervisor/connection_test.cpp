@@ -13,7 +13,7 @@ TEST_P(hypervisor_connection, a_cancelled_run_can_be_begun_again) {
     EXPECT_EQ(env_->burden().watches, before_.watches);
     when_up([&]() -> awaitable<void> {
         EXPECT_EQ(generation(), 2U);
-        EXPECT_EQ(code_of(co_await host().list(in(5s))), "ok");
+        EXPECT_EQ(code_of(co_await host().list(in(30s))), "ok");
     });
 }
 
@@ -28,7 +28,7 @@ TEST_P(hypervisor_connection, a_restarted_daemon_is_found_again) {
         co_await env_->stop_server();
         co_await eventually([&] { return !is_up(); });
         EXPECT_FALSE(host().connection().value().reason.empty());
-        EXPECT_EQ(code_of(co_await host().list(in(5s))), text(call_error::unavailable));
+        EXPECT_EQ(code_of(co_await host().list(in(30s))), text(call_error::unavailable));
         co_await env_->start_server();
         co_await eventually([&] { return is_up(); });
         EXPECT_EQ(generation(), 2U);
@@ -92,11 +92,11 @@ TEST_P(hypervisor_connection, a_daemon_that_stays_frozen_is_given_up_and_found_a
         env_->freeze_server();
         EXPECT_EQ(code_of(co_await host().list(in(100ms))), text(call_error::timed_out));
         co_await eventually([&] { return !is_up(); });
-        EXPECT_EQ(code_of(co_await host().list(in(5s))), text(call_error::unavailable));
+        EXPECT_EQ(code_of(co_await host().list(in(30s))), text(call_error::unavailable));
         env_->thaw_server();
         co_await eventually([&] { return is_up(); });
         EXPECT_EQ(generation(), 2U);
-        EXPECT_EQ(code_of(co_await host().list(in(5s))), "ok");
+        EXPECT_EQ(code_of(co_await host().list(in(30s))), "ok");
     });
 }
 
@@ -134,10 +134,10 @@ TEST_P(hypervisor_connection, many_hanging_calls_do_not_hold_up_a_destroy) {
 TEST_P(hypervisor_connection, a_peer_answers) {
     PVC_NEEDS(has_peers);
     when_up([&]() -> awaitable<void> {
-        EXPECT_EQ(code_of(co_await host().probe(env_->own_name(), in(5s))), "ok");
-        EXPECT_EQ(code_of(co_await host().ask(env_->own_name(), guest_one, in(5s))), text(call_error::no_domain));
+        EXPECT_EQ(code_of(co_await host().probe(env_->own_name(), in(30s))), "ok");
+        EXPECT_EQ(code_of(co_await host().ask(env_->own_name(), guest_one, in(30s))), text(call_error::no_domain));
         EXPECT_EQ(co_await create(guest_one, "one"), "ok");
-        const auto there = co_await host().ask(env_->own_name(), guest_one, in(5s));
+        const auto there = co_await host().ask(env_->own_name(), guest_one, in(30s));
         EXPECT_EQ(code_of(there), "ok");
         EXPECT_TRUE(there && model::class_of(*there) == model::guest_class::alive);
         EXPECT_EQ(co_await destroy(guest_one), "ok");
@@ -147,8 +147,8 @@ TEST_P(hypervisor_connection, a_peer_answers) {
 TEST_P(hypervisor_connection, a_peer_without_a_hypervisor_refuses) {
     PVC_NEEDS(has_peers);
     env_->run([&]() -> awaitable<void> {
-        EXPECT_EQ(code_of(co_await host().ask(env_->deaf_name(), guest_one, in(5s))), text(call_error::refused));
-        EXPECT_EQ(code_of(co_await host().probe(env_->deaf_name(), in(5s))), text(call_error::refused));
+        EXPECT_EQ(code_of(co_await host().ask(env_->deaf_name(), guest_one, in(30s))), text(call_error::refused));
+        EXPECT_EQ(code_of(co_await host().probe(env_->deaf_name(), in(30s))), text(call_error::refused));
     });
 }
 
@@ -161,7 +161,7 @@ TEST_P(hypervisor_connection, a_silent_peer_takes_no_longer_than_the_deadline) {
         EXPECT_EQ(code_of(co_await host().ask(env_->own_name(), guest_one, in(500ms))), text(call_error::hanging));
         EXPECT_LT(clock().now() - begun, 2s + env_->slack());
         env_->thaw_server();
-        EXPECT_EQ(code_of(co_await host().probe(env_->own_name(), in(5s))), "ok");
+        EXPECT_EQ(code_of(co_await host().probe(env_->own_name(), in(30s))), "ok");
     });
 }
 
@@ -194,7 +194,7 @@ TEST_P(hypervisor_connection, a_silent_peer_holds_up_no_question_to_another) {
         const time_point until = in(10s);
         std::string answer;
         while (answer != text(call_error::no_domain) && clock().now() < until) {
-            answer = code_of(co_await host().ask(env_->own_name(), guest_unknown, in(5s)));
+            answer = code_of(co_await host().ask(env_->own_name(), guest_unknown, in(30s)));
             co_await async::sleep_for(clock(), 500ms, "another question");
         }
         EXPECT_EQ(answer, text(call_error::no_domain));
@@ -213,7 +213,7 @@ TEST_P(hypervisor_connection, many_questions_to_one_peer) {
                      {std::pair{guest_one, std::string("ok")}, std::pair{guest_two, std::string("ok")},
                       std::pair{guest_unknown, text(call_error::no_domain)}, std::pair{guest_one, std::string("ok")}}) {
                     group.spawn("question", [&, id, expected]() -> awaitable<void> {
-                        EXPECT_EQ(code_of(co_await host().ask(env_->own_name(), id, in(5s))), expected);
+                        EXPECT_EQ(code_of(co_await host().ask(env_->own_name(), id, in(30s))), expected);
                     });
                 }
                 co_return;

@@ -15,7 +15,7 @@ TEST_P(hypervisor_figures, what_is_not_in_the_bulk_call_is_asked_for) {
                    "<disk type='file' device='cdrom'><target dev='sdb'/><readonly/></disk>"
                    "<interface type='bridge'><source bridge='vmbr100'/></interface></devices>");
         EXPECT_EQ(code_of(co_await host().create(guest_one, xml, any_time(), in(30s))), "ok");
-        const auto all = co_await host().survey(in(5s));
+        const auto all = co_await host().survey(in(30s));
         EXPECT_EQ(code_of(all), "ok") << (all ? "" : all.error().text);
         const auto found = std::ranges::find(*all, guest_one, [](const auto& one) { return one.of.id; });
         EXPECT_NE(found, all->end());

@@ -21,7 +21,7 @@ TEST_P(hypervisor_guests, before_it_is_connected_every_call_says_so) {
 TEST_P(hypervisor_guests, connects) {
     when_up([&]() -> awaitable<void> {
         EXPECT_EQ(generation(), 1U);
-        EXPECT_EQ(code_of(co_await host().list(in(5s))), "ok");
+        EXPECT_EQ(code_of(co_await host().list(in(30s))), "ok");
     });
     EXPECT_FALSE(is_up());
 }
@@ -80,7 +80,7 @@ TEST_P(hypervisor_guests, a_guarded_step_that_is_late_does_nothing) {
         EXPECT_EQ(code_of(late), text(call_error::too_late));
         EXPECT_EQ(co_await state_of(guest_one), text(call_error::no_domain));
         EXPECT_EQ(co_await create(guest_one, "one"), "ok");
-        EXPECT_EQ(code_of(co_await host().resume(guest_one, passed, in(5s))), text(call_error::too_late));
+        EXPECT_EQ(code_of(co_await host().resume(guest_one, passed, in(30s))), text(call_error::too_late));
         EXPECT_EQ(co_await destroy(guest_one), "ok");
     });
 }
@@ -90,12 +90,12 @@ TEST_P(hypervisor_guests, what_is_not_there) {
         const std::string none = text(call_error::no_domain);
         EXPECT_EQ(co_await state_of(guest_unknown), none);
         EXPECT_EQ(co_await destroy(guest_unknown), none);
-        EXPECT_EQ(code_of(co_await host().live_xml(guest_unknown, in(5s))), none);
-        EXPECT_EQ(code_of(co_await host().resume(guest_unknown, any_time(), in(5s))), none);
-        EXPECT_EQ(code_of(co_await host().shutdown(guest_unknown, hypervisor::shutdown_way::acpi, in(5s))), none);
-        EXPECT_EQ(code_of(co_await host().progress(guest_unknown, in(5s))), none);
-        EXPECT_EQ(code_of(co_await host().abort_migration(guest_unknown, in(5s))), none);
-        EXPECT_EQ(code_of(co_await host().set_maximum_downtime(guest_unknown, 300, in(5s))), none);
+        EXPECT_EQ(code_of(co_await host().live_xml(guest_unknown, in(30s))), none);
+        EXPECT_EQ(code_of(co_await host().resume(guest_unknown, any_time(), in(30s))), none);
+        EXPECT_EQ(code_of(co_await host().shutdown(guest_unknown, hypervisor::shutdown_way::acpi, in(30s))), none);
+        EXPECT_EQ(code_of(co_await host().progress(guest_unknown, in(30s))), none);
+        EXPECT_EQ(code_of(co_await host().abort_migration(guest_unknown, in(30s))), none);
+        EXPECT_EQ(code_of(co_await host().set_maximum_downtime(guest_unknown, 300, in(30s))), none);
     });
 }
 
@@ -115,7 +115,7 @@ TEST_P(hypervisor_guests, a_guest_that_is_asked_ends) {
         const auto is_off = [&] { return events_.has(guest_one, run_state::shut_off); };
         const time_point limit = in(20s);
         while (!is_off() && clock().now() < limit) {
-            const auto asked = co_await host().shutdown(guest_one, hypervisor::shutdown_way::any, in(5s));
+            const auto asked = co_await host().shutdown(guest_one, hypervisor::shutdown_way::any, in(30s));
             EXPECT_TRUE(asked || events_.has(guest_one, run_state::shutting_down) || is_off()) << code_of(asked);
             const time_point again = in(250ms);
             while (!is_off() && co_await events_.changed.wait_until(clock(), again, "the guest's end")) {
@@ -129,9 +129,9 @@ TEST_P(hypervisor_guests, a_guest_that_is_asked_ends) {
 TEST_P(hypervisor_guests, its_description_and_figures) {
     when_up([&]() -> awaitable<void> {
         EXPECT_EQ(co_await create(guest_one, "one"), "ok");
-        const auto description = co_await host().live_xml(guest_one, in(5s));
+        const auto description = co_await host().live_xml(guest_one, in(30s));
         EXPECT_TRUE(description && description->find(to_text(guest_one)) != std::string::npos);
-        const auto all = co_await host().survey(in(5s));
+        const auto all = co_await host().survey(in(30s));
         EXPECT_EQ(code_of(all), "ok") << (all ? "" : all.error().text);
         const auto found = std::ranges::find(*all, guest_one, [](const auto& one) { return one.of.id; });
         EXPECT_NE(found, all->end());
@@ -168,7 +168,7 @@ TEST_P(hypervisor_guests, devices_come_and_go) {
         EXPECT_EQ(code_of(co_await host().attach_device(guest_one, disk, passed, in(20s))), text(call_error::too_late));
         EXPECT_EQ(code_of(co_await host().detach_device(guest_one, disk, passed, in(20s))), text(call_error::too_late));
         const auto is_there = [&]() -> awaitable<bool> {
-            const auto now = co_await host().live_xml(guest_one, in(5s));
+            const auto now = co_await host().live_xml(guest_one, in(30s));
             co_return now && now->find(env_->device_mark('b')) != std::string::npos;
         };
         EXPECT_FALSE(co_await is_there());

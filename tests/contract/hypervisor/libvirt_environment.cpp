@@ -41,7 +41,7 @@ void libvirt_environment::settle(const environment_burden& before) {
     const auto load = hypervisor::libvirt_event_load();
     EXPECT_EQ(load.handles + load.timeouts, before.watches) << "when run() had ended";
     host_.reset();
-    const auto limit = std::chrono::steady_clock::now() + 5s;
+    const auto limit = std::chrono::steady_clock::now() + 30s;
     while (!(burden() == before) && std::chrono::steady_clock::now() < limit) {
         std::this_thread::sleep_for(1ms);  // a detached thread leaves a little after it has said so
     }

@@ -35,17 +35,17 @@ protected:
         co_return code_of(outcome);
     }
     awaitable<std::string> state_there() {
-        const auto now = co_await env_->other_host().status(guest_one, in(5s));
+        const auto now = co_await env_->other_host().status(guest_one, in(30s));
         co_return now ? std::string(model::to_text(model::class_of(*now))) : code_of(now);
     }
     // A guest that dirties its memory faster than it may stand still never arrives.
     awaitable<void> make_endless() {
-        EXPECT_EQ(code_of(co_await host().set_maximum_downtime(guest_one, 1, in(5s))), "ok");
+        EXPECT_EQ(code_of(co_await host().set_maximum_downtime(guest_one, 1, in(30s))), "ok");
     }
     awaitable<bool> is_under_way() {
         const time_point until = in(10s + 5 * env_->slack());
         while (clock().now() < until) {
-            const auto now = co_await host().progress(guest_one, in(5s));
+            const auto now = co_await host().progress(guest_one, in(30s));
             if (now && now->running && now->processed_bytes > 0) {
                 co_return true;
             }
@@ -190,7 +190,7 @@ TEST_P(hypervisor_migrations, an_abort_ends_it) {
                 EXPECT_EQ(co_await migrate(), text(call_error::aborted)) << said_;
             });
             if (co_await is_under_way()) {
-                EXPECT_EQ(code_of(co_await host().abort_migration(guest_one, in(5s))), "ok");
+                EXPECT_EQ(code_of(co_await host().abort_migration(guest_one, in(30s))), "ok");
             }
         });
         co_await expect_it_stayed();
@@ -208,7 +208,7 @@ TEST_P(hypervisor_migrations, a_cancelled_one_is_aborted_before_its_caller_goes_
             co_await is_under_way();
             group.cancel();
         });
-        const auto now = co_await host().progress(guest_one, in(5s));
+        const auto now = co_await host().progress(guest_one, in(30s));
         EXPECT_TRUE(now && !now->running);
         co_await expect_it_stayed();
         EXPECT_EQ(co_await state_there(), text(call_error::no_domain));

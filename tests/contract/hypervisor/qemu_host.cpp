@@ -112,7 +112,7 @@ void qemu_host::command(const std::string& what) {
     if (::write(process_->input(), line.data(), line.size()) == static_cast<ssize_t>(line.size())) {
         pollfd ready{process_->output(), POLLIN, 0};
         std::array<char, 64> part{};
-        while (!answer.ends_with(line) && ::poll(&ready, 1, 10'000) > 0) {
+        while (!answer.ends_with(line) && ::poll(&ready, 1, 60'000) > 0) {
             const ssize_t count = ::read(process_->output(), part.data(), part.size());
             if (count <= 0) {
                 break;
@@ -126,7 +126,7 @@ void qemu_host::command(const std::string& what) {
 }
 
 void qemu_host::wait_until_it_serves() {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(90);
     while (!accepts(socket()) || !accepts(address_, port_)) {
         if (!process_->is_alive() || std::chrono::steady_clock::now() > limit) {
             std::ifstream log(folder_ + "/log/libvirtd.log");

@@ -155,9 +155,12 @@ TEST_F(kernel_functions_test, a_driver_that_does_not_come_back_takes_one_thread_
             EXPECT_EQ(code_of(refused), errc::unavailable);
         }
         std::ofstream(file) << "3\n";  // it comes back
-        co_await async::sleep_for(bench.clock(), 100ms, "the thread");
-        const auto none = co_await functions.look("eth9", soon());
-        EXPECT_EQ(code_of(none), errc::not_found);
+        auto code = errc::unavailable;
+        for (int times = 0; times < 200 && code == errc::unavailable; ++times) {
+            co_await async::sleep_for(bench.clock(), 100ms, "the thread");
+            code = code_of(co_await functions.look("eth9", soon()));
+        }
+        EXPECT_EQ(code, errc::not_found);
     });
 }
 

@@ -186,7 +186,7 @@ TEST_F(kernel_filter, events_that_were_lost_are_a_change) {
         EXPECT_TRUE(told);
         // It goes on to listen.
         co_await done({make_chain{"two"}});
-        const bool told_again = co_await changed.wait_until(bench.clock(), bench.clock().now() + 2s, "a change");
+        const bool told_again = co_await changed.wait_until(bench.clock(), bench.clock().now() + 20s, "a change");
         EXPECT_TRUE(told_again);
     });
 }

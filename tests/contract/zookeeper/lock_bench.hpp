@@ -1,6 +1,7 @@
 // A session with everything that locks and watches need, as a node has it.
 #pragma once
 
+#include "contract/support/starvation.hpp"
 #include "contract/zookeeper/suite.hpp"
 #include "pvcnoded/model/lock_name.hpp"
 #include "pvcnoded/zookeeper/lock.hpp"
@@ -96,7 +97,10 @@ protected:
         }
     }
     // What a deadline may be missed by on a loaded machine; nothing in simulated time.
-    duration slack() { return env().is_simulated() ? 0s : 2s; }
+    duration slack() { return env().is_simulated() ? 0s : 2s + granted_.so_far(); }
+
+private:
+    granted_time granted_;
 };
 
 }  // namespace pvc::contract

@@ -1,4 +1,5 @@
 // The session: connecting, suspension, reconnecting, and what becomes of requests meanwhile.
+#include "contract/support/starvation.hpp"
 #include "contract/zookeeper/session_bench.hpp"
 
 #include <gtest/gtest.h>
@@ -271,43 +272,58 @@ TEST_P(zookeeper_session, a_server_that_accepts_and_never_answers) {
     });
 }
 
+// A server that is away for longer than the session lasts takes it along, which on a busy machine is no verdict.
 TEST_P(zookeeper_session, a_server_restart_keeps_the_session_and_its_ephemerals) {
-    with_client([&](client& zk) -> awaitable<void> {
+    bool was_quick = false;
+    int tries = 0;
+    const auto restarted = [&](client& zk) -> awaitable<void> {
+        const std::string own = "/mine" + std::to_string(tries);
         co_await other().put("/kept", "1");
-        auto mine = co_await zk.create(soon(), "/mine", "", create_mode::ephemeral);
+        auto mine = co_await zk.create(soon(), own, "", create_mode::ephemeral);
         auto armed = co_await zk.get(soon(), "/kept", watching::yes);
         EXPECT_TRUE(mine && armed);
         const auto session = zk.state().value().session_id;
+        const auto from = env().clock().now();
         co_await env().stop_server();
         auto away = co_await reaches(zk, link::suspended);
         EXPECT_TRUE(away);
         co_await env().start_server();
+        was_quick = env().clock().now() - from < 6s;
+        if (!was_quick) {
+            co_return;
+        }
         auto back = co_await reaches(zk, link::connected);
         EXPECT_TRUE(back);
         EXPECT_EQ(zk.state().value().session_id, session);
         EXPECT_EQ(zk.state().value().connections, 2U);
-        auto still = co_await zk.exists(soon(), "/mine");
+        auto still = co_await zk.exists(soon(), own);
         EXPECT_TRUE(still);
         auto value = co_await zk.get(soon(), "/kept");
-        EXPECT_EQ(value->data, "1");
+        EXPECT_TRUE(value && value->data == "1");
         co_await other().put("/kept", "2");
         auto told = co_await eventually([&] { return events_.count("changed /kept") == 1; });
         EXPECT_TRUE(told);
-    });
+    };
+    for (; tries < 5 && !was_quick; ++tries) {
+        with_client(restarted);
+    }
+    EXPECT_TRUE(was_quick) << "no verdict: the server does not come back in time";
 }
 
 TEST_P(zookeeper_session, cancelled_while_connecting) {
     env().run([&]() -> awaitable<void> {
         env().refuse_connections();
+        const granted_time granted;
         const auto before = env().clock().now();
         co_await one_client(
             env().options(), events_, [&](client&) -> awaitable<void> { co_await sleep(200ms); }, false);
-        EXPECT_LT(env().clock().now() - before, 5s);
+        EXPECT_LT(env().clock().now() - before, 5s + granted.so_far());
     });
 }
 
 TEST_P(zookeeper_session, cancelled_while_the_server_is_silent) {
     env().run([&]() -> awaitable<void> {
+        const granted_time granted;
         time_point cancelled{};
         std::string code;
         co_await with_task_group("test", [&](task_group& outer) -> awaitable<void> {
@@ -335,7 +351,7 @@ TEST_P(zookeeper_session, cancelled_while_the_server_is_silent) {
         });
         EXPECT_TRUE(code == "cancelled" || code == "outcome unknown") << code;  // whichever end is cancelled first
         // The library's farewell to a silent server takes seconds; it must not take the session's time-out.
-        EXPECT_LT(env().clock().now() - cancelled, 5s);
+        EXPECT_LT(env().clock().now() - cancelled, 5s + granted.so_far());
         env().let_pass();
     });
 }

@@ -319,10 +319,12 @@ PVC_INSTANTIATE_EVERYWHERE(zookeeper_watch_set);
 class zookeeper_watch_budget : public zookeeper_node_contract {};
 
 TEST_P(zookeeper_watch_budget, ten_thousand_watches_and_a_server_restart) {
-    with_session([&](node_session& hv1) -> awaitable<void> {
+    bool was_quick = false;
+    int tries = 0;
+    const auto restarted = [&](node_session& hv1) -> awaitable<void> {
         constexpr int count = 10'000;
         // As long as a domain's key: /domains/<36>/state
-        const std::string parent = "/domains/" + std::string(30, 'u');
+        const std::string parent = "/domains/" + std::string(29, 'u') + std::to_string(tries);
         co_await other().put_many(parent, count, "stop");
         std::vector<std::unique_ptr<watched>> keys;
         async::wakeup changed;
@@ -333,10 +335,16 @@ TEST_P(zookeeper_watch_budget, ten_thousand_watches_and_a_server_restart) {
         EXPECT_EQ(code_of(settled), "ok");
         EXPECT_LT(hv1.watches.armed_bytes(), 512UL * 1024);
         const auto session = hv1.zk->state().value().session_id;
+        const auto from = env().clock().now();
         co_await env().stop_server();
         auto away = co_await reaches(*hv1.zk, link::suspended);
         EXPECT_TRUE(away);
         co_await env().start_server();
+        // Longer than the session lasts it is no verdict.
+        was_quick = env().clock().now() - from < 6s;
+        if (!was_quick) {
+            co_return;
+        }
         auto back = co_await reaches(*hv1.zk, link::connected);
         EXPECT_TRUE(back);
         EXPECT_EQ(hv1.zk->state().value().session_id, session);
@@ -353,7 +361,11 @@ TEST_P(zookeeper_watch_budget, ten_thousand_watches_and_a_server_restart) {
         });
         EXPECT_TRUE(seen);
         EXPECT_EQ(keys[1]->changes(), 1U);
-    });
+    };
+    for (; tries < 5 && !was_quick; ++tries) {
+        with_session(restarted);
+    }
+    EXPECT_TRUE(was_quick) << "no verdict: the server does not come back in time";
 }
 
 PVC_INSTANTIATE_WITHOUT_CHROOT(zookeeper_watch_budget);

@@ -7,7 +7,8 @@ import subprocess
 import threading
 import time
 
-from ..herd import STOPPED, Herd, Sampler
+from .. import recorder
+from ..herd import Herd, Sampler
 from ..lab import check, equal, scenario, within
 from .ceph_figures import HELPER
 
@@ -84,7 +85,8 @@ def ceph_locks_at_a_start(lab):
     node.hypervisor.kill_guest(web)
     second = await_lock(lab, cluster, volume, node, (first,))
     check(first in cluster.blocklist(), f'{first} is refused by Ceph: {cluster.blocklist()}')
-    ended, created = events.of(web, STOPPED)[-1].time, node.hypervisor.creations(web)[-1]
+    *_, before, now = node.hypervisor.lives('web')
+    ended, created = before.ended, now.begun
     broken = told_at(node, 'broke the RBD lock "auto ', f'of {first} on {volume}') - ended
     print(f'{broken:.2f} s after its end its lock was broken, and after {created - ended:.2f} s it was created again')
     within(broken, BREAK_LIMIT, f'the lock was broken {broken:.2f} s after its end')
@@ -176,6 +178,7 @@ class Freezer:
         self._thread.start()
 
     def _run(self):
+        recorder.go_first()
         while not self._stop.wait(0.01):
             there = self.node.processes(HELPER)
             self.most = max(self.most, len(there))

@@ -14,7 +14,7 @@ CTL = os.path.join(os.path.dirname(nodes.DAEMON), 'pvcnodectl')
 MEMBER = ['setpriv', '--reuid', '65534', '--regid', '4', '--clear-groups', '--']  # of the group adm, and nobody else
 
 
-def ask(node, *words, timeout=20, through=()):
+def ask(node, *words, timeout=60, through=()):
     """Exit status and both outputs together."""
     done = subprocess.run(node.command([*through, CTL, *words]), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=timeout)
@@ -67,7 +67,7 @@ def an_operator_asks_a_node(lab):
     equal(ask(node, 'tasks', 'cancel', str(heart['id']), '--yes', through=MEMBER)[0], 4, 'a member of the group, who only looks')
 
     follower = begin(node, 'log', 'follow', '--json')
-    time.sleep(0.5)
+    check(follower.stdout.readline(), 'log follow shows the first heartbeat')
     equal(ask(node, 'log', 'level', 'debug', 'web')[0], 0, 'log level')
     equal(ask(node, 'log', 'level', through=MEMBER)[0], 0, 'log level of a member of the group, who only looks')
     status, text = ask(node, 'log', 'level', 'debug', through=MEMBER)

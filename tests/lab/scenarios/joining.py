@@ -158,7 +158,7 @@ def second_daemon_is_refused(lab):
     node = lab.running_node()
     pid = node.daemon.inner_pid
     begun = len(lab.history('/nodes/pvchv1/daemonstate'))
-    status, text = node.execute(timeout=15)
+    status, text = node.execute()
     equal(status, 1, 'exit status of the second daemon')
     check(re.search(rf'\b{pid}\b', text), f'the message does not name process {pid}: {text!r}')
     lab.await_beats(node, 2)

@@ -78,6 +78,7 @@ def sampled_migration(lab):
     equal(first.hypervisor.virsh(*to_second(web))[0], 0, 'virsh migrate')
     spent = time.monotonic() - begun
     samples, gap = sampler.judge(1.0)
+    lab.wait(lambda: libvirt_events.of(web), 15, 'an event at the target')
     equal([(event.event, event.detail) for event in libvirt_events.of(web)][:1], [(2, 1)], 'first event at the target')
     first.hypervisor.domain(busy).migrateSetMaxSpeed(2)
     driver = first.spawn(['/usr/bin/virsh', '-c', 'qemu:///system', *to_second(busy)], first.hypervisor.log_path('virsh'))

@@ -141,7 +141,7 @@ def foreign_networks_are_faithful(lab):
           [('lo', '169.254.169.254/32'), ('brcluster', f'{network.CLUSTER}.254/24'), (f'vmbr{VNI}', '10.1.1.1/24')], 'what the primary has')
     sent = frames.pair('10.1.1.1', f'vmbr{VNI}')
     equal([(frame.kind, frame.target) for frame in sent], [('arp', 'ff:ff:ff:ff:ff:ff')] * 2, 'announcements of the gateway')
-    since = time.time()
+    since = addresses.mark()
     lab.set('/config/primary_node', 'pvchv2')
     lab.await_value('/nodes/pvchv1/routerstate', 'secondary', 15)
     lab.wait(lambda: network.held(network.View(node), shape, [(VNI, '10.1.1.1/24')]) == [], 2, 'nothing of a primary is left')

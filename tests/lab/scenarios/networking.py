@@ -162,7 +162,7 @@ def managed_over_a_port(lab):
     time.sleep(12)  # neighbours forget within this time what does not answer
     for address, ping in pings.items():
         check(ping.is_answered(time.time() - 1), f'{address} does not answer any more')
-        within(ping.longest_gap(begun)[0], 1.5, f'longest time without an answer of {address}')
+        ping.answers_within(1.5, f'longest time without an answer of {address}', begun)
         ping.stop()
     status, text = node.execute('--check-config', '--against-host')
     check('nothing would be changed' in text, f'--against-host after the start: {status}: {text}')

@@ -18,6 +18,7 @@ VNI = 1001
 STATION = '10.1.1.200'
 BRIDGE = f'vmbr{VNI}'
 STALL = 0.5  # of a guest's QEMU for other reasons than those that the kernel counts
+PINGS = 21
 PRIMARY = {'role': 1}
 
 
@@ -89,17 +90,18 @@ class Since(float):
 def unbroken(pings, since, what):
     """Not one packet was lost from then until now, or for a second. With a Since they are guests', which may miss what they did not get their turn
     for: what else touches their interface a LinkMonitor sees."""
+    for ping in pings:
+        ping.await_count(PINGS, since)
     until = max(time.time(), since + 1)
     time.sleep(until + 1 - time.time())
     stall = STALL + since.waited() if isinstance(since, Since) else None
     for ping in pings:
-        check(ping.count(since, until) > 20, f'{what}: only {ping.count(since, until)} pings')
         lost, (gap, begun) = ping.lost(since, until), ping.longest_gap(since, until)
         text = f'{what}: {lost} of {ping.count(since, until)} pings to {ping.address} lost, longest gap {gap:.2f} s, {begun - since:.2f} s after the beginning'
         if stall is None:
             equal(lost, 0, text)
         else:
-            within(gap, stall, f'{text}; threads of QEMU have waited up to {stall - STALL:.2f} s for a processor')
+            ping.answers_within(stall, f'{text}; threads of QEMU have waited up to {stall - STALL:.2f} s for a processor', since, until)
     print(f'{what}: ' + ', '.join(f'{ping.count(since, until)} pings, longest gap {ping.longest_gap(since, until)[0]:.3f} s' for ping in pings))
 
 
@@ -224,7 +226,7 @@ def mixed_hand_over_with_addresses(lab):
         print(f'{source.label} to {target.label}: longest gap {ping.longest_gap(since)[0]:.2f} s, {ping.lost(since, time.time() - 1)} lost')
         time.sleep(1)
     ping.stop()
-    within(ping.longest_gap()[0], 1.0, 'longest time without an answer')
+    ping.answers_within(1.0, 'longest time without an answer')
     never_two(lab, [ours, foreign], 4)
 
 
