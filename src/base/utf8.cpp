@@ -1,5 +1,7 @@
 #include "pvcnoded/base/utf8.hpp"
 
+#include "pvcnoded/base/plain_text.hpp"
+
 #include <algorithm>
 
 namespace pvc {
@@ -62,7 +64,7 @@ std::size_t append_character(std::string& out, std::string_view text) {
 }
 
 std::optional<std::size_t> first_invalid_utf8(std::string_view text) {
-    for (std::size_t at = 0; at < text.size();) {
+    for (std::size_t at = plain_length(text); at < text.size();) {
         const auto character = decode_utf8(text.substr(at));
         if (!character.valid) {
             return at;
@@ -75,7 +77,12 @@ std::optional<std::size_t> first_invalid_utf8(std::string_view text) {
 std::string valid_utf8(std::string_view text) {
     std::string out;
     out.reserve(text.size());
-    while (!text.empty()) {
+    const auto take_plain = [&] {
+        const auto plain = text.substr(0, plain_length(text));
+        out += plain;
+        text.remove_prefix(plain.size());
+    };
+    for (take_plain(); !text.empty(); take_plain()) {
         text.remove_prefix(append_character(out, text));
     }
     return out;
@@ -85,6 +92,12 @@ std::string tame_text(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
+        const auto plain = text.substr(0, plain_length(text));
+        out += plain;
+        text.remove_prefix(plain.size());
+        if (text.empty()) {
+            break;
+        }
         const auto character = decode_utf8(text);
         if (is_control(character.code) && character.code != '\n' && character.code != '\t') {
             out += '?';

@@ -1,8 +1,10 @@
 #include "pvcnoded/model/json_text.hpp"
 
+#include "pvcnoded/base/plain_text.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/base/utf8.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace pvc::model {
@@ -48,8 +50,16 @@ void append_separator(std::string& out) {
 }  // namespace
 
 std::string json_string(std::string_view text) {
-    std::string out = "\"";
+    std::string out;
+    out.reserve(text.size() + 2);
+    out += '"';
     while (!text.empty()) {
+        const auto plain = text.substr(0, std::min(plain_length(text), text.find_first_of("\"\\")));
+        out += plain;
+        text.remove_prefix(plain.size());
+        if (text.empty()) {
+            break;
+        }
         const auto character = decode_utf8(text);
         append_escaped(out, character.code);
         text.remove_prefix(character.bytes);

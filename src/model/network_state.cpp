@@ -1,7 +1,10 @@
 #include "pvcnoded/model/network_state.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace pvc::model {
 
@@ -13,28 +16,37 @@ network_state::network_state(std::vector<network_link> links, std::vector<link_a
         return std::tuple(one.link, one.table, one.is.to.address, one.is.to.prefix, one.is.metric, one.is.gateway);
     });
     // Those of one link stay in the order of the kernel.
-    std::multimap<int, link_address> by_link;
-    for (auto& one : addresses) {
-        by_link.emplace(one.link, std::move(one));
-    }
-    for (auto& [link, one] : by_link) {
-        addresses_.push_back(std::move(one));
+    if (std::ranges::is_sorted(addresses, {}, &link_address::link)) {
+        addresses_ = std::move(addresses);
+    } else {
+        std::multimap<int, link_address> by_link;
+        for (auto& one : addresses) {
+            by_link.emplace(one.link, std::move(one));
+        }
+        for (auto& [link, one] : by_link) {
+            addresses_.push_back(std::move(one));
+        }
     }
     for (std::size_t at = 0; at < links_.size(); ++at) {
         const auto& link = links_[at];
-        by_name_.emplace(link.name, at);
+        by_name_.push_back(at);
         if (link.master != 0) {
-            by_master_.emplace(link.master, at);
+            by_master_.push_back(at);
         }
         if (link.lower != 0) {
-            by_lower_.emplace(link.lower, at);
+            by_lower_.push_back(at);
         }
     }
+    std::ranges::sort(by_name_, {},
+                      [this](std::size_t at) { return std::pair(std::string_view(links_[at].name), at); });
+    std::ranges::sort(by_master_, {}, [this](std::size_t at) { return std::pair(links_[at].master, at); });
+    std::ranges::sort(by_lower_, {}, [this](std::size_t at) { return std::pair(links_[at].lower, at); });
 }
 
 const network_link* network_state::find(std::string_view name) const {
-    const auto found = by_name_.find(name);
-    return found == by_name_.end() ? nullptr : &links_[found->second];
+    const auto name_at = [this](std::size_t at) { return std::string_view(links_[at].name); };
+    const auto found = std::ranges::lower_bound(by_name_, name, {}, name_at);
+    return found == by_name_.end() || name_at(*found) != name ? nullptr : &links_[*found];
 }
 
 const network_link* network_state::find(int index) const {
@@ -49,15 +61,19 @@ std::string_view network_state::name_of(int index) const {
 
 std::vector<const network_link*> network_state::ports_of(int master) const {
     std::vector<const network_link*> found;
-    const auto [first, last] = by_master_.equal_range(master);
-    std::for_each(first, last, [&](const auto& one) { found.push_back(&links_[one.second]); });
+    for (const auto at :
+         std::ranges::equal_range(by_master_, master, {}, [this](std::size_t one) { return links_[one].master; })) {
+        found.push_back(&links_[at]);
+    }
     return found;
 }
 
 std::vector<const network_link*> network_state::standing_on(int lower) const {
     std::vector<const network_link*> found;
-    const auto [first, last] = by_lower_.equal_range(lower);
-    std::for_each(first, last, [&](const auto& one) { found.push_back(&links_[one.second]); });
+    for (const auto at :
+         std::ranges::equal_range(by_lower_, lower, {}, [this](std::size_t one) { return links_[one].lower; })) {
+        found.push_back(&links_[at]);
+    }
     return found;
 }
 

@@ -163,7 +163,7 @@ std::optional<time_point> client_networks::next_try() const {
 }
 
 // Steps of one network do not touch another's links, so that one look serves all.
-async::awaitable<bool> client_networks::settle(model::network_state seen) {
+async::awaitable<bool> client_networks::settle(const model::network_state& seen) {
     if (!is_told_) {
         co_return false;
     }

@@ -50,7 +50,7 @@ public:
     [[nodiscard]] bool is_told() const { return is_told_; }
 
     // Makes what is as it shall be. True: something was changed.
-    async::awaitable<bool> settle(model::network_state seen);
+    async::awaitable<bool> settle(const model::network_state& seen);
     // Everything that was wanted when settle() began was looked at, and done as far as that was possible.
     [[nodiscard]] std::uint64_t settled() const { return settled_; }
     [[nodiscard]] std::uint64_t wanted_count() const { return wants_; }

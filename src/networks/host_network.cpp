@@ -22,7 +22,7 @@ std::map<std::string, std::string> host_network::troubles() const {
     return all;
 }
 
-async::awaitable<bool> host_network::settle(model::network_state seen) {
+async::awaitable<bool> host_network::settle(const model::network_state& seen) {
     plan_ = policy::plan_host(*node_.config, seen);
     const auto units = plan_.units;
     auto said = plan_.remarks;

@@ -22,7 +22,7 @@ public:
 
     // What is not as it shall be is done, as far as it is time to try. True: something was changed, so what was seen is
     // old. What failed and was undone is no change: others do not wait for it.
-    async::awaitable<bool> settle(model::network_state seen);
+    async::awaitable<bool> settle(const model::network_state& seen);
     // S4: the kernel settings.
     async::awaitable<void> apply_settings();
 

@@ -20,6 +20,9 @@ bool has_text(const remarks& all, const policy::network_remark& like) {
 }  // namespace
 
 void told_remarks::tell(const std::string& about, std::vector<policy::network_remark> now) {
+    if (now.empty() && !told_.contains(about)) {
+        return;  // it goes well, as nearly always
+    }
     auto& before = told_[about];
     for (const auto& one : now) {
         if (std::ranges::find(before, one) != before.end()) {

@@ -70,10 +70,10 @@ std::span<char> frame_reader::room() {
         // As much again as has come: who announces much and sends little takes little.
         more = std::min(lengths->all() - used_, std::max(small_room, used_));
     }
-    if (buffer_.capacity() < used_ + more) {
+    if (buffer_.size() < used_ + more) {
         buffer_.reserve(used_ + more);
+        buffer_.resize(used_ + more);
     }
-    buffer_.resize(used_ + more);
     return {buffer_.data() + used_, more};
 }
 
@@ -95,20 +95,17 @@ result<std::optional<frame>> frame_reader::take() {
     }
     frame out;
     out.head = buffer_.substr(lengths_bytes, lengths->head);
-    if (used_ == lengths->all()) {
-        // Nothing comes after it: the buffer becomes the body, which may be large.
+    if (used_ == lengths->all() && lengths->body >= small_room) {
+        // Nothing comes after it: the buffer becomes the body, which is large.
         buffer_.resize(used_);
         buffer_.erase(0, lengths_bytes + lengths->head);
-        if (lengths->body >= small_room) {
-            out.body = std::exchange(buffer_, {});
-        } else {
-            out.body.assign(buffer_, 0, lengths->body);
-        }
+        out.body = std::exchange(buffer_, {});
         used_ = 0;
     } else {
+        // The buffer stays as large as it is: to fill its room with zeros again would cost more than a frame does.
         out.body = buffer_.substr(lengths_bytes + lengths->head, lengths->body);
-        buffer_.erase(0, lengths->all());
         used_ -= lengths->all();
+        std::char_traits<char>::move(buffer_.data(), buffer_.data() + lengths->all(), used_);
     }
     if (buffer_.capacity() > 2 * small_room && used_ <= small_room) {
         buffer_.resize(used_);

@@ -5,8 +5,8 @@ namespace pvc::sim {
 sim_context::~sim_context() {
     // Frames that are still suspended are destroyed here, before the members they may reach.
     while (!ready_.empty() || !held_.empty()) {
-        auto dropped = std::exchange(ready_, {});
-        auto dropped_too = std::exchange(held_, {});
+        drop(std::exchange(held_, {}));
+        drop(std::exchange(ready_, {}));
     }
     shutdown();
     destroy();

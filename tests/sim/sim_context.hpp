@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -47,8 +46,9 @@ public:
         explicit executor_type(sim_context& owner, std::uint32_t tag = 0) : owner_(&owner), tag_(tag) {}
         template <class Function>
         void execute(Function&& function) const {
-            owner_->queue_of(tag_).push_back(
-                {tag_, std::make_unique<function_work<std::decay_t<Function>>>(std::forward<Function>(function))});
+            auto made = std::make_unique<function_work<std::decay_t<Function>>>(std::forward<Function>(function));
+            owner_->queue_of(tag_).push_back({tag_, made.get()});
+            made.release();
         }
         sim_context& query(asio::execution::context_t /*property*/) const noexcept { return *owner_; }
         static constexpr asio::execution::blocking_t query(asio::execution::blocking_t /*property*/) noexcept {
@@ -78,16 +78,8 @@ public:
         if (ready_.empty()) {
             return false;
         }
-        auto chosen = ready_.begin();
-        if (order_) {
-            chosen += static_cast<std::ptrdiff_t>(order_->below(ready_.size()));
-        }
-        const std::unique_ptr<work> chosen_work = std::move(chosen->what);
-        if (chosen == ready_.begin()) {
-            ready_.pop_front();
-        } else {
-            ready_.erase(chosen);
-        }
+        const std::size_t chosen = order_ ? order_->below(ready_.size()) : 0;
+        const std::unique_ptr<work> chosen_work = take(chosen);
         chosen_work->run();
         ++steps_;
         return true;
@@ -115,31 +107,41 @@ public:
             if (found == ready_.end()) {
                 return;
             }
-            const std::unique_ptr<work> one = std::move(found->what);
-            ready_.erase(found);
+            const std::unique_ptr<work> one = take(static_cast<std::size_t>(found - ready_.begin()));
             one->run();
         }
     }
 
 private:
+    // Owned by the queue that it is in; a plain pointer, so that to take one out of the middle moves bytes and no more.
     struct entry {
         std::uint32_t tag;
-        std::unique_ptr<work> what;
+        work* what;
     };
-    [[nodiscard]] std::deque<entry>& queue_of(std::uint32_t tag) {
+    [[nodiscard]] std::unique_ptr<work> take(std::size_t place) {
+        const std::unique_ptr<work>::pointer found = ready_[place].what;
+        ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(place));
+        return std::unique_ptr<work>(found);
+    }
+    static void drop(std::vector<entry> all) {
+        for (const auto& one : all) {
+            const std::unique_ptr<work> dropped(one.what);
+        }
+    }
+    [[nodiscard]] std::vector<entry>& queue_of(std::uint32_t tag) {
         const bool is_held = !held_tags_.empty() && std::ranges::find(held_tags_, tag) != held_tags_.end();
         return is_held ? held_ : ready_;
     }
-    static void move_work(std::uint32_t tag, std::deque<entry>& from, std::deque<entry>& to) {
-        std::deque<entry> others;
-        for (auto& one : from) {
-            (one.tag == tag ? to : others).push_back(std::move(one));
+    static void move_work(std::uint32_t tag, std::vector<entry>& from, std::vector<entry>& to) {
+        std::vector<entry> others;
+        for (const auto& one : from) {
+            (one.tag == tag ? to : others).push_back(one);
         }
         from = std::move(others);
     }
 
-    std::deque<entry> ready_;
-    std::deque<entry> held_;
+    std::vector<entry> ready_;
+    std::vector<entry> held_;
     std::vector<std::uint32_t> held_tags_;
     std::uint32_t last_tag_ = 0;
     std::optional<random_source> order_;

@@ -6,7 +6,6 @@
 #include "pvcnoded/model/network_route.hpp"
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -111,9 +110,11 @@ private:
     std::vector<link_address> addresses_;  // by link, in the order of the kernel
     std::vector<default_route> routes_;
     std::vector<link_route> link_routes_;
-    std::map<std::string, std::size_t, std::less<>> by_name_;
-    std::multimap<int, std::size_t> by_master_;
-    std::multimap<int, std::size_t> by_lower_;
+    // Places in links_: in the order of names, of masters and of what is below. A look is made and copied more often
+    // than it is searched.
+    std::vector<std::size_t> by_name_;
+    std::vector<std::size_t> by_master_;
+    std::vector<std::size_t> by_lower_;
 };
 
 }  // namespace pvc::model

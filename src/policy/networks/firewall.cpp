@@ -32,6 +32,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> host_rule
      {"metadata", "tcp dport 80 iifname \"{}\" counter accept"},
      {"others", "iifname \"{}\" counter drop"}}};
 
+constexpr std::string_view any_bridge = "vmbr0";
+
 std::string chain_of(const client_network& network, acl_direction direction) {
     return fmt::format("{}-{}", network.base(), to_text(direction));
 }
@@ -58,10 +60,11 @@ public:
         for (const auto* chain : {&chain_in_, &chain_out_}) {
             text_ += fmt::format("add chain inet filter {}\n", chain->name);
         }
-        add_own(chain_in_, "count-in", "counter");
-        add_own(chain_out_, "count-out", "counter");
-        for (const auto& [name, text] : host_rules) {
-            add_own(wanted.chains[1], name, fmt::format(fmt::runtime(text), network.bridge()));
+        add_own(chain_in_, "count-in", "counter", {model::count_packet{}});
+        add_own(chain_out_, "count-out", "counter", {model::count_packet{}});
+        for (std::size_t at = 0; at < host_rules.size(); ++at) {
+            const auto& [name, text] = host_rules[at];
+            add_own(wanted.chains[1], name, fmt::format(fmt::runtime(text), network.bridge()), host_expressions(at));
         }
         add_ways(network.ip6, "ip6");
         add_ways(network.ip4, "ip");
@@ -85,11 +88,33 @@ private:
         return std::move(parsed.body);
     }
 
-    // One of those that come with every network: what is loaded is made of the text that is written.
+    // Of the rule at this place for this network's bridge. Only the name of the bridge is another for each: the text is
+    // read once, with a name that stands for all.
+    [[nodiscard]] std::vector<model::filter_expression> host_expressions(std::size_t place) const {
+        static const auto parsed = [] {
+            std::vector<std::vector<model::filter_expression>> all;
+            for (const auto& [name, text] : host_rules) {
+                all.push_back(expressions_of(fmt::format(fmt::runtime(text), any_bridge)));
+            }
+            return all;
+        }();
+        auto mine = parsed[place];
+        for (auto& one : mine) {
+            if (auto* const found = std::get_if<model::compare>(&one);
+                found != nullptr && std::string_view(found->with).starts_with(any_bridge)) {
+                const std::size_t size = found->with.size();  // of every name: it is filled up with zeros
+                found->with = network_->bridge();
+                found->with.resize(size);
+            }
+        }
+        return mine;
+    }
+
+    // One of those that come with every network: what is loaded is what the text that is written says.
     void add_own(wanted_chain& to, std::string_view name, const std::string& text,
-                 const std::optional<model::give_verdict>& jump = {}) {
+                 std::vector<model::filter_expression> says, const std::optional<model::give_verdict>& jump = {}) {
         wanted_rule one;
-        one.rule.expressions = expressions_of(text);
+        one.rule.expressions = std::move(says);
         if (jump) {
             one.rule.expressions.emplace_back(*jump);
         }
@@ -106,8 +131,8 @@ private:
         const auto network = family.network->text();
         for (const auto* chain : {&chain_in_, &chain_out_}) {
             const bool is_in = chain == &chain_in_;
-            add_own(wanted.chains[0], fmt::format("{}-{}", word, is_in ? "in" : "out"),
-                    fmt::format("{} {} {} counter", word, is_in ? "daddr" : "saddr", network),
+            const auto text = fmt::format("{} {} {} counter", word, is_in ? "daddr" : "saddr", network);
+            add_own(wanted.chains[0], fmt::format("{}-{}", word, is_in ? "in" : "out"), text, expressions_of(text),
                     model::give_verdict{model::filter_verdict::jump, chain->name});
         }
     }

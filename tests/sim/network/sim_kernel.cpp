@@ -129,7 +129,7 @@ sim_kernel::device& sim_kernel::create(model::network_link link) {
     if (made.has_v6) {
         sysctls_.add_link(made.is.name, sysctl_family::v6);
     }
-    sysctls_have_changed();
+    follow_sysctls(made);
     return made;
 }
 
@@ -227,7 +227,7 @@ void sim_kernel::mtu_has_changed(device& which) {
     const bool is_new = has_v6 && !which.has_v6;
     which.has_v6 = has_v6;
     if (is_new) {
-        sysctls_have_changed();
+        follow_sysctls(which);
         if (which.is.is_running) {
             add_own_addresses(which);
         }
@@ -311,6 +311,7 @@ bool sim_kernel::carrier_of(const device& which) const {
 }
 
 void sim_kernel::settle() {
+    ++generation_;
     for (auto& [index, one] : devices_) {
         follow_ports(one);
     }
@@ -327,7 +328,7 @@ void sim_kernel::settle() {
             }
         }
     }
-    auto now = state();
+    auto now = make_state();
     if (now != told_) {
         told_ = std::move(now);
         if (changed) {
@@ -423,7 +424,9 @@ struct sim_kernel::applying {
     }
     result<void> operator()(const model::set_sysctl& one) const {
         auto written = kernel.sysctls_.write(one.key, one.value);
-        kernel.sysctls_have_changed();
+        if (one.key.starts_with("net/ipv6/")) {
+            kernel.sysctls_have_changed();
+        }
         return written;
     }
     result<void> operator()(const model::tx_checksum_off& one) const {
@@ -440,10 +443,12 @@ result<void> sim_kernel::apply(const model::network_change& change) {
     return done;
 }
 
-model::network_state sim_kernel::state() const {
+model::network_state sim_kernel::make_state() const {
     std::vector<model::network_link> links;
     std::vector<model::link_address> addresses;
     std::vector<model::default_route> routes;
+    links.reserve(devices_.size());
+    addresses.reserve(2 * devices_.size());
     for (const auto& [index, one] : devices_) {
         links.push_back(one.is);
         for (const auto* family : {&one.v4, &one.v6}) {

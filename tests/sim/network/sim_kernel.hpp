@@ -35,7 +35,10 @@ public:
 
     // What the network port promises of a change (netlink/network_stack.hpp), at once.
     result<void> apply(const model::network_change& change);
-    [[nodiscard]] model::network_state state() const;
+    // Until the next change.
+    [[nodiscard]] const model::network_state& state() const { return told_; }
+    // Counts whatever may have changed something here, settings and checksums too: who saw this number has seen all.
+    [[nodiscard]] std::uint64_t generation() const { return generation_; }
     [[nodiscard]] const sim_sysctls& sysctls() const { return sysctls_; }
     // What else its operating system makes, whenever the machine comes up.
     std::function<void(sim_kernel&)> on_boot;
@@ -125,6 +128,7 @@ private:
     [[nodiscard]] bool carrier_of(const device& which) const;
     // What follows from a change: who runs, sizes of bridges, addresses that a device has by itself. Tells of it.
     void settle();
+    [[nodiscard]] model::network_state make_state() const;
 
     // sim_kernel_addresses.cpp
     result<void> add_address(device& to, const host_address& which);
@@ -135,13 +139,15 @@ private:
     result<void> add_route(const model::network_route& wanted, device& over);
     [[nodiscard]] bool reaches(const device& over, const ip::address& gateway) const;
     void sysctls_have_changed();
+    void follow_sysctls(device& which);
 
     std::vector<machine_device> machine_;
     int next_index_ = 1;
     std::map<int, device> devices_;
     std::vector<route_entry> routes_;
     sim_sysctls sysctls_;
-    model::network_state told_;  // as it was when somebody was last told
+    model::network_state told_;  // as it was when somebody was last told: after settle() as it is
+    std::uint64_t generation_ = 0;
 };
 
 }  // namespace pvc::sim

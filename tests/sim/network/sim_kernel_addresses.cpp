@@ -212,20 +212,24 @@ void sim_kernel::advertise(const std::string& device, const ip::network_v6& pref
 
 void sim_kernel::sysctls_have_changed() {
     for (auto& [index, one] : devices_) {
-        const auto value = [&](std::string_view name) { return sysctls_.of(one.is.name, sysctl_family::v6, name); };
-        const bool is_off = value("disable_ipv6") != 0;
-        const bool was_off = std::exchange(one.is_v6_off, is_off);
-        if (is_off && !was_off) {
-            drop_v6(one);
-        } else if (was_off && !is_off && one.is.is_running) {
-            add_own_addresses(one);
-        }
-        const bool is_forwarding = value("forwarding") != 0;
-        const bool was_forwarding = std::exchange(one.is_forwarding_v6, is_forwarding);
-        if (is_forwarding && !was_forwarding && value("accept_ra") != 2) {
-            std::erase_if(routes_,
-                          [&](const route_entry& route) { return route.is_advertised && route.is.link == index; });
-        }
+        follow_sysctls(one);
+    }
+}
+
+void sim_kernel::follow_sysctls(device& which) {
+    const auto value = [&](std::string_view name) { return sysctls_.of(which.is.name, sysctl_family::v6, name); };
+    const bool is_off = value("disable_ipv6") != 0;
+    const bool was_off = std::exchange(which.is_v6_off, is_off);
+    if (is_off && !was_off) {
+        drop_v6(which);
+    } else if (was_off && !is_off && which.is.is_running) {
+        add_own_addresses(which);
+    }
+    const bool is_forwarding = value("forwarding") != 0;
+    const bool was_forwarding = std::exchange(which.is_forwarding_v6, is_forwarding);
+    if (is_forwarding && !was_forwarding && value("accept_ra") != 2) {
+        std::erase_if(routes_,
+                      [&](const route_entry& route) { return route.is_advertised && route.is.link == which.is.index; });
     }
 }
 

@@ -49,7 +49,7 @@ async::awaitable<result<std::vector<model::hardware_link>>> sim_link_counters::h
         if (const auto told = fault("hardware")) {
             return *told;
         }
-        const auto seen = machine_.state();
+        const auto& seen = machine_.state();
         for (const auto& link : seen.links()) {
             if (is_card(link)) {
                 const auto speed = speeds.find(link.name);

@@ -22,6 +22,7 @@ cluster::cluster(cluster_settings settings, const registry* subjects)
     ensemble.observe([this](const recorded_change& change) {
         hash.add(static_cast<std::uint64_t>(change.zxid) << 8 | static_cast<std::uint64_t>(change.what));
         if (change.what != recorded_kind::check) {
+            count_change(change.path);
             hash.add(change.path);
             // Of long values (logs) the ends: whatever differs in one run differs there sooner or later.
             const std::string_view data = change.data;
@@ -95,6 +96,31 @@ cluster::~cluster() {
         one->node.kill();
     }
     foreigners.clear();
+}
+
+namespace {
+
+// "/networks/1001/mtu" -> "networks"
+std::string_view folder_of(std::string_view path) {
+    path.remove_prefix(std::min<std::size_t>(path.size(), 1));
+    return path.substr(0, path.find('/'));
+}
+
+}  // namespace
+
+std::uint64_t cluster::changes_below(std::string_view folder) const {
+    const auto found = std::ranges::find(changes_, folder, &std::pair<std::string, std::uint64_t>::first);
+    return found == changes_.end() ? 0 : found->second;
+}
+
+void cluster::count_change(std::string_view path) {
+    const auto folder = folder_of(path);
+    const auto found = std::ranges::find(changes_, folder, &std::pair<std::string, std::uint64_t>::first);
+    if (found == changes_.end()) {
+        changes_.emplace_back(folder, 1);
+    } else {
+        ++found->second;
+    }
 }
 
 member* cluster::find(std::string_view name) {

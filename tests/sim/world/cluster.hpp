@@ -78,6 +78,10 @@ public:
     // Nothing is ready: the next step lets time pass.
     [[nodiscard]] bool is_quiet() const { return loop_is_idle_; }
 
+    // Counts the changes of the tree at and below a folder of its root ("networks"): what was made of them once need
+    // not be made again as long as this is the same.
+    [[nodiscard]] std::uint64_t changes_below(std::string_view folder) const;
+
     [[nodiscard]] member* find(std::string_view name);
     [[nodiscard]] foreign_node* find_foreign(std::string_view name);
     // The machines of reference nodes that run guests.
@@ -139,12 +143,14 @@ private:
         action what;
     };
     void perform_now(const action& what);
+    void count_change(std::string_view path);
     void heal_members();
     void start_later(member& one, duration delay);
     void look_at_exits();
 
     std::vector<delayed_action> delayed_;
-    std::map<std::string_view, std::uint64_t> applied_;  // to nobody in particular
+    std::vector<std::pair<std::string, std::uint64_t>> changes_;  // by folder of the root: a few
+    std::map<std::string_view, std::uint64_t> applied_;           // to nobody in particular
     std::vector<std::int64_t> client_sessions_;
     std::size_t open_faults_ = 0;
     time_point calm_from_{};

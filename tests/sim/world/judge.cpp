@@ -14,7 +14,9 @@ judge::judge(cluster& cluster_to_watch) : world(cluster_to_watch), lives_(world.
         keep(change_rules_, one->on_change != nullptr);
         keep(record_rules_, one->on_record != nullptr);
         keep(quiet_rules_, one->on_quiet != nullptr);
-        keep(second_rules_, one->on_second != nullptr || one->on_tenth_second != nullptr);
+        if (one->on_second != nullptr || one->on_tenth_second != nullptr || one->of_member.wrong != nullptr) {
+            second_rules_.push_back({one, std::vector<std::optional<member_rule::versions>>(lives_.size())});
+        }
         if (one->on_begin != nullptr) {
             one->on_begin(*this);
         }
@@ -114,12 +116,34 @@ void judge::look() {
     if (!is_second) {
         return;
     }
-    for (const rule* one : second_rules_) {
-        if (one->on_second != nullptr) {
-            one->on_second(*this);
+    for (auto& one : second_rules_) {
+        if (one.is->on_second != nullptr) {
+            one.is->on_second(*this);
         }
-        if (is_tenth_ && one->on_tenth_second != nullptr) {
-            one->on_tenth_second(*this);
+        if (is_tenth_ && one.is->on_tenth_second != nullptr) {
+            one.is->on_tenth_second(*this);
+        }
+        if (one.is->of_member.wrong != nullptr) {
+            ask_of_members(one);
+        }
+    }
+}
+
+void judge::ask_of_members(second_rule& one) {
+    const member_rule& asks = one.is->of_member;
+    for (const auto& member : world.members) {
+        if (!asks.is_judged(*this, *member)) {
+            continue;
+        }
+        const auto reads = asks.reads(*this, *member);
+        auto& right = one.right[member->number];
+        if (reads && reads == right) {
+            continue;
+        }
+        std::string wrong = asks.wrong(*this, *member);
+        right = wrong.empty() ? reads : std::nullopt;
+        if (!wrong.empty()) {
+            say(one.is->name, std::move(wrong));
         }
     }
 }

@@ -80,12 +80,18 @@ public:
 
 private:
     void on_change(const recorded_change& change);
+    struct second_rule {
+        const rule* is;
+        // By member's number: what was read when nothing was wrong there last.
+        std::vector<std::optional<member_rule::versions>> right{};
+    };
+    void ask_of_members(second_rule& one);
 
     mutable states states_;
     std::vector<const rule*> change_rules_;  // those that look at it
     std::vector<const rule*> record_rules_;
     std::vector<const rule*> quiet_rules_;
-    std::vector<const rule*> second_rules_;
+    std::vector<second_rule> second_rules_;
     std::vector<life_record> lives_;
     std::map<std::string, std::string> last_state_;  // per record and key, for the transitions
     time_point last_now_{};

@@ -25,6 +25,31 @@ constexpr rule silence_rules[] = {{.name = "nobody_whistles", .meaning = "it is 
                                        }
                                    }}};
 
+// Of members, and asked on change: that the devices of none have lost an address that the test looks for.
+struct questions {
+    int asked = 0;
+    bool is_in_flux = false;
+};
+constexpr rule address_rules[] = {{
+    .name = "everybody_answers",
+    .meaning = "the rule of a test",
+    .of_member = {
+        .is_judged = [](const judge& /*of*/, const member& one) { return one.number != 3; },
+        .reads =
+            [](const judge& of, const member& one) {
+                using versions = member_rule::versions;
+                return of.state<questions>().is_in_flux
+                           ? std::nullopt
+                           : std::optional(versions{one.node.kernel.generation(), of.world.changes_below("test")});
+            },
+        .wrong = [](const judge& of, const member& one) -> std::string {
+            ++of.state<questions>().asked;
+            const bool is_right = one.node.kernel.answers(*parse_address("10.0.0.1"));
+            return is_right ? "" : one.name() + " does not answer";
+        },
+    },
+}};
+
 // All that there is, and what a subject of this test brings.
 registry with_a_whistle() {
     registry all = all_subjects();
@@ -87,6 +112,65 @@ TEST(registry, a_rule_that_was_added_is_asked) {
     }
     ASSERT_TRUE(watch.broken());
     EXPECT_EQ(watch.broken()->invariant, "nobody_whistles");
+}
+
+// No daemon runs. Two members are judged, the third one never.
+struct asked_on_change : ::testing::Test {
+    asked_on_change() {
+        known.add(address_rules);
+        world.emplace(three_nodes(), &known);
+        for (const auto& one : world->members) {
+            one->node.kernel.add("lo", "10.0.0.1/32");
+        }
+        watch.emplace(*world);
+    }
+    // How often the rule was asked meanwhile.
+    int pass(duration time) {
+        const int before = watch->state<questions>().asked;
+        const time_point end = world->now() + time;
+        while (world->now() < end) {
+            world->later.after(1s, [] {});
+            world->step();
+            watch->look();
+        }
+        return watch->state<questions>().asked - before;
+    }
+    [[nodiscard]] std::string broken() const { return watch->broken() ? watch->broken()->what : ""; }
+
+    registry known;
+    std::optional<cluster> world;
+    std::optional<judge> watch;
+};
+
+TEST_F(asked_on_change, a_rule_of_a_member_is_asked_when_what_it_reads_has_changed) {
+    EXPECT_EQ(pass(10s), 2);
+    EXPECT_EQ(pass(10min), 0);
+    world->ensemble.put("/other/key", "1");
+    EXPECT_EQ(pass(10s), 0);
+    world->ensemble.put("/test/key", "1");
+    EXPECT_EQ(pass(10s), 2);
+    world->ensemble.put("/test/key", "2");
+    EXPECT_EQ(pass(10s), 2);
+    world->members[1]->node.kernel.add("lo", "10.0.0.2/32");
+    EXPECT_EQ(pass(10s), 1);
+    EXPECT_EQ(broken(), "");
+    world->members[1]->node.kernel.remove("lo", *parse_host_address("10.0.0.1/32"));
+    EXPECT_EQ(pass(1s), 1);
+    EXPECT_EQ(broken(), "hv2 does not answer");
+}
+
+TEST_F(asked_on_change, one_that_depends_on_the_time_is_asked_each_second) {
+    watch->state<questions>().is_in_flux = true;
+    EXPECT_GE(pass(10s), 2 * 9);
+    watch->state<questions>().is_in_flux = false;
+    EXPECT_EQ(pass(10s), 2);
+    EXPECT_EQ(pass(10s), 0);
+}
+
+TEST_F(asked_on_change, who_was_wrong_is_asked_again) {
+    world->members[0]->node.kernel.remove("lo", *parse_host_address("10.0.0.1/32"));
+    EXPECT_GE(pass(10s), 1 + 9);
+    EXPECT_EQ(broken(), "hv1 does not answer");
 }
 
 TEST(registry, every_action_is_done_by_somebody_and_every_name_is_there_once) {

@@ -4,6 +4,8 @@
 
 #include "sim/world/cluster.hpp"
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +22,19 @@ struct seen_change {
     std::string_view suffix{};  // below the record: "/keepalive"
 };
 
+// What a rule about one member looks at, about once a simulated second. It is asked on change: once it has found
+// nothing wrong, it is not asked again before what it reads has changed.
+struct member_rule {
+    // Whether anything is demanded of it now. What depends on the time alone is said here, for this is always asked.
+    bool (*is_judged)(const judge&, const member&) = nullptr;
+    // Versions of all that `wrong` reads: a generation of the machine's kernel, changes below a folder of the tree.
+    // Empty: it depends on the time too (something is given time, and that will be over), and is asked this time.
+    using versions = std::array<std::uint64_t, 2>;
+    std::optional<versions> (*reads)(const judge&, const member&) = nullptr;
+    // Empty: nothing.
+    std::string (*wrong)(const judge&, const member&) = nullptr;
+};
+
 // One without a name only follows what others ask about.
 struct rule {
     std::string_view name{};
@@ -32,6 +47,7 @@ struct rule {
     void (*on_second)(judge&) = nullptr;         // about once a simulated second
     void (*on_tenth_second)(judge&) = nullptr;   // the same, for what is dear
     void (*on_exit)(judge&, member&) = nullptr;  // a daemon ended by itself
+    member_rule of_member{};
 };
 
 struct progress {

@@ -2,8 +2,8 @@
 // that a subject brings its own without a line elsewhere.
 #pragma once
 
+#include <cstddef>
 #include <memory>
-#include <utility>
 #include <vector>
 
 namespace pvc::sim {
@@ -12,20 +12,23 @@ class states {
 public:
     template <class T>
     [[nodiscard]] T& of() {
-        for (const auto& [key, what] : all_) {
-            if (key == &key_of<T>) {
-                return *static_cast<T*>(what.get());
-            }
+        const std::size_t place = place_of<T>;
+        if (place >= all_.size()) {
+            all_.resize(place + 1);
         }
-        all_.emplace_back(&key_of<T>, std::make_shared<T>());
-        return *static_cast<T*>(all_.back().second.get());
+        auto& found = all_[place];
+        if (!found) {
+            found = std::make_shared<T>();
+        }
+        return *static_cast<T*>(found.get());
     }
 
 private:
+    static inline std::size_t places_ = 0;
     template <class T>
-    static inline char key_of = 0;  // its address tells types apart
+    static inline const std::size_t place_of = places_++;
 
-    std::vector<std::pair<const void*, std::shared_ptr<void>>> all_;
+    std::vector<std::shared_ptr<void>> all_;
 };
 
 }  // namespace pvc::sim

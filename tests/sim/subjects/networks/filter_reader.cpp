@@ -141,7 +141,7 @@ std::vector<stored_acl> acls_of(const memory_ensemble& tree, std::uint32_t vni, 
 std::set<std::uint32_t> own_bridges_of(const sim_node& node) {
     constexpr std::string_view record = "/run/pvc/client-bridges";
     std::set<std::uint32_t> all;
-    const auto seen = node.kernel.state();
+    const auto& seen = node.kernel.state();
     for (auto file = node.host.files.lower_bound(std::string(record));
          file != node.host.files.end() && file->first.starts_with(record); ++file) {
         for (const auto line : split(file->second, '\n')) {
@@ -162,7 +162,7 @@ constexpr duration after_a_bridge = std::chrono::seconds(30);
 class filter_reader {
 public:
     filter_reader(const judge& of, const member& one) : of_(of), one_(one), table_(one.node.filter_table) {
-        for (const auto& network : networks_of(of.world.ensemble)) {
+        for (const auto& network : networks_of(of.world)) {
             if (!is_settled(of, network.vni)) {
                 in_flux_.insert(network.vni);
             } else if (network.type == model::network_type::managed) {

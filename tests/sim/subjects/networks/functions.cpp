@@ -275,7 +275,7 @@ constexpr rule function_rules[] = {
      .on_change = nullptr},
     {.name = "functions_follow",
      .meaning = "on a calm node virtual functions are as their keys say within 30 s",
-     .on_second = functions_follow},
+     .on_tenth_second = functions_follow},
 };
 
 constexpr progress function_progress[] = {

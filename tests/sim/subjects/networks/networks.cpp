@@ -34,7 +34,7 @@ void begin_networks(cluster& world) {
     }
     // What a reference node has on its bridges, it finds in the same keys.
     for (auto& one : world.foreigners) {
-        one->settings.gateways = [&world] { return gateways_of(world.ensemble); };
+        one->settings.gateways = [&world] { return gateways_of(world); };
     }
 }
 
@@ -49,6 +49,63 @@ void heal_network(cluster& /*world*/, member& one) {
 // The primary writes the size that it chose, and nothing else.
 bool is_network_mtu(const seen_change& seen) {
     return seen.what.path.starts_with("/networks/") && seen.what.path.ends_with("/mtu");
+}
+
+std::vector<model::client_network> parsed_networks(const memory_ensemble& tree) {
+    static constexpr std::string_view keys[] = {
+        "", "/nettype", "/mtu", "/ip4_network", "/ip4_gateway", "/ip6_network", "/ip6_gateway"};
+    std::vector<model::client_network> all;
+    if (!tree.exists("/networks")) {
+        return all;
+    }
+    for (const auto& name : tree.children("/networks")) {
+        std::map<std::string, std::string, std::less<>> stored;
+        for (const auto key : keys) {
+            if (auto value = tree.get("/networks/" + name + std::string(key))) {
+                stored.emplace(key, *std::move(value));
+            }
+        }
+        auto parsed = model::parse_client_network(name, stored);
+        if (parsed.network) {
+            all.push_back(*std::move(parsed.network));
+        }
+    }
+    std::ranges::sort(all, {}, &model::client_network::vni);
+    return all;
+}
+
+std::vector<std::pair<std::string, host_address>> gateways_in(const std::vector<model::client_network>& networks) {
+    std::vector<std::pair<std::string, host_address>> all;
+    for (const auto& one : networks) {
+        for (const auto* family : {&one.ip6, &one.ip4}) {
+            const auto gateway = family->gateway_address();
+            const bool is_free = gateway && std::ranges::none_of(all, [&](const auto& other) {
+                                     return other.second.address == gateway->address;
+                                 });
+            if (one.type == model::network_type::managed && is_free) {
+                all.emplace_back(one.bridge(), *gateway);
+            }
+        }
+    }
+    return all;
+}
+
+// Many rules ask each second, and the keys hardly ever change.
+struct networks_seen {
+    std::optional<std::uint64_t> changes;
+    std::vector<model::client_network> networks;
+    std::vector<std::pair<std::string, host_address>> gateways;
+};
+
+const networks_seen& seen_in(cluster& world) {
+    auto& seen = world.state<networks_seen>();
+    const auto changes = world.changes_below("networks");
+    if (seen.changes != changes) {
+        seen.changes = changes;
+        seen.networks = parsed_networks(world.ensemble);
+        seen.gateways = gateways_in(seen.networks);
+    }
+    return seen;
 }
 
 constexpr subject_part network_part{.begin = begin_networks, .heal_member = heal_network};
@@ -74,43 +131,12 @@ constexpr planted_mistake network_mistakes[] = {
 
 }  // namespace
 
-std::vector<model::client_network> networks_of(const memory_ensemble& tree) {
-    static constexpr std::string_view keys[] = {
-        "", "/nettype", "/mtu", "/ip4_network", "/ip4_gateway", "/ip6_network", "/ip6_gateway"};
-    std::vector<model::client_network> all;
-    if (!tree.exists("/networks")) {
-        return all;
-    }
-    for (const auto& name : tree.children("/networks")) {
-        std::map<std::string, std::string, std::less<>> stored;
-        for (const auto key : keys) {
-            if (auto value = tree.get("/networks/" + name + std::string(key))) {
-                stored.emplace(key, *std::move(value));
-            }
-        }
-        auto parsed = model::parse_client_network(name, stored);
-        if (parsed.network) {
-            all.push_back(*std::move(parsed.network));
-        }
-    }
-    std::ranges::sort(all, {}, &model::client_network::vni);
-    return all;
+const std::vector<model::client_network>& networks_of(cluster& world) {
+    return seen_in(world).networks;
 }
 
-std::vector<std::pair<std::string, host_address>> gateways_of(const memory_ensemble& tree) {
-    std::vector<std::pair<std::string, host_address>> all;
-    for (const auto& one : networks_of(tree)) {
-        for (const auto* family : {&one.ip6, &one.ip4}) {
-            const auto gateway = family->gateway_address();
-            const bool is_free = gateway && std::ranges::none_of(all, [&](const auto& other) {
-                                     return other.second.address == gateway->address;
-                                 });
-            if (one.type == model::network_type::managed && is_free) {
-                all.emplace_back(one.bridge(), *gateway);
-            }
-        }
-    }
-    return all;
+const std::vector<std::pair<std::string, host_address>>& gateways_of(cluster& world) {
+    return seen_in(world).gateways;
 }
 
 void add_networks(registry& to);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,17 +16,19 @@ namespace pvc::sim {
 class judge;
 
 // Of an existing network, as the parser reads it; those that are not set up are left out. By VNI.
-[[nodiscard]] std::vector<model::client_network> networks_of(const memory_ensemble& tree);
+[[nodiscard]] const std::vector<model::client_network>& networks_of(cluster& world);
 // Where the primary has which gateways: of two networks with the same one the smaller VNI.
-[[nodiscard]] std::vector<std::pair<std::string, host_address>> gateways_of(const memory_ensemble& tree);
+[[nodiscard]] const std::vector<std::pair<std::string, host_address>>& gateways_of(cluster& world);
 
 // When the keys of networks were changed last.
 struct network_changes {
     std::map<std::string, time_point, std::less<>> when;  // by VNI
     std::uint64_t count = 0;
+    std::optional<time_point> last;
 };
 // Half a minute ago, or longer.
 [[nodiscard]] bool is_settled(const judge& of, std::uint32_t vni);
+[[nodiscard]] bool are_all_settled(const judge& of);
 
 void add_network_clients(registry& to);
 void add_network_faults(registry& to);

@@ -104,12 +104,12 @@ TEST_F(network_rules_test, what_clients_write) {
     perform("network create 200 bridged none none");
     EXPECT_EQ(value("200/nettype") + " " + value("200/ip4_network") + " " + value("200/domain"), "bridged None None");
     perform("network set 1001 ip4_gateway garbage");
-    EXPECT_EQ(gateways_of(world.ensemble).size(), 1U);
+    EXPECT_EQ(gateways_of(world).size(), 1U);
     perform("network set 1001 mtu");
     perform("network set 7 mtu 1400");
     EXPECT_EQ(value("1001/mtu") + value("7"), "-");
     perform("network remove 1001");
-    EXPECT_EQ(networks_of(world.ensemble).size(), 1U);
+    EXPECT_EQ(networks_of(world).size(), 1U);
 }
 
 }  // namespace pvc::sim

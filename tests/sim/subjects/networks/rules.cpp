@@ -27,6 +27,7 @@ void note_changes(judge& of, const seen_change& seen) {
         auto& changes = of.state<network_changes>();
         changes.when.insert_or_assign(name.substr(0, name.find('/')), of.world.now());
         ++changes.count;
+        changes.last = of.world.now();
     }
 }
 
@@ -89,8 +90,8 @@ std::string left_of(const judge& of, const model::network_state& seen, bool at_o
 
 // at_once: what was changed just now is no excuse.
 std::string wrong_on(const judge& of, const member& one, bool at_once) {
-    const auto seen = one.node.kernel.state();
-    for (const auto& network : networks_of(of.world.ensemble)) {
+    const auto& seen = one.node.kernel.state();
+    for (const auto& network : networks_of(of.world)) {
         if (at_once || is_settled(of, network.vni)) {
             if (auto text = wrong_with(one.node, seen, network); !text.empty()) {
                 return fmt::format("{}: network {}: {}", one.name(), network.vni, text);
@@ -101,39 +102,42 @@ std::string wrong_on(const judge& of, const member& one, bool at_once) {
     return left.empty() ? "" : fmt::format("{} has {} of a network that is gone", one.name(), left);
 }
 
-void networks_stand(judge& of) {
-    if (!has_networking(of.world)) {
-        return;
-    }
-    for (const auto& one : of.world.members) {
-        const bool is_judged = one->node.is_running() && one->node.is_ready() && !one->node.is_paused() &&
-                               of.world.is_calm(*one) && of.world.now() - one->calm_from > for_a_network;
-        const auto wrong = is_judged ? wrong_on(of, *one, false) : std::string();
-        if (!wrong.empty()) {
-            of.say("networks_stand", wrong);
-        }
-    }
+bool is_long_calm(const judge& of, const member& one) {
+    return has_networking(of.world) && one.node.is_running() && one.node.is_ready() && !one.node.is_paused() &&
+           of.world.is_calm(one) && of.world.now() - one.calm_from > for_a_network;
 }
 
-void foreign_links_stay(judge& of) {
-    if (!has_networking(of.world)) {
-        return;
-    }
-    for (const auto& one : of.world.members) {
-        const auto seen = one->node.kernel.state();
-        // Somebody may have pulled out the device that it stands on, or taken all addresses away.
-        const bool has_base = of.world.performed.contains("pull-device") || seen.find("vxlan.calico") != nullptr;
-        const auto* bridge = seen.find("docker0");
-        const auto* tap = seen.find("tap99");
-        const bool is_whole = bridge != nullptr && bridge->is_up && tap != nullptr && tap->master == bridge->index &&
-                              (of.world.performed.contains("wipe-addresses") ||
-                               one->node.kernel.has("docker0", *parse_host_address("172.17.0.1/16"))) &&
-                              has_base;
-        if (!is_whole) {
-            of.say("foreign_links", one->name() + " has changed the links of others");
-        }
-    }
+constexpr member_rule networks_stand{
+    .is_judged = is_long_calm,
+    .reads =
+        [](const judge& of, const member& one) {
+            using versions = member_rule::versions;
+            return are_all_settled(of)
+                       ? std::optional(versions{one.node.kernel.generation(), of.world.changes_below("networks")})
+                       : std::nullopt;
+        },
+    .wrong = [](const judge& of, const member& one) { return wrong_on(of, one, false); },
+};
+
+std::string wrong_links_of_others(const judge& of, const member& one) {
+    const auto& seen = one.node.kernel.state();
+    // Somebody may have pulled out the device that it stands on, or taken all addresses away.
+    const bool has_base = of.world.performed.contains("pull-device") || seen.find("vxlan.calico") != nullptr;
+    const auto* bridge = seen.find("docker0");
+    const auto* tap = seen.find("tap99");
+    const bool is_whole = bridge != nullptr && bridge->is_up && tap != nullptr && tap->master == bridge->index &&
+                          (of.world.performed.contains("wipe-addresses") ||
+                           one.node.kernel.has("docker0", *parse_host_address("172.17.0.1/16"))) &&
+                          has_base;
+    return is_whole ? "" : one.name() + " has changed the links of others";
 }
+
+constexpr member_rule foreign_links_stay{
+    .is_judged = [](const judge& of, const member& /*one*/) { return has_networking(of.world); },
+    .reads = [](const judge& /*of*/,
+                const member& one) { return std::optional(member_rule::versions{one.node.kernel.generation()}); },
+    .wrong = wrong_links_of_others,
+};
 
 std::optional<std::string> networks_are_up(const judge& of) {
     if (!has_networking(of.world)) {
@@ -151,10 +155,10 @@ constexpr rule link_rules[] = {
     {.on_change = note_changes},
     {.name = "networks_stand",
      .meaning = "on a calm node every client network is up within 30 s, and gone as soon when it is removed",
-     .on_second = networks_stand},
+     .of_member = networks_stand},
     {.name = "foreign_links",
      .meaning = "links that are none of the daemon's stay as they are",
-     .on_tenth_second = foreign_links_stay},
+     .of_member = foreign_links_stay},
 };
 
 constexpr progress link_progress[] = {
@@ -167,6 +171,11 @@ bool is_settled(const judge& of, std::uint32_t vni) {
     const auto& when = of.state<network_changes>().when;
     const auto found = when.find(std::to_string(vni));
     return found == when.end() || of.world.now() - found->second > for_a_network;
+}
+
+bool are_all_settled(const judge& of) {
+    const auto& last = of.state<network_changes>().last;
+    return !last || of.world.now() - *last > for_a_network;
 }
 
 void add_network_rules(registry& to) {

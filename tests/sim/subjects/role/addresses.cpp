@@ -18,6 +18,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <span>
 
 namespace pvc::sim {
 
@@ -89,6 +91,9 @@ struct overlap {
 };
 struct addresses_seen {
     std::map<ip::address, overlap> overlaps;
+    // Those that more than one machine answers on, whoever runs there: all others are right.
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> shared_of;  // what that was made of
+    std::vector<ip::address> shared;
     struct role_of {
         router_state role = router_state::client;
         time_point since{};
@@ -96,21 +101,51 @@ struct addresses_seen {
     std::map<std::uint32_t, role_of> roles;
 };
 
-void there_is_one_holder(judge& of) {
-    if (!has_networking(of.world)) {
-        return;
-    }
+std::vector<sim_kernel*> kernels_of(cluster& world) {
+    std::vector<sim_kernel*> all;
+    std::ranges::transform(world.members, std::back_inserter(all), [](const auto& one) { return &one->node.kernel; });
+    std::ranges::transform(world.foreigners, std::back_inserter(all), [](const auto& one) { return &one->kernel; });
+    return all;
+}
+
+std::vector<ip::address> shared_addresses(cluster& world, std::span<sim_kernel* const> kernels) {
     std::vector<ip::address> all;
-    for (const auto& [device, address] : addresses_of_the_primary(of.world.members.front()->node.settings)) {
+    for (const auto& [device, address] : addresses_of_the_primary(world.members.front()->node.settings)) {
         if (device != "lo") {  // nobody else's to see
             all.push_back(parse_host_address(address)->address);
         }
     }
-    for (const auto& [bridge, gateway] : gateways_of(of.world.ensemble)) {
+    for (const auto& [bridge, gateway] : gateways_of(world)) {
         all.push_back(gateway.address);
     }
+    std::erase_if(all, [&](const ip::address& which) {
+        return std::ranges::count_if(kernels, [&](const sim_kernel* one) { return one->answers(which); }) < 2;
+    });
+    return all;
+}
+
+// Looks at kernels and keys when they have changed.
+const std::vector<ip::address>& addresses_with_two(judge& of, addresses_seen& seen) {
+    const auto kernels = kernels_of(of.world);
+    std::pair<std::uint64_t, std::uint64_t> now{0, of.world.changes_below("networks")};
+    for (const auto* one : kernels) {
+        now.first += one->generation();  // each only grows
+    }
+    if (seen.shared_of != now) {
+        seen.shared_of = now;
+        seen.shared = shared_addresses(of.world, kernels);
+        std::erase_if(seen.overlaps,
+                      [&](const auto& one) { return std::ranges::find(seen.shared, one.first) == seen.shared.end(); });
+    }
+    return seen.shared;
+}
+
+void there_is_one_holder(judge& of) {
+    if (!has_networking(of.world)) {
+        return;
+    }
     auto& seen = of.state<addresses_seen>();
-    for (const auto& which : all) {
+    for (const auto& which : addresses_with_two(of, seen)) {
         const auto found = holders_of(of.world, which);
         overlap& now = seen.overlaps[which];
         if (found.count < 2 || found.is_handed_over) {
@@ -130,6 +165,9 @@ void there_is_one_holder(judge& of) {
 
 // Since when a daemon has been what it is.
 void note_roles(judge& of) {
+    if (!has_networking(of.world)) {
+        return;
+    }
     auto& roles = of.state<addresses_seen>().roles;
     for (const auto& one : of.world.members) {
         const auto role =
@@ -150,7 +188,7 @@ std::string held_by(const member& one) {
         }
     }
     // On the bridges of client networks nobody else has any.
-    const auto seen = one.node.kernel.state();
+    const auto& seen = one.node.kernel.state();
     for (const auto& address : seen.addresses()) {
         const auto device = seen.name_of(address.link);
         if (device.starts_with("vmbr") && address.is_global && address.is_permanent) {
@@ -160,25 +198,29 @@ std::string held_by(const member& one) {
     return held;
 }
 
-void a_secondary_has_none(judge& of) {
-    if (!has_networking(of.world)) {
-        return;
-    }
-    note_roles(of);
-    const std::string named = value_of(of, "/config/primary_node");
-    for (const auto& one : of.world.members) {
-        const auto& now = of.state<addresses_seen>().roles[one->number];
-        const bool is_judged = now.role == router_state::secondary && one->node.is_ready() && !one->node.is_paused() &&
-                               of.world.is_calm(*one) && of.world.now() - now.since > calm_secondary &&
-                               of.world.now() - one->calm_from > calm_secondary &&
-                               named != one->name();  // it found its own, and is about to take over
-        const std::string held = is_judged ? held_by(*one) : std::string();
-        if (!held.empty()) {
-            of.say("secondary_without_addresses", fmt::format("{} has been secondary for {:.3f} s and has {}",
-                                                              one->name(), seconds(of.world.now() - now.since), held));
-        }
-    }
-}
+constexpr member_rule a_secondary_has_none{
+    .is_judged =
+        [](const judge& of, const member& one) {
+            if (!has_networking(of.world)) {
+                return false;
+            }
+            const auto& now = of.state<addresses_seen>().roles[one.number];
+            return now.role == router_state::secondary && one.node.is_ready() && !one.node.is_paused() &&
+                   of.world.is_calm(one) && of.world.now() - now.since > calm_secondary &&
+                   of.world.now() - one.calm_from > calm_secondary &&
+                   value_of(of, "/config/primary_node") != one.name();  // it found its own, and is about to take over
+        },
+    .reads = [](const judge& /*of*/,
+                const member& one) { return std::optional(member_rule::versions{one.node.kernel.generation()}); },
+    .wrong =
+        [](const judge& of, const member& one) {
+            const auto since = of.state<addresses_seen>().roles[one.number].since;
+            const std::string held = held_by(one);
+            return held.empty() ? held
+                                : fmt::format("{} has been secondary for {:.3f} s and has {}", one.name(),
+                                              seconds(of.world.now() - since), held);
+        },
+};
 
 std::optional<std::string> the_primary_has_all(const judge& of) {
     if (!has_networking(of.world)) {
@@ -197,9 +239,9 @@ std::optional<std::string> the_primary_has_all(const judge& of) {
                 return fmt::format("{} is primary and has no {} on {}", one->name(), address, device);
             }
         }
-        for (const auto& [bridge, gateway] : gateways_of(of.world.ensemble)) {
+        for (const auto& [bridge, gateway] : gateways_of(of.world)) {
             // A bridge that is too small for IPv6, or that could not be made: see network_links.
-            const auto seen = one->node.kernel.state();
+            const auto& seen = one->node.kernel.state();
             const auto* link = seen.find(bridge);
             const bool can_have = link != nullptr && (gateway.address.is_v4() || link->mtu >= 1280);
             if (can_have && !one->node.kernel.has(bridge, gateway)) {
@@ -216,7 +258,8 @@ constexpr rule address_rules[] = {
      .on_second = there_is_one_holder},
     {.name = "secondary_without_addresses",
      .meaning = "a secondary that has been calm for 10 s has no address of the primary",
-     .on_second = a_secondary_has_none},
+     .on_second = note_roles,
+     .of_member = a_secondary_has_none},
 };
 
 constexpr progress address_progress[] = {
