@@ -379,7 +379,7 @@ def what_cannot_be_used(lab):
     equal(view.on('vmbr1003'), [], 'addresses of a network that has none')
     equal([name for name in view.links if name in ('vlan5000', 'vmbr5000', 'vmbr1002', 'vmbr16777216', 'vmbrabc')], [], 'links of those that cannot be')
     for vni in ('5000', '1002', '16777216', 'abc'):
-        check(any(vni in line for line in node.log().splitlines()), f'no line about network {vni}')
+        lab.wait(lambda vni=vni: any(vni in line for line in node.log().splitlines()), 10, f'a line about network {vni}')
 
 
 @scenario('networking.md 5.2, case 91 without VLANs: links that the kernel refuses are told of and tried again', limit=60)
@@ -396,5 +396,5 @@ def kernel_refuses(lab):
     if has_vlans:
         soon(lab, node, lambda view: view.ports('vmbr200') == ['vlan200'], 'the bridged network')
     else:
-        check(any('vlan200' in line for line in node.log().splitlines()), 'no line about it')
+        lab.wait(lambda: any('vlan200' in line for line in node.log().splitlines()), 10, 'a line about it')
         lab.expect_alive(node)

@@ -250,7 +250,8 @@ def firewall_changes_under_traffic(lab):
     lab.await_beats(node, 3)
     node.enter('nft', 'flush', 'ruleset')
     lab.wait(lambda: len(firewall.chains(node).get('vxlan1002-in', [])) == 3 + 67, LIMIT, 'it is made again')
-    check(any('network-damaged' in line or 'firewall' in line and 'again' in line for line in node.log().splitlines()), 'nothing is said of it')
+    lab.wait(lambda: any('network-damaged' in line or 'firewall' in line and 'again' in line for line in node.log().splitlines()), LIMIT,
+             'a line about it')
     leaked = leak.read()[1]
     flow.stop()
     leak.stop()
