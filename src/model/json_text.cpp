@@ -5,6 +5,8 @@
 #include "pvcnoded/base/utf8.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 
 namespace pvc::model {
@@ -47,11 +49,7 @@ void append_separator(std::string& out) {
     }
 }
 
-}  // namespace
-
-std::string json_string(std::string_view text) {
-    std::string out;
-    out.reserve(text.size() + 2);
+void append_string(std::string& out, std::string_view text) {
     out += '"';
     while (!text.empty()) {
         const auto plain = text.substr(0, std::min(plain_length(text), text.find_first_of("\"\\")));
@@ -64,19 +62,38 @@ std::string json_string(std::string_view text) {
         append_escaped(out, character.code);
         text.remove_prefix(character.bytes);
     }
-    return out += '"';
+    out += '"';
+}
+
+}  // namespace
+
+std::string json_string(std::string_view text) {
+    std::string out;
+    out.reserve(text.size() + 2);
+    append_string(out, text);
+    return out;
 }
 
 std::string json_number(double value) {
     return std::isfinite(value) ? float_text(value) : "null";
 }
 
+void json_object::begin(std::string_view name) {
+    append_separator(members_);
+    append_string(members_, name);
+    members_ += ": ";
+}
+
 json_object& json_object::add(std::string_view name, std::string_view text) {
-    return add_raw(name, json_string(text));
+    begin(name);
+    append_string(members_, text);
+    return *this;
 }
 
 json_object& json_object::add(std::string_view name, std::int64_t value) {
-    return add_raw(name, std::to_string(value));
+    std::array<char, 24> digits{};
+    const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+    return add_raw(name, std::string_view(digits.data(), written.ptr));
 }
 
 json_object& json_object::add(std::string_view name, double value) {
@@ -84,8 +101,8 @@ json_object& json_object::add(std::string_view name, double value) {
 }
 
 json_object& json_object::add_raw(std::string_view name, std::string_view json) {
-    append_separator(members_);
-    members_.append(json_string(name)).append(": ").append(json);
+    begin(name);
+    members_ += json;
     return *this;
 }
 

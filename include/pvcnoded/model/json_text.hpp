@@ -26,6 +26,8 @@ public:
     [[nodiscard]] std::string text() const { return "{" + members_ + "}"; }
 
 private:
+    void begin(std::string_view name);
+
     std::string members_;
 };
 
