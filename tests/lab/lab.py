@@ -2,6 +2,7 @@
 import collections
 import logging
 import os
+import signal
 import socket
 import struct
 import threading
@@ -21,6 +22,9 @@ logging.getLogger('kazoo').setLevel(logging.CRITICAL + 1)
 
 SCENARIOS = {}
 Scenario = collections.namedtuple('Scenario', 'name run cases limit long')
+
+
+CRASHES = (signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV, signal.SIGSYS)
 
 
 class Failed(AssertionError):
@@ -334,8 +338,14 @@ class Lab:
     def expect_alive(self, node):
         check(node.daemon.alive(), f'{node.label}: the daemon ended with {node.daemon.carrier.poll()}')
 
+    def crashes(self):
+        """Daemons that were ended by a signal which no scenario sends."""
+        ended = [(one.label, -(daemon.carrier.poll() or 0)) for one in self.nodes.values() for daemon in one.daemons]
+        return [f'{label} was ended by signal {number}' for label, number in ended if number in CRASHES]
+
     def check_rules(self):
         """What must hold in every scenario."""
+        equal(self.crashes(), [], 'crashes')
         for one in self.nodes.values():
             for mark in ('AddressSanitizer', 'runtime error:', 'ThreadSanitizer', 'terminate called', 'Assertion'):
                 check(mark not in one.output(), f'{one.label} printed "{mark}"')

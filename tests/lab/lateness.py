@@ -46,10 +46,10 @@ class Lateness:
                 if self._names[pid] in SERVANTS and pid != str(os.getpid()):
                     longest = self._longest(pid)
                     self.waited += longest if self._names[pid] == 'pvcnoded' or _age(pid) > START else 0.0
-            self._history.append((self._looked, self.waited))
+            self._history.append((self._looked, self.waited + self.woken_late))
 
     def most_within(self, seconds):
-        """Waited in any stretch of so many seconds, and one look more."""
+        """Waited, and woken late, in any stretch of so many seconds, and one look more."""
         with self._guard:
             most, first = 0.0, 0
             for when, waited in self._history:
@@ -102,7 +102,7 @@ def granted(seconds):
     """To something that took so long, at whatever time since the first call of this process."""
     one = _lateness()
     one.look()
-    return one.woken_late + one.most_within(seconds)
+    return one.most_within(seconds)
 
 
 def until_now():

@@ -173,6 +173,7 @@ class Node:
         self.first = None
         self.first_outside = None
         self.daemon = None
+        self.daemons = []  # all that were started
         self.notify = None
         self.linked = False
         self.patroni = Patroni(self, os.path.join(folder, 'patroni'))
@@ -345,6 +346,7 @@ class Node:
             environment['NOTIFY_SOCKET'] = '/run/notify'
             environment.setdefault('WATCHDOG_USEC', '60000000')
         self.daemon = self.spawn([DAEMON, *arguments], os.path.join(self.folder, 'stdout.log'), environment, stdout, wrap)
+        self.daemons.append(self.daemon)
         return self.daemon
 
     def spawn(self, words, log, environment=None, output=None, wrap=None):
