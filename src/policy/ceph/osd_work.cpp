@@ -32,10 +32,15 @@ constexpr duration status_limit = 10s;
 constexpr duration safe_pause = 5s;
 constexpr duration safe_limit = 24h;
 constexpr duration safe_told_each = 60s;
-constexpr int exit_absent = 5;     // of LVM's tools: there is no such volume or group
-constexpr int exit_unsigned = 2;   // of blkid: nothing is written on it that it knows
-constexpr int exit_remapped = 11;  // of safe-to-destroy: it has other copies, backfill is still under way
+constexpr int exit_absent = 5;      // of LVM's tools: there is no such volume or group
+constexpr int exit_unsigned = 2;    // of blkid: nothing is written on it that it knows
+constexpr int exit_undecided = 11;  // of safe-to-destroy: the manager does not know enough to tell
 constexpr double mib = 1048576;
+
+// What an operator can do where Ceph will never tell.
+constexpr std::string_view undecided_hint =
+    "; if this OSD is dead and the cluster cannot heal, it stays so: see `ceph health detail`, give up by hand what is "
+    "lost, or purge the OSD by hand";
 
 constexpr std::string_view placeholder_stats =
     R"({"uuid": "|", "up": 0, "in": 0, "primary_affinity": "|", "utilization": "|", "var": "|", "pgs": "|", )"
@@ -288,14 +293,15 @@ osd_work::taken osd_work::take_size(const osd_said::program_end& ended) {
 
 osd_work::taken osd_work::take_safety(const osd_said::program_end& ended, time_point now,
                                       std::vector<osd_note>& notes) {
-    if (ended.status == 0 || ended.status == exit_remapped) {
+    if (ended.status == 0) {
         return {};
     }
     if (!ended.has_started) {
         return {flow::failed, said(ended)};
     }
+    const bool is_undecided = ended.status == exit_undecided;
     // Only reached forced: what Ceph does not have holds no data of it.
-    if (ended.status && !is_known_to_ceph_) {
+    if (ended.status && !is_undecided && !is_known_to_ceph_) {
         notes.push_back({true, said(ended) + "; Ceph has no such OSD, so the removal goes on"});
         return {};
     }
@@ -303,13 +309,17 @@ osd_work::taken osd_work::take_safety(const osd_said::program_end& ended, time_p
         unsafe_since_ = told_at_ = now;
     }
     if (now - *unsafe_since_ >= safe_limit) {
-        return {flow::failed, "it was not safe to destroy for a day: " + said(ended)};
+        return {flow::failed, (is_undecided ? "Ceph could not tell for a day whether it is safe to destroy: "
+                                            : "it was not safe to destroy for a day: ") +
+                                  said(ended)};
     }
     if (now - told_at_ >= safe_told_each) {
         told_at_ = now;
         const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(now - *unsafe_since_).count();
-        notes.push_back({false, "OSD " + id_ + " is not safe to destroy yet, for " + std::to_string(minutes) +
-                                    " min: " + said(ended)});
+        const std::string since = ", for " + std::to_string(minutes) + " min: " + said(ended);
+        notes.push_back({false, is_undecided ? "Ceph cannot tell whether OSD " + id_ + " is safe to destroy" + since +
+                                                   std::string(undecided_hint)
+                                             : "OSD " + id_ + " is not safe to destroy yet" + since});
     }
     pauses_ = true;
     return {flow::again, {}};

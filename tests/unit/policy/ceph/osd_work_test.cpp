@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -46,6 +47,7 @@ struct play {
     std::string read_fault{};
     std::string write_fault{};
     time_point now{1h};
+    std::function<void(const std::string&)> at_line{};  // before a program answers
 
     texts lines{};
     texts changes{};  // those of the lines that change something
@@ -93,6 +95,9 @@ struct play {
                 changes.push_back(lines.back());
             }
             now += 1s;
+            if (at_line) {
+                at_line(lines.back());
+            }
             return ended(lines.back());
         }
         if (const auto* pause = std::get_if<osd_ask::pause>(&ask)) {
@@ -426,12 +431,6 @@ TEST(osd_work, numbers_that_ceph_does_not_have) {
 }
 
 TEST(osd_work, it_waits_until_the_osd_may_be_destroyed) {
-    for (const int good : {0, 11}) {
-        play one;
-        one.says["ceph osd safe-to-destroy"] = {good, ""};
-        one.run(remove_text);
-        EXPECT_TRUE(one.end.is_done);
-    }
     for (const auto& command : {remove_text, force_text, replace_text}) {
         play one;
         one.says["ceph osd safe-to-destroy"] = {16, ""};
@@ -446,6 +445,42 @@ TEST(osd_work, it_waits_until_the_osd_may_be_destroyed) {
                   "OSD 7 is not safe to destroy yet, for 2 min: ceph osd safe-to-destroy osd.7: exit status 16");
         EXPECT_EQ(one.lines.back(), "ceph osd safe-to-destroy osd.7");
     }
+}
+
+// Status 11: a manager that has just started, or an OSD that is dead in a degraded cluster.
+TEST(osd_work, what_ceph_cannot_tell_is_not_safe) {
+    for (const auto& command : {remove_text, force_text, replace_text}) {
+        play one;
+        one.says["ceph osd safe-to-destroy"] = {11, ""};
+        const auto began = one.now;
+        one.run(command);
+        EXPECT_FALSE(one.end.is_done) << command;
+        EXPECT_EQ(one.end.reason,
+                  "Ceph could not tell for a day whether it is safe to destroy: ceph osd safe-to-destroy osd.7: exit "
+                  "status 11");
+        EXPECT_GE(one.now - began, 24h);
+        EXPECT_EQ(one.lines.back(), "ceph osd safe-to-destroy osd.7") << "nothing is stopped";
+        ASSERT_FALSE(one.notes.empty());
+        EXPECT_TRUE(one.notes[0].starts_with("Ceph cannot tell whether OSD 7 is safe to destroy, for 1 min: "));
+        EXPECT_TRUE(one.notes[0].ends_with("or purge the OSD by hand"));
+    }
+    // A manager that comes to know.
+    play later;
+    later.says["ceph osd safe-to-destroy"] = {11, ""};
+    later.at_line = [&](const std::string& line) {
+        if (line.find("safe-to-destroy") != std::string::npos && std::ranges::count(later.lines, line) == 20) {
+            later.says["ceph osd safe-to-destroy"] = {0, ""};
+        }
+    };
+    later.run(remove_text);
+    EXPECT_TRUE(later.end.is_done) << later.end.reason;
+    EXPECT_EQ(std::ranges::count(later.lines, "ceph osd safe-to-destroy osd.7"), 20);
+    // What Ceph does not have is no exception: the manager may know as little of that.
+    play unknown;
+    unknown.says["ceph osd ls"].output = "";
+    unknown.says["ceph osd safe-to-destroy"] = {11, ""};
+    unknown.run(force_text);
+    EXPECT_FALSE(unknown.end.is_done);
 }
 
 TEST(osd_work, the_database_of_a_removed_osd) {
