@@ -253,7 +253,7 @@ void collection::tell_unwritten() {
         return;
     }
     const std::string text = "Ceph's figures could not be written: " + some_of(refused);
-    if (known_.conditions.hold(writing_topic, text, session_.node.clock().now())) {
+    if (known_.conditions.hold(writing_topic, {}, text, session_.node.clock().now())) {
         session_.node.log.warning(message::ceph_unwritten, text);
     }
 }

@@ -48,9 +48,12 @@ public:
         std::string text;
         time_point since{};
         time_point told{};
+        std::map<std::string, time_point, std::less<>> kinds{};  // when each of them was said, if it was
     };
-    // It holds. True: it is to be said now, as it is new, changed, or was said a minute ago.
-    bool hold(std::string_view topic, std::string_view text, time_point now);
+    // It holds. True: it is to be said now, as it is new, of a kind that was not said for a minute, or nothing of it
+    // was said for a minute. Of one kind the words may differ from time to time, or two of them take turns: none is
+    // news.
+    bool hold(std::string_view topic, std::string_view kind, std::string_view text, time_point now);
     // It does not hold (any more). True: it did.
     bool end(std::string_view topic);
     void clear() { all_.clear(); }
