@@ -132,7 +132,8 @@ async::awaitable<void> collection::round(policy::ceph_tree tree) {
                                    .begun = begun,
                                    .deadline = begun + policy::ceph_round_limit(session_.node.times.keepalive),
                                    .manager_paused_until = term_->reach.manager_paused_until(),
-                                   .may_connect = !term_->reach.has_answered()});
+                                   .may_connect = !term_->reach.has_answered(),
+                                   .first = term_->reach.first_question()});
         ++known_.rounds;
         co_await ask(asking, tree.pools);
         follow_role();

@@ -15,6 +15,7 @@ constexpr duration silence_limit_of_ceph = 60s;
 constexpr duration said_again_after = 60s;
 constexpr std::string_view cluster_topic = "the cluster";
 constexpr std::string_view manager_topic = "the manager";
+constexpr std::string_view pace_topic = "its pace";
 
 std::string cause_of(const failure& why) {
     constexpr std::size_t most = 300;
@@ -32,6 +33,7 @@ void ceph_reachability::take(const ceph_round& round, time_point now, duration k
         published_.reset();
     }
     has_answered_ = round.has_answer();
+    first_question_ = round.next_first();
     manager_paused_until_ = round.manager_paused_until();
     refusals_ = round.was_refused_at_once() ? refusals_ + 1 : 0;
     // A little less than two intervals: the next tick but one.
@@ -71,6 +73,11 @@ bool ceph_conditions::end(std::string_view topic) {
     }
     all_.erase(known);
     return true;
+}
+
+bool ceph_conditions::end_in_time(std::string_view topic, time_point now) {
+    const auto known = all_.find(topic);
+    return known != all_.end() && now - known->second.told >= said_again_after && end(topic);
 }
 
 namespace {
@@ -120,9 +127,15 @@ struct speaker {
                          "\" is of no use, what is published of it stays: " + cause_of(one.why));
             }
         }
+    }
+    // What is left out is asked in a later round.
+    void say_pace() {
         if (round.left_out() != ceph_question::none) {
-            hold(to_text(round.left_out()), log_level::warning, message::ceph_answer_unusable, "slow",
-                 "Ceph is slow: there was no time left to ask for \"" + std::string(to_text(round.left_out())) + "\"");
+            hold(pace_topic, log_level::warning, message::ceph_answer_unusable, {},
+                 "Ceph is slow, so its figures come later: there was no time left to ask for \"" +
+                     std::string(to_text(round.left_out())) + "\"");
+        } else if (round.has_answer() && known.end_in_time(pace_topic, now)) {
+            lines.push_back({log_level::info, {}, "Ceph answers all questions in time again"});
         }
     }
     void end_if(bool is_good, ceph_question what) {
@@ -150,6 +163,7 @@ std::vector<ceph_line> ceph_lines(const ceph_round& round, ceph_conditions& know
     all.say_cluster();
     all.say_manager();
     all.say_unusable();
+    all.say_pace();
     all.say_usable();
     return std::move(all.lines);
 }

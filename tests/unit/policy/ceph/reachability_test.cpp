@@ -181,7 +181,12 @@ TEST(ceph_lines, of_a_round_without_time) {
     round.take(result<std::string>(sample::health), since + 1s);
     EXPECT_FALSE(round.next(since + 1s));
     EXPECT_EQ(texts_of(ceph_lines(round, known, since + 1s)),
-              (std::vector<std::string>{"Ceph is slow: there was no time left to ask for \"status\""}));
+              (std::vector<std::string>{"Ceph is slow, so its figures come later: there was no time left to ask for "
+                                        "\"status\""}));
+    EXPECT_TRUE(ceph_lines(round_with(since + 5s), known, since + 5s).empty()) << "it comes and goes";
+    EXPECT_TRUE(ceph_lines(round, known, since + 10s).empty());
+    EXPECT_EQ(texts_of(ceph_lines(round_with(since + 61s), known, since + 61s)),
+              (std::vector<std::string>{"Ceph answers all questions in time again"}));
 }
 
 }  // namespace
