@@ -20,8 +20,9 @@ static std::string escaped(std::string_view text) {
 }
 
 static std::string written(const domain_xml& view) {
-    auto text = fmt::format("<domain><name>{}</name><uuid>{}</uuid><memory>{}</memory><vcpu>{}</vcpu><devices>",
-                            escaped(view.name), escaped(view.uuid), view.memory_mib, view.vcpus);
+    auto text =
+        fmt::format("<domain><name>{}</name><uuid>{}</uuid><memory unit='MiB'>{}</memory><vcpu>{}</vcpu><devices>",
+                    escaped(view.name), escaped(view.uuid), view.memory_mib, view.vcpus);
     for (const auto& disk : view.disks) {
         text += fmt::format("<disk type='{}'><source protocol='rbd' name='{}'/><target dev='{}'/></disk>",
                             disk.is_rbd ? "network" : "file", escaped(disk.source), escaped(disk.target));

@@ -107,8 +107,10 @@ int check_configuration(const app::options& options) {
     const config::loaded loaded =
         load_configuration(false, options.trusted ? config::changeable_file::accepted : config::changeable_file::told);
     std::string remarks;
+    bool is_faultless = true;
     for (const auto& one : loaded.diagnostics) {
         remarks += one.message() + '\n';
+        is_faultless = is_faultless && one.level == config::severity::info;
     }
     if (!loaded.config) {
         app::print(STDERR_FILENO, remarks);
@@ -120,7 +122,7 @@ int check_configuration(const app::options& options) {
         remarks += parsed.error().text() + '\n';
     }
     app::print(STDERR_FILENO, remarks);
-    if (!parsed || (options.strict && !remarks.empty())) {
+    if (!parsed || (options.strict && !is_faultless)) {
         return node::exit_status::configuration;
     }
     if (options.against_host) {

@@ -132,7 +132,8 @@ async::awaitable<void> collection::round(policy::ceph_tree tree) {
                                    .begun = begun,
                                    .deadline = begun + policy::ceph_round_limit(session_.node.times.keepalive),
                                    .manager_paused_until = term_->reach.manager_paused_until(),
-                                   .may_connect = !term_->reach.has_answered()});
+                                   .may_connect = !term_->reach.has_answered(),
+                                   .first = term_->reach.first_question()});
         ++known_.rounds;
         co_await ask(asking, tree.pools);
         follow_role();
@@ -253,7 +254,7 @@ void collection::tell_unwritten() {
         return;
     }
     const std::string text = "Ceph's figures could not be written: " + some_of(refused);
-    if (known_.conditions.hold(writing_topic, text, session_.node.clock().now())) {
+    if (known_.conditions.hold(writing_topic, {}, text, session_.node.clock().now())) {
         session_.node.log.warning(message::ceph_unwritten, text);
     }
 }

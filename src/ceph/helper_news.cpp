@@ -17,11 +17,11 @@ void helper_teller::tell(const storage::helper_news& news) {
                                                        : "Ceph's helper is started");
     }
     const time_point now = node_.clock().now();
-    if (news.text == told_ && now - told_at_ < again) {
+    const auto known = told_.find(news.what);
+    if (known != told_.end() && now - known->second < again) {
         return;
     }
-    told_ = news.text;
-    told_at_ = now;
+    told_.insert_or_assign(news.what, now);
     if (news.what == kind::refused) {
         node_.log.error(message::ceph_helper_missing, "Ceph's helper cannot be started: " + news.text);
     } else {

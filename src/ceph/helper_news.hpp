@@ -1,10 +1,11 @@
-// What is said in the log of Ceph's helper: once for each reason, and again after a minute. A member of a subject; loop
+// What is said in the log of Ceph's helper: of each kind once a minute, whatever its words. A member of a subject; loop
 // thread only.
 #pragma once
 
 #include "pvcnoded/core/node_context.hpp"
 #include "pvcnoded/storage/ceph_helper.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,7 @@ public:
 
 private:
     core::node_context& node_;
-    std::string told_;  // why it is not there, as it was said last
-    time_point told_at_{};
+    std::map<storage::helper_news::kind, time_point> told_;  // when each of them was said last
 };
 
 // How it stands with the helper, a line.

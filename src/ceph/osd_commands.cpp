@@ -186,6 +186,7 @@ async::awaitable<policy::osd_answer> osd_commands::run_program(policy::osd_ask::
         end.status = exit->code;
     }
     end.text = outcome_text(what.arguments, *ended);
+    end.complaint = last_complaint(*ended);
     end.output = std::move(ended->output);
     co_return policy::osd_answer(std::move(end));
 }

@@ -37,12 +37,16 @@ async::awaitable<result<async::process_outcome>> run_tool(async::process_runner&
     co_return ended;
 }
 
-std::string outcome_text(const std::vector<std::string>& arguments, const async::process_outcome& outcome) {
-    std::string text = shown_command(arguments) + ": " + outcome.text();
+std::string last_complaint(const async::process_outcome& outcome) {
     const auto errors = trim(outcome.error_output);
     const auto line = trim(errors.substr(std::min(errors.rfind('\n') + 1, errors.size())));
-    if (!line.empty()) {
-        text += ": " + ascii_only(line.substr(0, complaint_max));
+    return ascii_only(line.substr(0, complaint_max));
+}
+
+std::string outcome_text(const std::vector<std::string>& arguments, const async::process_outcome& outcome) {
+    std::string text = shown_command(arguments) + ": " + outcome.text();
+    if (const auto line = last_complaint(outcome); !line.empty()) {
+        text += ": " + line;
     }
     return text;
 }

@@ -18,6 +18,9 @@ namespace pvc::ceph {
                                                                         std::vector<std::string> arguments,
                                                                         duration limit);
 
+// The last line of what it complained about.
+[[nodiscard]] std::string last_complaint(const async::process_outcome& outcome);
+
 // Which command, how it ended, and the last line of what it complained about.
 [[nodiscard]] std::string outcome_text(const std::vector<std::string>& arguments,
                                        const async::process_outcome& outcome);

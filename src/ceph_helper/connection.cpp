@@ -73,24 +73,13 @@ int apply_settings(rados_t handle, const cluster_files& files, purpose what_for)
     return error;
 }
 
-std::string why_not_connected(const cluster_files& files, int error) {
-    const bool is_readable = ::access(files.keyring.c_str(), R_OK) == 0;
-    const int unread = is_readable ? 0 : errno;
-    std::string out;
-    if (is_timeout(error)) {
-        out = "no monitor that " + files.config + " names answers";
-    } else if (unread == EACCES) {
-        out = "keyring " + files.keyring + " cannot be read";
-    } else if (unread != 0) {
-        out = "keyring " + files.keyring + " is missing";
-    } else if (is_missing(error)) {
-        out = "keyring " + files.keyring + " has no key of client.admin";
-    } else if (error == -EACCES || error == -EPERM) {
-        out = "the cluster does not take the key of client.admin in " + files.keyring;
-    } else {
-        out = "no connection";
-    }
-    return out + ": " + words_of(error);
+connect_facts facts_of(rados_t handle, const cluster_files& files) {
+    std::array<char, 1024> monitors{};
+    const bool is_read = ::rados_conf_get(handle, "mon_host", monitors.data(), monitors.size()) == 0;
+    return {.config = files.config,
+            .keyring = files.keyring,
+            .unread = ::access(files.keyring.c_str(), R_OK) == 0 ? 0 : errno,
+            .monitors = is_read ? monitors.data() : "too long to be shown"};
 }
 
 using blocklist_call = int (*)(rados_t, char*, std::uint32_t);
@@ -166,7 +155,7 @@ result<std::shared_ptr<connection>> connection::open(const cluster_files& files,
         return bad(errc::unavailable, "the library does not take a setting: " + words_of(error));
     }
     if (const int error = ::rados_connect(handle); error != 0) {
-        return bad(code_of_connecting(error), why_not_connected(files, error));
+        return bad(code_of_connecting(error), why_not_connected(facts_of(handle, files), error));
     }
     char* addresses = nullptr;
     std::vector<std::string> own;

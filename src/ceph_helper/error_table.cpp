@@ -1,5 +1,7 @@
 #include "pvcnoded/ceph_helper/error_table.hpp"
 
+#include "pvcnoded/base/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -71,6 +73,32 @@ errc code_of(int error) {
 
 errc code_of_connecting(int error) {
     return is_timeout(error) ? errc::timed_out : errc::unavailable;
+}
+
+std::string why_not_connected(const connect_facts& facts, int error) {
+    const std::string keyring = "keyring " + facts.keyring;
+    std::string of_keyring = keyring + " has no key of client.admin";
+    if (facts.unread == EACCES) {
+        of_keyring = keyring + " cannot be read";
+    } else if (facts.unread != 0) {
+        of_keyring = keyring + " is missing";
+    }
+    std::string out = "no connection";
+    if (is_timeout(error)) {
+        out = "no monitor that " + facts.config + " names answers";
+    } else if (is_missing(error) && facts.monitors.empty()) {
+        // The monitors are looked for first; they may be named in sections of their own, or in DNS.
+        out = "configuration " + facts.config + " names no monitor in mon_host, or, if it names them elsewhere, " +
+              of_keyring;
+    } else if (std::abs(error) == EINVAL) {
+        out = "mon_host in " + facts.config +
+              " has a name that is not found, or what is no address: " + shown(facts.monitors);
+    } else if (facts.unread != 0 || is_missing(error)) {
+        out = of_keyring;
+    } else if (std::abs(error) == EACCES || std::abs(error) == EPERM) {
+        out = "the cluster does not take the key of client.admin in " + facts.keyring;
+    }
+    return out + ": " + words_of(error);
 }
 
 bool is_no_answer(int error) {

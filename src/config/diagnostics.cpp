@@ -16,7 +16,11 @@ std::string diagnostic::located() const {
 }
 
 std::string diagnostic::message() const {
-    return level == severity::fatal ? located() : "warning: " + located();
+    switch (level) {
+        case severity::fatal: return located();
+        case severity::info: return "info: " + located();
+        default: return "warning: " + located();
+    }
 }
 
 void diagnostics::add(severity level, int line, std::string text) {

@@ -35,6 +35,11 @@ const yaml_entry* pvc_of(const yaml_node& root, diagnostics& problems) {
         problems.add(severity::fatal, first_line, "pvc: missing; expected a mapping");
         return nullptr;
     }
+    if (pvc->value->kind != yaml_kind::mapping && is_left_empty(*pvc->value)) {
+        problems.add(severity::fatal, pvc->line,
+                     fmt::format("pvc: missing; expected a mapping, got {}", value_text(*pvc->value, true)));
+        return nullptr;
+    }
     if (pvc->value->kind != yaml_kind::mapping) {
         problems.add(severity::fatal, pvc->line,
                      fmt::format("pvc: not a mapping; expected a mapping, got {}", value_text(*pvc->value, true)));
@@ -52,11 +57,20 @@ void check_mode(const host_facts& facts, diagnostics& problems) {
                                  is_refused ? "" : ", a daemon would refuse it", facts.who_can_change));
     }
     constexpr unsigned readable_by_group_or_others = 0044;
-    if (facts.file_mode && (*facts.file_mode & readable_by_group_or_others) != 0) {
-        problems.add(severity::warning, 0,
-                     fmt::format("readable by group or others, and holds passwords; expected mode 0600, got {:04o}",
-                                 *facts.file_mode));
+    if (!facts.file_mode || (*facts.file_mode & readable_by_group_or_others) == 0) {
+        return;
     }
+    // As PVC's own deployment tool leaves it: who is in that group may read it by becoming root as well.
+    constexpr unsigned deployed_mode = 0640;
+    if (*facts.file_mode == deployed_mode && facts.is_of_root_and_sudo) {
+        problems.add(severity::info, 0,
+                     "readable by group sudo, as the deployment tool of PVC leaves it, and holds passwords; mode 0600 "
+                     "is enough for the daemon");
+        return;
+    }
+    problems.add(severity::warning, 0,
+                 fmt::format("readable by group or others, and holds passwords; expected mode 0600, got {:04o}",
+                             *facts.file_mode));
 }
 
 void read_all(section& pvc, const host_facts& facts, node_config& config) {

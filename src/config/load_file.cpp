@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ private:
 struct contents {
     std::string text;
     ::mode_t mode = 0;
+    bool is_of_root_and_sudo = false;
     std::string who_can_change;
     std::string error;  // the system's words; empty = read
 };
@@ -75,6 +77,15 @@ std::string who_can_change_file(const std::string& path, const struct stat& file
     return found;
 }
 
+bool is_of_root_and_sudo(const struct stat& status) {
+    constexpr std::size_t room = 16384;  // a group with many members does not fit, and is then not known
+    std::string texts(room, '\0');
+    struct group entry{};
+    struct group* found = nullptr;
+    return status.st_uid == 0 && ::getgrnam_r("sudo", &entry, texts.data(), texts.size(), &found) == 0 &&
+           found != nullptr && found->gr_gid == status.st_gid;
+}
+
 // One byte beyond the limit is enough to know that there is too much.
 contents read_bounded(const std::string& path) {
     contents out;
@@ -89,6 +100,7 @@ contents read_bounded(const std::string& path) {
         return out;
     }
     out.mode = status.st_mode & 07777;
+    out.is_of_root_and_sudo = is_of_root_and_sudo(status);
     out.who_can_change = who_can_change_file(path, status);
     out.text.resize(max_file_bytes + 1);
     std::size_t used = 0;
@@ -145,6 +157,7 @@ loaded load_file(const environment& from, host_facts facts) {
         facts.file_readable = file_readable;
     }
     facts.file_mode = file.mode;
+    facts.is_of_root_and_sudo = file.is_of_root_and_sudo;
     facts.who_can_change = file.who_can_change;
     return load_text(file.text, path, from.hostname, facts);
 }

@@ -99,6 +99,10 @@ bool is_none(const yaml_node& node) {
                                               node.text == "none" || node.text == "NONE");
 }
 
+bool is_left_empty(const yaml_node& node) {
+    return node.kind == yaml_kind::scalar ? type_name(node) == "null" || node.text.empty() : node.entries.empty();
+}
+
 std::optional<bool> parse_boolean(std::string_view text) {
     constexpr std::array<std::string_view, 12> yes{"true", "True", "TRUE", "yes", "Yes", "YES",
                                                    "on",   "On",   "ON",   "y",   "Y",   "1"};

@@ -18,6 +18,8 @@ namespace pvc::config {
 
 [[nodiscard]] bool is_quoted(const yaml_node& node);  // a scalar that is a string whatever it looks like
 [[nodiscard]] bool is_none(const yaml_node& node);    // NONE of 3.2
+// What a template leaves where a list or a mapping has nothing in it: null, an empty text, or an empty one of either.
+[[nodiscard]] bool is_left_empty(const yaml_node& node);
 
 [[nodiscard]] std::optional<bool> parse_boolean(std::string_view text);          // 3.1
 [[nodiscard]] std::optional<std::int64_t> parse_decimal(std::string_view text);  // 3.1: "5", "+5", "5.0"; not "05"

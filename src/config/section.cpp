@@ -8,6 +8,13 @@
 
 namespace pvc::config {
 
+namespace {
+
+constexpr std::string_view a_mapping = "a mapping";
+constexpr std::string_view a_list = "a list";
+
+}  // namespace
+
 section::section(reading& shared, const yaml_node* map, std::string path, int line)
     : shared_(&shared), map_(map), path_(std::move(path)), known_path_(path_), line_(line) {}
 
@@ -38,27 +45,44 @@ void section::missing(std::string_view key, presence code, std::string_view expe
            fmt::format("missing; expected {}{}{}", expectation, used.empty() ? "" : ", using ", printable(used)));
 }
 
-// The entry if it is of that kind; anything else that is there is reported.
-const yaml_entry* section::mapping_or_list(std::string_view key, yaml_kind kind) {
+// The entry if it is of that kind, or was left empty, which counts as an empty one, unless it is required; anything
+// else that is there is reported. What was left empty has no entries, whatever its kind.
+const yaml_entry* section::mapping_or_list(std::string_view key, yaml_kind kind, presence code,
+                                           std::string_view expectation) {
     const auto* entry = look_up(key);
     if (entry == nullptr || entry->value->kind == kind) {
         return entry;
     }
+    const bool is_empty = is_left_empty(*entry->value);
+    if (is_empty && code != presence::required) {
+        return entry;
+    }
     const std::string_view name = kind == yaml_kind::mapping ? "mapping" : "list";
     report(severity::fatal, entry->line, fmt::format("{}.{}", path_, key),
-           fmt::format("not a {0}; expected a {0}, got {1}", name, value_text(*entry->value, true)));
+           fmt::format("{}; expected {}, got {}", is_empty ? "missing" : fmt::format("not a {}", name), expectation,
+                       value_text(*entry->value, true)));
     return nullptr;
+}
+
+// A mapping, or one that was left empty; anything else is reported.
+bool section::is_section(const yaml_entry& item, std::string_view part) const {
+    const bool is_good = item.value->kind == yaml_kind::mapping || is_left_empty(*item.value);
+    if (!is_good) {
+        report(severity::fatal, item.line, fmt::format("{}{}", path_, part),
+               fmt::format("not a mapping; expected a mapping, got {}", value_text(*item.value, true)));
+    }
+    return is_good;
 }
 
 section section::child(std::string_view key, presence code) {
     const std::string part = fmt::format(".{}", key);
     const bool is_there = look_up(key) != nullptr;
-    if (const auto* entry = mapping_or_list(key, yaml_kind::mapping)) {
+    if (const auto* entry = mapping_or_list(key, yaml_kind::mapping, code, a_mapping)) {
         return {*this, entry->value.get(), part, part, entry->line};
     }
     section none(*this, nullptr, part, part, line_);
     if (!is_there) {
-        missing(key, code, "a mapping");
+        missing(key, code, a_mapping);
     }
     none.is_muted_ = is_muted_ || is_there || code == presence::required;
     return none;
@@ -66,7 +90,7 @@ section section::child(std::string_view key, presence code) {
 
 std::vector<section> section::items(std::string_view key) {
     std::vector<section> out;
-    const auto* entry = mapping_or_list(key, yaml_kind::sequence);
+    const auto* entry = mapping_or_list(key, yaml_kind::sequence, presence::optional, a_list);
     for (std::size_t i = 0; entry != nullptr && i < entry->value->entries.size(); ++i) {
         const auto& item = entry->value->entries[i];
         const std::string part = fmt::format(".{}[{}]", key, i);
@@ -82,13 +106,11 @@ std::vector<section> section::items(std::string_view key) {
 
 std::vector<std::pair<std::string, section>> section::named_sections(std::string_view key) {
     std::vector<std::pair<std::string, section>> out;
-    const auto* entry = mapping_or_list(key, yaml_kind::mapping);
+    const auto* entry = mapping_or_list(key, yaml_kind::mapping, presence::optional, a_mapping);
     for (std::size_t i = 0; entry != nullptr && i < entry->value->entries.size(); ++i) {
         const auto& item = entry->value->entries[i];
         const std::string part = fmt::format(".{}.{}", key, printable(item.key));
-        if (item.value->kind != yaml_kind::mapping) {
-            report(severity::fatal, item.line, path_ + part,
-                   fmt::format("not a mapping; expected a mapping, got {}", value_text(*item.value, true)));
+        if (!is_section(item, part)) {
             continue;
         }
         out.emplace_back(item.key, section(*this, item.value.get(), part, fmt::format(".{}.<name>", key), item.line));
@@ -98,7 +120,7 @@ std::vector<std::pair<std::string, section>> section::named_sections(std::string
 
 std::vector<setting<int>> section::named_numbers(std::string_view key, range allowed) {
     std::vector<setting<int>> out;
-    const auto* entry = mapping_or_list(key, yaml_kind::mapping);
+    const auto* entry = mapping_or_list(key, yaml_kind::mapping, presence::optional, a_mapping);
     for (std::size_t i = 0; entry != nullptr && i < entry->value->entries.size(); ++i) {
         const auto& item = entry->value->entries[i];
         auto number = found(item, fmt::format("{}.{}.{}", path_, key, printable(item.key)), 0);
@@ -113,7 +135,7 @@ setting<std::vector<setting<std::string>>> section::list(std::string_view key, p
                                                          const text_rule& item_rule) {
     using items_type = std::vector<setting<std::string>>;
     const bool is_there = look_up(key) != nullptr;
-    const auto* entry = mapping_or_list(key, yaml_kind::sequence);
+    const auto* entry = mapping_or_list(key, yaml_kind::sequence, code, a_list);
     if (entry == nullptr) {
         if (!is_there) {
             missing(key, code, fmt::format("a list, each item {}", item_rule.expectation));
@@ -132,8 +154,8 @@ setting<std::vector<setting<std::string>>> section::list(std::string_view key, p
 }
 
 setting<std::vector<int>> section::integers(std::string_view key, range allowed, std::vector<int> fallback) {
-    const auto* entry = mapping_or_list(key, yaml_kind::sequence);
-    if (entry == nullptr) {
+    const auto* entry = mapping_or_list(key, yaml_kind::sequence, presence::optional, a_list);
+    if (entry == nullptr || is_left_empty(*entry->value)) {
         return absent(key, std::move(fallback));
     }
     auto out = found<std::vector<int>>(*entry, fmt::format("{}.{}", path_, key), {});

@@ -111,7 +111,9 @@ private:
     void wrong(const setting<T>& what_is_there, std::string_view what, std::string_view expectation,
                std::string_view got) const;
     [[nodiscard]] std::string_view nearest_to(std::string_view key) const;
-    const yaml_entry* mapping_or_list(std::string_view key, yaml_kind kind);
+    const yaml_entry* mapping_or_list(std::string_view key, yaml_kind kind, presence code,
+                                      std::string_view expectation);
+    bool is_section(const yaml_entry& item, std::string_view part) const;
     void read_integer(const yaml_node& node, range allowed, std::string_view expectation, setting<int>& out) const;
     void read_text(const yaml_node& node, const text_rule& rule, setting<std::string>& out) const;
 

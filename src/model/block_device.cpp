@@ -5,6 +5,7 @@
 #include <boost/json/parse.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace pvc::model {
@@ -25,6 +26,14 @@ std::string lsblk_text(const boost::json::object& from, std::string_view name) {
     return text == nullptr ? std::string() : std::string(text->data(), text->size());
 }
 
+// A number, in older versions as a text.
+std::optional<std::int64_t> lsblk_bytes(const boost::json::object& from) {
+    const auto* found = from.if_contains("size");
+    const auto* number = found == nullptr ? nullptr : found->if_int64();
+    const auto bytes = number != nullptr ? std::optional(*number) : parse_integer(lsblk_text(from, "size"));
+    return bytes && *bytes >= 0 ? bytes : std::nullopt;
+}
+
 // Recursion is bounded by the depth of the JSON.
 result<block_device> lsblk_device(const boost::json::value& from) {  // NOLINT(misc-no-recursion)
     const auto* fields = from.if_object();
@@ -33,8 +42,10 @@ result<block_device> lsblk_device(const boost::json::value& from) {  // NOLINT(m
     }
     block_device device{lsblk_text(*fields, "name"), lsblk_text(*fields, "type"), lsblk_text(*fields, "fstype"),
                         lsblk_text(*fields, "pttype"), lsblk_text(*fields, "mountpoint")};
+    device.path = lsblk_text(*fields, "path");
+    device.identity = {lsblk_text(*fields, "maj:min"), 0, lsblk_text(*fields, "wwn"), lsblk_text(*fields, "serial")};
     // What says nothing of its use must not look like an unused one.
-    for (const auto* column : {"name", "type", "fstype", "pttype", "mountpoint"}) {
+    for (const auto* column : {"name", "path", "maj:min", "wwn", "serial", "type", "fstype", "pttype", "mountpoint"}) {
         const auto* value = fields->if_contains(column);
         if (value == nullptr || !(value->is_string() || value->is_null())) {
             return bad_lsblk("\"" + std::string(column) + "\" is missing or no text");
@@ -43,6 +54,11 @@ result<block_device> lsblk_device(const boost::json::value& from) {  // NOLINT(m
     if (device.name.empty() || device.type.empty()) {
         return bad_lsblk("a device without name or type");
     }
+    const auto bytes = lsblk_bytes(*fields);
+    if (device.identity.number.empty() || !bytes) {
+        return bad_lsblk("a device without number or size");
+    }
+    device.identity.bytes = *bytes;
     if (const auto* above = fields->if_contains("children")) {
         const auto* list = above->if_array();
         if (list == nullptr) {

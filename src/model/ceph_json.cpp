@@ -7,12 +7,15 @@
 #include "pvcnoded/model/ceph_health.hpp"
 #include "pvcnoded/model/ceph_pools.hpp"
 #include "pvcnoded/model/json_text.hpp"
+#include "pvcnoded/model/scalar.hpp"
 
+#include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/monotonic_resource.hpp>
-#include <boost/json/parser.hpp>
+#include <boost/json/value_stack.hpp>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -93,6 +96,71 @@ std::optional<std::string> with_numbers_only(std::string_view text) {
     return copied == 0 ? std::nullopt : std::optional(out.append(text.substr(copied)));
 }
 
+// Builds values as the library's own parser does, but reads each number with a fraction exactly: the library is off by
+// one in the last digit of some, which would then be published.
+struct exact_values {
+    static constexpr std::size_t max_object_size = json::object::max_size();
+    static constexpr std::size_t max_array_size = json::array::max_size();
+    static constexpr std::size_t max_key_size = json::string::max_size();
+    static constexpr std::size_t max_string_size = json::string::max_size();
+
+    json::value_stack stack;
+
+    explicit exact_values(json::storage_ptr memory) : stack(std::move(memory)) {}
+
+    static bool on_document_begin(json::error_code& /*code*/) { return true; }
+    static bool on_document_end(json::error_code& /*code*/) { return true; }
+    static bool on_object_begin(json::error_code& /*code*/) { return true; }
+    static bool on_array_begin(json::error_code& /*code*/) { return true; }
+    static bool on_number_part(json::string_view /*text*/, json::error_code& /*code*/) { return true; }
+    static bool on_comment_part(json::string_view /*text*/, json::error_code& /*code*/) { return true; }
+    static bool on_comment(json::string_view /*text*/, json::error_code& /*code*/) { return true; }
+    bool on_object_end(std::size_t members, json::error_code& /*code*/) {
+        stack.push_object(members);
+        return true;
+    }
+    bool on_array_end(std::size_t items, json::error_code& /*code*/) {
+        stack.push_array(items);
+        return true;
+    }
+    bool on_key_part(json::string_view part, std::size_t /*size*/, json::error_code& /*code*/) {
+        stack.push_chars(part);
+        return true;
+    }
+    bool on_key(json::string_view rest, std::size_t /*size*/, json::error_code& /*code*/) {
+        stack.push_key(rest);
+        return true;
+    }
+    bool on_string_part(json::string_view part, std::size_t /*size*/, json::error_code& /*code*/) {
+        stack.push_chars(part);
+        return true;
+    }
+    bool on_string(json::string_view rest, std::size_t /*size*/, json::error_code& /*code*/) {
+        stack.push_string(rest);
+        return true;
+    }
+    bool on_int64(std::int64_t number, json::string_view /*text*/, json::error_code& /*code*/) {
+        stack.push_int64(number);
+        return true;
+    }
+    bool on_uint64(std::uint64_t number, json::string_view /*text*/, json::error_code& /*code*/) {
+        stack.push_uint64(number);
+        return true;
+    }
+    bool on_double(double number, json::string_view text, json::error_code& /*code*/) {
+        stack.push_double(parse_float(std::string_view(text.data(), text.size())).value_or(number));
+        return true;
+    }
+    bool on_bool(bool is, json::error_code& /*code*/) {
+        stack.push_bool(is);
+        return true;
+    }
+    bool on_null(json::error_code& /*code*/) {
+        stack.push_null();
+        return true;
+    }
+};
+
 // An object that was printed, and what it lives in.
 class printed_json {
 public:
@@ -125,14 +193,18 @@ private:
         json::monotonic_resource pool(first_block, &memory);
         json::parse_options how;
         how.max_depth = ceph_depth_max;
-        json::parser parser(json::storage_ptr(&memory), how);
-        parser.reset(&pool);
+        json::basic_parser<exact_values> parser(how, json::storage_ptr(&memory));
+        auto& stack = parser.handler().stack;
+        stack.reset(&pool);
         json::error_code code;
-        parser.write(printed.data(), printed.size(), code);
+        const std::size_t read_bytes = parser.write_some(false, printed.data(), printed.size(), code);
+        if (!code && read_bytes < printed.size()) {
+            code = json::error::extra_data;
+        }
         if (code) {
             return bad_output("no JSON: " + code.message());
         }
-        const json::value all = parser.release();
+        const json::value all = stack.release();
         if (!all.is_object()) {
             return bad_output("no object");
         }
@@ -161,7 +233,11 @@ result<std::string> printed_text(const place& in, std::string_view name) {
     if (found == nullptr || !found->is_string()) {
         return in.bad(name, "text");
     }
-    return text_of(found->get_string());
+    std::string text = text_of(found->get_string());
+    if (has_control(text)) {
+        return in.bad(name, "text that can be shown");
+    }
+    return text;
 }
 
 result<json_figure> printed_figure(const place& in, std::string_view name) {
@@ -211,6 +287,9 @@ result<std::string> printed_words(const place& in, std::string_view name) {
             return in.bad(name, "list of words");
         }
         words.push_back(text_of(word.get_string()));
+        if (has_control(words.back())) {
+            return in.bad(name, "list of words that can be shown");
+        }
     }
     return join(words, ",");
 }
@@ -313,6 +392,25 @@ result<std::optional<osd_status_row>> status_row_of(const place& in) {
     return std::optional(std::move(one));
 }
 
+// A control character in a text, as JSON spells it: a client would send it to its terminal.
+bool has_escaped_control(std::string_view json_text) {
+    constexpr std::size_t none = std::string_view::npos;
+    for (auto at = json_text.find('\\'); at != none && at + 1 < json_text.size(); at = json_text.find('\\', at + 2)) {
+        const char kind = json_text[at + 1];
+        if (kind == 'b' || kind == 'f') {
+            return true;
+        }
+        unsigned code = 0;
+        const auto digits = json_text.substr(at + 2, 4);
+        const bool is_code =
+            kind == 'u' && std::from_chars(digits.data(), digits.data() + digits.size(), code, 16).ec == std::errc{};
+        if (is_code && is_control(static_cast<char32_t>(code)) && code != '\n' && code != '\t' && code != '\r') {
+            return true;
+        }
+    }
+    return false;
+}
+
 // What the status of every client breaks on.
 result<void> verify_check(std::string_view name, const json::value& check) {
     const auto bad = [&](std::string_view what) {
@@ -350,6 +448,9 @@ result<ceph_health> health_of(const json::object& all, std::string_view text) {
         if (!verified) {
             return verified.error();
         }
+    }
+    if (has_escaped_control(text)) {
+        return bad_output("a control character");
     }
     return ceph_health{text_of(status->get_string()), std::string(text)};
 }

@@ -62,7 +62,7 @@ std::string without_sequences(std::string_view text) {
 std::optional<osd_status_row> row_of(std::string_view id, std::string_view host,
                                      std::span<const std::string_view> figures, std::string_view state) {
     const auto number = is_all_digits(id) ? parse_integer(id) : std::nullopt;
-    if (!number || !std::ranges::all_of(figures, is_figure)) {
+    if (!number || !std::ranges::all_of(figures, is_figure) || has_control(host) || has_control(state)) {
         return std::nullopt;
     }
     const auto text = [&](std::size_t at) { return std::string(figures[at]); };

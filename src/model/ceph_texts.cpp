@@ -1,4 +1,6 @@
 // What is published of Ceph, with its keys in the order that the specification has.
+#include "ceph_json.hpp"
+
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/model/ceph_health.hpp"
@@ -21,12 +23,31 @@ std::string bytes_text(std::uint64_t kib) {
 
 }  // namespace
 
+bool has_control(std::string_view text) {
+    while (!text.empty()) {
+        const auto one = decode_utf8(text);
+        if (is_control(one.code)) {
+            return true;
+        }
+        text.remove_prefix(one.bytes);
+    }
+    return false;
+}
+
 result<std::string> parse_ceph_text(std::string_view printed) {
     if (printed.size() > ceph_output_max) {
         return failure(errc::too_large, "what Ceph printed");
     }
     if (trim(printed).empty()) {
         return failure(errc::invalid, "what Ceph printed", "nothing");
+    }
+    for (const auto line : split(printed, '\n')) {
+        const bool is_shown = std::ranges::none_of(split(line, '\t'), [](std::string_view part) {
+            return has_control(part.ends_with('\r') ? part.substr(0, part.size() - 1) : part);
+        });
+        if (!is_shown) {
+            return failure(errc::invalid, "what Ceph printed", "a control character");
+        }
     }
     return valid_utf8(printed);
 }

@@ -55,19 +55,35 @@ std::string trimmed_text_of(pugi::xml_node element) {
 
 // A client can write any number. No more than this is taken from it, so that the sum of a million domains is still a
 // number, and one that makes the node look full.
-constexpr std::int64_t memory_mib_max = std::int64_t{1} << 40U;
+constexpr std::int64_t memory_bytes_max = std::int64_t{1} << 60U;
+constexpr std::int64_t bytes_of_mib = std::int64_t{1} << 20U;
+
+// How many bytes libvirt takes a unit for, in any case of letters; none: it knows no such unit.
+std::optional<std::int64_t> bytes_of_unit(std::string_view unit) {
+    const std::string name = unit.empty() ? "kib" : lower(unit);
+    if (name == "b" || name == "byte" || name == "bytes") {
+        return 1;
+    }
+    constexpr std::string_view letters = "kmgtpe";
+    const std::string_view rest = std::string_view(name).substr(1);
+    const auto power = letters.find(name.front());
+    if (power == std::string_view::npos || !(rest.empty() || rest == "ib" || rest == "b")) {
+        return std::nullopt;
+    }
+    std::int64_t bytes = 1;
+    for (std::size_t step = 0; step <= power; ++step) {
+        bytes *= rest == "b" ? 1000 : 1024;
+    }
+    return bytes;
+}
 
 std::int64_t mib_of(pugi::xml_node memory) {
     const auto value = parse_integer(trimmed_text_of(memory)).value_or(0);
-    const std::string_view unit = memory.attribute("unit").value();
-    constexpr std::int64_t gib = 1024;
-    if (value < 0) {
+    const auto unit = bytes_of_unit(memory.attribute("unit").value());
+    if (value < 0 || !unit) {
         return 0;
     }
-    if (unit == "KiB") {
-        return std::min(value / 1024, memory_mib_max);
-    }
-    return std::min(unit == "GiB" ? std::min(value, memory_mib_max) * gib : value, memory_mib_max);
+    return (value > memory_bytes_max / *unit ? memory_bytes_max : value * *unit) / bytes_of_mib;
 }
 
 unsigned count_of(pugi::xml_node vcpus) {

@@ -175,7 +175,9 @@ void daemon::tell_remarks() {
         if (!told_remarks_.insert(remark.located()).second) {
             continue;  // in a pass before this one
         }
-        if (remark.level == config::severity::error) {
+        if (remark.level == config::severity::info) {
+            log_.info(remark.located());
+        } else if (remark.level == config::severity::error) {
             log_.error(message::config_error, remark.located());
         } else {
             log_.warning(message::config_warning, remark.located());

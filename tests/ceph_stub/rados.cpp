@@ -51,6 +51,11 @@ int rados_conf_set(rados_t handle, const char* option, const char* value) {
     return 0;
 }
 
+int rados_conf_get(rados_t /*handle*/, const char* /*option*/, char* into, std::size_t size) {
+    std::strncpy(into, "10.9.9.9", size);
+    return 0;
+}
+
 int rados_connect(rados_t handle) {
     static std::atomic<std::uint64_t> made{0};
     auto* mine = to_handle(handle);

@@ -20,7 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 DAEMON = os.environ.get('LAB_DAEMON') or os.path.join(ROOT, 'build', 'release', 'bin', 'pvcnoded')
 SAMPLE = os.environ.get('LAB_SAMPLE') or os.path.join(ROOT, 'conf', 'pvcnoded.sample.yaml')
 STAND_INS = ('reboot', 'ipmitool')
-OSD_TOOLS = ('ceph', 'ceph-volume', 'lsscsi', 'lsblk', 'blkid', 'blockdev', 'lvdisplay', 'vgdisplay', 'lvcreate', 'lvremove', 'sgdisk',
+OSD_TOOLS = ('ceph', 'ceph-volume', 'lsscsi', 'lsblk', 'blkid', 'wipefs', 'blockdev', 'lvdisplay', 'vgdisplay', 'lvcreate', 'lvremove', 'sgdisk',
              'pvcreate', 'vgcreate')
 PATH = '/run/lab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 

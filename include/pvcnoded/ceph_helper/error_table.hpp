@@ -14,6 +14,15 @@ namespace pvc::ceph_helper {
 // Of a connection that was not made: no answer is timed_out, everything else unavailable, as nothing can be asked.
 [[nodiscard]] errc code_of_connecting(int error);
 
+struct connect_facts {
+    std::string config;    // path of the configuration file
+    std::string keyring;   // path of the keyring
+    int unread = 0;        // of errno: why the keyring cannot be read; 0: it can
+    std::string monitors;  // mon_host, as the library read it
+};
+// Why no connection was made. The library has one number for several causes.
+[[nodiscard]] std::string why_not_connected(const connect_facts& facts, int error);
+
 // What is to become of the handle.
 [[nodiscard]] bool is_no_answer(int error);    // it counts as a failure of the connection, not of the question
 [[nodiscard]] bool is_handle_lost(int error);  // blocklisted or not connected any more: only a new one helps

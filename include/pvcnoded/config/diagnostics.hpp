@@ -15,6 +15,7 @@ enum class severity : std::uint8_t {
     fatal,    // no configuration comes out of this file; exit status 78
     error,    // start-up goes on; logged at level "e" (a setting that could cost data is not in effect)
     warning,  // start-up goes on; logged at level "w"
+    info,     // nothing is wrong; logged at level "i", and no error with --strict
 };
 
 struct diagnostic {
@@ -25,7 +26,7 @@ struct diagnostic {
 
     // "<file>:<line>: <text>": for a sink that shows the level itself.
     [[nodiscard]] std::string located() const;
-    // located() with the prefix "warning: " unless it is fatal: for stderr.
+    // located() with the prefix "info: ", or "warning: ", unless it is fatal: for stderr.
     [[nodiscard]] std::string message() const;
 };
 

@@ -29,6 +29,7 @@ enum class changeable_file : std::uint8_t { accepted, told, refused };
 struct host_facts {
     bool watchdog_device = false;       // a kernel watchdog device exists (opening it would arm it)
     std::optional<unsigned> file_mode;  // permission bits of the file
+    bool is_of_root_and_sudo = false;   // its owner is root, its group the one that this host calls sudo
     changeable_file others_can_change = changeable_file::accepted;
     std::string who_can_change;  // words about it; empty: nobody
     std::function<bool(const std::string&)> directory_exists;

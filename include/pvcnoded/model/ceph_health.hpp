@@ -20,13 +20,15 @@ struct ceph_health {
 };
 
 // What `health` printed as JSON. Errors: too_large, invalid: no JSON, or what every client's status would break on:
-// without `status` or `checks`, or with a check without severity or message. The cause names the place.
+// without `status` or `checks`, with a check without severity or message, or a control character in a text. The cause
+// names the place.
 [[nodiscard]] result<ceph_health> parse_ceph_health(std::string_view printed);
 
 // What is published in its place when Ceph has said nothing for so long.
 [[nodiscard]] std::string unreachable_health_text(std::chrono::seconds silence);
 
-// What a command printed for people (`status`, `df`): as UTF-8. Errors: too_large, invalid (nothing but blanks).
+// What a command printed for people (`status`, `df`): as UTF-8. Errors: too_large, invalid (nothing but blanks, or a
+// control character but those that end lines, and tabs).
 [[nodiscard]] result<std::string> parse_ceph_text(std::string_view printed);
 
 }  // namespace pvc::model

@@ -38,7 +38,7 @@ struct graphics_view {
 struct domain_xml {
     std::string name;
     std::string uuid;             // as written; empty if there is none
-    std::int64_t memory_mib = 0;  // KiB / 1024, GiB x 1024, any other unit as MiB; 0 if missing or malformed
+    std::int64_t memory_mib = 0;  // rounded down; 0 if missing, malformed, or of a unit that libvirt lacks
     unsigned vcpus = 0;
     std::vector<disk_view> disks;
     std::vector<interface_view> interfaces;

@@ -1,6 +1,7 @@
 #include "pvcnoded/policy/ceph/device_use.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/model/device_name.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,6 +41,41 @@ std::string mapped_name(const own_volume& volume) {
     return volume.group.empty() || volume.volume.empty()
                ? std::string()
                : with_double_dashes(volume.group) + "-" + with_double_dashes(volume.volume);
+}
+
+std::string why_another_device(const model::device_identity& first, const model::device_identity& now) {
+    if (first == now) {
+        return {};
+    }
+    if (first.number != now.number) {
+        return "it was device " + shown(first.number) + " when the command came, and is " + shown(now.number) + " now";
+    }
+    if (first.bytes != now.bytes) {
+        return "it had " + std::to_string(first.bytes) + " bytes when the command came, and has " +
+               std::to_string(now.bytes) + " now";
+    }
+    return "its serial number or WWN is not the one of when the command came";
+}
+
+result<model::block_device> only_partition(const model::block_device& device) {
+    const auto bad = [](std::string why) { return failure(errc::invalid, "partition", std::move(why)); };
+    if (device.above.empty()) {
+        return bad("no partition appeared on it");
+    }
+    const auto& part = device.above.front();
+    if (device.above.size() > 1 || part.type != "part") {
+        return bad(shown(device.above.back().name) + " stands on it");
+    }
+    if (auto mounted = mount_on(device); !mounted.empty()) {
+        return bad(std::move(mounted));
+    }
+    if (!part.above.empty()) {
+        return bad(shown(part.above.front().name) + " stands on its partition");
+    }
+    if (!model::is_device_path(part.path)) {
+        return bad("its partition has no name that can be used: " + shown(part.path));
+    }
+    return part;
 }
 
 std::string why_not_to_erase(const model::block_device& device, const own_volume& own) {

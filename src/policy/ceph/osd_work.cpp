@@ -32,32 +32,42 @@ constexpr duration status_limit = 10s;
 constexpr duration safe_pause = 5s;
 constexpr duration safe_limit = 24h;
 constexpr duration safe_told_each = 60s;
-constexpr int exit_absent = 5;     // of LVM's tools: there is no such volume or group
-constexpr int exit_unsigned = 2;   // of blkid: nothing is written on it that it knows
-constexpr int exit_remapped = 11;  // of safe-to-destroy: it has other copies, backfill is still under way
+constexpr int exit_absent = 5;      // of LVM's tools: there is no such volume or group
+constexpr int exit_unsigned = 2;    // of blkid: nothing is written on it that it knows
+constexpr int exit_undecided = 11;  // of safe-to-destroy: the manager does not know enough to tell
 constexpr double mib = 1048576;
+
+// What an operator can do where Ceph will never tell.
+constexpr std::string_view undecided_hint =
+    "; if this OSD is dead and the cluster cannot heal, it stays so: see `ceph health detail`, give up by hand what is "
+    "lost, or purge the OSD by hand";
 
 constexpr std::string_view placeholder_stats =
     R"({"uuid": "|", "up": 0, "in": 0, "primary_affinity": "|", "utilization": "|", "var": "|", "pgs": "|", )"
     R"("kb": "|", "weight": "|", "reweight": "|", "node": "|", "used": "|", "avail": "|", "wr_ops": "|", )"
     R"("wr_data": "|", "rd_ops": "|", "rd_data": "|", "state": "|"})";
 
-// A device is looked at when the work begins, so that an invalid command fails at once, and right before it is erased.
-constexpr std::array add_script{find_device,    check_device, probe_device, make_number, give_back_number,
-                                check_device,   probe_device, zap,          size_device, no_db_volume,
-                                make_db_volume, prepare,      list_volume,  activate,    crush_add,
-                                settle,         see_service,  write_keys,   finished};
-constexpr std::array replace_script{find_device,  list_numbers, read_keys,    check_device, probe_device, mark_down,
-                                    mark_out,     await_safe,   stop_service, rest,         destroy,      reweight,
-                                    check_device, probe_device, zap,          prepare,      list_volume,  activate,
-                                    settle,       see_service,  write_keys,   finished};
+// A device is looked at when the work begins, so that an invalid command fails at once, and right before each step that
+// writes to it.
+constexpr std::array add_script{find_device,    check_device, probe_device, hold_device, make_number, give_back_number,
+                                check_device,   probe_device, hold_device,  zap,         size_device, no_db_volume,
+                                make_db_volume, see_blank,    hold_device,  prepare,     list_volume, activate,
+                                crush_add,      settle,       see_service,  write_keys,  finished};
+constexpr std::array replace_script{find_device,  list_numbers, read_keys, check_device, probe_device, hold_device,
+                                    list_own,     mark_down,    mark_out,  await_safe,   check_device, probe_device,
+                                    hold_device,  stop_service, rest,      destroy,      reweight,     check_device,
+                                    probe_device, hold_device,  zap,       see_blank,    hold_device,  prepare,
+                                    list_volume,  activate,     settle,    see_service,  write_keys,   finished};
 constexpr std::array refresh_script{find_device, list_numbers, see_device, list_volume, activate,
                                     settle,      see_service,  write_keys, finished};
-constexpr std::array remove_script{list_numbers, mark_down, mark_out,         await_safe,    stop_service,
-                                   rest,         read_keys, list_volume,      check_device,  probe_device,
-                                   zap,          purge,     remove_db_volume, remove_object, finished};
-constexpr std::array group_script{no_group,       find_device,     check_device,         probe_device, clear_table,
-                                  make_partition, await_partition, make_physical_volume, make_group,   finished};
+constexpr std::array remove_script{
+    list_numbers, read_keys,    list_own,     check_device,     probe_device,  hold_device, mark_down,    mark_out,
+    await_safe,   check_device, probe_device, hold_device,      stop_service,  rest,        check_device, probe_device,
+    hold_device,  zap,          purge,        remove_db_volume, remove_object, finished};
+constexpr std::array group_script{no_group,       find_device, check_device,         probe_device,   hold_device,
+                                  clear_table,    see_blank,   hold_device,          make_partition, await_partition,
+                                  find_partition, hold_device, make_physical_volume, find_partition, hold_device,
+                                  make_group,     finished};
 
 std::span<const osd_stage> script_of(osd_verb verb) {
     switch (verb) {
@@ -72,6 +82,12 @@ std::span<const osd_stage> script_of(osd_verb verb) {
 
 bool is_pause(osd_stage which) {
     return which == rest || which == settle || which == await_partition;
+}
+
+// At the device, or at what says which one it is.
+bool is_look(osd_stage which) {
+    return which == read_keys || which == list_own || which == check_device || which == probe_device ||
+           which == hold_device;
 }
 
 // As it goes into a message.
@@ -95,11 +111,13 @@ bool osd_work::is_needed(osd_stage which) const {
         case size_device:
         case no_db_volume:
         case make_db_volume: return what_.has_db;
-        case list_volume: return !device_.empty();
         // Of a removal only what was listed as the OSD's own.
-        case check_device: return !is_removal || !listed_.id.empty();
-        case probe_device: return seen_.has_value();
-        case zap: return !is_removal || may_erase_;
+        case check_device:
+        case zap: return !is_spared_ && (!is_removal || !listed_.id.empty());
+        case probe_device: return !is_spared_ && seen_.has_value();
+        // The volumes of an OSD hold its device.
+        case hold_device: return !is_spared_ && seen_.has_value() && (seen_->above.empty() || !partition_.empty());
+        case list_own: return is_removal ? !device_.empty() : seen_.has_value() && !seen_->above.empty();
         case remove_db_volume: return !db_stored_.empty();
         default: return true;
     }
@@ -111,7 +129,6 @@ void osd_work::advance() {
     } while (!is_needed(at_));
     if (at_ == check_device) {
         seen_.reset();
-        may_erase_ = false;
     }
     if (at_ == check_device && what_.verb == osd_verb::osd_remove) {
         device_ = listed_.device;
@@ -131,11 +148,12 @@ osd_step osd_work::resume(const osd_answer& answer, time_point now) {
         return {ask(), std::move(notes)};
     }
     const auto seen = take(answer, now, notes);
-    if (seen.what == flow::failed) {
-        if (!may_skip()) {
+    if (seen.what == flow::failed || seen.what == flow::refused) {
+        if (seen.what == flow::refused || !may_skip()) {
             at_ = finished;
             return {osd_ask::end{false, seen.why}, std::move(notes)};
         }
+        is_spared_ = is_spared_ || is_look(at_);
         notes.push_back({true, seen.why + "; it is forced, so the removal goes on"});
     }
     if (seen.what != flow::again) {
@@ -167,6 +185,7 @@ osd_work::taken osd_work::take_program(const osd_said::program_end& ended, time_
     switch (at_) {
         case await_safe: return take_safety(ended, now, notes);
         case probe_device: return take_signatures(ended);
+        case hold_device: return take_held(ended);
         case no_db_volume:
         case no_group:
             if (ended.status == exit_absent) {
@@ -198,7 +217,10 @@ osd_work::taken osd_work::take_output(const osd_said::program_end& ended, std::v
             return {};
         }
         case see_device:
-        case check_device: return take_device(ended);
+        case check_device:
+        case see_blank:
+        case find_partition: return take_device(ended);
+        case list_own: return take_own(ended);
         case make_number: {
             auto number = model::parse_osd_number(trim(ended.output));
             if (!number) {
@@ -229,7 +251,12 @@ osd_work::taken osd_work::take_keys(const osd_said::stored_keys& read) {
     if (!read.fault.empty()) {
         return {flow::failed, "its keys could not be read: " + read.fault};
     }
-    own_ = {stored_value(read.keys, "osd.vg"), stored_value(read.keys, "osd.lv")};
+    stored_ = read.keys;
+    if (const std::string node = stored_value(stored_, "osd.node"); node != self_) {
+        return {flow::refused, node.empty() ? "its keys do not say that it is this node's"
+                                            : "it is an OSD of node " + shown(node) + ", not of this one"};
+    }
+    own_ = {stored_value(stored_, "osd.vg"), stored_value(stored_, "osd.lv")};
     if (what_.verb != osd_verb::osd_remove) {
         return {};
     }
@@ -254,30 +281,99 @@ osd_work::taken osd_work::take_device(const osd_said::program_end& ended) {
     if (at_ == see_device) {
         return {};
     }
-    auto verdict = judge(*device);
+    if (auto why = first_ ? why_another_device(first_->identity, device->identity) : std::string(); !why.empty()) {
+        return not_erased(std::move(why));
+    }
+    auto verdict = at_ == find_partition ? take_partition(*device)
+                   : at_ == check_device ? judge(*device)
+                   : device->above.empty()
+                       ? taken{}
+                       : not_erased(shown(device->above.front().name) + " stands on it still, or anew");
     if (verdict.what == flow::next) {
         seen_ = *std::move(device);
     }
     return verdict;
 }
 
+osd_work::taken osd_work::take_partition(const model::block_device& device) {
+    auto part = only_partition(device);
+    if (!part) {
+        return {flow::failed, device_ + " cannot be used: " + part.error().cause()};
+    }
+    if (!partition_.empty() && (part->path != partition_ || part->identity != partition_identity_)) {
+        return {flow::failed, device_ + " cannot be used: its partition is not the one that was made"};
+    }
+    partition_ = std::move(part->path);
+    partition_identity_ = std::move(part->identity);
+    return {};
+}
+
 osd_work::taken osd_work::take_signatures(const osd_said::program_end& ended) {
     if (ended.status != 0 && ended.status != exit_unsigned) {
         return {flow::failed, said(ended)};  // also where several signatures contradict each other
     }
+    // The same status where it could not be read.
+    if (ended.status == exit_unsigned && !ended.complaint.empty()) {
+        return {flow::failed, device_ + " cannot be looked at: " + said(ended)};
+    }
     auto signatures = model::parse_device_signatures(ended.output);
     if (!signatures.partition_table.empty()) {
-        return {flow::failed, device_ + " is not erased: a partition table is written on it"};
+        return not_erased("a partition table is written on it");
     }
     seen_->content = std::move(signatures.content);
+    if (first_ && first_->content != seen_->content) {
+        return not_erased("something else is written on it than when the command came: " + shown(seen_->content));
+    }
     auto verdict = judge(*seen_);
-    may_erase_ = verdict.what == flow::next;
+    if (verdict.what == flow::next && !first_) {
+        first_ = seen_;
+    }
     return verdict;
+}
+
+osd_work::taken osd_work::take_held(const osd_said::program_end& ended) const {
+    if (ended.status == 0) {
+        return {};
+    }
+    return {flow::failed,
+            target() + " is not erased: it cannot be had exclusively, so somebody uses it: " + said(ended)};
+}
+
+// The number alone is no proof: a disk of another cluster has one, too.
+osd_work::taken osd_work::take_own(const osd_said::program_end& ended) {
+    auto found = model::find_listed_osd(ended.output, id_);
+    if (!found) {
+        return {flow::failed, found.error().cause()};
+    }
+    const auto differs = [&](std::string_view key, const std::string& listed, std::string_view what) -> std::string {
+        if (std::ranges::find(stored_, key, &stored_key::key) == stored_.end()) {
+            return {};  // the schema has no such key
+        }
+        const std::string stored = stored_value(stored_, key);
+        if (stored.empty()) {
+            return "its keys do not say the UUID of the " + std::string(what) + "; osd_refresh writes it";
+        }
+        return equal_ignoring_case(stored, listed) ? std::string()
+                                                   : "the " + std::string(what) + " is " + shown(stored) +
+                                                         " by its keys, but " + listed + " on the device";
+    };
+    for (auto why :
+         {differs("osd.ofsid", found->osd_fsid, "OSD"), differs("osd.cfsid", found->cluster_fsid, "cluster")}) {
+        if (!why.empty()) {
+            return not_erased(std::move(why));
+        }
+    }
+    listed_ = *std::move(found);
+    return {};
 }
 
 osd_work::taken osd_work::judge(const model::block_device& device) const {
     auto why = why_not_to_erase(device, own_);
-    return why.empty() ? taken{} : taken{flow::failed, device_ + " is not erased: " + std::move(why)};
+    return why.empty() ? taken{} : not_erased(std::move(why));
+}
+
+osd_work::taken osd_work::not_erased(std::string why) const {
+    return {flow::failed, device_ + " is not erased: " + std::move(why)};
 }
 
 osd_work::taken osd_work::take_size(const osd_said::program_end& ended) {
@@ -288,14 +384,15 @@ osd_work::taken osd_work::take_size(const osd_said::program_end& ended) {
 
 osd_work::taken osd_work::take_safety(const osd_said::program_end& ended, time_point now,
                                       std::vector<osd_note>& notes) {
-    if (ended.status == 0 || ended.status == exit_remapped) {
+    if (ended.status == 0) {
         return {};
     }
     if (!ended.has_started) {
         return {flow::failed, said(ended)};
     }
+    const bool is_undecided = ended.status == exit_undecided;
     // Only reached forced: what Ceph does not have holds no data of it.
-    if (ended.status && !is_known_to_ceph_) {
+    if (ended.status && !is_undecided && !is_known_to_ceph_) {
         notes.push_back({true, said(ended) + "; Ceph has no such OSD, so the removal goes on"});
         return {};
     }
@@ -303,13 +400,17 @@ osd_work::taken osd_work::take_safety(const osd_said::program_end& ended, time_p
         unsafe_since_ = told_at_ = now;
     }
     if (now - *unsafe_since_ >= safe_limit) {
-        return {flow::failed, "it was not safe to destroy for a day: " + said(ended)};
+        return {flow::failed, (is_undecided ? "Ceph could not tell for a day whether it is safe to destroy: "
+                                            : "it was not safe to destroy for a day: ") +
+                                  said(ended)};
     }
     if (now - told_at_ >= safe_told_each) {
         told_at_ = now;
         const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(now - *unsafe_since_).count();
-        notes.push_back({false, "OSD " + id_ + " is not safe to destroy yet, for " + std::to_string(minutes) +
-                                    " min: " + said(ended)});
+        const std::string since = ", for " + std::to_string(minutes) + " min: " + said(ended);
+        notes.push_back({false, is_undecided ? "Ceph cannot tell whether OSD " + id_ + " is safe to destroy" + since +
+                                                   std::string(undecided_hint)
+                                             : "OSD " + id_ + " is not safe to destroy yet" + since});
     }
     pauses_ = true;
     return {flow::again, {}};
@@ -343,8 +444,15 @@ osd_ask::program osd_work::program_of(osd_stage which) const {
         case find_device: return {{"lsscsi", "-s"}, look_limit, false};
         case see_device:
         case check_device:
-            return {{"lsblk", "--json", "--output", std::string(model::lsblk_columns), device_}, look_limit, false};
+        case see_blank:
+        case find_partition:
+            return {{"lsblk", "--json", "--bytes", "--output", std::string(model::lsblk_columns), device_},
+                    look_limit,
+                    false};
         case probe_device: return {{"blkid", "--probe", "--output", "export", device_}, look_limit, false};
+        // It opens for itself alone what it is asked about, and fails where somebody else has done so: also by a mount
+        // that is seen in another namespace only.
+        case hold_device: return {{"wipefs", "--no-act", "--all", target()}, look_limit, false};
         case make_number: return {{"ceph", "osd", "create"}, monitor_limit, true};
         case give_back_number: return {{"ceph", "osd", "rm", id_}, monitor_limit, true};
         case list_numbers: return {{"ceph", "osd", "ls"}, monitor_limit, false};
@@ -354,6 +462,7 @@ osd_ask::program osd_work::program_of(osd_stage which) const {
         case stop_service: return {{"systemctl", "stop", unit}, stop_limit, true};
         case destroy: return {{"ceph", "osd", "destroy", id_, sure}, monitor_limit, true};
         case reweight: return {{"ceph", "osd", "crush", "reweight", name, what_.weight}, monitor_limit, true};
+        case list_own:
         case list_volume: return {{"ceph-volume", "lvm", "list", "--format", "json", device_}, list_limit, false};
         case zap: return {{"ceph-volume", "lvm", "zap", "--destroy", device_}, erase_limit, true, true};
         case prepare: return prepare_program();
@@ -382,7 +491,7 @@ osd_ask::program osd_work::prepare_program() const {
     if (what_.has_db) {
         arguments.insert(arguments.end(), {"--block.db", db_volume()});
     }
-    return {std::move(arguments), prepare_limit, true};
+    return {std::move(arguments), prepare_limit, true, true};
 }
 
 osd_ask::program osd_work::db_program(osd_stage which) const {
@@ -397,20 +506,14 @@ osd_ask::program osd_work::db_program(osd_stage which) const {
     }
 }
 
-std::string osd_work::partition() const {
-    if (device_.find("by-path") != std::string::npos || device_.find("by-id") != std::string::npos) {
-        return device_ + "-part1";
-    }
-    return device_ + (device_.find("nvme") != std::string::npos ? "p1" : "1");
-}
-
 osd_ask::program osd_work::group_program(osd_stage which) const {
     switch (which) {
         case no_group: return {{"vgdisplay", "osd-db"}, look_limit, false};
         case clear_table: return {{"sgdisk", "--clear", device_}, volume_limit, true, true};
-        case make_partition: return {{"sgdisk", "--new", "1::", "--typecode", "1:8e00", device_}, volume_limit, true};
-        case make_physical_volume: return {{"pvcreate", "--force", partition()}, volume_limit, true};
-        default: return {{"vgcreate", "--force", "osd-db", partition()}, volume_limit, true};
+        case make_partition:
+            return {{"sgdisk", "--new", "1::", "--typecode", "1:8e00", device_}, volume_limit, true, true};
+        case make_physical_volume: return {{"pvcreate", "--force", partition_}, volume_limit, true, true};
+        default: return {{"vgcreate", "--force", "osd-db", partition_}, volume_limit, true, true};
     }
 }
 

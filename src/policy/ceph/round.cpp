@@ -47,6 +47,22 @@ bool is_silence(const failure& why) {
     return why.code() == errc::timed_out || why.code() == errc::unavailable || why.code() == errc::stopped;
 }
 
+// The first of those that are published together, for which they have to be answered in one round.
+ceph_question group_of(ceph_question what) {
+    switch (what) {
+        case ceph_question::counters: return ceph_question::pools;
+        case ceph_question::osd_df:
+        case ceph_question::osd_status: return ceph_question::osd_dump;
+        default: return what;
+    }
+}
+
+// Round and round.
+ceph_question behind(ceph_question what) {
+    const auto next = static_cast<ceph_question>(static_cast<int>(what) + 1);
+    return next == ceph_question::none ? ceph_question::health : next;
+}
+
 }  // namespace
 
 std::string_view command_of(ceph_question what) {
@@ -77,6 +93,28 @@ bool ceph_round::is_wanted(ceph_question what, time_point now) const {
     }
 }
 
+void ceph_round::go_on() {
+    at_ = behind(at_);
+    if (at_ == about_.first) {
+        at_ = ceph_question::none;
+    }
+}
+
+ceph_question ceph_round::next_first() const {
+    if (left_out_ == ceph_question::none) {
+        return ceph_question::health;
+    }
+    if (!has_taken_) {
+        return about_.first;  // there was no time at all
+    }
+    // It had all of the round for itself, and that was not enough: the others have their turn.
+    ceph_question next = group_of(left_out_);
+    while (group_of(next) == group_of(about_.first)) {
+        next = behind(next);
+    }
+    return next;
+}
+
 std::optional<ceph_round::ask> ceph_round::next(time_point now) {
     while (at_ != ceph_question::none && !is_wanted(at_, now)) {
         go_on();
@@ -84,7 +122,7 @@ std::optional<ceph_round::ask> ceph_round::next(time_point now) {
     if (at_ == ceph_question::none) {
         return std::nullopt;
     }
-    const bool is_first = at_ == ceph_question::health;
+    const bool is_first = !has_taken_;
     time_point until = now + (is_first && about_.may_connect ? ceph_connect_limit : ceph_command_limit);
     if (is_first && now < about_.deadline) {
         // With a short interval the round is as long as this limit, and a moment of it has passed by now.
@@ -104,14 +142,15 @@ void ceph_round::refuse(failure why, time_point now) {
     if (needs_manager(at_) && is_timeout) {
         is_manager_silent_ = true;
         about_.manager_paused_until = now + manager_pause;
-        at_ = ceph_question::none;  // what follows needs it as well
+        go_on();  // past what else needs it
     } else if (is_silence(last.why)) {
-        was_refused_at_once_ = at_ == ceph_question::health && !is_timeout && now - about_.begun < at_once;
+        was_refused_at_once_ = !has_taken_ && !is_timeout && now - about_.begun < at_once;
         silence_ = last;
         at_ = ceph_question::none;
     } else {
         go_on();
     }
+    has_taken_ = true;
 }
 
 result<void> ceph_round::read(std::string_view printed) {
@@ -134,6 +173,7 @@ void ceph_round::take(const result<std::string>& printed, time_point now) {
     if (auto usable = read(*printed); !usable) {
         return refuse(std::move(usable).error(), now);
     }
+    has_taken_ = true;
     go_on();
 }
 
@@ -141,6 +181,7 @@ void ceph_round::take(result<std::vector<model::pool_counters>> counted, time_po
     if (auto kept = keep(seen_.counters, std::move(counted)); !kept) {
         return refuse(std::move(kept).error(), now);
     }
+    has_taken_ = true;
     go_on();
 }
 

@@ -3,6 +3,7 @@
 #include "pvcnoded/base/text.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace pvc::policy {
 
@@ -12,12 +13,42 @@ constexpr std::string_view same_words = "target and source are the same";
 constexpr std::string_view failed_words = "Switchover failed,";
 constexpr std::string_view error_words = "Error:";
 
-// Of standard output and then standard error, each with lines of its own.
+// Of a library's logger, as Patroni's tools have it ("2026-01-02 03:04:05,678 - WARNING - …") or Python itself
+// ("WARNING:kazoo.client:…"): it says nothing of the switchover, whenever it comes.
+bool is_of_logger(std::string_view line) {
+    constexpr std::array levels{std::string_view("DEBUG"), std::string_view("INFO"), std::string_view("WARNING"),
+                                std::string_view("ERROR"), std::string_view("CRITICAL")};
+    const auto beginning = line.substr(0, patroni_reason_max);
+    const bool is_dated = !beginning.empty() && beginning.front() >= '0' && beginning.front() <= '9';
+    return std::ranges::any_of(levels, [&](std::string_view level) {
+        return (beginning.starts_with(level) && beginning.substr(level.size()).starts_with(":")) ||
+               (is_dated && beginning.find(" - " + std::string(level) + " - ") != std::string_view::npos);
+    });
+}
+
+// Each line that is not blank, without the blanks around it.
+template <class Use>
+void for_each_line(std::string_view text, Use use) {
+    while (!text.empty()) {
+        const auto end = std::min(text.find_first_of("\r\n"), text.size());
+        if (const auto line = trim(text.substr(0, end)); !line.empty()) {
+            use(line);
+        }
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+}
+
+// The last one that no logger wrote, else the last one.
+std::string_view last_line_of(std::string_view text) {
+    std::string_view last;
+    std::string_view last_of_loggers;
+    for_each_line(text, [&](std::string_view line) { (is_of_logger(line) ? last_of_loggers : last) = line; });
+    return last.empty() ? last_of_loggers : last;
+}
+
 std::string_view last_line(const patroni_run& run) {
-    const std::string_view errors = trim(run.error_output);
-    const std::string_view text = errors.empty() ? trim(run.output) : errors;
-    const auto newline = text.find_last_of("\r\n");
-    return trim(newline == std::string_view::npos ? text : text.substr(newline + 1));
+    const auto line = last_line_of(run.error_output);
+    return line.empty() ? last_line_of(run.output) : line;
 }
 
 std::string shown_part(std::string_view text) {
@@ -28,6 +59,21 @@ std::string shown_part(std::string_view text) {
 std::string ended_badly(const patroni_run& run, std::string_view line) {
     std::string text = run.how_it_ended.empty() ? "it failed" : "it ended with " + shown_part(run.how_it_ended);
     return line.empty() ? text : text + ": " + shown_part(line);
+}
+
+// None: the line does not tell how it went.
+std::optional<patroni_judgement> said_by(std::string_view line) {
+    if (is_of_logger(line)) {
+        return std::nullopt;
+    }
+    // Only the beginning decides: a line may be as long as the output.
+    if (lower(line.substr(0, patroni_reason_max)).find(same_words) != std::string::npos) {
+        return patroni_judgement{true, {}};
+    }
+    if (line.starts_with(failed_words) || line.starts_with(error_words)) {
+        return patroni_judgement{false, shown_part(line)};
+    }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -41,19 +87,22 @@ patroni_judgement judge_patroni(const patroni_run& run) {
     if (run.is_truncated) {
         return {false, "it printed more than can be judged"};
     }
-    const std::string_view line = last_line(run);
-    // Only the beginning decides: a line may be as long as the output.
-    const std::string beginning = lower(line.substr(0, patroni_reason_max));
-    if (beginning.find(same_words) != std::string::npos) {
-        return {true, {}};
+    // What is printed last need not be what was said: loggers write when they like, and to the other stream.
+    std::optional<patroni_judgement> said;
+    for (const auto text : {run.output, run.error_output}) {
+        for_each_line(text, [&](std::string_view line) {
+            if (auto one = said_by(line)) {
+                said = *std::move(one);
+            }
+        });
     }
-    if (line.starts_with(failed_words) || line.starts_with(error_words)) {
-        return {false, shown_part(line)};
+    if (said) {
+        return *std::move(said);
     }
     if (run.exit_status == 0) {
         return {true, {}};
     }
-    return {false, ended_badly(run, line)};
+    return {false, ended_badly(run, last_line(run))};
 }
 
 claiming_database::step claiming_database::run(time_point now) {

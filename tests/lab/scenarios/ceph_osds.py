@@ -7,7 +7,7 @@ from .guests_commands import LOOK, Sender
 
 PIPE = '/cmd/ceph'
 ADD = 'osd_add pvchv1,/dev/sdb,1.0,False,0.05'
-LOOKS = ('lsblk', 'blkid')
+LOOKS = ('lsblk', 'blkid', 'wipefs')
 STEPS = ['ceph osd create', 'ceph osd rm 7', 'ceph-volume lvm zap --destroy /dev/sdb',
          'ceph-volume lvm prepare --bluestore --data /dev/sdb', 'ceph-volume lvm list --format json /dev/sdb',
          'ceph-volume lvm activate --bluestore 7 0d8ea6ef-8c5a-4e7d-9f53-000000000007',

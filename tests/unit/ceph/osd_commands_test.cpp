@@ -14,9 +14,9 @@ protected:
                 answers.push_back(change.data);
             }
         });
-        program({"lsblk"}, R"({"blockdevices": [{"name": "sdb", "type": "disk", "fstype": null, "pttype": null, )"
-                           R"("mountpoint": null}]})");
+        program({"lsblk"}, "{\"blockdevices\": [{" + block_of("sdb", "disk") + "}]}");
         program({"blkid"}, "", 2);
+        program({"wipefs"}, "");
         program({"ceph"}, "");
         program({"ceph", "osd", "create"}, "7\n");
         program({"ceph", "osd", "ls"}, "0\n7\n");
@@ -25,6 +25,11 @@ protected:
         program({"systemctl"}, "");
         program({"vgdisplay"}, "", 5);
         program({"lvremove"}, "");
+    }
+    static std::string block_of(const std::string& name, const std::string& type) {
+        return R"("name": ")" + name + R"(", "path": "/dev/)" + name +
+               R"(", "maj:min": "8:16", "size": 480103981056, "wwn": null, "serial": null, "type": ")" + type +
+               R"(", "fstype": null, "pttype": null, "mountpoint": null)";
     }
     void send(const std::string& text) {
         sent_at_ = loop.clock().now();
@@ -43,8 +48,9 @@ protected:
     // Without those that only look.
     [[nodiscard]] texts steps() const {
         auto lines = processes.lines();
-        std::erase_if(lines,
-                      [](const std::string& line) { return line.starts_with("lsblk ") || line.starts_with("blkid "); });
+        std::erase_if(lines, [](const std::string& line) {
+            return line.starts_with("lsblk ") || line.starts_with("blkid ") || line.starts_with("wipefs ");
+        });
         return lines;
     }
 
@@ -105,7 +111,7 @@ TEST_F(osd_commands_test, case_28_osd_add) {
                                                         {"/lvm/vg", "ceph-7"},
                                                         {"/lvm/lv", "osd-block-7"}}));
     EXPECT_TRUE(node.logged("ceph-volume lvm zap --destroy /dev/sdb"));
-    const auto& create = processes.calls()[2];
+    const auto& create = processes.calls()[3];
     EXPECT_EQ(create.what.environment,
               (std::vector<std::pair<std::string, std::string>>{
                   {"CEPH_CONF", "/etc/ceph/ceph.conf"}, {"CEPH_KEYRING", "/etc/ceph/ceph.client.admin.keyring"}}));
@@ -174,6 +180,15 @@ TEST_F(osd_commands_test, AC111_the_failure_of_db_vg_add_is_spelled_as_all_other
     EXPECT_EQ(ask("db_vg_add hv1,/dev/sdx"), "failure-db_vg_add hv1,/dev/sdx");
     EXPECT_EQ(answers.size(), 1U) << "and is no command";
     program({"sgdisk"}, "");
+    bool has_partition = false;
+    processes.add({"sgdisk", "--new"}, {.effect = [&] { has_partition = true; }});
+    processes.add([&](const async::command& what) -> std::optional<sim::sim_program> {
+        if (what.arguments.front() != "lsblk" || !has_partition) {
+            return std::nullopt;
+        }
+        return sim::sim_program{.output = "{\"blockdevices\": [{" + block_of("sdb", "disk") + ", \"children\": [{" +
+                                          block_of("sdx1", "part") + "}]}]}"};
+    });
     program({"pvcreate"}, "");
     program({"vgcreate"}, "");
     EXPECT_EQ(ask("db_vg_add hv1,/dev/sdx"), "success-db_vg_add hv1,/dev/sdx");

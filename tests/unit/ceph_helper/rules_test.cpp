@@ -16,6 +16,40 @@ using namespace std::chrono_literals;
 namespace ask = protocol::ceph::ask;
 namespace say = protocol::ceph::say;
 
+// The library gives one number where its configuration names no monitor and where the key is missing.
+TEST(error_table, why_no_connection_was_made) {
+    const connect_facts usual{"/c", "/k", 0, "mon1,mon2"};
+    auto with = [&](auto change) {
+        connect_facts facts = usual;
+        change(facts);
+        return facts;
+    };
+    const auto no_monitors = with([](connect_facts& facts) { facts.monitors.clear(); });
+    struct row {
+        connect_facts facts;
+        int error;
+        std::string text;
+    };
+    for (const auto& [facts, error, text] :
+         {row{usual, ETIMEDOUT, "no monitor that /c names answers: no answer in time (ETIMEDOUT)"},
+          row{usual, ENOENT, "keyring /k has no key of client.admin: No such file or directory (ENOENT)"},
+          row{no_monitors, ENOENT,
+              "configuration /c names no monitor in mon_host, or, if it names them elsewhere, keyring /k has no key of "
+              "client.admin: No such file or directory (ENOENT)"},
+          row{usual, EINVAL,
+              "mon_host in /c has a name that is not found, or what is no address: mon1,mon2: Invalid argument "
+              "(EINVAL)"},
+          row{with([](connect_facts& one) { one.unread = EACCES; }), EIO,
+              "keyring /k cannot be read: Input/output error (EIO)"},
+          row{with([](connect_facts& one) { one.unread = ENOENT; }), ENOENT,
+              "keyring /k is missing: No such file or directory (ENOENT)"},
+          row{usual, EACCES, "the cluster does not take the key of client.admin in /k: permission denied (EACCES)"},
+          row{usual, EIO, "no connection: Input/output error (EIO)"}}) {
+        EXPECT_EQ(why_not_connected(facts, error), text);
+        EXPECT_EQ(why_not_connected(facts, -error), text);
+    }
+}
+
 // One call of version 16 gives a positive number: both signs mean the same.
 TEST(error_table, knows_what_ceph_says) {
     struct row {

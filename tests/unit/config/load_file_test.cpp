@@ -1,6 +1,7 @@
 // Reading the file itself (config.md 1), and the facts about the host that lead to warnings.
 #include "config_test_support.hpp"
 
+#include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,6 +63,42 @@ TEST(load_file, mode) {
     EXPECT_EQ(
         messages(load_file({path, "pvchv1"})),
         lines{path + ":1: unknown alias; expected an anchor further up, or quotes around a text that begins with *"});
+}
+
+// As the deployment tool of PVC leaves it: a note, and no warning.
+TEST(load_file, the_mode_that_a_deployment_leaves) {
+    struct row {
+        unsigned mode;
+        bool is_of_root_and_sudo;
+        std::string message;
+    };
+    const std::string warned = "warning: f: readable by group or others, and holds passwords; expected mode 0600, got ";
+    for (const auto& [mode, is_of_root_and_sudo, message] :
+         {row{0640, true,
+              "info: f: readable by group sudo, as the deployment tool of PVC leaves it, and holds passwords; mode "
+              "0600 "
+              "is enough for the daemon"},
+          row{0640, false, warned + "0640"}, row{0644, true, warned + "0644"}, row{0600, true, ""}}) {
+        host_facts facts = nothing_missing();
+        facts.watchdog_device = true;
+        facts.file_mode = mode;
+        facts.is_of_root_and_sudo = is_of_root_and_sudo;
+        const auto got = load_text(base(), "f", "pvchv1", facts);
+        EXPECT_EQ(messages(got), message.empty() ? lines{} : lines{message});
+        ASSERT_TRUE(got.config);
+    }
+    // What is read from the file system, where this test may give a file away.
+    const scratch there;
+    const auto path = there.file("p", base(), 0640);
+    std::string room(16384, '\0');
+    struct group entry{};
+    struct group* sudo = nullptr;
+    if (::getgrnam_r("sudo", &entry, room.data(), room.size(), &sudo) == 0 && sudo != nullptr &&
+        ::chown(path.c_str(), 0, sudo->gr_gid) == 0) {
+        const auto got = load_file({path, "pvchv1"}, nothing_missing());
+        ASSERT_EQ(got.diagnostics.size(), 1U);
+        EXPECT_EQ(got.diagnostics[0].level, severity::info);
+    }
 }
 
 // What others can write is no configuration for root; a check only says so.

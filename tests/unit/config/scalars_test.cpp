@@ -2,6 +2,7 @@
 #include "config_test_support.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace pvc::config::test {
 namespace {
@@ -210,7 +211,8 @@ TEST(scalars, presence) {
         {"        pass: Passw0rd\n",
          "warning: f:52: pvc.system.fencing.ipmi.pass: missing; expected a string, using null"},
         {"      target_selector: mem\n",
-         "f:56: pvc.system.migration: not a mapping; expected a mapping, got null (null)"},
+         "warning: f:56: pvc.system.migration.target_selector: missing; expected one of mem, memprov, vcpus, load, "
+         "vms, using mem"},
         {"    migration:\n      target_selector: mem\n",
          "warning: f:43: pvc.system.migration.target_selector: missing; expected one of mem, memprov, vcpus, load, "
          "vms, "
@@ -259,6 +261,56 @@ TEST(scalars, required_sections_are_missed_once) {
                      "warning: f:29: pvc.other: unknown key, ignored; expected a known key, the nearest is node"}));
 }
 
+// What templates leave where a list or a mapping has nothing in it.
+TEST(scalars, empty_lists_and_mappings) {
+    const std::string cards =
+        "        sriov_device:\n          - phy: ens1f0\n            mtu: 9000\n            vfcount: 7\n";
+    for (const std::string& nothing : {"", " ~", " null", " \"\"", " ''", " {}", " []"}) {
+        auto off = edited(base_with(cards, "        sriov_device:" + nothing + "\n"), "sriov_enable: True",
+                          "sriov_enable: False");
+        EXPECT_EQ(messages(load(off)), lines{}) << nothing;
+        EXPECT_TRUE(load(off).config) << nothing;
+        EXPECT_EQ(messages(load(base_with(cards, "        sriov_device:" + nothing + "\n"))),
+                  lines{"warning: f:76: " + networking +
+                        "sriov_enable: no devices in sriov_device; expected at least one, got True (boolean)"})
+            << nothing;
+        const auto health =
+            load(base() + "      health:\n        extra_directories:" + nothing + "\n        disabled:" + nothing +
+                 "\n        checks:" + nothing + "\n        exit_status_delta:" + nothing + "\n");
+        EXPECT_EQ(messages(health), lines{}) << nothing;
+        ASSERT_TRUE(health.config) << nothing;
+        EXPECT_EQ(health.config->health.exit_status_delta, (std::array<int, 4>{0, 10, 50, 10})) << nothing;
+        EXPECT_EQ(messages(load(base() + "      health:\n        checks:\n          disk:" + nothing + "\n")), lines{})
+            << nothing;
+        EXPECT_EQ(messages(load(base() + "      health:" + nothing + "\n      metrics:" + nothing + "\n")), lines{})
+            << nothing;
+        // A required one is missing.
+        const auto list = messages(load(with_coordinators(nothing.empty() ? "~" : nothing.substr(1))));
+        ASSERT_FALSE(list.empty()) << nothing;
+        EXPECT_FALSE(load(with_coordinators(nothing.empty() ? "~" : nothing.substr(1))).config) << nothing;
+        if (nothing != " []") {
+            EXPECT_TRUE(list[0].starts_with("f:10: pvc.cluster.coordinators: missing; expected a list, got "))
+                << list[0];
+        }
+    }
+    EXPECT_EQ(messages(load(base_with("  functions:\n", "  functions: ~\n  others:\n")))[0],
+              "f:4: pvc.functions: missing; expected a mapping, got null (null)");
+    // Other words are none of these.
+    for (const std::string& other : {"None", "no", "0", "x"}) {
+        const auto got = load(base_with(cards, "        sriov_device: " + other + "\n"));
+        EXPECT_FALSE(got.config) << other;
+    }
+}
+
+// As PVC's deployment tool writes it for a node without such cards.
+TEST(scalars, a_file_of_the_deployment_tool) {
+    const auto got = load(file_text(data_path("deployed.yaml")));
+    EXPECT_EQ(messages(got), lines{});
+    ASSERT_TRUE(got.config);
+    EXPECT_FALSE(got.config->sriov.enable);
+    EXPECT_TRUE(got.config->sriov.devices.empty());
+}
+
 TEST(scalars, root) {
     const std::vector<std::pair<std::string, lines>> table{
         {"just text", {"f:1: not a mapping; expected a mapping with the key pvc, got \"just text\" (string)"}},
@@ -270,7 +322,9 @@ TEST(scalars, root) {
         {"path: 1\ncluster: 2\n",
          {"f:1: pvc: missing; expected a mapping", "warning: f:1: path: unknown key, ignored; expected only pvc here",
           "warning: f:2: cluster: unknown key, ignored; expected only pvc here"}},
-        {"pvc:\n", {"f:1: pvc: not a mapping; expected a mapping, got null (null)"}},
+        {"pvc:\n", {"f:1: pvc: missing; expected a mapping, got null (null)"}},
+        {"pvc: []\n", {"f:1: pvc: missing; expected a mapping, got [...] (sequence)"}},
+        {"pvc: 5\n", {"f:1: pvc: not a mapping; expected a mapping, got 5 (integer)"}},
     };
     for (const auto& [text, expected] : table) {
         auto got = messages(load(text));

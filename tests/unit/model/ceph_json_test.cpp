@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 namespace pvc::model {
 namespace {
 
@@ -78,6 +81,33 @@ TEST(ceph_health, of_a_silent_ceph_is_what_clients_can_read) {
     EXPECT_EQ(parse_ceph_health(text)->status, "HEALTH_ERR");
 }
 
+// The answer of something else, or one that was damaged on its way.
+TEST(ceph_text, has_no_control_characters) {
+    for (const std::string& bad :
+         {std::string("a\0b", 3), std::string("\x01"), std::string("  cluster:\n \x1b[31mred"), std::string("a\x7f"),
+          std::string("\xc2\x9b"
+                      "31m"),
+          std::string("a\rb\n")}) {
+        EXPECT_EQ(parse_ceph_text(bad).error().cause(), "a control character") << bad;
+    }
+    EXPECT_EQ(parse_ceph_text("  cluster:\r\n\tid: \xc3\xa9\n").value(), "  cluster:\r\n\tid: \xc3\xa9\n");
+    for (const std::string& escaped : {"\\u0000", "\\u001B", "\\b", "\\u009b", "a\\\\\\u0007"}) {
+        EXPECT_EQ(
+            parse_ceph_health("{\"status\":\"HEALTH_OK\",\"checks\":{},\"x\":\"" + escaped + "\"}").error().cause(),
+            "a control character")
+            << escaped;
+        EXPECT_FALSE(parse_osd_dump(R"({"osds":[{"osd":0,"uuid":")" + escaped +
+                                    R"(","up":1,"in":1,"primary_affinity":1,"state":[]}]})"))
+            << escaped;
+        EXPECT_FALSE(parse_osd_dump(R"({"osds":[{"osd":0,"uuid":"a","up":1,"in":1,"primary_affinity":1,"state":[")" +
+                                    escaped + R"("]}]})"))
+            << escaped;
+    }
+    for (const std::string& good : {"\\n\\t\\r", "\\u000a", "\\\\u0000", "\\u00e9", "\\\\b", "\\\""}) {
+        EXPECT_TRUE(parse_ceph_health("{\"status\":\"HEALTH_OK\",\"checks\":{},\"x\":\"" + good + "\"}")) << good;
+    }
+}
+
 TEST(ceph_text, is_utf8_and_not_empty) {
     EXPECT_EQ(parse_ceph_text("  cluster:\n    id: \xff\n").value(), "  cluster:\n    id: \xef\xbf\xbd\n");
     EXPECT_FALSE(parse_ceph_text(" \n"));
@@ -107,6 +137,27 @@ TEST(ceph_pools, stats_have_their_keys_in_order_and_numbers_of_their_kind) {
     counters.read_kib = ~std::uint64_t{0};
     EXPECT_NE(pool_stats_text(rooms->front(), counters).find(R"("read_bytes": 18446744073709550592)"),
               std::string::npos);
+}
+
+// As the last digit was printed, so it is published.
+TEST(ceph_pools, numbers_with_a_fraction_are_exact) {
+    for (int at = 1; at < 2000; ++at) {
+        const double value = std::sqrt(at) * std::pow(10, at % 21 - 10);
+        const std::string text = to_text(json_figure(value));
+        const auto rooms =
+            parse_pool_rooms(R"({"pools":[{"name":"a","id":1,"stats":{"stored":1,"max_avail":2,"bytes_used":3,)"
+                             R"("objects":4,"percent_used":)" +
+                             text + "}}]}");
+        ASSERT_TRUE(rooms) << text;
+        EXPECT_EQ(to_text(rooms->front().used_fraction), text);
+    }
+    const auto rooms =
+        parse_pool_rooms(R"({"pools":[{"name":"a","id":1,"stats":{"stored":-1.5e3,"max_avail":2,"bytes_used":3,)"
+                         R"("objects":18446744073709551616,"percent_used":1e-400}}]})");
+    ASSERT_TRUE(rooms);
+    EXPECT_EQ(to_text(rooms->front().stored), "-1500.0");
+    EXPECT_FALSE(parse_pool_rooms(R"({"pools":[]} x)"));
+    EXPECT_FALSE(parse_pool_rooms(R"({"pools":[])"));
 }
 
 // Case 15 of storage.md.

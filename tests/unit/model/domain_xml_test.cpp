@@ -1,6 +1,7 @@
 // vm-domains.md 7, 11.1, 12; cases D21, D96, D97.
 #include "pvcnoded/model/domain_xml.hpp"
 
+#include "pvcnoded/base/text.hpp"
 #include "sample_domain.hpp"
 
 #include <gtest/gtest.h>
@@ -132,9 +133,46 @@ TEST(domain_xml, memory_units) {
     EXPECT_EQ(memory_of("<memory unit='KiB'>1023</memory>"), 0);
     EXPECT_EQ(memory_of("<memory unit='MiB'>512</memory>"), 512);
     EXPECT_EQ(memory_of("<memory unit='GiB'>4</memory>"), 4096);
-    EXPECT_EQ(memory_of("<memory>512</memory>"), 512);
-    EXPECT_EQ(memory_of("<memory unit='TiB'>1</memory>"), 1);
-    EXPECT_EQ(memory_of("<memory unit='kib'>512</memory>"), 512);
+    // Those of libvirt, none of which is KiB.
+    EXPECT_EQ(memory_of("<memory>4194304</memory>"), 4096);
+    EXPECT_EQ(memory_of("<memory unit=''>4194304</memory>"), 4096);
+    struct row {
+        std::string unit;
+        std::int64_t value;
+        std::int64_t mib;
+    };
+    for (const auto& [unit, value, mib] : {row{"b", 1 << 20, 1},
+                                           row{"byte", 1 << 20, 1},
+                                           row{"bytes", (1 << 20) - 1, 0},
+                                           row{"KB", 1'048'576, 1000},
+                                           row{"MB", 1'048'576, 1'000'000},
+                                           row{"GB", 1000, 953'674},
+                                           row{"TB", 1, 953'674},
+                                           row{"PB", 1, 953'674'316},
+                                           row{"EB", 1, 953'674'316'406},
+                                           row{"k", 2048, 2},
+                                           row{"KiB", 2048, 2},
+                                           row{"M", 7, 7},
+                                           row{"MiB", 7, 7},
+                                           row{"G", 4, 4096},
+                                           row{"GiB", 4, 4096},
+                                           row{"T", 1, 1 << 20},
+                                           row{"TiB", 1, 1 << 20},
+                                           row{"P", 1, 1 << 30},
+                                           row{"PiB", 1, 1 << 30},
+                                           row{"E", 1, std::int64_t{1} << 40},
+                                           row{"EiB", 1, std::int64_t{1} << 40},
+                                           row{"EiB", 2, std::int64_t{1} << 40},
+                                           row{"x", 1 << 20, 0},
+                                           row{"KiBs", 1 << 20, 0},
+                                           row{"i", 1 << 20, 0},
+                                           row{"Kbyte", 1 << 20, 0},
+                                           row{" KiB", 1 << 20, 0}}) {
+        for (const auto& spelled : {unit, lower(unit)}) {
+            EXPECT_EQ(memory_of("<memory unit='" + spelled + "'>" + std::to_string(value) + "</memory>"), mib)
+                << value << " " << spelled;
+        }
+    }
     for (const char* bad : {"", "<memory/>", "<memory>x</memory>", "<memory>-5</memory>", "<memory>1.5</memory>",
                             "<memory>99999999999999999999</memory>", "<memory><value>5</value></memory>"}) {
         EXPECT_EQ(memory_of(bad), 0) << bad;

@@ -118,10 +118,20 @@ TEST(ceph_volume_list, what_is_missing_or_no_name_is_said) {
 
 TEST(block_device, a_tree_of_devices) {
     const auto device = parse_block_device(
-        R"({"blockdevices": [{"name": "sdb", "type": "disk", "fstype": null, "pttype": "gpt", "mountpoint": null,
-            "children": [{"name": "sdb1", "type": "part", "fstype": "ext4", "pttype": "gpt", "mountpoint": "/boot"}]}]})");
+        R"({"blockdevices": [{"name": "sdb", "path": "/dev/sdb", "maj:min": "8:16", "size": 480103981056, "wwn": "0x5",
+            "serial": "S1", "type": "disk", "fstype": null, "pttype": "gpt", "mountpoint": null,
+            "children": [{"name": "sdb1", "path": "/dev/sdb1", "maj:min": "8:17", "size": "1024", "wwn": null,
+                "serial": null, "type": "part", "fstype": "ext4", "pttype": "gpt", "mountpoint": "/boot"}]}]})");
     ASSERT_TRUE(device) << device.error().text();
-    EXPECT_EQ(*device, (block_device{"sdb", "disk", "", "gpt", "", {{"sdb1", "part", "ext4", "gpt", "/boot", {}}}}));
+    EXPECT_EQ(*device,
+              (block_device{"sdb",
+                            "disk",
+                            "",
+                            "gpt",
+                            "",
+                            {{"sdb1", "part", "ext4", "gpt", "/boot", {}, "/dev/sdb1", {"8:17", 1024, "", ""}}},
+                            "/dev/sdb",
+                            {"8:16", 480103981056, "0x5", "S1"}}));
 }
 
 TEST(block_device, signatures) {
@@ -133,17 +143,27 @@ TEST(block_device, signatures) {
 }
 
 TEST(block_device, anything_else_is_none) {
-    const std::string good = R"({"name": "sdb", "type": "disk", "fstype": null, "pttype": null, "mountpoint": null})";
+    const std::string good =
+        R"({"name": "sdb", "path": "/dev/sdb", "maj:min": "8:16", "size": 7, "wwn": null, "serial": null, )"
+        R"("type": "disk", "fstype": null, "pttype": null, "mountpoint": null})";
     ASSERT_TRUE(parse_block_device("{\"blockdevices\": [" + good + "]}"));
+    // Each column is needed, and of its kind.
+    for (const auto& [what, instead] :
+         {std::pair{R"("path": "/dev/sdb", )", ""}, std::pair{R"("maj:min": "8:16", )", ""},
+          std::pair{R"("size": 7, )", ""}, std::pair{R"("wwn": null, )", ""}, std::pair{R"("serial": null, )", ""},
+          std::pair{R"("fstype": null, )", ""}, std::pair{R"(, "mountpoint": null)", ""},
+          std::pair{R"("8:16")", "null"}, std::pair{R"("size": 7)", R"("size": -7)"},
+          std::pair{R"("size": 7)", R"("size": "447.1G")"}, std::pair{R"("size": 7)", R"("size": null)"},
+          std::pair{R"("fstype": null)", R"("fstype": 1)"}, std::pair{R"("sdb")", "null"}}) {
+        std::string text = good;
+        ASSERT_NE(text.find(what), std::string::npos) << what;
+        text.replace(text.find(what), std::string_view(what).size(), instead);
+        EXPECT_FALSE(parse_block_device("{\"blockdevices\": [" + text + "]}")) << text;
+    }
     for (const std::string& text :
          {std::string(), std::string("lsblk: /dev/sdb: not a block device"), std::string("[]"), std::string("{}"),
           std::string(R"({"blockdevices": []})"), "{\"blockdevices\": [" + good + "," + good + "]}",
           "{\"blockdevices\": " + good + "}", std::string(R"({"blockdevices": ["sdb"]})"),
-          std::string(R"({"blockdevices": [{"name": "sdb", "type": "disk", "fstype": null, "pttype": null}]})"),
-          std::string(R"({"blockdevices": [{"name": "sdb", "type": "disk", "fstype": 1, "pttype": null, )"
-                      R"("mountpoint": null}]})"),
-          std::string(R"({"blockdevices": [{"name": null, "type": "disk", "fstype": null, "pttype": null, )"
-                      R"("mountpoint": null}]})"),
           "{\"blockdevices\": [" + good.substr(0, good.size() - 1) + ", \"children\": 1}]}",
           "{\"blockdevices\": [" + good.substr(0, good.size() - 1) + ", \"children\": [1]}]}",
           std::string(2'000'000, ' ')}) {

@@ -1,5 +1,6 @@
 // What a command about an OSD takes, step after step: a value that is told how its last question ended and says what it
-// asks next, as the machines of domains do. Nothing is erased that was not looked at right before.
+// asks next, as the machines of domains do. Nothing is written to a device that was not looked at right before, and
+// seen to be the one of the first look: its name may be a link, and a wait for Ceph takes up to a day.
 //
 // Each step aborts the work when it fails. Forced, osd_remove tells that and goes on, but it neither erases a device
 // that is not shown to be the OSD's, nor destroys an OSD whose data has no other copy.
@@ -76,7 +77,8 @@ struct program_end {
     std::optional<int> status{};  // empty: it did not exit by itself
     bool has_started = true;
     std::string output{};
-    std::string text{};  // how it ended, in words
+    std::string text{};       // how it ended, in words
+    std::string complaint{};  // the last line that it wrote to standard error
 };
 struct stored_keys {
     std::string fault{};  // why they could not be read; empty: they were
@@ -109,6 +111,9 @@ enum class osd_stage : std::uint8_t {
     see_device,    // it is a block device
     check_device,  // it may be erased, as the kernel shows it
     probe_device,  // and as what is written on it says
+    hold_device,   // and nobody has it for himself, in whatever namespace
+    see_blank,     // it is still the same, and what was done to it left nothing on it
+    list_own,      // what stands on it is the OSD that is stored
     make_number,
     give_back_number,
     list_numbers,
@@ -137,6 +142,7 @@ enum class osd_stage : std::uint8_t {
     clear_table,
     make_partition,
     await_partition,
+    find_partition,
     make_physical_volume,
     make_group,
     finished,
@@ -154,7 +160,8 @@ public:
     [[nodiscard]] const std::string& id() const { return id_; }
 
 private:
-    enum class flow : std::uint8_t { next, again, failed };
+    // `refused`: as failed, and no force goes past it.
+    enum class flow : std::uint8_t { next, again, failed, refused };
     struct taken {
         flow what = flow::next;
         std::string why{};
@@ -169,7 +176,12 @@ private:
     [[nodiscard]] taken take_numbers(const osd_said::program_end& ended) const;
     [[nodiscard]] taken take_device(const osd_said::program_end& ended);
     [[nodiscard]] taken take_signatures(const osd_said::program_end& ended);
+    [[nodiscard]] taken take_held(const osd_said::program_end& ended) const;
+    [[nodiscard]] taken take_own(const osd_said::program_end& ended);
+    [[nodiscard]] taken take_partition(const model::block_device& device);
     [[nodiscard]] taken judge(const model::block_device& device) const;
+    [[nodiscard]] taken not_erased(std::string why) const;
+    [[nodiscard]] const std::string& target() const { return partition_.empty() ? device_ : partition_; }
     [[nodiscard]] taken take_size(const osd_said::program_end& ended);
     [[nodiscard]] taken take_safety(const osd_said::program_end& ended, time_point now, std::vector<osd_note>& notes);
     [[nodiscard]] bool may_skip() const;
@@ -181,7 +193,6 @@ private:
     [[nodiscard]] osd_ask::program group_program(osd_stage which) const;
     [[nodiscard]] osd_ask::write_keys keys_to_write() const;
     [[nodiscard]] std::string db_volume() const { return "osd-db/osd-" + id_; }
-    [[nodiscard]] std::string partition() const;
 
     model::osd_command what_;
     std::string self_;
@@ -191,13 +202,17 @@ private:
     std::string id_;
     std::string device_;     // with which the present step deals
     own_volume own_;         // of the OSD, as stored or as listed
+    stored_osd stored_;      // the keys of the OSD
+    std::string partition_;  // that was made, by the kernel's name
+    model::device_identity partition_identity_{};
     std::string db_stored_;  // its database's volume as stored
     model::listed_osd listed_;
     std::int64_t db_mib_ = 0;
     bool is_known_to_ceph_ = true;
-    bool pauses_ = false;                        // between two looks whether it is safe
-    std::optional<model::block_device> seen_{};  // as it was looked at last
-    bool may_erase_ = false;
+    bool pauses_ = false;                         // between two looks whether it is safe
+    std::optional<model::block_device> first_{};  // the device as it was looked at first
+    std::optional<model::block_device> seen_{};   // and last
+    bool is_spared_ = false;  // forced, and the device was not shown to be the OSD's: nothing is erased any more
     std::optional<time_point> unsafe_since_{};
     time_point told_at_{};
 };

@@ -31,6 +31,8 @@ public:
     [[nodiscard]] bool is_attempt_due(time_point now) const { return now >= next_attempt_; }
     [[nodiscard]] time_point manager_paused_until() const { return manager_paused_until_; }
     [[nodiscard]] bool has_answered() const { return has_answered_; }
+    // With which the next round begins.
+    [[nodiscard]] ceph_question first_question() const { return first_question_; }
 
 private:
     time_point heard_;
@@ -39,6 +41,7 @@ private:
     time_point manager_paused_until_{};
     int refusals_ = 0;
     bool has_answered_ = false;  // the last round did
+    ceph_question first_question_ = ceph_question::health;
 };
 
 // What is the matter, each with what was said of it and since when.
@@ -48,11 +51,16 @@ public:
         std::string text;
         time_point since{};
         time_point told{};
+        std::map<std::string, time_point, std::less<>> kinds{};  // when each of them was said, if it was
     };
-    // It holds. True: it is to be said now, as it is new, changed, or was said a minute ago.
-    bool hold(std::string_view topic, std::string_view text, time_point now);
+    // It holds. True: it is to be said now, as it is new, of a kind that was not said for a minute, or nothing of it
+    // was said for a minute. Of one kind the words may differ from time to time, or two of them take turns: none is
+    // news.
+    bool hold(std::string_view topic, std::string_view kind, std::string_view text, time_point now);
     // It does not hold (any more). True: it did.
     bool end(std::string_view topic);
+    // Likewise, of what comes and goes: only a minute after it was said.
+    bool end_in_time(std::string_view topic, time_point now);
     void clear() { all_.clear(); }
     [[nodiscard]] const std::map<std::string, condition, std::less<>>& all() const { return all_; }
 

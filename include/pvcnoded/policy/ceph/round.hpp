@@ -56,13 +56,16 @@ public:
         time_point manager_paused_until{};
         // Nothing was answered yet, so that there may be no connection to the cluster: making it takes its time.
         bool may_connect = true;
+        // With which it begins; those before it come last. As the round before has it, so that a slow Ceph is asked for
+        // everything in time.
+        ceph_question first = ceph_question::health;
     };
     struct ask {
         ceph_question what = ceph_question::none;
         time_point until{};
     };
 
-    explicit ceph_round(const about& what) : about_(what) {}
+    explicit ceph_round(const about& what) : about_(what), at_(what.first) {}
 
     // Empty: it is over. The same until it is answered.
     [[nodiscard]] std::optional<ask> next(time_point now);
@@ -76,11 +79,13 @@ public:
     // What ended it: no monitor answers, or there is no connection to any.
     [[nodiscard]] const std::optional<ceph_refusal>& silence() const { return silence_; }
     // Ceph said something, of use or not: not so in a silence, or where nothing could be asked.
-    [[nodiscard]] bool has_answer() const { return !silence_ && left_out_ != ceph_question::health; }
+    [[nodiscard]] bool has_answer() const { return !silence_ && has_taken_; }
     // It was refused at once: to ask again soon is of little use.
     [[nodiscard]] bool was_refused_at_once() const { return was_refused_at_once_; }
     // What was not asked any more for lack of time.
     [[nodiscard]] ceph_question left_out() const { return left_out_; }
+    // With which the next round is to begin: with what was left out, and what is only published together with it.
+    [[nodiscard]] ceph_question next_first() const;
     [[nodiscard]] time_point manager_paused_until() const { return about_.manager_paused_until; }
     // In this round the manager had no time to answer.
     [[nodiscard]] bool is_manager_silent() const { return is_manager_silent_; }
@@ -89,16 +94,17 @@ private:
     [[nodiscard]] bool is_wanted(ceph_question what, time_point now) const;
     void refuse(failure why, time_point now);
     result<void> read(std::string_view printed);
-    void go_on() { at_ = static_cast<ceph_question>(static_cast<int>(at_) + 1); }
+    void go_on();
 
     about about_;
-    ceph_question at_ = ceph_question::health;
+    ceph_question at_;
     ceph_seen seen_;
     std::vector<ceph_refusal> refusals_;
     std::optional<ceph_refusal> silence_;
     ceph_question left_out_ = ceph_question::none;
     bool was_refused_at_once_ = false;
     bool is_manager_silent_ = false;
+    bool has_taken_ = false;  // an answer, or word that there is none
 };
 
 }  // namespace pvc::policy

@@ -21,7 +21,7 @@ struct patroni_run {
     std::string_view output{};
     std::string_view error_output{};
     std::optional<int> exit_status{};  // none: a signal or its limit ended it
-    bool is_truncated = false;         // it printed more than was kept, so the last line is not known
+    bool is_truncated = false;         // it printed more than was kept: what is missing may tell
     std::string_view how_it_ended{};   // in words, for the reason
 };
 
@@ -34,7 +34,8 @@ struct patroni_judgement {
 // The longest part of what it printed that becomes a reason.
 inline constexpr std::size_t patroni_reason_max = 200;
 
-// By the last line, and by the exit status where that says nothing.
+// By the last line of either stream that tells how it went, wherever it stands and whatever loggers wrote around it; by
+// the exit status where there is none.
 [[nodiscard]] patroni_judgement judge_patroni(const patroni_run& run);
 
 // Five tries, 5 s after one another, for which a takeover waits. Then it is settled, and as long as this node is

@@ -17,6 +17,7 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
     const std::string root = "/domains/" + pvc::to_text(id);
     const std::string state = value_of(of, root + "/state");
     const std::string node = value_of(of, root + "/node");
+    const std::string name = value_of(of, root);  // a client may have given it another one
     std::vector<std::string> places;
     for (const auto& one : of.world.members) {
         if (one->node.settings.hypervisor && one->node.guests().executes(id)) {
@@ -31,7 +32,8 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
     }
     const std::string where = places.empty() ? "nowhere" : pvc::join(places, " and ");
     const bool is_on = state == "start";
-    const bool is_off = state == "stop" || state == "disable";
+    // In `mirror` a client keeps it for as long as it likes; no daemon has a guest of it.
+    const bool is_off = state == "stop" || state == "disable" || state == "mirror";
     if (!is_on && !is_off && state != "fail") {
         return fmt::format("machine {} is still in `{}`, on {}, and runs {}", number, state, node, where);
     }
@@ -77,7 +79,7 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
             return fmt::format("machine {} runs {}, and {} still has {} of it", number, where, one->name(),
                                what == model::guest_class::paused ? "half" : "an ending copy");
         }
-        const auto followers = one->node.consoles.followers(fmt::format("/var/log/libvirt/vm{}.log", number));
+        const auto followers = one->node.consoles.followers(fmt::format("/var/log/libvirt/{}.log", name));
         if (followers != (runs_here ? 1U : 0U)) {
             return fmt::format("machine {} runs {}, and {} follows its console {} times", number, where, one->name(),
                                followers);

@@ -126,6 +126,9 @@ TEST(device_use, what_may_be_erased) {
     for (const auto& one : rows) {
         EXPECT_EQ(why_not_to_erase(one.device, one.own), one.why);
     }
+    EXPECT_EQ(why_another_device({"8:16", 7, "w", "s"}, {"8:16", 7, "w", "s"}), "");
+    EXPECT_EQ(why_another_device({"8:16", 7, "w", "s"}, {"8:32", 8, "w", "s"}),
+              "it was device 8:16 when the command came, and is 8:32 now");
     EXPECT_EQ(mapped_name(own), "ceph--1-osd--block--1");
     EXPECT_EQ(mapped_name({"", "x"}), "");
 }

@@ -1,202 +1,14 @@
 // The steps of commands about OSDs, and what becomes of each that fails (storage.md 8.3 and 8.4).
-#include "pvcnoded/policy/ceph/osd_work.hpp"
-
-#include "pvcnoded/base/text.hpp"
+#include "unit/policy/ceph/osd_play.hpp"
 
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <map>
+#include <algorithm>
 
 namespace pvc::policy {
 namespace {
 
-using namespace std::chrono_literals;
-using texts = std::vector<std::string>;
-
-const std::string fsid_seven = "0d8ea6ef-8c5a-4e7d-9f53-000000000001";
-const std::string fsid_cluster = "d532ea08-9179-4094-991a-d9f0db8449af";
-const std::string lsblk_seven = "lsblk --json --output NAME,TYPE,FSTYPE,PTTYPE,MOUNTPOINT ";
-const std::string blkid_seven = "blkid --probe --output export ";
-const std::string list_seven = "ceph-volume lvm list --format json ";
-
-std::string listing(const std::string& id = "7", const std::string& device = "/dev/sdb") {
-    return "{\"" + id + R"(": [{"type": "block", "devices": [")" + device +
-           R"("], "lv_name": "osd-block-1", "vg_name": "ceph-1", "tags": {"ceph.osd_fsid": ")" + fsid_seven +
-           R"(", "ceph.cluster_fsid": ")" + fsid_cluster + "\"}}]}";
-}
-std::string block(const std::string& above = "") {
-    return R"({"blockdevices": [{"name": "sdb", "type": "disk", "fstype": null, "pttype": null, "mountpoint": null)" +
-           (above.empty() ? ""
-                          : R"(, "children": [{"name": ")" + above +
-                                R"(", "type": "lvm", "fstype": null, "pttype": null, "mountpoint": null}])") +
-           "}]}";
-}
-
-// Plays a work to its end: programs answer by their beginnings, everything is written down in one line each.
-struct play {
-    struct answer {
-        int status = 0;
-        std::string output{};
-    };
-    std::map<std::string, answer> says{};  // by the beginning of the line; the longest counts
-    std::map<std::string, int> not_started{};
-    stored_osd stored{
-        {"osd.device", "/dev/sdb"}, {"osd.db_device", ""}, {"osd.vg", "ceph-1"}, {"osd.lv", "osd-block-1"}};
-    std::string read_fault{};
-    std::string write_fault{};
-    time_point now{1h};
-
-    texts lines{};
-    texts changes{};  // those of the lines that change something
-    texts notes{};
-    std::vector<key_value> written{};
-    osd_ask::end end{};
-
-    play() {
-        says["ceph osd create"] = {0, "7\n"};
-        says["ceph osd ls"] = {0, "0\n1\n7\n"};
-        says["lsblk "] = {0, block()};
-        says["ceph-volume lvm list"] = {0, listing()};
-        says["blockdev "] = {0, "480103981056\n"};
-        says["blkid "] = {2, ""};
-        says["lvdisplay "] = {5, ""};
-        says["vgdisplay "] = {5, ""};
-        says["lsscsi "] = {0, "[0:0:0:0] disk ATA SAMSUNG 904Q /dev/sdb 480GB\n"};
-    }
-    osd_said::program_end ended(const std::string& line) const {
-        const answer* found = nullptr;
-        std::size_t longest = 0;
-        for (const auto& [beginning, one] : says) {
-            if (line.starts_with(beginning) && beginning.size() >= longest) {
-                found = &one;
-                longest = beginning.size();
-            }
-        }
-        osd_said::program_end said;
-        if (not_started.contains(line)) {
-            said.has_started = false;
-            said.text = "no such program";
-            return said;
-        }
-        said.status = found == nullptr ? 0 : found->status;
-        said.output = found == nullptr ? "" : found->output;
-        said.text = line + ": exit status " + std::to_string(*said.status);
-        return said;
-    }
-    osd_answer carry_out(const osd_question& ask) {
-        if (const auto* program = std::get_if<osd_ask::program>(&ask)) {
-            EXPECT_GE(program->limit, 10s);
-            EXPECT_LE(program->limit, 10min);
-            lines.push_back(join(program->arguments, " "));
-            if (program->is_change) {
-                changes.push_back(lines.back());
-            }
-            now += 1s;
-            return ended(lines.back());
-        }
-        if (const auto* pause = std::get_if<osd_ask::pause>(&ask)) {
-            now += pause->time;
-            return osd_said::nothing{};
-        }
-        if (std::holds_alternative<osd_ask::read_keys>(ask)) {
-            lines.emplace_back("(read)");
-            return osd_said::stored_keys{read_fault, stored};
-        }
-        lines.emplace_back(std::holds_alternative<osd_ask::write_keys>(ask) ? "(write)" : "(remove)");
-        changes.push_back(lines.back());
-        if (const auto* write = std::get_if<osd_ask::write_keys>(&ask)) {
-            written = write->values;
-        }
-        return osd_said::write_end{write_fault};
-    }
-    play& run(const std::string& command) {
-        osd_work work(*model::parse_osd_command(command), "hv1");
-        osd_answer answer;
-        for (int steps = 0; steps < 100'000; ++steps) {
-            auto step = work.resume(answer, now);
-            for (const auto& note : step.notes) {
-                notes.push_back((note.is_warning ? "! " : "") + note.text);
-            }
-            if (const auto* over = std::get_if<osd_ask::end>(&step.ask)) {
-                end = *over;
-                return *this;
-            }
-            answer = carry_out(step.ask);
-        }
-        ADD_FAILURE() << "it does not end";
-        return *this;
-    }
-};
-
-const std::string add_text = "osd_add hv1,/dev/sdb,1.0,False,0.05";
-const std::string add_db_text = "osd_add hv1,/dev/sdb,1.0,True,0.05";
-const std::string replace_text = "osd_replace hv1,7,/dev/sda,/dev/sdb,1.5,False";
-const std::string refresh_text = "osd_refresh hv1,7,/dev/sdb,True";
-const std::string remove_text = "osd_remove 7,False";
-const std::string force_text = "osd_remove 7,True";
-const std::string group_text = "db_vg_add hv1,/dev/sdb";
-
-const texts add_lines{lsblk_seven + "/dev/sdb",
-                      blkid_seven + "/dev/sdb",
-                      "ceph osd create",
-                      "ceph osd rm 7",
-                      lsblk_seven + "/dev/sdb",
-                      blkid_seven + "/dev/sdb",
-                      "ceph-volume lvm zap --destroy /dev/sdb",
-                      "ceph-volume lvm prepare --bluestore --data /dev/sdb",
-                      list_seven + "/dev/sdb",
-                      "ceph-volume lvm activate --bluestore 7 " + fsid_seven,
-                      "ceph osd crush add osd.7 1.0 root=default host=hv1",
-                      "systemctl status ceph-osd@7",
-                      "(write)"};
-const texts replace_lines{"ceph osd ls",
-                          "(read)",
-                          lsblk_seven + "/dev/sdb",
-                          blkid_seven + "/dev/sdb",
-                          "ceph osd down 7",
-                          "ceph osd out 7",
-                          "ceph osd safe-to-destroy osd.7",
-                          "systemctl stop ceph-osd@7",
-                          "ceph osd destroy 7 --yes-i-really-mean-it",
-                          "ceph osd crush reweight osd.7 1.5",
-                          lsblk_seven + "/dev/sdb",
-                          blkid_seven + "/dev/sdb",
-                          "ceph-volume lvm zap --destroy /dev/sdb",
-                          "ceph-volume lvm prepare --osd-id 7 --bluestore --data /dev/sdb",
-                          list_seven + "/dev/sdb",
-                          "ceph-volume lvm activate --bluestore 7 " + fsid_seven,
-                          "systemctl status ceph-osd@7",
-                          "(write)"};
-const texts refresh_lines{"ceph osd ls",
-                          lsblk_seven + "/dev/sdb",
-                          list_seven + "/dev/sdb",
-                          "ceph-volume lvm activate --bluestore 7 " + fsid_seven,
-                          "systemctl status ceph-osd@7",
-                          "(write)"};
-const texts remove_lines{"ceph osd ls",
-                         "ceph osd down 7",
-                         "ceph osd out 7",
-                         "ceph osd safe-to-destroy osd.7",
-                         "systemctl stop ceph-osd@7",
-                         "(read)",
-                         list_seven + "/dev/ceph-1/osd-block-1",
-                         lsblk_seven + "/dev/sdb",
-                         blkid_seven + "/dev/sdb",
-                         "ceph-volume lvm zap --destroy /dev/sdb",
-                         "ceph osd purge 7 --yes-i-really-mean-it",
-                         "(remove)"};
-const texts group_lines{"vgdisplay osd-db",
-                        lsblk_seven + "/dev/sdb",
-                        blkid_seven + "/dev/sdb",
-                        "sgdisk --clear /dev/sdb",
-                        "sgdisk --new 1:: --typecode 1:8e00 /dev/sdb",
-                        "pvcreate --force /dev/sdb1",
-                        "vgcreate --force osd-db /dev/sdb1"};
-
-bool is_erasing(const std::string& line) {
-    return line.find("zap") != std::string::npos || line.find("sgdisk") != std::string::npos;
-}
+using namespace osd_sample;
 
 TEST(osd_work, the_steps_of_each_command) {
     struct row {
@@ -218,10 +30,10 @@ TEST(osd_work, pauses_as_long_as_they_say) {
     play add;
     const auto began = add.now;
     add.run(add_text);
-    EXPECT_EQ(add.now - began, 12 * 1s + 500ms);
+    EXPECT_EQ(add.now - began, (add_lines.size() - 1) * 1s + 500ms);
     play remove;
     remove.run(remove_text);
-    EXPECT_EQ(remove.now - began, 10 * 1s + 2s);
+    EXPECT_EQ(remove.now - began, (remove_lines.size() - 2) * 1s + 2s);
 }
 
 TEST(osd_work, the_keys_of_a_new_osd) {
@@ -252,9 +64,10 @@ TEST(osd_work, a_database_of_its_own) {
     play one;
     one.run(add_db_text);
     texts lines = add_lines;
-    lines[7] += " --block.db osd-db/osd-7";
-    lines.insert(lines.begin() + 7, {"blockdev --getsize64 /dev/sdb", "lvdisplay osd-db/osd-7",
-                                     "lvcreate --yes --name osd-7 --size 22893 osd-db"});
+    constexpr std::ptrdiff_t behind_zap = 9;
+    lines[behind_zap + 2] += " --block.db osd-db/osd-7";
+    lines.insert(lines.begin() + behind_zap, {"blockdev --getsize64 /dev/sdb", "lvdisplay osd-db/osd-7",
+                                              "lvcreate --yes --name osd-7 --size 22893 osd-db"});
     EXPECT_EQ(one.lines, lines);
     play there;
     there.says["lvdisplay "] = {0, ""};
@@ -364,13 +177,13 @@ TEST(osd_work, a_removal_erases_only_what_is_listed_as_its_own) {
     }
     // Below schema 8 only the device is known.
     play old;
-    old.stored = {{"osd.device", "/dev/sdb"}};
+    old.stored = {{"osd.device", "/dev/sdb"}, {"osd.node", "hv1"}};
     old.says["lsblk "].output = block("ceph--1-osd--block--1");
     old.run(remove_text);
     EXPECT_TRUE(old.end.is_done);
-    EXPECT_EQ(old.lines[6], list_seven + "/dev/sdb");
+    EXPECT_EQ(old.lines[2], list_seven + "/dev/sdb");
     play nowhere;
-    nowhere.stored = {{"osd.device", ""}};
+    nowhere.stored = {{"osd.device", ""}, {"osd.node", "hv1"}};
     nowhere.run(remove_text);
     EXPECT_EQ(nowhere.end, (osd_ask::end{false, "its keys do not say on which device it is"}));
 }
@@ -389,7 +202,7 @@ TEST(osd_work, a_forced_removal_goes_on_past_each_failing_step) {
         EXPECT_TRUE(one.notes[0].starts_with("! ") && one.notes[0].ends_with("; it is forced, so the removal goes on"));
         EXPECT_EQ(one.lines.back(), "(remove)");
         const bool is_shown = line != "(read)" && !line.starts_with(list_seven) && !line.starts_with(lsblk_seven) &&
-                              !line.starts_with(blkid_seven);
+                              !line.starts_with(blkid_seven) && !line.starts_with(hold_seven);
         EXPECT_EQ(std::ranges::any_of(one.changes, is_erasing), is_shown) << line;
     }
     play kept;
@@ -426,12 +239,6 @@ TEST(osd_work, numbers_that_ceph_does_not_have) {
 }
 
 TEST(osd_work, it_waits_until_the_osd_may_be_destroyed) {
-    for (const int good : {0, 11}) {
-        play one;
-        one.says["ceph osd safe-to-destroy"] = {good, ""};
-        one.run(remove_text);
-        EXPECT_TRUE(one.end.is_done);
-    }
     for (const auto& command : {remove_text, force_text, replace_text}) {
         play one;
         one.says["ceph osd safe-to-destroy"] = {16, ""};
@@ -446,6 +253,42 @@ TEST(osd_work, it_waits_until_the_osd_may_be_destroyed) {
                   "OSD 7 is not safe to destroy yet, for 2 min: ceph osd safe-to-destroy osd.7: exit status 16");
         EXPECT_EQ(one.lines.back(), "ceph osd safe-to-destroy osd.7");
     }
+}
+
+// Status 11: a manager that has just started, or an OSD that is dead in a degraded cluster.
+TEST(osd_work, what_ceph_cannot_tell_is_not_safe) {
+    for (const auto& command : {remove_text, force_text, replace_text}) {
+        play one;
+        one.says["ceph osd safe-to-destroy"] = {11, ""};
+        const auto began = one.now;
+        one.run(command);
+        EXPECT_FALSE(one.end.is_done) << command;
+        EXPECT_EQ(one.end.reason,
+                  "Ceph could not tell for a day whether it is safe to destroy: ceph osd safe-to-destroy osd.7: exit "
+                  "status 11");
+        EXPECT_GE(one.now - began, 24h);
+        EXPECT_EQ(one.lines.back(), "ceph osd safe-to-destroy osd.7") << "nothing is stopped";
+        ASSERT_FALSE(one.notes.empty());
+        EXPECT_TRUE(one.notes[0].starts_with("Ceph cannot tell whether OSD 7 is safe to destroy, for 1 min: "));
+        EXPECT_TRUE(one.notes[0].ends_with("or purge the OSD by hand"));
+    }
+    // A manager that comes to know.
+    play later;
+    later.says["ceph osd safe-to-destroy"] = {11, ""};
+    later.at_line = [&](const std::string& line) {
+        if (line.find("safe-to-destroy") != std::string::npos && std::ranges::count(later.lines, line) == 20) {
+            later.says["ceph osd safe-to-destroy"] = {0, ""};
+        }
+    };
+    later.run(remove_text);
+    EXPECT_TRUE(later.end.is_done) << later.end.reason;
+    EXPECT_EQ(std::ranges::count(later.lines, "ceph osd safe-to-destroy osd.7"), 20);
+    // What Ceph does not have is no exception: the manager may know as little of that.
+    play unknown;
+    unknown.says["ceph osd ls"].output = "";
+    unknown.says["ceph osd safe-to-destroy"] = {11, ""};
+    unknown.run(force_text);
+    EXPECT_FALSE(unknown.end.is_done);
 }
 
 TEST(osd_work, the_database_of_a_removed_osd) {
@@ -467,7 +310,7 @@ TEST(osd_work, the_database_of_a_removed_osd) {
     }
 }
 
-TEST(osd_work, detect_strings_and_partitions) {
+TEST(osd_work, detect_strings) {
     play one;
     one.run("osd_add hv1,detect:SAMSUNG:480GB:0,1.0,False");
     texts lines = add_lines;
@@ -477,13 +320,6 @@ TEST(osd_work, detect_strings_and_partitions) {
     play none;
     none.run("osd_refresh hv1,7,detect:SAMSUNG:480GB:1,False");
     EXPECT_EQ(none.end, (osd_ask::end{false, "no disk fits detect:SAMSUNG:480GB:1"}));
-    for (const auto& [device, partition] : {std::pair{"/dev/nvme0n1", "/dev/nvme0n1p1"},
-                                            std::pair{"/dev/disk/by-id/nvme-x", "/dev/disk/by-id/nvme-x-part1"},
-                                            std::pair{"/dev/disk/by-path/pci-0", "/dev/disk/by-path/pci-0-part1"}}) {
-        play group;
-        group.run(std::string("db_vg_add hv1,") + device);
-        EXPECT_EQ(group.lines.back(), std::string("vgcreate --force osd-db ") + partition);
-    }
     play there;
     there.says["vgdisplay "] = {0, ""};
     there.run(group_text);
@@ -496,9 +332,9 @@ TEST(osd_work, what_only_looks_changes_nothing) {
                                          std::pair{remove_text, remove_lines}, std::pair{group_text, group_lines}}) {
         texts changing = lines;
         std::erase_if(changing, [](const std::string& line) {
-            return line.starts_with("lsblk") || line.starts_with("blkid") || line.starts_with("vgdisplay") ||
-                   line.starts_with(list_seven) || line == "ceph osd ls" || line == "(read)" ||
-                   line.starts_with("ceph osd safe") || line.starts_with("systemctl status");
+            return line.starts_with("lsblk") || line.starts_with("blkid") || line.starts_with("wipefs") ||
+                   line.starts_with("vgdisplay") || line.starts_with(list_seven) || line == "ceph osd ls" ||
+                   line == "(read)" || line.starts_with("ceph osd safe") || line.starts_with("systemctl status");
         });
         play one;
         EXPECT_EQ(one.run(command).changes, changing);

@@ -105,6 +105,38 @@ TEST(ceph_lines, of_a_refusal_once_and_then_once_a_minute) {
     EXPECT_TRUE(ceph_lines(round_with(since + 80s), known, since + 80s).empty());
 }
 
+// The helper's limit and the daemon's are the same: who notices first is chance, and says it in his own words.
+TEST(ceph_lines, texts_of_one_kind_that_take_turns_are_no_news) {
+    ceph_conditions known;
+    std::size_t lines = 0;
+    const auto tell = [&](const ceph_round& round, time_point now) { lines += ceph_lines(round, known, now).size(); };
+    for (int tick = 0; tick < 36; ++tick) {
+        const time_point now = since + tick * 5s;
+        const std::string words = tick % 2 == 0 ? "no answer within 2 s" : "no monitor answers";
+        tell(round_with(now, ceph_question::health, failure(errc::timed_out, "x", words)), now);
+        EXPECT_EQ(known.all().begin()->second.text, "Ceph does not answer, its figures stay as they are: " + words);
+    }
+    EXPECT_EQ(lines, 3U) << "one a minute";
+    EXPECT_EQ(known.all().begin()->second.since, since);
+    // Two kinds that take turns: each once a minute.
+    known.clear();
+    lines = 0;
+    for (int tick = 0; tick < 24; ++tick) {
+        const time_point now = since + tick * 5s;
+        tell(tick % 2 == 0 ? silent(now) : refused(now), now);
+    }
+    EXPECT_EQ(lines, 4U);
+    // Garbage that differs each time.
+    known.clear();
+    lines = 0;
+    for (int tick = 0; tick < 24; ++tick) {
+        const time_point now = since + tick * 5s;
+        const auto why = failure(errc::invalid, "x", "no JSON at " + std::to_string(tick));
+        tell(round_with(now, ceph_question::osd_df, why), now);
+    }
+    EXPECT_EQ(lines, 2U);
+}
+
 // Case 9 of storage.md, its line.
 TEST(ceph_lines, of_a_silent_manager) {
     ceph_conditions known;
@@ -149,7 +181,12 @@ TEST(ceph_lines, of_a_round_without_time) {
     round.take(result<std::string>(sample::health), since + 1s);
     EXPECT_FALSE(round.next(since + 1s));
     EXPECT_EQ(texts_of(ceph_lines(round, known, since + 1s)),
-              (std::vector<std::string>{"Ceph is slow: there was no time left to ask for \"status\""}));
+              (std::vector<std::string>{"Ceph is slow, so its figures come later: there was no time left to ask for "
+                                        "\"status\""}));
+    EXPECT_TRUE(ceph_lines(round_with(since + 5s), known, since + 5s).empty()) << "it comes and goes";
+    EXPECT_TRUE(ceph_lines(round, known, since + 10s).empty());
+    EXPECT_EQ(texts_of(ceph_lines(round_with(since + 61s), known, since + 61s)),
+              (std::vector<std::string>{"Ceph answers all questions in time again"}));
 }
 
 }  // namespace

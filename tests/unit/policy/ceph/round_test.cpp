@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <map>
 
 namespace pvc::policy {
 namespace {
@@ -142,6 +144,81 @@ TEST(ceph_round, a_question_begins_only_if_its_limit_fits) {
     EXPECT_EQ(ceph_round(usual()).next(t0)->until, t0 + 2s);
     EXPECT_EQ(ceph_round_limit(5s), 4s);
     EXPECT_EQ(ceph_round_limit(1s), 3s) << "a short interval lets it ask all the same";
+}
+
+// What is left out comes first in the next round, with all that is published together with it.
+TEST(ceph_round, a_slow_ceph_is_asked_for_everything_in_turn) {
+    struct row {
+        duration takes;
+        duration keepalive;
+        int rounds;              // after which everything was published once
+        bool has_status = true;  // of OSDs, which is the last of three that have to be answered together
+    };
+    for (const auto& [takes, keepalive, rounds, has_status] :
+         {row{10ms, 5s, 1}, row{350ms, 5s, 2}, row{400ms, 5s, 2}, row{700ms, 5s, 4}, row{1s, 5s, 4},
+          row{1500ms, 5s, 5, false}, row{350ms, 1s, 4}}) {
+        auto about = usual();
+        bool is_health = false;
+        bool are_texts = false;
+        bool are_pools = false;
+        bool are_osds = false;
+        for (int round = 0; round < rounds; ++round) {
+            about.deadline = about.begun + ceph_round_limit(keepalive);
+            const played p(about, {}, takes);
+            const auto& seen = p.round.seen();
+            is_health = is_health || seen.health;
+            are_texts = are_texts || (seen.status && seen.df);
+            are_pools = are_pools || (seen.rooms && seen.counters);
+            are_osds = are_osds || (seen.osd_map && seen.osd_rooms && (seen.osd_status || !has_status));
+            EXPECT_LE(p.now, about.deadline);
+            EXPECT_TRUE(
+                std::ranges::all_of(p.asked, [&](question one) { return std::ranges::count(p.asked, one) == 1; }));
+            about.begun = p.now + 1s;
+            about.first = p.round.next_first();
+        }
+        EXPECT_TRUE(is_health && are_pools && are_osds) << takes / 1ms;
+        EXPECT_TRUE(are_texts || takes > 1s) << takes / 1ms;
+    }
+    // None is left behind for ever, however slow: each is asked again and again, the health within a minute.
+    for (const duration takes : {350ms, 400ms, 1000ms, 1500ms, 1999ms}) {
+        for (const duration keepalive : {1s, 5s, 10s}) {
+            auto about = usual();
+            std::map<question, time_point> last;
+            for (const auto one : all) {
+                last[one] = about.begun;
+            }
+            for (int round = 0; round < 100; ++round) {
+                about.deadline = about.begun + ceph_round_limit(keepalive);
+                const played p(about, {}, takes);
+                for (const auto one : p.asked) {
+                    last[one] = p.now;
+                }
+                EXPECT_FALSE(p.asked.empty());
+                EXPECT_LT(p.now - last[question::health], 60s) << takes / 1ms << ", " << keepalive / 1s;
+                EXPECT_LT(p.now - last[question::osd_dump], 60s) << takes / 1ms << ", " << keepalive / 1s;
+                EXPECT_LT(p.now - last[question::pools], 60s) << takes / 1ms << ", " << keepalive / 1s;
+                about.begun = std::max(p.now, about.begun + keepalive);
+                about.first = p.round.next_first();
+            }
+        }
+    }
+}
+
+TEST(ceph_round, one_that_begins_in_the_middle_ends_before_its_beginning) {
+    auto about = usual();
+    about.first = question::osd_dump;
+    EXPECT_EQ(played(about).asked,
+              (std::vector{question::osd_dump, question::osd_df, question::osd_status, question::health,
+                           question::status, question::df, question::pools, question::counters}));
+    // The manager is silent: what does not need it is asked all the same, if there is time.
+    about.deadline = t0 + 10s;
+    EXPECT_EQ(played(about, fails(question::osd_df, errc::timed_out)).asked,
+              (std::vector{question::osd_dump, question::osd_df, question::health, question::status, question::df,
+                           question::pools, question::counters}));
+    const played refused(about, fails(question::osd_dump, errc::unavailable));
+    EXPECT_TRUE(refused.round.was_refused_at_once());
+    EXPECT_EQ(refused.asked.size(), 1U);
+    EXPECT_EQ(refused.round.next_first(), question::health) << "it begins anew";
 }
 
 // Time goes on between the beginning of a round and its first question.

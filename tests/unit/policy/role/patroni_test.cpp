@@ -90,12 +90,52 @@ TEST(patroni, ac84_each_row_of_the_table) {
     }
 }
 
-TEST(patroni, the_last_line_counts_and_no_other) {
-    EXPECT_TRUE(judge_patroni({.output = "Switchover failed, once\nhv1 leads\n", .exit_status = 0}).is_ours);
+// A client library that lost a server of ZooKeeper says so whenever it likes, as the last line of standard error too.
+TEST(patroni, ac84_lines_of_loggers_hide_nothing) {
+    const std::string refusal =
+        "Switchover failed, details: 412, switchover is not possible: no good candidates have been found";
+    const std::string dropped =
+        "2026-01-02 03:04:05,678 - WARNING - Connection dropped: socket connection error: Connection refused";
+    for (const std::string& logged :
+         {dropped, dropped + "\n" + dropped, std::string("WARNING:kazoo.client:it dropped"),
+          std::string("2026-01-02 03:04:05,678 - ERROR - Error: target and source are the same")}) {
+        for (const std::string& errors : {logged + "\n", "\n" + logged}) {
+            EXPECT_EQ(judge_patroni({.output = "Current cluster topology\n(table)\n" + refusal + "\n",
+                                     .error_output = errors,
+                                     .exit_status = 0}),
+                      (patroni_judgement{false, refusal}))
+                << logged;
+            EXPECT_EQ(judge_patroni({.output = refusal + "\n" + logged, .error_output = errors, .exit_status = 0}),
+                      (patroni_judgement{false, refusal}));
+            EXPECT_EQ(judge_patroni({.error_output = "Error: This cluster has no leader\n" + errors, .exit_status = 1}),
+                      (patroni_judgement{false, "Error: This cluster has no leader"}));
+            EXPECT_TRUE(judge_patroni({.output = "(table)",
+                                       .error_output = "Error: Switchover target and source are the same.\n" + errors,
+                                       .exit_status = 1})
+                            .is_ours);
+            EXPECT_TRUE(judge_patroni({.output = "(table)\n", .error_output = errors, .exit_status = 0}).is_ours);
+        }
+    }
+    EXPECT_EQ(judge_patroni({.output = "(table)",
+                             .error_output = "cannot connect\n" + dropped,
+                             .exit_status = 1,
+                             .how_it_ended = "exit status 1"})
+                  .reason,
+              "it ended with exit status 1: cannot connect");
+    EXPECT_EQ(
+        judge_patroni({.output = "(table)", .error_output = dropped, .exit_status = 1, .how_it_ended = "exit status 1"})
+            .reason,
+        "it ended with exit status 1: " + dropped);
+}
+
+TEST(patroni, every_line_counts_that_tells_how_it_went) {
+    EXPECT_FALSE(judge_patroni({.output = "Switchover failed, once\nhv1 leads\n", .exit_status = 0}).is_ours);
     EXPECT_FALSE(judge_patroni({.output = "hv1 leads\n  Switchover failed, once \n\n \n", .exit_status = 0}).is_ours);
     // Standard error comes after standard output, also where that does not end its line.
     EXPECT_FALSE(judge_patroni({.output = "a topology", .error_output = "Error: no leader", .exit_status = 0}).is_ours);
-    EXPECT_TRUE(judge_patroni({.output = "Error: no", .error_output = "a warning", .exit_status = 0}).is_ours);
+    EXPECT_FALSE(judge_patroni({.output = "Error: no", .error_output = "a warning", .exit_status = 0}).is_ours);
+    EXPECT_EQ(judge_patroni({.output = "Error: no", .error_output = "Error: neither", .exit_status = 0}).reason,
+              "Error: neither");
     EXPECT_TRUE(judge_patroni({.output = "done, no Switchover failed, once", .exit_status = 0}).is_ours);
 }
 
