@@ -60,6 +60,25 @@ TEST_F(domain_creation, one_that_its_daemon_did_not_outlive_keeps_others_from_st
     EXPECT_FALSE(nodes.front().host.read_file(record));
 }
 
+// Nobody writes anything more: the daemon after it makes the machine, and so does the next one if that one dies too.
+TEST_F(domain_creation, one_that_its_daemon_did_not_outlive_is_begun_anew) {
+    define("stop", "hv1");
+    add_running_host();
+    guest().hang_next("create");
+    guest().hang_next("create");
+    set("start");
+    for (const std::size_t begun : {1U, 2U}) {
+        ASSERT_TRUE(run_until([&] { return machine().count("create U1") == begun; })) << nodes.front().log();
+        nodes.front().kill();
+        nodes.front().start();
+        ASSERT_TRUE(nodes.front().run_until_ready());
+    }
+    ASSERT_TRUE(run_until([&] { return machine().executes(u1); })) << nodes.front().log();
+    pass(2s);
+    EXPECT_EQ(running(), to_text(u1));
+    EXPECT_FALSE(nodes.front().host.read_file(record));
+}
+
 // Of a boot that is over it says nothing; nor of a machine that is there.
 TEST_F(domain_creation, a_record_of_another_boot_changes_nothing) {
     define("stop", "hv1");
