@@ -107,10 +107,11 @@ async::awaitable<result<stored_definition>> read_definition(operation& op) {
 
 async::awaitable<hypervisor::call_result<void>> create(operation& op, const std::string& xml, boot_time not_after,
                                                        time_point until) {
+    op.here.is_being_created = true;
     op.creation_records.write(op.id, creation_record(op.node));
     const policy::wish began_with = op.present();
     co_await op.creation_records.settled(op.id, op.now() + record_patience);
-    if (op.present() != began_with || !op.row.is_present) {
+    if (op.present() != began_with || !op.row.is_present || op.here.must_end) {
         remove_record(op);
         co_return call_failure(call_error::too_late, "something else is wanted of it");
     }
