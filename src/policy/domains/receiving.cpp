@@ -300,15 +300,27 @@ step receiving::resume(context& c) {
     return over();
 }
 
+namespace {
+
+// Seen to while it ran here, or this was the node where it was to run; and nothing of it was sent anywhere since.
+bool was_never_away(const context& c) {
+    const auto& last = c.seen.stable;
+    const bool ran_here = last.is_known && last.was_owner && is_to_run(last.state);
+    return (c.memory.adoption.is_adopted || ran_here) && !c.memory.migration.is_sent_by_us;
+}
+
+}  // namespace
+
 step having_arrived::resume(context& c) {
     switch (where) {
         case at::begin:
+            was_here = was_never_away(c);
             adopt.with_state = true;
             where = at::adopting;
             [[fallthrough]];
         case at::adopting:
             return hand_on(adopt, c, [&] {
-                if (c.memory.adoption.is_adopted) {
+                if (c.memory.adoption.is_adopted && !was_here) {
                     c.acts.emplace_back(act::note_arrival{});
                 }
                 where = at::clearing;

@@ -102,11 +102,13 @@ private:
     step finish(context& c);
 };
 
-// It runs here already: arrived in a session, or under a daemon, before.
+// It runs here already: arrived in a session, or under a daemon, before; or it was never away, as somebody wrote the
+// state alone.
 struct having_arrived {
     enum class at : std::uint8_t { begin, adopting, clearing, over };
 
     at where = at::begin;
+    bool was_here = false;  // before the move that its state speaks of
     policy::adopting adopt{};
     receiving trace{};
 

@@ -549,6 +549,35 @@ TEST(having_arrived_machine, it_runs_here_already) {
     EXPECT_EQ(overtaken.yes(), "over");
 }
 
+// Somebody writes `migrate` and leaves `node` as it is: nothing has come, and whoever emptied the node has no new work.
+TEST(having_arrived_machine, what_was_never_away_has_not_come) {
+    struct line {
+        std::string_view what;
+        void (*change)(played<having_arrived>&);
+        bool comes;
+    };
+    const auto is_seen_to = [](auto& p) { p.memory.adoption.is_adopted = true; };
+    const auto was_placed_here = [](auto& p) { p.seen.stable = {true, true, vm_state::start, "hv1", 3}; };
+    const auto was_sent = [](auto& p) {
+        p.seen.stable = {true, true, vm_state::start, "hv1", 3};
+        p.memory.migration.is_sent_by_us = true;
+    };
+    const auto was_placed_elsewhere = [](auto& p) { p.seen.stable = {true, false, vm_state::start, "hv2", 3}; };
+    const auto was_off = [](auto& p) { p.seen.stable = {true, true, vm_state::stop, "hv1", 3}; };
+    for (const auto& one : {line{"seen to here", is_seen_to, false}, line{"it was to run here", was_placed_here, false},
+                            line{"sent, and sent back", was_sent, true}, line{"elsewhere", was_placed_elsewhere, true},
+                            line{"off", was_off, true}}) {
+        played<having_arrived> p;
+        one.change(p);
+        p.place(vm_state::migrate, "hv1");
+        EXPECT_EQ(p.begin(), "set_listed +") << one.what;
+        EXPECT_EQ(p.woken(), "write_state start") << one.what;
+        EXPECT_EQ(p.written(), "publish_vnc") << one.what;
+        EXPECT_EQ(p.yes(), "clear_own word") << one.what;
+        EXPECT_EQ(p.did("note_arrival"), one.comes) << one.what;
+    }
+}
+
 TEST(having_arrived_machine, it_ends_in_every_step) {
     played<having_arrived> p;
     p.place(vm_state::migrate, "hv1");
