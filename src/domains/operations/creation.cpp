@@ -178,13 +178,14 @@ async::awaitable<policy::write_end> write_failed(operation& op, policy::wish beg
 }
 
 async::awaitable<bool> clear_reason(operation& op) {
+    const std::int32_t of_state = op.row.state_version;
     auto stored = co_await op.s.zk.get(op.s.limit(), op.key(model::domain_key::failed_reason));
     if (!stored || stored->data.empty() || op.row.state == vm_state::deleted) {
         co_return true;
     }
     zookeeper::transaction what;
     what.set(op.key(model::domain_key::failed_reason), "", stored->stat.version);
-    what.check(op.key(model::domain_key::state), op.row.state_version);
+    what.check(op.key(model::domain_key::state), of_state);
     auto done = co_await op.s.zk.commit(op.s.limit(), std::move(what));
     co_return done || done.error().code() != errc::version_conflict;
 }
