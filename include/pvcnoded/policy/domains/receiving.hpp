@@ -71,7 +71,8 @@ struct receiving {
     time_point complain_at{};
     policy::searching search{};
     std::optional<time_point> handed_over{};
-    std::int64_t judged = 0;  // the `stop` that `is_offline` is about
+    std::optional<time_point> leftover_until{};  // the move is over, and what stands here may still become something
+    std::int64_t judged = 0;                     // the `stop` that `is_offline` is about
     std::int64_t asked = 0;
     bool is_offline = false;
     bool is_back = false;

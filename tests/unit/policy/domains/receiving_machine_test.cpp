@@ -112,6 +112,43 @@ TEST(receiving_machine, D75_one_side_of_a_migration_is_no_arrival) {
     EXPECT_FALSE(p.ever_asked("write"));
 }
 
+// Half of an earlier migration stands here, which nobody sends: once the move is over the tables see to it.
+TEST(receiving_machine, what_stands_here_and_never_comes_is_left_to_the_tables) {
+    for (const auto guest : {guest_class::incoming, guest_class::ending, guest_class::paused}) {
+        for (const bool is_started : {false, true}) {
+            auto p = awaiting_it();
+            p.seen.guest = guest;
+            p.seen.is_half_made = guest == guest_class::paused;
+            EXPECT_EQ(p.woken(), "change 10s");
+            p.after(30s);
+            p.set(vm_state::stop);
+            p.seen.is_handed_over = true;
+            p.woken();
+            if (is_started) {
+                p.after(10s);
+                p.set(vm_state::start);  // by its sender, in our place
+                p.seen.is_handed_over = false;
+                p.woken();
+            }
+            const time_point since = p.now;
+            while (p.holds().of_sync == holdings::sync::offered && p.now - since < 5min) {
+                p.at_limit();
+            }
+            EXPECT_LE(p.now - since, duration(61s)) << p.story();
+            EXPECT_GE(p.now - since, duration(49s)) << p.story();
+            EXPECT_FALSE(p.ever_asked("write"));
+        }
+    }
+    auto here = awaiting_it();
+    here.seen.guest = guest_class::incoming;
+    here.woken();
+    here.set(vm_state::start);
+    here.woken();
+    here.after(50s);
+    here.seen.guest = guest_class::alive;
+    EXPECT_EQ(here.woken(), "set_listed +") << "it has come all the same";
+}
+
 TEST(receiving_machine, D79_a_guest_that_arrives_paused) {
     auto p = awaiting_it();
     p.seen.guest = guest_class::paused;
