@@ -67,7 +67,8 @@ async::awaitable<result<void>> change_device(operation& op, const model::domain_
         ascii_only(done.error().text.substr(0, words_max)) + (is_unknown ? "; whether it was done is not known" : ""));
 }
 
-// A node that has it in its running list; one whose daemon is dead or stopped counts only if its hypervisor says so.
+// A node that has it in its running list; one that is dead counts only if its hypervisor says so, and one whose daemon
+// was stopped unless its hypervisor says that it does not have it.
 async::awaitable<result<void>> nobody_else_runs_it(operation& op) {
     using model::daemon_state;
     PVC_CO_TRY(const auto others, co_await read_others(op));
@@ -77,8 +78,7 @@ async::awaitable<result<void>> nobody_else_runs_it(operation& op) {
         }
         const remote_answer answer = co_await ask_node(op, one.name);
         const bool is_silent = answer == remote_answer::refused || answer == remote_answer::silent;
-        const bool is_away = one.daemon == daemon_state::dead || one.daemon == daemon_state::stop;
-        if (answer != remote_answer::absent && !(is_silent && is_away)) {
+        if (answer != remote_answer::absent && !(is_silent && one.daemon == daemon_state::dead)) {
             co_return refusal("node " + shown(one.name) + " still has it in its running list");
         }
     }
@@ -129,7 +129,7 @@ manager::slot_end::~slot_end() {
     }
     row.here->operation = {};
     row.here->doing.reset();
-    row.here->must_end = false;
+    row.here->must_end = row.here->is_being_created = false;
     if (row.here->pause_until) {
         owner.paused_.insert(row.id);
     }

@@ -67,10 +67,7 @@ void manager::evaluate(domain_row& row) {
     if (!row.here) {
         note_placement(row);
         if (row.is_owner || (guest && *guest != guest_class::absent)) {
-            row.here = std::make_unique<local_domain>(row);
-            row.here->state_since = node.clock().now();
-            row.here->class_since = node.clock().now();
-            table.mark(row);  // read again, with what matters of a domain that is ours
+            table.keep_here(row);
         }
         return;
     }

@@ -37,13 +37,11 @@ std::vector<uuid> manager::take_lost_creations() {
             creation_records.remove(id);
             continue;
         }
-        if (!row->here) {
-            row->here = std::make_unique<local_domain>(*row);
-        }
-        row->here->listing.lost_creation = node.clock().now();
+        local_domain& here = table.keep_here(*row);
+        here.listing.lost_creation = node.clock().now();
         lost.push_back(id);
         node.log.info("its creation was under way when the daemon before this one ended: it may still come",
-                      row->here->name.empty() ? to_text(id) : shown(row->here->name));
+                      here.name.empty() ? to_text(id) : shown(here.name));
     }
     return lost;
 }

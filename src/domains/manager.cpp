@@ -261,12 +261,15 @@ async::awaitable<void> manager::stop(time_point deadline) {
             row.here->changed.notify();
         }
     }
-    const auto sends_none = [this] {
+    // A creation that is out comes true, whether this daemon is there or not: as long as there is time, what came of it
+    // is told. What is out at the end stays in the running list.
+    const auto is_done = [this] {
         return std::ranges::none_of(table.rows(), [](const auto& entry) {
-            return entry.second.here && entry.second.here->doing == domain_action::send;
+            const auto& here = entry.second.here;
+            return here && (here->doing == domain_action::send || here->is_being_created);
         });
     };
-    co_await idle_.wait_until(sends_none, node.clock(), deadline, "the end of migrations");
+    co_await idle_.wait_until(is_done, node.clock(), deadline, "the end of migrations and creations");
     std::vector<std::shared_ptr<console_watch>> consoles;
     for (auto& [id, row] : table.rows()) {
         if (row.here && row.here->console) {

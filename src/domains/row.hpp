@@ -55,6 +55,7 @@ struct local_domain : policy::domain_memory {
     const running_machine* running = nullptr;    // the same, step by step; for whoever asks what it waits for
     bool is_read = false;                        // what is below was read from its keys
     bool must_end = false;                       // the running operation winds up: the daemon stops
+    bool is_being_created = false;               // the running operation tells libvirt to create it, or has done so
     bool is_handed_over = false;                 // its `stop` is the hand-over of a move through a shutdown
     time_point state_since{};                    // when this `state` was seen first
     time_point class_since{};                    // when the guest came into its present class

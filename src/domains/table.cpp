@@ -79,6 +79,15 @@ void domain_table::mark(domain_row& row) {
     work_.notify();
 }
 
+local_domain& domain_table::keep_here(domain_row& row) {
+    if (!row.here) {
+        row.here = std::make_unique<local_domain>(row);
+        row.here->state_since = row.here->class_since = node_.clock().now();
+        mark(row);
+    }
+    return *row.here;
+}
+
 void domain_table::set_state_armed(domain_row& row, bool now) {
     if (std::exchange(row.state_armed, now) != now) {
         armed_bytes_ = now ? armed_bytes_ + state_watch_bytes : armed_bytes_ - state_watch_bytes;

@@ -45,6 +45,9 @@ public:
     async::awaitable<result<boot_time>> read(domain_row& row);
     // A row for reading again, soon.
     void mark(domain_row& row);
+    // What is kept of a domain that matters here. Where nothing is yet, the row is read again, with the keys that only
+    // matter here: until then nothing is decided.
+    local_domain& keep_here(domain_row& row);
 
     [[nodiscard]] domain_row* find(const uuid& id);
     [[nodiscard]] std::map<uuid, domain_row>& rows() { return rows_; }

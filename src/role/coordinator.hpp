@@ -54,7 +54,6 @@ private:
     // Compare-and-set of own routerstate from what was read last. True if it holds now.
     async::awaitable<bool> change_role(model::router_state to, std::string why,
                                        std::function<void(zookeeper::transaction&)> guard = {}) override;
-    void add_named_check(zookeeper::transaction& to) const override;
     [[nodiscard]] async::latest<std::uint64_t>& looks() override { return looks_; }
     async::awaitable<void> demote(const policy::coordinator_decision& decision);
     void tell_unwritten(model::router_state to, const failure& why);

@@ -87,10 +87,6 @@ void coordinator::tell_unwritten(router_state to, const failure& why) {
     }
 }
 
-void coordinator::add_named_check(zookeeper::transaction& to) const {
-    to.check(primary_->path(), primary_->stat().version);
-}
-
 async::awaitable<bool> coordinator::change_role(router_state to, std::string why,
                                                 std::function<void(zookeeper::transaction&)> guard) {
     const auto become = [&](std::int64_t since) {

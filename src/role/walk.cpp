@@ -194,7 +194,7 @@ async::awaitable<role_answer> walk::carry_out(const policy::role_step& step, asy
         co_return role_answer::done;
     }
     if (const auto* role = std::get_if<ask::write_role>(&step.what)) {
-        co_return co_await write_role(role->to);
+        co_return co_await write_role(*role);
     }
     if (const auto* part = std::get_if<ask::take_up>(&step.what)) {
         const role_answer is_held = co_await verify_locks();
@@ -316,22 +316,23 @@ async::awaitable<role_answer> walk::clear_sync() {
     co_return role_answer::failed;
 }
 
-async::awaitable<role_answer> walk::write_role(router_state to) {
+async::awaitable<role_answer> walk::write_role(ask::write_role what) {
+    const router_state to = what.to;
     const auto* const candidate = std::get_if<policy::candidate>(&machine_);
-    const bool is_guarded = to == router_state::primary && candidate != nullptr && !candidate->is_empty;
-    if (is_guarded) {
+    const bool has_locks = to == router_state::primary && candidate != nullptr && !candidate->is_empty;
+    if (has_locks) {
         const role_answer is_held = co_await verify_locks();
         if (is_held != role_answer::done) {
             co_return is_held;
         }
     }
     std::string why = candidate != nullptr && !candidate->withdrawn.empty() ? candidate->withdrawn : why_;
-    auto guard = [this, is_guarded](zookeeper::transaction& change) {
-        if (!is_guarded) {
-            return;
+    // What was seen when this was asked for, not what the watch shows by now.
+    auto guard = [this, has_locks, named = what.named](zookeeper::transaction& change) {
+        if (named) {
+            change.check(std::string(model::key_path::primary_node), *named);
         }
-        ground_.add_named_check(change);
-        if (const auto* held = lock_of(role_lock::primary).held) {
+        if (const auto* held = has_locks ? lock_of(role_lock::primary).held : nullptr) {
             held->add_check(change);
         }
     };

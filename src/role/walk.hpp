@@ -28,8 +28,6 @@ public:
     // Compare-and-set of own routerstate; `guard` adds what else must hold. True if the key says so now.
     virtual async::awaitable<bool> change_role(model::router_state to, std::string why,
                                                std::function<void(zookeeper::transaction&)> guard) = 0;
-    // Adds the check that this node is still named.
-    virtual void add_named_check(zookeeper::transaction& to) const = 0;
     // Changes with everything that view() shows.
     [[nodiscard]] virtual async::latest<std::uint64_t>& looks() = 0;
 
@@ -85,7 +83,7 @@ private:
                                                     async::task_group& scope);
     async::awaitable<void> release(policy::role_lock which);
     async::awaitable<policy::role_answer> clear_sync();
-    async::awaitable<policy::role_answer> write_role(model::router_state to);
+    async::awaitable<policy::role_answer> write_role(policy::role_ask::write_role what);
     // The locks that are held are looked at again where the last look is too old for a step outside ZooKeeper.
     async::awaitable<policy::role_answer> verify_locks();
     async::awaitable<policy::role_answer> do_part(std::function<async::awaitable<void>()> what);

@@ -107,10 +107,11 @@ async::awaitable<result<stored_definition>> read_definition(operation& op) {
 
 async::awaitable<hypervisor::call_result<void>> create(operation& op, const std::string& xml, boot_time not_after,
                                                        time_point until) {
+    op.here.is_being_created = true;
     op.creation_records.write(op.id, creation_record(op.node));
     const policy::wish began_with = op.present();
     co_await op.creation_records.settled(op.id, op.now() + record_patience);
-    if (op.present() != began_with || !op.row.is_present) {
+    if (op.present() != began_with || !op.row.is_present || op.here.must_end) {
         remove_record(op);
         co_return call_failure(call_error::too_late, "something else is wanted of it");
     }
@@ -177,13 +178,14 @@ async::awaitable<policy::write_end> write_failed(operation& op, policy::wish beg
 }
 
 async::awaitable<bool> clear_reason(operation& op) {
+    const std::int32_t of_state = op.row.state_version;
     auto stored = co_await op.s.zk.get(op.s.limit(), op.key(model::domain_key::failed_reason));
     if (!stored || stored->data.empty() || op.row.state == vm_state::deleted) {
         co_return true;
     }
     zookeeper::transaction what;
     what.set(op.key(model::domain_key::failed_reason), "", stored->stat.version);
-    what.check(op.key(model::domain_key::state), op.row.state_version);
+    what.check(op.key(model::domain_key::state), of_state);
     auto done = co_await op.s.zk.commit(op.s.limit(), std::move(what));
     co_return done || done.error().code() != errc::version_conflict;
 }

@@ -60,19 +60,14 @@ async::awaitable<void> tidy_journals(domain_parts& parts, core::session& s) {
         domain_row* row = parts.table.find(id);
         if (entry && row != nullptr && policy::was_going_off(*entry, seen_of(parts, *row))) {
             // It ended as it should, and nobody was told: the tables hand it over (8.6, "dies in S8").
-            if (!row->here) {
-                row->here = std::make_unique<local_domain>(*row);
-            }
-            row->here->migration.was_going_off = true;
-            row->here->migration.has_record = true;
+            local_domain& here = parts.table.keep_here(*row);
+            here.migration.was_going_off = true;
+            here.migration.has_record = true;
             parts.table.mark(*row);
             continue;
         }
         if (entry && row != nullptr && policy::may_be_handed_over(*entry, seen_of(parts, *row))) {
-            if (!row->here) {
-                row->here = std::make_unique<local_domain>(*row);
-            }
-            row->here->migration.has_record = true;
+            parts.table.keep_here(*row).migration.has_record = true;
             auto read = co_await parts.table.read(*row);
             row = parts.table.find(id);
             if (!read || (row != nullptr && row->here && row->here->is_handed_over)) {

@@ -11,9 +11,6 @@ using namespace std::chrono_literals;
 using model::guest_class;
 
 namespace {
-constexpr duration call_limit = 60s;
-constexpr duration destroyed_patience = 5s;
-constexpr duration again_after = 2s;
 constexpr duration complain_every = 30s;
 
 std::string seconds_text(duration time) {
@@ -72,7 +69,7 @@ step destroying::resume(context& c) {
             return attempt(c);
         case at::destroyed: {
             const auto& answer = c.answer_as<call_answer>();
-            wait_until = c.now + destroyed_patience;
+            wait_until = c.now + gone_within;
             if (answer.end == call_end::done || answer.end == call_end::no_domain) {
                 return wait_gone(c);
             }

@@ -18,6 +18,7 @@ constexpr duration earliest_cold_start = 60s;
 constexpr duration complain_of_waiting_every = 60s;
 constexpr duration usual_room = 30s;
 constexpr duration release_patience = 10s;
+constexpr duration leftover_patience = 60s;
 constexpr duration connection_patience = 30s;
 constexpr int clearings_max = 3;
 constexpr int offers_max = 3;
@@ -113,7 +114,14 @@ step receiving::look_at_guest(context& c) {
         where = at::arriving;
         return resume(c);
     }
-    return guest == guest_class::absent ? look_for_it(c) : wait(c);
+    // Once the move is over nobody sends it any more. What stands here all the same, and comes to nothing, is not what
+    // was to come: the tables see to it.
+    const bool is_leftover = guest && guest != guest_class::absent && !is_migration(c.seen.state);
+    leftover_until = is_leftover ? std::optional(leftover_until.value_or(c.now + leftover_patience)) : std::nullopt;
+    if (guest == guest_class::absent) {
+        return look_for_it(c);
+    }
+    return leftover_until && c.now >= *leftover_until ? withdraw(c) : wait(c);
 }
 
 step receiving::look_for_it(context& c) {
@@ -300,15 +308,27 @@ step receiving::resume(context& c) {
     return over();
 }
 
+namespace {
+
+// Seen to while it ran here, or this was the node where it was to run; and nothing of it was sent anywhere since.
+bool was_never_away(const context& c) {
+    const auto& last = c.seen.stable;
+    const bool ran_here = last.is_known && last.was_owner && is_to_run(last.state);
+    return (c.memory.adoption.is_adopted || ran_here) && !c.memory.migration.is_sent_by_us;
+}
+
+}  // namespace
+
 step having_arrived::resume(context& c) {
     switch (where) {
         case at::begin:
+            was_here = was_never_away(c);
             adopt.with_state = true;
             where = at::adopting;
             [[fallthrough]];
         case at::adopting:
             return hand_on(adopt, c, [&] {
-                if (c.memory.adoption.is_adopted) {
+                if (c.memory.adoption.is_adopted && !was_here) {
                     c.acts.emplace_back(act::note_arrival{});
                 }
                 where = at::clearing;

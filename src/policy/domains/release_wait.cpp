@@ -47,9 +47,8 @@ step release_wait::sort(context& c, const std::vector<other_node>& others) {
             stopped.push_back(one.name);
         }
     }
-    // A node whose daemon was stopped in order may still run it. Only its own word counts, as it may as well be off,
-    // unless the domain was seen to run there and has not been off since, or its libvirtd is there and hangs: then what
-    // it was told to create it may yet create.
+    // A node whose daemon was stopped in order may still run it, or make it yet: only its hypervisor's own word says
+    // that it does not (README ruling 89).
     if (!stopped.empty() && c.now >= next_look_at_stopped) {
         next_look_at_stopped = c.now + look_again_after;
         where = at::asking_stopped;
@@ -61,11 +60,24 @@ step release_wait::sort(context& c, const std::vector<other_node>& others) {
 void release_wait::take_stopped(context& c) {
     still_there.clear();
     for (const auto& [name, answer] : c.answer_as<nodes_asked>().answers) {
-        const bool ran_there = c.seen.came_from == name;
-        const bool may_have_it = !is_no_answer(answer) || answer == remote_answer::hanging || ran_there;
-        if (answer != remote_answer::absent && may_have_it) {
+        if (answer != remote_answer::absent) {
             still_there.insert(name);
         }
+    }
+}
+
+bool release_wait::is_stopped(const std::string& name) const {
+    return std::ranges::find(stopped, name) != stopped.end();
+}
+
+// A wait that may last is told as one.
+void release_wait::tell(context& c) {
+    const std::string& first = holders.front();
+    if (is_stopped(first) && !std::exchange(told_stopped, true)) {
+        c.info("waiting: node " + first +
+               ", whose daemon is stopped, has it in its running list, and its libvirt does not say that it is off");
+    } else if (!is_stopped(first) && !std::exchange(told, true)) {
+        c.info("waiting: node " + first + " still has it in its running list");
     }
 }
 
@@ -75,9 +87,7 @@ step release_wait::weigh(context& c) {
     if (holders.empty()) {
         return finish(outcome::clear);
     }
-    if (!std::exchange(told, true)) {
-        c.info("waiting: node " + holders.front() + " still has it in its running list");
-    }
+    tell(c);
     if (c.now >= next_question) {
         next_question = c.now + look_again_after;
         where = at::asking_holders;
@@ -87,7 +97,12 @@ step release_wait::weigh(context& c) {
 }
 
 step release_wait::wait(context& c) {
-    if (rules.give_up_after && c.now >= began + *rules.give_up_after) {
+    // Nobody sees to what a stopped node has: that is no failure of the domain, and waited for as long as it lasts.
+    const bool is_at_work = !is_stopped(holders.front());
+    held_since = is_at_work ? std::optional(held_since.value_or(c.now)) : std::nullopt;
+    const auto give_up_at =
+        is_at_work && rules.give_up_after ? std::optional(*held_since + *rules.give_up_after) : std::nullopt;
+    if (give_up_at && c.now >= *give_up_at) {
         return finish(outcome::still_there, holders.front());
     }
     for (const auto& one : holders) {
@@ -99,8 +114,8 @@ step release_wait::wait(context& c) {
     if (!stopped.empty()) {
         until = std::min(until, next_look_at_stopped);
     }
-    if (rules.give_up_after) {
-        until = std::min(until, began + *rules.give_up_after);
+    if (give_up_at) {
+        until = std::min(until, *give_up_at);
     }
     where = at::waiting;
     return {ask::change{}, until, "another node to let go of it"};
@@ -115,7 +130,7 @@ step release_wait::resume(context& c, bool goes_on) {
     }
     switch (where) {
         case at::begin:
-            began = next_look_at_stopped = c.now;
+            held_since = next_look_at_stopped = c.now;
             next_question = c.now + rules.ask_after;
             return read();
         case at::reading: {

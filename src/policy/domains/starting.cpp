@@ -2,6 +2,7 @@
 
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/utf8.hpp"
+#include "pvcnoded/policy/domains/ending.hpp"
 
 #include <algorithm>
 
@@ -14,7 +15,9 @@ using model::vm_state;
 namespace {
 
 constexpr duration ask_holders_after = 15s;
-constexpr duration holders_patience = 60s;
+// Who has it may have to destroy it twice.
+constexpr duration holders_patience = 150s;
+static_assert(holders_patience > destroying::two_tries);
 constexpr duration create_limit = 120s;
 constexpr duration removal_patience = 15s;
 constexpr duration create_pause = 500ms;

@@ -280,7 +280,7 @@ role_step candidate::go_on(const role_event& e) {
             }
             where = at::writing;
             [[fallthrough]];
-        case at::writing: return say_role(router_state::primary);
+        case at::writing: return say_primary(seen.view);
         case at::releasing_role:
             if (!has_role_lock) {
                 where = at::over;

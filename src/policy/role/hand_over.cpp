@@ -4,6 +4,8 @@
 
 namespace pvc::policy {
 
+using model::router_state;
+
 std::string_view to_text(role_lock which) {
     return which == role_lock::primary ? "the lock of the role" : "the lock of the phases";
 }
@@ -57,7 +59,12 @@ role_step let_go(role_lock which) {
 }
 
 role_step say_role(model::router_state to) {
-    return {role_ask::write_role{to}, time_point::max(), "the role to be written"};
+    return {role_ask::write_role{.to = to}, time_point::max(), "the role to be written"};
+}
+
+role_step say_primary(const coordinator_view& view) {
+    return {role_ask::write_role{router_state::primary, view.primary.version}, time_point::max(),
+            "the role to be written"};
 }
 
 role_step wait_for(std::string_view what, time_point until) {

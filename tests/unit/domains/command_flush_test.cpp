@@ -83,6 +83,21 @@ TEST_F(flush_command, no_lock_of_a_machine_that_another_node_still_has) {
     EXPECT_EQ(breaks(), 1U);
 }
 
+// Its daemon was stopped in order, and leaves its guests running: a silence says nothing. That it is dead is proof enough.
+TEST_F(flush_command, no_lock_of_a_machine_that_a_stopped_node_lists) {
+    stopped("fail", sda);
+    put_host("hv2", "stop");
+    ensemble.put("/nodes/hv2/runningdomains", to_text(u1));
+    machine("hv2").lose_power();
+    hardware.rbd.lock(sda, "10.254.0.2:0/7");
+    settled_host();
+    EXPECT_EQ(ask(flush), "failure-" + flush);
+    EXPECT_EQ(breaks(), 0U);
+    ensemble.put("/nodes/hv2/daemonstate", "dead");
+    EXPECT_EQ(ask(flush), "success-" + flush);
+    EXPECT_EQ(breaks(), 1U);
+}
+
 TEST_F(flush_command, no_lock_of_a_machine_that_is_active_here) {
     define("fail", "hv1", "", {{"/rbdlist", sda}});
     machine().put_running(u1, "web", xml(u1));

@@ -60,6 +60,79 @@ TEST_F(domain_creation, one_that_its_daemon_did_not_outlive_keeps_others_from_st
     EXPECT_FALSE(nodes.front().host.read_file(record));
 }
 
+// Nobody writes anything more: the daemon after it makes the machine, and so does the next one if that one dies too.
+TEST_F(domain_creation, one_that_its_daemon_did_not_outlive_is_begun_anew) {
+    define("stop", "hv1");
+    add_running_host();
+    guest().hang_next("create");
+    guest().hang_next("create");
+    set("start");
+    for (const std::size_t begun : {1U, 2U}) {
+        ASSERT_TRUE(run_until([&] { return machine().count("create U1") == begun; })) << nodes.front().log();
+        nodes.front().kill();
+        nodes.front().start();
+        ASSERT_TRUE(nodes.front().run_until_ready());
+    }
+    ASSERT_TRUE(run_until([&] { return machine().executes(u1); })) << nodes.front().log();
+    pass(2s);
+    EXPECT_EQ(running(), to_text(u1));
+    EXPECT_FALSE(nodes.front().host.read_file(record));
+}
+
+// The daemon is stopped in order while libvirtd is at it: the answer is waited for, and what came of it is told.
+TEST_F(domain_creation, an_orderly_stop_waits_for_one_that_is_out) {
+    for (const std::string wish : {"start", "restart"}) {
+        SCOPED_TRACE(wish);
+        define("stop", "hv1");
+        auto& host = nodes.empty() ? add_running_host("hv1") : nodes.front();
+        pass(2s);
+        machine().clear_calls();
+        guest().delay_next("create", 8s);
+        set(wish);
+        ASSERT_TRUE(run_until([&] { return machine().count("create U1") == 1; }));
+        pass(1100ms);
+        host.stop();
+        EXPECT_TRUE(machine().executes(u1));
+        EXPECT_EQ(running(), to_text(u1));
+        EXPECT_EQ(state(), "start");
+        EXPECT_EQ(state_of(host), "stop");
+        EXPECT_FALSE(host.host.read_file(record));
+        host.start();
+        ASSERT_TRUE(host.run_until_ready());
+        set("stop");
+        pass(5s);
+        EXPECT_EQ(machine().count("create U1"), 1U);
+    }
+}
+
+// It takes longer than a stop may: the node goes, and what it was told to make stays in its list.
+TEST_F(domain_creation, one_that_is_out_at_the_end_of_a_stop_stays_listed_and_keeps_others_from_starting_it) {
+    define("stop", "hv1");
+    add_running_host("hv1");
+    add_running_host("hv2");
+    guest().delay_next("create", 28s);
+    set("start");
+    ASSERT_TRUE(run_until([&] { return machine().count("create U1") == 1; }));
+    pass(1100ms);
+    const time_point asked = loop.clock().now();
+    nodes.front().stop();
+    EXPECT_LT(loop.clock().now() - asked, 25s);
+    EXPECT_EQ(state_of(nodes.front()), "stop");
+    EXPECT_EQ(running(), to_text(u1));
+    machine().stop_libvirtd();  // whoever asks it gets no answer
+    set("stop");
+    pass(500ms);
+    place("start", "hv2", "");
+    pass(20s);
+    machine().continue_libvirtd();
+    pass(60s);
+    EXPECT_TRUE(machine().executes(u1));
+    EXPECT_EQ(machine("hv2").count("create U1"), 0U);
+    EXPECT_EQ(state(), "start");
+    nodes.front().start();  // its daemon ends what belongs to another node
+    EXPECT_TRUE(run_until([&] { return machine("hv2").executes(u1); }, 60s)) << nodes.back().log();
+}
+
 // Of a boot that is over it says nothing; nor of a machine that is there.
 TEST_F(domain_creation, a_record_of_another_boot_changes_nothing) {
     define("stop", "hv1");

@@ -1,5 +1,5 @@
 // Other nodes that list a machine, or had it last, and whether they must say that they do not have it (vm-domains.md
-// 6.1 step 3, 8.4 R6; README ruling 29): one in `stop` that is silent is as likely off as it is running guests.
+// 6.1 step 3, 8.4 R6; README rulings 29, 89): one in `stop` that is silent may be off, or have guests that it lists.
 #include "domain_migration_fixture.hpp"
 
 namespace pvc::node {
@@ -48,6 +48,18 @@ TEST_F(domain_silent_node, it_ran_there_when_it_was_placed_here) {
     pass(2s);
     place("start", "hv1", "");
     EXPECT_FALSE(is_created_within(50s)) << hv1().log();
+}
+
+// Nobody placed it here while it was seen: it is in that node's list, and that is enough.
+TEST_F(domain_silent_node, it_lists_what_is_to_start_here) {
+    put_silent_node();
+    ensemble.put("/nodes/hv3/runningdomains", to_text(u1));
+    define("start", "hv1");
+    add_our_host();
+    EXPECT_FALSE(is_created_within(200s)) << hv1().log();
+    EXPECT_EQ(state(), "start") << "no failure of the machine";
+    machine("hv3").power_on();
+    EXPECT_TRUE(is_created_within(6s)) << hv1().log();
 }
 
 // Nobody sends what was to come.

@@ -65,6 +65,28 @@ TEST_F(transition_test, c7_a_step_that_takes_a_minute_is_ended_when_another_node
     EXPECT_TRUE(hv1.logged("the takeover was undone in phase C: primary_node now says hv2"));
 }
 
+// Decided on the key as it was; while the lock is looked at once more, another node is named, and the watch shows that
+// before the write is put together.
+TEST_F(transition_test, primary_is_not_written_when_another_node_was_named_since_it_was_decided) {
+    auto& hv1 = stage_with_part();
+    log.slow = policy::role_phase::g;  // so that the last look at the lock is too old
+    bool is_named = false;
+    hv1.connector.link().on_request = [&](const zookeeper::request& request) {
+        const bool is_look = request.what == zookeeper::request::kind::exists &&
+                             request.path.starts_with(primary_key + "/") &&
+                             request.path.find("sync_lock") == std::string::npos;
+        if (is_look && log.steps.ends_with("+G") && !std::exchange(is_named, true)) {
+            ensemble.put(primary_key, "hv2");
+        }
+        return sim::verdict::answer;
+    };
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return roles().size() > 1; });
+    EXPECT_TRUE(is_named);
+    EXPECT_EQ(roles(), (std::vector<std::string>{"takeover", "secondary"}));
+    EXPECT_EQ(log.steps, "+A+B+C+D+E+F+G-G-F-E-D-C-B'-B-A");
+}
+
 TEST_F(transition_test, c7_a_session_that_is_lost_undoes_the_takeover_without_it) {
     auto& hv1 = stage_with_part();
     log.slow = policy::role_phase::f;

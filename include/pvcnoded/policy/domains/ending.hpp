@@ -16,6 +16,12 @@ enum class power_end : std::uint8_t {
 // the wish that it was begun for: another word may want the guest to live. What was half of a migration and executes by
 // now is another, which has arrived since.
 struct destroying {
+    static constexpr duration call_limit = std::chrono::seconds(60);
+    static constexpr duration gone_within = std::chrono::seconds(5);  // of the call's answer
+    static constexpr duration again_after = std::chrono::seconds(2);  // of one that failed
+    // Until its guest is gone where the first call hangs and the second one does what it should.
+    static constexpr duration two_tries = 2 * (call_limit + guest_query_limit) + again_after + gone_within;
+
     enum class at : std::uint8_t { begin, destroyed, leaving, looked, pausing, looked_after_pause, over };
 
     time_point last = time_point::max();

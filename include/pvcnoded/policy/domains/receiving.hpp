@@ -71,7 +71,8 @@ struct receiving {
     time_point complain_at{};
     policy::searching search{};
     std::optional<time_point> handed_over{};
-    std::int64_t judged = 0;  // the `stop` that `is_offline` is about
+    std::optional<time_point> leftover_until{};  // the move is over, and what stands here may still become something
+    std::int64_t judged = 0;                     // the `stop` that `is_offline` is about
     std::int64_t asked = 0;
     bool is_offline = false;
     bool is_back = false;
@@ -102,11 +103,13 @@ private:
     step finish(context& c);
 };
 
-// It runs here already: arrived in a session, or under a daemon, before.
+// It runs here already: arrived in a session, or under a daemon, before; or it was never away, as somebody wrote the
+// state alone.
 struct having_arrived {
     enum class at : std::uint8_t { begin, adopting, clearing, over };
 
     at where = at::begin;
+    bool was_here = false;  // before the move that its state speaks of
     policy::adopting adopt{};
     receiving trace{};
 

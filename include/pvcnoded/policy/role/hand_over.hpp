@@ -55,8 +55,11 @@ struct nothing {  // the machine is over
 struct change {  // until something that is seen is another, or it is time
     friend bool operator==(const change&, const change&) = default;
 };
-struct write_role {  // own routerstate, from what is stored; `primary` only while T is held and this node is named
+// Own routerstate, from what is stored; `primary` only while the key that names this node is the one that was seen,
+// and, with parts, T is held.
+struct write_role {
     model::router_state to = model::router_state::secondary;
+    std::optional<std::int32_t> named{};  // that key's version
     friend bool operator==(const write_role&, const write_role&) = default;
 };
 struct have_lock {  // queued for at once, held from the answer on
@@ -113,6 +116,7 @@ struct role_step {
 [[nodiscard]] role_step clear_phase();
 [[nodiscard]] role_step let_go(role_lock which);
 [[nodiscard]] role_step say_role(model::router_state to);
+[[nodiscard]] role_step say_primary(const coordinator_view& view);
 [[nodiscard]] role_step wait_for(std::string_view what, time_point until = time_point::max());
 
 // What it asks for, in a few words.

@@ -112,6 +112,43 @@ TEST(receiving_machine, D75_one_side_of_a_migration_is_no_arrival) {
     EXPECT_FALSE(p.ever_asked("write"));
 }
 
+// Half of an earlier migration stands here, which nobody sends: once the move is over the tables see to it.
+TEST(receiving_machine, what_stands_here_and_never_comes_is_left_to_the_tables) {
+    for (const auto guest : {guest_class::incoming, guest_class::ending, guest_class::paused}) {
+        for (const bool is_started : {false, true}) {
+            auto p = awaiting_it();
+            p.seen.guest = guest;
+            p.seen.is_half_made = guest == guest_class::paused;
+            EXPECT_EQ(p.woken(), "change 10s");
+            p.after(30s);
+            p.set(vm_state::stop);
+            p.seen.is_handed_over = true;
+            p.woken();
+            if (is_started) {
+                p.after(10s);
+                p.set(vm_state::start);  // by its sender, in our place
+                p.seen.is_handed_over = false;
+                p.woken();
+            }
+            const time_point since = p.now;
+            while (p.holds().of_sync == holdings::sync::offered && p.now - since < 5min) {
+                p.at_limit();
+            }
+            EXPECT_LE(p.now - since, duration(61s)) << p.story();
+            EXPECT_GE(p.now - since, duration(49s)) << p.story();
+            EXPECT_FALSE(p.ever_asked("write"));
+        }
+    }
+    auto here = awaiting_it();
+    here.seen.guest = guest_class::incoming;
+    here.woken();
+    here.set(vm_state::start);
+    here.woken();
+    here.after(50s);
+    here.seen.guest = guest_class::alive;
+    EXPECT_EQ(here.woken(), "set_listed +") << "it has come all the same";
+}
+
 TEST(receiving_machine, D79_a_guest_that_arrives_paused) {
     auto p = awaiting_it();
     p.seen.guest = guest_class::paused;
@@ -547,6 +584,35 @@ TEST(having_arrived_machine, it_runs_here_already) {
     EXPECT_EQ(overtaken.overtaken(), "clear_own word");
     EXPECT_FALSE(overtaken.did("note_arrival"));
     EXPECT_EQ(overtaken.yes(), "over");
+}
+
+// Somebody writes `migrate` and leaves `node` as it is: nothing has come, and whoever emptied the node has no new work.
+TEST(having_arrived_machine, what_was_never_away_has_not_come) {
+    struct line {
+        std::string_view what;
+        void (*change)(played<having_arrived>&);
+        bool comes;
+    };
+    const auto is_seen_to = [](auto& p) { p.memory.adoption.is_adopted = true; };
+    const auto was_placed_here = [](auto& p) { p.seen.stable = {true, true, vm_state::start, "hv1", 3}; };
+    const auto was_sent = [](auto& p) {
+        p.seen.stable = {true, true, vm_state::start, "hv1", 3};
+        p.memory.migration.is_sent_by_us = true;
+    };
+    const auto was_placed_elsewhere = [](auto& p) { p.seen.stable = {true, false, vm_state::start, "hv2", 3}; };
+    const auto was_off = [](auto& p) { p.seen.stable = {true, true, vm_state::stop, "hv1", 3}; };
+    for (const auto& one : {line{"seen to here", is_seen_to, false}, line{"it was to run here", was_placed_here, false},
+                            line{"sent, and sent back", was_sent, true}, line{"elsewhere", was_placed_elsewhere, true},
+                            line{"off", was_off, true}}) {
+        played<having_arrived> p;
+        one.change(p);
+        p.place(vm_state::migrate, "hv1");
+        EXPECT_EQ(p.begin(), "set_listed +") << one.what;
+        EXPECT_EQ(p.woken(), "write_state start") << one.what;
+        EXPECT_EQ(p.written(), "publish_vnc") << one.what;
+        EXPECT_EQ(p.yes(), "clear_own word") << one.what;
+        EXPECT_EQ(p.did("note_arrival"), one.comes) << one.what;
+    }
 }
 
 TEST(having_arrived_machine, it_ends_in_every_step) {

@@ -35,6 +35,22 @@ const lines undone_from_d{"give up phase D",
                           "release the lock of the role",
                           "write secondary"};
 
+// The write rests on the key as it was seen when it was asked for, with parts of the role and without.
+TEST(role_candidate, primary_is_written_for_the_version_that_named_this_node) {
+    for (const bool is_empty : {false, true}) {
+        taking t;
+        t.machine.is_empty = is_empty;
+        t.seen.view.primary.version = 7;
+        t.woken();
+        ASSERT_TRUE(t.reaches("write primary"));
+        EXPECT_EQ(std::get<role_ask::write_role>(t.last.what).named, 7);
+        t.seen.view.primary.version = 9;  // renamed, and named once more
+        EXPECT_EQ(t.say(role_answer::failed), "wait");
+        EXPECT_EQ(t.woken_at(t.last.until), "write primary");
+        EXPECT_EQ(std::get<role_ask::write_role>(t.last.what).named, 9);
+    }
+}
+
 TEST(role_candidate, AC71_alone_it_walks_through_all_phases_without_a_wait) {
     taking t;
     t.woken();
