@@ -83,7 +83,8 @@ TEST_F(flush_command, no_lock_of_a_machine_that_another_node_still_has) {
     EXPECT_EQ(breaks(), 1U);
 }
 
-// Its daemon was stopped in order, and leaves its guests running: a silence says nothing. That it is dead is proof enough.
+// Its daemon was stopped in order, and leaves its guests running: a silence says nothing. That it is dead is proof
+// enough.
 TEST_F(flush_command, no_lock_of_a_machine_that_a_stopped_node_lists) {
     stopped("fail", sda);
     put_host("hv2", "stop");

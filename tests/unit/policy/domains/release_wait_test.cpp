@@ -10,10 +10,10 @@ using namespace std::chrono_literals;
 using model::daemon_state;
 using model::guest_class;
 using released = told_to_go_on<release_wait>;
-using come = release_wait::outcome;
+using release_end = release_wait::outcome;
 
 // As a start has them.
-played<released> before_a_start() {
+played<released> waiting_before_a_start() {
     played<released> p;
     p.machine.part.rules = {.ask_after = 15s, .give_up_after = 150s};
     return p;
@@ -35,10 +35,10 @@ TEST(release_wait_machine, what_can_be_the_name_of_a_node) {
 }
 
 TEST(release_wait_machine, nobody_lists_it) {
-    auto p = before_a_start();
+    auto p = waiting_before_a_start();
     EXPECT_EQ(p.begin(), "others");
     EXPECT_EQ(p.others({{"hv2", daemon_state::run, false}}), "over");
-    EXPECT_EQ(p.machine.part.end, come::clear);
+    EXPECT_EQ(p.machine.part.end, release_end::clear);
     EXPECT_TRUE(p.acts().empty());
 }
 
@@ -46,7 +46,7 @@ TEST(release_wait_machine, D112_whose_list_counts) {
     for (const bool includes_stopped : {false, true}) {
         for (const auto state : {daemon_state::run, daemon_state::init, daemon_state::shutdown, daemon_state::stop,
                                  daemon_state::dead, daemon_state::fenced}) {
-            auto p = includes_stopped ? after_a_shutdown() : before_a_start();
+            auto p = includes_stopped ? after_a_shutdown() : waiting_before_a_start();
             p.begin();
             const bool is_up =
                 state == daemon_state::run || state == daemon_state::init || state == daemon_state::shutdown;
@@ -62,19 +62,19 @@ TEST(release_wait_machine, D112_whose_list_counts) {
 }
 
 TEST(release_wait_machine, D112_it_goes_after_a_while) {
-    auto p = before_a_start();
+    auto p = waiting_before_a_start();
     p.begin();
     EXPECT_EQ(p.others({{"hv2", daemon_state::run, true}}), "change 15s");
     EXPECT_EQ(p.acts(), (std::vector<std::string>{"info: waiting: node hv2 still has it in its running list"}));
     EXPECT_EQ(p.holds().lists, (std::vector<std::string>{"hv2"})) << "its list is followed";
     EXPECT_EQ(p.after(4s), "others");
     EXPECT_EQ(p.others({{"hv2", daemon_state::run, false}}), "over");
-    EXPECT_EQ(p.machine.part.end, come::clear);
+    EXPECT_EQ(p.machine.part.end, release_end::clear);
     EXPECT_EQ(p.count("info"), 1) << "told once";
 }
 
 TEST(release_wait_machine, D112_asked_after_15_s_and_it_does_not_have_it) {
-    auto p = before_a_start();
+    auto p = waiting_before_a_start();
     p.begin();
     p.others({{"hv2", daemon_state::run, true}});
     EXPECT_EQ(p.after(14999ms), "others");
@@ -83,11 +83,11 @@ TEST(release_wait_machine, D112_asked_after_15_s_and_it_does_not_have_it) {
     EXPECT_EQ(p.others({{"hv2", daemon_state::run, true}}), "nodes hv2");
     EXPECT_EQ(p.nodes({{"hv2", remote_answer::absent}}), "others") << "somebody else may have it by now";
     EXPECT_EQ(p.others({{"hv2", daemon_state::run, true}}), "over") << "its list says nothing any more";
-    EXPECT_EQ(p.machine.part.end, come::clear);
+    EXPECT_EQ(p.machine.part.end, release_end::clear);
 }
 
 TEST(release_wait_machine, somebody_else_got_it_while_the_first_was_asked) {
-    auto p = before_a_start();
+    auto p = waiting_before_a_start();
     p.begin();
     p.others({{"hv2", daemon_state::run, true}});
     p.after(15s);
@@ -102,7 +102,7 @@ TEST(release_wait_machine, somebody_else_got_it_while_the_first_was_asked) {
 TEST(release_wait_machine, D112_still_there_or_silent_after_150_s) {
     for (const auto said : {remote_answer::alive, remote_answer::silent, remote_answer::refused, remote_answer::hanging,
                             remote_answer::shut_off, remote_answer::ending, remote_answer::incoming}) {
-        auto p = before_a_start();
+        auto p = waiting_before_a_start();
         p.begin();
         p.others({{"hv2", daemon_state::run, true}});
         const time_point began = p.now;
@@ -116,7 +116,7 @@ TEST(release_wait_machine, D112_still_there_or_silent_after_150_s) {
             }
         }
         EXPECT_EQ(p.now - began, duration(150s));
-        EXPECT_EQ(p.machine.part.end, come::still_there);
+        EXPECT_EQ(p.machine.part.end, release_end::still_there);
         EXPECT_EQ(p.machine.part.node, "hv2");
         EXPECT_EQ(questions, 28) << "at 15, 20, 25 … 150 s";
     }
@@ -135,7 +135,7 @@ TEST(release_wait_machine, D114_after_a_shutdown_asked_after_10_s_and_for_ever) 
     }
     EXPECT_EQ(p.nodes({{"hv2", remote_answer::absent}}), "others");
     EXPECT_EQ(p.others({{"hv2", daemon_state::run, true}}), "over");
-    EXPECT_EQ(p.machine.part.end, come::clear);
+    EXPECT_EQ(p.machine.part.end, release_end::clear);
 }
 
 // A daemon that was stopped in order leaves its guests running, and what libvirtd was told to create comes later: a
@@ -146,19 +146,19 @@ TEST(release_wait_machine, a_stopped_node_that_lists_it_is_asked_at_once_and_onl
           remote_answer::incoming, remote_answer::ending, remote_answer::shut_off, remote_answer::refused,
           remote_answer::hanging, remote_answer::silent}) {
         for (const bool ran_there : {false, true}) {
-            auto p = before_a_start();
+            auto p = waiting_before_a_start();
             p.seen.came_from = ran_there ? "hv2" : "";
             p.begin();
             EXPECT_EQ(p.others({{"hv2", daemon_state::stop, true}}), "nodes hv2");
             const bool is_free = said == remote_answer::absent;
             EXPECT_EQ(p.nodes({{"hv2", said}}), is_free ? "over" : "change 5s") << static_cast<int>(said);
-            EXPECT_EQ(p.is_over() && p.machine.part.end == come::clear, is_free);
+            EXPECT_EQ(p.is_over() && p.machine.part.end == release_end::clear, is_free);
         }
     }
 }
 
 TEST(release_wait_machine, a_stopped_node_is_waited_for_as_long_as_it_lasts) {
-    auto p = before_a_start();
+    auto p = waiting_before_a_start();
     p.begin();
     EXPECT_EQ(p.others({{"hv2", daemon_state::stop, true}}), "nodes hv2");
     const time_point began = p.now;
@@ -183,13 +183,13 @@ TEST(release_wait_machine, a_stopped_node_is_waited_for_as_long_as_it_lasts) {
             p.nodes({{"hv2", remote_answer::alive}});
         }
     }
-    EXPECT_EQ(p.machine.part.end, come::still_there);
+    EXPECT_EQ(p.machine.part.end, release_end::still_there);
     EXPECT_GE(p.now - back, duration(150s));
     EXPECT_LE(p.now - back, duration(160s));
 }
 
 TEST(release_wait_machine, a_stopped_node_is_asked_again_every_five_seconds) {
-    auto p = before_a_start();
+    auto p = waiting_before_a_start();
     p.begin();
     p.others({{"hv2", daemon_state::stop, true}});
     EXPECT_EQ(p.nodes({{"hv2", remote_answer::alive}}), "change 5s");
@@ -198,28 +198,28 @@ TEST(release_wait_machine, a_stopped_node_is_asked_again_every_five_seconds) {
     p.at_limit();
     EXPECT_EQ(p.others({{"hv2", daemon_state::stop, true}}), "nodes hv2");
     EXPECT_EQ(p.nodes({{"hv2", remote_answer::absent}}), "over");
-    EXPECT_EQ(p.machine.part.end, come::clear);
+    EXPECT_EQ(p.machine.part.end, release_end::clear);
 }
 
 TEST(release_wait_machine, the_receiver_of_a_hand_over_may_list_it) {
-    auto p = before_a_start();
+    auto p = waiting_before_a_start();
     p.machine.part.rules = {.ask_after = 15s, .receiver = "hv2"};
     p.begin();
     EXPECT_EQ(p.others({{"hv2", daemon_state::run, true}}), "over");
-    EXPECT_EQ(p.machine.part.end, come::clear);
+    EXPECT_EQ(p.machine.part.end, release_end::clear);
 }
 
 TEST(release_wait_machine, lists_that_cannot_be_read_are_read_again_in_a_second) {
-    auto p = before_a_start();
+    auto p = waiting_before_a_start();
     p.begin();
     EXPECT_EQ(p.says(others_read{}), "change 1s");
     EXPECT_EQ(p.at_limit(), "others");
     EXPECT_EQ(p.others({}), "over");
-    EXPECT_EQ(p.machine.part.end, come::clear);
+    EXPECT_EQ(p.machine.part.end, release_end::clear);
 }
 
 TEST(release_wait_machine, nobody_wants_to_know_any_more_in_every_step) {
-    auto p = before_a_start();
+    auto p = waiting_before_a_start();
     p.begin();
     p.says(others_read{});
     p.at_limit();
@@ -235,7 +235,7 @@ TEST(release_wait_machine, nobody_wants_to_know_any_more_in_every_step) {
         quiet_world<released> world(one);
         EXPECT_TRUE(world.wind_up(1)) << "at once";
         EXPECT_EQ(one.count_asked(""), questions + 1);
-        EXPECT_EQ(one.machine.part.end, come::changed);
+        EXPECT_EQ(one.machine.part.end, release_end::changed);
     }
 }
 
