@@ -37,7 +37,7 @@ struct wishes_seen {
 struct own_transaction {
     struct lock {
         std::string path;
-        bool is_of_a_flush = false;
+        std::string task;  // as it says of itself: what it does, with which machine
     };
     struct part {
         recorded_kind what;
@@ -45,6 +45,7 @@ struct own_transaction {
         std::string data;
         std::int32_t expected;
         bool is_overtaken = false;  // the check of a lock child behind another's
+        std::string task{};         // of that child
         std::vector<lock> locks{};  // of the machine, that the writer has
     };
     member* writer = nullptr;  // null: none is under way

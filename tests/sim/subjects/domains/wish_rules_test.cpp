@@ -159,6 +159,75 @@ TEST_F(writing_rules, a_lock_that_the_writer_has_is_checked) {
     EXPECT_EQ(broken(), "lock_is_held");
 }
 
+// A sender's lock on `node`, and what is written beside it: by the sender with both of its locks, by another task under
+// a lock of its own, and by whoever comes when only that one is left.
+TEST_F(writing_rules, a_lock_of_another_task_or_one_that_is_given_back_is_not_checked) {
+    world.ensemble.put(root + "/state", "migrate");
+    world.ensemble.put(root + "/node", "hv1");
+    const auto session = world.ensemble.open_session();
+    const auto take = [&](const std::string& suffix, const std::string& says) {
+        const auto lock = world.ensemble.create(root + suffix + "/6f892bb59b4541c699e870a841d1568b__lock__", says,
+                                                zookeeper::create_mode::ephemeral_sequential, session);
+        EXPECT_TRUE(lock);
+        of.state<locks_seen>().locks[*lock] = {ours(), session, world.now()};
+        return *lock;
+    };
+    const auto give_back = [&](const std::string& lock) {
+        std::ignore = world.ensemble.remove(lock);
+        of.state<locks_seen>().locks.erase(lock);
+    };
+    std::int64_t zxid = 0;
+    const auto write = [&](const std::vector<std::string>& checked) {
+        zxid += 1'000;
+        auto one = change("/state", "migrate", zxid);
+        auto two = change("/node", "hv1", zxid);
+        one.expected = two.expected = 0;
+        one.session = two.session = session;
+        transactions_rest_on_what_was_read(of, one, ours());
+        transactions_rest_on_what_was_read(of, two, ours());
+        for (const auto& lock : checked) {
+            auto check = change("", "", zxid);
+            check.what = recorded_kind::check;
+            check.path = lock;
+            check.session = session;
+            transactions_rest_on_what_was_read(of, check, ours());
+        }
+    };
+    const auto of_node = take("/node", "hv1:1:migration:sending vm1");
+    write({});
+    EXPECT_EQ(broken(), "") << "alone it is no lock to write under";
+    const auto placing = take("/state", "hv1:1:unflush:placing vm1");
+    write({placing});
+    EXPECT_EQ(broken(), "");
+    give_back(placing);
+    const auto of_state = take("/state", "hv1:1:migration:sending vm1");
+    write({of_node, of_state});
+    EXPECT_EQ(broken(), "");
+    write({of_state});
+    EXPECT_EQ(broken(), "lock_is_held") << "one of two";
+}
+
+TEST_F(writing_rules, a_lock_that_no_task_checks) {
+    world.ensemble.put(root + "/state", "migrate");
+    world.ensemble.put(root + "/node", "hv1");
+    const auto session = world.ensemble.open_session();
+    for (const std::string suffix : {"/node", "/state"}) {
+        const auto lock =
+            world.ensemble.create(root + suffix + "/6f892bb59b4541c699e870a841d1568b__lock__",
+                                  "hv1:1:migration:sending vm1", zookeeper::create_mode::ephemeral_sequential, session);
+        ASSERT_TRUE(lock);
+        of.state<locks_seen>().locks[*lock] = {ours(), session, world.now()};
+    }
+    auto one = change("/state", "stop", 1);
+    auto two = change("/node", "", 1);
+    two.what = recorded_kind::check;
+    one.expected = two.expected = 0;
+    one.session = two.session = session;
+    transactions_rest_on_what_was_read(of, one, ours());
+    transactions_rest_on_what_was_read(of, two, ours());
+    EXPECT_EQ(broken(), "lock_is_held");
+}
+
 TEST_F(writing_rules, a_reason_rests_on_something) {
     const auto reason = change("/failedreason", "", 1);
     transactions_rest_on_what_was_read(of, reason, ours());

@@ -34,6 +34,42 @@ bool is_first(const judge& of, std::string_view child) {
     });
 }
 
+// "<node>:<pid>:<task>:<reason>" (zookeeper-schema.md 4.1). Asked now: it may be gone when the transaction is looked
+// at.
+std::string task_of(const judge& of, const std::string& child) {
+    const std::string says = of.world.ensemble.get(child).value_or("");
+    const auto pid = says.find(':');
+    const auto task = pid == std::string::npos ? pid : says.find(':', pid + 1);
+    return task == std::string::npos ? std::string() : says.substr(task + 1);
+}
+
+// The lock of a flush or unflush is for where it places a machine: what an operation writes meanwhile is not under it.
+bool is_for_placements(const own_transaction::lock& lock) {
+    return lock.task.starts_with("flush:") || lock.task.starts_with("unflush:");
+}
+
+// Whether what it writes is under this lock. It is not if it is under those of another task: a job that places a
+// machine writes beside the lock on `node` of a sender that still waits for the one on `state`. Nor if it is under
+// none, and of the two of a sender only the one on `node` is there: that one is had first and given back last, and its
+// removal may be under way when the next operation writes, by versions alone.
+bool is_written_under(const own_transaction& what, const own_transaction::part& part,
+                      const own_transaction::lock& lock) {
+    const auto checks_task = [&](const std::string& task) {
+        return std::ranges::any_of(what.parts, [&](const auto& one) {
+            return one.what == recorded_kind::check && is_lock_child(one.path) && one.task == task;
+        });
+    };
+    const bool is_under_some = std::ranges::any_of(
+        what.parts, [](const auto& one) { return one.what == recorded_kind::check && is_lock_child(one.path); });
+    if (is_under_some) {
+        return checks_task(lock.task);
+    }
+    const bool is_on_node = std::string_view(lock.path).substr(root_of(lock.path).size()).starts_with("/node/");
+    return !is_on_node || std::ranges::any_of(part.locks, [&](const auto& other) {
+        return other.path != lock.path && other.task == lock.task;
+    });
+}
+
 // The locks of its machine that the writer has; in whose queue it still waits it writes by versions alone.
 std::vector<own_transaction::lock> locks_of_writer(const judge& of, const recorded_change& change) {
     std::vector<own_transaction::lock> found;
@@ -43,9 +79,7 @@ std::vector<own_transaction::lock> locks_of_writer(const judge& of, const record
         for (auto lock = of.state<locks_seen>().locks.lower_bound(prefix);
              lock != of.state<locks_seen>().locks.end() && lock->first.starts_with(prefix); ++lock) {
             if (lock->second.session == change.session && is_first(of, lock->first)) {
-                // Asked now: it may be gone when the transaction is looked at.
-                const std::string says = of.world.ensemble.get(lock->first).value_or("");
-                found.push_back({lock->first, says.find(":flush:") != std::string::npos});
+                found.push_back({lock->first, task_of(of, lock->first)});
             }
         }
     }
@@ -86,8 +120,8 @@ void look_at(judge& of, const own_transaction& what) {
             return part.what == recorded_kind::set && part.path == root + "/node";
         });
         for (const auto& lock : one.locks) {
-            // The lock of a flush is for where it places a machine: what an operation writes meanwhile is not under it.
-            if ((!lock.is_of_a_flush || is_placement) && !checks(what, lock.path)) {
+            const bool counts = (!is_for_placements(lock) || is_placement) && is_written_under(what, one, lock);
+            if (counts && !checks(what, lock.path)) {
                 of.say("lock_is_held", fmt::format("{} has {}, and wrote without a check of it: {} = {}",
                                                    what.writer->name(), lock.path, one.path, one.data));
             }
@@ -115,9 +149,10 @@ void transactions_rest_on_what_was_read(judge& of, const recorded_change& change
     }
     now.writer = writer;
     now.zxid = change.zxid;
-    own_transaction::part part{change.what, change.path, change.data.substr(0, 40), change.expected, false, {}};
+    own_transaction::part part{change.what, change.path, change.data.substr(0, 40), change.expected};
     if (is_of_machine && change.what == recorded_kind::check && is_lock_child(change.path)) {
         part.is_overtaken = !is_first(of, change.path);
+        part.task = task_of(of, change.path);
     } else if (is_of_machine && change.what == recorded_kind::set &&
                (change.path.ends_with("/state") || change.path.ends_with("node"))) {
         part.locks = locks_of_writer(of, change);
