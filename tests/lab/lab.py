@@ -347,7 +347,7 @@ class Lab:
         """What must hold in every scenario."""
         equal(self.crashes(), [], 'crashes')
         for one in self.nodes.values():
-            for mark in ('AddressSanitizer', 'runtime error:', 'ThreadSanitizer', 'terminate called', 'Assertion', 'broken invariant'):
+            for mark in ('AddressSanitizer', 'runtime error:', 'ThreadSanitizer', 'terminate called', 'Assertion', 'broken invariant', 'of a failed result at', 'of a failed call at'):
                 check(mark not in one.output(), f'{one.label} printed "{mark}"')
         if self.ensemble is not None:
             # ZK-35
