@@ -77,13 +77,18 @@ std::string who_can_change_file(const std::string& path, const struct stat& file
     return found;
 }
 
+// The group's name is looked up, which may ask a server, only for a file that has the mode in question.
 bool is_of_root_and_sudo(const struct stat& status) {
+    constexpr ::mode_t deployed_mode = 0640;
+    if ((status.st_mode & 07777) != deployed_mode || status.st_uid != 0) {
+        return false;
+    }
     constexpr std::size_t room = 16384;  // a group with many members does not fit, and is then not known
     std::string texts(room, '\0');
     struct group entry{};
     struct group* found = nullptr;
-    return status.st_uid == 0 && ::getgrnam_r("sudo", &entry, texts.data(), texts.size(), &found) == 0 &&
-           found != nullptr && found->gr_gid == status.st_gid;
+    return ::getgrnam_r("sudo", &entry, texts.data(), texts.size(), &found) == 0 && found != nullptr &&
+           found->gr_gid == status.st_gid;
 }
 
 // One byte beyond the limit is enough to know that there is too much.
