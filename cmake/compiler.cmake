@@ -35,6 +35,15 @@ if(PVC_COVERAGE)
   add_link_options(-fprofile-instr-generate)
 endif()
 
+# Never what is installed: a guard that is left out is a hole (pvcnoded/base/guard.hpp).
+option(PVC_GUARDS "guards can be left out one at a time, for tests/long/guards" OFF)
+if(PVC_GUARDS)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    message(FATAL_ERROR "PVC_GUARDS is for tests alone: cmake --preset guards")
+  endif()
+  add_compile_definitions(PVC_GUARDS)
+endif()
+
 add_library(pvc_warnings INTERFACE)
 target_compile_options(pvc_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
   -Werror)

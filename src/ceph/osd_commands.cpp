@@ -2,6 +2,7 @@
 
 #include "osd_keys.hpp"
 #include "osd_tools.hpp"
+#include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/osd_command.hpp"
 
@@ -83,7 +84,7 @@ async::awaitable<bool> osd_commands::still_stands(const core::pipe_guard& guard)
         }
         const std::uint64_t connection = session_.zk.state().value().connections;
         const auto proof = co_await guard();
-        if (proof && session_.node.clock().boot_now() < *proof + zookeeper::guard_validity) {
+        if (proof && guarded(session_.node.clock().boot_now() < *proof + zookeeper::guard_validity)) {
             co_return true;
         }
         if (!proof && session_.zk.is_connected() && session_.zk.state().value().connections == connection) {
@@ -142,7 +143,7 @@ async::awaitable<result<policy::osd_answer>> osd_commands::carry_out(policy::osd
             co_return failure(errc::stopped, {}, "the command was withdrawn, or its lock is gone");
         }
         // Somebody may have taken it into use while ZooKeeper was away.
-        if (program != nullptr && program->is_erasure && session_.node.clock().now() - asked > look_validity) {
+        if (program != nullptr && program->is_erasure && !guarded(session_.node.clock().now() - asked <= look_validity)) {
             co_return failure(errc::stopped, {}, "too long ago that the device was looked at: nothing of it is erased");
         }
     }

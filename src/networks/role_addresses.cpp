@@ -1,6 +1,7 @@
 #include "role_addresses.hpp"
 
 #include "pvcnoded/async/for_each.hpp"
+#include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/core/heartbeat_note.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
@@ -449,10 +450,10 @@ async::awaitable<result<void>> role_addresses::add_while_named(placed_address wh
             co_return std::move(asked).error();
         }
         // Another node is named, or the role went meanwhile: that is the role's own business, and no failure.
-        if (!*asked || !may_hold() || !is_wanted(where)) {
+        if (!guarded(asked->has_value()) || !guarded(may_hold()) || !guarded(is_wanted(where))) {
             co_return result<void>();
         }
-        const boot_time not_after = **asked + guarded_step;
+        const boot_time not_after = guarded_until(**asked + guarded_step);
         if (is_gateway(where) && where.address.address.is_v6()) {
             co_await forward_ipv6(until);
         }

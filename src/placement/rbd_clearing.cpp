@@ -1,6 +1,7 @@
 #include "pvcnoded/placement/rbd_clearing.hpp"
 
 #include "pvcnoded/async/for_each.hpp"
+#include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/zookeeper/lock.hpp"
 
 namespace pvc::placement {
@@ -66,7 +67,7 @@ async::awaitable<policy::call_answer> rbd_clearing::break_one(ask::break_rbd_loc
     using policy::call_end;
     const policy::held_lock& lock = what.which.lock;
     auto broken = co_await port_.break_lock(what.which.volume, {lock.id, lock.client, lock.address}, what.block_for,
-                                            what.proof + zookeeper::guard_validity, until);
+                                            guarded_until(what.proof + zookeeper::guard_validity), until);
     record_.push_back({what.which.volume, lock.id, lock.client, lock.address,
                        broken ? std::string("broken") : broken.error().text()});
     if (broken) {
@@ -183,7 +184,7 @@ async::awaitable<policy::proof_said::any> rbd_clearing::answer_to(policy::proof_
     const time_point until = clock_.now() + proof_call_limit;
     if (auto* which = std::get_if<policy::proof_ask::blocklist>(&what)) {
         const auto done =
-            co_await port_.blocklist(which->address, which->time, which->proof + zookeeper::guard_validity, until);
+            co_await port_.blocklist(which->address, which->time, guarded_until(which->proof + zookeeper::guard_validity), until);
         if (done) {
             tell_({policy::act::line::level::info, {}, "blocklisted the RBD client " + which->address});
         }

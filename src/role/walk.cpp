@@ -166,12 +166,19 @@ async::awaitable<void> walk::go_on(async::task_group& scope) {
 }
 
 async::awaitable<void> walk::find_orphans() {
-    const auto names = on_sync_ ? on_sync_->names() : std::vector<std::string>();
-    for (const auto& name : names) {
-        auto found =
-            co_await session_.zk.get(session_.limit(), std::string(model::key_path::primary_sync_lock) + "/" + name);
+    std::vector<std::string> paths;
+    for (const auto* queue : {on_primary_.get(), on_sync_.get()}) {
+        const auto names = queue != nullptr ? queue->names() : std::vector<std::string>();
+        for (const auto& name : names) {
+            if (model::parse_lock_child(name)) {
+                paths.push_back(queue->path() + "/" + name);
+            }
+        }
+    }
+    for (const auto& path : paths) {
+        auto found = co_await session_.zk.get(session_.limit(), path);
         if (found && found->stat.ephemeral_owner == 0) {
-            orphans_.insert(name);
+            orphans_.insert(name_of(path));
         }
     }
 }

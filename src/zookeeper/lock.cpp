@@ -44,17 +44,20 @@ struct lock_service::claim {
     std::vector<std::string> ignored;  // contenders that no session owns (restored from a backup)
 };
 
-bool held_lock::valid() const {
-    return !lost_ && service_.session_.is_connected() && service_.clock_.boot_now() - proof_ <= guard_validity;
+bool held_lock::valid(const guard_place& where) const {
+    return is_left_out(where) || (!lost_ && service_.session_.is_connected() && service_.clock_.boot_now() - proof_ <= guard_validity);
 }
 
-void held_lock::add_check(transaction& what) const {
+void held_lock::add_check(transaction& what, const guard_place& where) const {
     if (!is_planted(defect::lock_without_check)) {
-        what.check(child_, any_version);
+        what.check(child_, any_version, where);
     }
 }
 
-async::awaitable<result<void>> held_lock::verify(time_point deadline) {
+async::awaitable<result<void>> held_lock::verify(time_point deadline, guard_place where) {
+    if (is_left_out(where)) {
+        co_return result<void>();
+    }
     if (lost_) {
         co_return failure(errc::refused, child_, "the lock is gone");
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pvcnoded/async/latest.hpp"
+#include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/model/states.hpp"
 
 namespace pvc::role {
@@ -19,7 +20,9 @@ public:
 
     // What this node does, whatever its key says.
     [[nodiscard]] model::router_state now() const { return changes_.value(); }
-    [[nodiscard]] bool is_primary() const { return now() == model::router_state::primary; }
+    [[nodiscard]] bool is_primary(const guard_place& where = guard_place::current()) const {
+        return guarded(now() == model::router_state::primary, where);
+    }
     // To observe.
     [[nodiscard]] async::latest<model::router_state>& changes() { return changes_; }
 

@@ -4,6 +4,7 @@
 // session. Specification: zookeeper-schema.md 4, node-lifecycle.md 3.1 rule 8.
 #pragma once
 
+#include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/base/log_record.hpp"
 #include "pvcnoded/base/random.hpp"
 #include "pvcnoded/model/lock_name.hpp"
@@ -33,10 +34,10 @@ public:
     held_lock(const held_lock&) = delete;
     held_lock& operator=(const held_lock&) = delete;
 
-    [[nodiscard]] bool valid() const;
+    [[nodiscard]] bool valid(const guard_place& where = guard_place::current()) const;
     // Reads our child again. Errors: refused (it is gone: the lock is lost), and those of a read.
-    async::awaitable<result<void>> verify(time_point deadline);
-    void add_check(transaction& what) const;
+    async::awaitable<result<void>> verify(time_point deadline, guard_place where = guard_place::current());
+    void add_check(transaction& what, const guard_place& where = guard_place::current()) const;
     [[nodiscard]] const std::string& child() const { return child_; }
 
 private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pvcnoded/base/clock.hpp"
+#include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/base/result.hpp"
 
 #include <algorithm>
@@ -60,18 +61,21 @@ public:
     void create(std::string path, std::string data) {
         add({operation::kind::create, std::move(path), std::move(data), any_version});
     }
-    set_handle set(std::string path, std::string data, std::int32_t expected_version) {
-        return add({operation::kind::set, std::move(path), std::move(data), expected_version});
+    set_handle set(std::string path, std::string data, std::int32_t expected_version,
+                   const guard_place& where = guard_place::current()) {
+        return add({operation::kind::set, std::move(path), std::move(data), guarded_version(expected_version, where)});
     }
     // A set without an expected version: only for keys that nobody but this node writes.
     set_handle overwrite(std::string path, std::string data) {
         return add({operation::kind::set, std::move(path), std::move(data), any_version});
     }
-    void remove(std::string path, std::int32_t expected_version) {
-        add({operation::kind::remove, std::move(path), {}, expected_version});
+    void remove(std::string path, std::int32_t expected_version, const guard_place& where = guard_place::current()) {
+        add({operation::kind::remove, std::move(path), {}, guarded_version(expected_version, where)});
     }
-    void check(std::string path, std::int32_t expected_version) {
-        add({operation::kind::check, std::move(path), {}, expected_version});
+    void check(std::string path, std::int32_t expected_version, const guard_place& where = guard_place::current()) {
+        if (!is_left_out(where)) {
+            add({operation::kind::check, std::move(path), {}, expected_version});
+        }
     }
     // All of `more`, as it stands there, behind what is here: creations, sets, removals and checks. The handles of
     // `more` are no handles of this one.
@@ -86,6 +90,10 @@ public:
     [[nodiscard]] std::size_t size_bytes() const;
 
 private:
+    // One that names no version is no guard.
+    static std::int32_t guarded_version(std::int32_t expected, const guard_place& where) {
+        return expected != any_version && is_left_out(where) ? any_version : expected;
+    }
     set_handle add(operation&& one) {
         operations_.push_back(std::move(one));
         return set_handle(operations_.size() - 1);

@@ -1,6 +1,7 @@
 #include "operations/creation.hpp"
 
 #include "pvcnoded/async/child.hpp"
+#include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/domain_xml.hpp"
 
@@ -111,7 +112,7 @@ async::awaitable<hypervisor::call_result<void>> create(operation& op, const std:
     op.creation_records.write(op.id, creation_record(op.node));
     const policy::wish began_with = op.present();
     co_await op.creation_records.settled(op.id, op.now() + record_patience);
-    if (op.present() != began_with || !op.row.is_present || op.here.must_end) {
+    if (!guarded(op.present() == began_with && op.row.is_present && !op.here.must_end)) {
         remove_record(op);
         co_return call_failure(call_error::too_late, "something else is wanted of it");
     }

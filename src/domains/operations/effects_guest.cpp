@@ -3,6 +3,7 @@
 #include "operations/effects.hpp"
 #include "operations/others.hpp"
 
+#include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/model/domain_payloads.hpp"
 #include "pvcnoded/policy/domains/release_wait.hpp"
@@ -86,7 +87,7 @@ async::awaitable<answer> effects::perform(ask::destroy /*what*/, time_point unti
 }
 
 async::awaitable<answer> effects::perform(ask::resume_guest what, time_point until) {
-    co_return answer_of(co_await op_.hv.resume(op_.id, what.proof + zookeeper::guard_validity, until));
+    co_return answer_of(co_await op_.hv.resume(op_.id, guarded_until(what.proof + zookeeper::guard_validity), until));
 }
 
 async::awaitable<answer> effects::perform(ask::set_downtime what, time_point until) {
@@ -148,7 +149,7 @@ async::awaitable<answer> effects::perform(ask::definition /*what*/, time_point /
 
 async::awaitable<answer> effects::perform(ask::create what, time_point until) {
     const boot_time not_after = is_planted(defect::create_unguarded) ? op_.clock().boot_now() : what.proof;
-    co_return answer_of(co_await create(op_, xml_, not_after + zookeeper::guard_validity, until));
+    co_return answer_of(co_await create(op_, xml_, guarded_until(not_after + zookeeper::guard_validity), until));
 }
 
 async::awaitable<answer> effects::perform(ask::end_crashed /*what*/, time_point /*until*/) {

@@ -2,6 +2,7 @@
 
 #include "libvirt_library.hpp"
 #include "pvcnoded/async/thread_clock.hpp"
+#include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/hypervisor/domain_numbers.hpp"
 
 #include <cstdlib>
@@ -42,7 +43,7 @@ call_result<void> change_device(const link& on, const uuid& id, const std::strin
     if (!domain) {
         return domain.error();
     }
-    if (async::thread_boot_now() >= not_after) {
+    if (!guarded(async::thread_boot_now() < not_after)) {
         return too_late();
     }
     return outcome(on, call(domain->get(), xml.c_str(), VIR_DOMAIN_AFFECT_LIVE));
@@ -118,7 +119,7 @@ call_result<std::string> live_xml(const link& on, const uuid& id) {
 }
 
 call_result<void> create(const link& on, const uuid& id, const std::string& xml, boot_time not_after) {
-    if (async::thread_boot_now() >= not_after) {
+    if (!guarded(async::thread_boot_now() < not_after)) {
         return too_late();
     }
     const domain_pointer created(libvirt().virDomainCreateXML(on.get(), xml.c_str(), VIR_DOMAIN_NONE));
@@ -153,7 +154,7 @@ call_result<void> resume(const link& on, const uuid& id, boot_time not_after) {
     if (!domain) {
         return domain.error();
     }
-    if (async::thread_boot_now() >= not_after) {
+    if (!guarded(async::thread_boot_now() < not_after)) {
         return too_late();
     }
     return outcome(on, libvirt().virDomainResume(domain->get()));

@@ -3,6 +3,8 @@
 #include "adapter/announcer.hpp"
 #include "adapter/kernel_lane.hpp"
 
+#include "pvcnoded/base/guard.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -19,12 +21,12 @@ using host_addresses = std::vector<host_address>;
 result<kernel_link> add_to(const std::string& device, host_address which, boot_time not_after,
                            kernel_requests& requests, const errand& by) {
     const std::string about = which.text() + " on " + device;
-    if (async::thread_boot_now() > not_after) {
+    if (!guarded(async::thread_boot_now() <= not_after)) {
         return failure(errc::stopped, about, "it could not start in time");
     }
     PVC_TRY(auto found, requests.need_link(device, by));
     // Whoever else changes links may have held this up. Nothing stands between here and the request.
-    if (async::thread_boot_now() > not_after) {
+    if (!guarded(async::thread_boot_now() <= not_after)) {
         return failure(errc::stopped, about, "it could not start in time");
     }
     const auto added = requests.add_address(found.link.index, which, about, by);

@@ -210,6 +210,37 @@ TEST_F(kernel_lanes, a_guard_is_looked_at_on_the_thread) {
     });
 }
 
+// Nor does it count any more when the kernel was long about which link it is.
+TEST_F(kernel_lanes, a_guard_is_looked_at_again_when_the_link_was_looked_up) {
+    bench.run([this]() -> awaitable<void> {
+        co_await done(make_bridge{"br0"});
+        int stopped = 0;
+        for (int round = 0; round < 10 && stopped == 0; ++round) {
+            make_group(100);
+            std::atomic<bool> is_over = false;
+            std::thread other([&is_over] {
+                delete_group();
+                is_over = true;
+            });
+            while (!is_over) {
+                const auto begun = bench.clock().now();
+                const auto until = bench.clock().boot_now() + 5ms;
+                const auto added = co_await bench.addresses().add("br0", at("10.0.0.1/24"), until, soon());
+                EXPECT_TRUE(added || added.error().code() == errc::stopped);
+                stopped += !added && bench.clock().now() - begun >= long_call ? 1 : 0;
+                if (added) {
+                    const auto removed = co_await bench.addresses().remove("br0", at("10.0.0.1/24"), soon());
+                    EXPECT_TRUE(removed);
+                }
+            }
+            other.join();
+        }
+        EXPECT_GT(stopped, 0);
+        const auto listed = co_await addresses_of("br0");
+        EXPECT_EQ(listed, "");
+    });
+}
+
 TEST_F(kernel_lanes, a_pool_without_a_thread_for_it) {
     bench.run([this]() -> awaitable<void> {
         slow.set_full(true);

@@ -354,6 +354,43 @@ TEST_F(osd_commands_test, a_lost_lock_ends_it_and_a_lost_connection_does_not) {
     EXPECT_EQ(std::ranges::count(processes.lines(), "ceph-volume lvm zap --destroy /dev/sdc"), 0);
 }
 
+// ZooKeeper answers, but so late that its answer says nothing any more of who has the lock: nothing is erased on it.
+TEST_F(osd_commands_test, nothing_is_erased_on_a_look_at_the_lock_that_is_too_old) {
+    sim_node& node = running(9);
+    int looks = 0;
+    processes.add([&](const async::command& what) -> std::optional<sim::sim_program> {
+        if (what.arguments.front() == "blkid" && ++looks == 2) {
+            node.connector.link().answer_delay = 2500ms;
+        }
+        return std::nullopt;
+    });
+    send(add_sdb);
+    ASSERT_TRUE(run_until([&] { return node.connector.link().answer_delay != duration::zero(); }, 10s));
+    loop.run_for(30s);
+    EXPECT_EQ(std::ranges::count(processes.lines(), "ceph-volume lvm zap --destroy /dev/sdb"), 0);
+}
+
+// Somebody deletes the child of the command's lock as the keys of the new OSD are written.
+TEST_F(osd_commands_test, no_key_of_an_osd_is_written_once_the_lock_is_gone) {
+    sim_node& node = running(9);
+    bool is_gone = false;
+    node.connector.link().on_request = [&](const zookeeper::request& asked) {
+        const bool is_of_osd = std::ranges::any_of(
+            asked.operations, [](const zookeeper::operation& one) { return one.path.starts_with("/ceph/osds/7"); });
+        if (is_of_osd && !std::exchange(is_gone, true)) {
+            for (const auto& child : lock_children(pipe)) {
+                EXPECT_TRUE(ensemble.remove(pipe + "/" + child));
+            }
+        }
+        return sim::verdict::answer;
+    };
+    send(add_sdb);
+    ASSERT_TRUE(run_until([&] { return is_gone; }, 60s));
+    loop.run_for(60s);
+    EXPECT_FALSE(ensemble.exists("/ceph/osds/7"));
+    EXPECT_TRUE(answers.empty());
+}
+
 TEST_F(osd_commands_test, an_object_that_somebody_else_writes_is_written_over_as_it_is_then) {
     sim_node& node = running(9);
     int times = 0;

@@ -335,6 +335,33 @@ TEST_F(nft_loader_test, who_changes_the_table_right_behind_a_load_is_noticed) {
     EXPECT_NE(hv1.filter_table.find("vxlan9-in"), nullptr);
 }
 
+// The same of a change of one network: what nft made of it is not told from what somebody did meanwhile.
+TEST_F(nft_loader_test, who_changes_the_table_while_nft_changes_it_is_noticed) {
+    auto& hv1 = stage();
+    bool is_attack = false;
+    install_nft(hv1, [&](sim::sim_program& ran, const std::string& text, bool is_load) {
+        if (!is_load || !std::exchange(is_attack, false)) {
+            return false;
+        }
+        ran.effect = [&hv1, text] {
+            carry_out(hv1, text);
+            hv1.filter_table.replace_rule("vxlan1001-in", {{model::give_verdict{}}, ""});
+        };
+        return true;
+    });
+    put_filtered(1001);
+    put_acl(1001, "in/a", "0", "ip ttl 5 drop");
+    ASSERT_TRUE(within(3s, [&] { return said(hv1, "vxlan1001-in").size() == 2; })) << hv1.filter_table.text();
+    beat(1s);
+    const auto right = said(hv1, "vxlan1001-in");
+    is_attack = true;
+    put_acl(1001, "in/b", "1", "ip ttl 6 drop");
+    ASSERT_TRUE(within(3s, [&] { return !is_attack; }));
+    beat(5s);
+    EXPECT_EQ(said(hv1, "vxlan1001-in").size(), right.size() + 1) << hv1.filter_table.text();
+    EXPECT_EQ(said(hv1, "vxlan1001-in").front(), right.front()) << hv1.filter_table.text();
+}
+
 // Who changes other tables without end holds nothing up: what nft made is all there.
 TEST_F(nft_loader_test, changes_of_other_tables_hold_nothing_up) {
     auto& hv1 = stage();

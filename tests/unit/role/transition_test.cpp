@@ -32,6 +32,27 @@ protected:
         ensemble.put("/nodes/hv2/daemonstate", "stop");
         ensemble.put("/nodes/hv3/daemonstate", "stop");
     }
+    // The children of hv1's session in this queue: somebody deletes them.
+    void drop_own_locks(const std::string& queue) {
+        for (const auto& name : ensemble.children(queue)) {
+            const auto stat = ensemble.exists(queue + "/" + name);
+            if (stat && stat->ephemeral_owner != 0) {
+                ensemble.remove_tree(queue + "/" + name);
+            }
+        }
+    }
+    // It is named, and what this phase takes up takes a minute.
+    void lose_the_lock_in(policy::role_phase phase) {
+        stage_with_part();
+        log.slow = phase;
+        ensemble.put(primary_key, "hv1");
+        ASSERT_TRUE(run_until([&] { return log.steps.ends_with("+" + std::string(to_text(phase))); }, 10s));
+        drop_own_locks(primary_key);
+        beat(62s);
+        ASSERT_GE(roles().size(), 2U);
+        EXPECT_EQ(roles()[0], "takeover");
+        EXPECT_EQ(roles()[1], "secondary");
+    }
     [[nodiscard]] std::vector<std::string> roles() const { return values_written("/nodes/hv1/routerstate"); }
 
     part_log log;
@@ -85,6 +106,59 @@ TEST_F(transition_test, primary_is_not_written_when_another_node_was_named_since
     EXPECT_TRUE(is_named);
     EXPECT_EQ(roles(), (std::vector<std::string>{"takeover", "secondary"}));
     EXPECT_EQ(log.steps, "+A+B+C+D+E+F+G-G-F-E-D-C-B'-B-A");
+}
+
+// Between the last look at the lock and the write somebody deletes its child.
+TEST_F(transition_test, primary_is_not_written_when_the_lock_of_the_role_is_gone) {
+    auto& hv1 = stage_with_part();
+    bool is_gone = false;
+    hv1.connector.link().on_request = [&](const zookeeper::request& request) {
+        const bool is_word = std::ranges::any_of(request.operations, [](const zookeeper::operation& one) {
+            return one.path == "/nodes/hv1/routerstate" && one.data == "primary";
+        });
+        if (is_word && !std::exchange(is_gone, true)) {
+            drop_own_locks(primary_key);
+        }
+        return sim::verdict::answer;
+    };
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return roles().size() > 1; });
+    EXPECT_TRUE(is_gone);
+    EXPECT_EQ(roles(), (std::vector<std::string>{"takeover", "secondary"}));
+    EXPECT_EQ(log.steps, "+A+B+C+D+E+F+G-G-F-E-D-C-B'-B-A");
+}
+
+// A takeover goes on by nothing but its locks: one that somebody deleted ends it, and is not asked about again.
+TEST_F(transition_test, a_lock_of_the_role_that_is_gone_between_two_phases_undoes_the_takeover) {
+    lose_the_lock_in(policy::role_phase::c);
+    EXPECT_TRUE(log.steps.starts_with("+A+B+C-C-B'-B-A")) << log.steps;
+}
+
+TEST_F(transition_test, a_lock_of_the_role_that_is_gone_before_primary_is_written_undoes_the_takeover) {
+    lose_the_lock_in(policy::role_phase::g);
+    EXPECT_TRUE(log.steps.starts_with("+A+B+C+D+E+F+G-G-F-E-D-C-B'-B-A")) << log.steps;
+}
+
+// Restored with a backup: children of queues that no session owns.
+TEST_F(transition_test, children_that_no_session_owns_take_part_in_no_hand_over) {
+    auto& hv1 = stage_with_part();
+    const std::string guid = "6f892bb59b4541c699e870a841d1568b";
+    const auto time_of_two = [&] {
+        ensemble.put(primary_key, "hv1");
+        const double up = seconds_until([&] { return role_of(hv1) == "primary"; });
+        ensemble.put(primary_key, "hv2");
+        const double down = seconds_until([&] { return role_of(hv1) == "secondary"; });
+        return std::pair(up, down);
+    };
+    const auto [up, down] = time_of_two();
+    ensemble.put(primary_key + "/" + guid + "__lock__0000000000", "hv3:1:old");
+    ensemble.put(primary_key + "/sync_lock/" + guid + "__lock__0000000000", "");
+    ensemble.put(primary_key + "/sync_lock/" + guid + "__rlock__2000000000", "");
+    log.steps.clear();
+    const auto [up_with, down_with] = time_of_two();
+    EXPECT_EQ(log.steps, "+A+B+C+D+E+F+G-A-B-B'-C-D-E-F-G");
+    EXPECT_NEAR(up_with, up, 0.5);
+    EXPECT_NEAR(down_with, down, 0.5);
 }
 
 TEST_F(transition_test, c7_a_session_that_is_lost_undoes_the_takeover_without_it) {

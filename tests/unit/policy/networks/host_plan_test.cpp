@@ -274,6 +274,24 @@ TEST(host_plan, a_bridge_that_follows_its_ports_is_told_its_mtu_after_they_are_p
     EXPECT_EQ(kernel.link("eth2").mtu, 9000);
 }
 
+// The storage network is a VLAN on the device of the cluster network, and needs more than that.
+TEST(host_plan, a_device_is_not_made_smaller_under_the_vlan_of_another_network) {
+    auto words = network_words::all_on("eth0");
+    words.cluster_mtu = 1500;
+    words.storage_device = "eth0.7";
+    words.storage_mtu = 9000;
+    auto kernel = bare_host({"eth0"});
+    kernel.apply(model::set_mtu{"eth0", 9000});
+    auto vlan = link_named("eth0.7", "vlan", 9000);
+    vlan.lower = kernel.link("eth0").index;
+    kernel.add(vlan);
+    settle(kernel, config_of(words));
+    EXPECT_EQ(kernel.link("eth0").mtu, 9000);
+    EXPECT_EQ(kernel.link("eth0.7").mtu, 9000);
+    EXPECT_EQ(kernel.link("brstorage").mtu, 9000);
+    EXPECT_EQ(kernel.link("brcluster").mtu, 1500);
+}
+
 TEST(host_plan, a_bridge_gets_no_more_than_its_device_can_have) {
     auto kernel = bare_host({"eth0", "eth1", "eth2"});
     const auto plan = plan_host(config_of({}), kernel.state());
