@@ -360,7 +360,7 @@ TEST_F(osd_commands_test, nothing_is_erased_on_a_look_at_the_lock_that_is_too_ol
     int looks = 0;
     processes.add([&](const async::command& what) -> std::optional<sim::sim_program> {
         if (what.arguments.front() == "blkid" && ++looks == 2) {
-            node.connector.link().answer_delay = 2500ms;
+            node.connector.link().answer_delay = 1200ms;  // the lock, then the command
         }
         return std::nullopt;
     });
@@ -368,6 +368,25 @@ TEST_F(osd_commands_test, nothing_is_erased_on_a_look_at_the_lock_that_is_too_ol
     ASSERT_TRUE(run_until([&] { return node.connector.link().answer_delay != duration::zero(); }, 10s));
     loop.run_for(30s);
     EXPECT_EQ(std::ranges::count(processes.lines(), "ceph-volume lvm zap --destroy /dev/sdb"), 0);
+}
+
+// The client takes its command back as the keys of the new OSD are written.
+TEST_F(osd_commands_test, no_key_of_an_osd_is_written_once_the_command_is_taken_back) {
+    sim_node& node = running(9);
+    bool is_taken_back = false;
+    node.connector.link().on_request = [&](const zookeeper::request& asked) {
+        const bool is_of_osd = std::ranges::any_of(
+            asked.operations, [](const zookeeper::operation& one) { return one.path.starts_with("/ceph/osds/7"); });
+        if (is_of_osd && !std::exchange(is_taken_back, true)) {
+            ensemble.put(pipe, "");
+        }
+        return sim::verdict::answer;
+    };
+    send(add_sdb);
+    ASSERT_TRUE(run_until([&] { return is_taken_back; }, 60s));
+    loop.run_for(60s);
+    EXPECT_FALSE(ensemble.exists("/ceph/osds/7"));
+    EXPECT_TRUE(answers.empty());
 }
 
 // Somebody deletes the child of the command's lock as the keys of the new OSD are written.
