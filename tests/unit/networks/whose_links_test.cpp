@@ -8,7 +8,8 @@ class whose_links_test : public network_fixture {};
 
 TEST_F(whose_links_test, a_vlan_of_the_host_is_there_after_the_start_and_whatever_clients_do) {
     auto& hv1 = add_networked();
-    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"vlan400", "ens6", 400}));
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"vlan400", "ens7", 400}));
+    ASSERT_TRUE(hv1.kernel.apply(model::set_up{"ens7"}));
     ASSERT_TRUE(hv1.kernel.apply(model::set_up{"vlan400"}));
     hv1.kernel.add("vlan400", "192.0.2.10/24");
     const auto before = link(hv1, "vlan400");
@@ -32,9 +33,9 @@ TEST_F(whose_links_test, a_vlan_of_the_host_is_there_after_the_start_and_whateve
 TEST_F(whose_links_test, what_the_hosts_configuration_names_is_no_networks) {
     auto& hv1 = add_networked();
     hv1.host.files["/etc/network/interfaces"] = "source /etc/network/interfaces.d/*\n";
-    hv1.host.files["/etc/network/interfaces.d/vlans"] = "auto vlan400\niface vlan400 inet manual\n  vlan-raw-device ens6\n";
+    hv1.host.files["/etc/network/interfaces.d/vlans"] = "auto vlan400\niface vlan400 inet manual\n  vlan-raw-device ens7\n";
     for (const int id : {400, 401}) {
-        ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{fmt::format("vlan{}", id), "ens6", static_cast<std::uint16_t>(id)}));
+        ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{fmt::format("vlan{}", id), "ens7", static_cast<std::uint16_t>(id)}));
     }
     put_network(400, {{"/nettype", "bridged"}});
     put_network(401, {{"/nettype", "bridged"}});
@@ -55,15 +56,18 @@ TEST_F(whose_links_test, a_base_that_is_made_is_on_record_before) {
     auto& hv1 = add_networked();
     start(hv1);
     beat(2s);
-    bool was_recorded = false;
-    hv1.kernel.on_change = [&](const model::network_change& change) {
-        if (const auto* made = std::get_if<model::make_vlan>(&change)) {
-            was_recorded = hv1.host.files["/run/pvc/client-bridges"].find("base " + made->name + " 0 own\n") != std::string::npos;
+    std::optional<bool> was_recorded;
+    hv1.kernel.changed = [&, before = hv1.kernel.changed] {
+        if (!was_recorded && link(hv1, "vlan400") != "gone") {
+            was_recorded = hv1.host.files["/run/pvc/client-bridges"].find("base vlan400 0 own\n") != std::string::npos;
+        }
+        if (before) {
+            before();
         }
     };
     put_network(400, {{"/nettype", "bridged"}});
     ASSERT_TRUE(within(5s, [&] { return link(hv1, "vlan400") != "gone"; }));
-    EXPECT_TRUE(was_recorded);
+    EXPECT_EQ(was_recorded, true);
 }
 
 }  // namespace
