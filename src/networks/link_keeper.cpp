@@ -61,8 +61,8 @@ async::awaitable<bool> link_keeper::settle() {
     look_pause_.succeeded();
     remarks_.tell("look", {});
     bool has_changed = co_await host_.settle(*seen);
-    if (has_changed && are_settings_made_) {
-        co_await host_.apply_settings();  // of a bridge that is made anew, and of a device that came late
+    if (are_settings_made_) {
+        co_await host_.apply_settings(*seen);  // of links that came late too, and what somebody changed (routing daemons do)
     }
     if (!has_changed) {
         has_changed = co_await clients_.settle(*seen);
@@ -113,7 +113,8 @@ async::awaitable<void> link_keeper::set_up_host() {
 }
 
 async::awaitable<void> link_keeper::finish_host() {
-    co_await host_.apply_settings();
+    auto links = co_await work_.look();
+    co_await host_.apply_settings(links ? *links : model::network_state());
     are_settings_made_ = true;
     async::wakeup changed;
     const auto watch = work_.stack().watch(changed);
