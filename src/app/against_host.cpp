@@ -4,6 +4,8 @@
 #include "pvcnoded/async/adapter/thread_offload.hpp"
 #include "pvcnoded/core/heartbeat_note.hpp"
 #include "pvcnoded/netlink/adapter/kernel_stack.hpp"
+#include "pvcnoded/networks/names_of_host.hpp"
+#include "pvcnoded/policy/networks/client_plan.hpp"
 #include "pvcnoded/policy/networks/gateway_addresses.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
 #include "pvcnoded/services/adapter/linux_host.hpp"
@@ -36,23 +38,29 @@ std::optional<std::string> read_record(services::host& host, const std::string& 
     return text ? std::optional(*std::move(text)) : std::nullopt;
 }
 
-policy::own_bridges bridges_of_record(services::host& host, const config::node_config& config,
-                                      const std::string& boot_id, host_comparison& out) {
-    policy::own_bridges own;
+struct recorded_links {
+    policy::own_bridges bridges;
+    policy::own_bases bases;
+};
+
+recorded_links links_of_record(services::host& host, const config::node_config& config, const std::string& boot_id,
+                               host_comparison& out) {
+    recorded_links own;
     for (std::size_t part = 0; part < policy::record_files_max; ++part) {
         const auto text = read_record(host, config.directories.dynamic + "/" + policy::record_name(part), out);
         if (!text) {
             break;
         }
         // A line that is ignored is told of by the start.
-        static_cast<void>(policy::add_record(own, *text, boot_id));
+        static_cast<void>(policy::add_record(own.bridges, own.bases, *text, boot_id));
     }
     return own;
 }
 
 // What a start decides before ZooKeeper is read (networking.md 6 "Stale addresses").
 policy::leftover_lines leftovers_of(const config::node_config& config, const model::network_state& seen,
-                                    services::host& host, boot_time now, host_comparison& out) {
+                                    services::host& host, const recorded_links& own, boot_time now,
+                                    host_comparison& out) {
     const auto boot_id = host.facts().boot_id;
     const auto text = read_record(host, core::heartbeat_note_path(config), out);
     const auto noted = core::role_of_note(text ? core::parse_heartbeat_note(*text) : std::nullopt, boot_id, now);
@@ -61,7 +69,7 @@ policy::leftover_lines leftovers_of(const config::node_config& config, const mod
     view.heartbeat_age = noted.beat ? std::optional<duration>(now - *noted.beat) : std::nullopt;
     view.times = {config.keepalive_interval, config.fence_intervals, config.suicide_intervals};
     return policy::describe_leftovers(
-        view, policy::found_of_primary(config, seen, bridges_of_record(host, config, boot_id, out)));
+        view, policy::found_of_primary(config, seen, own.bridges));
 }
 
 }  // namespace
@@ -101,13 +109,26 @@ result<host_comparison> compare_with_host(const config::node_config& config) {
         out.lines.push_back("kernel settings: would " + model::to_text(one));
     }
     services::linux_host host(pool, loop.clock());
-    auto leftovers = leftovers_of(config, *seen, host, loop.clock().boot_now(), out);
+    auto own = links_of_record(host, config, host.facts().boot_id, out);
+    auto leftovers = leftovers_of(config, *seen, host, own, loop.clock().boot_now(), out);
     std::ranges::move(leftovers.changes, std::back_inserter(out.lines));
     if (out.lines.empty()) {
         out.lines.emplace_back("nothing would be changed");
     }
     if (!leftovers.condition.empty()) {
         out.lines.push_back(std::move(leftovers.condition));
+    }
+    policy::whose_links whose{std::move(own.bases)};
+    loop.run("names", [&]() -> async::awaitable<void> {
+        auto named = co_await networks::names_of_host(host);
+        if (named) {
+            whose.named = *std::move(named);
+        } else {
+            out.warnings.push_back(named.error().text());
+        }
+    });
+    for (const auto& one : policy::foreign_links(config, *seen, own.bridges, whose)) {
+        out.lines.push_back("left alone, though a client network may want its name: " + one);
     }
     return out;
 }

@@ -34,42 +34,54 @@ void bridge_record::read() {
         if (!text && text.error().code() == errc::not_found) {
             break;
         }
-        const auto ignored = text ? policy::add_record(known_, *text, node_.machine.boot_id) : text.error().text();
+        const auto ignored = text ? policy::add_record(known_, bases_, *text, node_.machine.boot_id) : text.error().text();
         if (!ignored.empty()) {
             is_whole_ = false;
             tell(fmt::format("{}: {}, ignored", path, ignored));
         }
     }
     written_ = known_;
+    written_bases_ = bases_;
 }
 
-void bridge_record::update(policy::own_bridges now) {
-    if (now != known_ || !is_whole_) {
+void bridge_record::update(policy::own_bridges now, policy::own_bases bases) {
+    if (now != known_ || bases != bases_ || !is_whole_) {
         known_ = std::move(now);
+        bases_ = std::move(bases);
         changed_.notify();
+    }
+}
+
+async::awaitable<void> bridge_record::noted_by(time_point until) {
+    while (!is_noted() && node_.clock().now() < until) {
+        co_await written_now_.wait_until(node_.clock(), until, "the record of client networks' links");
     }
 }
 
 async::awaitable<void> bridge_record::run() {
     for (;;) {
-        if (known_ != written_ || !is_whole_) {
+        if (!is_written()) {
             const auto now = known_;
-            auto texts = policy::record_texts(now, node_.machine.boot_id, record_bytes_max);
+            const auto bases = bases_;
+            auto texts = policy::record_texts(now, bases, node_.machine.boot_id, record_bytes_max);
             is_whole_ = false;
             auto done = co_await write(std::move(texts));
             has_failed_ = !done;
+            written_now_.notify();
             if (!done && on_noted) {
                 on_noted();
             }
             if (!done) {
-                tell("which bridges are this daemon's own was not noted: " + done.error().text() + ", trying again");
-                co_await async::sleep_for(node_.clock(), note_again, "another try to note the bridges");
+                tell("which links of client networks are this daemon's own was not noted: " + done.error().text() + ", trying again");
+                co_await async::sleep_for(node_.clock(), note_again, "another try to note the links of client networks");
                 continue;
             }
             tell({});
             is_whole_ = true;
             written_ = now;
-            if (on_noted) {
+            written_bases_ = bases;
+            written_now_.notify();
+            if (on_noted && is_noted()) {  // else more has come meanwhile
                 on_noted();
             }
             continue;

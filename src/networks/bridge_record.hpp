@@ -1,4 +1,4 @@
-// Which bridges of client networks are this daemon's own, in files of the dynamic directory, which live as long as the
+// Which links of client networks are this daemon's own, in files of the dynamic directory, which live as long as the
 // links do: `client-bridges`, and `client-bridges.2` and so on where one does not hold them all. What it says decides
 // whose a bridge is that has lost its base while no daemon ran (policy/networks/own_bridges.hpp). A record that cannot
 // be read or written is said and costs nothing but that. Loop thread only.
@@ -22,10 +22,13 @@ public:
     // What a daemon before this one left; once, before anything is decided.
     void read();
     [[nodiscard]] const policy::own_bridges& known() const { return known_; }
+    [[nodiscard]] const policy::own_bases& bases() const { return bases_; }
     // As it is after a look; written if it has changed.
-    void update(policy::own_bridges now);
+    void update(policy::own_bridges now, policy::own_bases bases);
     // The files say what is known, or could not be written: whoever waits for that need not wait any more.
-    [[nodiscard]] bool is_noted() const { return (known_ == written_ && is_whole_) || has_failed_; }
+    [[nodiscard]] bool is_noted() const { return is_written() || has_failed_; }
+    // Returns when that is so, or at this time.
+    async::awaitable<void> noted_by(time_point until);
     // Called when that has become so.
     std::function<void()> on_noted;
     // Writes, until cancelled.
@@ -35,15 +38,19 @@ private:
     async::awaitable<result<void>> write(std::vector<std::string> texts);
     [[nodiscard]] std::string path_of(std::size_t part) const;
     void tell(std::string text);
+    [[nodiscard]] bool is_written() const { return known_ == written_ && bases_ == written_bases_ && is_whole_; }
 
     core::node_context& node_;
     policy::own_bridges known_;
     policy::own_bridges written_;
+    policy::own_bases bases_;
+    policy::own_bases written_bases_;
     bool has_failed_ = false;  // the last try
     bool is_whole_ = true;     // the files say what was written last, and nothing else
     std::size_t parts_ = 0;    // files that are there
     std::string told_;
     async::wakeup changed_;
+    async::wakeup written_now_;
 };
 
 }  // namespace pvc::networks

@@ -1,6 +1,7 @@
 #include "client_networks.hpp"
 
 #include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +10,8 @@
 namespace pvc::networks {
 
 namespace {
+
+constexpr duration note_limit = std::chrono::milliseconds(250);  // a record that cannot be written costs no network
 
 std::string name_of(std::uint32_t vni) {
     return fmt::format("network {}", vni);
@@ -57,6 +60,13 @@ void client_networks::want(std::map<std::uint32_t, model::parsed_network> all) {
             row.pause.succeeded();
             remarks_.forget("keys of " + name_of(vni));
         }
+    }
+}
+
+void client_networks::set_named(std::optional<std::set<std::string, std::less<>>> names) {
+    are_names_asked_ = true;
+    if (names) {
+        whose_.named = *std::move(names);
     }
 }
 
@@ -168,6 +178,8 @@ async::awaitable<bool> client_networks::settle(const model::network_state& seen)
         co_return false;
     }
     const std::uint64_t wants = wants_;
+    whose_.bases = bridges_.bases();
+    tell_foreign(seen);
     bool has_changed = false;
     // Rows come and go while steps are carried out.
     std::vector<std::uint32_t> gone;
@@ -179,15 +191,16 @@ async::awaitable<bool> client_networks::settle(const model::network_state& seen)
         const bool changed = co_await remove_row(vni, seen);
         has_changed = has_changed || changed;
     }
-    if (!is_swept_) {
+    if (!is_swept_ && are_names_asked_) {
         const bool changed = co_await sweep(seen);
         has_changed = has_changed || changed;
     }
+    co_await announce_bases(seen);
     for (const auto vni : wanted) {
         const bool changed = co_await settle_row(vni, seen);
         has_changed = has_changed || changed;
     }
-    record_bridges(seen);
+    record_links(seen);
     settled_ = wants;
     co_return has_changed;
 }
@@ -224,7 +237,7 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     row->type = row->wanted->type;
     row->has_links = true;
     row->memory.own_bridge = policy::index_of(bridges_.known(), vni);
-    row->plan = policy::plan_network(*row->wanted, *node_.config, seen, row->memory);
+    row->plan = policy::plan_network(*row->wanted, *node_.config, seen, row->memory, whose_);
     const auto plan = *row->plan;
     auto said = plan.remarks;
     const bool is_due = row->pause.is_over(node_.clock().now());
@@ -279,7 +292,7 @@ async::awaitable<bool> client_networks::remove_row(std::uint32_t vni, const mode
         rows_.erase(vni);
         co_return false;
     }
-    const auto plan = policy::plan_removal(vni, *node_.config, seen, own_bridge_of(vni, seen));
+    const auto plan = policy::plan_removal(vni, *node_.config, seen, own_bridge_of(vni, seen), whose_);
     if (plan.steps.empty() && !plan.remarks.empty()) {
         remarks_.tell(name_of(vni), plan.remarks);  // something uses its links: looked at again with the next change
         co_return false;
@@ -315,14 +328,48 @@ int client_networks::own_bridge_of(std::uint32_t vni, const model::network_state
 }
 
 // Also those of networks that are gone, until they are removed.
-void client_networks::record_bridges(const model::network_state& seen) {
+void client_networks::record_links(const model::network_state& seen) {
     policy::own_bridges taken;
+    policy::own_bases bases;
     for (const auto& [vni, row] : rows_) {
         if (row.type && row.plan && row.plan->next.own_bridge != 0) {
             taken[vni] = {row.plan->next.own_bridge, *row.type == model::network_type::managed};
         }
+        if (row.wanted && row.plan && !row.plan->is_refused) {
+            bases.insert(row.plan->bases.begin(), row.plan->bases.end());
+        }
     }
-    bridges_.update(policy::after_look(bridges_.known(), taken, seen));
+    bridges_.update(policy::after_look(bridges_.known(), taken, seen),
+                    policy::bases_after_look(bridges_.bases(), bases, seen));
+    whose_.bases = bridges_.bases();
+}
+
+async::awaitable<void> client_networks::announce_bases(const model::network_state& seen) {
+    auto bases = bridges_.bases();
+    for (const auto& [vni, row] : rows_) {
+        if (row.wanted && seen.find(row.wanted->base()) == nullptr) {
+            bases.try_emplace(row.wanted->base());
+        }
+    }
+    if (bases == bridges_.bases()) {
+        co_return;
+    }
+    bridges_.update(bridges_.known(), std::move(bases));
+    whose_.bases = bridges_.bases();
+    co_await bridges_.noted_by(node_.clock().now() + note_limit);
+}
+
+// Once for as long as it stays the same.
+void client_networks::tell_foreign(const model::network_state& seen) {
+    const auto foreign = policy::foreign_links(*node_.config, seen, bridges_.known(), whose_);
+    std::vector<policy::network_remark> said;
+    if (!foreign.empty()) {
+        said.push_back({message::network_left_alone, false,
+                        fmt::format("links of this host have names of client networks: {}: they are left alone, and no "
+                                    "network of such a number is set up here",
+                                    join(foreign, ", "))});
+    }
+    remarks_.tell("links of this host", std::move(said));
 }
 
 async::awaitable<bool> client_networks::sweep(const model::network_state& seen) {
@@ -333,7 +380,7 @@ async::awaitable<bool> client_networks::sweep(const model::network_state& seen) 
     for (const auto& [vni, row] : rows_) {
         known.insert(vni);
     }
-    const auto plan = policy::plan_sweep(known, *node_.config, seen, bridges_.known());
+    const auto plan = policy::plan_sweep(known, *node_.config, seen, bridges_.known(), whose_);
     // What is still used goes when that has gone, as with networks that were removed before this daemon's eyes.
     for (const auto vni : plan.left) {
         auto& row = rows_[vni];

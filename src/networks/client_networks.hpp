@@ -46,6 +46,8 @@ public:
     // What ZooKeeper has: all names that are numbers of networks, with what is stored where that can be used. `remarks`
     // of the parser, by network.
     void want(std::map<std::uint32_t, model::parsed_network> all);
+    // What the host's own configuration names; until something of it is known nothing that was left behind is removed.
+    void set_named(std::optional<std::set<std::string, std::less<>>> names);
     // Something has been wanted since the start: what is not wanted may be removed.
     [[nodiscard]] bool is_told() const { return is_told_; }
 
@@ -79,7 +81,10 @@ private:
     void tell_overlaps(std::span<const model::client_network> all);
     // What the bridge of a network that is gone is known by.
     [[nodiscard]] int own_bridge_of(std::uint32_t vni, const model::network_state& seen) const;
-    void record_bridges(const model::network_state& seen);
+    void record_links(const model::network_state& seen);
+    // Bases that are about to be made are on record before they are.
+    async::awaitable<void> announce_bases(const model::network_state& seen);
+    void tell_foreign(const model::network_state& seen);
     async::awaitable<bool> sweep(const model::network_state& seen);
     async::awaitable<result<void>> carry_out(std::uint32_t vni, std::vector<model::network_change> steps);
 
@@ -89,6 +94,8 @@ private:
     bridge_record& bridges_;
     std::map<std::uint32_t, network_row> rows_;
     std::set<std::uint32_t> overlapping_;  // that was told
+    policy::whose_links whose_;
+    bool are_names_asked_ = false;
     bool is_told_ = false;
     bool is_swept_ = false;
     retry_pause sweep_pause_;

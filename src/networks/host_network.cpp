@@ -1,8 +1,16 @@
 #include "host_network.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace pvc::networks {
+
+namespace {
+constexpr duration tell_again = std::chrono::minutes(1);
+}  // namespace
 
 std::optional<time_point> host_network::next_try() const {
     std::optional<time_point> first;
@@ -60,18 +68,39 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
     co_return has_changed;
 }
 
-async::awaitable<void> host_network::apply_settings() {
-    const auto wanted = policy::sysctls_to_set(policy::sysctl_settings(policy::core_devices_of(*node_.config)),
-                                               [this](const std::string& key) -> std::optional<std::string> {
-                                                   auto read = work_.stack().sysctl(key);
-                                                   return read ? std::optional(*std::move(read)) : std::nullopt;
-                                               });
+// One that was right before. Those of a link may be those of another link of its name by now. Who changes it all the time is
+// told of once a minute.
+void host_network::tell_changed(const model::set_sysctl& one) {
+    const auto found = settings_made_.find(one.key);
+    const bool is_of_all = one.key.find("/conf/") == std::string::npos || one.key.find("/conf/all/") != std::string::npos;
+    if (found == settings_made_.end() || !is_of_all) {
+        return;
+    }
+    ++work_.counts().repairs;
+    const time_point now = node_.clock().now();
+    if (found->second == time_point::min() || now - found->second >= tell_again) {
+        found->second = now;
+        node_.log.warning(message::network_damaged,
+                          fmt::format("host network: somebody changed {}, setting it to {} again", one.key, one.value));
+    }
+}
+
+async::awaitable<void> host_network::apply_settings(const model::network_state& seen) {
+    auto settings = policy::advertisement_settings(seen);
+    std::ranges::move(policy::sysctl_settings(policy::core_devices_of(*node_.config)), std::back_inserter(settings));
+    const auto wanted = policy::sysctls_to_set(settings, [this](const std::string& key) -> std::optional<std::string> {
+        auto read = work_.stack().sysctl(key);
+        return read ? std::optional(*std::move(read)) : std::nullopt;
+    });
     std::vector<policy::network_remark> said;
     for (const auto& one : wanted) {
+        tell_changed(one);
         std::vector<model::network_change> step{one};
         auto done = co_await work_.carry_out(std::move(step));
         if (!done) {
             said.push_back({message::network_setting, true, done.error().text()});
+        } else {
+            settings_made_.try_emplace(one.key, time_point::min());
         }
     }
     remarks_.tell("kernel settings", std::move(said));

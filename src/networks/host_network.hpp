@@ -23,8 +23,8 @@ public:
     // What is not as it shall be is done, as far as it is time to try. True: something was changed, so what was seen is
     // old. What failed and was undone is no change: others do not wait for it.
     async::awaitable<bool> settle(const model::network_state& seen);
-    // S4: the kernel settings.
-    async::awaitable<void> apply_settings();
+    // S4, and with each look after it: the kernel settings.
+    async::awaitable<void> apply_settings(const model::network_state& seen);
 
     // By the last look.
     [[nodiscard]] bool is_cluster_device_missing() const { return plan_.is_cluster_device_missing; }
@@ -40,12 +40,15 @@ private:
         std::string text;
     };
 
+    void tell_changed(const model::set_sysctl& one);
+
     core::node_context& node_;
     link_work& work_;
     told_remarks& remarks_;
     bool was_right_ = false;  // by the look before: what is missing now somebody took away
     policy::host_plan plan_;
-    std::map<std::string, trouble> troubles_;  // by unit
+    std::map<std::string, trouble> troubles_;           // by unit
+    std::map<std::string, time_point> settings_made_;  // keys that were set, and when it was last told that somebody changed one
 };
 
 }  // namespace pvc::networks

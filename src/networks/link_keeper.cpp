@@ -1,5 +1,7 @@
 #include "link_keeper.hpp"
 
+#include "pvcnoded/networks/names_of_host.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -16,6 +18,8 @@ constexpr int most_changes_in_row = 3;
 constexpr duration device_limit = 30s;  // for the device of the cluster network, before ZooKeeper
 constexpr duration running_limit = 3s;  // for bridges to run
 constexpr duration running_check = 500ms;
+constexpr duration names_again = 10s;
+constexpr duration names_pause = 5s;
 
 }  // namespace
 
@@ -57,8 +61,8 @@ async::awaitable<bool> link_keeper::settle() {
     look_pause_.succeeded();
     remarks_.tell("look", {});
     bool has_changed = co_await host_.settle(*seen);
-    if (has_changed && are_settings_made_) {
-        co_await host_.apply_settings();  // of a bridge that is made anew, and of a device that came late
+    if (are_settings_made_) {
+        co_await host_.apply_settings(*seen);  // of links that came late too, and what somebody changed (routing daemons do)
     }
     if (!has_changed) {
         has_changed = co_await clients_.settle(*seen);
@@ -109,7 +113,8 @@ async::awaitable<void> link_keeper::set_up_host() {
 }
 
 async::awaitable<void> link_keeper::finish_host() {
-    co_await host_.apply_settings();
+    auto links = co_await work_.look();
+    co_await host_.apply_settings(links ? *links : model::network_state());
     are_settings_made_ = true;
     async::wakeup changed;
     const auto watch = work_.stack().watch(changed);
@@ -149,8 +154,25 @@ async::awaitable<void> link_keeper::run() {
     }
 }
 
+// A disk that hangs holds up no network.
+async::awaitable<void> link_keeper::follow_names() {
+    for (;;) {
+        auto named = co_await names_of_host(node_.port.host);
+        const bool is_known = named.has_value();
+        clients_.set_named(is_known ? std::optional(*std::move(named)) : std::nullopt);
+        changed_.notify();
+        if (!is_known) {
+            co_await async::sleep_for(node_.clock(), names_again, "another look at what this host's configuration names");
+            continue;
+        }
+        co_await names_due_.wait(async::wait_note::work("a change of client networks"));
+        co_await async::sleep_for(node_.clock(), names_pause, "what changes together");
+    }
+}
+
 void link_keeper::want(std::map<std::uint32_t, model::parsed_network> all) {
     clients_.want(std::move(all));
+    names_due_.notify();
     changed_.notify();
 }
 

@@ -42,6 +42,8 @@ public:
     async::awaitable<void> finish_host();
     // Until cancelled.
     async::awaitable<void> run();
+    // Reads what the host's own configuration names, now and when networks come or go. Until cancelled.
+    async::awaitable<void> follow_names();
 
     // Of client networks: what ZooKeeper says.
     void want(std::map<std::uint32_t, model::parsed_network> all);
@@ -76,6 +78,7 @@ private:
     client_networks clients_;
     bridge_record& bridges_;
     async::wakeup changed_;
+    async::wakeup names_due_;
     async::latest<std::uint64_t> settles_;
     retry_pause look_pause_;
     duration look_time_{};

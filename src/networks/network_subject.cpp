@@ -143,6 +143,7 @@ async::awaitable<result<void>> network_subject::prepare(core::preparation in) {
         case policy::phase::host_networking:
             tell_what_is_missing();
             in.attempt.spawn("record of bridges", [this] { return bridges_->run(); });
+            in.attempt.spawn("names of the host's links", [this] { return keeper_.follow_names(); });
             co_await keeper_.set_up_host();
             in.attempt.spawn("links", [this] { return keeper_.run(); });
             in.attempt.spawn("firewall", [this] { return firewall_.run(); });

@@ -139,6 +139,10 @@ public:
         PVC_CO_TRY([[maybe_unused]] const bool reached, co_await disk(path));
         co_return read_file(path);
     }
+    async::awaitable<result<std::vector<std::string>>> list_disk_files(std::string directory) override {
+        PVC_CO_TRY([[maybe_unused]] const bool reached, co_await disk(directory));
+        co_return list_files(directory);
+    }
     result<std::vector<std::string>> list_files(std::string directory) override { return names_in(files, directory); }
     result<std::vector<std::string>> list_folders(std::string directory) override {
         if (const auto fault = broken.find(directory); fault != broken.end()) {

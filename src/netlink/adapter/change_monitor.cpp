@@ -21,7 +21,9 @@ constexpr duration retry_interval = 5s;
 constexpr int buffer_size = 1 << 20;
 // Datagrams taken in one turn of the loop.
 constexpr int turn_max = 1000;
-constexpr std::array<int, 4> network_groups{RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE};
+// The last two: settings of forwarding.
+constexpr std::array<int, 6> network_groups{RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR,  RTNLGRP_IPV6_IFADDR,
+                                            RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF};
 constexpr std::array<int, 1> filter_groups{NFNLGRP_NFTABLES};
 
 bool subscribe(int socket, std::span<const int> groups) {

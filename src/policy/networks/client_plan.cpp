@@ -26,12 +26,12 @@ constexpr int index_not_known = -1;
 class network_planner {
 public:
     network_planner(const model::client_network& wanted, const config::node_config& config,
-                    const model::network_state& seen, const network_memory& known)
+                    const model::network_state& seen, const network_memory& known, const whose_links& whose)
         : wanted_(wanted),
           config_(config),
           seen_(seen),
           known_(known),
-          links_(config, seen),
+          links_(config, seen, whose),
           bridge_name_(wanted.bridge()),
           base_name_(wanted.base()),
           other_name_(base_name(wanted.vni, other_type(wanted.type))),
@@ -51,6 +51,7 @@ public:
         plan_base();
         put_ports_back();
         plan_bridge_link();
+        note_bases();
         plan_lost_settings();
         drop_learnt_addresses();
         plan_.next.mtu = possible_mtu_;
@@ -101,6 +102,7 @@ private:
     void put_ports_back();
     void plan_bridge_link();
     void drop_learnt_addresses();
+    void note_bases();
 
     const model::client_network& wanted_;
     const config::node_config& config_;
@@ -146,6 +148,11 @@ bool network_planner::is_ours() {
         return refuse(fmt::format("{} is there and is not {} {} on {}", base_name_, is_managed() ? "VXLAN" : "VLAN",
                                   wanted_.vni, links_.lower_name(wanted_.type)));
     }
+    if (base_ != nullptr && links_.recorded(*base_) == nullptr) {
+        if (auto why = links_.why_foreign(*base_, wanted_.vni); !why.empty()) {
+            return refuse(fmt::format("{} is a link of this host's own: {}", base_name_, why));
+        }
+    }
     if (bridge_ != nullptr && known_.bridge != bridge_->index && known_.own_bridge != bridge_->index) {
         if (auto why = why_bridge_is_foreign(); !why.empty()) {
             return refuse(fmt::format("{} is somebody else's: it has {}", bridge_name_, why));
@@ -162,6 +169,9 @@ std::string network_planner::why_bridge_is_foreign() const {
     }
     if (bridge_->has_stp) {
         return "STP switched on";
+    }
+    if (links_.is_named(bridge_name_)) {
+        return "an entry in the network configuration of this host";
     }
     for (const auto* port : seen_.ports_of(bridge_->index)) {
         if (!is_guest_port(*port) && port->name != other_name_) {
@@ -223,6 +233,9 @@ void network_planner::find_other_base() {
         remark(message::network_left_alone, false,
                fmt::format("{}, of the type that it had before, is used by others and stays", other_name_));
         return;
+    }
+    if (!links_.is_own_base(*link, wanted_.vni) && link->master == 0) {
+        return;  // nothing shows that it was this network's
     }
     other_ = link;
 }
@@ -317,6 +330,10 @@ void network_planner::remove_other_base() {
     if (other_ == nullptr) {
         return;
     }
+    if (!links_.is_own_base(*other_, wanted_.vni)) {
+        add(model::set_master{other_name_, ""});  // it was there before
+        return;
+    }
     if (other_->is_up) {
         add(model::set_down{other_name_});
     }
@@ -408,6 +425,16 @@ void network_planner::plan_bridge_link() {
     }
 }
 
+// What the record is to say of them. What is made now has no index yet.
+void network_planner::note_bases() {
+    if (base_ != nullptr) {
+        const auto* known = links_.recorded(*base_);
+        plan_.bases[base_name_] = {base_->index, known != nullptr ? known->is_own : links_.is_own_base(*base_, wanted_.vni)};
+    } else if (lower_ != nullptr) {
+        plan_.bases[base_name_] = {};
+    }
+}
+
 // The gateways of a managed network are the primary's alone; what a bridge took from an advertisement of one, before
 // its settings were made, would stay for as long as it was said to be good.
 void network_planner::drop_learnt_addresses() {
@@ -440,8 +467,8 @@ std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& n
 }
 
 network_plan plan_network(const model::client_network& wanted, const config::node_config& config,
-                          const model::network_state& seen, const network_memory& known) {
-    return network_planner(wanted, config, seen, known).make();
+                          const model::network_state& seen, const network_memory& known, const whose_links& whose) {
+    return network_planner(wanted, config, seen, known, whose).make();
 }
 
 }  // namespace pvc::policy

@@ -36,8 +36,13 @@ public:
 
     void add_base(network_type type) {
         const auto* link = can_have(vni_, type) ? seen_.find(base_name(vni_, type)) : nullptr;
-        if (link != nullptr && links_.is_base(*link, vni_, type)) {
+        if (link == nullptr || !links_.is_base(*link, vni_, type)) {
+            return;
+        }
+        if (links_.is_own_base(*link, vni_)) {
             bases_.push_back(link);
+        } else if (bridge_ != nullptr && link->master == bridge_->index) {
+            used_ = link;
         }
     }
 
@@ -76,13 +81,17 @@ private:
     // recorded it.
     [[nodiscard]] bool is_foreign() const {
         return bridge_ != nullptr && bridge_->index != own_bridge_ && !has_base() &&
-               (bridge_->has_stp || has_address(seen_, *bridge_));
+               (bridge_->has_stp || has_address(seen_, *bridge_) || links_.is_named(bridge_->name));
     }
     [[nodiscard]] bool has_base() const {
         return std::ranges::any_of(bases_, [&](const auto* base) { return base->master == bridge_->index; });
     }
     [[nodiscard]] bool is_own(const network_link* link) const {
         return std::ranges::find(bases_, link) != bases_.end();
+    }
+    // A base that stays loses nothing with a bridge of the network's own.
+    [[nodiscard]] bool is_released(const network_link* link) const {
+        return link == used_ && (bridge_->index == own_bridge_ || links_.recorded(*link) != nullptr);
     }
 
     // Something beside its own links that would lose what it stands on or is a port of, or that has one as its port.
@@ -99,7 +108,7 @@ private:
                 users.push_back(master);
             }
         }
-        const auto other = std::ranges::find_if(users, [&](const network_link* one) { return !is_own(one); });
+        const auto other = std::ranges::find_if(users, [&](const network_link* one) { return !is_own(one) && !is_released(one); });
         return other == users.end() ? nullptr : *other;
     }
 
@@ -109,7 +118,12 @@ private:
     const network_link* bridge_;
     int own_bridge_;
     std::vector<const network_link*> bases_;
+    const network_link* used_ = nullptr;  // a port of the bridge that was there before the network
 };
+
+const network_link* seen_base(const model::network_state& seen, std::uint32_t vni, network_type type) {
+    return seen.find(base_name(vni, type));
+}
 
 // Those whose number one of the names has.
 std::set<std::uint32_t> numbers_of_links(const model::network_state& seen) {
@@ -128,8 +142,8 @@ std::set<std::uint32_t> numbers_of_links(const model::network_state& seen) {
 
 // Also of the type that it had before it became one of the other, which may have been refused.
 network_plan plan_removal(std::uint32_t vni, const config::node_config& config, const model::network_state& seen,
-                          int own_bridge) {
-    const own_links links(config, seen);
+                          int own_bridge, const whose_links& whose) {
+    const own_links links(config, seen, whose);
     network_remains remains(vni, links, seen, own_bridge);
     remains.add_base(network_type::managed);
     remains.add_base(network_type::bridged);
@@ -139,8 +153,8 @@ network_plan plan_removal(std::uint32_t vni, const config::node_config& config, 
 }
 
 network_plan plan_sweep(const std::set<std::uint32_t>& known, const config::node_config& config,
-                        const model::network_state& seen, const own_bridges& own) {
-    const own_links links(config, seen);
+                        const model::network_state& seen, const own_bridges& own, const whose_links& whose) {
+    const own_links links(config, seen, whose);
     network_plan plan;
     for (const auto vni : numbers_of_links(seen)) {
         if (!known.contains(vni)) {
@@ -151,6 +165,36 @@ network_plan plan_sweep(const std::set<std::uint32_t>& known, const config::node
         }
     }
     return plan;
+}
+
+std::vector<std::string> foreign_links(const config::node_config& config, const model::network_state& seen,
+                                       const own_bridges& own, const whose_links& whose) {
+    const own_links links(config, seen, whose);
+    std::vector<std::string> all;
+    for (const auto vni : numbers_of_links(seen)) {
+        for (const auto type : {network_type::bridged, network_type::managed}) {
+            const auto* base = can_have(vni, type) ? seen_base(seen, vni, type) : nullptr;
+            if (base == nullptr || links.is_of_host(*base) || links.recorded(*base) != nullptr) {
+                continue;
+            }
+            if (!links.is_base(*base, vni, type)) {
+                all.push_back(fmt::format("{} (it is not as a network's)", base->name));
+            } else if (auto why = links.why_foreign(*base, vni); !why.empty()) {
+                all.push_back(fmt::format("{} ({})", base->name, why));
+            }
+        }
+        const auto* bridge = seen.find(bridge_name(vni));
+        const bool is_recorded = bridge != nullptr && index_of(own, vni) == bridge->index;
+        if (bridge != nullptr && !is_recorded && !links.is_of_host(*bridge)) {
+            if (!links.is_bridge(*bridge)) {
+                all.push_back(bridge->name + " (it is no bridge)");
+            } else if (links.is_named(bridge->name)) {
+                all.push_back(bridge->name + " (the network configuration of this host names it)");
+            }
+        }
+    }
+    std::ranges::sort(all);
+    return all;
 }
 
 }  // namespace pvc::policy

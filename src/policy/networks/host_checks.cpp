@@ -1,5 +1,6 @@
 // What a look at the host says beside the plan: how a step is undone, which settings are not as they shall be, which
 // bridges do not work yet.
+#include "own_links.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
 
 #include <algorithm>
@@ -90,6 +91,19 @@ struct undo {
 
 std::optional<model::network_change> undo_of(const model::network_change& step, const model::network_state& before) {
     return std::visit(undo{before}, step);
+}
+
+std::vector<sysctl_setting> advertisement_settings(const model::network_state& seen) {
+    std::vector<sysctl_setting> all;
+    for (const auto& link : seen.links()) {
+        const bool is_of_network = model::vni_of(link.name, "vmbr") || model::vni_of(link.name, "vxlan");
+        if (link.is_loopback || link.master != 0 || is_of_network || is_guest_port(link)) {
+            continue;
+        }
+        const std::string key = "net/ipv6/conf/" + link.name + "/accept_ra";
+        all.push_back({key, {}, key, "1", "2"});
+    }
+    return all;
 }
 
 std::vector<model::set_sysctl> sysctls_to_set(

@@ -321,8 +321,14 @@ bool host_planner::is_reachable(const ip::address& gateway, const std::string& b
     return std::ranges::any_of(there, [&](const host_address& one) { return is_in(gateway, one); });
 }
 
-// One that is there stays, whatever it is; over a device that is a port it goes to the bridge. Where that cannot be, it
-// leads nowhere and is told of (port_moves.cpp): it is a hindrance only where there can be no second one.
+// The kernel gives IPv6 routes that nobody gave a metric one of 1024.
+bool has_metric(const default_route& route) {
+    return route.metric != 0 && (route.gateway.is_v4() || route.metric != 1024);
+}
+
+// One without a metric that is there stays, whatever it is; those with one (of DHCP clients, say) hinder nobody (README
+// ruling 81). Over a device that is a port it goes to the bridge; where that cannot be, it leads nowhere and is told of
+// (port_moves.cpp): it is a hindrance only where there can be no second one.
 void host_planner::look_at_routes() {
     const auto& upstream = config_.networks.upstream;
     if (!upstream.gateway) {
@@ -337,8 +343,11 @@ void host_planner::look_at_routes() {
         }
         const auto* bridge = bridge_with_port(route.link);
         if (bridge != nullptr && !moves_.at(bridge->name).takes(route)) {
-            is_hindered = is_hindered || route.metric == 0;
+            is_hindered = is_hindered || !has_metric(route);
             continue;
+        }
+        if (has_metric(route)) {
+            continue;  // the one of this host's configuration has none: both can be
         }
         const auto place = bridge == nullptr ? seen_.name_of(route.link) : std::string_view(bridge->name);
         if (route.gateway == *upstream.gateway && place == upstream.bridge) {

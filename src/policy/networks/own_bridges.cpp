@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace pvc::policy {
 
@@ -23,14 +24,31 @@ bool has_given_address(const model::network_state& seen, int index) {
     });
 }
 
+// False: it is none.
+bool add_base_line(own_bases& to, std::span<const std::string_view> parts) {
+    if (parts.size() != 4 || (parts[3] != "own" && parts[3] != "used")) {
+        return false;
+    }
+    const auto number = model::vni_of(parts[1], "vlan") ? model::vni_of(parts[1], "vlan") : model::vni_of(parts[1], "vxlan");
+    const auto index = parse_integer(parts[2]);
+    if (!number || !index || *index < 0 || *index > std::numeric_limits<int>::max()) {
+        return false;
+    }
+    to[std::string(parts[1])] = {static_cast<int>(*index), parts[3] == "own"};
+    return true;
+}
+
 bool is_there(const model::network_state& seen, std::uint32_t vni, int index) {
     const auto* link = seen.find(bridge_name(vni));
     return link != nullptr && link->kind == "bridge" && link->index == index;
 }
 
 // False: it is none.
-bool add_line(own_bridges& to, std::string_view line) {
+bool add_line(own_bridges& to, own_bases& bases, std::string_view line) {
     const auto parts = split_blanks(line);
+    if (!parts.empty() && parts[0] == "base") {
+        return add_base_line(bases, parts);
+    }
     if (parts.size() != 3 || (parts[2] != "m" && parts[2] != "b")) {
         return false;
     }
@@ -44,6 +62,13 @@ bool add_line(own_bridges& to, std::string_view line) {
 }
 
 }  // namespace
+
+const recorded_base* whose_links::find(const model::network_link& link) const {
+    const auto found = bases.find(link.name);
+    const bool is_it = found != bases.end() &&
+                       (found->second.index == link.index || found->second.index == recorded_base::coming);
+    return is_it ? &found->second : nullptr;
+}
 
 int index_of(const own_bridges& all, std::uint32_t vni) {
     const auto found = all.find(vni);
@@ -62,15 +87,39 @@ own_bridges after_look(const own_bridges& before, const own_bridges& taken, cons
     return now;
 }
 
-std::vector<std::string> record_texts(const own_bridges& all, std::string_view boot_id, std::size_t limit) {
+own_bases bases_after_look(const own_bases& before, const own_bases& taken, const model::network_state& seen) {
+    own_bases now = before;
+    for (const auto& [name, one] : taken) {
+        now[name] = one;
+    }
+    for (auto& [name, one] : now) {
+        const auto* link = one.index == recorded_base::coming ? seen.find(name) : nullptr;
+        one.index = link == nullptr ? one.index : link->index;
+    }
+    std::erase_if(now, [&](const auto& one) {
+        const auto& [name, entry] = one;
+        const auto* link = seen.find(name);
+        return entry.index == recorded_base::coming ? !taken.contains(name)
+                                                    : link == nullptr || link->index != entry.index;
+    });
+    return now;
+}
+
+std::vector<std::string> record_texts(const own_bridges& all, const own_bases& bases, std::string_view boot_id,
+                                      std::size_t limit) {
     const std::string first = fmt::format("{}{}\n", boot_word, boot_id);
     std::vector<std::string> texts{first};
-    for (const auto& [vni, one] : all) {
-        const std::string line = fmt::format("{} {} {}\n", vni, one.index, one.has_gateways ? 'm' : 'b');
+    const auto add = [&](const std::string& line) {
         if (texts.back().size() + line.size() > limit && texts.back().size() > first.size()) {
             texts.push_back(first);
         }
         texts.back() += line;
+    };
+    for (const auto& [vni, one] : all) {
+        add(fmt::format("{} {} {}\n", vni, one.index, one.has_gateways ? 'm' : 'b'));
+    }
+    for (const auto& [name, one] : bases) {
+        add(fmt::format("base {} {} {}\n", name, one.index, one.is_own ? "own" : "used"));
     }
     return texts;
 }
@@ -79,7 +128,7 @@ std::string record_name(std::size_t part) {
     return part == 0 ? "client-bridges" : fmt::format("client-bridges.{}", part + 1);
 }
 
-std::string add_record(own_bridges& to, std::string_view text, std::string_view boot_id) {
+std::string add_record(own_bridges& to, own_bases& bases, std::string_view text, std::string_view boot_id) {
     std::string ignored;
     std::size_t number = 0;
     while (!text.empty()) {
@@ -94,8 +143,9 @@ std::string add_record(own_bridges& to, std::string_view text, std::string_view 
         if (number == 1 && !is_boot) {
             return fmt::format("line 1: expected `boot` and the identity of the boot, got \"{}\"", shown(line));
         }
-        if (!is_boot && !add_line(to, line) && ignored.empty()) {
-            ignored = fmt::format("line {}: expected `VNI index m|b`, got \"{}\"", number, shown(line));
+        if (!is_boot && !add_line(to, bases, line) && ignored.empty()) {
+            ignored = fmt::format("line {}: expected `VNI index m|b` or `base name index own|used`, got \"{}\"", number,
+                                  shown(line));
         }
     }
     return ignored;

@@ -61,8 +61,8 @@ bool is_in(const ip::address& address, const host_address& network) {
                                  ip::network_v6(network.address.to_v6(), prefix).canonical();
 }
 
-own_links::own_links(const config::node_config& config, const model::network_state& seen)
-    : config_(config), seen_(seen) {
+own_links::own_links(const config::node_config& config, const model::network_state& seen, const whose_links& whose)
+    : config_(config), seen_(seen), whose_(whose) {
     for (auto& name : core_device_names(config)) {
         host_names_.insert(std::move(name));
     }
@@ -95,6 +95,36 @@ bool own_links::is_base(const model::network_link& link, std::uint32_t vni, mode
         return link.kind == "vlan" && link.vlan_id == vni;
     }
     return link.kind == "vxlan" && link.vxlan == model::vxlan_settings{.vni = vni, .port = vxlan_port};
+}
+
+std::string own_links::why_foreign(const model::network_link& base, std::uint32_t vni) const {
+    for (const auto& one : seen_.addresses_of(base.index)) {
+        const auto& address = one.address.address;
+        if (address.is_v4() || !address.to_v6().is_link_local()) {
+            return "it has " + one.address.text();
+        }
+    }
+    for (const auto& one : seen_.link_routes()) {
+        if (one.link == base.index) {
+            return "routes lead over it";
+        }
+    }
+    const auto* master = seen_.find(base.master);
+    if (base.master != 0 && (master == nullptr || master->name != bridge_name(vni))) {
+        return fmt::format("it is a port of {}", master == nullptr ? "something else" : master->name);
+    }
+    if (is_named(base.name)) {
+        return "the network configuration of this host names it";
+    }
+    return {};
+}
+
+bool own_links::is_own_base(const model::network_link& base, std::uint32_t vni) const {
+    if (const auto* known = whose_.find(base)) {
+        return known->is_own;
+    }
+    const auto* master = seen_.find(base.master);
+    return master != nullptr && master->name == bridge_name(vni) && why_foreign(base, vni).empty();
 }
 
 bool own_links::is_bridge(const model::network_link& link) const {

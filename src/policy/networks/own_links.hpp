@@ -5,6 +5,7 @@
 #include "pvcnoded/config/node_config.hpp"
 #include "pvcnoded/model/client_network.hpp"
 #include "pvcnoded/model/network_state.hpp"
+#include "pvcnoded/policy/networks/own_bridges.hpp"
 
 #include <set>
 #include <string>
@@ -29,10 +30,10 @@ namespace pvc::policy {
 // Of one family, and the same network by its prefix length.
 [[nodiscard]] bool is_in(const ip::address& address, const host_address& network);
 
-// Both outlive it.
+// All outlive it.
 class own_links {
 public:
-    own_links(const config::node_config& config, const model::network_state& seen);
+    own_links(const config::node_config& config, const model::network_state& seen, const whose_links& whose);
 
     // Device or bridge of the host, or what one of them stands on or is a port of, however far below.
     [[nodiscard]] bool is_of_host(const model::network_link& link) const { return host_links_.contains(link.index); }
@@ -45,12 +46,20 @@ public:
     // Exactly what would be made as the base of this network.
     [[nodiscard]] bool is_base(const model::network_link& link, std::uint32_t vni, model::network_type type) const;
     [[nodiscard]] bool is_bridge(const model::network_link& link) const;
+    // Why such a base, which the record does not have, is somebody else's: "it has 192.0.2.10/24". "": nothing shows that.
+    [[nodiscard]] std::string why_foreign(const model::network_link& base, std::uint32_t vni) const;
+    // It goes with its network: recorded as made or adopted, or one that a daemon of the other kind made, whose only role is to be a port of
+    // the network's bridge.
+    [[nodiscard]] bool is_own_base(const model::network_link& base, std::uint32_t vni) const;
+    [[nodiscard]] const recorded_base* recorded(const model::network_link& base) const { return whose_.find(base); }
+    [[nodiscard]] bool is_named(std::string_view name) const { return whose_.named.contains(name); }
 
 private:
     void add_host_link(const model::network_link* link);
 
     const config::node_config& config_;
     const model::network_state& seen_;
+    const whose_links& whose_;
     std::set<std::string, std::less<>> host_names_;
     std::set<int> host_links_;
 };

@@ -142,6 +142,13 @@ async::awaitable<result<std::string>> linux_host::read_disk_file(std::string pat
     return pool_.run<std::string>(clock_, clock_.now() + disk_limit, what, std::move(work));
 }
 
+async::awaitable<result<std::vector<std::string>>> linux_host::list_disk_files(std::string directory) {
+    using names = std::vector<std::string>;
+    const std::string what = "list " + directory;
+    std::function<result<names>()> work = [directory = std::move(directory)] { return file_names(directory); };
+    return pool_.run<names>(clock_, clock_.now() + disk_limit, what, std::move(work));
+}
+
 result<std::string> linux_host::read_file(std::string path) {
     return read_small_file(path, file_limit);
 }

@@ -426,6 +426,10 @@ struct sim_kernel::applying {
         auto written = kernel.sysctls_.write(one.key, one.value);
         if (one.key.starts_with("net/ipv6/")) {
             kernel.sysctls_have_changed();
+            // The kernel tells of these alone (RTM_NEWNETCONF).
+            if (kernel.changed && (one.key.ends_with("forward") || one.key.ends_with("/forwarding") || one.key.ends_with("/rp_filter"))) {
+                kernel.changed();
+            }
         }
         return written;
     }

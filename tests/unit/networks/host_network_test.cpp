@@ -261,5 +261,27 @@ TEST_F(host_network_test, case_90_without_the_function_nothing_is_touched) {
     EXPECT_TRUE(hv1.network.calls.empty());
 }
 
+// zebra does that when it is restarted (README ruling 81).
+TEST_F(host_network_test, forwarding_that_somebody_switches_off_is_switched_on_again) {
+    auto& hv1 = stage();
+    const std::string key = "net/ipv6/conf/all/forwarding";
+    for (int times = 0; times < 3; ++times) {
+        ASSERT_TRUE(hv1.kernel.apply(model::set_sysctl{key, "0"}));
+        ASSERT_TRUE(within(2s, [&] { return hv1.kernel.sysctls().read(key) == "1"; }));
+        beat(1s);
+    }
+    EXPECT_EQ(hv1.times_logged("somebody changed net/ipv6/conf/all/forwarding, setting it to 1 again"), 1U) << hv1.log();
+}
+
+TEST_F(host_network_test, routes_by_advertisements_survive_forwarding) {
+    auto& hv1 = add_networked();
+    ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"br9"}));
+    const std::string key = "net/ipv6/conf/br9/accept_ra";
+    ASSERT_EQ(hv1.kernel.sysctls().read(key), "1");
+    start(hv1);
+    EXPECT_EQ(hv1.kernel.sysctls().read(key), "2");
+    EXPECT_EQ(hv1.kernel.sysctls().read("net/ipv6/conf/all/forwarding"), "1");
+}
+
 }  // namespace
 }  // namespace pvc::node

@@ -26,7 +26,7 @@ TEST_F(virtual_functions_test, case_13_14_and_100_functions_are_made_and_entered
     EXPECT_EQ(value(vf("/config/spoof_check")), "True");
     EXPECT_EQ(value(vf("/used")), "False");
     for (const auto& call : hv1.network.calls) {
-        EXPECT_EQ(call.find("ens8"), std::string::npos) << call;
+        EXPECT_TRUE(call.find("ens8") == std::string::npos || call.find("accept_ra") != std::string::npos) << call;
     }
     EXPECT_FALSE(hv1.logged("ens8") && hv1.logged("warning: ens8"));
     // Another start of the daemon finds all as it is.

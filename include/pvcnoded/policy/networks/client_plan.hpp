@@ -40,6 +40,7 @@ struct network_plan {
     bool is_refused = false;                   // a remark says why; nothing is done to it
     std::vector<model::network_change> steps;  // in order
     std::vector<network_remark> remarks;
+    own_bases bases{};                // of this network, for the record: after its steps, if it has any
     int mtu = 0;                      // effective
     std::optional<int> mtu_to_write;  // into its key, by the primary, if the key is empty
     std::vector<std::string> damage;  // what somebody took away or changed, in words; `steps` repair it
@@ -50,22 +51,31 @@ struct network_plan {
 };
 
 [[nodiscard]] network_plan plan_network(const model::client_network& wanted, const config::node_config& config,
-                                        const model::network_state& seen, const network_memory& known);
+                                        const model::network_state& seen, const network_memory& known,
+                                        const whose_links& whose = {});
 
 // What its bridge is told. A look does not show it: whoever has made the bridge right reads whether it says so.
 [[nodiscard]] std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& network);
 
-// The links of a network that is no more, of either type: nothing where they are not those that this daemon would have
-// made, or others use them (the remark says so). `own_bridge`: the index of the bridge that is
+// The links of a network that is no more, of either type: nothing where they are not this daemon's (ruling 79), or
+// others use them (the remark says so). `own_bridge`: the index of the bridge that is
 // the network's own (network_memory); any other one stays if its base is not in it and it has an address, or STP.
 [[nodiscard]] network_plan plan_removal(std::uint32_t vni, const config::node_config& config,
-                                        const model::network_state& seen, int own_bridge = 0);
+                                        const model::network_state& seen, int own_bridge = 0,
+                                        const whose_links& whose = {});
 
 // What networks that are gone left behind: vmbr<N> with vxlan<N> or vlan<N>. `known`: all that /networks has, also
 // those that are refused. A bridge that has other ports than its own base is left alone (case 30): `left`, and a
 // remark. `own`: those that go also if they stand alone and have addresses, or STP.
 [[nodiscard]] network_plan plan_sweep(const std::set<std::uint32_t>& known, const config::node_config& config,
-                                      const model::network_state& seen, const own_bridges& own = {});
+                                      const model::network_state& seen, const own_bridges& own = {},
+                                      const whose_links& whose = {});
+
+// Links of this host itself whose names a client network may want, as far as they can be told from those of networks: each
+// with the reason, "vlan400 (it has 192.0.2.10/24)". By name.
+[[nodiscard]] std::vector<std::string> foreign_links(const config::node_config& config,
+                                                     const model::network_state& seen, const own_bridges& own,
+                                                     const whose_links& whose);
 
 // A gateway that nobody gets. Two networks want the same address: the one with the smaller VNI has it. Or the network
 // overlaps one of the host's own: with its gateway the way to other nodes would lead into the client network.

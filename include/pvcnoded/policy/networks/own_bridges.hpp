@@ -1,14 +1,16 @@
-// The bridges of client networks that this daemon, or one before it in this boot, made or adopted. A bridge that has
+// The links of client networks that this daemon, or one before it in this boot, made or adopted. A bridge that has
 // lost its base (the kernel deletes VXLANs with the device below them) and has an address tells nobody whose it is:
 // this record does. It lives in memory as links do: longer than a daemon, and not longer than the boot. A bridge is
-// known by its number and its index, which the kernel gives to no other link. Pure. Specification:
-// networking.md 5.3, 5.4, 6.
+// known by its number and its index, which the kernel gives to no other link. So is the base of a network, vlan<N> or
+// vxlan<N>: hosts have links of such names too, and only what is recorded is deleted. Pure. Specification:
+// networking.md 5.3, 5.4, 6; README ruling 79.
 #pragma once
 
 #include "pvcnoded/model/network_state.hpp"
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,15 +29,36 @@ using own_bridges = std::map<std::uint32_t, recorded_bridge>;  // by VNI
 // 0: none is known.
 [[nodiscard]] int index_of(const own_bridges& all, std::uint32_t vni);
 
+struct recorded_base {
+    static constexpr int coming = 0;  // it is about to be made: whatever index it has then
+    int index = coming;
+    bool is_own = true;  // false: it was there, and a network only uses it
+
+    friend bool operator==(const recorded_base&, const recorded_base&) = default;
+};
+using own_bases = std::map<std::string, recorded_base, std::less<>>;  // by name
+
+// What tells whose a link is, beside what it looks like.
+struct whose_links {
+    own_bases bases;
+    std::set<std::string, std::less<>> named{};  // by files of the host itself (ifupdown.hpp)
+
+    // The record has this very link; null: it has not.
+    [[nodiscard]] const recorded_base* find(const model::network_link& link) const;
+};
+
 // The record after a look: those of `before` that are still there, and those of `taken`, which plans took for their
 // networks' own; `has_gateways` of these says whether the network is a managed one.
 [[nodiscard]] own_bridges after_look(const own_bridges& before, const own_bridges& taken,
                                      const model::network_state& seen);
+// Likewise. One that is about to be made and is not there stays only if `taken` still has it.
+[[nodiscard]] own_bases bases_after_look(const own_bases& before, const own_bases& taken, const model::network_state& seen);
 
 // The record as text, in as many files as it takes: none is longer than `limit` bytes. A line for the boot, then one a
-// bridge: "1014 57 m" (VNI, index; m: has_gateways, b: not).
-[[nodiscard]] std::vector<std::string> record_texts(const own_bridges& all, std::string_view boot_id,
-                                                    std::size_t limit);
+// bridge: "1014 57 m" (VNI, index; m: has_gateways, b: not), and one a base: "base vlan400 58 own" (name, index, 0: it is about
+// to be made; own or used).
+[[nodiscard]] std::vector<std::string> record_texts(const own_bridges& all, const own_bases& bases,
+                                                    std::string_view boot_id, std::size_t limit);
 
 // Of its files, from 0 on, in the dynamic directory: "client-bridges", "client-bridges.2", …
 [[nodiscard]] std::string record_name(std::size_t part);
@@ -44,6 +67,7 @@ inline constexpr std::size_t record_files_max = 1000;
 
 // Adds what one file says. One of another boot says nothing. What is returned says which line was ignored, if any was,
 // and why ("line 3: expected `VNI index m|b`, got \"?\"").
-[[nodiscard]] std::string add_record(own_bridges& to, std::string_view text, std::string_view boot_id);
+[[nodiscard]] std::string add_record(own_bridges& to, own_bases& bases, std::string_view text,
+                                     std::string_view boot_id);
 
 }  // namespace pvc::policy

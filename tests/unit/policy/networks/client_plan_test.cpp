@@ -142,9 +142,12 @@ TEST(client_plan, case_29_removal_takes_the_base_of_either_type) {
         const auto plan = plan_removal(200, config, with_both.state());
         EXPECT_EQ(remarks_of(plan.remarks), "");
         carry_out(with_both, plan);
+        EXPECT_EQ(with_both.has("vlan200"), master.empty()) << "nothing shows that it was the network's";
+        with_both.remove("vlan200");
         EXPECT_EQ(with_both.state(), before) << steps_of(plan);
     }
     // Neither goes while somebody stands on the other.
+    kernel.apply(model::set_master{"vlan200", "vmbr200"});
     auto upper = link_named("mac0", "macvlan");
     upper.lower = kernel.link("vlan200").index;
     kernel.add(upper);
@@ -171,10 +174,10 @@ TEST(client_plan, case_30_leftovers_go_unless_a_machine_uses_them) {
 
     carry_out(kernel, plan_sweep({}, config, kernel.state()));
     EXPECT_EQ(kernel.state(), before);
-    // What a crash between two steps leaves is found too.
+    // What a crash between two steps leaves is found too: it was recorded that it would be made.
     kernel.add(link_named("vmbr9", "bridge"));
     kernel.apply(model::make_vxlan{"vxlan10", "eth0", 10});
-    carry_out(kernel, plan_sweep({}, config, kernel.state()));
+    carry_out(kernel, plan_sweep({}, config, kernel.state(), {}, {.bases = {{"vxlan10", {}}}}));
     EXPECT_EQ(kernel.state(), before);
     // A bridge of such a name with an address, and nothing of ours in it, is somebody's.
     kernel.add(link_named("vmbr9", "bridge"));

@@ -49,6 +49,130 @@ TEST(client_strangers, case_27_a_vlan_that_is_the_hosts) {
     EXPECT_EQ(kernel.link("vlan1000"), after);
 }
 
+// README ruling 79. A VLAN of the operator's, named as a bridged network's would be.
+toy_kernel host_with_vlan(const config::node_config& config, const std::string& address) {
+    auto kernel = host_of(config);
+    EXPECT_EQ(kernel.apply(model::make_vlan{"vlan400", "eth0", 400}), "");
+    if (!address.empty()) {
+        kernel.add_address("vlan400", address);
+    }
+    return kernel;
+}
+
+TEST(whose_links, a_vlan_of_the_host_with_an_address_is_neither_swept_nor_used_nor_removed) {
+    const auto config = config_of(client_words());
+    for (const std::string address : {"192.0.2.10/24", "2001:db8::7/64"}) {
+        const auto kernel = host_with_vlan(config, address);
+        EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())), "");
+        EXPECT_EQ(steps_of(plan_removal(400, config, kernel.state())), "");
+        const auto plan = plan_network(bridged(400), config, kernel.state(), {});
+        EXPECT_TRUE(plan.is_refused && plan.steps.empty());
+        EXPECT_EQ(remarks_of(plan.remarks), "error network-refused: network 400: vlan400 is a link of this host's own: it has " +
+                                                address + "\n");
+        EXPECT_EQ(foreign_links(config, kernel.state(), {}, {}), texts{"vlan400 (it has " + address + ")"});
+    }
+}
+
+TEST(whose_links, each_sign_that_a_base_is_somebody_elses) {
+    const auto config = config_of(client_words());
+    const auto why = [&](const toy_kernel& kernel, const whose_links& whose = {}) {
+        const auto plan = plan_network(bridged(400), config, kernel.state(), {}, whose);
+        EXPECT_EQ(plan.is_refused, plan.steps.empty());
+        EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state(), {}, whose)), "");
+        const auto text = remarks_of(plan.remarks);
+        return text.substr(std::min(text.rfind(": ") + 2, text.size()));
+    };
+    EXPECT_EQ(why(host_with_vlan(config, "")), "") << "a bare one is used";
+    auto routed = host_with_vlan(config, "");
+    routed.apply(model::set_up{"vlan400"});
+    routed.add_route("vlan400", model::link_route{{*parse_host_address("198.51.100.0/24")}});
+    EXPECT_EQ(why(routed), "routes lead over it\n");
+    auto port = host_with_vlan(config, "");
+    port.add(link_named("br0", "bridge"));
+    port.apply(model::set_master{"vlan400", "br0"});
+    EXPECT_EQ(why(port), "it is a port of br0\n");
+    EXPECT_EQ(why(host_with_vlan(config, ""), {{}, {"vlan400"}}), "the network configuration of this host names it\n");
+    auto local = host_with_vlan(config, "fe80::7/64");
+    EXPECT_EQ(why(local), "") << "the kernel makes those";
+}
+
+TEST(whose_links, a_bare_vlan_is_used_by_its_network_and_stays_behind) {
+    const auto config = config_of(client_words());
+    auto kernel = host_with_vlan(config, "");
+    const int index = kernel.link("vlan400").index;
+    whose_links whose;
+    network_memory memory;
+    for (int look = 0; look < 3; ++look) {
+        const auto plan = plan_network(bridged(400), config, kernel.state(), memory, whose);
+        EXPECT_EQ(plan.bases, (own_bases{{"vlan400", {index, false}}}));
+        carry_out(kernel, plan);
+        memory = plan.next;
+        whose.bases = bases_after_look(whose.bases, plan.bases, kernel.state());
+    }
+    EXPECT_EQ(kernel.master_of("vlan400"), "vmbr400");
+    // Also by a daemon that begins then, and after the network was removed while none ran.
+    const int bridge = kernel.link("vmbr400").index;
+    carry_out(kernel, plan_sweep({}, config, kernel.state(), {{400, {bridge, false}}}, whose));
+    EXPECT_FALSE(kernel.has("vmbr400"));
+    EXPECT_EQ(kernel.link("vlan400").index, index);
+    EXPECT_EQ(kernel.master_of("vlan400"), "");
+}
+
+TEST(whose_links, what_it_made_goes_whatever_somebody_gave_it_meanwhile) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    const auto before = kernel.state();
+    whose_links whose;
+    network_memory memory;
+    auto plan = plan_network(bridged(400), config, kernel.state(), memory, whose);
+    EXPECT_EQ(plan.bases, (own_bases{{"vlan400", {recorded_base::coming, true}}}));
+    whose.bases = bases_after_look({}, plan.bases, kernel.state());
+    carry_out(kernel, plan);
+    plan = plan_network(bridged(400), config, kernel.state(), plan.next, whose);
+    whose.bases = bases_after_look(whose.bases, plan.bases, kernel.state());
+    EXPECT_EQ(whose.bases, (own_bases{{"vlan400", {kernel.link("vlan400").index, true}}}));
+    kernel.add_address("vlan400", "192.0.2.10/24");
+    EXPECT_FALSE(plan_network(bridged(400), config, kernel.state(), plan.next, whose).is_refused);
+    EXPECT_TRUE(foreign_links(config, kernel.state(), {}, whose).empty());
+    carry_out(kernel, plan_removal(400, config, kernel.state(), kernel.link("vmbr400").index, whose));
+    EXPECT_EQ(kernel.state(), before);
+    // One that somebody made in its place is another.
+    auto anothers = host_with_vlan(config, "192.0.2.10/24");
+    const whose_links old{{{"vlan400", {anothers.link("vlan400").index + 1, true}}}};
+    EXPECT_EQ(steps_of(plan_sweep({}, config, anothers.state(), {}, old)), "");
+    EXPECT_TRUE(bases_after_look(old.bases, {}, anothers.state()).empty());
+}
+
+TEST(whose_links, one_that_was_about_to_be_made_and_was_not_is_forgotten) {
+    const auto config = config_of(client_words());
+    const auto kernel = host_of(config);
+    const own_bases coming{{"vlan400", {}}};
+    EXPECT_EQ(bases_after_look({}, coming, kernel.state()), coming);
+    EXPECT_TRUE(bases_after_look(coming, {}, kernel.state()).empty());
+}
+
+TEST(whose_links, a_vxlan_of_the_operators) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    kernel.apply(model::make_vxlan{"vxlan7", "eth0", 7});
+    kernel.add_address("vxlan7", "192.0.2.10/24");
+    EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())), "");
+    EXPECT_TRUE(plan_network(managed(7), config, kernel.state(), {}).is_refused);
+    EXPECT_EQ(foreign_links(config, kernel.state(), {}, {}), texts{"vxlan7 (it has 192.0.2.10/24)"});
+}
+
+TEST(whose_links, a_bridge_that_the_hosts_configuration_names_stays) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    kernel.add(link_named("vmbr400", "bridge"));
+    kernel.apply(model::make_vlan{"vlan400", "eth0", 400});
+    const whose_links whose{{}, {"vmbr400"}};
+    EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state(), {}, whose)), "");
+    EXPECT_EQ(remarks_of(plan_network(bridged(400), config, kernel.state(), {}, whose).remarks),
+              "error network-refused: network 400: vmbr400 is somebody else's: it has an entry in the network configuration of "
+              "this host\n");
+}
+
 TEST(client_strangers, links_that_are_not_what_would_be_made_are_refused) {
     const auto config = config_of(client_words());
     const auto refusal = [&](const model::network_link& link, const model::client_network& network) {
@@ -184,7 +308,9 @@ TEST(client_strangers, links_that_others_stand_on_stay) {
     settle(kernel, managed(7), config);
     kernel.add(link_named("br9", "bridge"));
     kernel.apply(model::set_master{"vxlan7", "br9"});
-    EXPECT_EQ(steps_of(plan_removal(7, config, kernel.state())), "");
+    EXPECT_EQ(steps_of(plan_removal(7, config, kernel.state())), "set vmbr7 down\ndelete link vmbr7\n");
+    const whose_links recorded{{{"vxlan7", {kernel.link("vxlan7").index, true}}}};
+    EXPECT_EQ(steps_of(plan_removal(7, config, kernel.state(), 0, recorded)), "") << "br9 uses what this daemon made";
 }
 
 // Somebody named a bridge of the host so; one of ours has its base in it, or nothing but guests and gateways.
@@ -296,9 +422,9 @@ TEST(client_strangers, a_bridge_with_stp_or_an_address_of_scope_link_is_somebody
         known.own_bridge = index;
         EXPECT_FALSE(plan_network(managed(7), config, kernel.state(), known).is_refused);
         EXPECT_NE(steps_of(plan_sweep({}, config, kernel.state(), {{7, {index, true}}})), "");
-        // A base beside it proves nothing, and goes alone; one in it does.
+        // A base beside it proves nothing; one in it does.
         kernel.apply(model::make_vxlan{"vxlan7", "eth0", 7});
-        EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())), "delete link vxlan7\n");
+        EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())), "");
         EXPECT_TRUE(plan_network(managed(7), config, kernel.state(), {}).is_refused);
         kernel.apply(model::set_master{"vxlan7", "vmbr7"});
         EXPECT_FALSE(plan_network(managed(7), config, kernel.state(), {}).is_refused);

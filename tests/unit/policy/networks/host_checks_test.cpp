@@ -125,5 +125,25 @@ TEST(host_checks, a_plan_in_words) {
               (std::vector<std::string>{"error: network 7: bridge_device is not configured", "nothing to change"}));
 }
 
+// README ruling 81.
+TEST(host_checks, links_whose_routes_by_advertisements_must_survive_forwarding) {
+    toy_kernel kernel;
+    for (const auto* name : {"eth0", "eth9"}) {
+        kernel.add(link_named(name));
+    }
+    for (const auto& [name, kind] : {std::pair("brupstream", "bridge"), {"vmbr7", "bridge"}, {"vxlan7", "vxlan"},
+                                     {"vnet0", "tun"}, {"veth1", "veth"}, {"bond0", "bond"}}) {
+        kernel.add(link_named(name, kind));
+    }
+    kernel.apply(model::set_master{"eth0", "brupstream"});
+    std::vector<std::string> keys;
+    for (const auto& one : advertisement_settings(kernel.state())) {
+        EXPECT_EQ(one, (sysctl_setting{one.key, {}, one.key, "1", "2"}));
+        keys.push_back(one.key);
+    }
+    EXPECT_EQ(keys, (std::vector<std::string>{"net/ipv6/conf/eth9/accept_ra", "net/ipv6/conf/brupstream/accept_ra",
+                                              "net/ipv6/conf/bond0/accept_ra"}));
+}
+
 }  // namespace
 }  // namespace pvc::policy

@@ -109,6 +109,23 @@ TEST(host_plan, case_6_another_default_route_stays) {
     EXPECT_EQ(kernel.state().name_of(kernel.state().routes()[0].link), "eth9");
 }
 
+// README ruling 81: of a DHCP client on a card of the management network, say.
+TEST(host_plan, case_6_a_default_route_with_a_metric_hinders_nobody) {
+    for (const auto& [gateway, device] : {std::pair("192.0.2.1", "eth9"), {"10.0.2.1", "eth9"}}) {
+        auto kernel = bare_host({"eth0", "eth1", "eth2", "eth9"});
+        kernel.apply(model::set_up{"eth9"});
+        kernel.add_address("eth9", gateway == std::string("192.0.2.1") ? "192.0.2.7/24" : "10.0.2.77/24");
+        kernel.add_route(gateway, device, 100);
+        const auto plan = settle(kernel, config_of({}));
+        EXPECT_EQ(remarks_of(plan.remarks), "");
+        ASSERT_EQ(kernel.state().routes().size(), 2U);
+        const auto routes = kernel.state().routes();
+        EXPECT_TRUE(std::ranges::any_of(routes, [&](const model::default_route& one) {
+            return one.metric == 0 && kernel.state().name_of(one.link) == "brupstream";
+        }));
+    }
+}
+
 TEST(host_plan, case_7_a_device_that_comes_later) {
     auto kernel = bare_host({"eth1", "eth2"});
     const auto config = config_of({});

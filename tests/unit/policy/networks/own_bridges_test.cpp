@@ -12,13 +12,32 @@ constexpr std::size_t limit = 60'000;
 
 TEST(own_bridges, what_is_written_is_read) {
     const own_bridges all{{7, {12, true}}, {200, {13, false}}, {16777215, {2147483647, true}}};
-    const auto texts = record_texts(all, "a-boot", limit);
+    const auto texts = record_texts(all, {}, "a-boot", limit);
     EXPECT_EQ(texts, std::vector<std::string>{"boot a-boot\n7 12 m\n200 13 b\n16777215 2147483647 m\n"});
     own_bridges read;
-    EXPECT_EQ(add_record(read, texts[0], "a-boot"), "");
+    own_bases bases;
+    EXPECT_EQ(add_record(read, bases, texts[0], "a-boot"), "");
     EXPECT_EQ(read, all);
     EXPECT_EQ(index_of(read, 200), 13);
     EXPECT_EQ(index_of(read, 201), 0);
+}
+
+TEST(own_bridges, bases_are_written_and_read) {
+    const own_bases all{{"vlan400", {58, true}}, {"vlan401", {59, false}}, {"vxlan7", {}}};
+    const auto texts = record_texts({{7, {12, true}}}, all, "a-boot", limit);
+    EXPECT_EQ(texts, std::vector<std::string>{
+                         "boot a-boot\n7 12 m\nbase vlan400 58 own\nbase vlan401 59 used\nbase vxlan7 0 own\n"});
+    own_bridges read;
+    own_bases bases;
+    EXPECT_EQ(add_record(read, bases, texts[0], "a-boot"), "");
+    EXPECT_EQ(bases, all);
+    EXPECT_EQ(read.size(), 1U);
+    for (const auto* line : {"base", "base vlan400 58", "base vlan400 58 mine", "base vlan400 x own", "base vlan400 -1 own",
+                             "base eth0 58 own", "base vlan0 58 own", "base vlan400 58 own more"}) {
+        own_bases none;
+        EXPECT_NE(add_record(read, none, std::string("boot a\n") + line + "\n", "a"), "") << line;
+        EXPECT_TRUE(none.empty()) << line;
+    }
 }
 
 TEST(own_bridges, what_is_too_long_for_one_file_takes_several) {
@@ -26,25 +45,28 @@ TEST(own_bridges, what_is_too_long_for_one_file_takes_several) {
     for (std::uint32_t vni = 16'000'001; vni <= 16'010'000; ++vni) {
         all[vni] = {2'000'000'000 + static_cast<int>(vni), vni % 2 == 0};
     }
-    const auto texts = record_texts(all, "a-boot", limit);
+    const auto texts = record_texts(all, {}, "a-boot", limit);
     EXPECT_GT(texts.size(), 2U);
     own_bridges read;
+    own_bases bases;
     for (const auto& text : texts) {
         EXPECT_LE(text.size(), limit);
-        EXPECT_EQ(add_record(read, text, "a-boot"), "");
+        EXPECT_EQ(add_record(read, bases, text, "a-boot"), "");
     }
     EXPECT_EQ(read, all);
-    EXPECT_EQ(record_texts({}, "a-boot", limit), std::vector<std::string>{"boot a-boot\n"});
+    EXPECT_EQ(record_texts({}, {}, "a-boot", limit), std::vector<std::string>{"boot a-boot\n"});
 }
 
 TEST(own_bridges, another_boot_says_nothing) {
     for (const auto* boot : {"b-boot", ""}) {
         own_bridges read;
-        EXPECT_EQ(add_record(read, "boot a-boot\n7 12 m\n", boot), "");
+        own_bases bases;
+        EXPECT_EQ(add_record(read, bases, "boot a-boot\n7 12 m\n", boot), "");
         EXPECT_TRUE(read.empty());
     }
     own_bridges read;
-    EXPECT_EQ(add_record(read, "boot \n7 12 m\n", ""), "");  // of a machine that does not tell it
+    own_bases bases;
+    EXPECT_EQ(add_record(read, bases, "boot \n7 12 m\n", ""), "");  // of a machine that does not tell it
     EXPECT_TRUE(read.empty());
 }
 
@@ -52,14 +74,16 @@ TEST(own_bridges, garbage_is_said_once_and_the_rest_holds) {
     for (const auto* line : {"?", "7", "7 12", "7 12 x", "7 12 m m", "0 12 m", "16777216 12 m", "7 0 m", "7 -1 m",
                              "7 2147483648 m", "seven 12 m", ""}) {
         own_bridges read;
-        const auto said = add_record(read, std::string("boot a\n") + line + "\n8 13 b\n?\n", "a");
-        EXPECT_EQ(said, std::string("line 2: expected `VNI index m|b`, got \"") + line + "\"");
+        own_bases bases;
+        const auto said = add_record(read, bases, std::string("boot a\n") + line + "\n8 13 b\n?\n", "a");
+        EXPECT_EQ(said, std::string("line 2: expected `VNI index m|b` or `base name index own|used`, got \"") + line + "\"");
         EXPECT_EQ(read, (own_bridges{{8, {13, false}}})) << line;
     }
     own_bridges read;
-    EXPECT_EQ(add_record(read, "7 12 m\n", "a"),
+    own_bases bases;
+    EXPECT_EQ(add_record(read, bases, "7 12 m\n", "a"),
               "line 1: expected `boot` and the identity of the boot, got \"7 12 m\"");
-    EXPECT_EQ(add_record(read, "", "a"), "");
+    EXPECT_EQ(add_record(read, bases, "", "a"), "");
     EXPECT_TRUE(read.empty());
 }
 

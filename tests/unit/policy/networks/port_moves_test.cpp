@@ -75,11 +75,16 @@ TEST(port_moves, without_a_configured_gateway_the_hosts_own_default_route_goes_a
 }
 
 TEST(port_moves, a_default_route_that_stays_is_not_lost) {
-    auto kernel = host_with({{"eth0", {"10.0.0.2/16"}}});
-    kernel.add_route("10.0.0.250", "eth0", 50);
     const auto config = config_of(one_device("10.0.2.1"));
+    auto with_metric = host_with({{"eth0", {"10.0.0.2/16"}}});
+    with_metric.add_route("10.0.0.250", "eth0", 50);
+    settle_host(with_metric, config);
+    EXPECT_EQ(routes_of(with_metric), (texts{"default route via 10.0.2.1 on brcluster",
+                                             "default route via 10.0.0.250 (metric 50) on brcluster"}));
+    auto kernel = host_with({{"eth0", {"10.0.0.2/16"}}});
+    kernel.add_route("10.0.0.250", "eth0");
     const auto plan = settle_host(kernel, config);
-    EXPECT_EQ(routes_of(kernel), texts{"default route via 10.0.0.250 (metric 50) on brcluster"});
+    EXPECT_EQ(routes_of(kernel), texts{"default route via 10.0.0.250 on brcluster"});
     const std::string stays =
         "warning network-route: the default route is by 10.0.0.250 on brcluster and not by 10.0.2.1 on brcluster: it "
         "stays\n";

@@ -1,0 +1,85 @@
+#include "pvcnoded/networks/names_of_host.hpp"
+
+#include "pvcnoded/policy/networks/ifupdown.hpp"
+
+#include <fnmatch.h>
+
+#include <functional>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+namespace pvc::networks {
+
+namespace {
+
+constexpr std::string_view folder_of_ifupdown = "/etc/network";
+constexpr std::size_t most_files = 256;  // a file may source itself
+
+std::string absolute(const std::string& path) {
+    return path.starts_with('/') ? path : std::string(folder_of_ifupdown) + "/" + path;
+}
+
+bool hangs(const failure& why) {
+    return why.code() == errc::timed_out || why.code() == errc::unavailable;
+}
+
+// Files of a folder that are read as well.
+struct wanted_files {
+    std::string folder;
+    std::function<bool(const std::string&)> takes;
+};
+
+// What a file sources: those that it names go to `files`, folders to what is returned.
+std::vector<wanted_files> sources_of(const policy::ifupdown_file& found, std::vector<std::string>& files) {
+    std::vector<wanted_files> folders;
+    for (const auto& one : found.sources) {
+        const std::string path = absolute(one);
+        const auto slash = path.rfind('/');
+        std::string pattern = path.substr(slash + 1);
+        if (pattern.find_first_of("*?[") == std::string::npos) {
+            files.push_back(path);
+        } else {
+            folders.push_back({path.substr(0, slash), [pattern = std::move(pattern)](const std::string& name) {
+                                   return ::fnmatch(pattern.c_str(), name.c_str(), FNM_PERIOD) == 0;
+                               }});
+        }
+    }
+    for (const auto& one : found.folders) {
+        folders.push_back({absolute(one), policy::is_ifupdown_name});
+    }
+    return folders;
+}
+
+}  // namespace
+
+async::awaitable<result<host_names>> names_of_host(services::host& host) {
+    host_names names;
+    std::vector<std::string> files{std::string(folder_of_ifupdown) + "/interfaces"};
+    for (std::size_t at = 0; at < files.size() && at < most_files; ++at) {
+        const auto text = co_await host.read_disk_file(files[at]);
+        if (!text && hangs(text.error())) {
+            co_return text.error();
+        }
+        if (!text) {
+            continue;
+        }
+        auto found = policy::parse_ifupdown(*text);
+        names.insert(std::make_move_iterator(found.names.begin()), std::make_move_iterator(found.names.end()));
+        const auto folders = sources_of(found, files);
+        for (const auto& folder : folders) {
+            const auto there = co_await host.list_disk_files(folder.folder);
+            if (!there && hangs(there.error())) {
+                co_return there.error();
+            }
+            for (const auto& name : there ? *there : std::vector<std::string>()) {
+                if (folder.takes(name)) {
+                    files.push_back(folder.folder + "/" + name);
+                }
+            }
+        }
+    }
+    co_return names;
+}
+
+}  // namespace pvc::networks

@@ -1,0 +1,74 @@
+// Links of the operator's own that are called like those of client networks (README ruling 79).
+#include "unit/networks/network_fixture.hpp"
+
+namespace pvc::node {
+namespace {
+
+class whose_links_test : public network_fixture {};
+
+TEST_F(whose_links_test, a_vlan_of_the_host_is_there_after_the_start_and_whatever_clients_do) {
+    auto& hv1 = add_networked();
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"vlan400", "ens7", 400}));
+    ASSERT_TRUE(hv1.kernel.apply(model::set_up{"ens7"}));
+    ASSERT_TRUE(hv1.kernel.apply(model::set_up{"vlan400"}));
+    hv1.kernel.add("vlan400", "192.0.2.10/24");
+    const auto before = link(hv1, "vlan400");
+    start(hv1);
+    beat(10s);
+    EXPECT_EQ(link(hv1, "vlan400"), before);
+    EXPECT_EQ(addresses(hv1, "vlan400"), "192.0.2.10/24");
+    EXPECT_EQ(hv1.times_logged("links of this host have names of client networks: vlan400 (it has 192.0.2.10/24)"), 1U)
+        << hv1.log();
+    put_network(400, {{"/nettype", "bridged"}});
+    beat(5s);
+    EXPECT_EQ(link(hv1, "vlan400"), before);
+    EXPECT_EQ(hv1.times_logged("network 400: vlan400 is a link of this host's own: it has 192.0.2.10/24"), 1U) << hv1.log();
+    remove_network(400);
+    beat(5s);
+    EXPECT_EQ(link(hv1, "vlan400"), before);
+    EXPECT_EQ(addresses(hv1, "vlan400"), "192.0.2.10/24");
+}
+
+// One that has no address is known by the host's configuration alone.
+TEST_F(whose_links_test, what_the_hosts_configuration_names_is_no_networks) {
+    auto& hv1 = add_networked();
+    hv1.host.files["/etc/network/interfaces"] = "source /etc/network/interfaces.d/*\n";
+    hv1.host.files["/etc/network/interfaces.d/vlans"] = "auto vlan400\niface vlan400 inet manual\n  vlan-raw-device ens7\n";
+    for (const int id : {400, 401}) {
+        ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{fmt::format("vlan{}", id), "ens7", static_cast<std::uint16_t>(id)}));
+    }
+    put_network(400, {{"/nettype", "bridged"}});
+    put_network(401, {{"/nettype", "bridged"}});
+    start(hv1);
+    beat(10s);
+    EXPECT_TRUE(hv1.logged("vlan400 is a link of this host's own: the network configuration of this host names it"))
+        << hv1.log();
+    EXPECT_EQ(link(hv1, "vmbr400"), "gone");
+    EXPECT_NE(link(hv1, "vlan401").find("master vmbr401"), std::string::npos) << "a bare one is used";
+    remove_network(401);
+    beat(5s);
+    EXPECT_EQ(link(hv1, "vmbr401"), "gone");
+    EXPECT_NE(link(hv1, "vlan401"), "gone") << "and stays behind";
+}
+
+// Killed between the creation of a base and what follows: it was recorded before.
+TEST_F(whose_links_test, a_base_that_is_made_is_on_record_before) {
+    auto& hv1 = add_networked();
+    start(hv1);
+    beat(2s);
+    std::optional<bool> was_recorded;
+    hv1.kernel.changed = [&, before = hv1.kernel.changed] {
+        if (!was_recorded && link(hv1, "vlan400") != "gone") {
+            was_recorded = hv1.host.files["/run/pvc/client-bridges"].find("base vlan400 0 own\n") != std::string::npos;
+        }
+        if (before) {
+            before();
+        }
+    };
+    put_network(400, {{"/nettype", "bridged"}});
+    ASSERT_TRUE(within(5s, [&] { return link(hv1, "vlan400") != "gone"; }));
+    EXPECT_EQ(was_recorded, true);
+}
+
+}  // namespace
+}  // namespace pvc::node

@@ -1,0 +1,38 @@
+// What files of ifupdown name (README ruling 79).
+#include "pvcnoded/policy/networks/ifupdown.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pvc::policy {
+namespace {
+
+using texts = std::vector<std::string>;
+
+TEST(ifupdown, a_file_as_people_have_it) {
+    const auto found = parse_ifupdown(
+        "# This file describes the network interfaces\n"
+        "source /etc/network/interfaces.d/*\n"
+        "source-directory interfaces.more\n"
+        "auto lo bond0\niface lo inet loopback\n\n"
+        "allow-hotplug \\\n    eth0\n"
+        "iface bond0 inet manual\n    bond-slaves eth0 eth1\n"
+        "\tauto vlan400:1\r\n"
+        "iface vlan400 inet static\n  address 192.0.2.10/24\n  vlan-raw-device bond0\n"
+        "no-auto-down x\nauto\niface\n");
+    EXPECT_EQ(found.names, (texts{"lo", "bond0", "lo", "eth0", "bond0", "vlan400", "vlan400"}));
+    EXPECT_EQ(found.sources, texts{"/etc/network/interfaces.d/*"});
+    EXPECT_EQ(found.folders, texts{"interfaces.more"});
+    EXPECT_EQ(parse_ifupdown(""), ifupdown_file());
+}
+
+TEST(ifupdown, names_of_files_in_a_folder) {
+    for (const auto* name : {"vlans", "50-bond_0"}) {
+        EXPECT_TRUE(is_ifupdown_name(name)) << name;
+    }
+    for (const auto* name : {"", "vlans.bak", "vlans~", ".hidden", "a b"}) {
+        EXPECT_FALSE(is_ifupdown_name(name)) << name;
+    }
+}
+
+}  // namespace
+}  // namespace pvc::policy
