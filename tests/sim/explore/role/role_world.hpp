@@ -96,7 +96,8 @@ struct member {
     model::router_state stored = model::router_state::secondary;
     std::uint8_t held = 0;
     std::uint8_t left = 0;      // by a crash
-    std::uint8_t up_since = 0;  // who was in touch at some time since its last transition began
+    // Who was in touch at some time since its last transition began; and who was as it took what that one holds still.
+    std::uint8_t up_since = 0;
     bool has_edge = false;      // reference: a change of the name that it has not seen
     bool has_tick = false;      // reference: a tick has seen another name, and will write over it
     std::optional<transition> does;
@@ -182,7 +183,8 @@ struct broken_rule {
 // One primary who is named and holds everything, nobody else holds anything, nothing is locked, nobody is under way.
 [[nodiscard]] bool is_at_rest(const world& now);
 // At each moment. An address is on two nodes whose daemons live only while one of them is `relinquish`, or the other
-// was in touch after one began to take it: such a one gives way, at its isolation limit if it is cut off right then.
+// was in touch after one began to take it: such a one gives way, at its isolation limit if it is cut off right then,
+// also if the next transition begins here before that.
 [[nodiscard]] std::optional<broken_rule> wrong_now(const world& now);
 [[nodiscard]] identity identity_of(const world& now);
 [[nodiscard]] std::string to_text(const move& one, const world& before);
