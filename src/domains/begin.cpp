@@ -29,9 +29,12 @@ void manager::tell_pause(local_domain& here, guest_class guest) {
         return;
     }
     here.told.pause = true;
-    const bool sleeps = status->state == model::run_state::suspended;
-    const std::string why(sleeps ? std::string_view("the guest sleeps") : to_text(status->cause));
-    tell_noise(here.row, policy::guest_noise_kind::pause, why);
+    if (status->state == model::run_state::suspended) {
+        tell_noise(here.row, policy::guest_noise_kind::sleep, {});  // as often as the guest likes
+        return;
+    }
+    node.log.warning(message::domain_paused,
+                     "it is paused (" + std::string(to_text(status->cause)) + ") and left as it is", shown(here.name));
 }
 
 // Whether what the tables say has been done for this very guest and state, or is only to be told.

@@ -116,8 +116,8 @@ void manager::tell_noise(const domain_row& row, policy::guest_noise_kind kind, c
         case policy::guest_noise_kind::watchdog:
             node.log.warning(message::domain_watchdog, "its watchdog fired: " + said, noisy_name(row));
             break;
-        case policy::guest_noise_kind::pause:
-            node.log.warning(message::domain_paused, "it is paused (" + said + ") and left as it is", noisy_name(row));
+        case policy::guest_noise_kind::sleep:
+            node.log.warning(message::domain_paused, "it is paused (the guest sleeps) and left as it is", noisy_name(row));
             break;
     }
 }
@@ -134,7 +134,7 @@ void manager::tell_counted_noise(time_point now) {
             case policy::guest_noise_kind::watchdog:
                 node.log.warning(message::domain_watchdog, to_text(of), name);
                 break;
-            case policy::guest_noise_kind::pause: node.log.warning(message::domain_paused, to_text(of), name); break;
+            case policy::guest_noise_kind::sleep: node.log.warning(message::domain_paused, to_text(of), name); break;
         }
     }
 }

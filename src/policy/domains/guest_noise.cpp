@@ -53,9 +53,9 @@ std::string to_text(const guest_noise::tally& of) {
         case guest_noise_kind::watchdog:
             return fmt::format("its watchdog fired {} more time(s) in the last minute, the last time: {}", of.times,
                                of.last);
-        case guest_noise_kind::pause: break;
+        case guest_noise_kind::sleep: break;
     }
-    return fmt::format("it was paused {} more time(s) in the last minute, and went on", of.times);
+    return fmt::format("the guest fell asleep {} more time(s) in the last minute", of.times);
 }
 
 }  // namespace pvc::policy

@@ -60,10 +60,10 @@ TEST_F(flush_targets, with_nobody_left_they_go_on_running_and_that_is_an_error) 
     for (const auto& id : {u1, u2, u3}) {
         EXPECT_EQ(place_of(id), "start hv1 ");
         EXPECT_TRUE(machine().executes(id));
-        EXPECT_EQ(value(key_of(id, "/node_autostart")), "");
+        EXPECT_EQ(value(key_of(id, "/node_autostart")), "False");
     }
-    EXPECT_GT(moves_to("hv2", jobs()), 8U) << "for a minute at the end";
-    EXPECT_TRUE(hv1().logged("error: flush: done after"));
+    EXPECT_GE(moves_to("hv2", jobs()), 4U) << "for a minute at the end";
+    EXPECT_TRUE(hv1().logged("failed: flush: done after"));
     EXPECT_TRUE(hv1().logged("but still running here: web, db, m00000003")) << hv1().log();
     std::vector<std::string> status;
     for (const auto* one : core::all_that_are<core::reporter>(hv1().daemon().subjects())) {
@@ -127,7 +127,7 @@ TEST_F(flush_targets, one_failure_shuts_nothing_down) {
     dead_target({u1}, false);
     order("flush");
     ASSERT_TRUE(until_word("flushed", 600s)) << hv1().log();
-    EXPECT_GT(moves_to("hv2", jobs()), 5U);
+    EXPECT_GE(moves_to("hv2", jobs()), 3U);
     EXPECT_EQ(place_of(u1), "start hv1 ");
     EXPECT_TRUE(hv1().logged("flush: it could not be moved, it stays here"));
 }

@@ -15,7 +15,7 @@
 
 namespace pvc::policy {
 
-enum class guest_noise_kind : std::uint8_t { reboot, io_error, watchdog, pause };
+enum class guest_noise_kind : std::uint8_t { reboot, io_error, watchdog, sleep };
 
 class guest_noise {
 public:

@@ -130,6 +130,16 @@ const contender* reader_before(const world& now, std::int8_t who) {
     return is_behind && (child - 1)->is_reader ? child - 1 : nullptr;
 }
 
+// What a daemon could not delete it deletes within a quarter of a second of being in touch again (zookeeper/lock): before
+// any limit ends.
+bool is_somebody_reaping(const world& now) {
+    return std::ranges::any_of(now.queues, [&now](const contenders& queue) {
+        return std::ranges::any_of(queue, [&now](const contender& one) {
+            return one.is_left && now.at(one.owner).to_zookeeper == link::up;
+        });
+    });
+}
+
 // Somebody who is waited for, perhaps, and out of touch.
 bool is_somebody_away(const world& now) {
     for (std::int8_t other = 0; other < now.of.nodes; ++other) {
@@ -154,7 +164,7 @@ void add_timed(const world& now, std::int8_t who, bool is_prompt, std::vector<mo
         own.to_zookeeper == link::up) {
         out.push_back({kind::drained, who});
     }
-    const bool is_late = !is_prompt || is_somebody_away(now);
+    const bool is_late = (!is_prompt || is_somebody_away(now)) && !is_somebody_reaping(now);
     if (has_limit(now, who)) {
         if (is_late) {
             out.push_back({kind::time_out, who});
@@ -221,6 +231,7 @@ void end_session(world& now, std::int8_t who) {
     for (auto& queue : now.queues) {
         for (auto& one : queue) {
             one.is_orphan = one.is_orphan || one.owner == who;
+            one.is_left = one.is_left && one.owner != who;
         }
     }
 }
@@ -256,7 +267,7 @@ std::optional<broken_rule> time_out(world& now, std::int8_t who) {
     if (const auto* const lock = std::get_if<role_ask::have_lock>(&does.pending.what)) {
         if (does.is_queued && now.at(who).to_zookeeper != link::up) {
             if (auto* const own = own_in(now.queue(lock->which), who)) {
-                own->is_orphan = true;
+                own->is_orphan = own->is_left = true;
             }
         } else if (does.is_queued) {
             remove_own(now.queue(lock->which), who);

@@ -127,7 +127,7 @@ std::optional<broken_rule> release(world& now, std::int8_t who, role_lock which)
     transition& does = *now.at(who).does;
     if (now.at(who).to_zookeeper != link::up) {
         if (auto* const own = own_in(queue, who)) {
-            own->is_orphan = true;
+            own->is_orphan = own->is_left = true;
         }
     } else {
         const auto* const own = own_in(queue, who);

@@ -49,6 +49,7 @@ struct contender {
     bool is_reader = false;
     bool is_orphan = false;  // its session has ended, or nobody could delete it: it vanishes later
     std::int64_t sequence = 0;
+    bool is_left = false;  // the second, and its session lives: its owner deletes it as soon as he is in touch again
     friend bool operator==(const contender&, const contender&) = default;
 };
 using contenders = boost::container::static_vector<contender, 12>;

@@ -41,7 +41,7 @@ TEST(guest_noise, the_first_then_a_count_a_minute) {
 
 TEST(guest_noise, each_kind_and_each_guest_by_itself) {
     policy::guest_noise all;
-    for (const auto what : {noise::reboot, noise::io_error, noise::watchdog, noise::pause}) {
+    for (const auto what : {noise::reboot, noise::io_error, noise::watchdog, noise::sleep}) {
         for (const auto& id : {loud_guest, other_guest}) {
             EXPECT_TRUE(all.is_first(id, what, "first", beginning));
             EXPECT_FALSE(all.is_first(id, what, "vda", beginning + 1s));
@@ -52,11 +52,11 @@ TEST(guest_noise, each_kind_and_each_guest_by_itself) {
               (texts{"loud: the guest rebooted 2 more time(s) in the last minute",
                      "loud: 2 more I/O error(s) of its disks in the last minute, the last one of vdb",
                      "loud: its watchdog fired 2 more time(s) in the last minute, the last time: vdb",
-                     "loud: it was paused 2 more time(s) in the last minute, and went on",
+                     "loud: the guest fell asleep 2 more time(s) in the last minute",
                      "other: the guest rebooted 2 more time(s) in the last minute",
                      "other: 2 more I/O error(s) of its disks in the last minute, the last one of vdb",
                      "other: its watchdog fired 2 more time(s) in the last minute, the last time: vdb",
-                     "other: it was paused 2 more time(s) in the last minute, and went on"}));
+                     "other: the guest fell asleep 2 more time(s) in the last minute"}));
 }
 
 TEST(guest_noise, who_was_quiet_for_a_minute_is_told_at_once_again) {
