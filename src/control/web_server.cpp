@@ -68,7 +68,8 @@ async::awaitable<void> web_server::accept_all(services::tcp_listener& from, asyn
     }
 }
 
-// A few programs that connect and say nothing must not keep out whoever reads the metrics, from their address or another.
+// A few programs that connect and say nothing must not keep out whoever reads the metrics, from their address or
+// another.
 void web_server::make_room(const ip::address& from) {
     reader* slowest = nullptr;
     reader* slowest_there = nullptr;
@@ -88,7 +89,9 @@ void web_server::make_room(const ip::address& from) {
             slowest_there = is_slower(one, slowest_there) ? &one : slowest_there;
         }
     }
-    reader* const out = there >= limits_.of_one_address ? slowest_there : all >= limits_.connections ? slowest : nullptr;
+    reader* const out = there >= limits_.of_one_address ? slowest_there
+                        : all >= limits_.connections    ? slowest
+                                                        : nullptr;
     if (out != nullptr) {
         out->gives_way = true;
         if (out->scope != nullptr) {

@@ -36,8 +36,8 @@ manager::manager(core::node_context& context, domain_ports outside, domain_count
       migration_records(context, "migrations", "the record of its migration"),
       creation_records(context, "creations", "the record of its creation"),
       counts(counted),
-      parts{context, hv, outside.rbd_locks, outside.console_files, observed, table, list, creations, migrations, calls,
-            migration_records, creation_records, arrived_here, stayed_here, counts, pace} {
+      parts{context,    hv,    outside.rbd_locks, outside.console_files, observed,     table,       list,   creations,
+            migrations, calls, migration_records, creation_records,      arrived_here, stayed_here, counts, pace} {
     parts.holds_starts = [this] { return holds_starts_ || is_cleaning_; };
     calls.on_end = [this](const uuid& id) { look_at(id); };
     table.on_read = [this](domain_row& row) { look_at(row.id); };
@@ -117,7 +117,8 @@ void manager::tell_noise(const domain_row& row, policy::guest_noise_kind kind, c
             node.log.warning(message::domain_watchdog, "its watchdog fired: " + said, noisy_name(row));
             break;
         case policy::guest_noise_kind::sleep:
-            node.log.warning(message::domain_paused, "it is paused (the guest sleeps) and left as it is", noisy_name(row));
+            node.log.warning(message::domain_paused, "it is paused (the guest sleeps) and left as it is",
+                             noisy_name(row));
             break;
     }
 }

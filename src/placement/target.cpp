@@ -15,8 +15,7 @@ struct offer {
 };
 
 // A key that is not there counts as empty; other failures are noted.
-async::awaitable<std::optional<zookeeper::read_reply>> read_key(core::session& s, offer& one,
-                                                               std::string_view suffix) {
+async::awaitable<std::optional<zookeeper::read_reply>> read_key(core::session& s, offer& one, std::string_view suffix) {
     auto read = co_await s.zk.get(s.limit(), model::node_path(one.node.name, suffix));
     if (!read && read.error().code() != errc::not_found) {
         one.trouble = read.error();

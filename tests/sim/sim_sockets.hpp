@@ -37,7 +37,7 @@ struct stream_state {
     bool is_server_gone = false;
     bool is_reset = false;  // one end went with bytes unread: the other one's next read fails
     services::socket_peer peer{};
-    ip::address from{};  // of TCP
+    ip::address from{};      // of TCP
     async::wakeup readable;  // for the server's end
     async::wakeup writable;
 };

@@ -203,9 +203,10 @@ void drain_subject::report(std::vector<std::string>& lines) const {
     }
     const std::size_t all = left.size();
     left.resize(std::min(all, shown_max));
-    lines.push_back(fmt::format("flush: this node is `flushed`, and {} virtual machine(s) run here: {}{}; do not switch "
-                                "it off",
-                                all, join(left, ", "), all > shown_max ? ", ..." : ""));
+    lines.push_back(
+        fmt::format("flush: this node is `flushed`, and {} virtual machine(s) run here: {}{}; do not switch "
+                    "it off",
+                    all, join(left, ", "), all > shown_max ? ", ..." : ""));
 }
 
 void drain_subject::put_metrics(core::metrics_sheet& sheet) const {

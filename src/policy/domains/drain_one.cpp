@@ -289,8 +289,7 @@ step one_domain::resume(context& c, const known_targets& known) {
         case at::settling: return has_settled(c);
         case at::locking: return std::holds_alternative<placed>(c.said) ? was_placed(c) : decide(c, known);
         case at::choosing:
-        case at::choosing_last:
-            return std::holds_alternative<placed>(c.said) ? was_placed(c) : has_chosen(c, known);
+        case at::choosing_last: return std::holds_alternative<placed>(c.said) ? was_placed(c) : has_chosen(c, known);
         case at::writing: return was_placed(c);
         case at::moving: return has_moved(c);
         case at::looking: return has_looked(c);

@@ -112,9 +112,8 @@ void flush_job::has_gone() {
     }
     has_moved = true;
     tried_now.erase(*target);
-    std::erase_if(failures, [&](const failed_move& of) {
-        return of.target == *target && of.fault == move_fault::target;
-    });
+    std::erase_if(failures,
+                  [&](const failed_move& of) { return of.target == *target && of.fault == move_fault::target; });
 }
 
 // Of the last rounds no other says more than the migration did.
@@ -177,7 +176,8 @@ step flush_job::end_last_round(context& c) {
     }
     if (is_one_left && c.now < last_until) {
         where = at::pausing_tries;
-        return {ask::time{}, std::min(last_until, c.now + pause_between_tries), "another try of what could not be moved"};
+        return {ask::time{}, std::min(last_until, c.now + pause_between_tries),
+                "another try of what could not be moved"};
     }
     for (auto* list : {&put_off, &returned}) {
         for (auto& of : std::exchange(*list, {})) {

@@ -126,8 +126,9 @@ void sim_migration::prepare() {
         return;
     }
     if (target_machine_->refuses.contains(guest_.id)) {
-        end(call_failure(call_error::unsupported,
-                         "unsupported configuration: guest and host CPU are not compatible: missing features: avx512f"));
+        end(call_failure(
+            call_error::unsupported,
+            "unsupported configuration: guest and host CPU are not compatible: missing features: avx512f"));
         return;
     }
     sim_guest& there = target_machine_->guest(guest_.id);

@@ -23,9 +23,9 @@ struct one_domain {
     enum class at : std::uint8_t {
         begin,
         reading,
-        pausing,            // the session is in trouble
-        settling,           // until it is clear what it is to be
-        locking,            // for its lock
+        pausing,        // the session is in trouble
+        settling,       // until it is clear what it is to be
+        locking,        // for its lock
         choosing,       // a target, but none in which it or others failed
         choosing_last,  // there is none: any that has not refused it
         writing,        // what was decided, or nothing

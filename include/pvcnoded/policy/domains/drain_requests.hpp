@@ -102,8 +102,8 @@ struct decide_again {     // [placed] as a conflict: its state is another than b
     std::string name;     // of the domain
 };
 
-using any = std::variant<nothing, better_session, time, present, listed, list_write, arrival, all_keys, keys, other_state,
-                         fault, place, order_key, write_word, target, write, write_nothing, decide_again>;
+using any = std::variant<nothing, better_session, time, present, listed, list_write, arrival, all_keys, keys,
+                         other_state, fault, place, order_key, write_word, target, write, write_nothing, decide_again>;
 
 }  // namespace ask
 

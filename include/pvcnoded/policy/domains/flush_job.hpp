@@ -1,9 +1,9 @@
 // One flush job as a value, from its first look to its last write: every domain of this node is moved away, or shut
 // down where nobody can take it, one after the other, so that each choice of a target sees the effect of the one
-// before. What comes back is tried with another node after the rest; what then finds no node that can be had is tried at
-// the end, for a minute, with any that has not refused it. Only what no node could take in all that time is shut down.
-// What comes here late, by a move that is older than the order, goes on. The short job of a node that is `flushed` already is the same with late arrivals alone.
-// Specification: node-lifecycle.md 8.1; README rulings 21, 78.
+// before. What comes back is tried with another node after the rest; what then finds no node that can be had is tried
+// at the end, for a minute, with any that has not refused it. Only what no node could take in all that time is shut
+// down. What comes here late, by a move that is older than the order, goes on. The short job of a node that is
+// `flushed` already is the same with late arrivals alone. Specification: node-lifecycle.md 8.1; README rulings 21, 78.
 #pragma once
 
 #include "pvcnoded/policy/domains/drain_end.hpp"

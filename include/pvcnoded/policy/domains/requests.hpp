@@ -244,8 +244,8 @@ struct drop_record {};
 struct pause {  // after a failure that another attempt at once would only repeat
     duration time{};
 };
-struct note_arrival {};      // whoever empties this node wants to know
-struct note_stay {           // likewise: it was not moved to that node
+struct note_arrival {};  // whoever empties this node wants to know
+struct note_stay {       // likewise: it was not moved to that node
     std::string target;
     move_fault fault = move_fault::neither;
 };
@@ -256,8 +256,8 @@ struct created {};           // the guest that is here now is new
 struct tell_vnc_problem {};  // if clients cannot read its VNC address
 struct forget_live {};       // what is known of its definition is of a guest that is gone
 
-using any = std::variant<line, write_record, drop_record, pause, note_arrival, note_stay, follow_console, arrived_home, tell_pause,
-                         created, tell_vnc_problem, forget_live>;
+using any = std::variant<line, write_record, drop_record, pause, note_arrival, note_stay, follow_console, arrived_home,
+                         tell_pause, created, tell_vnc_problem, forget_live>;
 
 }  // namespace act
 

@@ -130,13 +130,12 @@ const contender* reader_before(const world& now, std::int8_t who) {
     return is_behind && (child - 1)->is_reader ? child - 1 : nullptr;
 }
 
-// What a daemon could not delete it deletes within a quarter of a second of being in touch again (zookeeper/lock): before
-// any limit ends.
+// What a daemon could not delete it deletes within a quarter of a second of being in touch again (zookeeper/lock):
+// before any limit ends.
 bool is_somebody_reaping(const world& now) {
     return std::ranges::any_of(now.queues, [&now](const contenders& queue) {
-        return std::ranges::any_of(queue, [&now](const contender& one) {
-            return one.is_left && now.at(one.owner).to_zookeeper == link::up;
-        });
+        return std::ranges::any_of(
+            queue, [&now](const contender& one) { return one.is_left && now.at(one.owner).to_zookeeper == link::up; });
     });
 }
 

@@ -334,7 +334,8 @@ std::optional<broken_rule> follow_rule(world& now, std::int8_t who, bool is_late
                 // Who was in touch as these addresses were taken, and has been cut off since, gives way at its
                 // isolation limit: that lasts as long as it holds them, whatever begins here meanwhile.
                 const bool gives_way = (now.at(other).held & own.held & addresses) != 0;
-                const bool may_hear = now.at(other).to_zookeeper == link::up || ((own.up_since & bit) != 0 && gives_way);
+                const bool may_hear =
+                    now.at(other).to_zookeeper == link::up || ((own.up_since & bit) != 0 && gives_way);
                 own.up_since = static_cast<std::uint8_t>(may_hear ? own.up_since | bit : own.up_since & ~bit);
             }
             return answer(now, who, role_answer::woken, start_of_time);

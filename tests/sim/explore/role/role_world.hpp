@@ -96,11 +96,11 @@ struct member {
     model::router_state role = model::router_state::secondary;
     model::router_state stored = model::router_state::secondary;
     std::uint8_t held = 0;
-    std::uint8_t left = 0;      // by a crash
+    std::uint8_t left = 0;  // by a crash
     // Who was in touch at some time since its last transition began; and who was as it took what that one holds still.
     std::uint8_t up_since = 0;
-    bool has_edge = false;      // reference: a change of the name that it has not seen
-    bool has_tick = false;      // reference: a tick has seen another name, and will write over it
+    bool has_edge = false;  // reference: a change of the name that it has not seen
+    bool has_tick = false;  // reference: a tick has seen another name, and will write over it
     std::optional<transition> does;
     std::optional<reference_walk> walks;
 

@@ -162,10 +162,9 @@ void fail_migration(cluster& world, const action& what) {
             std::ranges::find_if(steps, [&](const auto& pair) { return what.value == pair.first; });
         const auto at = step == steps.end() ? migration_step::copy : step->second;
         const bool is_reached = at != migration_step::connect;
-        guest.fail_migration(at,
-                             {is_reached ? hypervisor::call_error::other : hypervisor::call_error::no_target,
-                              "an injected failure"},
-                             what.value == "reply-gone" ? source_copy::gone : source_copy::incoming);
+        guest.fail_migration(
+            at, {is_reached ? hypervisor::call_error::other : hypervisor::call_error::no_target, "an injected failure"},
+            what.value == "reply-gone" ? source_copy::gone : source_copy::incoming);
     });
 }
 

@@ -160,8 +160,8 @@ void nobody_is_switched_off_needlessly(judge& of, const seen_change& seen) {
         const bool is_ready = tree.get("/nodes/" + node + "/daemonstate").value_or("") == "run" &&
                               tree.get("/nodes/" + node + "/domainstate").value_or("") == "ready";
         if (is_ready && node != seen.writer->name() && is_allowed(node)) {
-            of.say("needless_shutdown", fmt::format("{} shuts {} down, and node {} is in run and ready",
-                                                    seen.writer->name(), root, node));
+            of.say("needless_shutdown",
+                   fmt::format("{} shuts {} down, and node {} is in run and ready", seen.writer->name(), root, node));
         }
     }
 }
@@ -193,7 +193,8 @@ void guests_fill_no_log(judge& of) {
             const auto line = std::string_view(text).substr(at, end - at);
             for (const auto& word : words) {
                 const auto found = line.find(word);
-                if (found != std::string_view::npos && ++log.lines[std::string(line.substr(line.rfind(' ', found)))] > most) {
+                if (found != std::string_view::npos &&
+                    ++log.lines[std::string(line.substr(line.rfind(' ', found)))] > most) {
                     of.say("guests_fill_no_log",
                            fmt::format("{} tells more than {} times a minute:{}", one->name(), most, line));
                 }
