@@ -29,6 +29,15 @@ bool has_orphan(const world& now, std::int8_t who) {
     });
 }
 
+// What a daemon could not delete it deletes as soon as it is in touch again (zookeeper/lock), before anything else of
+// it, and before any limit ends.
+bool is_reaping(const world& now, std::int8_t who) {
+    return now.at(who).to_zookeeper == link::up && std::ranges::any_of(now.queues, [who](const contenders& queue) {
+               return std::ranges::any_of(queue,
+                                          [who](const contender& one) { return one.owner == who && one.is_left; });
+           });
+}
+
 bool has_rule(const world& now, std::int8_t who, bool is_late) {
     const member& own = now.at(who);
     if (own.to_zookeeper != link::up || own.does || now.is_reference(who)) {
@@ -43,7 +52,7 @@ bool has_rule(const world& now, std::int8_t who, bool is_late) {
 // What happens without any delay.
 void add_prompt(const world& now, std::int8_t who, std::vector<move>& out) {
     const member& own = now.at(who);
-    if (own.to_zookeeper == link::crashed) {
+    if (own.to_zookeeper == link::crashed || is_reaping(now, who)) {
         return;
     }
     if (now.is_reference(who)) {
@@ -130,13 +139,13 @@ const contender* reader_before(const world& now, std::int8_t who) {
     return is_behind && (child - 1)->is_reader ? child - 1 : nullptr;
 }
 
-// What a daemon could not delete it deletes within a quarter of a second of being in touch again (zookeeper/lock):
-// before any limit ends.
 bool is_somebody_reaping(const world& now) {
-    return std::ranges::any_of(now.queues, [&now](const contenders& queue) {
-        return std::ranges::any_of(
-            queue, [&now](const contender& one) { return one.is_left && now.at(one.owner).to_zookeeper == link::up; });
-    });
+    for (std::int8_t who = 0; who < now.of.nodes; ++who) {
+        if (is_reaping(now, who)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 // Somebody who is waited for, perhaps, and out of touch.
