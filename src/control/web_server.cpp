@@ -61,25 +61,72 @@ async::awaitable<void> web_server::accept_all(services::tcp_listener& from, asyn
             continue;
         }
         const connection with = *std::move(accepted);
-        const std::size_t others = scope.size() - 1;  // this loop is a child too
-        if (others < limits_.connections) {
-            scope.spawn("reader of metrics", [this, with] { return serve(with); });
-        } else {
-            with->write_now(
-                http_text(refusal(503, "too many connections; try again"), http_request::method::get, false));
-        }
+        make_room(with->peer());
+        const auto place = readers_.insert(readers_.end(), {with->peer(), clock_.now()});
+        scope.spawn("reader of metrics", [this, with, place] { return serve(with, place); });
         co_await async::yield();  // whoever connects without end does not keep the others from their turn
     }
 }
 
-async::awaitable<void> web_server::serve(connection with) {
+// A few programs that connect and say nothing must not keep out whoever reads the metrics, from their address or
+// another.
+void web_server::make_room(const ip::address& from) {
+    reader* slowest = nullptr;
+    reader* slowest_there = nullptr;
+    std::size_t all = 0;
+    std::size_t there = 0;
+    const auto is_slower = [](const reader& one, const reader* than) {
+        return than == nullptr || std::pair(one.is_answered, one.since) < std::pair(than->is_answered, than->since);
+    };
+    for (reader& one : readers_) {
+        if (one.gives_way) {
+            continue;
+        }
+        ++all;
+        slowest = is_slower(one, slowest) ? &one : slowest;
+        if (one.from == from) {
+            ++there;
+            slowest_there = is_slower(one, slowest_there) ? &one : slowest_there;
+        }
+    }
+    reader* const out = there >= limits_.of_one_address ? slowest_there
+                        : all >= limits_.connections    ? slowest
+                                                        : nullptr;
+    if (out != nullptr) {
+        out->gives_way = true;
+        if (out->scope != nullptr) {
+            out->scope->cancel();
+        }
+    }
+}
+
+async::awaitable<void> web_server::serve(connection with, std::list<reader>::iterator place) {
+    struct leaving {
+        web_server& owner;
+        std::list<reader>::iterator place;
+        ~leaving() { owner.readers_.erase(place); }
+    };
+    const leaving guard{*this, place};
+    co_await async::with_task_group("requests", [&](async::task_group& scope) -> async::awaitable<void> {
+        place->scope = &scope;
+        if (!place->gives_way) {
+            co_await answer_all(with, *place);
+        }
+        place->scope = nullptr;
+    });
+}
+
+async::awaitable<void> web_server::answer_all(connection with, reader& place) {
     std::string pending;
     for (bool is_first = true;; is_first = false) {
         const std::string head = co_await next_head(with, pending, is_first);
         if (head.empty()) {
             co_return;
         }
+        place.is_answered = true;
         const bool goes_on = co_await answer(with, head);
+        place.is_answered = false;
+        place.since = clock_.now();
         if (!goes_on) {
             co_return;
         }

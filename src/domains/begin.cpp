@@ -21,7 +21,7 @@ constexpr duration tell_fail_every = 60s;
 
 // A guest that stops executing while it runs here is left as it is, and said once. I/O errors and watchdogs have events
 // of their own.
-void manager::tell_pause(local_domain& here, guest_class guest) const {
+void manager::tell_pause(local_domain& here, guest_class guest) {
     here.told.pause = here.told.pause && guest == guest_class::paused;
     const auto status = observed.status_of(here.row.id);
     if (guest != guest_class::paused || here.told.pause || !here.adoption.is_adopted || !status ||
@@ -29,9 +29,12 @@ void manager::tell_pause(local_domain& here, guest_class guest) const {
         return;
     }
     here.told.pause = true;
-    const bool sleeps = status->state == model::run_state::suspended;
-    const std::string why(sleeps ? std::string_view("the guest sleeps") : to_text(status->cause));
-    node.log.warning(message::domain_paused, "it is paused (" + why + ") and left as it is", shown(here.name));
+    if (status->state == model::run_state::suspended) {
+        tell_noise(here.row, policy::guest_noise_kind::sleep, {});  // as often as the guest likes
+        return;
+    }
+    node.log.warning(message::domain_paused,
+                     "it is paused (" + std::string(to_text(status->cause)) + ") and left as it is", shown(here.name));
 }
 
 // Whether what the tables say has been done for this very guest and state, or is only to be told.

@@ -228,6 +228,10 @@ arrivals& domain_subject::arrived_here() {
     return manager_->arrived_here;
 }
 
+stays& domain_subject::stayed_here() {
+    return manager_->stayed_here;
+}
+
 void add_domain_subjects(core::subjects& all, core::node_context& node, std::optional<domain_ports> outside,
                          domain_counts& counts) {
     domain_subject* here = nullptr;

@@ -36,8 +36,8 @@ manager::manager(core::node_context& context, domain_ports outside, domain_count
       migration_records(context, "migrations", "the record of its migration"),
       creation_records(context, "creations", "the record of its creation"),
       counts(counted),
-      parts{context,    hv,    outside.rbd_locks, outside.console_files, observed,     table,  list, creations,
-            migrations, calls, migration_records, creation_records,      arrived_here, counts, pace} {
+      parts{context,    hv,    outside.rbd_locks, outside.console_files, observed,     table,       list,   creations,
+            migrations, calls, migration_records, creation_records,      arrived_here, stayed_here, counts, pace} {
     parts.holds_starts = [this] { return holds_starts_ || is_cleaning_; };
     calls.on_end = [this](const uuid& id) { look_at(id); };
     table.on_read = [this](domain_row& row) { look_at(row.id); };
@@ -83,19 +83,60 @@ void manager::on_event(const hypervisor::guest_event& event) {
     if (row == nullptr || !row->here) {
         return;
     }
-    local_domain& here = *row->here;
-    const std::string name = here.name.empty() ? to_text(event.id) : shown(here.name);
+    using kind = policy::guest_noise_kind;
     switch (event.what) {
-        case hypervisor::event_kind::rebooted: node.log.info("the guest rebooted", name); break;
-        case hypervisor::event_kind::io_error:
-            node.log.warning(message::domain_io_error, "I/O error of a disk: " + event.detail, name);
-            break;
-        case hypervisor::event_kind::watchdog:
-            node.log.warning(message::domain_watchdog, "its watchdog fired: " + event.detail, name);
-            break;
-        case hypervisor::event_kind::devices_changed: here.live_is_stale = true; break;
-        case hypervisor::event_kind::job_ended: here.changed.notify(); break;
+        case hypervisor::event_kind::rebooted: tell_noise(*row, kind::reboot, {}); break;
+        case hypervisor::event_kind::io_error: tell_noise(*row, kind::io_error, event.detail); break;
+        case hypervisor::event_kind::watchdog: tell_noise(*row, kind::watchdog, event.detail); break;
+        case hypervisor::event_kind::devices_changed: row->here->live_is_stale = true; break;
+        case hypervisor::event_kind::job_ended: row->here->changed.notify(); break;
         case hypervisor::event_kind::status: break;
+    }
+}
+
+namespace {
+
+std::string noisy_name(const domain_row& row) {
+    return row.here && !row.here->name.empty() ? shown(row.here->name) : to_text(row.id);
+}
+
+}  // namespace
+
+// A guest writes these as often as it likes.
+void manager::tell_noise(const domain_row& row, policy::guest_noise_kind kind, const std::string& said) {
+    if (!noise_.is_first(row.id, kind, said, node.clock().now())) {
+        return;
+    }
+    work_.notify();  // there is a time at which the number of the others is told
+    switch (kind) {
+        case policy::guest_noise_kind::reboot: node.log.info("the guest rebooted", noisy_name(row)); break;
+        case policy::guest_noise_kind::io_error:
+            node.log.warning(message::domain_io_error, "I/O error of a disk: " + said, noisy_name(row));
+            break;
+        case policy::guest_noise_kind::watchdog:
+            node.log.warning(message::domain_watchdog, "its watchdog fired: " + said, noisy_name(row));
+            break;
+        case policy::guest_noise_kind::sleep:
+            node.log.warning(message::domain_paused, "it is paused (the guest sleeps) and left as it is",
+                             noisy_name(row));
+            break;
+    }
+}
+
+void manager::tell_counted_noise(time_point now) {
+    for (const auto& of : noise_.take_due(now)) {
+        const domain_row* row = table.find(of.guest);
+        const std::string name = row == nullptr ? to_text(of.guest) : noisy_name(*row);
+        switch (of.kind) {
+            case policy::guest_noise_kind::reboot: node.log.info(to_text(of), name); break;
+            case policy::guest_noise_kind::io_error:
+                node.log.warning(message::domain_io_error, to_text(of), name);
+                break;
+            case policy::guest_noise_kind::watchdog:
+                node.log.warning(message::domain_watchdog, to_text(of), name);
+                break;
+            case policy::guest_noise_kind::sleep: node.log.warning(message::domain_paused, to_text(of), name); break;
+        }
     }
 }
 
@@ -110,7 +151,7 @@ time_point manager::next_due() {
     for (const auto& [id, at] : look_later_) {
         due = std::min(due, at);
     }
-    return due;
+    return std::min(due, noise_.next_due().value_or(due));
 }
 
 // Guests that ZooKeeper does not know: left alone, said once.
@@ -180,6 +221,7 @@ async::awaitable<void> manager::dispatch(core::session& s) {
             }
             return is_due;
         });
+        tell_counted_noise(now);
         const auto batch = std::exchange(todo_, {});
         for (const auto& id : batch) {
             domain_row* row = table.find(id);

@@ -4,6 +4,7 @@
 #include "operations/operation.hpp"
 #include "pvcnoded/async/condition.hpp"
 #include "pvcnoded/domains/domain_subject.hpp"
+#include "pvcnoded/policy/domains/guest_noise.hpp"
 #include "pvcnoded/policy/domains/oversight.hpp"
 
 #include <set>
@@ -47,6 +48,7 @@ public:
     disk_records migration_records;
     disk_records creation_records;
     arrivals arrived_here;
+    stays stayed_here;
     domain_counts& counts;
     policy::console_pace pace;
     domain_parts parts;
@@ -58,6 +60,9 @@ private:
     void look_at(const uuid& id);
     void look_at_all();
     void on_event(const hypervisor::guest_event& event);
+    // Counted if it is not the first: see policy/domains/guest_noise.hpp.
+    void tell_noise(const domain_row& row, policy::guest_noise_kind kind, const std::string& said);
+    void tell_counted_noise(time_point now);
     // A command that waits for the operation of its domain to end.
     struct command_turn {
         uuid id;
@@ -89,7 +94,7 @@ private:
     async::awaitable<void> perform(policy::domain_action action, std::shared_ptr<slot_end> slot);
     void let_go(domain_row& row);
     static void look_anew(local_domain& here);
-    void tell_pause(local_domain& here, model::guest_class guest) const;
+    void tell_pause(local_domain& here, model::guest_class guest);
     void unlist_gone(domain_row& row);
     [[nodiscard]] std::vector<uuid> take_lost_creations();
     void settle_lost_creation(domain_row& row, model::guest_class guest);
@@ -114,6 +119,7 @@ private:
     std::map<uuid, time_point> look_later_;  // those that are not to stay as they are for ever
     std::set<uuid> told_strangers_;
     std::map<uuid, time_point> told_fail_;
+    policy::guest_noise noise_;
     async::wakeup work_;
     async::condition idle_;  // an operation has ended, or all that was due has been looked at
     bool is_open_ = false;   // everything was read once: evaluation may begin

@@ -10,7 +10,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr async::process_limits limits{.time = 2s, .grace = 500ms, .output_bytes = 4096};
+// As long as whoever fences a node waits for its board; there are boards that need ten seconds.
+constexpr async::process_limits limits{.time = 30s, .grace = 500ms, .output_bytes = 4096};
+constexpr duration slow_from = 2s;  // is said
 constexpr std::string_view is_on = "Chassis Power is on";
 
 async::command question_to(const config::node_config& config) {
@@ -47,10 +49,13 @@ async::awaitable<result<void>> ipmi_check::prepare(core::preparation in) {
 
 async::awaitable<void> ipmi_check::ask() {
     const std::string host = shown(node_.config->ipmi.host);
+    const time_point asked = node_.clock().now();
     const auto ended = co_await processes_.run(question_to(*node_.config), limits);
     const auto trouble = trouble_in(ended);
+    const duration took = node_.clock().now() - asked;
     if (trouble.empty()) {
-        node_.log.ok("IPMI interface " + host + " of this node answers");
+        node_.log.ok("IPMI interface " + host + " of this node answers" +
+                     (took > slow_from ? fmt::format(", after {} s", took / 1s) : std::string()));
     } else {
         node_.log.warning(message::ipmi_unreachable,
                           fmt::format("IPMI interface {} of this node cannot be used ({}): no other node could fence "

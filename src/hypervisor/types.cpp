@@ -18,6 +18,7 @@ std::string_view to_text(call_error code) {
         case call_error::aborted: return "aborted";
         case call_error::refused: return "connection refused";
         case call_error::hanging: return "connected, and no answer in time";
+        case call_error::no_target: return "the target cannot be reached";
         case call_error::other: return "failed";
     }
     return "failed";

@@ -9,34 +9,42 @@ namespace {
 
 struct offer {
     policy::node_offer node;
-    std::int32_t daemon_version = 0;
-    std::int32_t domain_version = 0;
+    std::optional<std::int32_t> daemon_version{};  // empty: there is no such key
+    std::optional<std::int32_t> domain_version{};
     std::optional<failure> trouble;
 };
 
 // A key that is not there counts as empty; other failures are noted.
-async::awaitable<zookeeper::read_reply> read_text(core::session& s, offer& one, std::string_view suffix) {
+async::awaitable<std::optional<zookeeper::read_reply>> read_key(core::session& s, offer& one, std::string_view suffix) {
     auto read = co_await s.zk.get(s.limit(), model::node_path(one.node.name, suffix));
     if (!read && read.error().code() != errc::not_found) {
         one.trouble = read.error();
     }
-    co_return read ? *std::move(read) : zookeeper::read_reply{};
+    co_return read ? std::optional(*std::move(read)) : std::nullopt;
+}
+
+async::awaitable<std::string> read_text(core::session& s, offer& one, std::string_view suffix,
+                                        std::optional<std::int32_t>& version) {
+    auto read = co_await read_key(s, one, suffix);
+    if (!read) {
+        co_return std::string();
+    }
+    version = read->stat.version;
+    co_return std::move(read->data);
 }
 
 // The figures of a node that does not take domains are of no interest.
 async::awaitable<void> read_offer(core::session& s, offer& one) {
-    const auto daemon = co_await read_text(s, one, model::node_key::daemon_state);
-    const auto domain = co_await read_text(s, one, model::node_key::domain_state);
-    one.node.daemon = model::daemon_state_or_fallback(daemon.data);
-    one.node.domain = model::domain_state_or_fallback(domain.data);
-    one.daemon_version = daemon.stat.version;
-    one.domain_version = domain.stat.version;
+    const auto daemon = co_await read_text(s, one, model::node_key::daemon_state, one.daemon_version);
+    const auto domain = co_await read_text(s, one, model::node_key::domain_state, one.domain_version);
+    one.node.daemon = model::daemon_state_or_fallback(daemon);
+    one.node.domain = model::domain_state_or_fallback(domain);
     if (!policy::takes_domains(one.node)) {
         co_return;
     }
     const auto figure = [&](std::string_view suffix, std::string& into) -> async::awaitable<void> {
-        auto read = co_await read_text(s, one, suffix);
-        into = std::move(read.data);
+        auto read = co_await read_key(s, one, suffix);
+        into = read ? std::move(read->data) : std::string();
     };
     co_await figure(model::node_key::mem_free, one.node.memfree);
     co_await figure(model::node_key::mem_used, one.node.memused);
@@ -76,8 +84,7 @@ async::awaitable<result<policy::target_request>> read_rules(core::session& s, co
     co_return request;
 }
 
-async::awaitable<result<std::vector<offer>>> read_all(core::session& s, const std::string& current,
-                                                      const std::set<std::string>& but) {
+async::awaitable<result<std::vector<offer>>> read_all(core::session& s, const std::string& current) {
     PVC_CO_TRY(const auto names, co_await s.zk.children(s.limit(), std::string(model::key_path::nodes)));
     std::vector<offer> all(names.names.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -85,7 +92,7 @@ async::awaitable<result<std::vector<offer>>> read_all(core::session& s, const st
     }
     co_await async::with_task_group("offers of nodes", [&](async::task_group& group) -> async::awaitable<void> {
         for (auto& one : all) {
-            if (one.node.name != current && !but.contains(one.node.name)) {
+            if (one.node.name != current) {
                 group.spawn(one.node.name, [&s, &one] { return read_offer(s, one); });
             }
         }
@@ -97,6 +104,13 @@ async::awaitable<result<std::vector<offer>>> read_all(core::session& s, const st
         }
     }
     co_return all;
+}
+
+void rest_on(zookeeper::transaction& checks, const std::string& node, std::string_view key,
+             std::optional<std::int32_t> version) {
+    if (version) {
+        checks.check(model::node_path(node, key), *version);
+    }
 }
 
 std::vector<policy::node_offer> offered_by(const std::vector<offer>& all) {
@@ -113,20 +127,26 @@ async::awaitable<result<target>> choose_target(core::session& s, const uuid& id,
                                                const std::set<std::string>& but) {
     target out;
     PVC_CO_TRY(const auto request, co_await read_rules(s, id, current, out.checks));
-    PVC_CO_TRY(const auto all, co_await read_all(s, current, but));
-    out.choice = policy::select_target(request, offered_by(all));
+    PVC_CO_TRY(const auto all, co_await read_all(s, current));
+    auto offered = offered_by(all);
+    std::erase_if(offered, [&](const policy::node_offer& one) { return but.contains(one.name); });
+    out.choice = policy::select_target(request, std::move(offered));
     for (const auto& one : all) {
-        if (out.choice && one.node.name == out.choice->node) {
-            out.checks.check(model::node_path(one.node.name, model::node_key::daemon_state), one.daemon_version);
-            out.checks.check(model::node_path(one.node.name, model::node_key::domain_state), one.domain_version);
+        if (one.node.name == current) {
+            continue;
+        }
+        const bool may_go_there = policy::is_allowed(request, one.node.name);
+        out.nodes.push_back({one.node.name, may_go_there, policy::takes_domains(one.node)});
+        if (out.choice ? one.node.name == out.choice->node : may_go_there) {
+            rest_on(out.checks, one.node.name, model::node_key::daemon_state, one.daemon_version);
+            rest_on(out.checks, one.node.name, model::node_key::domain_state, one.domain_version);
         }
     }
     co_return out;
 }
 
 async::awaitable<result<std::vector<policy::node_offer>>> read_offers(core::session& s, const std::string& current) {
-    const std::set<std::string> nobody;
-    PVC_CO_TRY(const auto all, co_await read_all(s, current, nobody));
+    PVC_CO_TRY(const auto all, co_await read_all(s, current));
     co_return offered_by(all);
 }
 

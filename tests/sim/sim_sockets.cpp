@@ -99,7 +99,11 @@ private:
     std::shared_ptr<open_streams> open_;
 };
 
-using sim_tcp_connection = sim_connection<services::stream_connection>;
+class sim_tcp_connection final : public sim_connection<services::tcp_connection> {
+public:
+    using sim_connection::sim_connection;
+    [[nodiscard]] const ip::address& peer() const override { return stream_->from; }
+};
 
 class sim_local_connection final : public sim_connection<services::local_connection> {
 public:
@@ -107,13 +111,15 @@ public:
     [[nodiscard]] const services::socket_peer& peer() const override { return stream_->peer; }
 };
 
-std::unique_ptr<sim_client> connect_to(listening_state& there, services::socket_peer who, stream_room room) {
+std::unique_ptr<sim_client> connect_to(listening_state& there, services::socket_peer who, stream_room room,
+                                       const ip::address& from = {}) {
     if (!there.is_open || there.waiting.size() >= listening_state::most) {
         return nullptr;
     }
     auto made = std::make_shared<stream_state>();
     made->room = room;
     made->peer = std::move(who);
+    made->from = from;
     there.waiting.push_back(made);
     there.come.notify();
     return std::make_unique<sim_client>(std::move(made));
@@ -299,7 +305,7 @@ public:
         close_listening(*state_);
         owner_.places_.erase(where_);
     }
-    async::awaitable<result<std::unique_ptr<services::stream_connection>>> accept() override {
+    async::awaitable<result<std::unique_ptr<services::tcp_connection>>> accept() override {
         auto next = co_await accept_from(state_);
         if (!next) {
             co_return next.error();
@@ -351,11 +357,12 @@ void sim_tcp_sockets::cut() {
     }
 }
 
-std::unique_ptr<sim_client> sim_tcp_sockets::connect(const ip::address& where, std::uint16_t port, stream_room room) {
+std::unique_ptr<sim_client> sim_tcp_sockets::connect(const ip::address& where, std::uint16_t port, stream_room room,
+                                                     const ip::address& from) {
     for (const auto& [place, there] : places_) {
         if (place.second == port && place.first.is_v4() == where.is_v4() &&
             (place.first == where || place.first.is_unspecified())) {
-            return connect_to(*there, {}, room);
+            return connect_to(*there, {}, room, from);
         }
     }
     return nullptr;

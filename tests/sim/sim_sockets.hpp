@@ -37,6 +37,7 @@ struct stream_state {
     bool is_server_gone = false;
     bool is_reset = false;  // one end went with bytes unread: the other one's next read fails
     services::socket_peer peer{};
+    ip::address from{};      // of TCP
     async::wakeup readable;  // for the server's end
     async::wakeup writable;
 };
@@ -121,7 +122,8 @@ public:
 
     // Null: nobody listens there, or too many wait.
     [[nodiscard]] std::unique_ptr<sim_client> connect(const ip::address& where, std::uint16_t port,
-                                                      stream_room room = {});
+                                                      stream_room room = {},
+                                                      const ip::address& from = ip::address_v4::loopback());
     // Besides the loopback and the unspecified ones.
     void add_address(const ip::address& one) { addresses_.push_back(one); }
     [[nodiscard]] std::size_t listeners() const { return places_.size(); }

@@ -76,6 +76,8 @@ enum class defect : std::uint8_t {
     created_unannounced,   // a machine is created although its word in the running list was not acknowledged
     created_unlisted,      // a machine is in the running list from when it runs, and not from before it is created
     ended_unread,          // what came here meanwhile is ended by keys that were read before it came
+    flush_gives_up,        // that a node cannot be had now counts as nowhere to go
+    noise_told,            // each reset and each I/O error of a guest is a line
 };
 
 #ifdef PVC_PLANTED_DEFECTS

@@ -9,6 +9,7 @@
 #include "pvcnoded/services/tcp_sockets.hpp"
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,7 +17,9 @@
 namespace pvc::control {
 
 struct web_limits {
+    // With one more the slowest gives way: it waits for a request for the longest time, or for a reader of its answer.
     std::size_t connections = 16;
+    std::size_t of_one_address = 2;
     duration request = std::chrono::seconds(5);  // from its first byte to the end of its head
     duration idle = std::chrono::seconds(30);    // between two requests; before the first one as `request`
     duration write = std::chrono::seconds(5);    // for reading an answer
@@ -41,9 +44,18 @@ public:
     [[nodiscard]] std::uint16_t port() const { return port_; }
 
 private:
-    using connection = std::shared_ptr<services::stream_connection>;
+    using connection = std::shared_ptr<services::tcp_connection>;
+    struct reader {
+        ip::address from;
+        time_point since{};                  // of its last answer, or when it came
+        bool is_answered = false;            // an answer is being written
+        async::task_group* scope = nullptr;  // as soon as it is served
+        bool gives_way = false;
+    };
     async::awaitable<void> accept_all(services::tcp_listener& from, async::task_group& scope);
-    async::awaitable<void> serve(connection with);
+    void make_room(const ip::address& from);
+    async::awaitable<void> serve(connection with, std::list<reader>::iterator place);
+    async::awaitable<void> answer_all(connection with, reader& place);
     // The head of the next request, taken from `pending`; empty: the connection ends.
     async::awaitable<std::string> next_head(connection with, std::string& pending, bool is_first);
     async::awaitable<void> refuse(connection with, int status, std::string_view why);
@@ -56,6 +68,7 @@ private:
     logger& log_;
     answerer answer_;
     web_limits limits_;
+    std::list<reader> readers_;
     std::uint16_t port_ = 0;
 };
 

@@ -27,6 +27,7 @@ namespace pvc::domains {
 
 class arrivals;  // arrivals.hpp
 class manager;   // manager.hpp
+class stays;     // stays.hpp
 
 // All outlive the subject.
 struct domain_ports {
@@ -99,6 +100,8 @@ public:
     [[nodiscard]] async::latest<std::uint64_t>& list_writes();
     // What came here by a move, in the order of arrival.
     [[nodiscard]] arrivals& arrived_here();
+    // Why the one that is followed was not moved.
+    [[nodiscard]] stays& stayed_here();
 
 private:
     core::node_context& node_;

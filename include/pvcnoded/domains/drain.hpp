@@ -7,25 +7,44 @@
 // Specification: node-lifecycle.md 8, 5.2 (step 2); README rulings 13, 21.
 #pragma once
 
+#include "pvcnoded/core/metrics.hpp"
 #include "pvcnoded/core/subject.hpp"
 
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace pvc::domains {
 
 class domain_subject;
 
-class drain_subject final : public core::subject, public core::session_subject, public core::readiness_reporter {
+// What there is to be told of the order, over all sessions.
+struct drain_view {
+    std::string_view under_way{};  // the job, as its order says it; empty: none
+    bool is_flushed = false;       // as the key was seen last
+};
+
+class drain_subject final : public core::subject,
+                            public core::session_subject,
+                            public core::readiness_reporter,
+                            public core::reporter,
+                            public core::metrics_source {
 public:
     // `here` is null on a node without the hypervisor function, and outlives this.
     explicit drain_subject(domain_subject* here) : here_(here) {}
     [[nodiscard]] std::string_view name() const override { return "drain"; }
     std::unique_ptr<core::session_part> begin(core::session& s) override;
     void report_unready(std::vector<std::string>& reasons) const override;
+    // What runs here although the node is `flushed`: who reads that word switches the host off (README ruling 78).
+    void report(std::vector<std::string>& lines) const override;
+    void put_metrics(core::metrics_sheet& sheet) const override;
 
 private:
+    [[nodiscard]] std::vector<std::string> left_here() const;
+
     domain_subject* here_;
-    std::string_view under_way_;  // the job, as its order says it; empty: none
+    drain_view view_;
 };
 
 }  // namespace pvc::domains

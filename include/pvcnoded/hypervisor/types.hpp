@@ -30,7 +30,8 @@ enum class call_error : std::uint8_t {
     aborted,        // 78
     refused,        // of a question to another node: it refuses the connection
     hanging,        // the same: it took the connection, and did not answer in time
-    other,
+    no_target,      // of a migration: its target was not reached in time, or the connection to it broke
+    other,          // of a migration: either side refused it
 };
 [[nodiscard]] std::string_view to_text(call_error code);
 

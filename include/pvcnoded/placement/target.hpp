@@ -16,7 +16,10 @@ namespace pvc::placement {
 
 struct target {
     std::optional<policy::target_choice> choice;  // empty: no node can take it
-    zookeeper::transaction checks;  // what the choice rests on: the domain's rules, and that the node takes domains
+    std::vector<policy::possible_node> nodes;     // all but `current`, also those of `but`
+    // What the choice rests on: the domain's rules, and that the node takes domains; without a choice what every node
+    // that the domain may go to says of itself.
+    zookeeper::transaction checks;
 };
 
 // By the domain's own rules and the nodes' present figures. `current` is never chosen, nor any of `but`. Errors: those

@@ -9,6 +9,12 @@
 
 namespace pvc::services {
 
+class tcp_connection : public stream_connection {
+public:
+    // Of whoever has connected, as it was then.
+    [[nodiscard]] virtual const ip::address& peer() const = 0;
+};
+
 // Destroying it closes the socket; who is connected stays.
 class tcp_listener {
 public:
@@ -18,7 +24,7 @@ public:
     virtual ~tcp_listener() = default;
 
     // Suspends until somebody connects. Errors: io (no more descriptors, for one; the next one may be had).
-    virtual async::awaitable<result<std::unique_ptr<stream_connection>>> accept() = 0;
+    virtual async::awaitable<result<std::unique_ptr<tcp_connection>>> accept() = 0;
     // The one that was wanted, or, if that was 0, the one that the kernel chose.
     [[nodiscard]] virtual std::uint16_t port() const = 0;
 };

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace pvc::domains {
 
 using namespace std::chrono_literals;
@@ -27,8 +29,8 @@ bool is_order(std::optional<model::domain_state> state) {
 
 }  // namespace
 
-drain_actor::drain_actor(core::session& s, domain_subject* here, std::string_view& under_way)
-    : session_(s), here_(here), under_way_(under_way) {
+drain_actor::drain_actor(core::session& s, domain_subject* here, drain_view& view)
+    : session_(s), here_(here), view_(view) {
     order_ = s.watches.add(s.own(model::node_key::domain_state), zookeeper::watch_kind::data, changed_);
 }
 
@@ -73,6 +75,7 @@ async::awaitable<void> drain_actor::run() {
         arrivals.emplace(here_->arrived_here().changes(), changed_);
     }
     for (;;) {
+        view_.is_flushed = order_->known() ? stored() == model::domain_state::flushed : view_.is_flushed;
         if (has_order()) {
             co_await work_off(*stored());
             job_ended_.notify_all();
@@ -92,12 +95,12 @@ async::awaitable<void> drain_actor::work_off(model::domain_state order) {
         drain_actor& actor;
         ~leaving() {
             actor.job_ = nullptr;
-            actor.under_way_ = {};
+            actor.view_.under_way = {};
         }
     };
     const leaving guard{*this};
     job_order_ = order == model::domain_state::flushed ? model::domain_state::flush : order;
-    under_way_ = to_text(job_order_);
+    view_.under_way = to_text(job_order_);
     const std::int64_t given = order_->stat().mzxid;
     bool is_overtaken = false;
     co_await async::with_task_group(std::string(to_text(order)),
@@ -179,13 +182,36 @@ async::awaitable<void> drain_actor::stop(time_point deadline) {
 }
 
 std::unique_ptr<core::session_part> drain_subject::begin(core::session& s) {
-    return std::make_unique<drain_actor>(s, here_, under_way_);
+    return std::make_unique<drain_actor>(s, here_, view_);
 }
 
 void drain_subject::report_unready(std::vector<std::string>& reasons) const {
-    if (!under_way_.empty()) {
-        reasons.push_back(fmt::format("{} of this node is under way", under_way_));
+    if (!view_.under_way.empty()) {
+        reasons.push_back(fmt::format("{} of this node is under way", view_.under_way));
     }
+}
+
+std::vector<std::string> drain_subject::left_here() const {
+    return view_.is_flushed && here_ != nullptr ? here_->listed_names() : std::vector<std::string>();
+}
+
+void drain_subject::report(std::vector<std::string>& lines) const {
+    constexpr std::size_t shown_max = 20;
+    auto left = left_here();
+    if (left.empty()) {
+        return;
+    }
+    const std::size_t all = left.size();
+    left.resize(std::min(all, shown_max));
+    lines.push_back(
+        fmt::format("flush: this node is `flushed`, and {} virtual machine(s) run here: {}{}; do not switch "
+                    "it off",
+                    all, join(left, ", "), all > shown_max ? ", ..." : ""));
+}
+
+void drain_subject::put_metrics(core::metrics_sheet& sheet) const {
+    sheet.gauge("flushed_machines", "Virtual machines that run here although this node is flushed.",
+                static_cast<double>(left_here().size()));
 }
 
 }  // namespace pvc::domains

@@ -3,6 +3,7 @@
 
 #include "pvcnoded/async/condition.hpp"
 #include "pvcnoded/core/subject.hpp"
+#include "pvcnoded/domains/drain.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -15,8 +16,8 @@ class domain_subject;
 
 class drain_actor final : public core::session_part {
 public:
-    // In `under_way` stands the order that is carried out; it must outlive this.
-    drain_actor(core::session& s, domain_subject* here, std::string_view& under_way);
+    // `view` is kept as it is; it must outlive this.
+    drain_actor(core::session& s, domain_subject* here, drain_view& view);
 
     async::awaitable<void> run() override;
     void open() override;
@@ -35,7 +36,7 @@ private:
 
     core::session& session_;
     domain_subject* here_;
-    std::string_view& under_way_;
+    drain_view& view_;
     async::wakeup changed_;
     async::condition job_ended_;  // for stop()
     std::unique_ptr<zookeeper::watched> order_;

@@ -4,6 +4,7 @@
 #include "pvcnoded/async/for_each.hpp"
 #include "pvcnoded/base/assert.hpp"
 #include "pvcnoded/domains/domain_subject.hpp"
+#include "stays.hpp"
 
 #include <variant>
 
@@ -72,15 +73,18 @@ void drain_shell::perform(const act::line& what) {
         case act::line::level::state: of_.log().state(what.text, what.about); return;
         case act::line::level::ok: of_.log().ok(what.text, what.about); return;
         case act::line::level::warning: of_.log().warning(what.id, what.text, what.about); return;
+        case act::line::level::error: of_.log().error(what.id, what.text, what.about); return;
     }
 }
 
 void drain_shell::perform(const act::follow& what) {
     followed_.emplace(of_.s, what.id);
+    of_.here->stayed_here().follow(what.id);
 }
 
 void drain_shell::perform(const act::unfollow& /*what*/) {
     followed_.reset();
+    of_.here->stayed_here().unfollow();
 }
 
 void drain_shell::perform(const act::drop_arrival& what) {
@@ -100,6 +104,15 @@ void drain_shell::perform(const act::settled& what) {
 async::awaitable<drain::answer> drain_shell::reply(const ask::better_session& /*what*/, const drain::step& /*asked*/) {
     co_await placement::wait_better(of_.s);
     co_return drain::woken{};
+}
+
+async::awaitable<drain::answer> drain_shell::reply(const ask::time& /*what*/, const drain::step& asked) {
+    co_await async::sleep_until(of_.s.node.clock(), asked.until, asked.reason);
+    co_return drain::woken{};
+}
+
+async::awaitable<drain::answer> drain_shell::reply(const ask::fault& what, const drain::step& /*asked*/) {
+    co_return of_.here->stayed_here().of(what.target);
 }
 
 async::awaitable<drain::answer> drain_shell::reply(const ask::present& /*what*/, const drain::step& /*asked*/) {
@@ -182,10 +195,8 @@ async::awaitable<result<placement::decision>> drain_shell::decide_under_lock(con
     drain::step next = resume(drain::under_lock{keys_of(now)});
     while (const auto* wanted = std::get_if<ask::target>(&next.what)) {
         PVC_CO_TRY(auto found, co_await placement::choose_target(of_.s, wanted->id, of_.self(), wanted->but));
-        if (wanted->is_basis) {
-            out.checks = std::move(found.checks);
-        }
-        next = resume(drain::target_found{std::move(found.choice)});
+        out.checks = std::move(found.checks);
+        next = resume(drain::target_found{std::move(found.choice), std::move(found.nodes)});
     }
     if (const auto* overtaken = std::get_if<ask::decide_again>(&next.what)) {
         co_return failure(errc::version_conflict, overtaken->name, "its state was changed");

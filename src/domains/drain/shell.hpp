@@ -31,6 +31,8 @@ private:
     void perform(const drain::act::settled& what);
 
     async::awaitable<drain::answer> reply(const drain::ask::better_session& what, const drain::step& asked);
+    async::awaitable<drain::answer> reply(const drain::ask::time& what, const drain::step& asked);
+    async::awaitable<drain::answer> reply(const drain::ask::fault& what, const drain::step& asked);
     async::awaitable<drain::answer> reply(const drain::ask::present& what, const drain::step& asked);
     async::awaitable<drain::answer> reply(const drain::ask::listed& what, const drain::step& asked);
     async::awaitable<drain::answer> reply(const drain::ask::list_write& what, const drain::step& asked);

@@ -64,6 +64,10 @@ void effects::perform(const act::note_arrival& /*what*/) {
     ++op_.counts.arrivals;
 }
 
+void effects::perform(act::note_stay what) {
+    op_.stayed_here.note(op_.id, std::move(what));
+}
+
 void effects::perform(const act::follow_console& /*what*/) {
     follow_console(op_);
 }

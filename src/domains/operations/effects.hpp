@@ -76,6 +76,7 @@ private:
     void perform(const policy::act::drop_record& what);
     void perform(const policy::act::pause& what);
     void perform(const policy::act::note_arrival& what);
+    void perform(policy::act::note_stay what);
     void perform(const policy::act::follow_console& what);
     void perform(const policy::act::arrived_home& what);
     void perform(const policy::act::tell_pause& what);

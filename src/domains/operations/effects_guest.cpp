@@ -35,6 +35,7 @@ policy::call_end end_of(hypervisor::call_error code) {
         case call_error::being_removed: return call_end::being_removed;
         case call_error::unsupported: return call_end::unsupported;
         case call_error::unsafe: return call_end::unsafe;
+        case call_error::no_target: return call_end::no_target;
         case call_error::aborted:
         case call_error::refused:
         case call_error::hanging:

@@ -22,6 +22,7 @@
 #include "pvcnoded/storage/rbd_locks.hpp"
 #include "row.hpp"
 #include "running_list.hpp"
+#include "stays.hpp"
 #include "table.hpp"
 
 #include <functional>
@@ -48,6 +49,7 @@ struct domain_parts {
     disk_records& migration_records;
     disk_records& creation_records;
     arrivals& arrived_here;
+    stays& stayed_here;
     domain_counts& counts;
     policy::console_pace& pace;                   // of all consoles
     async::task_group* consoles_scope = nullptr;  // where console watches run

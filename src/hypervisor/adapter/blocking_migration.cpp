@@ -58,7 +58,7 @@ call_result<void> migrate(const link& from, const link& to, const uuid& id, cons
     }
     auto why = last_failure(from);
     if (!to.is_alive()) {
-        why.code = call_error::unavailable;
+        why.code = from.is_alive() ? call_error::no_target : call_error::unavailable;
     }
     return why;
 }

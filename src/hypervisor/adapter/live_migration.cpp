@@ -27,7 +27,8 @@ struct migration_job {
     std::shared_ptr<breaker> target_way = std::make_shared<breaker>();
     std::atomic<bool> unwanted{false};  // do not begin
     std::atomic<bool> target_open{false};
-    std::atomic<bool> broken{false};  // a connection closed
+    std::atomic<bool> broken{false};            // a connection closed
+    std::atomic<bool> target_is_broken{false};  // the first that did was the one to the target
 
     // Loop thread.
     bool ended = false;
@@ -54,9 +55,13 @@ std::function<void()> teller(const std::shared_ptr<migration_job>& job, std::fun
     };
 }
 
-std::shared_ptr<link_note> watching(const std::shared_ptr<migration_job>& job) {
+// What is cut because the other one broke closes as well.
+std::shared_ptr<link_note> watching(const std::shared_ptr<migration_job>& job, bool is_target) {
     auto note = std::make_shared<link_note>();
-    note->tell_closed = teller(job, [](migration_job& of) { of.broken = true; });
+    note->tell_closed = teller(job, [is_target](migration_job& of) {
+        of.target_is_broken = of.target_is_broken || (is_target && !of.broken);
+        of.broken = true;
+    });
     return note;
 }
 
@@ -70,18 +75,18 @@ call_result<void> drive(const std::shared_ptr<migration_job>& job) {
     if (job->target.tcp) {
         const auto reached = reach(*job->target.tcp, connect_by);
         if (!reached) {
-            return call_failure(call_error::unavailable, reached.error().text);
+            return call_failure(call_error::no_target, reached.error().text);
         }
     }
-    auto from = link::open(job->here, watching(job), job->source_way);
+    auto from = link::open(job->here, watching(job, false), job->source_way);
     if (!from) {
         return from.error();
     }
     link_wishes there = job->here;
     there.uri = job->target.uri;
-    auto to = link::open(there, watching(job), job->target_way);
+    auto to = link::open(there, watching(job, true), job->target_way);
     if (!to) {
-        return to.error();
+        return call_failure(call_error::no_target, to.error().text);
     }
     job->target_open = true;
     if (job->unwanted) {
@@ -89,7 +94,8 @@ call_result<void> drive(const std::shared_ptr<migration_job>& job) {
     }
     auto ended = blocking::migrate(**from, **to, job->id, job->how);
     if (!ended && job->broken && ended.error().code != call_error::no_domain) {
-        return call_failure(call_error::unavailable, ended.error().text);
+        const auto code = job->target_is_broken ? call_error::no_target : call_error::unavailable;
+        return call_failure(code, ended.error().text);
     }
     return ended;
 }

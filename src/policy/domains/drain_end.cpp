@@ -71,8 +71,8 @@ void concluding::report(context& c, const std::vector<std::string>& still_here) 
     if (still_here.empty()) {
         return c.ok(fmt::format("flush: done after {} s, no virtual machine runs here any more", seconds));
     }
-    c.warning(message::flush_leftovers, {},
-              fmt::format("flush: done after {} s, but still running here: {}", seconds, join(still_here, ", ")));
+    c.error(message::flush_leftovers,
+            fmt::format("flush: done after {} s, but still running here: {}", seconds, join(still_here, ", ")));
 }
 
 step concluding::resume(context& c) {

@@ -1,5 +1,6 @@
 #include "pvcnoded/policy/domains/drain_one.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/policy/domains/domain_table.hpp"
 
 #include <fmt/format.h>
@@ -45,6 +46,10 @@ void one_domain::warn(context& c, message what, std::string_view text) const {
 domain_step one_domain::present_step(const placed_domain& keys) const {
     const domain_step wanted = of == job_kind::flush ? flush_step(keys, self) : unflush_step(keys, self);
     return wanted == domain_step::wait_arrived && has_awaited ? domain_step::place : wanted;
+}
+
+bool one_domain::has_returned() const {
+    return found && found->state == vm_state::start && found->node == self;
 }
 
 step one_domain::finish() {
@@ -119,7 +124,7 @@ step one_domain::has_settled(context& c) {
 
 // ---- under its lock, where nothing may be as it was -----------------------------------------------------------------
 
-step one_domain::decide(context& c, const failing_targets& failing) {
+step one_domain::decide(context& c, const known_targets& known) {
     const auto& now = c.answer_as<under_lock>().found;
     if (present_step(now.keys) != domain_step::place) {
         where = at::writing;
@@ -130,25 +135,47 @@ step one_domain::decide(context& c, const failing_targets& failing) {
         return write(made ? std::optional(planned{made->way, made->write, {}}) : std::nullopt);
     }
     locked = now.keys;
-    left_out = failing.left_out(c.now);
-    auto but = failing.tried_by(id);
-    but.insert(left_out.begin(), left_out.end());
-    has_tried_others = but.size() > left_out.size();
+    remains = leftover::none;
+    auto but = known.failing.tried_by(id);
+    but.merge(known.failing.left_out(c.now));
     where = at::choosing;
-    return {ask::target{id, std::move(but), true}, time_point::max(), "what the nodes offer"};
+    return {ask::target{id, std::move(but)}, time_point::max(), "what the nodes offer"};
 }
 
-step one_domain::has_chosen(context& c) {
-    const auto& choice = c.answer_as<target_found>().choice;
-    if (where == at::choosing && !choice && has_tried_others) {
-        where = at::choosing_anywhere;
-        return {ask::target{id, left_out, false}, time_point::max(), "what the nodes offer"};
+step one_domain::has_chosen(context& c, const known_targets& known) {
+    const auto& found_now = c.answer_as<target_found>();
+    if (found_now.choice) {
+        return write_leaving(found_now.choice);
     }
-    if (where == at::choosing_anywhere && choice) {
-        is_target_tried = true;
+    if (!known.is_last) {
+        remains = leftover::put_off;
         return write(std::nullopt);
     }
-    return write_leaving(choice);
+    if (where == at::choosing) {
+        where = at::choosing_last;
+        auto but = known.failing.refused(id);
+        but.insert(known.tried_now.begin(), known.tried_now.end());
+        return {ask::target{id, std::move(but)}, time_point::max(), "what the nodes offer"};
+    }
+    return without_target(found_now.nodes, known);
+}
+
+// That it cannot be had is no reason to shut anything down, as long as there is a node for it.
+step one_domain::without_target(const std::vector<possible_node>& nodes, const known_targets& known) {
+    const auto refused = known.failing.refused(id);
+    bool is_somewhere = false;
+    bool is_worth_a_try = false;
+    for (const auto& one : nodes) {
+        if (one.is_allowed && (one.takes_domains || known.were_ready.contains(one.name))) {
+            is_somewhere = true;
+            is_worth_a_try = is_worth_a_try || !refused.contains(one.name);
+        }
+    }
+    if (!is_somewhere || is_planted(defect::flush_gives_up)) {
+        return write_leaving(std::nullopt);
+    }
+    remains = is_worth_a_try ? leftover::put_off : leftover::stays;
+    return write(std::nullopt);
 }
 
 step one_domain::write_leaving(const std::optional<target_choice>& choice) {
@@ -173,10 +200,12 @@ step one_domain::was_placed(context& c) {
     switch (done.what) {
         case placed::how::written: break;
         case placed::how::needless:
-            if (is_target_tried) {
-                warn(c, message::flush_stays, "it could not be moved, it stays here");
-            } else {
-                warn(c, message::flush_needless, "there is nothing that could be done with it");
+            switch (remains) {
+                case leftover::none:
+                    warn(c, message::flush_needless, "there is nothing that could be done with it");
+                    break;
+                case leftover::put_off: break;  // whoever tries it again says what becomes of it
+                case leftover::stays: warn(c, message::flush_stays, "it could not be moved, it stays here"); break;
             }
             return finish();
         case placed::how::conflict:
@@ -237,7 +266,19 @@ step one_domain::has_moved(context& c) {
     return {ask::keys{id}, time_point::max(), "its keys"};
 }
 
-step one_domain::resume(context& c, const failing_targets& failing) {
+step one_domain::has_looked(context& c) {
+    const auto& said = c.answer_as<keys_read>();
+    if (said.what == keys_read::how::read) {
+        found = said.found.keys;
+    }
+    if (of != job_kind::flush || !has_returned() || !target()) {
+        return finish();
+    }
+    where = at::asking_why;
+    return {ask::fault{*target()}, time_point::max(), "why it was not moved"};
+}
+
+step one_domain::resume(context& c, const known_targets& known) {
     switch (where) {
         case at::begin:
             name = pvc::to_text(id);
@@ -246,18 +287,13 @@ step one_domain::resume(context& c, const failing_targets& failing) {
         case at::reading: return has_read(c);
         case at::pausing: return read();
         case at::settling: return has_settled(c);
-        case at::locking: return std::holds_alternative<placed>(c.said) ? was_placed(c) : decide(c, failing);
+        case at::locking: return std::holds_alternative<placed>(c.said) ? was_placed(c) : decide(c, known);
         case at::choosing:
-        case at::choosing_anywhere: return std::holds_alternative<placed>(c.said) ? was_placed(c) : has_chosen(c);
+        case at::choosing_last: return std::holds_alternative<placed>(c.said) ? was_placed(c) : has_chosen(c, known);
         case at::writing: return was_placed(c);
         case at::moving: return has_moved(c);
-        case at::looking: {
-            const auto& said = c.answer_as<keys_read>();
-            if (said.what == keys_read::how::read) {
-                found = said.found.keys;
-            }
-            return finish();
-        }
+        case at::looking: return has_looked(c);
+        case at::asking_why: fault = c.answer_as<move_fault>(); return finish();
         case at::over: break;
     }
     return {};

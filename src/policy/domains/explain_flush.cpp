@@ -65,6 +65,13 @@ flush_outlook explain_flush(const placed_domain& domain, const std::string& self
         case domain_step::place: break;
     }
     const auto choice = select_target(request, nodes);
+    // A flush tries it for a while; what it cannot move although there is a node goes on running.
+    const bool is_somewhere = std::ranges::any_of(nodes, [&](const node_offer& one) {
+        return one.name != request.current && is_allowed(request, one.name) && takes_domains(one);
+    });
+    if (!choice && is_somewhere) {
+        return {end::stays, {}, "no node can take it now" + why_nobody(request, nodes) + "; it goes on running here"};
+    }
     const auto plan = plan_flush(domain, self, choice ? std::optional(choice->node) : std::nullopt);
     if (!plan) {
         return {end::stays, {}, "it can be neither moved nor shut down"};

@@ -2,21 +2,37 @@
 
 namespace pvc::policy {
 
-bool failing_targets::failed(const uuid& domain, const std::string& node, time_point now) {
+namespace {
+
+std::set<std::string> nodes_of(const std::map<uuid, std::set<std::string>>& all, const uuid& domain) {
+    const auto found = all.find(domain);
+    return found == all.end() ? std::set<std::string>() : found->second;
+}
+
+}  // namespace
+
+bool failing_targets::failed(const uuid& domain, const std::string& node, move_fault fault, time_point now) {
+    switch (fault) {
+        case move_fault::neither: return false;
+        case move_fault::machine: refused_[domain].insert(node); break;
+        case move_fault::target: break;
+    }
     tried_[domain].insert(node);
+    if (fault == move_fault::machine) {
+        return false;
+    }
     record& one = nodes_[node];
-    if (one.failures >= failures_max && now - one.last >= left_out_for) {
+    if (one.domains.size() >= domains_max && now - one.last >= left_out_for) {
         one = {};  // it had its second chance
     }
-    ++one.failures;
     one.last = now;
-    return one.failures == failures_max;
+    return one.domains.insert(domain).second && one.domains.size() == domains_max;
 }
 
 std::set<std::string> failing_targets::left_out(time_point now) const {
     std::set<std::string> out;
     for (const auto& [name, one] : nodes_) {
-        if (one.failures >= failures_max && now - one.last < left_out_for) {
+        if (one.domains.size() >= domains_max && now - one.last < left_out_for) {
             out.insert(name);
         }
     }
@@ -24,8 +40,11 @@ std::set<std::string> failing_targets::left_out(time_point now) const {
 }
 
 std::set<std::string> failing_targets::tried_by(const uuid& domain) const {
-    const auto found = tried_.find(domain);
-    return found == tried_.end() ? std::set<std::string>() : found->second;
+    return nodes_of(tried_, domain);
+}
+
+std::set<std::string> failing_targets::refused(const uuid& domain) const {
+    return nodes_of(refused_, domain);
 }
 
 }  // namespace pvc::policy

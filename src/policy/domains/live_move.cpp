@@ -167,6 +167,20 @@ step live_move::wind_up(context& c) {
     return {ask::change{}, c.now + look_every, "the end of a live call"};
 }
 
+// What a libvirt answers is about the machine; of its own connection nobody there knows.
+move_fault live_move::whose_fault(std::optional<call_end> ended) const {
+    if (why) {
+        return why == live_end::no_progress || why == live_end::target_dead ? move_fault::target : move_fault::neither;
+    }
+    switch (ended.value_or(call_end::timed_out)) {
+        case call_end::timed_out:
+        case call_end::no_target: return move_fault::target;
+        case call_end::unavailable:
+        case call_end::too_late: return move_fault::neither;
+        default: return move_fault::machine;
+    }
+}
+
 step live_move::finish(context& c) {
     where = at::over;
     const auto& ended = c.seen.held.call_outcome;
@@ -178,6 +192,7 @@ step live_move::finish(context& c) {
                 c.now - c.seen.held.call_begun.value_or(c.now) <= connect_limit + answer_time;
     const std::string_view silent = why == live_end::gone ? "the guest is gone, and the call does not end"
                                                           : "the call did not end after it was aborted";
+    fault = whose_fault(ended);
     text = ended ? c.seen.held.call_text : silent;
     was_busy = !why && ended == call_end::wrong_state &&
                (c.seen.is_guest(guest_class::alive) || c.seen.is_guest(guest_class::paused));

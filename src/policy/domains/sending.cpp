@@ -162,6 +162,7 @@ step sending::shake_hands(context& c) {
         return roll_back(c, "the daemon stops");
     }
     if (!held.sync_granted) {
+        fault = move_fault::target;
         return is_unchanged(c) ? roll_back(c, "node " + shown(target) + " did not prepare to receive it within 30 s")
                                : unlock(c);
     }
@@ -183,7 +184,11 @@ step sending::choose_way(context& c) {
         nobody_waited = c.now;
         return take_turn(c);
     }
-    return is_alone ? roll_back(c, "node " + shown(target) + " has gone on without it") : move_offline(c);
+    if (is_alone) {
+        fault = move_fault::target;
+        return roll_back(c, "node " + shown(target) + " has gone on without it");
+    }
+    return move_offline(c);
 }
 
 // S6 begins when one of the places for live calls is free.

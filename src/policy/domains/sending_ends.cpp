@@ -13,7 +13,7 @@ using model::guest_class;
 using model::vm_state;
 
 namespace {
-constexpr duration release_patience = 2s;
+constexpr duration sync_release_patience = 2s;
 }  // namespace
 
 step sending::wait_gone(context& c) {
@@ -77,6 +77,9 @@ step sending::roll_back(context& c, std::string reason) {
     how = ending::rolled_back;
     wants_turn = false;
     is_stopping = c.seen.must_end;
+    if (fault != move_fault::neither && !is_stopping) {
+        c.acts.emplace_back(act::note_stay{target, fault});
+    }
     forget_tries();
     why = std::move(reason);
     if (!is_on_its_way(c)) {
@@ -102,7 +105,7 @@ step sending::rolled_back(context& c) {
 
 step sending::release(context& c) {
     wants_sync = false;
-    release_by = c.now + release_patience;
+    release_by = c.now + sync_release_patience;
     return released(c);
 }
 

@@ -62,6 +62,7 @@ step sending::has_moved(context& c) {
     c.warning(message::migration_attempt,
               move.text.empty() ? "the live migration ended early" : "live migration: " + move.text);
     why = "live migration failed: " + move.text;
+    fault = move.fault;
     who = {.target = target, .holds_locks = true};
     where = at::resolving;
     return resume(c);
@@ -78,6 +79,7 @@ step sending::is_resolved(context& c) {
             // What could not even begin may be tried again (8.6), what broke on its way may not (8.3).
             may_fall_back = false;
             may_try_again = may_try_again && move.was_short;
+            fault = move_fault::target;
             break;
         case resolution::kept_without_proof:
             may_fall_back = false;
@@ -101,6 +103,7 @@ void sending::forget_tries() {
     attempt = 1;
     has_tried = may_fall_back = false;
     why.clear();
+    fault = move_fault::neither;
 }
 
 step sending::judge_try(context& c, bool may_try_again) {

@@ -107,6 +107,10 @@ bool takes_domains(const node_offer& node) {
     return node.daemon == model::daemon_state::run && node.domain == model::domain_state::ready;
 }
 
+bool is_allowed(const target_request& request, std::string_view node) {
+    return request.limit.empty() || std::ranges::find(request.limit, node) != request.limit.end();
+}
+
 std::string_view to_text(target_objection why) {
     switch (why) {
         case target_objection::none: return "can take it";
@@ -120,11 +124,10 @@ std::string_view to_text(target_objection why) {
 }
 
 target_objection objection_to(const target_request& request, const node_offer& node) {
-    const bool is_allowed = request.limit.empty() || std::ranges::find(request.limit, node.name) != request.limit.end();
     if (node.name == request.current) {
         return target_objection::is_current;
     }
-    if (!is_allowed) {
+    if (!is_allowed(request, node.name)) {
         return target_objection::not_allowed;
     }
     if (!takes_domains(node)) {

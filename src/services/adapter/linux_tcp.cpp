@@ -42,7 +42,31 @@ socket_name name_of(const ip::address& where, std::uint16_t port) {
     return name;
 }
 
-using tcp_connection = socket_connection<stream_connection>;
+// What cannot be told counts as unspecified.
+ip::address peer_address(int number) {
+    socket_name name;
+    name.size = sizeof name.bytes;
+    if (::getpeername(number, reinterpret_cast<sockaddr*>(&name.bytes), &name.size) != 0) {
+        return {};
+    }
+    if (name.bytes.ss_family == AF_INET) {
+        return ip::address_v4(ntohl(reinterpret_cast<const sockaddr_in*>(&name.bytes)->sin_addr.s_addr));
+    }
+    ip::address_v6::bytes_type bytes{};
+    std::memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in6*>(&name.bytes)->sin6_addr, bytes.size());
+    return ip::address_v6(bytes);
+}
+
+class linux_tcp_connection final : public socket_connection<tcp_connection> {
+public:
+    linux_tcp_connection(boost::asio::io_context& context, async::timers& clock, int number)
+        : socket_connection(context, clock, number, tcp_name), peer_(peer_address(number)) {}
+
+    [[nodiscard]] const ip::address& peer() const override { return peer_; }
+
+private:
+    ip::address peer_;
+};
 
 class linux_tcp_listener final : public tcp_listener {
 public:
@@ -58,12 +82,12 @@ public:
 
     [[nodiscard]] bool is_watched() const { return socket_.is_watched(); }
     [[nodiscard]] std::uint16_t port() const override { return port_; }
-    async::awaitable<result<std::unique_ptr<stream_connection>>> accept() override {
+    async::awaitable<result<std::unique_ptr<tcp_connection>>> accept() override {
         const auto number = co_await accept_on(socket_, tcp_name);
         if (!number) {
             co_return number.error();
         }
-        auto made = std::make_unique<tcp_connection>(context_, clock_, *number, tcp_name);
+        auto made = std::make_unique<linux_tcp_connection>(context_, clock_, *number);
         if (!made->is_watched()) {
             co_return socket_failure(tcp_name, ENOMEM);
         }

@@ -84,7 +84,7 @@ TEST_P(hypervisor_migrations, what_is_not_there_cannot_go) {
 TEST_P(hypervisor_migrations, a_target_without_a_hypervisor) {
     PVC_NEEDS(migrates);
     with_guest(guest_kind::idle, [&]() -> awaitable<void> {
-        EXPECT_EQ(co_await migrate_to(env_->deaf_name()), text(call_error::unavailable));
+        EXPECT_EQ(co_await migrate_to(env_->deaf_name()), text(call_error::no_target));
         co_await expect_it_stayed();
     });
 }
@@ -96,7 +96,7 @@ TEST_P(hypervisor_migrations, a_target_that_does_not_answer_is_given_up_in_time)
         const time_point begun = clock().now();
         const std::string name = env_->other_name();
         const auto outcome = co_await host().migrate(guest_one, {name, "tcp://" + name, 1s, {}});
-        EXPECT_EQ(code_of(outcome), text(call_error::unavailable));
+        EXPECT_EQ(code_of(outcome), text(call_error::no_target));
         EXPECT_LT(clock().now() - begun, 5s + env_->slack());
         co_await expect_it_stayed();
         co_await env_->stop_other_server();
@@ -124,7 +124,7 @@ TEST_P(hypervisor_migrations, one_that_waits_for_a_thread_has_its_whole_time) {
                 const auto told = id == guests.back() ? begun : nullptr;
                 group.spawn("migration", [&, id, told]() -> awaitable<void> {
                     const auto outcome = co_await host().migrate(id, {name, "tcp://" + name, within, told});
-                    EXPECT_EQ(code_of(outcome), text(call_error::unavailable));
+                    EXPECT_EQ(code_of(outcome), text(call_error::no_target));
                     ended = told ? clock().now() : ended;
                 });
             }
@@ -157,7 +157,7 @@ TEST_P(hypervisor_migrations, as_many_at_once_as_are_allowed) {
                     begun.push_back(std::make_shared<std::optional<time_point>>());
                     group.spawn("migration", [&, id, told = begun.back()]() -> awaitable<void> {
                         const auto outcome = co_await host().migrate(id, {name, "tcp://" + name, 2s, told});
-                        EXPECT_EQ(code_of(outcome), text(call_error::unavailable));
+                        EXPECT_EQ(code_of(outcome), text(call_error::no_target));
                     });
                 }
                 co_return;  // the group waits for all
@@ -221,7 +221,7 @@ TEST_P(hypervisor_migrations, one_whose_target_goes_away_ends) {
         co_await make_endless();
         co_await async::with_task_group("moving", [&](async::task_group& group) -> awaitable<void> {
             group.spawn("migration",
-                        [&]() -> awaitable<void> { EXPECT_EQ(co_await migrate(), text(call_error::unavailable)); });
+                        [&]() -> awaitable<void> { EXPECT_EQ(co_await migrate(), text(call_error::no_target)); });
             if (co_await is_under_way()) {
                 co_await env_->stop_other_server();
             }

@@ -26,9 +26,10 @@ constexpr duration lock_limit = 30s;  // a call waits this long for a guest that
 constexpr duration job_poll = 10ms;
 
 guest_kind kind_in(std::string_view xml) {
-    constexpr std::array<std::pair<std::string_view, guest_kind>, 4> marks{{{"sim:hang", guest_kind::hang},
+    constexpr std::array<std::pair<std::string_view, guest_kind>, 5> marks{{{"sim:hang", guest_kind::hang},
                                                                             {"sim:off", guest_kind::off},
                                                                             {"sim:reset", guest_kind::reset},
+                                                                            {"sim:errs", guest_kind::errs},
                                                                             {"sim:dirty", guest_kind::dirty}}};
     const auto* const found =
         std::ranges::find_if(marks, [xml](const auto& one) { return xml.find(one.first) != std::string_view::npos; });
@@ -72,6 +73,17 @@ std::string sim_guest::live_xml() const {
 
 void sim_guest::set_kind(guest_kind kind) {
     set_kind_ = kind_ = kind;
+    if (executes() && (kind == guest_kind::reset || kind == guest_kind::errs)) {
+        make_noise(kind);
+    }
+    if (migration_ != nullptr) {
+        migration_->kind_changed();
+    }
+}
+
+void sim_guest::kind_of_xml() {
+    set_kind_.reset();
+    kind_ = kind_in(xml_);
     if (migration_ != nullptr) {
         migration_->kind_changed();
     }
@@ -138,15 +150,23 @@ void sim_guest::begin_running() {
     ++starts_;
     if (kind_ == guest_kind::off) {
         plans_.after(off_time, [this] { power_off(); });
-    } else if (kind_ == guest_kind::reset) {
-        resets_on();
+    } else if (kind_ == guest_kind::reset || kind_ == guest_kind::errs) {
+        make_noise(kind_);
     }
 }
 
-void sim_guest::resets_on() {
-    plans_.after(1s, [this] {
-        reset();
-        resets_on();
+// As long as it is of that kind.
+void sim_guest::make_noise(guest_kind kind) {
+    plans_.after(kind == guest_kind::reset ? duration(1s) : 100ms, [this, kind] {
+        if (kind_ != kind) {
+            return;
+        }
+        if (kind == guest_kind::reset) {
+            reset();
+        } else if (executes()) {
+            emit(hypervisor::event_kind::io_error, "vda");
+        }
+        make_noise(kind);
     });
 }
 

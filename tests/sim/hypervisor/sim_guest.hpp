@@ -22,6 +22,7 @@ enum class guest_kind : std::uint8_t {
     off,    // powers off by itself, off_time after its start
     reset,  // resets every second
     dirty,  // as hang, and a live migration of it does not converge
+    errs,   // writes in a loop to a disk that fails: ten I/O errors a second
 };
 
 // At which step of a live migration something goes wrong (sim_guest::fail_migration).
@@ -64,6 +65,7 @@ public:
     std::optional<std::string> live_xml_override;
     model::guest_figures figures;    // what survey() says, but for identity and status; 64 MiB and one CPU at first
     void set_kind(guest_kind kind);  // from now on, whatever the XML says
+    void kind_of_xml();              // as it says again
     // The next migration from this machine goes wrong.
     void fail_migration(migration_step at, hypervisor::call_failure failure, source_copy left = source_copy::incoming);
 
@@ -115,7 +117,7 @@ private:
     void leave();
     void begin_running();
     void with_devices(answer done, std::function<hypervisor::call_result<void>()> deed, duration waited = {});
-    void resets_on();
+    void make_noise(guest_kind kind);
     void libvirtd_ended();
     void libvirtd_began();
     void power_lost();

@@ -5,6 +5,7 @@
 #include "sim/hypervisor/sim_guest.hpp"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,9 @@ public:
     bool resolves_names = true;          // else no connection to another machine comes about
     std::size_t threads_for_others = 0;  // of its daemon: so many questions at a time, the rest wait; 0: no limit
     std::size_t questions_under_way = 0;
+
+    // --- its libvirtd ---
+    std::set<uuid> refuses;  // no migration of these comes here: their CPU, or a device, is not there
 
     // --- what the daemons of this machine called ---
     // Without the calls that only read.

@@ -22,6 +22,9 @@ duration seconds(double count) {
 call_failure broken(const std::string& why) {
     return {call_error::unavailable, "internal error: client socket is closed: " + why};
 }
+call_failure out_of_reach(const std::string& why) {
+    return {call_error::no_target, "internal error: client socket is closed: " + why};
+}
 call_failure failed(const std::string& why) {
     return {call_error::other, "operation failed: " + why};
 }
@@ -71,7 +74,7 @@ void sim_migration::begin() {
     }
     target_machine_ = centre_.find(peer_);
     if (target_machine_ == nullptr || target_machine_ == &source_) {
-        end(call_failure(call_error::other, "unable to connect to server at '" + peer_ + ":16509'"));
+        end(call_failure(call_error::no_target, "unable to connect to server at '" + peer_ + ":16509'"));
         return;
     }
     guest_.migration_ = this;
@@ -99,7 +102,7 @@ void sim_migration::try_connect() {
         return;
     }
     if (target_machine_->libvirtd() == libvirtd_state::down) {
-        end(call_failure(call_error::unavailable,
+        end(call_failure(call_error::no_target,
                          "unable to connect to server at '" + peer_ + ":16509': Connection refused"));
     } else if (target_machine_->libvirtd() == libvirtd_state::running) {
         next(phase::preparing, centre_.times.prepare, &sim_migration::prepare);
@@ -107,7 +110,7 @@ void sim_migration::try_connect() {
 }
 
 void sim_migration::connect_late() {
-    end(call_failure(call_error::unavailable,
+    end(call_failure(call_error::no_target,
                      "unable to connect to server at '" + peer_ + ":16509': Connection timed out"));
 }
 
@@ -120,6 +123,12 @@ void sim_migration::fail_as_told() {
 void sim_migration::prepare() {
     if (takes_fault(migration_step::prepare)) {
         fail_as_told();
+        return;
+    }
+    if (target_machine_->refuses.contains(guest_.id)) {
+        end(call_failure(
+            call_error::unsupported,
+            "unsupported configuration: guest and host CPU are not compatible: missing features: avx512f"));
         return;
     }
     sim_guest& there = target_machine_->guest(guest_.id);
@@ -254,7 +263,10 @@ void sim_migration::hold(bool held) {
         }
         held_back_ = step_.armed() ? std::optional(step_.when() - now) : std::nullopt;
         step_.disarm();
-        silence_.arm(now + centre_.times.keepalive, [this] { collapse(broken("keepalive timeout"), false); });
+        silence_.arm(now + centre_.times.keepalive, [this] {
+            const bool is_source = source_.libvirtd() == libvirtd_state::stopped;
+            collapse(is_source ? broken("keepalive timeout") : out_of_reach("keepalive timeout"), false);
+        });
     } else {
         copy_since_ = now;
         silence_.disarm();
@@ -285,7 +297,7 @@ void sim_migration::review() {
     } else if (target_machine_->is_powered() &&
                (target_machine_->libvirtd() == libvirtd_state::down || (phase_ > phase::preparing && !has_target()))) {
         // The second: it was without power for a moment.
-        collapse(broken("End of file"), false);
+        collapse(out_of_reach("End of file"), false);
     } else {
         hold(is_frozen());
     }

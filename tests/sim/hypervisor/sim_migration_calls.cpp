@@ -89,7 +89,7 @@ async::awaitable<pvc::hypervisor::call_result<void>> sim_hypervisor::migrate(uui
         const auto fault = fault_of(*this_machine, id, "migrate");
         if (!this_machine->resolves_names) {
             answer(call_failure(
-                pvc::hypervisor::call_error::other,
+                pvc::hypervisor::call_error::no_target,
                 "unable to connect to server at '" + peer + ":16509': Temporary failure in name resolution"));
         } else if (fault && fault->failure) {
             answer(*fault->failure);

@@ -51,8 +51,11 @@ std::unique_ptr<asker> asker::come(manner how, sim_local_sockets& local, const s
                                    std::uint16_t port, random_source random, const asked_view& seen) {
     const bool is_web = how == manner::web || how == manner::web_bad;
     const stream_room room = room_of(how, random);
-    auto way =
-        is_web ? tcp.connect(ip::address_v4::loopback(), port, room) : local.connect(path, who_asks(how, random), room);
+    // Who asks properly has an address of its own: two of one address give way to the next.
+    const ip::address_v4 from(how == manner::web ? 0x0a000000U + static_cast<std::uint32_t>(random.below(1U << 24U))
+                                                 : 0x7f000001U);
+    auto way = is_web ? tcp.connect(ip::address_v4::loopback(), port, room, from)
+                      : local.connect(path, who_asks(how, random), room);
     return way ? std::make_unique<asker>(how, std::move(way), random, seen) : nullptr;
 }
 

@@ -4,6 +4,7 @@
 
 #include "contract/process_bench.hpp"
 #include "pvcnoded/services/adapter/unix_sockets.hpp"
+#include "sim/sim_sockets.hpp"
 #include "socket_client.hpp"
 
 #include <fcntl.h>
@@ -404,6 +405,45 @@ TEST_F(control_server, who_asks_is_told_to_who_answers) {
         EXPECT_EQ(last_.user, ::geteuid());
         EXPECT_EQ(last_.pid, ::getpid());
         EXPECT_TRUE(last_.may_change);
+    });
+}
+
+// Members of the group may ask; to cancel or to set anything is for root and the daemon's own user.
+TEST_F(control_server, a_member_of_the_group_may_ask_and_change_nothing) {
+    sim::sim_local_sockets machine(loop_.clock());
+    machine.own_user = 500;
+    machine.groups["watchers"] = 4;
+    const std::string path = "/run/pvcnoded/control.sock";
+    server here(machine, loop_.clock(), log_,
+                [this](const auto& asked, const asker& who) { return answer(asked, who); });
+    loop_.run("test", [&]() -> awaitable<void> {
+        co_await async::with_task_group("all", [&](async::task_group& group) -> awaitable<void> {
+            group.spawn("server", [&] { return here.run(path, "watchers"); });
+            for (int i = 0; i < 100 && !machine.exists(path); ++i) {
+                co_await async::yield();
+            }
+            struct row {
+                std::uint32_t user;
+                std::vector<std::uint32_t> groups;
+                bool may_ask;
+                bool may_change;
+            };
+            for (const row& one : std::vector<row>{{0, {0}, true, true},
+                                                   {500, {500}, true, true},
+                                                   {1000, {1000, 4}, true, false},
+                                                   {1000, {0, 4}, true, false},
+                                                   {1000, {1000}, false, false}}) {
+                asked_ = 0;
+                const auto way = machine.connect(path, {one.user, one.groups, 77});
+                way->send(asking("tasks cancel"));
+                for (int i = 0; i < 100 && asked_ == 0; ++i) {
+                    co_await async::yield();
+                }
+                EXPECT_EQ(asked_ > 0, one.may_ask) << one.user;
+                EXPECT_TRUE(asked_ == 0 || last_.may_change == one.may_change) << one.user;
+            }
+            group.cancel();
+        });
     });
 }
 

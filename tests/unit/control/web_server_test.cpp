@@ -32,7 +32,13 @@ public:
 
 class web_client : public socket_client {
 public:
-    web_client(async::timers& clock, std::uint16_t port, int receive_bytes = 0) : socket_client(clock, AF_INET) {
+    // `host`: the last number of its own address, 127.0.0.
+    web_client(async::timers& clock, std::uint16_t port, int receive_bytes = 0, std::uint32_t host = 1)
+        : socket_client(clock, AF_INET) {
+        sockaddr_in own{};
+        own.sin_family = AF_INET;
+        own.sin_addr.s_addr = htonl(0x7f000000U + host);
+        EXPECT_EQ(::bind(socket(), reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
         if (receive_bytes > 0) {
             ::setsockopt(socket(), SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
         }
@@ -84,8 +90,13 @@ protected:
         });
         EXPECT_EQ(here.port(), 0);
     }
-    web_client& connected(int receive_bytes = 0) {
-        return clients_.emplace_back(loop_.clock(), server_->port(), receive_bytes);
+    web_client& connected(int receive_bytes = 0, std::uint32_t host = 1) {
+        return clients_.emplace_back(loop_.clock(), server_->port(), receive_bytes, host);
+    }
+    awaitable<void> ask(web_client& one) {
+        co_await one.send_all("GET /page HTTP/1.1\r\n\r\n");
+        const std::string said = co_await one.read_to("it is me\n");
+        EXPECT_TRUE(said.starts_with("HTTP/1.1 200 ")) << said;
     }
     awaitable<void> expect_served() {
         web_client& one = connected();
@@ -201,25 +212,62 @@ TEST_F(control_web, who_reads_nothing_is_left) {
         limits);
 }
 
-TEST_F(control_web, no_more_connections_than_are_allowed) {
+// A local user who connects and says nothing keeps nobody out, and whoever reads is not the one who gives way.
+TEST_F(control_web, of_one_address_two_and_the_slowest_gives_way) {
+    with_server([this]() -> awaitable<void> {
+        web_client& other = connected(0, 2);
+        co_await ask(other);
+        web_client& silent = connected();
+        co_await async::sleep_for(loop_.clock(), 20ms, "it is accepted");
+        web_client& reads = connected();
+        co_await ask(reads);
+        for (int i = 0; i < 20; ++i) {
+            web_client& more = connected();
+            co_await async::sleep_for(loop_.clock(), 5ms, "it is accepted");
+            if (i == 0) {
+                const std::string end = co_await silent.read_to("");
+                EXPECT_EQ(end, "(closed)");
+                co_await ask(more);  // and is a reader now, faster than any that comes after
+            }
+        }
+        co_await expect_served();
+        co_await ask(other);  // of another address
+    });
+}
+
+TEST_F(control_web, no_more_connections_than_are_allowed_and_the_slowest_gives_way) {
     with_server([this]() -> awaitable<void> {
         std::vector<web_client*> all;
-        for (int i = 0; i < 16; ++i) {
-            all.push_back(&connected());
-            co_await all.back()->send_all("GET /page HTTP/1.1\r\n\r\n");
-            co_await all.back()->read_to("it is me\n");
+        for (std::uint32_t i = 0; i < 16; ++i) {
+            all.push_back(&connected(0, 2 + i));
+            co_await ask(*all.back());
         }
-        web_client& late = connected();
-        const std::string said = co_await late.read_to("");
-        EXPECT_TRUE(said.starts_with("HTTP/1.1 503 ")) << said;
-        all.front()->hang_up();
-        co_await async::sleep_for(loop_.clock(), 20ms, "its end");
         co_await expect_served();
-        // Who is connected stays so.
-        co_await all.back()->send_all("GET /page HTTP/1.1\r\n\r\n");
-        const std::string again = co_await all.back()->read_to("it is me\n");
-        EXPECT_TRUE(again.starts_with("HTTP/1.1 200 ")) << again;
+        const std::string end = co_await all.front()->read_to("");
+        EXPECT_EQ(end, "(closed)");
+        co_await ask(*all.back());
+        co_await ask(*all[1]);
     });
+}
+
+// Its time runs from the first byte, however many come one after the other.
+TEST_F(control_web, a_byte_at_a_time_does_not_hold_a_connection) {
+    web_limits limits;
+    limits.request = 400ms;
+    with_server(
+        [this]() -> awaitable<void> {
+            web_client& slow = connected();
+            const time_point begun = loop_.clock().now();
+            std::string said;
+            while (said.empty() && loop_.clock().now() - begun < 10s) {
+                co_await slow.send_all("G");
+                said = co_await slow.read_to("", 50ms);
+                said = said == "(late)" ? "" : said;
+            }
+            EXPECT_TRUE(said.starts_with("HTTP/1.1 408 ")) << said;
+            EXPECT_LT(loop_.clock().now() - begun, 5s);
+        },
+        limits);
 }
 
 TEST_F(control_web, a_port_in_use_is_told_once_and_tried_again) {

@@ -61,6 +61,21 @@ TEST_F(domain_fence, AC28_what_was_taken_over_ends_before_it_says_run) {
     })) << "with the heartbeat";
 }
 
+// A clean-up counts for the fence that it answered, and for no other.
+TEST_F(domain_fence, AC28_a_second_fence_is_cleaned_up_after_before_it_says_run) {
+    two_run();
+    ensemble.put({{key("/node"), "hv2"}, {"/nodes/hv1/daemonstate", "fenced"}});
+    ASSERT_TRUE(until_run()) << hv1().log();
+    ASSERT_FALSE(guest().is_there());
+    machine().guest(u2).destroy_time = 12s;
+    ensemble.put({{"/domains/" + to_text(u2) + "/node", "hv2"}, {"/nodes/hv1/daemonstate", "fenced"}});
+    pass(8s);
+    EXPECT_EQ(daemon(), "fenced") << hv1().log();
+    EXPECT_TRUE(machine().guest(u2).is_there());
+    ASSERT_TRUE(until_run()) << hv1().log();
+    EXPECT_FALSE(machine().guest(u2).is_there());
+}
+
 TEST_F(domain_fence, AC28_nothing_was_taken_over) {
     two_run();
     fence();

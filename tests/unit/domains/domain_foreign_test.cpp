@@ -126,6 +126,27 @@ TEST_F(domain_foreign, D44_a_reboot) {
     EXPECT_EQ(hv1().times_logged("rebooted"), 1U);
 }
 
+// What a guest can cause as often as it likes is a line for the first, and one a minute (docs/security.md).
+TEST_F(domain_foreign, a_guest_that_makes_noise_does_not_fill_the_log) {
+    running_guest();
+    for (int i = 0; i < 900; ++i) {
+        guest().reset();
+        guest().pause_by_io_error("sda");
+        guest().resume();
+        guest().set_status({model::run_state::suspended, model::pause_cause::none});
+        pass(50ms);
+        guest().set_status({model::run_state::running, model::pause_cause::none});
+        pass(50ms);
+    }
+    pass(70s);
+    EXPECT_EQ(hv1().times_logged("the guest rebooted"), 3U);
+    EXPECT_EQ(hv1().times_logged("I/O error of a disk: sda"), 1U);
+    EXPECT_EQ(hv1().times_logged("more I/O error(s) of its disks in the last minute, the last one of sda"), 2U);
+    EXPECT_EQ(hv1().times_logged("it is paused (the guest sleeps)"), 1U);
+    EXPECT_EQ(hv1().times_logged("the guest fell asleep"), 2U);
+    EXPECT_EQ(effects(), texts{});
+}
+
 TEST_F(domain_foreign, D45_started_by_somebody_else) {
     define("stop", "hv1");
     settled_host();

@@ -54,6 +54,18 @@ TEST_F(guarded_step, a_view_that_took_less_is_good_enough) {
     EXPECT_TRUE(run_until([&] { return executes("hv1"); }, 20s)) << hv1().log();
 }
 
+// The view alone was quick enough, and what is written to the disk first as well; together they were not.
+TEST_F(guarded_step, nothing_is_created_long_after_its_view_whatever_came_in_between) {
+    stopped_on_hv1();
+    hv1().connector.link().answer_delay = 1500ms;
+    hv1().host.disk_time = 900ms;
+    set("start");
+    pass(40s);
+    EXPECT_EQ(machine().count("create U1"), 0U) << hv1().log();
+    hv1().host.disk_time = 1ms;
+    EXPECT_TRUE(run_until([&] { return executes("hv1"); }, 20s)) << hv1().log();
+}
+
 TEST_F(guarded_step, no_lock_is_broken_on_a_view_that_took_too_long) {
     hardware.rbd.lock("vms/web_sda", "10.254.0.1:0/1");
     stopped_on_hv1("vms/web_sda");

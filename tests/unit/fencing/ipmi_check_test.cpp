@@ -25,7 +25,7 @@ protected:
         hv1.start();
         EXPECT_TRUE(hv1.run_until_ready()) << hv1.log();
         const auto took = loop.clock().now() - begun;
-        loop.run_for(5s);
+        loop.run_for(40s);
         return took;
     }
     [[nodiscard]] std::string said() {
@@ -51,6 +51,16 @@ TEST_F(ipmi_check, ac10_a_it_answers) {
               (std::vector<std::pair<std::string, std::string>>{{"IPMI_PASSWORD", board.pass.reveal()}}));
 }
 
+// README ruling 41: boards that need 5 to 10 s exist, and whoever fences waits for them.
+TEST_F(ipmi_check, a_slow_board_is_no_trouble) {
+    start([](sim::sim_program& ran) {
+        ran.output = "Chassis Power is on\n";
+        ran.takes = 6s;
+    });
+    EXPECT_EQ(said(), "ok: IPMI interface " + nodes.back().daemon().context().config->ipmi.host +
+                          " of this node answers, after 6 s\n");
+}
+
 TEST_F(ipmi_check, ac10_b_to_d_a_warning_and_the_start_is_the_same) {
     struct line {
         std::function<void(sim::sim_program&)> ends;
@@ -67,7 +77,7 @@ TEST_F(ipmi_check, ac10_b_to_d_a_warning_and_the_start_is_the_same) {
                       ran.error_output = "Error: Unable to establish IPMI v2 / RMCP+ session\nmore\n";
                   },
                   "exit status 1, Error: Unable to establish IPMI v2 / RMCP+ session"},
-             line{[](auto& ran) { ran.takes = 60s; }, "no answer within 2 s"},
+             line{[](auto& ran) { ran.takes = 60s; }, "no answer within 30 s"},
              line{[](auto& ran) { ran.refused = failure(errc::not_found, "ipmitool", "no such file"); }, "ipmitool"},
          }) {
         EXPECT_EQ(start(one.ends), usual) << one.says;

@@ -32,6 +32,7 @@ enum class call_end : std::uint8_t {
     being_removed,  // of a creation: an earlier instance is still on its way out
     unsupported,
     unsafe,
+    no_target,  // of a live call: its target was not reached in time, or the connection to it broke
     other,
 };
 

@@ -23,15 +23,22 @@ struct one_domain {
     enum class at : std::uint8_t {
         begin,
         reading,
-        pausing,            // the session is in trouble
-        settling,           // until it is clear what it is to be
-        locking,            // for its lock
-        choosing,           // a target, but none in which it or others failed
-        choosing_anywhere,  // there is none: whether there is one without those that only it has tried
-        writing,            // what was decided, or nothing
-        moving,             // until it has come where it was placed, or is off
-        looking,            // where it is now
+        pausing,        // the session is in trouble
+        settling,       // until it is clear what it is to be
+        locking,        // for its lock
+        choosing,       // a target, but none in which it or others failed
+        choosing_last,  // there is none: any that has not refused it
+        writing,        // what was decided, or nothing
+        moving,         // until it has come where it was placed, or is off
+        looking,        // where it is now
+        asking_why,     // it is here still
         over,
+    };
+    // It is left here, without another word of its keys.
+    enum class leftover : std::uint8_t {
+        none,
+        put_off,  // a node can take it that cannot be had now
+        stays,    // every node that can take anything has refused it
     };
     // What was to be written by the last decision.
     struct planned {
@@ -53,19 +60,19 @@ struct one_domain {
     bool has_awaited = false;  // it did not arrive in all the time that it may take
     domain_step awaits = domain_step::skip;
     std::optional<time_point> settled_by;
-    placed_domain locked;            // as read under the lock
-    std::set<std::string> left_out;  // by everybody, when the choice was begun
-    bool has_tried_others = false;
-    bool is_target_tried = false;  // others may go where this one failed: no reason to shut it down
+    placed_domain locked;  // as read under the lock
     std::optional<planned> plan;
-    std::optional<placed_domain> found;  // at the end; empty: it needs nothing or stays, or nobody knows
+    leftover remains = leftover::none;
+    std::optional<placed_domain> found;      // at the end; empty: it needs nothing or stays, or nobody knows
+    move_fault fault = move_fault::neither;  // of one that was found here again
 
     [[nodiscard]] static one_domain of_job(job_kind of, const uuid& id, const std::string& self,
                                            duration shutdown_timeout);
-    // `failing`: what this flush knows of targets; in an unflush, which chooses none, an empty one.
-    [[nodiscard]] step resume(context& c, const failing_targets& failing);
+    [[nodiscard]] step resume(context& c, const known_targets& known);
     // Where it was to be moved; empty: nowhere, or by somebody else.
     [[nodiscard]] std::optional<std::string> target() const;
+    // It was to leave, and has come back, or never left.
+    [[nodiscard]] bool has_returned() const;
     void info(context& c, std::string_view text) const;
     void warn(context& c, message what, std::string_view text) const;
     friend bool operator==(const one_domain&, const one_domain&) = default;
@@ -77,8 +84,9 @@ private:
     step has_read(context& c);
     step settle(context& c, domain_step why, std::int64_t since);
     step has_settled(context& c);
-    step decide(context& c, const failing_targets& failing);
-    step has_chosen(context& c);
+    step decide(context& c, const known_targets& known);
+    step has_chosen(context& c, const known_targets& known);
+    step without_target(const std::vector<possible_node>& nodes, const known_targets& known);
     step write(std::optional<planned> what);
     step write_leaving(const std::optional<target_choice>& choice);
     step was_placed(context& c);
@@ -86,6 +94,7 @@ private:
     void report(context& c) const;
     step follow_move(context& c);
     step has_moved(context& c);
+    step has_looked(context& c);
     step finish();
 };
 

@@ -11,6 +11,7 @@
 #include "pvcnoded/base/uuid.hpp"
 #include "pvcnoded/model/states.hpp"
 #include "pvcnoded/policy/domains/flush_rules.hpp"
+#include "pvcnoded/policy/domains/move_fault.hpp"
 #include "pvcnoded/policy/placement/target_selection.hpp"
 
 #include <cstdint>
@@ -51,6 +52,7 @@ namespace ask {
 
 struct nothing {};         // the machine is over
 struct better_session {};  // [woken] after trouble: there is a connection again, or a while has passed
+struct time {};            // [woken] the deadline
 
 // What is here.
 struct present {};     // [domains_here] all that run here or are about to
@@ -68,6 +70,10 @@ struct other_state {  // [state_end]
     lasting through = lasting::leaving;
     std::int64_t since = 0;
 };
+// Whose fault it is that the domain that is followed was not moved there.
+struct fault {  // [move_fault]
+    std::string target;
+};
 // Its lock is taken, `under_lock` is said, and what is to become of it is asked for with the questions below, once it
 // is held. `placed` may come instead of each answer: the lock was not had, or the session broke.
 struct place {  // [under_lock]
@@ -83,10 +89,10 @@ struct write_word {   // [word_written]
 };
 
 // With the lock of a domain held.
-struct target {  // [target_found] the best node for it, but not this node or any of `but`
+// The best node for it, but not this node or any of `but`. What is written rests on the last of these choices.
+struct target {  // [target_found]
     uuid id;
     std::set<std::string> but;
-    bool is_basis = true;  // the write must find the versions of what this choice rests on
 };
 struct write {  // [placed]
     placement what;
@@ -96,8 +102,8 @@ struct decide_again {     // [placed] as a conflict: its state is another than b
     std::string name;     // of the domain
 };
 
-using any = std::variant<nothing, better_session, present, listed, list_write, arrival, all_keys, keys, other_state,
-                         place, order_key, write_word, target, write, write_nothing, decide_again>;
+using any = std::variant<nothing, better_session, time, present, listed, list_write, arrival, all_keys, keys,
+                         other_state, fault, place, order_key, write_word, target, write, write_nothing, decide_again>;
 
 }  // namespace ask
 
@@ -131,7 +137,8 @@ struct under_lock {
     domain_keys found;
 };
 struct target_found {
-    std::optional<target_choice> choice;  // empty: no node can take it
+    std::optional<target_choice> choice;  // empty: none of them can take it
+    std::vector<possible_node> nodes;     // all others, also those of `but`
 };
 struct placed {
     enum class how : std::uint8_t {
@@ -164,15 +171,15 @@ struct word_written {
     std::int64_t zxid = 0;                // of `written`
     std::vector<std::string> still_here;  // right after it, by name
 };
-using answer = std::variant<woken, domains_here, arrived, all_read, keys_read, state_end, under_lock, target_found,
-                            placed, order_read, word_written>;
+using answer = std::variant<woken, domains_here, arrived, all_read, keys_read, state_end, move_fault, under_lock,
+                            target_found, placed, order_read, word_written>;
 
 // Done at once, in order, before what is asked.
 namespace act {
 
 struct line {  // of the log
-    enum class level : std::uint8_t { info, state, ok, warning } how = level::info;
-    message id{};       // of a warning
+    enum class level : std::uint8_t { info, state, ok, warning, error } how = level::info;
+    message id{};       // of warning and error
     std::string about;  // name of the domain; empty: of none
     std::string text;
 
@@ -239,6 +246,9 @@ public:
     void ok(std::string text) { acts.emplace_back(act::line{act::line::level::ok, {}, {}, std::move(text)}); }
     void warning(message id, std::string about, std::string text) {
         acts.emplace_back(act::line{act::line::level::warning, id, std::move(about), std::move(text)});
+    }
+    void error(message id, std::string text) {
+        acts.emplace_back(act::line{act::line::level::error, id, {}, std::move(text)});
     }
 };
 

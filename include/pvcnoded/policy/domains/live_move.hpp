@@ -35,6 +35,7 @@ struct live_move {
     // How it ended.
     live_end end = live_end::failed;
     std::string text{};
+    move_fault fault = move_fault::neither;
     bool was_short = false;  // it ended in the time that is granted to reach the target
     bool was_busy = false;   // libvirt still has an earlier job with the guest, which runs on
 
@@ -52,6 +53,7 @@ private:
     step wind_up(context& c);
     step finish(context& c);
     [[nodiscard]] std::optional<live_end> reason_to_end(const context& c) const;
+    [[nodiscard]] move_fault whose_fault(std::optional<call_end> ended) const;
 };
 
 }  // namespace pvc::policy

@@ -6,6 +6,7 @@
 #include "pvcnoded/base/message.hpp"
 #include "pvcnoded/model/states.hpp"
 #include "pvcnoded/policy/domains/domain_seen.hpp"
+#include "pvcnoded/policy/domains/move_fault.hpp"
 #include "pvcnoded/policy/domains/resolve_rules.hpp"
 #include "pvcnoded/policy/placement/rbd_lock_seen.hpp"
 
@@ -243,7 +244,11 @@ struct drop_record {};
 struct pause {  // after a failure that another attempt at once would only repeat
     duration time{};
 };
-struct note_arrival {};      // whoever empties this node wants to know
+struct note_arrival {};  // whoever empties this node wants to know
+struct note_stay {       // likewise: it was not moved to that node
+    std::string target;
+    move_fault fault = move_fault::neither;
+};
 struct follow_console {};    // its log, as long as it runs here
 struct arrived_home {};      // where it came from is of no concern any more
 struct tell_pause {};        // that it does not execute, once, if so
@@ -251,8 +256,8 @@ struct created {};           // the guest that is here now is new
 struct tell_vnc_problem {};  // if clients cannot read its VNC address
 struct forget_live {};       // what is known of its definition is of a guest that is gone
 
-using any = std::variant<line, write_record, drop_record, pause, note_arrival, follow_console, arrived_home, tell_pause,
-                         created, tell_vnc_problem, forget_live>;
+using any = std::variant<line, write_record, drop_record, pause, note_arrival, note_stay, follow_console, arrived_home,
+                         tell_pause, created, tell_vnc_problem, forget_live>;
 
 }  // namespace act
 

@@ -69,6 +69,7 @@ struct sending {
     std::optional<time_point> busy_until{};
     bool may_fall_back = false;
     std::string why{};
+    move_fault fault = move_fault::neither;  // of `why`
     live_move move{};
     policy::resolving who{};
     powering_down power{};

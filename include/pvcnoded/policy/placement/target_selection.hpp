@@ -46,8 +46,18 @@ struct target_choice {
     std::string reason;  // "most free memory (8000 MiB)", for the operator
 };
 
+// A node as a place for one domain, figures aside.
+struct possible_node {
+    std::string name;
+    bool is_allowed = false;     // by the domain's limit
+    bool takes_domains = false;  // it runs, and it is ready
+
+    friend bool operator==(const possible_node&, const possible_node&) = default;
+};
+
 // Whether the node may take domains at all: it runs, and it is ready.
 [[nodiscard]] bool takes_domains(const node_offer& node);
+[[nodiscard]] bool is_allowed(const target_request& request, std::string_view node);
 // Empty: no node can take it. `nodes` in any order; of equals the first by name.
 [[nodiscard]] std::optional<target_choice> select_target(const target_request& request, std::vector<node_offer> nodes);
 

@@ -64,6 +64,25 @@ TEST(role_explorer, two_holders_are_seen) {
     EXPECT_FALSE(wrong_now(now));
 }
 
+// Whoever was cut off after another began to take his addresses keeps them until his isolation limit: that the other's
+// next transition begins before it changes nothing about that. Who never was in touch has no such excuse.
+TEST(role_explorer, who_was_cut_off_gives_way_at_his_limit_whatever_begins_meanwhile) {
+    for (const bool was_in_touch : {true, false}) {
+        world now = beginning({});
+        member& gone = now.at(0);
+        gone.to_zookeeper = link::cut;
+        member& taken = now.at(1);
+        taken.role = taken.stored = router_state::primary;
+        taken.held = everything;
+        taken.up_since = was_in_touch ? 1 : 0;
+        EXPECT_EQ(wrong_now(now).has_value(), !was_in_touch);
+        now.named = 0;
+        EXPECT_FALSE(follow_rule(now, 1, false));
+        ASSERT_TRUE(taken.does) << "it relinquishes";
+        EXPECT_EQ(wrong_now(now).has_value(), !was_in_touch);
+    }
+}
+
 TEST(role_explorer, it_says_when_there_is_too_much) {
     EXPECT_FALSE(search({}, 1000).is_exhausted);
 }

@@ -29,6 +29,15 @@ bool has_orphan(const world& now, std::int8_t who) {
     });
 }
 
+// What a daemon could not delete it deletes as soon as it is in touch again (zookeeper/lock), before anything else of
+// it, and before any limit ends.
+bool is_reaping(const world& now, std::int8_t who) {
+    return now.at(who).to_zookeeper == link::up && std::ranges::any_of(now.queues, [who](const contenders& queue) {
+               return std::ranges::any_of(queue,
+                                          [who](const contender& one) { return one.owner == who && one.is_left; });
+           });
+}
+
 bool has_rule(const world& now, std::int8_t who, bool is_late) {
     const member& own = now.at(who);
     if (own.to_zookeeper != link::up || own.does || now.is_reference(who)) {
@@ -43,7 +52,7 @@ bool has_rule(const world& now, std::int8_t who, bool is_late) {
 // What happens without any delay.
 void add_prompt(const world& now, std::int8_t who, std::vector<move>& out) {
     const member& own = now.at(who);
-    if (own.to_zookeeper == link::crashed) {
+    if (own.to_zookeeper == link::crashed || is_reaping(now, who)) {
         return;
     }
     if (now.is_reference(who)) {
@@ -130,6 +139,15 @@ const contender* reader_before(const world& now, std::int8_t who) {
     return is_behind && (child - 1)->is_reader ? child - 1 : nullptr;
 }
 
+bool is_somebody_reaping(const world& now) {
+    for (std::int8_t who = 0; who < now.of.nodes; ++who) {
+        if (is_reaping(now, who)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Somebody who is waited for, perhaps, and out of touch.
 bool is_somebody_away(const world& now) {
     for (std::int8_t other = 0; other < now.of.nodes; ++other) {
@@ -154,7 +172,7 @@ void add_timed(const world& now, std::int8_t who, bool is_prompt, std::vector<mo
         own.to_zookeeper == link::up) {
         out.push_back({kind::drained, who});
     }
-    const bool is_late = !is_prompt || is_somebody_away(now);
+    const bool is_late = (!is_prompt || is_somebody_away(now)) && !is_somebody_reaping(now);
     if (has_limit(now, who)) {
         if (is_late) {
             out.push_back({kind::time_out, who});
@@ -221,6 +239,7 @@ void end_session(world& now, std::int8_t who) {
     for (auto& queue : now.queues) {
         for (auto& one : queue) {
             one.is_orphan = one.is_orphan || one.owner == who;
+            one.is_left = one.is_left && one.owner != who;
         }
     }
 }
@@ -256,7 +275,7 @@ std::optional<broken_rule> time_out(world& now, std::int8_t who) {
     if (const auto* const lock = std::get_if<role_ask::have_lock>(&does.pending.what)) {
         if (does.is_queued && now.at(who).to_zookeeper != link::up) {
             if (auto* const own = own_in(now.queue(lock->which), who)) {
-                own->is_orphan = true;
+                own->is_orphan = own->is_left = true;
             }
         } else if (does.is_queued) {
             remove_own(now.queue(lock->which), who);

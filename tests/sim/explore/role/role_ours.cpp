@@ -127,7 +127,7 @@ std::optional<broken_rule> release(world& now, std::int8_t who, role_lock which)
     transition& does = *now.at(who).does;
     if (now.at(who).to_zookeeper != link::up) {
         if (auto* const own = own_in(queue, who)) {
-            own->is_orphan = true;
+            own->is_orphan = own->is_left = true;
         }
     } else {
         const auto* const own = own_in(queue, who);
@@ -326,12 +326,17 @@ std::optional<broken_rule> follow_rule(world& now, std::int8_t who, bool is_late
         case coordinator_action::start_takeover:
         case coordinator_action::start_relinquish: {
             own.does.emplace();
-            own.up_since = 0;
             if (own.role == router_state::primary) {
                 own.does->machine = policy::holder{};
             }
             for (std::int8_t other = 0; other < now.of.nodes; ++other) {
-                own.up_since |= static_cast<std::uint8_t>(now.at(other).to_zookeeper == link::up ? 1 << other : 0);
+                const auto bit = static_cast<std::uint8_t>(1 << other);
+                // Who was in touch as these addresses were taken, and has been cut off since, gives way at its
+                // isolation limit: that lasts as long as it holds them, whatever begins here meanwhile.
+                const bool gives_way = (now.at(other).held & own.held & addresses) != 0;
+                const bool may_hear =
+                    now.at(other).to_zookeeper == link::up || ((own.up_since & bit) != 0 && gives_way);
+                own.up_since = static_cast<std::uint8_t>(may_hear ? own.up_since | bit : own.up_since & ~bit);
             }
             return answer(now, who, role_answer::woken, start_of_time);
         }

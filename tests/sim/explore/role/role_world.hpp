@@ -49,6 +49,7 @@ struct contender {
     bool is_reader = false;
     bool is_orphan = false;  // its session has ended, or nobody could delete it: it vanishes later
     std::int64_t sequence = 0;
+    bool is_left = false;  // the second, and its session lives: its owner deletes it as soon as he is in touch again
     friend bool operator==(const contender&, const contender&) = default;
 };
 using contenders = boost::container::static_vector<contender, 12>;
@@ -95,10 +96,11 @@ struct member {
     model::router_state role = model::router_state::secondary;
     model::router_state stored = model::router_state::secondary;
     std::uint8_t held = 0;
-    std::uint8_t left = 0;      // by a crash
-    std::uint8_t up_since = 0;  // who was in touch at some time since its last transition began
-    bool has_edge = false;      // reference: a change of the name that it has not seen
-    bool has_tick = false;      // reference: a tick has seen another name, and will write over it
+    std::uint8_t left = 0;  // by a crash
+    // Who was in touch at some time since its last transition began; and who was as it took what that one holds still.
+    std::uint8_t up_since = 0;
+    bool has_edge = false;  // reference: a change of the name that it has not seen
+    bool has_tick = false;  // reference: a tick has seen another name, and will write over it
     std::optional<transition> does;
     std::optional<reference_walk> walks;
 
@@ -182,7 +184,8 @@ struct broken_rule {
 // One primary who is named and holds everything, nobody else holds anything, nothing is locked, nobody is under way.
 [[nodiscard]] bool is_at_rest(const world& now);
 // At each moment. An address is on two nodes whose daemons live only while one of them is `relinquish`, or the other
-// was in touch after one began to take it: such a one gives way, at its isolation limit if it is cut off right then.
+// was in touch after one began to take it: such a one gives way, at its isolation limit if it is cut off right then,
+// also if the next transition begins here before that.
 [[nodiscard]] std::optional<broken_rule> wrong_now(const world& now);
 [[nodiscard]] identity identity_of(const world& now);
 [[nodiscard]] std::string to_text(const move& one, const world& before);

@@ -34,6 +34,7 @@ struct guests_state {
     std::set<std::int64_t> disks;       // of all that ever were
     std::set<std::int64_t> crashed;     // whose disk is still locked by what is gone
     std::set<std::uint32_t> hung;       // members whose libvirtd was told not to answer a call
+    std::set<std::int64_t> troubled;    // that were made to reset, or to fail on their disks, over and over
     time_point hypervisors_calm_from{};
 };
 [[nodiscard]] inline guests_state& guests_of(cluster& world) {

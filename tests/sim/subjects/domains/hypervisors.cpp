@@ -80,6 +80,13 @@ void few_threads(cluster& world, const action& what, member& target) {
     world.lasting(what, &target, false, [&target] { target.node.guests().threads_for_others = 0; });
 }
 
+void refuse_guest(cluster& world, const action& what, member& target) {
+    static_cast<void>(disturb_hypervisor(world, what, target));
+    const uuid id = guest_id(what.number);
+    target.node.guests().refuses.insert(id);
+    world.lasting(what, &target, false, [&target, id] { target.node.guests().refuses.erase(id); });
+}
+
 // A call may wait for its deadline, and be made again.
 sim_machine_guests& next_call(cluster& world, member& target) {
     constexpr duration noticed = 5min;
@@ -97,21 +104,41 @@ void hang_call(cluster& world, const action& what, member& target) {
     guests_of(world).hung.insert(target.number);
 }
 
-// What happens to the guest wherever it executes.
-template <class Deed>
-void befall_guest(cluster& world, std::int64_t number, Deed deed) {
-    const uuid id = guest_id(number);
+std::vector<sim_machine_guests*> machines_of(cluster& world) {
     std::vector<sim_machine_guests*> machines = world.foreign_machines();
     for (const auto& one : world.members) {
         if (one->node.settings.hypervisor) {
             machines.push_back(&one->node.guests());
         }
     }
-    for (auto* machine : machines) {
+    return machines;
+}
+
+// What happens to the guest wherever it executes.
+template <class Deed>
+void befall_guest(cluster& world, std::int64_t number, Deed deed) {
+    const uuid id = guest_id(number);
+    for (auto* machine : machines_of(world)) {
         if (machine->executes(id)) {
             deed(machine->guest(id));
         }
     }
+}
+
+void calm_guest(cluster& world, std::int64_t number) {
+    for (auto* machine : machines_of(world)) {
+        machine->guest(guest_id(number)).kind_of_xml();
+    }
+    guests_of(world).troubled.erase(number);
+}
+
+// That disturbs nobody: a daemon is well whatever its guests do.
+void trouble_guest(cluster& world, const action& what) {
+    guests_of(world).troubled.insert(what.number);
+    befall_guest(world, what.number, [&](sim_guest& guest) {
+        guest.set_kind(what.value == "reset" ? guest_kind::reset : guest_kind::errs);
+    });
+    world.lasting(what, nullptr, false, [&world, number = what.number] { calm_guest(world, number); });
 }
 
 void power_off_guest(cluster& world, const action& what) {
@@ -133,9 +160,11 @@ void fail_migration(cluster& world, const action& what) {
             std::pair("reply-gone", migration_step::reply)};
         const auto* const step =
             std::ranges::find_if(steps, [&](const auto& pair) { return what.value == pair.first; });
-        guest.fail_migration(step == steps.end() ? migration_step::copy : step->second,
-                             {hypervisor::call_error::other, "an injected failure"},
-                             what.value == "reply-gone" ? source_copy::gone : source_copy::incoming);
+        const auto at = step == steps.end() ? migration_step::copy : step->second;
+        const bool is_reached = at != migration_step::connect;
+        guest.fail_migration(
+            at, {is_reached ? hypervisor::call_error::other : hypervisor::call_error::no_target, "an injected failure"},
+            what.value == "reply-gone" ? source_copy::gone : source_copy::incoming);
     });
 }
 
@@ -151,6 +180,12 @@ constexpr drawn on_guests{.eighths = 6, .favour = with_guests, .arguments = [](d
                               out.number = some_guest(from);
                           }};
 constexpr std::pair<std::int64_t, std::int64_t> small_numbers{1, 99};
+constexpr drawn on_refusals = on_guests;
+constexpr drawn on_troubles{.eighths = 6, .favour = with_guests, .arguments = [](drawing& from, action& out) {
+                                static constexpr std::array kinds{"reset", "errs"};
+                                out.number = some_guest(from);
+                                out.value = from.one_of(kinds);
+                            }};
 
 constexpr action_kind actions_on_hypervisors[] = {
     {.name = "stop-libvirtd",
@@ -194,6 +229,20 @@ constexpr action_kind actions_on_hypervisors[] = {
                .favour = with_guests,
                .arguments = [](drawing& from,
                                action& out) { out.number = 1 + static_cast<std::int64_t>(from.random.below(3)); }}},
+    {.name = "refuse-guest",
+     .takes = "ni",
+     .meaning = "its libvirtd refuses each live migration of machine N to it: a CPU that lacks something",
+     .can_last = true,
+     .on_member = of_hypervisor<refuse_guest>,
+     .numbers = small_numbers,
+     .chance = on_refusals},
+    {.name = "trouble-guest",
+     .takes = "iv",
+     .meaning = "the guest of machine N resets each second (reset), or writes to a disk that fails (errs)",
+     .can_last = true,
+     .on_cluster = of_defined<trouble_guest>,
+     .numbers = small_numbers,
+     .chance = on_troubles},
     {.name = "power-off-guest",
      .takes = "i",
      .meaning = "the guest of machine N powers off by itself",
@@ -247,6 +296,8 @@ constexpr sweep_fault hypervisor_faults[] = {
     {"break-storage @ for 20s"},
     {"break-names @ for 20s"},
     {"few-threads @ 1 for 40s"},
+    {"refuse-guest @ 1 for 60s", 8},
+    {"trouble-guest 1 reset for 20s", 8},
     {"fail-call @ create", 8},
     {"fail-call @ destroy", 8},
     {"fail-call @ shutdown", 8},
@@ -288,6 +339,10 @@ void heal_hypervisor(cluster& world, member& one) {
     guests_of(world).hypervisors_calm_from = world.now() + cluster::settle;
     machine.clear_faults();
     machine.resolves_names = true;
+    machine.refuses.clear();
+    for (const auto number : std::set(guests_of(world).troubled)) {
+        calm_guest(world, number);
+    }
     machine.threads_for_others = 0;
     world.hardware.rbd.cut_off.erase(one.name());
     if (guests_of(world).hung.erase(one.number) > 0 && machine.is_powered()) {

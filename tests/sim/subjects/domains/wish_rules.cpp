@@ -9,6 +9,8 @@
 
 namespace pvc::sim {
 
+using namespace std::chrono_literals;
+
 namespace {
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
@@ -141,7 +143,74 @@ std::optional<std::string> against_the_wish(const judge& of, std::int64_t number
 
 namespace {
 
+// Only a flush writes it, of what is to run and has nowhere to go (node-lifecycle.md 8.1; README ruling 78).
+void nobody_is_switched_off_needlessly(judge& of, const seen_change& seen) {
+    const std::string_view path = seen.what.path;
+    if (seen.writer == nullptr || seen.what.data != "shutdown" || !path.starts_with(domains_prefix) ||
+        !path.ends_with("/state")) {
+        return;
+    }
+    const auto& tree = of.world.ensemble;
+    const std::string root(path.substr(0, path.rfind('/')));
+    const std::string limit = tree.get(root + "/node_limit").value_or("");
+    const auto is_allowed = [&limit](const std::string& node) {
+        return limit.empty() || ("," + limit + ",").find("," + node + ",") != std::string::npos;
+    };
+    for (const auto& node : tree.children("/nodes")) {
+        const bool is_ready = tree.get("/nodes/" + node + "/daemonstate").value_or("") == "run" &&
+                              tree.get("/nodes/" + node + "/domainstate").value_or("") == "ready";
+        if (is_ready && node != seen.writer->name() && is_allowed(node)) {
+            of.say("needless_shutdown",
+                   fmt::format("{} shuts {} down, and node {} is in run and ready", seen.writer->name(), root, node));
+        }
+    }
+}
+
+// Each daemon's log, from where it was read last: how often it told of one guest's doing in this minute.
+struct guests_told {
+    struct log {
+        std::size_t read = 0;
+        time_point since{};
+        std::map<std::string, int, std::less<>> lines;
+    };
+    std::map<std::uint32_t, log> logs;
+};
+
+// A daemon that begins anew tells the first of each kind once more: the limit has room for a few.
+void guests_fill_no_log(judge& of) {
+    constexpr int most = 10;
+    constexpr std::array<std::string_view, 2> words{" - the guest rebooted", " - I/O error of a disk: "};
+    for (const auto& one : of.world.members) {
+        auto& log = of.state<guests_told>().logs[one->number];
+        const std::string& text = one->node.standard_output->text();
+        if (of.world.now() - log.since >= 60s) {
+            log.since = of.world.now();
+            log.lines.clear();
+        }
+        std::size_t at = std::min(log.read, text.size());
+        log.read = text.size();
+        for (auto end = text.find('\n', at); end != std::string::npos; at = end + 1, end = text.find('\n', at)) {
+            const auto line = std::string_view(text).substr(at, end - at);
+            for (const auto& word : words) {
+                const auto found = line.find(word);
+                if (found != std::string_view::npos &&
+                    ++log.lines[std::string(line.substr(line.rfind(' ', found)))] > most) {
+                    of.say("guests_fill_no_log",
+                           fmt::format("{} tells more than {} times a minute:{}", one->name(), most, line));
+                }
+            }
+        }
+        log.read = at;
+    }
+}
+
 constexpr rule wish_rules[] = {
+    {.name = "needless_shutdown",
+     .meaning = "nobody is switched off needlessly: a flush shuts down only what no node in run and ready may have",
+     .on_change = nobody_is_switched_off_needlessly},
+    {.name = "guests_fill_no_log",
+     .meaning = "what a guest does over and over is not told each time",
+     .on_tenth_second = guests_fill_no_log},
     {.name = "clients_word",
      .meaning = "no daemon overwrites what a client asked for, or ends in `stop` by itself",
      .on_change = clients_have_the_last_word},

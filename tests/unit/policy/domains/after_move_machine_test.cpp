@@ -251,6 +251,23 @@ TEST(handing_over_machine, what_came_while_libvirt_was_asked_is_not_overwritten)
     }
 }
 
+// What was heard last of a libvirt that does not answer is no news: the guest may have been started since.
+TEST(handing_over_machine, a_silent_libvirt_hands_nothing_over) {
+    for (const auto said : {std::optional(false), std::optional<bool>()}) {
+        auto p = ended_and_locked();
+        EXPECT_EQ(p.fresh(), "own_guest 5s");
+        EXPECT_EQ(p.seen.guest, guest_class::absent);
+        EXPECT_EQ(p.says(yes{said}), "change") << "its locks are given back";
+        EXPECT_FALSE(p.holds().locks);
+        EXPECT_TRUE(p.did("pause 1s")) << p.story();
+        EXPECT_FALSE(p.did("record")) << p.story();
+    }
+    auto here = ended_and_locked();
+    EXPECT_EQ(here.fresh(), "own_guest 5s");
+    here.seen.guest = guest_class::alive;
+    EXPECT_EQ(here.yes(), "change") << "it is here after all";
+}
+
 // As a sender.
 TEST(handing_over_machine, nobody_waits_for_locks_that_he_no_longer_needs) {
     for (const bool must_end : {true, false}) {

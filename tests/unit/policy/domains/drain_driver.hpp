@@ -40,7 +40,7 @@ protected:
         for (auto& one : out.actions) {
             if (const auto* line = std::get_if<act::line>(&one)) {
                 log.push_back(line->about + (line->about.empty() ? "" : ": ") + line->text);
-                if (line->how == act::line::level::warning) {
+                if (line->how == act::line::level::warning || line->how == act::line::level::error) {
                     warned.push_back(line->id);
                 }
             } else {
@@ -79,7 +79,11 @@ protected:
         return {why, stored(u4, runs_on("hv1"), 1), std::move(path)};
     }
     [[nodiscard]] static target_found best(const std::string& node) {
-        return {target_choice{node, "most free memory (8000 MiB)"}};
+        return {target_choice{node, "most free memory (8000 MiB)"}, {{node, true, true}}};
+    }
+    // No node can be had; these are there.
+    [[nodiscard]] static target_found nobody(std::vector<possible_node> nodes = {}) {
+        return {std::nullopt, std::move(nodes)};
     }
     [[nodiscard]] static placed ended(placed::how how, std::string why = {}) { return {how, 0, std::move(why)}; }
 
@@ -114,18 +118,35 @@ protected:
         EXPECT_EQ(asked<ask::target>().id, id);
     }
     // It is moved to `target`, and found on `end` afterwards.
-    void move(const uuid& id, const std::string& target, const std::string& end) {
+    void move(const uuid& id, const std::string& target, const std::string& end,
+              move_fault fault = move_fault::target) {
         reach_choice(id);
         say(best(target));
         EXPECT_EQ(asked<ask::write>().what.node, target);
         say(placed{placed::how::written, 700, {}});
-        arrive(id, end);
+        arrive(id, end, fault);
     }
-    void arrive(const uuid& id, const std::string& end) {
+    void arrive(const uuid& id, const std::string& end, move_fault fault = move_fault::target) {
         EXPECT_EQ(asked<ask::other_state>().through, lasting::leaving);
         say(state_end::left);
         expect_keys_of(id);
         say(read(id, runs_on(end, "hv1")));
+        if (is_asked<ask::fault>()) {
+            say(fault);
+        }
+    }
+    // No node takes it now: it is put off, or what the last tries make of it.
+    void no_node(const uuid& id, const std::vector<possible_node>& nodes = {}) {
+        reach_choice(id);
+        say(nobody(nodes));
+        if (is_asked<ask::target>()) {
+            say(nobody(nodes));
+        }
+    }
+    void put_off(const uuid& id, const std::vector<possible_node>& nodes = {}) {
+        no_node(id, nodes);
+        asked<ask::write_nothing>();
+        say(ended(placed::how::needless));
     }
     void no_arrivals() {
         asked<ask::arrival>();

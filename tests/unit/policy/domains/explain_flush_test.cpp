@@ -59,13 +59,20 @@ TEST(explain_flush, no_node_takes_it) {
     EXPECT_EQ(told(running, {offer("hv1")}), before + after);
     EXPECT_EQ(
         told(running,
-             {offer("hv5", "garbage"), offer("hv2", "1", model::domain_state::flushed),
+             {offer("hv2", "1", model::domain_state::flushed),
               offer("hv3", "1", model::domain_state::ready, model::daemon_state::dead), offer("hv4")},
              {"hv2", "hv3", "hv5"}),
-        before +
-            ": hv2 is not ready (flushed, or about to be); hv3 is not in state run; hv4 is not in its node_limit; "
-            "hv5 offers nothing that can be compared" +
+        before + ": hv2 is not ready (flushed, or about to be); hv3 is not in state run; hv4 is not in its node_limit" +
             after);
+}
+
+// Ruling 78: a node that is there and cannot be chosen is no reason to shut anything down.
+TEST(explain_flush, a_node_that_cannot_be_chosen_now) {
+    const placed_domain running{vm_state::start, "hv1", "", false};
+    EXPECT_EQ(
+        told(running, {offer("hv1"), offer("hv5", "garbage"), offer("hv2", "1", model::domain_state::flushed)}),
+        "stays [] no node can take it now: hv2 is not ready (flushed, or about to be); hv5 offers nothing that can "
+        "be compared; it goes on running here");
 }
 
 // The choice and what is said of it go by the same.

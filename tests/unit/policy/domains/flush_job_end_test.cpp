@@ -198,11 +198,14 @@ TEST_F(flush_machine_end, an_arrival_has_four_rounds_of_its_own_and_knows_who_fa
     EXPECT_EQ(asked<ask::target>().but, names{"hv2"});
     say(best("hv4"));
     say(placed{placed::how::written, 700, {}});
-    arrive(u3, "hv1");
+    arrive(u3, "hv1", move_fault::machine);
     for (const std::string target : {"hv5", "hv6", "hv7"}) {
-        EXPECT_NE(warned.back(), message::flush_stays);
-        move(u3, target, "hv1");
+        EXPECT_FALSE(job.is_last);
+        move(u3, target, "hv1", move_fault::machine);
     }
+    EXPECT_TRUE(job.is_last);
+    no_node(u3, {{"hv4", true, true}});
+    say(ended(placed::how::needless));
     EXPECT_EQ(warned.back(), message::flush_stays);
     asked<ask::arrival>();
 }
@@ -216,6 +219,21 @@ TEST_F(flush_machine_end, the_short_job_deals_with_arrivals_alone) {
     move(u1, "hv2", "hv2");
     no_arrivals();
     EXPECT_TRUE(next.is_over()) << "the node is flushed already";
+}
+
+TEST_F(flush_machine_end, the_short_job_says_what_is_left) {
+    job.is_short = true;
+    say(woken{});
+    say(arrived{u1});
+    say(read(u1, runs_on("hv1"), 1));
+    move(u1, "hv2", "hv1", move_fault::machine);
+    put_off(u1, {{"hv2", true, true}});
+    put_off(u1, {{"hv2", true, true}});
+    (void)lines();
+    no_arrivals();
+    EXPECT_TRUE(next.is_over());
+    EXPECT_EQ(lines(), texts{"flush: still running here: vm1"});
+    EXPECT_EQ(warned.back(), message::flush_leftovers);
 }
 
 // --- the end ---

@@ -130,6 +130,10 @@ struct act_words {
     std::string operator()(const act::drop_record& /*one*/) const { return "drop_record"; }
     std::string operator()(const act::pause& one) const { return "pause " + text_of(one.time); }
     std::string operator()(const act::note_arrival& /*one*/) const { return "note_arrival"; }
+    std::string operator()(const act::note_stay& one) const {
+        constexpr std::array faults{"neither's", "the machine's", "the target's"};
+        return "note_stay " + one.target + " " + faults[static_cast<std::size_t>(one.fault)];
+    }
     std::string operator()(const act::follow_console& /*one*/) const { return "follow_console"; }
     std::string operator()(const act::arrived_home& /*one*/) const { return "arrived_home"; }
     std::string operator()(const act::tell_pause& /*one*/) const { return "tell_pause"; }

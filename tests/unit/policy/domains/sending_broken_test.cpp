@@ -403,5 +403,53 @@ TEST(sending_machine, libvirt_is_silent_in_every_step) {
     }
 }
 
+// Ruling 78: what a libvirt answers is about the machine; who does not answer is at fault himself.
+TEST(sending_machine, whose_fault_it_is_that_it_stays) {
+    const struct {
+        call_end end;
+        remote_answer there;
+        std::string_view noted;  // empty: nobody's
+    } table[] = {
+        {call_end::other, remote_answer::absent, "note_stay hv2 the machine's"},
+        {call_end::unsupported, remote_answer::absent, "note_stay hv2 the machine's"},
+        {call_end::unsafe, remote_answer::absent, "note_stay hv2 the machine's"},
+        {call_end::no_target, remote_answer::absent, "note_stay hv2 the target's"},
+        {call_end::timed_out, remote_answer::absent, "note_stay hv2 the target's"},
+        {call_end::no_target, remote_answer::silent, "note_stay hv2 the target's"},
+        {call_end::other, remote_answer::silent, "note_stay hv2 the target's"},
+        {call_end::unavailable, remote_answer::absent, ""},  // the libvirt here
+    };
+    for (const auto& row : table) {
+        auto p = moving_live("live");
+        for (int i = 0; i < 3 && !p.last_question().starts_with("write_placement"); ++i) {
+            if (i > 0) {
+                p.at_limit();
+                begin_call(p);
+            }
+            call_ends(p, row.end);
+            both_say(p, guest_class::alive, row.there);
+        }
+        EXPECT_EQ(p.last_question(), "write_placement start hv1 ''");
+        EXPECT_EQ(p.did("note_stay"), !row.noted.empty()) << p.story();
+        EXPECT_TRUE(row.noted.empty() || p.did(std::string(row.noted))) << p.story();
+    }
+    auto stuck = moving_live("live");
+    stand_still_until_aborted(stuck);
+    is_aborted(stuck);
+    both_say(stuck, guest_class::alive, remote_answer::absent);
+    EXPECT_TRUE(stuck.did("note_stay hv2 the target's")) << "no progress";
+    auto waited_for = moving_live("live");
+    waited_for.seen.held.somebody_waits = true;
+    stand_still_until_aborted(waited_for);
+    is_aborted(waited_for);
+    both_say(waited_for, guest_class::alive, remote_answer::absent);
+    EXPECT_FALSE(waited_for.did("note_stay")) << "a client's";
+    auto unprepared = under_locks();
+    wishes(unprepared, "none");
+    unprepared.seen.held.sync_failed = true;
+    unprepared.after(10s);
+    EXPECT_TRUE(unprepared.did("note_stay hv2 the target's"));
+}
+
 }  // namespace
 }  // namespace pvc::policy
