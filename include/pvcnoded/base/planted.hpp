@@ -70,6 +70,7 @@ enum class defect : std::uint8_t {
     taken_for_too_soon,    // a sender goes on in the receiver's place, whatever was written meanwhile
     terminates_migrating,  // what is to move is ended
     lock_of_a_guest,       // whose own lock it is, is not asked before it is broken
+    lock_of_a_neighbour,   // a lock of this host is stale, whoever else here has the image open
     lock_broken_blindly,   // a stale lock is broken, whatever the last look at what is wanted shows
     break_unverified,      // a lock counts as gone because it was to be broken
     stale_answer_taken,    // an answer of Ceph's helper is taken for what was asked last
