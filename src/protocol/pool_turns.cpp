@@ -1,5 +1,7 @@
 #include "pvcnoded/protocol/pool_turns.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
 namespace pvc::protocol {
 
 namespace {
@@ -12,6 +14,9 @@ pool_turns::rank pool_turns::rank_of(std::string_view pool) const {
     const turns_of its = found == pools_.end() ? turns_of{} : found->second;
     const std::size_t most = std::max<std::size_t>(1, places_ / 2);
     const std::size_t left = places_ - taken_;
+    if (is_planted(defect::pools_without_turns)) {
+        return {left > 0, 0, 0};
+    }
     return {left > 0 && (its.taken == 0 || (its.taken < most && left > 1)), its.taken, its.last};
 }
 

@@ -200,6 +200,9 @@ step clearing_rbd_locks::look_here(context& c) {
 
 // What takes long and needs no proof.
 step clearing_rbd_locks::prepare(context& c) {
+    if (is_planted(defect::opened_after_proof)) {
+        return ask_users(c);
+    }
     where = at::preparing;
     return {ask::prepare_rbd_break{to_break.front(), rules.block_for}, c.now + prepare_limit,
             "the image of a stale lock to be opened"};
@@ -268,7 +271,7 @@ step clearing_rbd_locks::broken(context& c) {
 step clearing_rbd_locks::list_anew(context& c, const call_answer& why) {
     const bool may_pass = why.end == call_end::timed_out || why.end == call_end::unavailable ||
                           why.end == call_end::too_late;
-    if (!may_pass || rounds >= rounds_max) {
+    if (!may_pass || rounds >= rounds_max || is_planted(defect::lost_break_given_up)) {
         return refuse(why);
     }
     ++rounds;

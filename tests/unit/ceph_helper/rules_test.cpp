@@ -214,6 +214,7 @@ TEST(setting_gate, lets_in_beside_each_other_who_wants_the_same) {
         return 0;
     };
     const auto soon = [] {
+        // tidy-allow(clock): of the thread that waits
         return time_point(std::chrono::steady_clock::now().time_since_epoch() + std::chrono::milliseconds(20));
     };
     using outcome = setting_gate::outcome;
@@ -238,9 +239,11 @@ TEST(setting_gate, whoever_comes_later_waits_behind_one_who_wants_another) {
     setting_gate gate;
     const auto change = [] { return 0; };
     const auto in = [](std::chrono::milliseconds time) {
+        // tidy-allow(clock): of the thread that waits
         return time_point(std::chrono::steady_clock::now().time_since_epoch() + time);
     };
     EXPECT_EQ(gate.enter(0, in(1ms), change).how, setting_gate::outcome::in);
+    // tidy-allow(thread): who waits at the gate does so in one
     std::thread other([&] {
         EXPECT_EQ(gate.enter(86400, in(30s), change).how, setting_gate::outcome::in);
         gate.leave();
