@@ -254,10 +254,7 @@ step clearing_rbd_locks::break_next(context& c) {
 step clearing_rbd_locks::broken(context& c) {
     const auto& answer = c.answer_as<call_answer>();
     if (answer.end == call_end::too_late) {
-        return ++late < late_max
-                   ? prepare(c)
-                   : refuse({call_end::timed_out, "Ceph was too slow to begin with it, " + std::to_string(late) +
-                                                      " times"});
+        return too_late(c);
     }
     if (answer.end != call_end::done) {
         return list_anew(c, answer);
@@ -265,6 +262,17 @@ step clearing_rbd_locks::broken(context& c) {
     late = 0;
     to_break.erase(to_break.begin());
     return to_break.empty() ? list(c, at::listing_again) : prepare(c);
+}
+
+// Its keys are read anew; where that takes long itself, or Ceph is asked by many, again and again. That is no failure,
+// and it is told.
+step clearing_rbd_locks::too_late(context& c) {
+    if (++late < late_max) {
+        return prepare(c);
+    }
+    c.info("the RBD lock \"" + to_break.front().lock.id + "\" on " + to_break.front().volume + " was not broken: " +
+           std::to_string(late) + " times its turn came when the last look at its keys was older than 2 s; beginning anew");
+    return finish(outcome::changed);
 }
 
 // Whether it was done is not known, or it could not be tried: what the storage says now is decided on.

@@ -114,6 +114,7 @@ private:
     step ask_users(context& c);
     step users_seen(context& c);
     step break_next(context& c);
+    step too_late(context& c);
     step list_anew(context& c, const call_answer& why);
     step refuse(const call_answer& why);
     void tell_broken(context& c) const;
