@@ -123,12 +123,12 @@ TEST(ceph_messages, every_question_and_answer_is_read_as_it_was_written) {
 
 TEST(ceph_messages, questions_are_about_a_pool_or_none) {
     namespace ask = ceph::ask;
-    const auto pool = [](auto what) { return std::string(ceph::pool_of({.what = std::move(what)})); };
+    const auto pool = [](auto what) { return std::string(ceph::pool_of({1, {}, std::move(what)})); };
     EXPECT_EQ(pool(ask::locks{"vms/ns/web"}), "vms");
     EXPECT_EQ(pool(ask::watchers{"vms/web"}), "vms");
-    EXPECT_EQ(pool(ask::break_lock{.image = "backup/web"}), "backup");
-    EXPECT_EQ(pool(ask::prepare_break{.image = "backup/web"}), "backup");
-    EXPECT_EQ(pool(ask::blocklist{"10.0.0.1:0/3"}), "");
+    EXPECT_EQ(pool(ask::break_lock{"backup/web", {}, 0, 0}), "backup");
+    EXPECT_EQ(pool(ask::prepare_break{"backup/web", {}, 0}), "backup");
+    EXPECT_EQ(pool(ask::blocklist{"10.0.0.1:0/3", 0, 0}), "");
     EXPECT_EQ(pool(ask::monitor_command{"vms/web"}), "");
 }
 
