@@ -283,8 +283,8 @@ private:
 
 }  // namespace
 
-call_status connection::prepare_break(const image_name& image, const protocol::ceph::lock& which,
-                                      std::uint32_t seconds, time_point until, std::shared_ptr<ready_break>& into) {
+call_status connection::prepare_break(const image_name& image, const protocol::ceph::lock& which, std::uint32_t seconds,
+                                      time_point until, std::shared_ptr<ready_break>& into) {
     into.reset();
     const auto entry = opening_.enter(seconds, until, [&] { return set_blocklist_seconds(seconds); });
     if (entry.how == setting_gate::outcome::late) {

@@ -9,8 +9,8 @@ setting_gate::entry setting_gate::enter(std::uint32_t value, time_point until, c
     const bool is_as_wanted = value_ == value && want_another_ == 0;
     if (!is_as_wanted && inside_ > 0) {
         ++want_another_;
-        const bool is_in_time = left_.wait_until(
-            guard, std::chrono::steady_clock::time_point(until.time_since_epoch()), [this] { return inside_ == 0; });
+        const bool is_in_time = left_.wait_until(guard, std::chrono::steady_clock::time_point(until.time_since_epoch()),
+                                                 [this] { return inside_ == 0; });
         --want_another_;
         if (!is_in_time) {
             left_.notify_all();

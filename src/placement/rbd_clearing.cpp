@@ -56,11 +56,7 @@ std::vector<std::string> addresses_of(const config::node_config& config) {
 
 rbd_clearing::rbd_clearing(storage::rbd_locks& port, async::timers& clock, std::vector<std::string> holders,
                            std::function<void(policy::act::line)> tell, users_look users)
-    : port_(port),
-      clock_(clock),
-      holders_(std::move(holders)),
-      tell_(std::move(tell)),
-      users_(std::move(users)) {}
+    : port_(port), clock_(clock), holders_(std::move(holders)), tell_(std::move(tell)), users_(std::move(users)) {}
 
 // ---- what machines ask ----------------------------------------------------------------------------------------------
 
@@ -80,8 +76,8 @@ async::awaitable<policy::rbd_listed> rbd_clearing::list(std::vector<std::string>
 
 async::awaitable<policy::call_answer> rbd_clearing::prepare_one(ask::prepare_rbd_break what, time_point until) {
     const policy::held_lock& lock = what.which.lock;
-    const auto done = co_await port_.prepare_break(what.which.volume, {lock.id, lock.client, lock.address},
-                                                   what.block_for, until);
+    const auto done =
+        co_await port_.prepare_break(what.which.volume, {lock.id, lock.client, lock.address}, what.block_for, until);
     if (done) {
         co_return policy::call_answer{policy::call_end::done, {}};
     }
@@ -257,8 +253,9 @@ async::awaitable<lock_outcome> rbd_clearing::for_start(std::vector<std::string> 
 
 async::awaitable<lock_outcome> rbd_clearing::for_client(std::vector<std::string> volumes, bool breaks_any,
                                                         guarded_read still_ours) {
-    return clear({.rules = {.breaks_any = breaks_any, .asks_users = static_cast<bool>(users_)}, .read = {.volumes = std::move(volumes)}}, std::move(still_ours),
-                 plain_pause());
+    return clear({.rules = {.breaks_any = breaks_any, .asks_users = static_cast<bool>(users_)},
+                  .read = {.volumes = std::move(volumes)}},
+                 std::move(still_ours), plain_pause());
 }
 
 async::awaitable<lock_outcome> rbd_clearing::for_recovery(std::vector<std::string> volumes, guarded_read still_dead) {

@@ -182,8 +182,7 @@ async::awaitable<result<std::vector<rbd_watcher>>> ceph_helper::asker::watchers(
 }
 
 async::awaitable<result<void>> ceph_helper::asker::prepare_break(std::string image, rbd_lock which,
-                                                                 std::chrono::seconds block_for,
-                                                                 time_point deadline) {
+                                                                 std::chrono::seconds block_for, time_point deadline) {
     std::string about = image;
     words::prepare_break what;
     what.image = std::move(image);
@@ -493,9 +492,8 @@ void ceph_helper::look_after_it() {
     if (answer_by_ && now >= *answer_by_) {
         return give_up_on_it("it did not answer in time");
     }
-    const bool hangs = std::ranges::any_of(sent_, [now](const auto& one) {
-        return one.second->has_place && now >= one.second->deadline + hangs_after;
-    });
+    const bool hangs = std::ranges::any_of(
+        sent_, [now](const auto& one) { return one.second->has_place && now >= one.second->deadline + hangs_after; });
     if (hangs) {
         give_up_on_it("a call to Ceph did not end");
     }

@@ -54,8 +54,8 @@ public:
     using users_look = std::function<async::awaitable<policy::disk_users_read>(std::vector<std::string>, time_point)>;
 
     // `holders`: addresses of the host whose locks may be broken: this one before a creation, a dead one before its
-    // domains are recovered. `tell` gets a line for the log, about the domain. `users` is asked before a lock of this host
-    // is broken; none: for whoever recovers the domains of another one. Port and clock outlive it.
+    // domains are recovered. `tell` gets a line for the log, about the domain. `users` is asked before a lock of this
+    // host is broken; none: for whoever recovers the domains of another one. Port and clock outlive it.
     rbd_clearing(storage::rbd_locks& port, async::timers& clock, std::vector<std::string> holders,
                  std::function<void(policy::act::line)> tell, users_look users = {});
 

@@ -3,8 +3,8 @@
 // are told apart by ids that no other question of this daemon had, so that no answer is taken for another one's.
 //
 // A question waits for its helper, and for a place among those that are with it, no longer than its own deadline: pools
-// take turns (protocol/pool_turns), so that one that is sick holds up no other. One that the helper took with it when it
-// ended fails with errc::io (what it asked for may have been done); one that had not been sent waits for the next
+// take turns (protocol/pool_turns), so that one that is sick holds up no other. One that the helper took with it when
+// it ended fails with errc::io (what it asked for may have been done); one that had not been sent waits for the next
 // helper. An answer that is late is no reason to kill it, as pools may be slow: it is asked whether it is there at all.
 // A call that has not ended two minutes after its deadline never will.
 // Loop thread only. Specification: storage.md 3, 6.
@@ -144,8 +144,8 @@ private:
     protocol::pool_turns places_;
     std::optional<time_point> answer_by_;  // it was asked whether it is there
     time_point next_knock_{};              // not sooner than that again
-    async::wakeup work_;  // for whoever sends, or starts it
-    std::string broken_;  // why the present helper is given up
+    async::wakeup work_;                   // for whoever sends, or starts it
+    std::string broken_;                   // why the present helper is given up
     bool has_answered_ = false;
     bool is_idle_ = false;  // it is ended since nobody asks
     duration idle_limit_{};

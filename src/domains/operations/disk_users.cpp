@@ -63,8 +63,8 @@ void look_at_creations(const operation& op, gathered& into) {
             continue;
         }
         for (const auto& disk : row.here->stored_disks) {
-            const bool is_known = std::ranges::any_of(
-                into.all.users, [&](const disk_user& user) { return user.volume == disk; });
+            const bool is_known =
+                std::ranges::any_of(into.all.users, [&](const disk_user& user) { return user.volume == disk; });
             if (into.asks_about(disk) && !is_known) {
                 into.note(disk_user::kind::guest, disk, shown(row.here->name.empty() ? to_text(id) : row.here->name));
             }

@@ -1,5 +1,5 @@
-// Who else on this host has RBD images open: guests by their live XML, what is being created, and what the host's kernel
-// or a program maps as a block device. Specification: README ruling 80.
+// Who else on this host has RBD images open: guests by their live XML, what is being created, and what the host's
+// kernel or a program maps as a block device. Specification: README ruling 80.
 #pragma once
 
 #include "operations/operation.hpp"

@@ -23,7 +23,8 @@ std::string operation::name() const {
 }
 
 placement::rbd_clearing operation::rbd_locks() const {
-    return {rbd, clock(), placement::addresses_of(*node.config), [this](policy::act::line what) { say(std::move(what)); },
+    return {rbd, clock(), placement::addresses_of(*node.config),
+            [this](policy::act::line what) { say(std::move(what)); },
             [this](std::vector<std::string> volumes, time_point until) {
                 return read_disk_users(*this, std::move(volumes), until);
             }};

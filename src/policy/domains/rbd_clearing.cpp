@@ -270,15 +270,16 @@ step clearing_rbd_locks::too_late(context& c) {
     if (++late < late_max) {
         return prepare(c);
     }
-    c.info("the RBD lock \"" + to_break.front().lock.id + "\" on " + to_break.front().volume + " was not broken: " +
-           std::to_string(late) + " times its turn came when the last look at its keys was older than 2 s; beginning anew");
+    c.info("the RBD lock \"" + to_break.front().lock.id + "\" on " + to_break.front().volume +
+           " was not broken: " + std::to_string(late) +
+           " times its turn came when the last look at its keys was older than 2 s; beginning anew");
     return finish(outcome::changed);
 }
 
 // Whether it was done is not known, or it could not be tried: what the storage says now is decided on.
 step clearing_rbd_locks::list_anew(context& c, const call_answer& why) {
-    const bool may_pass = why.end == call_end::timed_out || why.end == call_end::unavailable ||
-                          why.end == call_end::too_late;
+    const bool may_pass =
+        why.end == call_end::timed_out || why.end == call_end::unavailable || why.end == call_end::too_late;
     if (!may_pass || rounds >= rounds_max || is_planted(defect::lost_break_given_up)) {
         return refuse(why);
     }

@@ -73,18 +73,21 @@ std::string refusal_for(const disk_user& user) {
     const std::string name = ascii_only(user.name.substr(0, quote_max));
     switch (user.what) {
         case disk_user::kind::guest:
-            return fmt::format("RBD image {} is in use by the VM {}, which runs on this node and whose lock it is; stop "
-                               "that VM, or give this one a disk of its own",
-                               volume, name);
+            return fmt::format(
+                "RBD image {} is in use by the VM {}, which runs on this node and whose lock it is; stop "
+                "that VM, or give this one a disk of its own",
+                volume, name);
         case disk_user::kind::kernel:
-            return fmt::format("RBD image {} is mapped on this node as /dev/{}, whose lock it is; unmap it (`rbd unmap "
-                               "/dev/{}`), then start the VM",
-                               volume, name, name);
+            return fmt::format(
+                "RBD image {} is mapped on this node as /dev/{}, whose lock it is; unmap it (`rbd unmap "
+                "/dev/{}`), then start the VM",
+                volume, name, name);
         case disk_user::kind::nbd: break;
     }
-    return fmt::format("RBD image {} is mapped on this node as /dev/{}, whose lock it is; unmap it (`rbd-nbd unmap "
-                       "/dev/{}`, or end the program that serves it), then start the VM",
-                       volume, name, name);
+    return fmt::format(
+        "RBD image {} is mapped on this node as /dev/{}, whose lock it is; unmap it (`rbd-nbd unmap "
+        "/dev/{}`, or end the program that serves it), then start the VM",
+        volume, name, name);
 }
 
 }  // namespace

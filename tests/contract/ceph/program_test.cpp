@@ -288,7 +288,8 @@ TEST_F(ceph_program, a_break_without_an_answer_is_tried_twice_more) {
 }
 
 TEST_F(ceph_program, a_break_is_not_tried_again_beyond_its_time) {
-    stub.tell("lock pool1/image1 auto_1 client.9 10.0.0.1:0/5\nwhen break_lock error -110\nwhen break_lock delay 400\n");
+    stub.tell(
+        "lock pool1/image1 auto_1 client.9 10.0.0.1:0/5\nwhen break_lock error -110\nwhen break_lock delay 400\n");
     EXPECT_EQ(failed(helper().ask(break_of("pool1/image1", 9), 300ms)).code, errc::timed_out);
     EXPECT_EQ(stub.calls("break_lock").size(), 1U);
 }

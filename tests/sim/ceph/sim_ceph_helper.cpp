@@ -130,7 +130,9 @@ async::awaitable<ceph::answer> sim_ceph_helper::answer_to(ceph::request asked, t
             const auto next = in->turns.next(in->waiting, [](const auto& one) { return one.second; });
             return next && in->waiting[*next].first == id;
         }
-        void stop_waiting() { std::erase_if(in->waiting, [this](const auto& one) { return one.first == id; }); }
+        void stop_waiting() {
+            std::erase_if(in->waiting, [this](const auto& one) { return one.first == id; });
+        }
         ~turn() {
             if (in != nullptr) {
                 stop_waiting();
@@ -184,15 +186,17 @@ async::awaitable<std::string> sim_ceph_helper::live(services::stream_connection&
                     end = "exit status 1: " + asked.error().text();
                     co_return group.cancel();
                 }
-                group.spawn("question", [this, &with, &writing, &by, what = *std::move(asked)]() -> async::awaitable<void> {
-                    auto frame = ceph::encode(co_await answer_to(what, by));
-                    if (is_frozen) {
-                        co_await stand_still();
-                    }
-                    const std::string text = spoil ? spoil(*std::move(frame)) : *std::move(frame);
-                    const auto turn = co_await writing.lock("its turn to answer");
-                    ignore(co_await with.write(text, clock_.now() + helper_write_limit), "its reader has gone, then");
-                });
+                group.spawn("question",
+                            [this, &with, &writing, &by, what = *std::move(asked)]() -> async::awaitable<void> {
+                                auto frame = ceph::encode(co_await answer_to(what, by));
+                                if (is_frozen) {
+                                    co_await stand_still();
+                                }
+                                const std::string text = spoil ? spoil(*std::move(frame)) : *std::move(frame);
+                                const auto turn = co_await writing.lock("its turn to answer");
+                                ignore(co_await with.write(text, clock_.now() + helper_write_limit),
+                                       "its reader has gone, then");
+                            });
             }
         }
         group.cancel();

@@ -63,8 +63,8 @@ public:
         bool hangs = false;
     };
     std::map<std::string, sick_pool> sick;
-    bool keeps_broken = false;      // a lock that was broken is still there: says yes and does nothing
-    std::set<std::string> own;      // clients ("client.7") that are those who ask: their locks are not broken
+    bool keeps_broken = false;  // a lock that was broken is still there: says yes and does nothing
+    std::set<std::string> own;  // clients ("client.7") that are those who ask: their locks are not broken
     duration list_time = std::chrono::milliseconds(5);
     duration break_time = std::chrono::milliseconds(750);
 

@@ -293,9 +293,9 @@ TEST_F(domain_rbd_neighbours, one_whose_definition_cannot_be_read_is_no_reason_t
 TEST_F(domain_rbd_neighbours, what_the_kernel_or_a_program_has_mapped) {
     locked();
     settled_host();
-    for (const char* path : {"/sys/devices/rbd", "/sys/devices/rbd/power", "/sys/devices/rbd/0",
-                             "/sys/devices/virtual/block", "/sys/devices/virtual/block/nbd0",
-                             "/sys/devices/virtual/block/nbd1", "/sys/devices/virtual/block/loop0"}) {
+    for (const char* path :
+         {"/sys/devices/rbd", "/sys/devices/rbd/power", "/sys/devices/rbd/0", "/sys/devices/virtual/block",
+          "/sys/devices/virtual/block/nbd0", "/sys/devices/virtual/block/nbd1", "/sys/devices/virtual/block/loop0"}) {
         folder(path);
     }
     const std::string map = "/sys/devices/rbd/0";
@@ -312,7 +312,8 @@ TEST_F(domain_rbd_neighbours, what_the_kernel_or_a_program_has_mapped) {
     set("start");
     pass(20s);
     expect_refused("RBD image vms/web_sda is mapped on this node as /dev/nbd1");
-    nodes.front().host.broken.insert_or_assign("/proc/4711/cmdline", failure(errc::io, "/proc/4711/cmdline", "I/O error"));
+    nodes.front().host.broken.insert_or_assign("/proc/4711/cmdline",
+                                               failure(errc::io, "/proc/4711/cmdline", "I/O error"));
     set("start");
     pass(20s);
     expect_refused("who on this node has its disks open could not be read: /proc/4711/cmdline");

@@ -61,8 +61,8 @@ TEST_F(recovery_locks, case_23_a_missing_volume_is_told_and_the_lock_on_the_othe
     EXPECT_EQ(done.record, (std::vector<lock_fate>{{"vms/a", "auto 1", "client.7", "10.254.0.3:0/7", "broken"}}));
     EXPECT_EQ(said, (texts{"the RBD image vms/missing does not exist",
                            "broke the RBD lock \"auto 1\" of 10.254.0.3:0/7 on vms/a"}));
-    EXPECT_EQ(store.calls(), (texts{"list vms/a", "list vms/missing", "open vms/a auto 1 client.7", "break vms/a auto 1 client.7 for 86400s",
-                                    "list vms/a", "list vms/missing"}));
+    EXPECT_EQ(store.calls(), (texts{"list vms/a", "list vms/missing", "open vms/a auto 1 client.7",
+                                    "break vms/a auto 1 client.7 for 86400s", "list vms/a", "list vms/missing"}));
     EXPECT_TRUE(store.is_blocklisted("10.254.0.3:0/7"));
 }
 

@@ -1,10 +1,10 @@
 // RBD locks in the way of a domain: all of them are listed and classified, then all are broken or none, then they are
 // listed again. Opening an image may take long and a proof holds for two seconds: so the image of each is opened first,
 // then who else on this node has it open is looked at, then the proof that it is still wanted is taken, and then there
-// is only the break. Where nobody knows what became of one, what the storage says is decided on anew, so often. Before a
-// creation, what others hold is waited for a moment. Used by a start, as a part, and by placement/rbd_clearing for whoever is no machine: a client, and who
-// recovers the domains of a dead node.
-// Specification: vm-domains.md 7, storage.md 6.3 and 6.4 ("VM start", "Fencing", "flush_locks"); README ruling 80.
+// is only the break. Where nobody knows what became of one, what the storage says is decided on anew, so often. Before
+// a creation, what others hold is waited for a moment. Used by a start, as a part, and by placement/rbd_clearing for
+// whoever is no machine: a client, and who recovers the domains of a dead node. Specification: vm-domains.md 7,
+// storage.md 6.3 and 6.4 ("VM start", "Fencing", "flush_locks"); README ruling 80.
 #pragma once
 
 #include "pvcnoded/policy/domains/machine.hpp"
@@ -65,7 +65,7 @@ struct clearing_rbd_locks {
     enum class at : std::uint8_t {
         begin,
         listing,
-        waiting,        // for another's to go
+        waiting,         // for another's to go
         looking_again,   // whether that is still wanted
         asking_others,   // whose patience is over: who lists the domain
         asking_holders,  // of those, what they have

@@ -156,12 +156,12 @@ struct live_xml {};      // [yes] likewise
 struct end_console {};   // [woken]
 struct clear_reason {};  // [yes] false: somebody has written since
 
-using any =
-    std::variant<nothing, change, time, row, write_state, write_placement, write_last_node, clear_own, offer_to_receive,
-                 connection, sending_keys, set_listed, others, daemon_runs, node_exists, whose_stop, target, nodes,
-                 own_guest, destroy, resume_guest, set_downtime, progress, abort_call, rbd_verdict, list_rbd_locks,
-                 prepare_rbd_break, disk_users, break_rbd_lock, contenders, make_sync_key, stranded_keys, take_back, definition, create, end_crashed,
-                 write_started, write_failed, publish_vnc, live_xml, end_console, clear_reason>;
+using any = std::variant<nothing, change, time, row, write_state, write_placement, write_last_node, clear_own,
+                         offer_to_receive, connection, sending_keys, set_listed, others, daemon_runs, node_exists,
+                         whose_stop, target, nodes, own_guest, destroy, resume_guest, set_downtime, progress,
+                         abort_call, rbd_verdict, list_rbd_locks, prepare_rbd_break, disk_users, break_rbd_lock,
+                         contenders, make_sync_key, stranded_keys, take_back, definition, create, end_crashed,
+                         write_started, write_failed, publish_vnc, live_xml, end_console, clear_reason>;
 
 }  // namespace ask
 
@@ -235,9 +235,9 @@ struct definition_read {
     std::string reason{};                // of `unusable`
     std::vector<std::string> volumes{};  // of `read`: its RBD disks
 };
-using answer =
-    std::variant<woken, yes, row_read, write_end, call_answer, others_read, remote_answer, nodes_asked, rbd_judged,
-                 rbd_listed, disk_users_read, wishes_read, progress_read, contenders_read, keys_compared, definition_read>;
+using answer = std::variant<woken, yes, row_read, write_end, call_answer, others_read, remote_answer, nodes_asked,
+                            rbd_judged, rbd_listed, disk_users_read, wishes_read, progress_read, contenders_read,
+                            keys_compared, definition_read>;
 
 // Done at once, in order, before what is asked.
 namespace act {

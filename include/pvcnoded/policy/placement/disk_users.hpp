@@ -1,6 +1,7 @@
 // Who on this host has an RBD image open, beside the virtual machine that is to be started: a lock with an address of
 // this host is stale only where nobody has. What guests say is their live XML; what the host has mapped is in /sys and
-// in the command lines of the programs that serve network block devices. Specification: README ruling 80; storage.md 6.4.
+// in the command lines of the programs that serve network block devices. Specification: README ruling 80;
+// storage.md 6.4.
 #pragma once
 
 #include "pvcnoded/model/domain_xml.hpp"

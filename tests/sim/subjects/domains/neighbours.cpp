@@ -1,5 +1,5 @@
-// Disks that more than one has open: a machine's in the list of another one too, or mapped by a host's kernel. Rule: the
-// lock of whoever here has an image open is not broken (README ruling 80).
+// Disks that more than one has open: a machine's in the list of another one too, or mapped by a host's kernel. Rule:
+// the lock of whoever here has an image open is not broken (README ruling 80).
 #include "sim/subjects/ceph/ceph.hpp"
 #include "sim/subjects/domains/domains.hpp"
 #include "sim/world/chaos.hpp"
@@ -159,8 +159,7 @@ void listen_to_breaks(judge& of) {
         [&of](const std::string& by, const std::string& image, const storage::rbd_lock& which) {
             look_at_broken(of, by, image, which);
         });
-    of.world.on_power_loss.emplace_back(
-        [&of](const std::string& machine) { end_maps_of(of.world, machine, true); });
+    of.world.on_power_loss.emplace_back([&of](const std::string& machine) { end_maps_of(of.world, machine, true); });
 }
 
 void neighbours_keep_their_locks(judge& of) {

@@ -162,7 +162,9 @@ TEST(rbd_clearing_machine, D17_a_foreign_lock_is_no_failure_while_another_node_h
         remote_answer says;
         come end;
     };
-    const auto lists = [](daemon_state daemon) { return others_read{true, {{"hv3", daemon, false}, {"hv2", daemon, true}}}; };
+    const auto lists = [](daemon_state daemon) {
+        return others_read{true, {{"hv3", daemon, false}, {"hv2", daemon, true}}};
+    };
     for (const auto& one : {line{lists(daemon_state::run), remote_answer::alive, come::changed},
                             line{lists(daemon_state::run), remote_answer::silent, come::changed},
                             line{lists(daemon_state::stop), remote_answer::silent, come::changed},
@@ -285,8 +287,9 @@ TEST(rbd_clearing_machine, a_proof_that_has_run_out_is_taken_anew) {
     }
     EXPECT_EQ(never.call(call_end::too_late), "over");
     never.expect_end(come::changed);
-    EXPECT_EQ(never.acts(), lines{"info: the RBD lock \"auto 1\" on vms/web_sda was not broken: 5 times its turn came when "
-                                  "the last look at its keys was older than 2 s; beginning anew"});
+    EXPECT_EQ(never.acts(),
+              lines{"info: the RBD lock \"auto 1\" on vms/web_sda was not broken: 5 times its turn came when "
+                    "the last look at its keys was older than 2 s; beginning anew"});
 }
 
 // ---- whose lock it is (README ruling 80)
@@ -303,9 +306,10 @@ const disk_user neighbour{disk_user::kind::guest, "vms/web_sdb", "db", false};
 TEST(rbd_clearing_machine, the_lock_of_a_neighbour_is_not_broken_nor_any_other) {
     auto p = with_an_own_lock();
     EXPECT_EQ(p.users({neighbour}), "over");
-    p.expect_end(come::refused,
-                 "RBD image vms/web_sdb is in use by the VM db, which runs on this node and whose lock it is; stop that "
-                 "VM, or give this one a disk of its own");
+    p.expect_end(
+        come::refused,
+        "RBD image vms/web_sdb is in use by the VM db, which runs on this node and whose lock it is; stop that "
+        "VM, or give this one a disk of its own");
     EXPECT_FALSE(p.machine.is_cephs);
     EXPECT_FALSE(p.ever_asked("break_rbd_lock"));
 }
@@ -314,8 +318,9 @@ TEST(rbd_clearing_machine, what_is_mapped_on_this_host_is_not_broken) {
     auto p = with_an_own_lock();
     auto served = p;
     EXPECT_EQ(p.users({{disk_user::kind::kernel, "vms/web_sda", "rbd0", false}}), "over");
-    p.expect_end(come::refused, "RBD image vms/web_sda is mapped on this node as /dev/rbd0, whose lock it is; unmap it "
-                                "(`rbd unmap /dev/rbd0`), then start the VM");
+    p.expect_end(come::refused,
+                 "RBD image vms/web_sda is mapped on this node as /dev/rbd0, whose lock it is; unmap it "
+                 "(`rbd unmap /dev/rbd0`), then start the VM");
     EXPECT_EQ(served.users({{disk_user::kind::nbd, "vms/web_sda", "nbd3", false}}), "over");
     served.expect_end(come::refused,
                       "RBD image vms/web_sda is mapped on this node as /dev/nbd3, whose lock it is; unmap it (`rbd-nbd "

@@ -59,21 +59,18 @@ TEST(disk_users, programs_that_serve_a_block_device) {
         std::string_view words;
         bool serves;
     };
-    for (const auto& one : {line{"rbd-nbd\0map\0vms/web_sda\0"sv, true},
-                            line{"/usr/bin/rbd-nbd\0map\0--device\0/dev/nbd0\0vms/web_sda"sv, true},
-                            line{"rbd-nbd\0attach\0--device=/dev/nbd0\0vms/web_sda\0"sv, true},
-                            line{"rbd-nbd\0map\0--pool\0vms\0web_sda\0"sv, true},
-                            line{"rbd-nbd\0map\0-p\0vms\0--image=web_sda\0"sv, true},
-                            line{"rbd-nbd\0map\0web_sda\0"sv, false},
-                            line{"rbd-nbd\0map\0vms/web_sda@daily\0"sv, false},
-                            line{"rbd-nbd\0map\0vms/web_sda2\0"sv, false},
-                            line{"qemu-nbd\0-c\0/dev/nbd0\0rbd:vms/web_sda:conf=/etc/ceph/ceph.conf\0"sv, true},
-                            line{"qemu-nbd\0-c\0/dev/nbd0\0rbd:vms/web_sdb\0"sv, false},
-                            line{"qemu-nbd\0--image-opts\0driver=rbd,pool=vms,image=web_sda\0"sv, true},
-                            line{"qemu-nbd\0/srv/web_sda.qcow2\0"sv, false},
-                            line{"nbd-client\0host\0/dev/nbd0\0"sv, false},
-                            line{"\0"sv, false},
-                            line{""sv, false}}) {
+    for (const auto& one :
+         {line{"rbd-nbd\0map\0vms/web_sda\0"sv, true},
+          line{"/usr/bin/rbd-nbd\0map\0--device\0/dev/nbd0\0vms/web_sda"sv, true},
+          line{"rbd-nbd\0attach\0--device=/dev/nbd0\0vms/web_sda\0"sv, true},
+          line{"rbd-nbd\0map\0--pool\0vms\0web_sda\0"sv, true},
+          line{"rbd-nbd\0map\0-p\0vms\0--image=web_sda\0"sv, true}, line{"rbd-nbd\0map\0web_sda\0"sv, false},
+          line{"rbd-nbd\0map\0vms/web_sda@daily\0"sv, false}, line{"rbd-nbd\0map\0vms/web_sda2\0"sv, false},
+          line{"qemu-nbd\0-c\0/dev/nbd0\0rbd:vms/web_sda:conf=/etc/ceph/ceph.conf\0"sv, true},
+          line{"qemu-nbd\0-c\0/dev/nbd0\0rbd:vms/web_sdb\0"sv, false},
+          line{"qemu-nbd\0--image-opts\0driver=rbd,pool=vms,image=web_sda\0"sv, true},
+          line{"qemu-nbd\0/srv/web_sda.qcow2\0"sv, false}, line{"nbd-client\0host\0/dev/nbd0\0"sv, false},
+          line{"\0"sv, false}, line{""sv, false}}) {
         EXPECT_EQ(serves_volume(one.words, "vms/web_sda"), one.serves) << one.words;
     }
     EXPECT_TRUE(serves_volume("rbd-nbd\0map\0web\0"sv, "rbd/web")) << "Ceph's own default";
@@ -93,8 +90,8 @@ TEST(disk_users, only_locks_of_this_host_are_asked_about) {
     EXPECT_EQ(shared.to_break, std::vector<lock_to_break>{foreign});
     EXPECT_EQ(shared.left_alone, texts{"vms/a"});
     EXPECT_EQ(shared.refusal, "");
-    const auto used = decide_on_users({foreign, ours}, {{kind::guest, "vms/a", "db", true}, {kind::kernel, "vms/a", "rbd1", false}},
-                                      own);
+    const auto used = decide_on_users(
+        {foreign, ours}, {{kind::guest, "vms/a", "db", true}, {kind::kernel, "vms/a", "rbd1", false}}, own);
     EXPECT_TRUE(used.to_break.empty());
     EXPECT_NE(used.refusal.find("/dev/rbd1"), std::string::npos);
 }
