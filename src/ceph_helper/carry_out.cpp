@@ -111,22 +111,52 @@ struct question_answerer {
                       [&] { return std::move(out); });
     }
 
+    said operator()(const ask::prepare_break& what) const {
+        const auto image = parse_image_name(what.image);
+        if (!image) {
+            return to_answer(image.error());
+        }
+        const auto key = key_of(what);
+        auto ready = with.prepared.find(key);
+        auto end = on_handle([&](connection& on) { return opened_on(on, *image, what, ready); });
+        if (ready) {
+            with.prepared.put(key, ready, with.now());
+        }
+        return done_or_why(std::move(end));
+    }
+
     said operator()(const ask::break_lock& what) const {
         const auto image = parse_image_name(what.image);
         if (!image) {
             return to_answer(image.error());
         }
+        const auto key = key_of(what);
+        auto ready = with.prepared.find(key);
+        // Whatever took its time before: it begins with its proof, and for somebody who waits for it.
+        const auto may_begin = [&] { return !is_late() && is_allowed(what.not_after_ns); };
+        call_status last;
+        bool is_begun = false;
         auto end = on_handle(
             [&](connection& on) {
-                // Asked again with each handle: the one that was just made is ours too.
-                if (with.identities.has_client(what.which.client)) {
-                    return call_status{.error = EINVAL, .what = "breaking a lock", .said = own_lock(what.which)};
+                call_status status = opened_on(on, *image, what, ready);
+                if (!status.is_well() || !ready) {
+                    return status;
                 }
-                return on.break_lock(*image, what.which, static_cast<std::uint32_t>(what.blocklist_seconds), until,
-                                     [&] { return is_allowed(what.not_after_ns); });
+                status = ready->carry_out(may_begin);
+                if (status.is_too_late && is_begun) {
+                    return last;  // what came of the first attempt is not known
+                }
+                is_begun = is_begun || !status.is_too_late;
+                last = status;
+                return status;
             },
             timeouts_max);
-        return done_or_why(std::move(end));
+        const auto* status = std::get_if<call_status>(&end);
+        const bool is_too_late = status != nullptr && status->is_too_late;
+        if (!is_too_late) {
+            with.prepared.forget(key);  // else another proof comes for it
+        }
+        return is_too_late && is_late() ? said(late()) : done_or_why(std::move(end));
     }
 
     said operator()(const ask::blocklist& what) const {
@@ -147,6 +177,24 @@ struct question_answerer {
 
     said operator()(const ask::usage& /*what*/) const { return say::failed{errc::invalid, "it is asked elsewhere"}; }
 
+    template <class Asked>
+    static prepared_breaks::key key_of(const Asked& what) {
+        return {what.image, what.which.id, what.which.client, what.blocklist_seconds};
+    }
+    // Leaves in `ready` what was opened on this handle; none: there is no such lock any more.
+    template <class Asked>
+    call_status opened_on(connection& on, const image_name& image, const Asked& what,
+                          std::shared_ptr<ready_break>& ready) const {
+        // Asked again with each handle: the one that was just made is ours too.
+        if (with.identities.has_client(what.which.client)) {
+            ready.reset();
+            return {.error = EINVAL, .what = "breaking a lock", .said = own_lock(what.which)};
+        }
+        if (ready && ready->is_of(on)) {
+            return {};
+        }
+        return on.prepare_break(image, what.which, static_cast<std::uint32_t>(what.blocklist_seconds), until, ready);
+    }
     [[nodiscard]] bool is_allowed(std::int64_t not_after_ns) const {
         return with.boot_now().time_since_epoch().count() <= not_after_ns;
     }

@@ -226,48 +226,78 @@ int connection::set_blocklist_seconds(std::uint32_t seconds) {
 }
 
 // That a broken lock's client is kept out, and for how long, are settings of the handle, of which an image takes a copy
-// as it is opened: so the time is set and the image opened in one go, and requests that differ do not disturb each
-// other. Metadata of the image or of its pool has the last word, though ("do not blocklist at all", "for a minute"):
-// where it says otherwise the client is put on the list by ourselves, before the lock is broken and after it. In all
-// other cases the library does that, with the lock, since each takes the monitors most of a second.
-call_status connection::break_lock(const image_name& image, const protocol::ceph::lock& which, std::uint32_t seconds,
-                                   time_point until, const std::function<bool()>& may_begin) {
-    std::optional<opened_image> opened;
-    {
-        const std::unique_lock guard(opening_, std::chrono::steady_clock::time_point(until.time_since_epoch()));
-        if (!guard.owns_lock()) {
-            return {.error = ETIMEDOUT, .what = "waiting for others that open an image"};
+// as it is opened: so the time is set and the image opened while nobody wants another one. Metadata of the image or of
+// its pool has the last word, though ("do not blocklist at all", "for a minute"): where it says otherwise the client is
+// put on the list by ourselves, before the lock is broken and after it. In all other cases the library does that, with
+// the lock, since each takes the monitors most of a second.
+namespace {
+
+class open_for_a_break final : public ready_break {
+public:
+    open_for_a_break(std::shared_ptr<connection> on, void* handle, const image_name& image, std::uint32_t seconds)
+        : on_(std::move(on)), opened_(handle, image), seconds_(seconds) {}
+
+    // Looks for the lock. False: it is not there, or `status` says why nobody knows.
+    bool find(const protocol::ceph::lock& which, call_status& status) {
+        std::vector<protocol::ceph::lock> present;
+        status = opened_.is_open() ? opened_.list_lockers(present) : opened_.status();
+        if (!status.is_well()) {
+            status.error = is_missing(status.error) ? 0 : status.error;  // with the image its locks are gone
+            return false;
         }
-        if (const int error = set_blocklist_seconds(seconds); error != 0) {
-            return {.error = error, .what = "setting the time on the blocklist"};
+        const auto found = std::ranges::find_if(
+            present, [&](const auto& one) { return one.id == which.id && one.client == which.client; });
+        if (found == present.end()) {
+            return false;
         }
-        opened.emplace(handle_, image);
+        which_ = *found;
+        is_left_to_library_ = opened_.blocklists_for(seconds_);
+        return true;
     }
-    std::vector<protocol::ceph::lock> present;
-    call_status status = opened->is_open() ? opened->list_lockers(present) : opened->status();
-    if (!status.is_well()) {
-        if (is_missing(status.error)) {
-            status.error = 0;  // with the image its locks are gone
+
+    call_status carry_out(const std::function<bool()>& may_begin) override {
+        if (!may_begin()) {
+            return {.what = "breaking the lock of " + shown(which_.client), .is_too_late = true};
+        }
+        call_status status;
+        if (!is_left_to_library_) {
+            status = on_->blocklist(which_.address, seconds_);
+        }
+        if (status.is_well()) {
+            status = opened_.break_lock(which_);
+        }
+        if (status.is_well() && !is_left_to_library_) {
+            status = on_->blocklist(which_.address, seconds_);
         }
         return status;
     }
-    const auto found = std::ranges::find_if(
-        present, [&](const auto& one) { return one.id == which.id && one.client == which.client; });
-    if (found == present.end()) {
-        return status;
+    [[nodiscard]] bool is_of(const connection& one) const override { return on_.get() == &one; }
+
+private:
+    std::shared_ptr<connection> on_;  // outlives the image
+    opened_image opened_;
+    std::uint32_t seconds_;
+    protocol::ceph::lock which_;
+    bool is_left_to_library_ = false;
+};
+
+}  // namespace
+
+call_status connection::prepare_break(const image_name& image, const protocol::ceph::lock& which, std::uint32_t seconds,
+                                      time_point until, std::shared_ptr<ready_break>& into) {
+    into.reset();
+    const auto entry = opening_.enter(seconds, until, [&] { return set_blocklist_seconds(seconds); });
+    if (entry.how == setting_gate::outcome::late) {
+        return {.error = ETIMEDOUT, .what = "waiting for others that open an image"};
     }
-    const bool is_left_to_library = opened->blocklists_for(seconds);
-    if (!may_begin()) {
-        return {.what = "breaking the lock of " + shown(which.client), .is_too_late = true};
+    if (entry.error != 0) {
+        return {.error = entry.error, .what = "setting the time on the blocklist"};
     }
-    if (!is_left_to_library) {
-        status = blocklist(found->address, seconds);
-    }
-    if (status.is_well()) {
-        status = opened->break_lock(which);
-    }
-    if (status.is_well() && !is_left_to_library) {
-        status = blocklist(found->address, seconds);
+    const auto opened = std::make_shared<open_for_a_break>(shared_from_this(), handle_, image, seconds);
+    opening_.leave();
+    call_status status;
+    if (opened->find(which, status)) {
+        into = opened;
     }
     return status;
 }

@@ -23,7 +23,7 @@ namespace say = protocol::ceph::say;
 namespace {
 
 constexpr int lock_threads = 4;
-constexpr int break_threads = 2;
+constexpr int break_threads = 8;
 constexpr duration idle_look = std::chrono::seconds(5);
 // Outputs of that size are rare; what they took goes back to the system.
 constexpr std::size_t large_output = 1024UL * 1024;
@@ -59,10 +59,13 @@ private:
 
     // A worker's life; it ends with the process.
     [[noreturn]] void work_on(request_queue& requests, handle_keeper& handle) {
-        const surroundings with{handle, identities_, monotonic_now, boot_now};
+        const surroundings with{handle, identities_, prepared_, monotonic_now, boot_now};
         const bool is_kept = &handle == &figures_;
         for (;;) {
             auto next = requests.take(idle_look);
+            if (&requests == &break_requests_) {
+                prepared_.forget_old(monotonic_now());
+            }
             if (!next) {
                 if (!is_kept) {
                     handle.close_if_idle();
@@ -72,6 +75,7 @@ private:
             protocol::ceph::answer answer{next->what.id, carry_out(next->what.what, next->until, with)};
             const auto* output = std::get_if<say::output>(&answer.what);
             const bool is_large = output != nullptr && output->bytes.size() >= large_output;
+            requests.is_over(pool_of(next->what));
             answers_.put(std::move(answer));
             if (is_large) {
                 ::malloc_trim(0);
@@ -178,9 +182,10 @@ private:
     own_identities identities_;
     handle_keeper figures_;
     handle_keeper locks_;
-    request_queue figure_requests_;
-    request_queue lock_requests_;
-    request_queue break_requests_;
+    prepared_breaks prepared_;
+    request_queue figure_requests_{1};
+    request_queue lock_requests_{lock_threads};
+    request_queue break_requests_{break_threads};
     outbox answers_;
     protocol::frame_reader frames_;
     std::size_t unanswered_ = 0;  // of requests that were read; those that wait to be written count

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace pvc::domains {
 
@@ -63,6 +64,7 @@ struct local_domain : policy::domain_memory {
     bool live_is_stale = true;
     std::int64_t stored_memory_mib = 0;     // of the stored XML
     std::int64_t stored_xml = 0;            // its mzxid
+    std::vector<std::string> stored_disks;  // RBD disks, as they were read last to be created
     std::optional<time_point> pause_until;  // after a failure that another attempt at once would only repeat
     struct {
         std::string_view action;  // what was begun last, for which state,

@@ -91,6 +91,19 @@ unsigned count_of(pugi::xml_node vcpus) {
     return value < 0 || value > std::numeric_limits<unsigned>::max() ? 0U : static_cast<unsigned>(value);
 }
 
+std::string_view rbd_image_of(pugi::xml_node source) {
+    return std::string_view(source.attribute("protocol").value()) == "rbd" ? source.attribute("name").value() : "";
+}
+
+// A chain of them, each below the one that is based on it.
+void add_images(pugi::xml_node first, std::vector<std::string>& to) {
+    for (auto one = first; one; one = one.child("backingStore")) {
+        if (const std::string_view image = rbd_image_of(one.child("source")); !image.empty()) {
+            to.emplace_back(image);
+        }
+    }
+}
+
 disk_view view_of_disk(pugi::xml_node disk) {
     const auto source = disk.child("source");
     const std::string_view name = source.attribute("name").value();
@@ -98,8 +111,14 @@ disk_view view_of_disk(pugi::xml_node disk) {
                         std::string_view(source.attribute("protocol").value()) == "rbd";
     const std::string_view file = source.attribute("file").value();
     const std::string_view device = source.attribute("dev").value();
-    return {disk.child("target").attribute("dev").value(),
-            std::string(!name.empty() ? name : (!file.empty() ? file : device)), is_rbd && !name.empty()};
+    disk_view view{.target = disk.child("target").attribute("dev").value(),
+                   .source = std::string(!name.empty() ? name : (!file.empty() ? file : device)),
+                   .is_rbd = is_rbd && !name.empty(),
+                   .is_shared = disk.child("shareable") || disk.child("readonly"),
+                   .images_below = {}};
+    add_images(disk.child("backingStore"), view.images_below);
+    add_images(disk.child("mirror"), view.images_below);
+    return view;
 }
 
 interface_view view_of_interface(pugi::xml_node interface) {

@@ -15,6 +15,17 @@ policy::held_lock to_policy(const storage::rbd_lock& lock) {
     return {lock.id, lock.client, lock.address};
 }
 
+// Whether Ceph, or the way to it, was silent, or whether it answered, and refused.
+policy::call_end call_end_of(errc code) {
+    switch (code) {
+        case errc::timed_out: return policy::call_end::timed_out;
+        case errc::unavailable:
+        case errc::io: return policy::call_end::unavailable;  // the helper is gone, for one
+        case errc::stopped: return policy::call_end::too_late;
+        default: return policy::call_end::other;
+    }
+}
+
 policy::volume_locks to_policy(std::string volume, const result<std::vector<storage::rbd_lock>>& listed) {
     policy::volume_locks one;
     one.volume = std::move(volume);
@@ -27,6 +38,7 @@ policy::volume_locks to_policy(std::string volume, const result<std::vector<stor
     } else {
         one.error = why.cause().empty() ? why.text() : why.cause();
         one.may_pass = why.code() != errc::unavailable && why.code() != errc::invalid;
+        one.is_cephs = call_end_of(why.code()) != policy::call_end::other;
     }
     return one;
 }
@@ -44,8 +56,8 @@ std::vector<std::string> addresses_of(const config::node_config& config) {
 }
 
 rbd_clearing::rbd_clearing(storage::rbd_locks& port, async::timers& clock, std::vector<std::string> holders,
-                           std::function<void(policy::act::line)> tell)
-    : port_(port), clock_(clock), holders_(std::move(holders)), tell_(std::move(tell)) {}
+                           std::function<void(policy::act::line)> tell, users_look users)
+    : port_(port), clock_(clock), holders_(std::move(holders)), tell_(std::move(tell)), users_(std::move(users)) {}
 
 // ---- what machines ask ----------------------------------------------------------------------------------------------
 
@@ -63,6 +75,16 @@ async::awaitable<policy::rbd_listed> rbd_clearing::list(std::vector<std::string>
     co_return all;
 }
 
+async::awaitable<policy::call_answer> rbd_clearing::prepare_one(ask::prepare_rbd_break what, time_point until) {
+    const policy::held_lock& lock = what.which.lock;
+    const auto done =
+        co_await port_.prepare_break(what.which.volume, {lock.id, lock.client, lock.address}, what.block_for, until);
+    if (done) {
+        co_return policy::call_answer{policy::call_end::done, {}};
+    }
+    co_return policy::call_answer{call_end_of(done.error().code()), done.error().text()};
+}
+
 async::awaitable<policy::call_answer> rbd_clearing::break_one(ask::break_rbd_lock what, time_point until) {
     using policy::call_end;
     const policy::held_lock& lock = what.which.lock;
@@ -73,8 +95,7 @@ async::awaitable<policy::call_answer> rbd_clearing::break_one(ask::break_rbd_loc
     if (broken) {
         co_return policy::call_answer{call_end::done, {}};
     }
-    const bool is_late = broken.error().code() == errc::stopped;
-    co_return policy::call_answer{is_late ? call_end::too_late : call_end::other, broken.error().text()};
+    co_return policy::call_answer{call_end_of(broken.error().code()), broken.error().text()};
 }
 
 // ---- the loop -------------------------------------------------------------------------------------------------------
@@ -83,6 +104,12 @@ async::awaitable<policy::answer> rbd_clearing::answer_to(policy::step next, cons
                                                          const pause& wait) {
     if (auto* which = std::get_if<ask::list_rbd_locks>(&next.what)) {
         co_return co_await list(std::move(which->volumes), next.until);
+    }
+    if (auto* which = std::get_if<ask::prepare_rbd_break>(&next.what)) {
+        co_return co_await prepare_one(std::move(*which), next.until);
+    }
+    if (auto* which = std::get_if<ask::disk_users>(&next.what)) {
+        co_return co_await users_(std::move(which->volumes), next.until);
     }
     if (auto* which = std::get_if<ask::break_rbd_lock>(&next.what)) {
         co_return co_await break_one(std::move(*which), next.until);
@@ -220,14 +247,16 @@ async::awaitable<lock_outcome> rbd_clearing::for_start(std::vector<std::string> 
                                                        pause wait) {
     // Whether its guest is on the host that is named, who calls this knows.
     policy::lock_rules rules = policy::lock_rules::before_a_start();
-    rules.asks_libvirt = false;
+    rules.asks_libvirt = rules.asks_others = false;
+    rules.asks_users = static_cast<bool>(users_);
     return clear({.rules = rules, .read = {.volumes = std::move(volumes)}}, std::move(still_ours), std::move(wait));
 }
 
 async::awaitable<lock_outcome> rbd_clearing::for_client(std::vector<std::string> volumes, bool breaks_any,
                                                         guarded_read still_ours) {
-    return clear({.rules = {.breaks_any = breaks_any}, .read = {.volumes = std::move(volumes)}}, std::move(still_ours),
-                 plain_pause());
+    return clear({.rules = {.breaks_any = breaks_any, .asks_users = static_cast<bool>(users_)},
+                  .read = {.volumes = std::move(volumes)}},
+                 std::move(still_ours), plain_pause());
 }
 
 async::awaitable<lock_outcome> rbd_clearing::for_recovery(std::vector<std::string> volumes, guarded_read still_dead) {

@@ -225,6 +225,12 @@ void put(json::object& out, const ask::break_lock& what) {
     out["not_after_ns"] = what.not_after_ns;
     out["blocklist_seconds"] = what.blocklist_seconds;
 }
+void put(json::object& out, const ask::prepare_break& what) {
+    out["ask"] = "prepare_break";
+    out["image"] = what.image;
+    out["lock"] = object_of(what.which);
+    out["blocklist_seconds"] = what.blocklist_seconds;
+}
 void put(json::object& out, const ask::blocklist& what) {
     out["ask"] = "blocklist";
     out["address"] = what.address;
@@ -239,16 +245,28 @@ using question = decltype(request::what);
 // librados takes them as 32 bits.
 constexpr std::int64_t seconds_max = std::numeric_limits<std::uint32_t>::max();
 
-result<question> break_lock_of(const json::object& from) {
-    ask::break_lock out;
+// What both questions about one lock have in common.
+template <class Asked>
+result<Asked> about_a_lock(const json::object& from) {
+    Asked out;
     PVC_TRY(out.image, text_at(from, "image"));
     const json::value* which = from.if_contains("lock");
     if (which == nullptr || !which->is_object()) {
         return bad_message("\"lock\" is missing or no object");
     }
     PVC_TRY(out.which, lock_of(which->get_object()));
-    PVC_TRY(out.not_after_ns, integer_at(from, "not_after_ns"));
     PVC_TRY(out.blocklist_seconds, integer_at(from, "blocklist_seconds", seconds_max));
+    return out;
+}
+
+result<question> break_lock_of(const json::object& from) {
+    PVC_TRY(ask::break_lock out, about_a_lock<ask::break_lock>(from));
+    PVC_TRY(out.not_after_ns, integer_at(from, "not_after_ns"));
+    return question(std::move(out));
+}
+
+result<question> prepare_break_of(const json::object& from) {
+    PVC_TRY(ask::prepare_break out, about_a_lock<ask::prepare_break>(from));
     return question(std::move(out));
 }
 
@@ -276,6 +294,9 @@ result<question> question_of(const json::object& from) {
     }
     if (word == "break_lock") {
         return break_lock_of(from);
+    }
+    if (word == "prepare_break") {
+        return prepare_break_of(from);
     }
     if (word == "blocklist") {
         return blocklist_of(from);
@@ -366,6 +387,18 @@ result<said> said_of(const json::object& from, std::string body) {
 }
 
 }  // namespace
+
+std::string_view pool_of(const request& what) {
+    return std::visit(
+        [](const auto& one) -> std::string_view {
+            if constexpr (requires { one.image; }) {
+                return std::string_view(one.image).substr(0, one.image.find('/'));
+            } else {
+                return {};
+            }
+        },
+        what.what);
+}
 
 result<std::string> encode(const greeting& what) {
     return framed({{"greeting", what.version}, {"build", what.build}});

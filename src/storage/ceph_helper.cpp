@@ -17,20 +17,28 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::string_view helper_name = "Ceph's helper";
-// Beyond the deadline of a question: the longest call of the library that may be under way then (5 s), and a moment.
-constexpr duration grace = 6s;
+// Beyond the deadline of a question it is asked whether it is there, which it answers without asking Ceph.
+constexpr duration late_after = 1s;
+constexpr duration knock_limit = 5s;
+constexpr duration knock_pause = 5s;
+// Beyond the deadline: a call of ours is some two dozen of the library's, of which each takes up to 5 s where OSDs are
+// slow. What takes longer hangs.
+constexpr duration hangs_after = 120s;
 constexpr duration greeting_limit = 5s;
 constexpr duration first_pause = 1s;
 constexpr duration longest_pause = 30s;
 constexpr duration send_limit = 5s;
-// Fewer than the helper takes at once.
-constexpr std::size_t questions_max = protocol::ceph::requests_max / 2;
+// With the helper at once: fewer than it takes.
+constexpr std::size_t places = protocol::ceph::requests_max / 2;
 
 failure helper_failure(errc code, std::string cause) {
     return failure(code, std::string(helper_name), std::move(cause));
 }
 
 }  // namespace
+
+ceph_helper::ceph_helper(services::talking_programs& programs, async::timers& clock)
+    : programs_(programs), clock_(clock), places_(places) {}
 
 // ---- questions ------------------------------------------------------------------------------------------------------
 
@@ -39,9 +47,6 @@ async::awaitable<result<ceph_helper::said>> ceph_helper::ask(helper_service as, 
     if (serves_ < as) {
         co_return failure(errc::unavailable, std::string(about),
                           "Ceph cannot be asked on this node: its storage function is off");
-    }
-    if (sent_.size() + unsent_.size() >= questions_max) {
-        co_return failure(errc::unavailable, std::string(about), "too many questions to Ceph wait already");
     }
     auto mine = std::make_shared<question>();
     mine->what.id = ++last_id_;
@@ -61,7 +66,10 @@ async::awaitable<result<ceph_helper::said>> ceph_helper::ask(helper_service as, 
     while (!mine->answer) {
         const bool is_told = co_await mine->answered.wait_until(clock_, mine->deadline, "the answer of Ceph's helper");
         if (!is_told && !mine->answer) {
-            co_return failure(errc::timed_out, std::string(about), "no answer of Ceph in time");
+            const bool was_sent = sent_.contains(mine->what.id);
+            co_return failure(errc::timed_out, std::string(about),
+                              was_sent || !is_greeted_ ? "no answer of Ceph in time"
+                                                       : "too many questions to Ceph: its turn did not come in time");
         }
     }
     co_return *std::move(mine->answer);
@@ -173,6 +181,16 @@ async::awaitable<result<std::vector<rbd_watcher>>> ceph_helper::asker::watchers(
     co_return all;
 }
 
+async::awaitable<result<void>> ceph_helper::asker::prepare_break(std::string image, rbd_lock which,
+                                                                 std::chrono::seconds block_for, time_point deadline) {
+    std::string about = image;
+    words::prepare_break what;
+    what.image = std::move(image);
+    what.which = {std::move(which.id), std::move(which.client), std::move(which.address)};
+    what.blocklist_seconds = block_for.count();
+    return owner_.ask_to_do(as_, std::move(what), std::move(about), deadline);
+}
+
 async::awaitable<result<void>> ceph_helper::asker::break_lock(std::string image, rbd_lock which,
                                                               std::chrono::seconds block_for, boot_time not_after,
                                                               time_point deadline) {
@@ -214,6 +232,10 @@ async::awaitable<result<std::vector<rbd_lock>>> ceph_helper::list(std::string im
 }
 async::awaitable<result<std::vector<rbd_watcher>>> ceph_helper::watchers(std::string image, time_point deadline) {
     return for_starts_.watchers(std::move(image), deadline);
+}
+async::awaitable<result<void>> ceph_helper::prepare_break(std::string image, rbd_lock which,
+                                                          std::chrono::seconds block_for, time_point deadline) {
+    return for_starts_.prepare_break(std::move(image), std::move(which), block_for, deadline);
 }
 async::awaitable<result<void>> ceph_helper::break_lock(std::string image, rbd_lock which,
                                                        std::chrono::seconds block_for, boot_time not_after,
@@ -258,6 +280,7 @@ void ceph_helper::fail_sent(const failure& why) {
     for (const auto& [id, one] : std::exchange(sent_, {})) {
         settle(*one, why);
     }
+    places_ = protocol::pool_turns(places);
 }
 
 void ceph_helper::fail_unsent(const failure& why) {
@@ -305,6 +328,8 @@ async::awaitable<void> ceph_helper::live_once(const helper_settings& settings,
     ++view_.starts;
     broken_.clear();
     is_greeted_ = has_answered_ = is_idle_ = false;
+    answer_by_.reset();
+    next_knock_ = {};
     const time_point begun = clock_.now();
     auto end =
         co_await programs_.run({settings.program, "--config", settings.config_file, "--keyring", settings.keyring},
@@ -416,7 +441,14 @@ bool ceph_helper::take_answer(protocol::frame frame) {
     view_.why_not.clear();
     const question_ptr one = std::move(found->second);
     sent_.erase(found);
+    if (one->has_place) {
+        places_.give_back(pool_of(one->what));
+    }
+    if (std::exchange(answer_by_, std::nullopt)) {
+        next_knock_ = clock_.now() + knock_pause;  // whatever it was that it answered: it is there
+    }
     settle(*one, std::move(answer->what));
+    work_.notify();
     return true;
 }
 
@@ -429,30 +461,66 @@ void ceph_helper::give_up_on_it(std::string why) {
     }
 }
 
-std::optional<time_point> ceph_helper::next_overdue() const {
-    std::optional<time_point> first;
+// Of those that wait: the next one that has a place.
+ceph_helper::question_ptr ceph_helper::next_question() {
+    const auto which = places_.next(unsent_, [](const question_ptr& one) { return pool_of(one->what); });
+    if (!is_greeted_ || !which) {
+        return nullptr;
+    }
+    const auto place = unsent_.begin() + static_cast<std::ptrdiff_t>(*which);
+    question_ptr one = std::move(*place);
+    unsent_.erase(place);
+    one->has_place = true;
+    places_.take(pool_of(one->what));
+    return one;
+}
+
+// Of those that are with it: when one of them is late, and when it is to be given up for that.
+std::optional<time_point> ceph_helper::next_look() const {
+    std::optional<time_point> first = answer_by_;
     for (const auto& [id, one] : sent_) {
-        const time_point when = one->deadline + grace;
-        first = std::min(first.value_or(when), when);
+        if (one->has_place) {
+            const time_point late = answer_by_ ? time_point::max() : std::max(one->deadline + late_after, next_knock_);
+            first = std::min({first.value_or(time_point::max()), late, one->deadline + hangs_after});
+        }
     }
     return first;
 }
 
+void ceph_helper::look_after_it() {
+    const time_point now = clock_.now();
+    if (answer_by_ && now >= *answer_by_) {
+        return give_up_on_it("it did not answer in time");
+    }
+    const bool hangs = std::ranges::any_of(
+        sent_, [now](const auto& one) { return one.second->has_place && now >= one.second->deadline + hangs_after; });
+    if (hangs) {
+        give_up_on_it("a call to Ceph did not end");
+    }
+}
+
 async::awaitable<void> ceph_helper::send(services::stream_connection& to) {
     while (broken_.empty()) {
-        if (is_greeted_ && !unsent_.empty()) {
-            const bool is_sent = co_await send_next(to);
+        if (const question_ptr one = next_question()) {
+            const bool is_sent = co_await send_one(one, to);
             if (!is_sent) {
                 co_return;
             }
             continue;
         }
-        const auto overdue = next_overdue();
-        if (overdue && clock_.now() >= *overdue) {
-            co_return give_up_on_it("it did not answer in time");
+        const auto look = next_look();
+        if (look && clock_.now() >= *look) {
+            look_after_it();
+            if (broken_.empty()) {
+                const bool is_sent = co_await send_one(is_it_there(), to);
+                if (!is_sent) {
+                    co_return;
+                }
+            }
+            continue;
         }
-        if (overdue) {
-            co_await work_.wait_until(clock_, *overdue, "the answers of Ceph's helper");
+        if (look) {
+            co_await work_.wait_until(clock_, *look, "the answers of Ceph's helper");
         } else if (idle_limit_ > duration::zero() && is_greeted_) {
             const bool is_asked =
                 co_await work_.wait_until(clock_, clock_.now() + idle_limit_, "a question to Ceph's helper");
@@ -466,13 +534,26 @@ async::awaitable<void> ceph_helper::send(services::stream_connection& to) {
     }
 }
 
-async::awaitable<bool> ceph_helper::send_next(services::stream_connection& to) {
-    const question_ptr one = std::move(unsent_.front());
-    unsent_.pop_front();
+// Answered by the thread that reads and writes, which asks nobody.
+ceph_helper::question_ptr ceph_helper::is_it_there() {
+    auto one = std::make_shared<question>();
+    one->what.id = ++last_id_;
+    one->what.what = words::usage{};
+    one->asked_at = clock_.now();
+    one->deadline = one->asked_at + knock_limit;
+    one->is_left = true;
+    answer_by_ = one->deadline;
+    return one;
+}
+
+async::awaitable<bool> ceph_helper::send_one(question_ptr one, services::stream_connection& to) {
     const time_point now = clock_.now();
     one->what.limit = std::max(1ms, std::chrono::duration_cast<std::chrono::milliseconds>(one->deadline - now));
     const auto frame = protocol::ceph::encode(one->what);
     if (!frame) {
+        if (one->has_place) {
+            places_.give_back(pool_of(one->what));
+        }
         settle(*one, frame.error());
         co_return true;
     }

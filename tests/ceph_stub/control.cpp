@@ -120,7 +120,10 @@ void note(const std::string& line) {
 int begin(const std::string& call, const std::string& about) {
     note(about.empty() ? call : call + " " + about);
     const auto rules = now().rules;
-    const auto found = rules.find(call);
+    auto found = rules.find(call + "@" + about.substr(0, about.find('/')));
+    if (found == rules.end()) {
+        found = rules.find(call);
+    }
     if (found == rules.end()) {
         return 0;
     }

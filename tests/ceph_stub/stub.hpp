@@ -9,8 +9,9 @@
 //   when CALL error NUMBER [TIMES]        a call that fails, if so often only
 //   when CALL delay MILLISECONDS | hang | bytes NUMBER | text FILE
 //
-// CALL is connect, shutdown, conf_read, pool, pool_stat, blocklist_add, open, list_lockers, break_lock, watchers, or
-// mon:PREFIX with '_' for blanks. Every call is noted in a file beside it, whose name has ".log" at its end.
+// CALL, also CALL@POOL for those about that pool, is connect, shutdown, conf_read, pool, pool_stat, blocklist_add,
+// open, list_lockers, break_lock, watchers, or mon:PREFIX with '_' for blanks. Every call is noted in a file beside it,
+// whose name has ".log" at its end.
 #pragma once
 
 #include <cstdint>

@@ -70,8 +70,12 @@ enum class defect : std::uint8_t {
     taken_for_too_soon,    // a sender goes on in the receiver's place, whatever was written meanwhile
     terminates_migrating,  // what is to move is ended
     lock_of_a_guest,       // whose own lock it is, is not asked before it is broken
+    lock_of_a_neighbour,   // a lock of this host is stale, whoever else here has the image open
     lock_broken_blindly,   // a stale lock is broken, whatever the last look at what is wanted shows
     break_unverified,      // a lock counts as gone because it was to be broken
+    opened_after_proof,    // the image of a stale lock is opened when its proof is taken already
+    lost_break_given_up,   // a break of which nobody knows what became is a failure of the machine
+    pools_without_turns,   // of questions to Ceph the oldest is next, whatever its pool has under way
     stale_answer_taken,    // an answer of Ceph's helper is taken for what was asked last
     created_unannounced,   // a machine is created although its word in the running list was not acknowledged
     created_unlisted,      // a machine is in the running list from when it runs, and not from before it is created

@@ -4,6 +4,7 @@
 
 #include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/ceph_helper/handle_keeper.hpp"
+#include "pvcnoded/ceph_helper/prepared_breaks.hpp"
 #include "pvcnoded/protocol/ceph_messages.hpp"
 
 #include <functional>
@@ -15,6 +16,7 @@ using said = decltype(protocol::ceph::answer::what);
 struct surroundings {
     handle_keeper& handle;
     own_identities& identities;
+    prepared_breaks& prepared;
     std::function<time_point()> now;
     std::function<boot_time()> boot_now;
 };

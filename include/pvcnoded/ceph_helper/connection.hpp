@@ -5,6 +5,7 @@
 
 #include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/ceph_helper/names.hpp"
+#include "pvcnoded/ceph_helper/setting_gate.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -56,7 +57,23 @@ private:
 
 enum class purpose : std::uint8_t { figures, locks };
 
-class connection {
+class connection;
+
+// An image that is open, with a lock on it that is to be broken; it keeps its handle. Any thread.
+class ready_break {
+public:
+    ready_break() = default;
+    ready_break(const ready_break&) = delete;
+    ready_break& operator=(const ready_break&) = delete;
+    virtual ~ready_break() = default;
+
+    // Puts the client on the blocklist, then removes its lock; a lock that is gone is well. `may_begin` is asked right
+    // before the first of both.
+    [[nodiscard]] virtual call_status carry_out(const std::function<bool()>& may_begin) = 0;
+    [[nodiscard]] virtual bool is_of(const connection& one) const = 0;
+};
+
+class connection : public std::enable_shared_from_this<connection> {
 public:
     // Errors: timed_out, unavailable; the cause says what is wrong with what.
     [[nodiscard]] static result<std::shared_ptr<connection>> open(const cluster_files& files, purpose what_for,
@@ -71,12 +88,12 @@ public:
     [[nodiscard]] call_status count(const std::string& pool, protocol::ceph::counters& into);
     [[nodiscard]] call_status list_lockers(const image_name& image, std::vector<protocol::ceph::lock>& into);
     [[nodiscard]] call_status list_watchers(const image_name& image, std::vector<protocol::ceph::watcher>& into);
-    // Puts the client on the blocklist for so long (0: as the monitors are configured), then removes its lock; a lock
-    // that is gone is well. `may_begin` is asked right before the first of both. One at a time opens its image; who has
-    // not had his turn by `until` has timed out.
-    [[nodiscard]] call_status break_lock(const image_name& image, const protocol::ceph::lock& which,
-                                         std::uint32_t seconds, time_point until,
-                                         const std::function<bool()>& may_begin);
+    // Opens the image and looks for the lock, whose client is to be on the blocklist for so long (0: as the monitors
+    // are configured). Nothing is left in `into` where the lock or the image is gone, which is well. Those that want
+    // another time on the blocklist wait for each other; who has not had his turn by `until` has timed out.
+    [[nodiscard]] call_status prepare_break(const image_name& image, const protocol::ceph::lock& which,
+                                            std::uint32_t seconds, time_point until,
+                                            std::shared_ptr<ready_break>& into);
     [[nodiscard]] call_status blocklist(const std::string& address, std::uint32_t seconds);
 
 private:
@@ -85,7 +102,7 @@ private:
 
     void* handle_;  // rados_t
     own_identities& identities_;
-    std::timed_mutex opening_;  // images that take a setting of the handle with them
+    setting_gate opening_;  // images take the time on the blocklist with them
 };
 
 }  // namespace pvc::ceph_helper

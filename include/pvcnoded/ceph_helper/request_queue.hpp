@@ -4,6 +4,7 @@
 
 #include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/protocol/ceph_messages.hpp"
+#include "pvcnoded/protocol/pool_turns.hpp"
 
 #include <condition_variable>
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace pvc::ceph_helper {
 enum class lane : std::uint8_t {
     at_once,  // Ceph is not asked
     figures,  // one thread: monitors, managers, counters of pools
-    locks,    // four: who holds locks, and who has images open
-    breaks,   // two: what is taken from somebody
+    locks,    // four: who holds locks, and who has images open; what a break needs opened
+    breaks,   // eight: what is taken from somebody; each takes the monitors most of a second
 };
 [[nodiscard]] lane lane_of(const protocol::ceph::request& what);
 
@@ -28,13 +29,19 @@ struct pending_request {
     time_point until;  // nothing of it is begun later
 };
 
+// Pools take turns, and none has more than half of the threads: calls about one that is sick end late.
 class request_queue {
 public:
+    explicit request_queue(std::size_t threads) : turns_(threads) {}
     void put(pending_request one);
-    // The oldest one; empty: none came in that time.
+    // The next one that may be carried out; empty: there was none in that time. Whoever takes it says when it is over.
     [[nodiscard]] std::optional<pending_request> take(duration at_most);
+    void is_over(std::string_view pool);
 
 private:
+    [[nodiscard]] std::optional<std::size_t> next() const;
+
+    protocol::pool_turns turns_;
     std::mutex mutex_;
     std::condition_variable came_;
     std::deque<pending_request> waiting_;

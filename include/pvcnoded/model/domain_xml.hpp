@@ -16,9 +16,11 @@ namespace pvc::model {
 
 // A devices/disk element.
 struct disk_view {
-    std::string target;   // target dev
-    std::string source;   // source name, else source file, else source dev (block devices); empty: no medium
-    bool is_rbd = false;  // type network, protocol rbd: `source` is pool/[namespace/]image
+    std::string target;      // target dev
+    std::string source;      // source name, else source file, else source dev (block devices); empty: no medium
+    bool is_rbd = false;     // type network, protocol rbd: `source` is pool/[namespace/]image
+    bool is_shared = false;  // <shareable/> or <readonly/>
+    std::vector<std::string> images_below;  // RBD images that it is copied to (mirror) or based on (backingStore)
 };
 // A devices/interface element.
 struct interface_view {

@@ -50,11 +50,14 @@ public:
     using guarded_read = std::function<async::awaitable<std::optional<boot_time>>()>;
     // Suspends for a while, or until there is news of the domain.
     using pause = std::function<async::awaitable<void>(duration)>;
+    // Who else on this host has these volumes open, by a point in time (README ruling 80).
+    using users_look = std::function<async::awaitable<policy::disk_users_read>(std::vector<std::string>, time_point)>;
 
     // `holders`: addresses of the host whose locks may be broken: this one before a creation, a dead one before its
-    // domains are recovered. `tell` gets a line for the log, about the domain. Port and clock outlive it.
+    // domains are recovered. `tell` gets a line for the log, about the domain. `users` is asked before a lock of this
+    // host is broken; none: for whoever recovers the domains of another one. Port and clock outlive it.
     rbd_clearing(storage::rbd_locks& port, async::timers& clock, std::vector<std::string> holders,
-                 std::function<void(policy::act::line)> tell);
+                 std::function<void(policy::act::line)> tell, users_look users = {});
 
     // As before a creation: what others hold is waited for a moment, as its owner may be just closing.
     async::awaitable<lock_outcome> for_start(std::vector<std::string> volumes, guarded_read still_ours, pause wait);
@@ -72,6 +75,7 @@ public:
 
     // What machines ask: four volumes at a time, each once; and one lock.
     async::awaitable<policy::rbd_listed> list(std::vector<std::string> volumes, time_point until);
+    async::awaitable<policy::call_answer> prepare_one(policy::ask::prepare_rbd_break what, time_point until);
     async::awaitable<policy::call_answer> break_one(policy::ask::break_rbd_lock what, time_point until);
 
 private:
@@ -88,6 +92,7 @@ private:
     async::timers& clock_;
     std::vector<std::string> holders_;
     std::function<void(policy::act::line)> tell_;
+    users_look users_;
     std::vector<lock_fate> record_;  // of the work that is under way
 };
 

@@ -64,7 +64,15 @@ struct watchers {
     std::string image;
     friend bool operator==(const watchers&, const watchers&) = default;
 };
-// The client is put on the blocklist first; a lock that is gone is success.
+// Opens the image and looks at the lock, which may take long, so that all that is left of a `break_lock` of the same
+// lock for the same time is the break. Nothing is changed; what was opened is kept for a minute.
+struct prepare_break {
+    std::string image;
+    lock which;
+    std::int64_t blocklist_seconds = 0;
+    friend bool operator==(const prepare_break&, const prepare_break&) = default;
+};
+// The client is put on the blocklist first; a lock that is gone is success. What was not prepared is opened first.
 struct break_lock {
     std::string image;
     lock which;
@@ -89,10 +97,12 @@ struct request {
     std::int64_t id = 0;
     std::chrono::milliseconds limit{0};  // from when it is read; later than that nothing of it is begun
     std::variant<ask::monitor_command, ask::pool_counters, ask::locks, ask::watchers, ask::break_lock, ask::blocklist,
-                 ask::usage>
+                 ask::usage, ask::prepare_break>
         what;
     friend bool operator==(const request&, const request&) = default;
 };
+// The pool whose OSDs it needs; empty: none.
+[[nodiscard]] std::string_view pool_of(const request& what);
 
 // ---- answers --------------------------------------------------------------------------------------------------------
 namespace say {

@@ -2,13 +2,17 @@
 // asks, at most one at a time, killed when an answer does not come, and started again with growing pauses. Questions
 // are told apart by ids that no other question of this daemon had, so that no answer is taken for another one's.
 //
-// A question waits for its helper no longer than its own deadline. One that the helper took with it when it ended fails
-// with errc::io (what it asked for may have been done); one that had not been sent waits for the next helper.
+// A question waits for its helper, and for a place among those that are with it, no longer than its own deadline: pools
+// take turns (protocol/pool_turns), so that one that is sick holds up no other. One that the helper took with it when
+// it ended fails with errc::io (what it asked for may have been done); one that had not been sent waits for the next
+// helper. An answer that is late is no reason to kill it, as pools may be slow: it is asked whether it is there at all.
+// A call that has not ended two minutes after its deadline never will.
 // Loop thread only. Specification: storage.md 3, 6.
 #pragma once
 
 #include "pvcnoded/async/timers.hpp"
 #include "pvcnoded/protocol/ceph_messages.hpp"
+#include "pvcnoded/protocol/pool_turns.hpp"
 #include "pvcnoded/services/talking_programs.hpp"
 #include "pvcnoded/storage/ceph_cluster.hpp"
 #include "pvcnoded/storage/rbd_locks.hpp"
@@ -47,7 +51,7 @@ struct helper_news {
 class ceph_helper final : public ceph_cluster, public rbd_locks {
 public:
     // Both must outlive it; it must outlive those who ask.
-    ceph_helper(services::talking_programs& programs, async::timers& clock) : programs_(programs), clock_(clock) {}
+    ceph_helper(services::talking_programs& programs, async::timers& clock);
 
     // Has a helper while somebody needs one, until cancelled: it has ended by then, and what was asked has failed.
     // Whoever asks while this does not run, or who is not served, is refused (unavailable). One call at a time.
@@ -62,6 +66,8 @@ public:
     // For starts of machines and for clients.
     async::awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) override;
     async::awaitable<result<std::vector<rbd_watcher>>> watchers(std::string image, time_point deadline) override;
+    async::awaitable<result<void>> prepare_break(std::string image, rbd_lock which, std::chrono::seconds block_for,
+                                                 time_point deadline) override;
     async::awaitable<result<void>> break_lock(std::string image, rbd_lock which, std::chrono::seconds block_for,
                                               boot_time not_after, time_point deadline) override;
     async::awaitable<result<void>> blocklist(std::string address, std::chrono::seconds block_for, boot_time not_after,
@@ -77,7 +83,8 @@ private:
         protocol::ceph::request what;
         time_point asked_at;
         time_point deadline;
-        bool is_left = false;  // nobody waits for it any more
+        bool is_left = false;    // nobody waits for it any more
+        bool has_place = false;  // among those that are with the helper
         std::optional<result<said>> answer{};
         async::wakeup answered{};
     };
@@ -89,6 +96,8 @@ private:
         asker(ceph_helper& owner, helper_service as) : owner_(owner), as_(as) {}
         async::awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) override;
         async::awaitable<result<std::vector<rbd_watcher>>> watchers(std::string image, time_point deadline) override;
+        async::awaitable<result<void>> prepare_break(std::string image, rbd_lock which, std::chrono::seconds block_for,
+                                                     time_point deadline) override;
         async::awaitable<result<void>> break_lock(std::string image, rbd_lock which, std::chrono::seconds block_for,
                                                   boot_time not_after, time_point deadline) override;
         async::awaitable<result<void>> blocklist(std::string address, std::chrono::seconds block_for,
@@ -115,10 +124,13 @@ private:
     async::awaitable<void> talk(services::stream_connection& with);
     async::awaitable<void> listen(services::stream_connection& to);
     async::awaitable<void> send(services::stream_connection& to);
-    async::awaitable<bool> send_next(services::stream_connection& to);
+    async::awaitable<bool> send_one(question_ptr one, services::stream_connection& to);
     [[nodiscard]] bool take_answer(protocol::frame frame);
     void give_up_on_it(std::string why);
-    [[nodiscard]] std::optional<time_point> next_overdue() const;
+    [[nodiscard]] question_ptr next_question();
+    [[nodiscard]] question_ptr is_it_there();
+    [[nodiscard]] std::optional<time_point> next_look() const;
+    void look_after_it();
 
     services::talking_programs& programs_;
     async::timers& clock_;
@@ -129,8 +141,11 @@ private:
     std::int64_t last_id_ = 0;
     std::deque<question_ptr> unsent_;
     std::map<std::int64_t, question_ptr> sent_;
-    async::wakeup work_;  // for whoever sends, or starts it
-    std::string broken_;  // why the present helper is given up
+    protocol::pool_turns places_;
+    std::optional<time_point> answer_by_;  // it was asked whether it is there
+    time_point next_knock_{};              // not sooner than that again
+    async::wakeup work_;                   // for whoever sends, or starts it
+    std::string broken_;                   // why the present helper is given up
     bool has_answered_ = false;
     bool is_idle_ = false;  // it is ended since nobody asks
     duration idle_limit_{};

@@ -41,9 +41,14 @@ public:
     virtual async::awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) = 0;
     // Errors: as above.
     virtual async::awaitable<result<std::vector<rbd_watcher>>> watchers(std::string image, time_point deadline) = 0;
+    // Has all done that comes before a break of this lock for this time and needs no proof: opening the image and
+    // looking for the lock may take seconds. Changes nothing; holds for a minute, as long as whoever asks Ceph lives.
+    // Errors: as above; invalid (the lock is one of ours).
+    virtual async::awaitable<result<void>> prepare_break(std::string image, rbd_lock which,
+                                                         std::chrono::seconds block_for, time_point deadline) = 0;
     // Blocklists the client for `block_for` (zero: for as long as the monitors are configured to), then removes its
-    // lock; a lock that is gone is success. A guarded step: it starts before `not_after`, else errc::stopped. Errors:
-    // as above; invalid (the lock is one of ours).
+    // lock; a lock that is gone is success. A guarded step: it starts before `not_after`, else errc::stopped (what
+    // was not prepared is opened first). Errors: as above, of which timed_out and io leave unknown whether it was done.
     virtual async::awaitable<result<void>> break_lock(std::string image, rbd_lock which, std::chrono::seconds block_for,
                                                       boot_time not_after, time_point deadline) = 0;
     // Keeps the client with this address from writing. A guarded step, as above. Errors: as of break_lock.

@@ -103,6 +103,7 @@ async::awaitable<result<stored_definition>> read_definition(operation& op) {
     op.here.stored_memory_mib = parsed->memory_mib;
     op.here.stored_xml = xml.stat.mzxid;
     all.volumes = model::rbd_volumes(rbdlist ? rbdlist->data : std::string(), *parsed);
+    op.here.stored_disks = model::rbd_volumes({}, *parsed);
     co_return all;
 }
 

@@ -56,6 +56,8 @@ private:
     answered perform(policy::ask::abort_call what, time_point until);
     answered perform(policy::ask::rbd_verdict what, time_point until);
     answered perform(policy::ask::list_rbd_locks what, time_point until);
+    answered perform(policy::ask::prepare_rbd_break what, time_point until);
+    answered perform(policy::ask::disk_users what, time_point until);
     answered perform(policy::ask::break_rbd_lock what, time_point until);
     answered perform(policy::ask::contenders what, time_point until);
     answered perform(policy::ask::make_sync_key what, time_point until);

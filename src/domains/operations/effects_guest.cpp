@@ -1,5 +1,6 @@
 // Questions to the hypervisors, here and elsewhere, and what they are told; locks of disks; other nodes as stored.
 #include "operations/creation.hpp"
+#include "operations/disk_users.hpp"
 #include "operations/effects.hpp"
 #include "operations/others.hpp"
 
@@ -128,6 +129,14 @@ async::awaitable<answer> effects::perform(ask::rbd_verdict /*what*/, time_point 
 
 async::awaitable<answer> effects::perform(ask::list_rbd_locks what, time_point until) {
     co_return co_await op_.rbd_locks().list(std::move(what.volumes), until);
+}
+
+async::awaitable<answer> effects::perform(ask::prepare_rbd_break what, time_point until) {
+    co_return co_await op_.rbd_locks().prepare_one(std::move(what), until);
+}
+
+async::awaitable<answer> effects::perform(ask::disk_users what, time_point until) {
+    co_return co_await read_disk_users(op_, std::move(what.volumes), until);
 }
 
 async::awaitable<answer> effects::perform(ask::break_rbd_lock what, time_point until) {

@@ -1,5 +1,7 @@
 #include "operations/operation.hpp"
 
+#include "operations/disk_users.hpp"
+
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/policy/domains/hand_over.hpp"
 
@@ -18,6 +20,14 @@ constexpr duration list_patience = 2s;
 
 std::string operation::name() const {
     return here.name.empty() ? to_text(id) : shown(here.name);
+}
+
+placement::rbd_clearing operation::rbd_locks() const {
+    return {rbd, clock(), placement::addresses_of(*node.config),
+            [this](policy::act::line what) { say(std::move(what)); },
+            [this](std::vector<std::string> volumes, time_point until) {
+                return read_disk_users(*this, std::move(volumes), until);
+            }};
 }
 
 void operation::say(policy::act::line what) const {

@@ -83,10 +83,7 @@ public:
     // "hv2.pvc.local", or the short name where the cluster has no domain (README ruling 8).
     [[nodiscard]] std::string address_of(std::string_view peer) const;
     // RBD locks in its way.
-    [[nodiscard]] placement::rbd_clearing rbd_locks() const {
-        return {rbd, clock(), placement::addresses_of(*node.config),
-                [this](policy::act::line what) { say(std::move(what)); }};
-    }
+    [[nodiscard]] placement::rbd_clearing rbd_locks() const;
     // For messages: what clients wrote may be of any length.
     [[nodiscard]] std::string name() const;
 

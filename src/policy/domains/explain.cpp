@@ -126,6 +126,19 @@ answers possible_answers(const ask::any& question) {
             [](const ask::progress& /*of*/) { return answers{{"not known", progress_read{}}}; },
             [](const ask::rbd_verdict& /*of*/) { return of_locks(); },
             [](const ask::list_rbd_locks& of) { return of_listing(of); },
+            [](const ask::prepare_rbd_break& /*of*/) {
+                return answers{{"its image is open", call_answer{call_end::done, {}}},
+                               {"not opened", call_answer{call_end::other, "the storage refuses"}}};
+            },
+            [](const ask::disk_users& of) {
+                disk_users_read used{disk_users_read::end::known, {}, {}};
+                for (const auto& volume : of.volumes) {
+                    used.users.push_back({disk_user::kind::guest, volume, "another VM", false});
+                }
+                return answers{{"nobody else here", disk_users_read{disk_users_read::end::known, {}, {}}},
+                               {"another machine here has its disk", std::move(used)},
+                               {"libvirt does not say", disk_users_read{disk_users_read::end::no_libvirt, {}, {}}}};
+            },
             [](const ask::break_rbd_lock& /*of*/) {
                 return answers{{"done", call_answer{call_end::done, {}}},
                                {"too late to begin", call_answer{call_end::too_late, "late"}},

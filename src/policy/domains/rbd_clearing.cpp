@@ -16,6 +16,13 @@ namespace {
 constexpr duration list_limit = 8s;
 // Its client is blocklisted and the lock removed, with two more tries of that.
 constexpr duration break_limit = 20s;
+// An image of slow OSDs takes a dozen calls.
+constexpr duration prepare_limit = 20s;
+constexpr duration users_limit = 10s;
+// So often it is looked at what became of a break that nobody knows of, and so often one is prepared again that could
+// not begin in time.
+constexpr int rounds_max = 2;
+constexpr int late_max = 5;
 constexpr duration own_guest_limit = 5s;
 constexpr duration list_locks_again = 1s;
 constexpr std::array<duration, 2> list_once_more_after{1s, 3s};
@@ -93,6 +100,12 @@ lock_decision clearing_rbd_locks::decision() const {
                             : decide_start_locks(read.found, read.own_addresses);
 }
 
+bool clearing_rbd_locks::is_ceph_silent() const {
+    const auto is_unread = [](const volume_locks& one) { return one.error.has_value(); };
+    const auto is_fine = [](const volume_locks& one) { return !one.error || one.is_cephs; };
+    return std::ranges::any_of(read.found, is_unread) && std::ranges::all_of(read.found, is_fine);
+}
+
 step clearing_rbd_locks::list(context& c, at which) {
     where = which;
     read.where = reading_rbd_locks::at::begin;
@@ -121,7 +134,7 @@ void clearing_rbd_locks::tell_nameless(context& c) const {
 
 void clearing_rbd_locks::tell_missing(context& c) const {
     for (const auto& one : read.found) {
-        if (rules.tells_missing && one.is_missing) {
+        if (rules.tells_missing && one.is_missing && rounds == 0) {
             c.warning(message::rbd_image_missing, "the RBD image " + shown(one.volume) + " does not exist");
         }
     }
@@ -134,20 +147,101 @@ step clearing_rbd_locks::decide(context& c) {
         again_at = std::min(patient_until, c.now + list_locks_again);
         return wait();
     }
+    if (seen.verdict == lock_verdict::foreign && rules.asks_others) {
+        reason = std::move(seen.reason);
+        where = at::asking_others;
+        return {ask::others{}, time_point::max(), "the other nodes' running lists, as the lock is another host's"};
+    }
     if (seen.verdict != lock_verdict::own) {
+        is_cephs = seen.verdict == lock_verdict::unreadable && is_ceph_silent();
         return finish(outcome::refused, std::move(seen.reason));
     }
     if (seen.to_break.empty()) {
         return finish(outcome::clear);
     }
     to_break = std::move(seen.to_break);
-    return rules.asks_libvirt && !is_planted(defect::lock_of_a_guest) ? look_here(c) : prove(at::proving);
+    return rules.asks_libvirt && !is_planted(defect::lock_of_a_guest) ? look_here(c) : prepare(c);
+}
+
+// Whoever lists the domain may have the guest whose lock that is, and be about to end it: its start waits for that in
+// its own way, with its own patience.
+step clearing_rbd_locks::others_seen(context& c) {
+    using model::daemon_state;
+    const auto& others = c.answer_as<others_read>();
+    if (!others.is_known) {
+        return finish(outcome::changed);
+    }
+    std::vector<std::string> holders;
+    for (const auto& one : others.nodes) {
+        const bool is_off = one.daemon == daemon_state::dead || one.daemon == daemon_state::fenced;
+        if (one.lists_it && !is_off) {
+            holders.push_back(one.name);
+        }
+    }
+    if (holders.empty()) {
+        return finish(outcome::refused, std::move(reason));
+    }
+    where = at::asking_holders;
+    return {ask::nodes{std::move(holders)}, time_point::max(), "the hypervisors of nodes that list it"};
+}
+
+step clearing_rbd_locks::holders_seen(context& c) {
+    const auto& asked = c.answer_as<nodes_asked>().answers;
+    const bool has_one =
+        std::ranges::any_of(asked, [](const auto& one) { return one.second != remote_answer::absent; });
+    return has_one ? finish(outcome::changed) : finish(outcome::refused, std::move(reason));
 }
 
 // After the listing: whoever has a lock that was listed is here by now, if he is here at all.
 step clearing_rbd_locks::look_here(context& c) {
     where = at::looking_here;
     return {ask::own_guest{}, c.now + own_guest_limit, "libvirt, whether it is here already"};
+}
+
+// What takes long and needs no proof.
+step clearing_rbd_locks::prepare(context& c) {
+    if (is_planted(defect::opened_after_proof)) {
+        return ask_users(c);
+    }
+    where = at::preparing;
+    return {ask::prepare_rbd_break{to_break.front(), rules.block_for}, c.now + prepare_limit,
+            "the image of a stale lock to be opened"};
+}
+
+step clearing_rbd_locks::prepared(context& c) {
+    const auto& answer = c.answer_as<call_answer>();
+    return answer.end == call_end::done ? ask_users(c) : list_anew(c, answer);
+}
+
+// Right before the proof: whoever has an image open here has its lock, though its address is ours.
+step clearing_rbd_locks::ask_users(context& c) {
+    auto volumes = rules.asks_users ? volumes_to_ask_about(to_break, read.own_addresses) : std::vector<std::string>();
+    if (volumes.empty()) {
+        return prove(at::proving);
+    }
+    where = at::asking_users;
+    return {ask::disk_users{std::move(volumes)}, c.now + users_limit, "who else on this node has its disks open"};
+}
+
+step clearing_rbd_locks::users_seen(context& c) {
+    const auto& answer = c.answer_as<disk_users_read>();
+    switch (answer.what) {
+        case disk_users_read::end::no_libvirt: return finish(outcome::no_libvirt);
+        case disk_users_read::end::failed:
+            return finish(outcome::refused, "who on this node has its disks open could not be read: " + answer.reason);
+        case disk_users_read::end::known: break;
+    }
+    users_decision seen = decide_on_users(to_break, answer.users, read.own_addresses);
+    if (!seen.refusal.empty()) {
+        return finish(outcome::refused, std::move(seen.refusal));
+    }
+    left_alone.insert(left_alone.end(), seen.left_alone.begin(), seen.left_alone.end());
+    const lock_to_break next = to_break.front();
+    to_break = std::move(seen.to_break);
+    if (to_break.empty()) {
+        return finish(outcome::clear);
+    }
+    return to_break.front() == next ? prove(at::proving) : prepare(c);
 }
 
 // Begins while the proof is valid, or not at all.
@@ -158,16 +252,46 @@ step clearing_rbd_locks::break_next(context& c) {
 }
 
 step clearing_rbd_locks::broken(context& c) {
-    const lock_to_break which = to_break.front();
     const auto& answer = c.answer_as<call_answer>();
     if (answer.end == call_end::too_late) {
-        return finish(outcome::changed);
+        return too_late(c);
     }
     if (answer.end != call_end::done) {
-        return finish(outcome::refused, unbreakable_lock_text(which, answer.text));
+        return list_anew(c, answer);
     }
+    late = 0;
     to_break.erase(to_break.begin());
-    return to_break.empty() ? list(c, at::listing_again) : prove(at::proving);
+    return to_break.empty() ? list(c, at::listing_again) : prepare(c);
+}
+
+// Its keys are read anew; where that takes long itself, or Ceph is asked by many, again and again. That is no failure,
+// and it is told.
+step clearing_rbd_locks::too_late(context& c) {
+    if (++late < late_max) {
+        return prepare(c);
+    }
+    c.info("the RBD lock \"" + to_break.front().lock.id + "\" on " + to_break.front().volume +
+           " was not broken: " + std::to_string(late) +
+           " times its turn came when the last look at its keys was older than 2 s; beginning anew");
+    return finish(outcome::changed);
+}
+
+// Whether it was done is not known, or it could not be tried: what the storage says now is decided on.
+step clearing_rbd_locks::list_anew(context& c, const call_answer& why) {
+    const bool may_pass =
+        why.end == call_end::timed_out || why.end == call_end::unavailable || why.end == call_end::too_late;
+    if (!may_pass || rounds >= rounds_max || is_planted(defect::lost_break_given_up)) {
+        return refuse(why);
+    }
+    ++rounds;
+    to_break.clear();
+    left_alone.clear();
+    return list(c, at::listing);
+}
+
+step clearing_rbd_locks::refuse(const call_answer& why) {
+    is_cephs = why.end == call_end::unavailable || why.end == call_end::timed_out || why.end == call_end::too_late;
+    return finish(outcome::refused, unbreakable_lock_text(to_break.front(), why.text));
 }
 
 // Whoever took it at once after the break may write: only what is seen to be gone is out of the way.
@@ -176,7 +300,11 @@ step clearing_rbd_locks::conclude() {
         return finish(outcome::clear);
     }
     lock_decision left = decision();
+    std::erase_if(left.to_break, [this](const lock_to_break& one) {
+        return std::ranges::find(left_alone, one.volume) != left_alone.end();
+    });
     if (left.verdict != lock_verdict::own) {
+        is_cephs = left.verdict == lock_verdict::unreadable && is_ceph_silent();
         return finish(outcome::refused, std::move(left.reason));
     }
     if (!left.to_break.empty()) {
@@ -217,7 +345,11 @@ step clearing_rbd_locks::resume(context& c, bool goes_on) {
             });
         case at::waiting: return c.now < again_at ? wait() : prove(at::looking_again);
         case at::looking_again: return is_proven() ? list(c, at::listing) : finish(outcome::changed);
-        case at::looking_here: return c.said_yes() ? prove(at::proving) : finish(outcome::no_libvirt);
+        case at::asking_others: return others_seen(c);
+        case at::asking_holders: return holders_seen(c);
+        case at::looking_here: return c.said_yes() ? prepare(c) : finish(outcome::no_libvirt);
+        case at::preparing: return prepared(c);
+        case at::asking_users: return users_seen(c);
         case at::proving: return is_proven() || is_blind ? break_next(c) : finish(outcome::changed);
         case at::breaking: return broken(c);
         case at::listing_again: return hand_on(read, c, [&] { return conclude(); });

@@ -137,6 +137,10 @@ lock_decision decide_flush_locks(const std::vector<volume_locks>& volumes,
     return decide(volumes, [&self, breaks_any](const held_lock& lock) { return breaks_any || self.holds(lock); });
 }
 
+bool is_held_by(const held_lock& lock, const std::vector<std::string>& own_addresses) {
+    return owner(own_addresses).holds(lock);
+}
+
 std::string unbreakable_lock_text(const lock_to_break& which, std::string_view error) {
     return fmt::format("RBD lock \"{}\" on {} could not be removed: {}", tame(which.lock.id), tame(which.volume),
                        tame(error));

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -75,7 +76,7 @@ TEST_F(ceph_program, greets_and_tells_what_it_takes) {
     const auto used = helper().ask(ask::usage{});
     ASSERT_TRUE(std::holds_alternative<say::used>(used));
     EXPECT_GT(std::get<say::used>(used).private_bytes, 100'000U);
-    EXPECT_EQ(std::get<say::used>(used).threads, 8U);  // one reads, one is for figures, four list, two break
+    EXPECT_EQ(std::get<say::used>(used).threads, 14U);  // one reads, one is for figures, four list, eight break
     EXPECT_EQ(std::get<say::used>(used).handles, 0U) << "Ceph is asked when somebody asks for it";
 }
 
@@ -287,9 +288,68 @@ TEST_F(ceph_program, a_break_without_an_answer_is_tried_twice_more) {
 }
 
 TEST_F(ceph_program, a_break_is_not_tried_again_beyond_its_time) {
-    stub.tell("lock pool1/image1 auto_1 client.9 10.0.0.1:0/5\nwhen break_lock error -110\nwhen open delay 400\n");
+    stub.tell(
+        "lock pool1/image1 auto_1 client.9 10.0.0.1:0/5\nwhen break_lock error -110\nwhen break_lock delay 400\n");
     EXPECT_EQ(failed(helper().ask(break_of("pool1/image1", 9), 300ms)).code, errc::timed_out);
     EXPECT_EQ(stub.calls("break_lock").size(), 1U);
+}
+
+std::int64_t boot_time_in(std::chrono::milliseconds time) {
+    timespec now{};
+    ::clock_gettime(CLOCK_BOOTTIME, &now);
+    return now.tv_sec * 1'000'000'000LL + now.tv_nsec + std::chrono::nanoseconds(time).count();
+}
+
+// An image that takes long to be opened: by then nobody may rely on the proof, or nobody waits any more.
+TEST_F(ceph_program, a_break_is_not_begun_when_opening_took_its_time) {
+    stub.tell("lock pool1/image1 auto_1 client.9 10.0.0.1:0/5\nwhen open delay 400\n");
+    auto late = break_of("pool1/image1", 9);
+    late.not_after_ns = boot_time_in(200ms);
+    EXPECT_EQ(failed(helper().ask(late)).code, errc::stopped);
+    EXPECT_EQ(failed(helper().ask(break_of("pool1/image2", 9), 200ms)).code, errc::unspecified) << "no such lock";
+    stub.tell("lock pool1/image2 auto_1 client.9 10.0.0.1:0/5\nwhen open delay 400\n");
+    EXPECT_EQ(failed(helper().ask(break_of("pool1/image2", 9), 200ms)).code, errc::timed_out);
+    EXPECT_TRUE(stub.calls("break_lock").empty());
+}
+
+// Storage.md 3.2: whoever asks about a pool that is well does not wait for one that is sick.
+TEST_F(ceph_program, a_sick_pool_holds_up_no_other) {
+    stub.tell("when open@pool1 hang\nlock pool2/image1 auto_1 client.9 10.0.0.1:0/5\n");
+    for (int i = 0; i < 12; ++i) {
+        helper().send(ask::locks{"pool1/image" + std::to_string(i)}, 10s);
+    }
+    for (int i = 0; i < 12; ++i) {
+        helper().send(break_of("pool1/image" + std::to_string(i), 9), 10s);
+    }
+    EXPECT_TRUE(std::holds_alternative<say::locked>(helper().ask(ask::locks{"pool2/image1"})));
+    EXPECT_TRUE(is_done(helper().ask(ask::prepare_break{"pool2/image1", lock_of(9), 0})));
+    EXPECT_TRUE(is_done(helper().ask(break_of("pool2/image1", 9))));
+    EXPECT_EQ(stub.calls("break_lock").size(), 1U);
+}
+
+// The same image, opened beforehand: the proof is taken when that is done, and there is only the break left.
+TEST_F(ceph_program, a_break_that_was_prepared_opens_nothing) {
+    stub.tell("lock pool1/image1 auto_1 client.9 10.0.0.1:0/5\nwhen open delay 400\n");
+    const auto first = break_of("pool1/image1", 9);
+    EXPECT_TRUE(is_done(helper().ask(ask::prepare_break{first.image, first.which, 0})));
+    EXPECT_TRUE(stub.calls("break_lock").empty());
+    auto late = first;
+    late.not_after_ns = 1;
+    EXPECT_EQ(failed(helper().ask(late)).code, errc::stopped);
+    auto right = first;
+    right.not_after_ns = boot_time_in(200ms);
+    EXPECT_TRUE(is_done(helper().ask(right))) << "it stayed open for another proof";
+    EXPECT_EQ(stub.calls("open").size(), 1U);
+    EXPECT_EQ(stub.calls("break_lock"), (lines{"pool1/image1 client.9 auto 1 true 0"}));
+    // What is prepared for another time on the blocklist is another image to the library; what is gone is success.
+    stub.tell("lock pool1/image1 auto_1 client.10 10.0.0.1:0/5\n");
+    const auto second = break_of("pool1/image1", 10, 86400);
+    EXPECT_TRUE(is_done(helper().ask(ask::prepare_break{second.image, second.which, 0})));
+    EXPECT_TRUE(is_done(helper().ask(second)));
+    EXPECT_EQ(stub.calls("break_lock").back(), "pool1/image1 client.10 auto 1 true 86400");
+    EXPECT_TRUE(is_done(helper().ask(ask::prepare_break{"pool1/image5000", first.which, 0})));
+    EXPECT_TRUE(is_done(helper().ask(ask::prepare_break{"pool1/image3", first.which, 0})));
+    EXPECT_EQ(failed(helper().ask(ask::prepare_break{"garbage", first.which, 0})).code, errc::invalid);
 }
 
 TEST_F(ceph_program, a_break_that_comes_too_late_breaks_nothing) {

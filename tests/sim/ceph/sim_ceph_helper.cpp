@@ -66,6 +66,15 @@ struct answering {
         }
         co_return all;
     }
+    said operator()(ceph::ask::prepare_break asked) const {
+        const auto got = co_await locks.prepare_break(std::move(asked.image),
+                                                      {asked.which.id, asked.which.client, asked.which.address},
+                                                      std::chrono::seconds(asked.blocklist_seconds), until);
+        if (!got) {
+            co_return refusal_of(got.error());
+        }
+        co_return ceph::say::done{};
+    }
     said operator()(ceph::ask::break_lock asked) const {
         const auto got = co_await locks.break_lock(
             std::move(asked.image), {asked.which.id, asked.which.client, asked.which.address},
@@ -93,8 +102,58 @@ async::awaitable<void> sim_ceph_helper::stand_still() {
     co_await thawed_.wait([this] { return !is_frozen && !is_mute; }, async::wait_note::work("SIGCONT"));
 }
 
-async::awaitable<ceph::answer> sim_ceph_helper::answer_to(ceph::request asked) {
-    const answering by{cluster_, locks_, clock_.now() + asked.limit};
+sim_ceph_helper::lane* sim_ceph_helper::threads::of(const ceph::request& asked) {
+    namespace ask = ceph::ask;
+    if (std::holds_alternative<ask::locks>(asked.what) || std::holds_alternative<ask::watchers>(asked.what) ||
+        std::holds_alternative<ask::prepare_break>(asked.what)) {
+        return &images;
+    }
+    const bool is_break =
+        std::holds_alternative<ask::break_lock>(asked.what) || std::holds_alternative<ask::blocklist>(asked.what);
+    return is_break ? &breaks : nullptr;
+}
+
+async::awaitable<ceph::answer> sim_ceph_helper::answer_to(ceph::request asked, threads& of) {
+    const time_point until = clock_.now() + asked.limit;
+    const answering by{cluster_, locks_, until};
+    struct turn {
+        lane* in;
+        std::int64_t id;
+        std::string pool;
+        bool is_taken = false;
+        turn(lane* which, const ceph::request& of) : in(which), id(of.id), pool(pool_of(of)) {
+            if (in != nullptr) {
+                in->waiting.emplace_back(id, pool);
+            }
+        }
+        [[nodiscard]] bool is_next() const {
+            const auto next = in->turns.next(in->waiting, [](const auto& one) { return one.second; });
+            return next && in->waiting[*next].first == id;
+        }
+        void stop_waiting() {
+            std::erase_if(in->waiting, [this](const auto& one) { return one.first == id; });
+        }
+        ~turn() {
+            if (in != nullptr) {
+                stop_waiting();
+                if (is_taken) {
+                    in->turns.give_back(pool);
+                }
+                in->changed.notify_all();
+            }
+        }
+    } mine(of.of(asked), asked);
+    if (mine.in != nullptr) {
+        co_await mine.in->changed.wait([&mine] { return mine.is_next(); }, async::wait_note::work("a thread"));
+        mine.stop_waiting();
+        mine.in->turns.take(mine.pool);
+        mine.is_taken = true;
+        mine.in->changed.notify_all();
+        if (clock_.now() >= until) {
+            co_return ceph::answer{asked.id,
+                                   ceph::say::failed{errc::timed_out, "its time was over before it was begun"}};
+        }
+    }
     auto said = co_await std::visit([&](auto& one) { return by(std::move(one)); }, asked.what);
     co_return ceph::answer{asked.id, std::move(said)};
 }
@@ -106,6 +165,7 @@ async::awaitable<std::string> sim_ceph_helper::live(services::stream_connection&
     with.write_now(*ceph::encode(ceph::greeting{version, "simulated"}));
     std::string end = "exit status 0";
     async::mutex writing;
+    threads by;
     co_await async::with_task_group("helper", [&](async::task_group& group) -> async::awaitable<void> {
         protocol::frame_reader frames;
         for (;;) {
@@ -126,15 +186,17 @@ async::awaitable<std::string> sim_ceph_helper::live(services::stream_connection&
                     end = "exit status 1: " + asked.error().text();
                     co_return group.cancel();
                 }
-                group.spawn("question", [this, &with, &writing, what = *std::move(asked)]() -> async::awaitable<void> {
-                    auto frame = ceph::encode(co_await answer_to(what));
-                    if (is_frozen) {
-                        co_await stand_still();
-                    }
-                    const std::string text = spoil ? spoil(*std::move(frame)) : *std::move(frame);
-                    const auto turn = co_await writing.lock("its turn to answer");
-                    ignore(co_await with.write(text, clock_.now() + helper_write_limit), "its reader has gone, then");
-                });
+                group.spawn("question",
+                            [this, &with, &writing, &by, what = *std::move(asked)]() -> async::awaitable<void> {
+                                auto frame = ceph::encode(co_await answer_to(what, by));
+                                if (is_frozen) {
+                                    co_await stand_still();
+                                }
+                                const std::string text = spoil ? spoil(*std::move(frame)) : *std::move(frame);
+                                const auto turn = co_await writing.lock("its turn to answer");
+                                ignore(co_await with.write(text, clock_.now() + helper_write_limit),
+                                       "its reader has gone, then");
+                            });
             }
         }
         group.cancel();

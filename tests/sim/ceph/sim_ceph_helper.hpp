@@ -1,14 +1,17 @@
 // The helper for Ceph as a simulated cluster has it: the words of the real one (protocol/ceph_messages.hpp), answered
-// by doubles of the two ports that it stands for. Each question is answered by itself, as its answer is known.
+// by doubles of the two ports that it stands for. It has as many threads for images and for breaks as the real one, and
+// deals them out as that does; other questions are answered by themselves, as their answers are known.
 #pragma once
 
 #include "pvcnoded/async/condition.hpp"
 #include "pvcnoded/async/timers.hpp"
 #include "pvcnoded/protocol/ceph_messages.hpp"
+#include "pvcnoded/protocol/pool_turns.hpp"
 #include "pvcnoded/services/stream_connection.hpp"
 #include "pvcnoded/storage/ceph_cluster.hpp"
 #include "pvcnoded/storage/rbd_locks.hpp"
 
+#include <deque>
 #include <functional>
 #include <string>
 
@@ -34,8 +37,19 @@ public:
     std::function<std::string(std::string frame)> spoil;
 
 private:
+    // The threads of one kind, and the questions that wait for one.
+    struct lane {
+        protocol::pool_turns turns;
+        std::deque<std::pair<std::int64_t, std::string>> waiting{};  // id, pool
+        async::condition changed{};
+    };
+    struct threads {
+        lane images{protocol::pool_turns(4)};
+        lane breaks{protocol::pool_turns(8)};
+        [[nodiscard]] lane* of(const protocol::ceph::request& asked);
+    };
     async::awaitable<void> stand_still();
-    async::awaitable<protocol::ceph::answer> answer_to(protocol::ceph::request asked);
+    async::awaitable<protocol::ceph::answer> answer_to(protocol::ceph::request asked, threads& by);
 
     storage::ceph_cluster& cluster_;
     storage::rbd_locks& locks_;

@@ -68,11 +68,11 @@ std::vector<std::string> sim_rbd_store::calls() const {
 
 // The way to the store and back: what every call has in common.
 async::awaitable<result<void>> sim_rbd_locks::reach_cluster(std::string call, std::string about, duration time,
-                                                            time_point deadline) {
+                                                            time_point deadline, bool hangs) {
     if (is_unavailable || store_.cut_off.contains(machine_)) {
         co_return failure(errc::unavailable, about, "Ceph cannot be asked from here");
     }
-    const bool is_late = store_.hangs || clock_.now() + time > deadline;
+    const bool is_late = hangs || store_.hangs || clock_.now() + time > deadline;
     co_await async::sleep_until(clock_, is_late ? deadline : clock_.now() + time, "Ceph");
     if (cut) {
         co_return failure(errc::stopped, about);
@@ -88,7 +88,10 @@ async::awaitable<result<void>> sim_rbd_locks::reach_cluster(std::string call, st
 
 async::awaitable<result<void>> sim_rbd_locks::reach(std::string call, std::string image, duration time,
                                                     time_point deadline) {
-    auto reached = co_await reach_cluster(std::move(call), image, time, deadline);
+    const auto pool = store_.sick.find(image.substr(0, image.find('/')));
+    const bool is_sick = pool != store_.sick.end();
+    auto reached = co_await reach_cluster(std::move(call), image, is_sick ? time + pool->second.takes : time, deadline,
+                                          is_sick && pool->second.hangs);
     if (reached && !store_.images_.contains(image)) {
         co_return failure(errc::not_found, image, "no such image");
     }
@@ -136,6 +139,22 @@ async::awaitable<result<void>> sim_rbd_locks::begin_guarded(std::string text, bo
     co_return result<void>();
 }
 
+async::awaitable<result<void>> sim_rbd_locks::prepare_break(std::string image, storage::rbd_lock which,
+                                                            std::chrono::seconds /*block_for*/, time_point deadline) {
+    if (cut) {
+        co_return failure(errc::stopped, image);
+    }
+    store_.calls_.push_back({clock_.now(), machine_, "open " + image + " " + which.id + " " + which.client});
+    auto reached = co_await reach("open", image, store_.list_time, deadline);
+    if (!reached && reached.error().code() == errc::not_found) {
+        co_return result<void>();
+    }
+    if (reached) {
+        store_.prepared_.insert({machine_, image, which.client});
+    }
+    co_return reached;
+}
+
 async::awaitable<result<void>> sim_rbd_locks::break_lock(std::string image, storage::rbd_lock which,
                                                          std::chrono::seconds block_for, boot_time not_after,
                                                          time_point deadline) {
@@ -143,10 +162,18 @@ async::awaitable<result<void>> sim_rbd_locks::break_lock(std::string image, stor
     if (block_for.count() != 0) {
         text += " for " + std::to_string(block_for.count()) + "s";
     }
+    const bool is_open = store_.prepared_.contains({machine_, image, which.client});
+    if (!is_open) {
+        auto opened = co_await reach("open", image, store_.list_time, deadline);
+        if (!opened && opened.error().code() != errc::not_found) {
+            co_return opened;
+        }
+    }
     auto begun = co_await begin_guarded(std::move(text), not_after);
     if (!begun) {
         co_return begun.error();
     }
+    store_.prepared_.erase({machine_, image, which.client});
     auto reached = co_await reach("break", image, store_.break_time, deadline);
     if (!reached) {
         co_return reached.error();

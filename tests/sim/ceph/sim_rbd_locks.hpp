@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace pvc::sim {
@@ -56,8 +57,14 @@ public:
     std::function<void(const std::string& image)> on_list;
     std::set<std::string> cut_off;  // machines that cannot ask Ceph
     bool hangs = false;             // nothing is answered: every call ends at its deadline
-    bool keeps_broken = false;      // a lock that was broken is still there: says yes and does nothing
-    std::set<std::string> own;      // clients ("client.7") that are those who ask: their locks are not broken
+    // Of pools whose OSDs are not well: each call about one of their images takes so much longer, or gets no answer.
+    struct sick_pool {
+        duration takes{};
+        bool hangs = false;
+    };
+    std::map<std::string, sick_pool> sick;
+    bool keeps_broken = false;  // a lock that was broken is still there: says yes and does nothing
+    std::set<std::string> own;  // clients ("client.7") that are those who ask: their locks are not broken
     duration list_time = std::chrono::milliseconds(5);
     duration break_time = std::chrono::milliseconds(750);
 
@@ -72,6 +79,8 @@ private:
     std::map<std::string, std::vector<storage::rbd_lock>> images_;
     std::map<std::string, std::vector<storage::rbd_watcher>> watchers_;
     std::map<std::pair<std::string, std::string>, std::vector<storage::rbd_lock>> told_;  // machine, image
+    // Machine, image, client: open for a break.
+    std::set<std::tuple<std::string, std::string, std::string>> prepared_;
     std::vector<std::string> blocklist_;
     std::map<std::string, std::deque<failure>> next_;
     std::map<std::string, failure> always_;
@@ -90,6 +99,8 @@ public:
     async::awaitable<result<std::vector<storage::rbd_lock>>> list(std::string image, time_point deadline) override;
     async::awaitable<result<std::vector<storage::rbd_watcher>>> watchers(std::string image,
                                                                          time_point deadline) override;
+    async::awaitable<result<void>> prepare_break(std::string image, storage::rbd_lock which,
+                                                 std::chrono::seconds block_for, time_point deadline) override;
     async::awaitable<result<void>> break_lock(std::string image, storage::rbd_lock which,
                                               std::chrono::seconds block_for, boot_time not_after,
                                               time_point deadline) override;
@@ -99,7 +110,7 @@ public:
 
 private:
     async::awaitable<result<void>> reach_cluster(std::string call, std::string about, duration time,
-                                                 time_point deadline);
+                                                 time_point deadline, bool hangs = false);
     async::awaitable<result<void>> begin_guarded(std::string text, boot_time not_after);
     async::awaitable<result<void>> reach(std::string call, std::string image, duration time, time_point deadline);
 

@@ -449,6 +449,12 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
             [&](const ask::list_rbd_locks& of) -> std::optional<answer> {
                 return locks_on_disk(m, who, of.volumes.front());
             },
+            [](const ask::prepare_rbd_break& /*of*/) -> std::optional<answer> {
+                return policy::call_answer{call_end::done, {}};
+            },
+            [](const ask::disk_users& /*of*/) -> std::optional<answer> {  // there is no other domain
+                return policy::disk_users_read{policy::disk_users_read::end::known, {}, {}};
+            },
             [&](const ask::break_rbd_lock& of) -> std::optional<answer> { return break_lock(*this, who, of); },
             [&](const ask::contenders& /*of*/) -> std::optional<answer> {
                 return policy::contenders_read{policy::contenders_read::end::read, contends(who)};
@@ -556,6 +562,12 @@ answer world::failed(const policy::step& what, bool is_done) const {
             [](const ask::stranded_keys& /*of*/) -> answer { return policy::keys_compared{}; },
             [](const ask::list_rbd_locks& of) -> answer {
                 return policy::rbd_listed{{{of.volumes.front(), {}, "Ceph is away", true}}, {}};
+            },
+            [](const ask::prepare_rbd_break& /*of*/) -> answer {
+                return policy::call_answer{call_end::timed_out, "no answer"};
+            },
+            [](const ask::disk_users& /*of*/) -> answer {
+                return policy::disk_users_read{policy::disk_users_read::end::no_libvirt, {}, {}};
             },
             [](const ask::break_rbd_lock& /*of*/) -> answer {
                 return policy::call_answer{call_end::timed_out, "no answer"};

@@ -126,11 +126,14 @@ public:
     std::vector<std::function<void(const std::string& machine, const sim_guest& guest)>> on_guest_change;
     std::vector<std::function<void()>> on_hardware_change;                       // of any guest or disk
     std::vector<std::function<void(const std::string& machine)>> on_power_loss;  // right before
-    std::function<void(member&)> on_start;                                       // a daemon begins its life
-    std::function<void(member&)> on_stop_request;                                // it is asked to stop in order
-    std::function<void(member&)> on_exit;  // it ended by itself; last_exit says how
-    std::function<void()> after_step;      // for whoever looks on
-    bool service_manager = true;           // restarts what failed, as the unit file says
+    // Of an RBD image, by a machine.
+    std::vector<std::function<void(const std::string& by, const std::string& image, const storage::rbd_lock& which)>>
+        on_lock_broken;
+    std::function<void(member&)> on_start;         // a daemon begins its life
+    std::function<void(member&)> on_stop_request;  // it is asked to stop in order
+    std::function<void(member&)> on_exit;          // it ended by itself; last_exit says how
+    std::function<void()> after_step;              // for whoever looks on
+    bool service_manager = true;                   // restarts what failed, as the unit file says
 
     // Of the links of reference nodes with virtual machines: who wrote what.
     static constexpr std::uint32_t first_foreign_number = 101;

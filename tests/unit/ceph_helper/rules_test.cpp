@@ -4,10 +4,13 @@
 #include "pvcnoded/ceph_helper/options.hpp"
 #include "pvcnoded/ceph_helper/outbox.hpp"
 #include "pvcnoded/ceph_helper/request_queue.hpp"
+#include "pvcnoded/ceph_helper/setting_gate.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 namespace pvc::ceph_helper {
 namespace {
@@ -150,13 +153,14 @@ TEST(requests, go_to_the_threads_of_their_kind) {
     EXPECT_EQ(lane_for(ask::pool_counters{}), lane::figures);
     EXPECT_EQ(lane_for(ask::locks{}), lane::locks);
     EXPECT_EQ(lane_for(ask::watchers{}), lane::locks);
+    EXPECT_EQ(lane_for(ask::prepare_break{}), lane::locks) << "it opens an image, which may take long";
     EXPECT_EQ(lane_for(ask::break_lock{}), lane::breaks);
     EXPECT_EQ(lane_for(ask::blocklist{}), lane::breaks);
     EXPECT_EQ(lane_for(ask::usage{}), lane::at_once);
 }
 
 TEST(requests, are_taken_in_their_order) {
-    request_queue queue;
+    request_queue queue(1);
     EXPECT_FALSE(queue.take(1ms));
     for (const std::int64_t id : {1, 2, 3}) {
         pending_request one;
@@ -165,8 +169,90 @@ TEST(requests, are_taken_in_their_order) {
     }
     for (const std::int64_t id : {1, 2, 3}) {
         EXPECT_EQ(queue.take(1ms)->what.id, id);
+        EXPECT_FALSE(queue.take(1ms)) << "its one thread is at work";
+        queue.is_over("");
     }
     EXPECT_FALSE(queue.take(1ms));
+}
+
+pending_request listing_of(std::int64_t id, const std::string& image) {
+    pending_request one;
+    one.what.id = id;
+    one.what.what = ask::locks{image};
+    return one;
+}
+
+// Ten calls about a pool that is sick, then one about another: it does not wait for any of them.
+TEST(requests, about_a_sick_pool_take_at_most_half_of_the_threads) {
+    request_queue queue(4);
+    for (std::int64_t id = 1; id <= 10; ++id) {
+        queue.put(listing_of(id, "sick/a"));
+    }
+    EXPECT_EQ(queue.take(1ms)->what.id, 1);
+    EXPECT_EQ(queue.take(1ms)->what.id, 2);
+    EXPECT_FALSE(queue.take(1ms));
+    queue.put(listing_of(11, "vms/a"));
+    queue.put(listing_of(12, "vms/b"));
+    EXPECT_EQ(queue.take(1ms)->what.id, 11);
+    EXPECT_FALSE(queue.take(1ms)) << "the last thread is for a pool that has none";
+    queue.put(listing_of(13, "backup/a"));
+    EXPECT_EQ(queue.take(1ms)->what.id, 13);
+    queue.put(listing_of(14, "other/a"));
+    EXPECT_FALSE(queue.take(1ms)) << "all are at work";
+    queue.is_over("vms");
+    EXPECT_EQ(queue.take(1ms)->what.id, 14) << "before those whose pool has some already";
+    queue.is_over("sick");
+    EXPECT_EQ(queue.take(1ms)->what.id, 12);
+}
+
+// Who wants the same goes in beside each other: an image that does not open keeps no other out.
+TEST(setting_gate, lets_in_beside_each_other_who_wants_the_same) {
+    setting_gate gate;
+    int changes = 0;
+    const auto change = [&] {
+        ++changes;
+        return 0;
+    };
+    const auto soon = [] {
+        // tidy-allow(clock): of the thread that waits
+        return time_point(std::chrono::steady_clock::now().time_since_epoch() + std::chrono::milliseconds(20));
+    };
+    using outcome = setting_gate::outcome;
+    EXPECT_EQ(gate.enter(0, soon(), change).how, outcome::in);
+    EXPECT_EQ(gate.enter(0, soon(), change).how, outcome::in);
+    EXPECT_EQ(changes, 1);
+    EXPECT_EQ(gate.enter(86400, soon(), change).how, outcome::late) << "while others rely on what is set";
+    EXPECT_EQ(gate.enter(0, soon(), change).how, outcome::in) << "who gave up is in nobody's way";
+    for (int i = 0; i < 3; ++i) {
+        gate.leave();
+    }
+    EXPECT_EQ(gate.enter(86400, soon(), change).how, outcome::in);
+    EXPECT_EQ(changes, 2);
+    gate.leave();
+    EXPECT_EQ(gate.enter(0, soon(), [] { return EINVAL; }).error, EINVAL);
+    EXPECT_EQ(gate.enter(86400, soon(), change).how, outcome::in) << "nobody was let in";
+    EXPECT_EQ(changes, 3) << "what is set is not known after an error";
+    gate.leave();
+}
+
+TEST(setting_gate, whoever_comes_later_waits_behind_one_who_wants_another) {
+    setting_gate gate;
+    const auto change = [] { return 0; };
+    const auto in = [](std::chrono::milliseconds time) {
+        // tidy-allow(clock): of the thread that waits
+        return time_point(std::chrono::steady_clock::now().time_since_epoch() + time);
+    };
+    EXPECT_EQ(gate.enter(0, in(1ms), change).how, setting_gate::outcome::in);
+    // tidy-allow(thread): who waits at the gate does so in one
+    std::thread other([&] {
+        EXPECT_EQ(gate.enter(86400, in(30s), change).how, setting_gate::outcome::in);
+        gate.leave();
+    });
+    while (gate.enter(0, in(1ms), change).how == setting_gate::outcome::in) {  // until he waits
+        gate.leave();
+    }
+    gate.leave();
+    other.join();
 }
 
 // What no frame takes is said so, and what waits is told to be too much.

@@ -49,7 +49,7 @@ TEST_F(domain_rbd, D16_own_locks_are_broken_before_the_creation) {
     ASSERT_GE(calls.size(), 4U);
     EXPECT_EQ((texts{calls[0], calls[1]}), (texts{"list vms/web_sda", "list vms/web_sdb"}));
     EXPECT_EQ(broken(), (texts{sda, sdb}));
-    EXPECT_TRUE(calls[2].starts_with("break ") && calls[3].starts_with("break "));
+    EXPECT_TRUE(calls[2].starts_with("open vms/web_sda") && calls[3].starts_with("break "));
     const auto created = machine().times("create U1");
     ASSERT_EQ(created.size(), 1U);
     EXPECT_LE(hardware.rbd.all_calls().back().at, created.front());
@@ -222,6 +222,107 @@ TEST_F(domain_rbd, a_refusal_that_comes_too_late) {
         EXPECT_EQ(value(key("/failedreason")).empty(), !has_failed);
         ensemble.put(key("/failedreason"), "");
     }
+}
+
+// README ruling 80: the address of a lock says which host it is of, and not that its holder is gone.
+class domain_rbd_neighbours : public domain_rbd {
+protected:
+    // The image of the machine that is to be started has a lock of this host.
+    void locked() {
+        hardware.rbd.lock(sda, "10.254.0.1:0/1");
+        stopped(sda);
+    }
+    void neighbour(const std::string& disks) {
+        define("start", "hv1", "", {{"/xml", xml(u2, "db", disks)}}, u2, "db");
+        machine().put_running(u2, "db", xml(u2, "db", disks));
+    }
+    void expect_refused(const std::string& words) {
+        EXPECT_EQ(state(), "fail");
+        EXPECT_NE(value(key("/failedreason")).find(words), std::string::npos) << value(key("/failedreason"));
+        EXPECT_EQ(broken(), texts{});
+        EXPECT_TRUE(hardware.rbd.blocklist().empty());
+        EXPECT_EQ(count("create U1"), 0U);
+    }
+    void start() {
+        settled_host();
+        set("start");
+        pass(20s);
+    }
+    std::map<std::string, std::string>& files() { return nodes.front().host.files; }
+    void folder(const std::string& path) { nodes.front().host.directories.try_emplace(path); }
+};
+
+TEST_F(domain_rbd_neighbours, a_machine_that_runs_here_keeps_its_lock) {
+    locked();
+    neighbour(rbd_disk(sda));
+    start();
+    expect_refused("RBD image vms/web_sda is in use by the VM db, which runs on this node");
+}
+
+TEST_F(domain_rbd_neighbours, one_with_other_disks_is_in_nobodys_way) {
+    locked();
+    neighbour(rbd_disk(sdb));
+    start();
+    EXPECT_EQ(broken(), texts{sda});
+    EXPECT_TRUE(guest().executes());
+}
+
+TEST_F(domain_rbd_neighbours, one_that_shares_it_keeps_its_lock_and_the_machine_is_started) {
+    locked();
+    neighbour("<disk type='network'><source protocol='rbd' name='vms/web_sda'/><target dev='sdb'/><shareable/></disk>");
+    start();
+    EXPECT_EQ(broken(), texts{});
+    EXPECT_EQ(hardware.rbd.locks(sda).size(), 1U);
+    EXPECT_TRUE(guest().executes());
+}
+
+// What it has open is not known then, and the machine waits for libvirt.
+TEST_F(domain_rbd_neighbours, one_whose_definition_cannot_be_read_is_no_reason_to_break_anything) {
+    locked();
+    neighbour(rbd_disk(sda));
+    settled_host();
+    for (int i = 0; i < 40; ++i) {
+        machine().fail_next("live_xml", {hypervisor::call_error::timed_out, "no answer"});
+    }
+    set("start");
+    pass(5s);
+    EXPECT_EQ(broken(), texts{});
+    EXPECT_EQ(count("create U1"), 0U);
+}
+
+TEST_F(domain_rbd_neighbours, what_the_kernel_or_a_program_has_mapped) {
+    locked();
+    settled_host();
+    for (const char* path :
+         {"/sys/devices/rbd", "/sys/devices/rbd/power", "/sys/devices/rbd/0", "/sys/devices/virtual/block",
+          "/sys/devices/virtual/block/nbd0", "/sys/devices/virtual/block/nbd1", "/sys/devices/virtual/block/loop0"}) {
+        folder(path);
+    }
+    const std::string map = "/sys/devices/rbd/0";
+    files()[map + "/pool"] = "vms\n";
+    files()[map + "/pool_ns"] = "\n";
+    files()[map + "/name"] = "web_sda\n";
+    files()[map + "/current_snap"] = "-\n";
+    set("start");
+    pass(20s);
+    expect_refused("RBD image vms/web_sda is mapped on this node as /dev/rbd0");
+    files()[map + "/current_snap"] = "daily\n";
+    files()["/sys/devices/virtual/block/nbd1/pid"] = "4711\n";
+    files()["/proc/4711/cmdline"] = std::string("rbd-nbd\0map\0vms/web_sda\0", 24);
+    set("start");
+    pass(20s);
+    expect_refused("RBD image vms/web_sda is mapped on this node as /dev/nbd1");
+    nodes.front().host.broken.insert_or_assign("/proc/4711/cmdline",
+                                               failure(errc::io, "/proc/4711/cmdline", "I/O error"));
+    set("start");
+    pass(20s);
+    expect_refused("who on this node has its disks open could not be read: /proc/4711/cmdline");
+    nodes.front().host.broken.clear();
+    files().erase("/proc/4711/cmdline");  // what served it is gone
+    set("start");
+    pass(20s);
+    EXPECT_EQ(broken(), texts{sda});
+    EXPECT_TRUE(guest().executes());
 }
 
 TEST_F(domain_rbd, Ceph_hangs) {

@@ -216,5 +216,23 @@ TEST(domain_xml, D21_volumes_of_the_list_and_of_the_text) {
     EXPECT_EQ(rbd_volumes("vms/one", domain_xml{}), names{"vms/one"});
 }
 
+// Who else has an image open: also of what a disk is copied to or based on (README ruling 80).
+TEST(domain_xml, disks_that_are_shared_and_images_below_them) {
+    const auto view = parse_domain_xml(
+        "<domain><devices>"
+        "<disk type='network'><source protocol='rbd' name='vms/a'/><shareable/></disk>"
+        "<disk type='network'><source protocol='rbd' name='vms/b'/><readonly/></disk>"
+        "<disk type='file'><source file='/x'/><backingStore type='file'><source file='/y'/>"
+        "<backingStore type='network'><source protocol='rbd' name='vms/base'/></backingStore></backingStore>"
+        "<mirror type='network'><source protocol='rbd' name='vms/copy'/></mirror></disk>"
+        "<disk type='network'><source protocol='nbd' name='vms/c'/></disk>"
+        "</devices></domain>");
+    ASSERT_TRUE(view && view->disks.size() == 4);
+    EXPECT_TRUE(view->disks[0].is_shared && view->disks[1].is_shared);
+    EXPECT_FALSE(view->disks[2].is_shared || view->disks[3].is_shared);
+    EXPECT_EQ(view->disks[2].images_below, (std::vector<std::string>{"vms/base", "vms/copy"}));
+    EXPECT_TRUE(view->disks[0].images_below.empty() && view->disks[3].images_below.empty());
+}
+
 }  // namespace
 }  // namespace pvc::model

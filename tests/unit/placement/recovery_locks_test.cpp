@@ -61,9 +61,32 @@ TEST_F(recovery_locks, case_23_a_missing_volume_is_told_and_the_lock_on_the_othe
     EXPECT_EQ(done.record, (std::vector<lock_fate>{{"vms/a", "auto 1", "client.7", "10.254.0.3:0/7", "broken"}}));
     EXPECT_EQ(said, (texts{"the RBD image vms/missing does not exist",
                            "broke the RBD lock \"auto 1\" of 10.254.0.3:0/7 on vms/a"}));
-    EXPECT_EQ(store.calls(), (texts{"list vms/a", "list vms/missing", "break vms/a auto 1 client.7 for 86400s",
-                                    "list vms/a", "list vms/missing"}));
+    EXPECT_EQ(store.calls(), (texts{"list vms/a", "list vms/missing", "open vms/a auto 1 client.7",
+                                    "break vms/a auto 1 client.7 for 86400s", "list vms/a", "list vms/missing"}));
     EXPECT_TRUE(store.is_blocklisted("10.254.0.3:0/7"));
+}
+
+// Slow OSDs: what takes longer than a proof holds comes before the proof.
+TEST_F(recovery_locks, of_an_image_that_takes_seconds_to_open) {
+    store.lock("vms/a", "10.254.0.3:0/7");
+    store.list_time = 7s;
+    const auto done = clear({"vms/a"});
+    EXPECT_EQ(done.what, kind::clear) << done.reason;
+    EXPECT_EQ(guarded, 1);
+    EXPECT_TRUE(store.is_blocklisted("10.254.0.3:0/7"));
+}
+
+// The helper died with the break: what the storage says is decided on.
+TEST_F(recovery_locks, of_which_nobody_knows_whether_they_were_broken) {
+    store.lock("vms/a", "10.254.0.3:0/7");
+    store.fail_next("break", failure(errc::io, "Ceph's helper", "it is gone"));
+    EXPECT_EQ(clear({"vms/a"}).what, kind::clear);
+    EXPECT_EQ(guarded, 2) << "each with a proof of its own";
+    store.lock("vms/a", "10.254.0.3:0/8");
+    store.fail_next("break", failure(errc::io, "Ceph's helper", "it is gone"), 9);
+    const auto never = clear({"vms/a"});
+    EXPECT_EQ(never.what, kind::refused);
+    EXPECT_NE(never.reason.find("it is gone"), std::string::npos) << never.reason;
 }
 
 TEST_F(recovery_locks, whoever_holds_them) {

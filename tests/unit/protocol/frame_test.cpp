@@ -98,7 +98,8 @@ TEST(ceph_messages, every_question_and_answer_is_read_as_it_was_written) {
                                                                ask::watchers{"vms/web"},
                                                                ask::break_lock{"vms/web", held, 77, 86400},
                                                                ask::blocklist{"10.0.0.1:0/3", 78, 3600},
-                                                               ask::usage{}};
+                                                               ask::usage{},
+                                                               ask::prepare_break{"vms/web", held, 86400}};
     std::int64_t id = 0;
     for (const auto& what : questions) {
         const ceph::request sent{++id, std::chrono::milliseconds(2000), what};
@@ -120,12 +121,24 @@ TEST(ceph_messages, every_question_and_answer_is_read_as_it_was_written) {
     EXPECT_EQ(ceph::parse_greeting(frame_of(hello)).value(), hello);
 }
 
+TEST(ceph_messages, questions_are_about_a_pool_or_none) {
+    namespace ask = ceph::ask;
+    const auto pool = [](auto what) { return std::string(ceph::pool_of({1, {}, std::move(what)})); };
+    EXPECT_EQ(pool(ask::locks{"vms/ns/web"}), "vms");
+    EXPECT_EQ(pool(ask::watchers{"vms/web"}), "vms");
+    EXPECT_EQ(pool(ask::break_lock{"backup/web", {}, 0, 0}), "backup");
+    EXPECT_EQ(pool(ask::prepare_break{"backup/web", {}, 0}), "backup");
+    EXPECT_EQ(pool(ask::blocklist{"10.0.0.1:0/3", 0, 0}), "");
+    EXPECT_EQ(pool(ask::monitor_command{"vms/web"}), "");
+}
+
 TEST(ceph_messages, what_is_no_message_says_why) {
     for (const std::string_view head :
          {"", "x", "[]", "{}", R"({"id":-1})", R"({"id":1})", R"({"id":1,"limit_ms":1,"ask":"?"})",
           R"({"id":1,"limit_ms":1,"ask":"locks"})", R"({"id":1,"limit_ms":1,"ask":"locks","image":7})",
           R"({"id":1,"limit_ms":99999999999,"ask":"usage"})",
           R"({"id":1,"limit_ms":1,"ask":"break_lock","image":"a/b","lock":[]})", R"({"id":1,"say":"?"})",
+          R"({"id":1,"limit_ms":1,"ask":"prepare_break","image":"a/b","lock":{"id":"1","client":"2","address":"3"}})",
           R"({"id":1,"say":"locked","locks":[1]})", R"({"id":1,"say":"used","threads":-3})",
           "[[[[[[[[[[[[1]]]]]]]]]]]]"}) {
         const frame from{std::string(head), ""};

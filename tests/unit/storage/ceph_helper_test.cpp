@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <map>
 #include <optional>
 
 namespace pvc::storage {
@@ -28,7 +29,8 @@ public:
         if (!times.empty()) {
             times.pop_front();
         }
-        co_await async::sleep_until(clock_, std::min(deadline, clock_.now() + takes), "the cluster");
+        const time_point answered = clock_.now() + takes;
+        co_await async::sleep_until(clock_, overruns ? answered : std::min(deadline, answered), "the cluster");
         if (refusal) {
             co_return *refusal;
         }
@@ -50,6 +52,7 @@ public:
 
     std::vector<std::string> asked;
     std::deque<duration> times;
+    bool overruns = false;  // its deadline: each of its many calls keeps its own limit, and all of them do not
     std::optional<failure> refusal;
     std::function<result<std::string>(const std::string& command)> says;
 
@@ -59,7 +62,12 @@ private:
 
 class scripted_locks final : public rbd_locks {
 public:
-    awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point /*deadline*/) override {
+    explicit scripted_locks(async::timers& clock) : clock_(clock) {}
+    awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) override {
+        if (image.starts_with("sick/")) {
+            co_await async::sleep_until(clock_, deadline, "OSDs");
+            co_return failure(errc::timed_out, image);
+        }
         if (image != "vms/web") {
             co_return failure(errc::not_found, image, "no such image");
         }
@@ -68,6 +76,13 @@ public:
     awaitable<result<std::vector<rbd_watcher>>> watchers(std::string /*image*/, time_point /*deadline*/) override {
         co_return std::vector<rbd_watcher>{{"client.7", "10.254.0.2:0/9"}};
     }
+    awaitable<result<void>> prepare_break(std::string image, rbd_lock /*which*/, std::chrono::seconds block_for,
+                                          time_point /*deadline*/) override {
+        prepared.push_back(std::move(image));
+        blocked_for = block_for;
+        co_return result<void>();
+    }
+    std::vector<std::string> prepared;
     awaitable<result<void>> break_lock(std::string /*image*/, rbd_lock which, std::chrono::seconds block_for,
                                        boot_time not_after, time_point /*deadline*/) override {
         std::erase(locks, which);
@@ -88,6 +103,9 @@ public:
     std::chrono::seconds blocked_for{};
     std::vector<rbd_lock> locks{{"auto 1", "client.4185", "10.254.0.2:0/7"}};
     boot_time allowed_until{};
+
+private:
+    async::timers& clock_;
 };
 
 class ceph_helper_test : public testing::Test {
@@ -115,7 +133,7 @@ protected:
 
     sim::sim_loop loop;
     scripted_cluster cluster{loop.clock()};
-    scripted_locks locks;
+    scripted_locks locks{loop.clock()};
     sim::sim_ceph_helper helper{cluster, locks, loop.clock()};
     sim::sim_talker talker{loop.clock(), [this](services::stream_connection& with) { return helper.live(with); }};
     ceph_helper client{talker, loop.clock()};
@@ -157,6 +175,10 @@ TEST_F(ceph_helper_test, every_question_has_its_answer) {
         EXPECT_EQ(listed.value(), locks.locks);
         const auto missing = co_await client.list("vms/gone", in(1s));
         EXPECT_EQ(missing.error().code(), errc::not_found);
+        const auto prepared = co_await client.prepare_break("vms/web", listed->front(), 7h, in(1s));
+        EXPECT_TRUE(prepared);
+        EXPECT_EQ(locks.prepared, std::vector<std::string>{"vms/web"});
+        EXPECT_EQ(locks.blocked_for, 7h);
         const auto broken = co_await client.break_lock("vms/web", listed->front(), 24h, boot_time(77s), in(1s));
         EXPECT_TRUE(broken);
         EXPECT_TRUE(locks.locks.empty());
@@ -397,21 +419,111 @@ TEST_F(ceph_helper_test, what_keeps_it_from_being_of_use_is_asked_before_each_st
     });
 }
 
-TEST_F(ceph_helper_test, no_more_questions_than_it_takes) {
+// Many machines at once: whoever finds no place waits for one, and nobody is told that Ceph cannot be asked.
+TEST_F(ceph_helper_test, more_questions_than_it_takes_wait_for_a_place) {
+    int answered = 0;
+    play([&]() -> awaitable<void> {
+        co_await async::with_task_group("many", [&](async::task_group& group) -> awaitable<void> {
+            for (int i = 0; i < 400; ++i) {
+                group.spawn("question", [&]() -> awaitable<void> {
+                    const auto got = co_await client.list("vms/web", in(8s));
+                    answered += got ? 1 : 0;
+                });
+            }
+            co_return;
+        });
+    });
+    EXPECT_EQ(answered, 400);
+    EXPECT_EQ(talker.starts(), 1U);
+}
+
+TEST_F(ceph_helper_test, who_waits_for_a_place_does_so_no_longer_than_its_deadline) {
     helper.is_frozen = true;
-    int refused = 0;
+    std::map<errc, int> ends;
     play([&]() -> awaitable<void> {
         co_await async::with_task_group("many", [&](async::task_group& group) -> awaitable<void> {
             for (int i = 0; i < 200; ++i) {
                 group.spawn("question", [&]() -> awaitable<void> {
                     const auto got = co_await client.command("health", in(1s));
-                    refused += got.error().code() == errc::unavailable ? 1 : 0;
+                    ++ends[got.error().code()];
                 });
             }
             co_await pass(100ms);
-            EXPECT_EQ(refused, 72);
-            EXPECT_EQ(client.view().waiting, 128U);
+            EXPECT_EQ(client.view().waiting, 200U);
         });
+    });
+    EXPECT_EQ(ends, (std::map<errc, int>{{errc::timed_out, 200}}));
+}
+
+// Storage.md 3.2: from the questions about one pool that does not answer, those about the others do not wait.
+TEST_F(ceph_helper_test, a_sick_pool_takes_nobody_elses_place) {
+    int sick = 0;
+    play([&]() -> awaitable<void> {
+        co_await async::with_task_group("many", [&](async::task_group& group) -> awaitable<void> {
+            for (int i = 0; i < 300; ++i) {
+                group.spawn("question", [&]() -> awaitable<void> {
+                    const auto got = co_await client.list("sick/" + std::to_string(i), in(8s));
+                    sick += got.error().code() == errc::timed_out ? 1 : 0;
+                });
+            }
+            co_await pass(100ms);
+            const time_point begun = loop.clock().now();
+            const auto well = co_await client.list("vms/web", in(8s));
+            EXPECT_TRUE(well);
+            const std::string health = co_await said("health");
+            EXPECT_EQ(health, "said to health");
+            EXPECT_LT(loop.clock().now() - begun, 500ms);
+        });
+        EXPECT_EQ(talker.starts(), 1U);
+    });
+    EXPECT_EQ(sick, 300);
+}
+
+// An image takes a dozen calls to be opened: where OSDs are slow, their sum knows no deadline.
+TEST_F(ceph_helper_test, one_that_is_late_and_there_is_not_killed) {
+    cluster.overruns = true;
+    cluster.times = {60s, 10ms, 10ms};
+    play([&]() -> awaitable<void> {
+        const auto late = co_await client.command("slow", in(2s));
+        EXPECT_EQ(late.error().code(), errc::timed_out);
+        co_await pass(30s);
+        const std::string next = co_await said("next");
+        EXPECT_EQ(next, "said to next");
+        co_await pass(60s);
+        EXPECT_EQ(talker.starts(), 1U);
+        EXPECT_EQ(client.view().killed, 0U);
+        EXPECT_EQ(client.view().waiting, 0U);
+    });
+}
+
+TEST_F(ceph_helper_test, one_whose_call_never_ends_is_killed_after_two_minutes) {
+    cluster.overruns = true;
+    cluster.times = {24h};
+    play([&]() -> awaitable<void> {
+        const auto late = co_await client.command("hangs", in(2s));
+        EXPECT_EQ(late.error().code(), errc::timed_out);
+        co_await pass(119s);
+        EXPECT_EQ(client.view().killed, 0U);
+        co_await pass(2s);
+        EXPECT_EQ(client.view().killed, 1U);
+        EXPECT_EQ(client.view().why_not, "a call to Ceph did not end");
+        const std::string next = co_await said("next", 5s);
+        EXPECT_EQ(next, "said to next");
+    });
+}
+
+// While a call is late it is asked again and again whether it is there.
+TEST_F(ceph_helper_test, one_that_freezes_while_a_call_is_late_is_killed) {
+    cluster.overruns = true;
+    cluster.times = {24h};
+    play([&]() -> awaitable<void> {
+        ignore(co_await client.command("hangs", in(2s)), "late");
+        co_await pass(20s);
+        EXPECT_EQ(client.view().killed, 0U);
+        helper.is_frozen = true;
+        co_await pass(11s);
+        EXPECT_EQ(client.view().killed, 1U);
+        EXPECT_EQ(client.view().why_not, "it did not answer in time");
     });
 }
 

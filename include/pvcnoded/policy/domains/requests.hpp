@@ -8,6 +8,7 @@
 #include "pvcnoded/policy/domains/domain_seen.hpp"
 #include "pvcnoded/policy/domains/move_fault.hpp"
 #include "pvcnoded/policy/domains/resolve_rules.hpp"
+#include "pvcnoded/policy/placement/disk_users.hpp"
 #include "pvcnoded/policy/placement/rbd_lock_seen.hpp"
 
 #include <chrono>
@@ -112,6 +113,13 @@ struct rbd_verdict {};   // [rbd_judged]
 struct list_rbd_locks {  // [rbd_listed] of each of these volumes
     std::vector<std::string> volumes;
 };
+struct prepare_rbd_break {  // [call_answer] its image is opened, and the lock looked for: nothing is changed
+    lock_to_break which;
+    std::chrono::seconds block_for{};  // as of the break
+};
+struct disk_users {  // [disk_users_read] who else here has these volumes open
+    std::vector<std::string> volumes;
+};
 struct break_rbd_lock {  // [call_answer] this very lock; begins while the proof is valid, or not at all
     lock_to_break which;
     boot_time proof{};
@@ -149,12 +157,12 @@ struct live_xml {};      // [yes] likewise
 struct end_console {};   // [woken]
 struct clear_reason {};  // [yes] false: somebody has written since
 
-using any =
-    std::variant<nothing, change, time, row, write_state, write_placement, write_last_node, clear_own, offer_to_receive,
-                 connection, sending_keys, set_listed, others, daemon_runs, node_exists, whose_stop, target, nodes,
-                 own_guest, destroy, resume_guest, set_downtime, progress, abort_call, rbd_verdict, list_rbd_locks,
-                 break_rbd_lock, contenders, make_sync_key, stranded_keys, take_back, definition, create, end_crashed,
-                 write_started, write_failed, publish_vnc, live_xml, end_console, clear_reason>;
+using any = std::variant<nothing, change, time, row, write_state, write_placement, write_last_node, clear_own,
+                         offer_to_receive, connection, sending_keys, set_listed, others, daemon_runs, node_exists,
+                         whose_stop, target, nodes, own_guest, destroy, resume_guest, set_downtime, progress,
+                         abort_call, rbd_verdict, list_rbd_locks, prepare_rbd_break, disk_users, break_rbd_lock,
+                         contenders, make_sync_key, stranded_keys, take_back, definition, create, end_crashed,
+                         write_started, write_failed, publish_vnc, live_xml, end_console, clear_reason>;
 
 }  // namespace ask
 
@@ -195,6 +203,11 @@ struct rbd_listed {
     std::vector<volume_locks> volumes;
     std::vector<std::string> own_addresses;  // of the host whose locks are our own
 };
+struct disk_users_read {
+    enum class end : std::uint8_t { known, no_libvirt, failed } what = end::failed;
+    std::string reason{};  // of `failed`: what could not be read
+    std::vector<disk_user> users{};
+};
 struct wishes_read {
     bool is_known = false;
     bool is_target_known = false;
@@ -223,9 +236,9 @@ struct definition_read {
     std::string reason{};                // of `unusable`
     std::vector<std::string> volumes{};  // of `read`: its RBD disks
 };
-using answer =
-    std::variant<woken, yes, row_read, write_end, call_answer, others_read, remote_answer, nodes_asked, rbd_judged,
-                 rbd_listed, wishes_read, progress_read, contenders_read, keys_compared, definition_read>;
+using answer = std::variant<woken, yes, row_read, write_end, call_answer, others_read, remote_answer, nodes_asked,
+                            rbd_judged, rbd_listed, disk_users_read, wishes_read, progress_read, contenders_read,
+                            keys_compared, definition_read>;
 
 // Done at once, in order, before what is asked.
 namespace act {

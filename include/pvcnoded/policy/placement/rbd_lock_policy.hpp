@@ -42,6 +42,9 @@ struct lock_decision {
 [[nodiscard]] lock_decision decide_flush_locks(const std::vector<volume_locks>& volumes,
                                                const std::vector<std::string>& own_addresses, bool breaks_any);
 
+// Whether the lock has an address of this host.
+[[nodiscard]] bool is_held_by(const held_lock& lock, const std::vector<std::string>& own_addresses);
+
 // failedreason after a lock could not be broken.
 [[nodiscard]] std::string unbreakable_lock_text(const lock_to_break& which, std::string_view error);
 

@@ -41,6 +41,7 @@ void heal(cluster& world) {
     ceph.change();
     world.hardware.rbd.hangs = world.hardware.rbd.keeps_broken = false;
     world.hardware.rbd.list_time = std::chrono::milliseconds(5);
+    world.hardware.rbd.sick.clear();
 }
 
 void heal_member(cluster& /*world*/, member& one) {
@@ -66,9 +67,9 @@ bool has_storage(const cluster& world) {
 }
 
 bool was_ceph_disturbed(const cluster& world) {
-    static constexpr std::array<std::string_view, 9> faults{"break-storage", "hang-ceph",     "refuse-ceph",
-                                                            "cut-ceph",      "freeze-helper", "kill-helper",
-                                                            "keep-broken",   "slow-ceph",     "lie-helper"};
+    static constexpr std::array<std::string_view, 11> faults{"break-storage", "hang-ceph",   "refuse-ceph", "cut-ceph",
+                                                             "freeze-helper", "kill-helper", "keep-broken", "slow-ceph",
+                                                             "lie-helper",    "slow-pool",   "hang-pool"};
     return std::ranges::any_of(faults, [&](std::string_view name) { return world.performed.contains(name); });
 }
 

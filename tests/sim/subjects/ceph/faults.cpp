@@ -35,6 +35,24 @@ void slow(cluster& world, const action& what) {
     });
 }
 
+// Its OSDs, and those of no other pool.
+void slow_pool(cluster& world, const action& what) {
+    disturb_storage(world, what);
+    world.hardware.rbd.sick[what.value].takes = what.amount;
+    world.lasting(what, nullptr, false, [&world] { world.hardware.rbd.sick.clear(); });
+}
+
+void hang_pool(cluster& world, const action& what) {
+    disturb_storage(world, what);
+    world.hardware.rbd.sick[what.value].hangs = true;
+    world.lasting(what, nullptr, false, [&world] { world.hardware.rbd.sick.clear(); });
+}
+
+void draw_pool(drawing& from, action& out) {
+    static constexpr std::array pools{"vms", "vms", "backup"};
+    out.value = from.one_of(pools);
+}
+
 void refuse(cluster& world, const action& what) {
     disturb_storage(world, what);
     world.hardware.ceph.refusal = failure(errc::unavailable, "Ceph", "no permission");
@@ -246,6 +264,23 @@ constexpr action_kind actions_on_ceph[] = {
          drawn{.favour = with_storage,
                .arguments = [](drawing& from,
                                action& out) { out.number = 1 + static_cast<std::int64_t>(from.random.below(4)); }}},
+    {.name = "slow-pool",
+     .takes = "dv",
+     .meaning = "each call about an image of this pool takes so much longer",
+     .can_last = true,
+     .on_cluster = slow_pool,
+     .chance = drawn{.favour = with_storage,
+                     .arguments =
+                         [](drawing& from, action& out) {
+                             out.amount = from.some_time(100ms, 8s);
+                             draw_pool(from, out);
+                         }}},
+    {.name = "hang-pool",
+     .takes = "v",
+     .meaning = "no call about an image of this pool is answered",
+     .can_last = true,
+     .on_cluster = hang_pool,
+     .chance = drawn{.favour = with_storage, .arguments = draw_pool}},
     {.name = "keep-broken",
      .meaning = "a lock that is broken stays, and nobody says so",
      .can_last = true,

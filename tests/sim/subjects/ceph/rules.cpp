@@ -170,6 +170,9 @@ constexpr progress ceph_progress[] = {
 
 constexpr planted_mistake mistakes_with_ceph[] = {
     {defect::break_unverified, "break_unverified", "guest-keeps-off-a-disk-whose-lock-stays"},
+    {defect::opened_after_proof, "opened_after_proof", "guest-starts-although-its-image-takes-long-to-open"},
+    {defect::lost_break_given_up, "lost_break_given_up", "guest-starts-although-the-helper-dies-with-the-break"},
+    {defect::pools_without_turns, "pools_without_turns", "guest-starts-while-another-pool-hangs"},
     {defect::stale_answer_taken, "stale_answer_taken", "ceph-answers-late"},
 };
 

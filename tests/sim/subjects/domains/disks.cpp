@@ -57,6 +57,12 @@ void follow_disks(cluster& world) {
                 world.hardware.rbd.lock(image, address);
             }
             guests_of(world).crashed.erase(number);
+        } else if (const auto map = guests_of(world).mapped.find(number); map != guests_of(world).mapped.end()) {
+            const auto locks = world.hardware.rbd.locks(image);  // its kernel takes it back
+            if (locks.empty() || locks.front() != map->second.lock) {
+                world.hardware.rbd.unlock(image);
+                world.hardware.rbd.lock(image, map->second.lock);
+            }
         } else if (!is_here && !guests_of(world).crashed.contains(number)) {
             world.hardware.rbd.unlock(image);
         }

@@ -147,7 +147,8 @@ void add_domains(registry& to) {
     to.expect_logged(marks_of_domains);
     to.add(mistakes_with_domains);
     to.add(domain_keys);
-    to.add(subject_part{.begin = listen_to_disks, .heal_member = heal_hypervisor});
+    to.add(subject_part{.begin = listen_to_disks, .heal = heal_neighbours, .heal_member = heal_hypervisor});
+    add_neighbours(to);
 }
 
 }  // namespace pvc::sim

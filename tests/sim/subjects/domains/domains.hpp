@@ -30,6 +30,9 @@ void draw_placement(drawing& from, action& out);
 
 void listen_to_disks(cluster& world);
 void heal_hypervisor(cluster& world, member& one);
+void heal_neighbours(cluster& world);
+[[nodiscard]] bool is_for_a_neighbour(cluster& world, std::int64_t number, std::string_view reason);
+void add_neighbours(registry& to);
 void add_domain_clients(registry& to);
 void add_hypervisors(registry& to);
 void add_guest_rules(registry& to);

@@ -90,6 +90,9 @@ void removed_machines_stay_removed(judge& of, const seen_change& seen) {
 void listen_to_hypervisors(judge& of) {
     of.world.hardware.rbd.on_break = [&of](const std::string& by, const std::string& image,
                                            const storage::rbd_lock& which) {
+        for (const auto& told : of.world.on_lock_broken) {
+            told(by, image, which);
+        }
         const member* one = of.world.find(by);
         if (one == nullptr) {
             return;

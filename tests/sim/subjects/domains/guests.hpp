@@ -35,6 +35,13 @@ struct guests_state {
     std::set<std::int64_t> crashed;     // whose disk is still locked by what is gone
     std::set<std::uint32_t> hung;       // members whose libvirtd was told not to answer a call
     std::set<std::int64_t> troubled;    // that were made to reset, or to fail on their disks, over and over
+    struct host_map {
+        std::string machine;
+        storage::rbd_lock lock;
+    };
+    std::map<std::int64_t, host_map> mapped;  // disks that a host's kernel has mapped, by the machine's number
+    std::set<std::int64_t> ever_mapped;
+    std::set<std::int64_t> ever_shared;  // that had another's disk in their list
     time_point hypervisors_calm_from{};
 };
 [[nodiscard]] inline guests_state& guests_of(cluster& world) {

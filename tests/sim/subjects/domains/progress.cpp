@@ -49,6 +49,9 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
             (was_ceph_away && reason.find("could not be re") != std::string::npos)) {  // read, or removed
             return std::nullopt;
         }
+        if (is_for_a_neighbour(of.world, number, reason)) {
+            return std::nullopt;
+        }
         if (reason.find("RBD lock") == std::string::npos || of.world.hardware.rbd.locks(guest_image(number)).empty()) {
             return fmt::format("machine {} is in `fail` on {}: \"{}\"", number, node, reason);
         }

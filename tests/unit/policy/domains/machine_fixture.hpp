@@ -256,6 +256,7 @@ template <class Answer>
         index_of_answer<call_answer>(),   index_of_answer<call_answer>(),
         index_of_answer<progress_read>(), index_of_answer<call_answer>(),
         index_of_answer<rbd_judged>(),    index_of_answer<rbd_listed>(),
+        index_of_answer<call_answer>(),   index_of_answer<disk_users_read>(),
         index_of_answer<call_answer>(),   index_of_answer<contenders_read>(),
         index_of_answer<yes>(),           index_of_answer<keys_compared>(),
         index_of_answer<write_end>(),     index_of_answer<definition_read>(),

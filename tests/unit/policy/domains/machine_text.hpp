@@ -40,6 +40,8 @@ inline constexpr std::array<std::string_view, std::variant_size_v<ask::any>> que
                                                                                             "abort_call",
                                                                                             "rbd_verdict",
                                                                                             "list_rbd_locks",
+                                                                                            "prepare_rbd_break",
+                                                                                            "disk_users",
                                                                                             "break_rbd_lock",
                                                                                             "contenders",
                                                                                             "make_sync_key",
@@ -88,6 +90,16 @@ struct question_words {
         return text;
     }
     std::string operator()(const ask::list_rbd_locks& one) const {
+        std::string text;
+        for (const auto& volume : one.volumes) {
+            text += " " + volume;
+        }
+        return text;
+    }
+    std::string operator()(const ask::prepare_rbd_break& one) const {
+        return " " + one.which.volume + " " + one.which.lock.id;
+    }
+    std::string operator()(const ask::disk_users& one) const {
         std::string text;
         for (const auto& volume : one.volumes) {
             text += " " + volume;

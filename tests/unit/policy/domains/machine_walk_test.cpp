@@ -92,6 +92,16 @@ struct answers_by_chance {
         }
         return said;
     }
+    answer of(const disk_users_read& /*t*/) {
+        disk_users_read read{
+            by.one_in(4) ? by.any_to(disk_users_read::end::failed) : disk_users_read::end::known, "why", {}};
+        for (const auto& volume : std::get<ask::disk_users>(question).volumes) {
+            if (by.one_in(4)) {
+                read.users.push_back({by.any_to(disk_user::kind::nbd), volume, "other", by.one_in(2)});
+            }
+        }
+        return read;
+    }
     answer of(const wishes_read& /*t*/) {
         static constexpr std::array<const char*, 4> methods{"none", "live", "shutdown", "x"};
         wishes_read read{!by.one_in(4), !by.one_in(6), methods.at(by.number(4)), {}};

@@ -144,6 +144,8 @@ private:
         }
         return said;
     }
+    answer answer_to(const ask::prepare_rbd_break& /*q*/) { return call_answer{call_end::done, {}}; }
+    answer answer_to(const ask::disk_users& /*q*/) { return disk_users_read{disk_users_read::end::known, {}, {}}; }
     answer answer_to(const ask::break_rbd_lock& /*q*/) { return call_answer{call_end::done, {}}; }
     answer answer_to(const ask::contenders& /*q*/) { return contenders_read{contenders_read::end::read, false}; }
     answer answer_to(const ask::make_sync_key& /*q*/) { return policy::yes{p.seen.is_present}; }

@@ -32,11 +32,21 @@ public:
     std::string listed(std::vector<held_lock> sda, std::vector<held_lock> sdb = {}) {
         return list({{"vms/web_sda", std::move(sda), {}}, {"vms/web_sdb", std::move(sdb), {}}});
     }
-    // From the listing to the proof: its guest is not here.
+    // From the listing to the proof: its guest is not here, the image is opened, and nobody else has it open.
     std::string absent() {
         EXPECT_EQ(last_question(), "own_guest 5s");
-        return guest(model::guest_class::absent);
+        guest(model::guest_class::absent);
+        return open();
     }
+    std::string open() {
+        EXPECT_EQ(last_question().substr(0, 17), "prepare_rbd_break");
+        call(call_end::done);
+        return last_question().starts_with("disk_users") ? users({}) : last_question();
+    }
+    std::string users(std::vector<disk_user> all) {
+        return says(disk_users_read{disk_users_read::end::known, {}, std::move(all)});
+    }
+    std::string nobody_lists_it() { return says(others_read{true, {}}); }
     std::string list(volumes all) { return says(rbd_listed{std::move(all), {"10.254.0.1"}}); }
     // Over, and how.
     void expect_end(come how, const std::string& reason = {}) {
@@ -87,12 +97,16 @@ TEST(rbd_clearing_machine, no_locks) {
 TEST(rbd_clearing_machine, D16_own_locks_are_broken_each_with_a_proof_of_its_own) {
     auto p = before_a_start();
     EXPECT_EQ(p.listed({ours}, {ours_too}), "own_guest 5s");
-    EXPECT_EQ(p.absent(), "row");
+    EXPECT_EQ(p.guest(model::guest_class::absent), "prepare_rbd_break vms/web_sda auto 1 20s");
+    EXPECT_EQ(p.call(call_end::done), "disk_users vms/web_sda vms/web_sdb 10s");
+    EXPECT_EQ(p.users({}), "row") << "what takes long is done before the proof is taken";
     EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 20s");
     EXPECT_EQ(p.asked<ask::break_rbd_lock>()->proof, boot_time(7s));
     EXPECT_EQ(p.asked<ask::break_rbd_lock>()->which.lock, ours);
-    EXPECT_EQ(p.call(call_end::done), "row");
+    EXPECT_EQ(p.call(call_end::done), "prepare_rbd_break vms/web_sdb auto 2 20s");
     EXPECT_EQ(p.acts(), (lines{"info: broke the RBD lock \"auto 1\" of 10.254.0.1:0/1 on vms/web_sda"}));
+    EXPECT_EQ(p.call(call_end::done), "disk_users vms/web_sdb 10s");
+    EXPECT_EQ(p.users({}), "row");
     EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sdb auto 2 20s");
     EXPECT_EQ(p.call(call_end::done), both) << "whether they are gone";
     EXPECT_EQ(p.listed({}), "over");
@@ -120,6 +134,8 @@ TEST(rbd_clearing_machine, D17_a_foreign_lock_that_stays_is_listed_again_every_s
     }
     EXPECT_EQ(p.now - began, duration(5s));
     EXPECT_EQ(p.count_asked("list_rbd_locks"), 6);
+    EXPECT_EQ(p.last_question(), "others");
+    EXPECT_EQ(p.nobody_lists_it(), "over");
     p.expect_end(come::refused, held_by_hv2);
     EXPECT_FALSE(p.ever_asked("break_rbd_lock")) << "all or none";
 }
@@ -130,11 +146,41 @@ TEST(rbd_clearing_machine, D17_the_last_wait_ends_with_the_patience) {
     EXPECT_EQ(p.listed({}, {foreign}), "change 400ms");
     p.at_limit();
     p.fresh();
-    EXPECT_EQ(p.listed({}, {foreign}), "over");
+    EXPECT_EQ(p.listed({}, {foreign}), "others");
+    p.nobody_lists_it();
     p.expect_end(come::refused, held_by_hv2);
     auto late = before_a_start();
     late.now += 5s;
-    EXPECT_EQ(late.listed({}, {foreign}), "over");
+    EXPECT_EQ(late.listed({}, {foreign}), "others");
+}
+
+// It may be destroying the guest whose lock that is: the start waits for it as for any node that lists the domain.
+TEST(rbd_clearing_machine, D17_a_foreign_lock_is_no_failure_while_another_node_has_the_domain) {
+    using model::daemon_state;
+    struct line {
+        others_read others;
+        remote_answer says;
+        come end;
+    };
+    const auto lists = [](daemon_state daemon) {
+        return others_read{true, {{"hv3", daemon, false}, {"hv2", daemon, true}}};
+    };
+    for (const auto& one : {line{lists(daemon_state::run), remote_answer::alive, come::changed},
+                            line{lists(daemon_state::run), remote_answer::silent, come::changed},
+                            line{lists(daemon_state::stop), remote_answer::silent, come::changed},
+                            line{lists(daemon_state::run), remote_answer::absent, come::refused},
+                            line{lists(daemon_state::dead), remote_answer::alive, come::refused},
+                            line{lists(daemon_state::fenced), remote_answer::alive, come::refused},
+                            line{others_read{}, remote_answer::absent, come::changed}}) {
+        auto p = before_a_start();
+        p.now += 5s;
+        p.listed({}, {foreign});
+        if (p.says(one.others) == "nodes hv2") {
+            p.says(nodes_asked{{{"hv2", one.says}}});
+        }
+        p.expect_end(one.end, one.end == come::refused ? held_by_hv2 : p.machine.reason);
+        EXPECT_FALSE(p.ever_asked("break_rbd_lock"));
+    }
 }
 
 TEST(rbd_clearing_machine, D18_a_foreign_lock_that_goes) {
@@ -221,13 +267,116 @@ TEST(rbd_clearing_machine, without_a_proof_it_waits_no_longer) {
     p.expect_end(come::changed);
 }
 
-TEST(rbd_clearing_machine, a_proof_that_has_run_out) {
+// The helper opens images and is asked by many: whoever is late takes another proof, and says so in the end.
+TEST(rbd_clearing_machine, a_proof_that_has_run_out_is_taken_anew) {
     auto p = before_a_start();
     p.listed({ours});
     p.absent();
     p.fresh();
-    EXPECT_EQ(p.call(call_end::too_late), "over");
-    p.expect_end(come::changed);
+    auto never = p;
+    EXPECT_EQ(p.call(call_end::too_late), "prepare_rbd_break vms/web_sda auto 1 20s");
+    EXPECT_EQ(p.open(), "row");
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 20s");
+    p.call(call_end::done);
+    EXPECT_EQ(p.listed({}), "over");
+    p.expect_end(come::clear);
+    for (int i = 1; i < 5; ++i) {
+        EXPECT_EQ(never.call(call_end::too_late), "prepare_rbd_break vms/web_sda auto 1 20s");
+        never.open();
+        never.fresh();
+    }
+    EXPECT_EQ(never.call(call_end::too_late), "over");
+    never.expect_end(come::changed);
+    EXPECT_EQ(never.acts(),
+              lines{"info: the RBD lock \"auto 1\" on vms/web_sda was not broken: 5 times its turn came when "
+                    "the last look at its keys was older than 2 s; beginning anew"});
+}
+
+// ---- whose lock it is (README ruling 80)
+
+played_locks with_an_own_lock() {
+    auto p = before_a_start();
+    p.listed({ours}, {ours_too});
+    p.guest(model::guest_class::absent);
+    EXPECT_EQ(p.call(call_end::done), "disk_users vms/web_sda vms/web_sdb 10s");
+    return p;
+}
+const disk_user neighbour{disk_user::kind::guest, "vms/web_sdb", "db", false};
+
+TEST(rbd_clearing_machine, the_lock_of_a_neighbour_is_not_broken_nor_any_other) {
+    auto p = with_an_own_lock();
+    EXPECT_EQ(p.users({neighbour}), "over");
+    p.expect_end(
+        come::refused,
+        "RBD image vms/web_sdb is in use by the VM db, which runs on this node and whose lock it is; stop that "
+        "VM, or give this one a disk of its own");
+    EXPECT_FALSE(p.machine.is_cephs);
+    EXPECT_FALSE(p.ever_asked("break_rbd_lock"));
+}
+
+TEST(rbd_clearing_machine, what_is_mapped_on_this_host_is_not_broken) {
+    auto p = with_an_own_lock();
+    auto served = p;
+    EXPECT_EQ(p.users({{disk_user::kind::kernel, "vms/web_sda", "rbd0", false}}), "over");
+    p.expect_end(come::refused,
+                 "RBD image vms/web_sda is mapped on this node as /dev/rbd0, whose lock it is; unmap it "
+                 "(`rbd unmap /dev/rbd0`), then start the VM");
+    EXPECT_EQ(served.users({{disk_user::kind::nbd, "vms/web_sda", "nbd3", false}}), "over");
+    served.expect_end(come::refused,
+                      "RBD image vms/web_sda is mapped on this node as /dev/nbd3, whose lock it is; unmap it (`rbd-nbd "
+                      "unmap /dev/nbd3`, or end the program that serves it), then start the VM");
+}
+
+TEST(rbd_clearing_machine, of_what_is_shared_the_lock_stays_and_the_machine_is_started) {
+    disk_user sharing = neighbour;
+    sharing.shares = true;
+    auto p = with_an_own_lock();
+    auto mixed = p;
+    EXPECT_EQ(p.users({sharing}), "row");
+    EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 20s");
+    EXPECT_EQ(p.call(call_end::done), both);
+    EXPECT_EQ(p.listed({}, {ours_too}), "over");
+    p.expect_end(come::clear);
+    EXPECT_EQ(p.count_asked("break_rbd_lock"), 1);
+    EXPECT_EQ(mixed.users({sharing, neighbour}), "over") << "another one does not share it";
+    EXPECT_EQ(mixed.machine.end, come::refused);
+}
+
+TEST(rbd_clearing_machine, where_all_is_shared_nothing_is_broken) {
+    auto p = before_a_start();
+    p.listed({ours});
+    p.guest(model::guest_class::absent);
+    p.call(call_end::done);
+    EXPECT_EQ(p.users({{disk_user::kind::guest, "vms/web_sda", "db", true}}), "over");
+    p.expect_end(come::clear);
+    auto first = with_an_own_lock();
+    EXPECT_EQ(first.users({{disk_user::kind::guest, "vms/web_sda", "db", true}}),
+              "prepare_rbd_break vms/web_sdb auto 2 20s")
+        << "the next one is not open yet";
+}
+
+// What is not known is no reason to break anything.
+TEST(rbd_clearing_machine, who_has_a_disk_open_must_be_known) {
+    auto p = with_an_own_lock();
+    auto unread = p;
+    EXPECT_EQ(p.says(disk_users_read{disk_users_read::end::no_libvirt, {}, {}}), "over");
+    p.expect_end(come::no_libvirt);
+    EXPECT_EQ(unread.says(disk_users_read{disk_users_read::end::failed, "/sys/devices/rbd: I/O error", {}}), "over");
+    unread.expect_end(come::refused,
+                      "who on this node has its disks open could not be read: /sys/devices/rbd: I/O error");
+    EXPECT_FALSE(p.ever_asked("break_rbd_lock") || unread.ever_asked("break_rbd_lock"));
+}
+
+TEST(rbd_clearing_machine, for_a_client_a_neighbour_keeps_its_lock_too) {
+    played_locks p({.breaks_any = true, .asks_users = true});
+    p.begin();
+    EXPECT_EQ(p.listed({foreign}, {ours_too}), "prepare_rbd_break vms/web_sda auto 7 20s");
+    EXPECT_EQ(p.call(call_end::done), "disk_users vms/web_sdb 10s") << "of the other nothing is known here";
+    auto free = p;
+    EXPECT_EQ(p.users({neighbour}), "over");
+    EXPECT_EQ(p.machine.end, come::refused);
+    free.users({});
+    EXPECT_EQ(free.fresh(), "break_rbd_lock vms/web_sda auto 7 20s");
 }
 
 // ---- what the storage says
@@ -240,6 +389,63 @@ TEST(rbd_clearing_machine, a_lock_that_cannot_be_removed) {
     EXPECT_EQ(p.call(call_end::other, "Input/output error"), "over");
     p.expect_end(come::refused, "RBD lock \"auto 1\" on vms/web_sda could not be removed: Input/output error");
     EXPECT_EQ(p.count_asked("break_rbd_lock"), 1);
+}
+
+// The helper died, or the answer did not come: what the storage says is decided on, with a proof of its own.
+TEST(rbd_clearing_machine, a_break_of_which_nobody_knows_is_tried_again_by_what_is_listed) {
+    for (const auto end : {call_end::timed_out, call_end::unavailable}) {
+        auto p = before_a_start();
+        p.listed({ours}, {ours_too});
+        p.absent();
+        p.fresh();
+        EXPECT_EQ(p.call(end, "it is gone"), both);
+        auto gone = p;
+        auto stays = p;
+        EXPECT_EQ(gone.listed({}, {}), "over") << "it had been done";
+        gone.expect_end(come::clear);
+        EXPECT_EQ(p.listed({ours}, {ours_too}), "own_guest 5s");
+        EXPECT_EQ(p.absent(), "row");
+        EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 1 20s");
+        for (int round = 0; round < 2; ++round) {
+            stays.listed({ours});
+            stays.absent();
+            stays.fresh();
+            stays.call(end, "it is gone");
+        }
+        stays.expect_end(come::refused, "RBD lock \"auto 1\" on vms/web_sda could not be removed: it is gone");
+        EXPECT_TRUE(stays.machine.is_cephs);
+    }
+}
+
+TEST(rbd_clearing_machine, an_image_that_does_not_open_is_tried_again_by_what_is_listed) {
+    auto p = before_a_start();
+    p.listed({ours});
+    p.guest(model::guest_class::absent);
+    auto refused = p;
+    EXPECT_EQ(p.call(call_end::timed_out, "no answer"), both);
+    EXPECT_EQ(p.listed({}), "over");
+    p.expect_end(come::clear);
+    EXPECT_EQ(refused.call(call_end::other, "Operation not permitted"), "over");
+    refused.expect_end(come::refused,
+                       "RBD lock \"auto 1\" on vms/web_sda could not be removed: Operation not permitted");
+    EXPECT_FALSE(refused.machine.is_cephs);
+}
+
+TEST(rbd_clearing_machine, what_cannot_be_listed_after_the_break_does_not_count_as_gone) {
+    auto p = before_a_start();
+    p.listed({ours});
+    p.absent();
+    p.fresh();
+    EXPECT_EQ(p.call(call_end::done), both);
+    volume_locks unread{"vms/web_sda", {}, "no answer", true};
+    unread.is_cephs = true;
+    EXPECT_EQ(p.list({unread, {"vms/web_sdb", {}, {}}}), "change 1s");
+    p.at_limit();
+    EXPECT_EQ(p.list({unread}), "change 3s");
+    p.at_limit();
+    EXPECT_EQ(p.list({unread}), "over");
+    p.expect_end(come::refused, "RBD locks of vms/web_sda could not be read: no answer");
+    EXPECT_TRUE(p.machine.is_cephs);
 }
 
 TEST(rbd_clearing_machine, what_is_found_after_the_break) {
@@ -302,9 +508,11 @@ TEST(rbd_clearing_machine, AC108_a_client_does_not_wait_for_others) {
 TEST(rbd_clearing_machine, AC108_of_what_is_off_a_client_has_all_broken) {
     played_locks p({.breaks_any = true});
     p.begin();
-    EXPECT_EQ(p.listed({ours}, {foreign}), "row");
+    p.listed({ours}, {foreign});
+    EXPECT_EQ(p.open(), "row");
     p.fresh();
     p.call(call_end::done);
+    p.open();
     EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sdb auto 7 20s");
     p.call(call_end::done);
     EXPECT_EQ(p.listed({}, {foreign}), "over");
@@ -322,8 +530,11 @@ TEST(rbd_clearing_machine, case_22_nothing_to_clear) {
 TEST(rbd_clearing_machine, case_23_whoever_holds_them_and_for_a_day_and_what_is_missing_is_told) {
     played_locks p(lock_rules::of_a_dead_node());
     p.begin();
-    EXPECT_EQ(p.list({{"vms/web_sda", {foreign}, {}}, gone("vms/web_sdb")}), "row");
+    EXPECT_EQ(p.list({{"vms/web_sda", {foreign}, {}}, gone("vms/web_sdb")}),
+              "prepare_rbd_break vms/web_sda auto 7 20s");
     EXPECT_EQ(p.acts(), lines{"warning: the RBD image vms/web_sdb does not exist"});
+    EXPECT_EQ(p.asked<ask::prepare_rbd_break>()->block_for, std::chrono::hours(24));
+    EXPECT_EQ(p.open(), "row");
     EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sda auto 7 20s");
     EXPECT_EQ(p.asked<ask::break_rbd_lock>()->block_for, std::chrono::hours(24));
     EXPECT_EQ(p.call(call_end::done), both);
@@ -336,6 +547,7 @@ TEST(rbd_clearing_machine, case_36_a_node_that_is_back_keeps_its_locks) {
     played_locks p(lock_rules::of_a_dead_node());
     p.begin();
     p.listed({foreign});
+    p.open();
     EXPECT_EQ(p.unread(), "over");
     p.expect_end(come::changed);
     EXPECT_FALSE(p.ever_asked("break_rbd_lock"));

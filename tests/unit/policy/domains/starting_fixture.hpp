@@ -31,6 +31,12 @@ inline start_played before_its_locks() {
     EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 8s");
     return p;
 }
+// What comes before the proof: the image is opened, and nobody else here has it open.
+inline std::string open_for_a_break(start_played& p) {
+    EXPECT_EQ(p.last_question(), "prepare_rbd_break vms/web_sda auto 1 20s");
+    EXPECT_EQ(p.call(call_end::done), "disk_users vms/web_sda 10s");
+    return p.says(disk_users_read{disk_users_read::end::known, {}, {}});
+}
 inline start_played before_its_proof() {
     auto p = before_its_locks();
     EXPECT_EQ(p.says(listed({})), "change 0s");
