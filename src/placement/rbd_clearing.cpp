@@ -14,6 +14,17 @@ policy::held_lock to_policy(const storage::rbd_lock& lock) {
     return {lock.id, lock.client, lock.address};
 }
 
+// Whether Ceph, or the way to it, was silent, or whether it answered, and refused.
+policy::call_end call_end_of(errc code) {
+    switch (code) {
+        case errc::timed_out: return policy::call_end::timed_out;
+        case errc::unavailable:
+        case errc::io: return policy::call_end::unavailable;  // the helper is gone, for one
+        case errc::stopped: return policy::call_end::too_late;
+        default: return policy::call_end::other;
+    }
+}
+
 policy::volume_locks to_policy(std::string volume, const result<std::vector<storage::rbd_lock>>& listed) {
     policy::volume_locks one;
     one.volume = std::move(volume);
@@ -26,6 +37,7 @@ policy::volume_locks to_policy(std::string volume, const result<std::vector<stor
     } else {
         one.error = why.cause().empty() ? why.text() : why.cause();
         one.may_pass = why.code() != errc::unavailable && why.code() != errc::invalid;
+        one.is_cephs = call_end_of(why.code()) != policy::call_end::other;
     }
     return one;
 }
@@ -72,8 +84,16 @@ async::awaitable<policy::call_answer> rbd_clearing::break_one(ask::break_rbd_loc
     if (broken) {
         co_return policy::call_answer{call_end::done, {}};
     }
-    const bool is_late = broken.error().code() == errc::stopped;
-    co_return policy::call_answer{is_late ? call_end::too_late : call_end::other, broken.error().text()};
+    co_return policy::call_answer{call_end_of(broken.error().code()), broken.error().text()};
+}
+
+async::awaitable<policy::call_answer> rbd_clearing::ask_monitors(time_point until) {
+    const auto said = co_await port_.blocklisted(until);
+    if (said) {
+        co_return policy::call_answer{policy::call_end::done, {}};
+    }
+    const auto why = said.error();
+    co_return policy::call_answer{call_end_of(why.code()), why.cause().empty() ? why.text() : why.cause()};
 }
 
 // ---- the loop -------------------------------------------------------------------------------------------------------

@@ -76,6 +76,8 @@ enum class defect : std::uint8_t {
     created_unannounced,   // a machine is created although its word in the running list was not acknowledged
     created_unlisted,      // a machine is in the running list from when it runs, and not from before it is created
     ended_unread,          // what came here meanwhile is ended by keys that were read before it came
+    ceph_fails_machines,   // a machine fails because Ceph is silent
+    bridges_not_awaited,   // a machine is created whether its bridges are there or not
 };
 
 #ifdef PVC_PLANTED_DEFECTS

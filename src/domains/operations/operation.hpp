@@ -5,7 +5,9 @@
 #pragma once
 
 #include "arrivals.hpp"
+#include "ceph_news.hpp"
 #include "guests.hpp"
+#include "operations/creation_turns.hpp"
 #include "operations/disk_records.hpp"
 #include "operations/migration_calls.hpp"
 #include "pvcnoded/async/semaphore.hpp"
@@ -29,8 +31,7 @@
 
 namespace pvc::domains {
 
-// How many are created, or migrate, at the same time; of those that wait the one with the lowest UUID is next.
-// Specification: vm-domains.md 5.3; README ruling 25.
+// How many migrate at the same time; of those that wait the one with the lowest UUID is next. README ruling 25.
 using turns = async::ordered_semaphore<uuid>;
 
 // The parts that operations work with. All references outlive every operation.
@@ -42,16 +43,19 @@ struct domain_parts {
     guests& observed;
     domain_table& table;
     running_list& list;
-    turns& creations;
+    creation_turns& creations;
     turns& migrations;
     migration_calls& calls;
     disk_records& migration_records;
     disk_records& creation_records;
     arrivals& arrived_here;
     domain_counts& counts;
+    ceph_news& ceph;
     policy::console_pace& pace;                   // of all consoles
     async::task_group* consoles_scope = nullptr;  // where console watches run
     std::function<bool()> holds_starts{};         // after a fence: nothing may be created
+    // The networks of this node have not been as they shall be since it came up, and that is waited for.
+    std::function<bool()> networks_are_coming{};
 };
 
 // Of one question to libvirt about one guest.

@@ -93,6 +93,12 @@ lock_decision clearing_rbd_locks::decision() const {
                             : decide_start_locks(read.found, read.own_addresses);
 }
 
+bool clearing_rbd_locks::is_ceph_silent() const {
+    const auto is_unread = [](const volume_locks& one) { return one.error.has_value(); };
+    const auto is_fine = [](const volume_locks& one) { return !one.error || one.is_cephs; };
+    return std::ranges::any_of(read.found, is_unread) && std::ranges::all_of(read.found, is_fine);
+}
+
 step clearing_rbd_locks::list(context& c, at which) {
     where = which;
     read.where = reading_rbd_locks::at::begin;
@@ -135,6 +141,7 @@ step clearing_rbd_locks::decide(context& c) {
         return wait();
     }
     if (seen.verdict != lock_verdict::own) {
+        is_cephs = seen.verdict == lock_verdict::unreadable && is_ceph_silent();
         return finish(outcome::refused, std::move(seen.reason));
     }
     if (seen.to_break.empty()) {
@@ -164,6 +171,7 @@ step clearing_rbd_locks::broken(context& c) {
         return finish(outcome::changed);
     }
     if (answer.end != call_end::done) {
+        is_cephs = answer.end == call_end::unavailable || answer.end == call_end::timed_out;
         return finish(outcome::refused, unbreakable_lock_text(which, answer.text));
     }
     to_break.erase(to_break.begin());
@@ -177,6 +185,7 @@ step clearing_rbd_locks::conclude() {
     }
     lock_decision left = decision();
     if (left.verdict != lock_verdict::own) {
+        is_cephs = left.verdict == lock_verdict::unreadable && is_ceph_silent();
         return finish(outcome::refused, std::move(left.reason));
     }
     if (!left.to_break.empty()) {

@@ -76,7 +76,8 @@ struct clearing_rbd_locks {
     std::string in_the_way{};  // while it waits: which lock, of whom
     std::vector<lock_to_break> to_break{};
     outcome end = outcome::changed;
-    std::string reason{};  // of `refused`: the failedreason
+    std::string reason{};   // of `refused`: the failedreason
+    bool is_cephs = false;  // of `refused`: Ceph, or the way to it, was silent; it says nothing of the domain
 
     // `goes_on`: whether it is still wanted, asked at every resumption.
     [[nodiscard]] step resume(context& c, bool goes_on);
@@ -84,6 +85,7 @@ struct clearing_rbd_locks {
 
 private:
     [[nodiscard]] lock_decision decision() const;
+    [[nodiscard]] bool is_ceph_silent() const;
     step list(context& c, at which);
     void tell_nameless(context& c) const;
     void tell_missing(context& c) const;

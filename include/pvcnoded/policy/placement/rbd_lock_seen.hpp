@@ -28,6 +28,7 @@ struct volume_locks {
     std::optional<std::string> error;  // it could not be listed: what was wrong
     bool may_pass = false;             // the error: to be listed once more
     bool is_missing = false;           // there is no such volume
+    bool is_cephs = false;             // the error: Ceph, or the way to it, was silent; it says nothing of the volume
 
     friend bool operator==(const volume_locks&, const volume_locks&) = default;
 };
