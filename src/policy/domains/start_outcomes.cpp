@@ -62,13 +62,14 @@ start_outcome judge_disks(const std::vector<std::string>& volumes, bool has_stor
 }
 
 start_outcome judge_monitors(const call_answer& said) {
-    switch (said.end) {
-        case call_end::done: return {};
-        case call_end::unavailable:
-        case call_end::timed_out:
-            return start_outcome::wait_for(start_cause::ceph, "Ceph's monitors do not answer: " + ascii_only(said.text));
-        default: return start_outcome::fail("Ceph's monitors cannot be asked: " + ascii_only(said.text));
+    // Who of those between was the first to give it up changes from try to try.
+    if (said.end == call_end::timed_out) {
+        return start_outcome::wait_for(start_cause::ceph, "Ceph's monitors do not answer");
     }
+    if (said.end == call_end::unavailable) {
+        return start_outcome::wait_for(start_cause::ceph, "Ceph's monitors do not answer: " + ascii_only(said.text));
+    }
+    return {};  // one that refuses is there: what it means shows with the images
 }
 
 start_outcome judge_locks(const clearing_rbd_locks& refused) {

@@ -66,7 +66,7 @@ bool has_storage(const cluster& world) {
 }
 
 bool was_ceph_disturbed(const cluster& world) {
-    static constexpr std::array<std::string_view, 9> faults{"break-storage", "hang-ceph",     "refuse-ceph",
+    static constexpr std::array<std::string_view, 10> faults{"break-storage", "late-ceph", "hang-ceph",     "refuse-ceph",
                                                             "cut-ceph",      "freeze-helper", "kill-helper",
                                                             "keep-broken",   "slow-ceph",     "lie-helper"};
     return std::ranges::any_of(faults, [&](std::string_view name) { return world.performed.contains(name); });

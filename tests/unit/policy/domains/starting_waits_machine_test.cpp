@@ -81,7 +81,7 @@ TEST(start_outcomes, of_ceph) {
     for (const auto end : {call_end::timed_out, call_end::unavailable}) {
         EXPECT_EQ(judge_monitors({end, "away"}).cause, start_cause::ceph);
     }
-    EXPECT_EQ(judge_monitors({call_end::other, "permission denied"}).what, kind::fails);
+    EXPECT_EQ(judge_monitors({call_end::other, "permission denied"}), start_outcome()) << "it is there, and answered";
     clearing_rbd_locks refused{.reason = "x", .is_cephs = true};
     EXPECT_EQ(judge_locks(refused), start_outcome::wait_for(start_cause::ceph, "x"));
     refused.is_cephs = false;
@@ -110,7 +110,7 @@ TEST(starting_waits, for_monitors_that_are_silent) {
     p.seen.held.has_turn = true;
     EXPECT_EQ(p.woken(), "monitors 5s");
     p.call(call_end::timed_out, "no answer of Ceph in time");
-    expect_held_up(p, "Ceph's monitors do not answer: no answer of Ceph in time", start_cause::ceph);
+    expect_held_up(p, "Ceph's monitors do not answer", start_cause::ceph);
 }
 
 TEST(starting_waits, for_images_that_cannot_be_listed) {
@@ -142,7 +142,7 @@ TEST(starting_waits, monitors_are_asked_again_before_libvirt_connects_to_them) {
     EXPECT_EQ(p.says(listed({})), "monitors 5s");
     auto silent = p;
     EXPECT_EQ(p.call(call_end::done), "set_listed +");
-    EXPECT_EQ(silent.call(call_end::timed_out, "late"), "write_reason Ceph's monitors do not answer: late");
+    EXPECT_EQ(silent.call(call_end::timed_out, "late"), "write_reason Ceph's monitors do not answer");
 }
 
 TEST(starting_waits, for_a_guest_that_ended_as_ceph_was_silent) {
@@ -179,7 +179,7 @@ TEST(starting_waits, tries_come_after_5_10_20_40_60_s) {
     for (const auto pause : {5s, 10s, 20s, 40s, 60s, 60s}) {
         p = next_start(p);
         EXPECT_EQ(p.last_question(), "change " + text_of(pause));
-        EXPECT_EQ(p.machine.awaited(), "Ceph's monitors do not answer: no answer");
+        EXPECT_EQ(p.machine.awaited(), "Ceph's monitors do not answer");
         EXPECT_EQ(p.holds(), holdings());
         EXPECT_EQ(p.at_limit(), "others") << "from the beginning, with what is read then";
         p.others(nobody_lists_it);
