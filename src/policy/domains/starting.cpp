@@ -204,7 +204,7 @@ step starting::hold_up(context& c, start_outcome what) {
         c.warning(message::domain_waits, "it waits to be started: " + text);
     }
     if (waits.is_written && waits.text == text) {
-        return noted(c);
+        return noted();
     }
     waits.is_written = false;
     waits.text = std::move(text);
@@ -212,7 +212,12 @@ step starting::hold_up(context& c, start_outcome what) {
     return {ask::write_reason{waits.text, began_with}, time_point::max(), "the reason why it waits to be stored"};
 }
 
-step starting::noted(context& c) {
+step starting::noted() {
+    where = at::ending_console_held;
+    return {ask::end_console{}, time_point::max(), "the end of its console's log"};
+}
+
+step starting::unlist_held(context& c) {
     if (!c.memory.listing.is_listed) {
         return finish();
     }
@@ -576,7 +581,7 @@ step starting::resume(context& c) {
         case at::asking_again: return monitors_said(c);
         case at::clearing_locks: return clear_locks(c);
         case at::asking_images: return images_asked(c);
-        case at::noting: c.memory.waits.is_written = c.said_yes(); return noted(c);
+        case at::noting: c.memory.waits.is_written = c.said_yes(); return noted();
         case at::announcing: return announced(c);
         case at::proving: return proven(c);
         case at::yielding:
@@ -610,6 +615,7 @@ step starting::resume(context& c) {
             c.memory.adoption.is_restarting = false;
             c.acts.emplace_back(act::arrived_home{});
             break;
+        case at::ending_console_held: return unlist_held(c);
         case at::unlisting_held:
         case at::clearing_old_reason:
         case at::taking_back:

@@ -35,6 +35,7 @@ struct starting {
         asking_own_guest,
         asking_images,  // after it was refused: whether Ceph answers for its disks
         noting,         // why it waits
+        ending_console_held,
         unlisting_held,
         ending_crashed,
         pausing,
@@ -83,7 +84,8 @@ private:
     step leave(context& c);
     step act_on(context& c, start_outcome what);
     step hold_up(context& c, start_outcome what);
-    step noted(context& c);
+    step noted();
+    step unlist_held(context& c);
     step attempt(context& c);
     step release(context& c);
     [[nodiscard]] bool is_holder_noted(context& c) const;

@@ -17,16 +17,6 @@ bool may_fail_for_its_bridge(const judge& of, std::int64_t number, const std::st
     return all.contains(number) && reason.find("belongs to no network that exists") != std::string::npos;
 }
 
-// Or one that is not there: then it waits, and says so.
-bool waits_for_its_bridge(const judge& of, std::int64_t number, const std::string& node) {
-    const auto& all = guests_of(of.world).bridges;
-    const auto bridge = all.find(number);
-    const auto* const host = of.world.find(node);
-    const std::string reason = value_of(of, guest_key(number, "/failedreason"));
-    return bridge != all.end() && host != nullptr && reason.find(bridge->second) != std::string::npos &&
-           (!host->node.kernel.has_device(bridge->second) || reason.find("is refused") != std::string::npos);
-}
-
 // What a machine's keys say is so, and nowhere is a second copy, a lock or a word left over.
 std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number) {
     const auto id = guest_id(number);

@@ -480,7 +480,8 @@ TEST(starting_machine, D10_libvirt_goes_away_while_it_creates) {
     auto p = being_created();
     p.seen.guest.reset();
     EXPECT_EQ(p.call(call_end::unavailable), "write_reason libvirt of this node is away");
-    EXPECT_EQ(p.yes(), "set_listed -");
+    EXPECT_EQ(p.yes(), "end_console");
+    EXPECT_EQ(p.woken(), "set_listed -");
     EXPECT_EQ(p.woken(), "over") << "no failure of the domain";
     EXPECT_EQ(p.memory.waits.next_try, p.now + 500ms);
     EXPECT_FALSE(p.ever_asked("write_failed"));

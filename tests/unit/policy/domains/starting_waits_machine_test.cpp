@@ -24,7 +24,8 @@ void expect_held_up(start_played& p, const std::string& reason, start_cause caus
     EXPECT_EQ(p.last_question(), "write_reason " + reason);
     EXPECT_TRUE(p.did("warning: it waits to be started: " + reason));
     EXPECT_EQ(p.holds(), holdings());
-    if (p.yes() == "set_listed -") {
+    EXPECT_EQ(p.yes(), "end_console");
+    if (p.woken() == "set_listed -") {
         p.woken();
     }
     EXPECT_TRUE(p.is_over());
@@ -52,6 +53,7 @@ start_played waiting_for_monitors() {
     p.woken();
     p.call(call_end::timed_out, "no answer");
     p.yes();
+    p.woken();
     return p;
 }
 
@@ -186,7 +188,8 @@ TEST(starting_waits, tries_come_after_5_10_20_40_60_s) {
         p.says(with_a_disk);
         p.seen.held.has_turn = true;
         p.woken();
-        EXPECT_EQ(p.call(call_end::timed_out, "no answer"), "over") << "the words are stored already";
+        EXPECT_EQ(p.call(call_end::timed_out, "no answer"), "end_console") << "the words are stored already";
+        EXPECT_EQ(p.woken(), "over");
         EXPECT_EQ(p.count("warning"), 0) << "and it was told once";
     }
 }
