@@ -76,7 +76,7 @@ bool holder::hold(const holdings& wanted) {
 }
 
 bool holder::has_turn() {
-    return (move_turn_ && move_turn_->take()) || (creation_turn_ && creation_turn_->take());
+    return (move_turn_ && move_turn_->take()) || (creation_turn_ && creation_turn_->has_turn());
 }
 
 void holder::hold_locks(const holdings& wanted) {

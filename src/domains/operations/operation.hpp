@@ -7,9 +7,9 @@
 #include "arrivals.hpp"
 #include "ceph_news.hpp"
 #include "guests.hpp"
-#include "operations/creation_turns.hpp"
 #include "operations/disk_records.hpp"
 #include "operations/migration_calls.hpp"
+#include "pvcnoded/async/fair_turns.hpp"
 #include "pvcnoded/async/semaphore.hpp"
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/base/text.hpp"
@@ -33,6 +33,8 @@ namespace pvc::domains {
 
 // How many migrate at the same time; of those that wait the one with the lowest UUID is next. README ruling 25.
 using turns = async::ordered_semaphore<uuid>;
+// How many are created at the same time, fairly by the pools of their RBD disks. README ruling 77.
+using creation_turns = async::fair_turns;
 
 // The parts that operations work with. All references outlive every operation.
 struct domain_parts {
