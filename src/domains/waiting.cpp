@@ -25,6 +25,9 @@ start_cause waits_for(const domain_row& row) {
 }
 
 void manager::follow_causes() {
+    parts.is_awaited = [this](const uuid& id) {
+        return std::ranges::find(turns_, id, [](const command_turn* one) { return one->id; }) != turns_.end();
+    };
     parts.networks_are_coming = [this] {
         return node.bridges.are_coming() && (!networks_until_ || node.clock().now() < *networks_until_);
     };

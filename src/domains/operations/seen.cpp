@@ -37,6 +37,7 @@ policy::domain_seen seen_of(const domain_parts& parts, const domain_row& row) {
     seen.shutdown_timeout = parts.node.config->vm_shutdown_timeout;
     seen.stall_limit = parts.node.config->hypervisor.stall_limit;
     seen.has_storage = parts.node.config->functions.storage || !parts.rbd.needs_storage_function();
+    seen.is_awaited = parts.is_awaited && parts.is_awaited(row.id);
     seen.are_networks_coming = parts.networks_are_coming && parts.networks_are_coming();
     if (row.here) {
         seen.bridge = bridge_of(parts.node.bridges, row.here->bridges);

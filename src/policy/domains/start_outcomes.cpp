@@ -87,6 +87,11 @@ start_outcome judge_images(const rbd_listed& said) {
                                                           ascii_only(silent->error.value_or("")));
 }
 
+std::string stopped_holder_text(const std::string& node) {
+    return "node " + node +
+           ", whose daemon is stopped, has it in its running list, and its libvirt does not say that it is off";
+}
+
 duration wait_for_a_cause(unsigned tries) {
     constexpr std::array<duration, 5> pauses{5s, 10s, 20s, 40s, 60s};
     return pauses.at(std::min<std::size_t>(tries, pauses.size() - 1));

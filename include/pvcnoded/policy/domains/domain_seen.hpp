@@ -112,6 +112,7 @@ struct domain_seen {
     bool is_half_made = false;                // libvirt began to set it up, and it has never executed
     bool holds_starts = false;                // nothing may be created: after a fence
     bool must_end = false;                    // the daemon stops: wind up
+    bool is_awaited = false;                  // a client's command waits for the end of its operation
     bool are_networks_coming = false;         // they have not been as they shall be since the node came up
     bridge_seen bridge;
     bool has_storage = true;          // Ceph can be asked on this node

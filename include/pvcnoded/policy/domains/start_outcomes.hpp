@@ -41,6 +41,9 @@ struct start_outcome {
 // Ceph, asked for its images after libvirt refused to create it.
 [[nodiscard]] start_outcome judge_images(const rbd_listed& said);
 
+// Of a node that lists it, and whose daemon was stopped in order.
+[[nodiscard]] std::string stopped_holder_text(const std::string& node);
+
 // Until the next try: after so many of them for the same cause.
 [[nodiscard]] duration wait_for_a_cause(unsigned tries);
 

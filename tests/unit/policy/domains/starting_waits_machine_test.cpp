@@ -217,6 +217,7 @@ TEST(starting_waits, what_ends_the_wait) {
           line{"the daemon stops", [](start_played& p) { p.seen.must_end = true; }, "over"},
           line{"held", [](start_played& p) { p.seen.holds_starts = true; }, "over"},
           line{"it runs", [](start_played& p) { p.seen.guest = guest_class::alive; }, "over"},
+          line{"a command is to be carried out", [](start_played& p) { p.seen.is_awaited = true; }, "over"},
           line{"libvirt away", [](start_played& p) { p.seen.guest.reset(); }, "over"}}) {
         auto p = next_start(waiting_for_monitors());
         one.change(p);
