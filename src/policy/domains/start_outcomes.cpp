@@ -61,21 +61,26 @@ start_outcome judge_disks(const std::vector<std::string>& volumes, bool has_stor
                                " could not be read: Ceph cannot be asked on this node: its storage function is off");
 }
 
+static start_outcome wait_for_ceph(std::string reason) {
+    if (is_planted(defect::ceph_fails_machines)) {
+        return start_outcome::fail(std::move(reason));
+    }
+    return start_outcome::wait_for(start_cause::ceph, std::move(reason));
+}
+
 start_outcome judge_monitors(const call_answer& said) {
     // Who of those between was the first to give it up changes from try to try.
     if (said.end == call_end::timed_out) {
-        return start_outcome::wait_for(start_cause::ceph, "Ceph's monitors do not answer");
+        return wait_for_ceph("Ceph's monitors do not answer");
     }
     if (said.end == call_end::unavailable) {
-        return start_outcome::wait_for(start_cause::ceph, "Ceph's monitors do not answer: " + ascii_only(said.text));
+        return wait_for_ceph("Ceph's monitors do not answer: " + ascii_only(said.text));
     }
     return {};  // one that refuses is there: what it means shows with the images
 }
 
 start_outcome judge_locks(const clearing_rbd_locks& refused) {
-    return refused.is_cephs && !is_planted(defect::ceph_fails_machines)
-               ? start_outcome::wait_for(start_cause::ceph, refused.reason)
-               : start_outcome::fail(refused.reason);
+    return refused.is_cephs ? wait_for_ceph(refused.reason) : start_outcome::fail(refused.reason);
 }
 
 start_outcome judge_images(const rbd_listed& said) {
@@ -83,8 +88,8 @@ start_outcome judge_images(const rbd_listed& said) {
     if (silent == said.volumes.end()) {
         return {};
     }
-    return start_outcome::wait_for(start_cause::ceph, "Ceph does not answer for " + ascii_only(silent->volume) + ": " +
-                                                          ascii_only(silent->error.value_or("")));
+    return wait_for_ceph("Ceph does not answer for " + ascii_only(silent->volume) + ": " +
+                         ascii_only(silent->error.value_or("")));
 }
 
 std::string stopped_holder_text(const std::string& node) {
