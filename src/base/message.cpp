@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 192> names{
+constexpr std::array<std::string_view, 194> names{
     "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
@@ -46,10 +46,12 @@ constexpr std::array<std::string_view, 192> names{
     "domain-stranger",
     "domain-unwritten",
     "domain-vnc",
+    "domain-waits",
     "domain-watchdog",
     "domain-word",
     "domain-word-running",
     "domain-xml-unread",
+    "domains-wait",
     "fenced-alive",
     "fenced-destroys",
     "fenced-holds",

@@ -178,6 +178,9 @@ async::awaitable<result<void>> manager::execute(model::domain_command what, comm
         };
         turns_.push_back(&mine);
         const leaving at_end{*this, mine};
+        if (const domain_row* busy = table.find(id); busy != nullptr && busy->here) {
+            busy->here->changed.notify();  // one that only waits makes way
+        }
         while ((row = free_row(id)) == nullptr) {
             if (!owns(id)) {
                 co_return refusal("it does not belong to this node any more");

@@ -65,7 +65,14 @@ bool manager::creates_forfeited(bool is_recovered) const {
 
 async::awaitable<void> manager::clean_up_after_fence(core::session& s, std::function<bool()> goes_on) {
     struct cleaning {
-        explicit cleaning(manager& of) : owner(of) { owner.is_cleaning_ = true; }
+        explicit cleaning(manager& of) : owner(of) {
+            owner.is_cleaning_ = true;
+            for (const auto& [id, row] : of.table.rows()) {
+                if (row.here) {
+                    row.here->changed.notify();  // whoever is about to create it, or waits to
+                }
+            }
+        }
         cleaning(const cleaning&) = delete;
         cleaning& operator=(const cleaning&) = delete;
         ~cleaning() {

@@ -37,8 +37,9 @@ manager::manager(core::node_context& context, domain_ports outside, domain_count
       creation_records(context, "creations", "the record of its creation"),
       counts(counted),
       parts{context,    hv,    outside.rbd_locks, outside.console_files, observed,     table,       list,   creations,
-            migrations, calls, migration_records, creation_records,      arrived_here, stayed_here, counts, pace} {
+            migrations, calls, migration_records, creation_records,      arrived_here, stayed_here, counts, ceph, pace} {
     parts.holds_starts = [this] { return holds_starts_ || is_cleaning_; };
+    follow_causes();
     calls.on_end = [this](const uuid& id) { look_at(id); };
     table.on_read = [this](domain_row& row) { look_at(row.id); };
     table.on_replaced = [](const domain_row& row) {
@@ -281,6 +282,8 @@ async::awaitable<void> manager::run(core::session& s) {
         group.spawn("running list", [&] { return list.publish(s); });
         group.spawn("migration records", [&] { return migration_records.run(); });
         group.spawn("creation records", [&] { return creation_records.run(); });
+        group.spawn("networks", [&] { return follow_networks(); });
+        group.spawn("machines that wait", [&] { return tell_waiting(); });
         co_await dispatch(s);
     });
 }

@@ -42,14 +42,15 @@ public:
     guests observed;
     domain_table table;
     running_list list;
-    turns creations{8};   // vm-domains.md 5.3
-    turns migrations{4};  // README ruling 25
+    creation_turns creations{8};  // vm-domains.md 5.3
+    turns migrations{4};          // README ruling 25
     migration_calls calls;
     disk_records migration_records;
     disk_records creation_records;
     arrivals arrived_here;
     stays stayed_here;
     domain_counts& counts;
+    ceph_news ceph;
     policy::console_pace pace;
     domain_parts parts;
     std::optional<domain_figures> figures;
@@ -57,6 +58,10 @@ public:
 
 private:
     void obey_settings();
+    // What machines wait for that are to run (waiting.cpp).
+    void follow_causes();
+    async::awaitable<void> follow_networks();
+    async::awaitable<void> tell_waiting();
     void look_at(const uuid& id);
     void look_at_all();
     void on_event(const hypervisor::guest_event& event);
@@ -127,6 +132,7 @@ private:
     bool holds_starts_ = false;  // after a fence: somebody is still moving the domains of this node
     bool is_cleaning_ = false;   // after a fence: what others took over is being ended
     bool told_silent_ = false;
+    std::optional<time_point> networks_until_;  // machines are started then, however the networks are
     std::size_t running_operations_ = 0;
     std::uint64_t evaluations_ = 0;
     uuid last_checked_{};

@@ -3,6 +3,7 @@
 #include "pvcnoded/domains/domain_subject.hpp"
 
 #include <array>
+#include <map>
 
 namespace pvc::domains {
 
@@ -30,6 +31,15 @@ void put_states(const domain_table& table, core::metrics_sheet& sheet) {
     for (const auto state : states_measured) {
         sheet.gauge("machines", "Virtual machines that belong to this node, by their stored state.",
                     static_cast<double>(own[static_cast<std::size_t>(state)]), {{"state", to_text(state)}});
+    }
+    std::map<policy::start_cause, std::size_t> waiting;
+    for (const auto& [id, row] : table.rows()) {
+        ++waiting[waits_for(row)];
+    }
+    for (const auto cause : policy::waited_for) {
+        sheet.gauge("machines_waiting",
+                    "Virtual machines that are to run here and wait for something outside of them, by what that is.",
+                    static_cast<double>(waiting[cause]), {{"cause", to_text(cause)}});
     }
     sheet.gauge("cluster_machines", "Virtual machines of the whole cluster, as this node knows them.",
                 static_cast<double>(known));

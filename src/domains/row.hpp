@@ -65,6 +65,8 @@ struct local_domain : policy::domain_memory {
     std::int64_t stored_memory_mib = 0;     // of the stored XML
     std::int64_t stored_xml = 0;            // its mzxid
     std::vector<std::string> stored_disks;  // RBD disks, as they were read last to be created
+    std::vector<std::string> bridges;       // that it names
+    std::vector<std::string> pools;         // of Ceph, of its disks
     std::optional<time_point> pause_until;  // after a failure that another attempt at once would only repeat
     struct {
         std::string_view action;  // what was begun last, for which state,
@@ -95,5 +97,8 @@ struct domain_row {
     const std::string* came_from = nullptr;
     std::unique_ptr<local_domain> here;
 };
+
+// What keeps a machine from being started that is to run here, if that lies outside of it.
+[[nodiscard]] policy::start_cause waits_for(const domain_row& row);
 
 }  // namespace pvc::domains

@@ -2,6 +2,8 @@
 
 #include "pvcnoded/networks/names_of_host.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -32,6 +34,7 @@ link_keeper::link_keeper(core::node_context& node, netlink::network_stack& stack
       clients_(node, work_, remarks_, bridges),
       bridges_(bridges) {
     bridges_.on_noted = [this] { noted(); };
+    node_.bridges.begin();
 }
 
 std::optional<time_point> link_keeper::next_try() const {
@@ -80,8 +83,32 @@ async::awaitable<bool> link_keeper::settle() {
     if (!has_changed && !waits_for_note_) {
         on_look(*seen);
     }
+    tell_bridges(*seen, has_changed);
     settles_.set(settles_.value() + 1);
     co_return has_changed;
+}
+
+void link_keeper::tell_bridges(const model::network_state& seen, bool has_changed) {
+    core::host_bridges::look now;
+    for (const auto& link : seen.links()) {
+        if (link.kind == "bridge") {
+            now.there.insert(link.name);
+        }
+    }
+    now.knows_networks = clients_.is_told();
+    for (const auto& [vni, row] : clients_.rows()) {
+        if (row.is_gone) {
+            continue;
+        }
+        const std::string name = fmt::format("vmbr{}", vni);
+        now.wanted.emplace(name, row.wanted ? row.trouble : "its keys cannot be used");
+        if (row.wanted && row.plan && row.plan->is_refused) {
+            const auto& said = row.plan->remarks;
+            const auto why = std::ranges::find_if(said, &policy::network_remark::is_error);
+            now.refused.emplace(name, why == said.end() ? "it is refused" : why->text);
+        }
+    }
+    node_.bridges.set(std::move(now), !has_changed && is_settled());
 }
 
 void link_keeper::noted() {

@@ -63,6 +63,8 @@ private:
     // One look, and what follows of it. True: something was changed.
     async::awaitable<bool> settle();
     [[nodiscard]] std::optional<time_point> next_try() const;
+    // For whoever starts virtual machines.
+    void tell_bridges(const model::network_state& seen, bool has_changed);
     void noted();
     // What was told of: so many wishes, and who of them is refused.
     using news = std::pair<std::uint64_t, std::set<std::uint32_t>>;

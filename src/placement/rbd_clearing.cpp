@@ -98,6 +98,15 @@ async::awaitable<policy::call_answer> rbd_clearing::break_one(ask::break_rbd_loc
     co_return policy::call_answer{call_end_of(broken.error().code()), broken.error().text()};
 }
 
+async::awaitable<policy::call_answer> rbd_clearing::ask_monitors(time_point until) {
+    const auto said = co_await port_.blocklisted(until);
+    if (said) {
+        co_return policy::call_answer{policy::call_end::done, {}};
+    }
+    const auto why = said.error();
+    co_return policy::call_answer{call_end_of(why.code()), why.cause().empty() ? why.text() : why.cause()};
+}
+
 // ---- the loop -------------------------------------------------------------------------------------------------------
 
 async::awaitable<policy::answer> rbd_clearing::answer_to(policy::step next, const guarded_read& still_ours,

@@ -294,6 +294,9 @@ void sim_node::start() {
     runtime_.emplace(loop_.context().get_executor(tag_), clock);
     ready_before_ = notifier.readies();
     if (hardware_ != nullptr) {
+        if (settings.networking) {
+            guests().has_bridge = [this](const std::string& bridge) { return kernel.has_device(bridge); };
+        }
         if (!guests().is_powered()) {
             guests().power_on();
         }

@@ -82,6 +82,8 @@ enum class defect : std::uint8_t {
     ended_unread,          // what came here meanwhile is ended by keys that were read before it came
     flush_gives_up,        // that a node cannot be had now counts as nowhere to go
     noise_told,            // each reset and each I/O error of a guest is a line
+    ceph_fails_machines,   // a machine fails because Ceph is silent
+    bridges_not_awaited,   // a machine is created whether its bridges are there or not
 };
 
 #ifdef PVC_PLANTED_DEFECTS

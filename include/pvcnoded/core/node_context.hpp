@@ -5,6 +5,7 @@
 #include "pvcnoded/async/latest.hpp"
 #include "pvcnoded/base/histogram.hpp"
 #include "pvcnoded/config/node_config.hpp"
+#include "pvcnoded/core/host_bridges.hpp"
 #include "pvcnoded/core/log_hub.hpp"
 #include "pvcnoded/core/platform.hpp"
 #include "pvcnoded/core/role.hpp"
@@ -37,6 +38,7 @@ struct node_context {
     std::optional<int> schema_limit;
 
     core::role role;
+    host_bridges bridges;
     bool registered = false;  // S8 done: an orderly stop leaves `stop` behind
     bool started = false;     // S13 done
     bool maintenance = false;

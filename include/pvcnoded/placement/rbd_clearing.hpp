@@ -77,6 +77,8 @@ public:
     async::awaitable<policy::rbd_listed> list(std::vector<std::string> volumes, time_point until);
     async::awaitable<policy::call_answer> prepare_one(policy::ask::prepare_rbd_break what, time_point until);
     async::awaitable<policy::call_answer> break_one(policy::ask::break_rbd_lock what, time_point until);
+    // Whether one of Ceph's monitors answers.
+    async::awaitable<policy::call_answer> ask_monitors(time_point until);
 
 private:
     using machine = std::function<policy::step(policy::context&)>;

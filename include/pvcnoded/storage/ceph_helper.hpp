@@ -74,6 +74,7 @@ public:
                                              time_point deadline) override;
     async::awaitable<result<std::vector<std::string>>> blocklisted(time_point deadline) override;
     // The same for whoever recovers the machines of a dead node.
+    [[nodiscard]] bool needs_storage_function() const override { return true; }
     [[nodiscard]] rbd_locks& for_recovery() { return for_recovery_; }
 
 private:

@@ -37,6 +37,8 @@ public:
     rbd_locks& operator=(const rbd_locks&) = delete;
     virtual ~rbd_locks() = default;
 
+    // It asks only on nodes with the storage function.
+    [[nodiscard]] virtual bool needs_storage_function() const { return false; }
     // Errors: not_found (no such image or pool), unavailable (Ceph cannot be asked from here at all), timed_out, io.
     virtual async::awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) = 0;
     // Errors: as above.

@@ -4,6 +4,7 @@
 #include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/domain_xml.hpp"
+#include "pvcnoded/policy/domains/start_outcomes.hpp"
 
 namespace pvc::domains {
 
@@ -46,15 +47,30 @@ void remove_record(operation& op) {
 // stands still carries it out whenever it goes on, and whoever starts the domain elsewhere must know.
 async::awaitable<hypervisor::call_result<void>> call_create(operation& op, const std::string& xml, boot_time not_after,
                                                             time_point until, const unanswered_creation& call) {
+    constexpr duration told_after = 120s;
     std::optional<hypervisor::call_result<void>> answer;
+    bool is_told = false;
     co_await async::with_task_group("creation", [&](async::task_group& group) -> async::awaitable<void> {
         async::child<hypervisor::call_result<void>> made(
             group, "call", [&] { return op.hv.create(op.id, xml, not_after, until); }, op.here.changed);
         const policy::wish began_with = op.present();
-        const time_point slow = op.now() + slow_creation;
+        const time_point begun = op.now();
+        const time_point slow = begun + slow_creation;
         while (!made.has_ended()) {
             if (op.now() >= slow || op.present() != began_with || !op.row.is_present) {
                 call.list();
+            }
+            if (op.now() >= begun + told_after) {
+                if (!std::exchange(is_told, true)) {
+                    op.error(message::domain_creation_late,
+                             "libvirt has not answered for 120 s since it was told to create it");
+                }
+                // Who wants something else of it does not wait for that any longer.
+                if (op.present() != began_with || !op.row.is_present) {
+                    answer = hypervisor::call_failure(call_error::timed_out, "something else is wanted of it");
+                    group.cancel();
+                    co_return;
+                }
             }
             co_await op.wait(std::max(slow, op.now() + slow_creation), "its creation");
         }
@@ -104,6 +120,13 @@ async::awaitable<result<stored_definition>> read_definition(operation& op) {
     op.here.stored_xml = xml.stat.mzxid;
     all.volumes = model::rbd_volumes(rbdlist ? rbdlist->data : std::string(), *parsed);
     op.here.stored_disks = model::rbd_volumes({}, *parsed);
+    op.here.pools = policy::pools_of(all.volumes);
+    op.here.bridges.clear();
+    for (const auto& one : parsed->interfaces) {
+        if (one.type == "bridge" && !one.bridge.empty()) {
+            op.here.bridges.push_back(one.bridge);
+        }
+    }
     co_return all;
 }
 
@@ -161,6 +184,32 @@ async::awaitable<bool> write_started(operation& op, policy::wish began_with) {
     if (!done) {
         auto read = co_await op.table.read(op.row);
         ignore(read, "the row is marked by whoever could not read it");
+    }
+    co_return done.has_value();
+}
+
+async::awaitable<bool> write_reason(operation& op, policy::wish began_with, std::string reason) {
+    const std::string path = op.key(model::domain_key::failed_reason);
+    const std::int32_t of_state = op.row.state_version;
+    const std::int32_t of_node = op.row.node_version;
+    auto stored = co_await op.s.zk.get(op.s.limit(), path);
+    if (!stored && stored.error().code() != errc::not_found) {
+        co_return false;
+    }
+    if (op.present() != began_with || !op.row.is_present || (stored && stored->data == reason)) {
+        co_return stored && stored->data == reason;
+    }
+    zookeeper::transaction what;
+    if (stored) {
+        what.set(path, std::move(reason), stored->stat.version);
+    } else {
+        what.create(path, std::move(reason));
+    }
+    what.check(op.key(model::domain_key::state), of_state);
+    what.check(op.key(model::domain_key::node), of_node);
+    auto done = co_await op.s.zk.commit(op.s.limit(), std::move(what));
+    if (!done) {
+        op.table.mark(op.row);
     }
     co_return done.has_value();
 }

@@ -19,7 +19,8 @@ async::awaitable<result<stored_definition>> read_definition(operation& op);
 // What stands on disk while a creation is out; of this boot.
 [[nodiscard]] std::string creation_record(const core::node_context& node);
 
-// libvirt begins before `not_after`, or not at all.
+// libvirt begins before `not_after`, or not at all. Waits for its answer until then, or, after 120 s, until something
+// else is wanted.
 async::awaitable<hypervisor::call_result<void>> create(operation& op, const std::string& xml, boot_time not_after,
                                                        time_point until);
 // A guest that crashed and was kept (`on_crash preserve`) counts as gone, but is in the way of its successor.
@@ -30,6 +31,8 @@ async::awaitable<void> end_crashed(operation& op);
 async::awaitable<bool> write_started(operation& op, policy::wish began_with);
 // {state = fail, failedreason}, unless somebody changed it since the attempt began.
 async::awaitable<policy::write_end> write_failed(operation& op, policy::wish began_with, std::string reason);
+// Why it waits, into failedreason unless it is there, guarded by its state and its node. False: not written.
+async::awaitable<bool> write_reason(operation& op, policy::wish began_with, std::string reason);
 // What an earlier failure said is over. False: somebody has written since.
 async::awaitable<bool> clear_reason(operation& op);
 

@@ -33,6 +33,8 @@ private:
     answered perform(policy::ask::nothing what, time_point until);
     answered perform(policy::ask::change what, time_point until);  // of carry_out itself, as the next
     answered perform(policy::ask::time what, time_point until);
+    answered perform(policy::ask::monitors what, time_point until);
+    answered perform(policy::ask::write_reason what, time_point until);
     answered perform(policy::ask::row what, time_point until);
     answered perform(policy::ask::write_state what, time_point until);
     answered perform(policy::ask::write_placement what, time_point until);

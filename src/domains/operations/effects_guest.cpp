@@ -128,7 +128,29 @@ async::awaitable<answer> effects::perform(ask::rbd_verdict /*what*/, time_point 
 }
 
 async::awaitable<answer> effects::perform(ask::list_rbd_locks what, time_point until) {
-    co_return co_await op_.rbd_locks().list(std::move(what.volumes), until);
+    auto listed = co_await op_.rbd_locks().list(std::move(what.volumes), until);
+    for (const auto& one : listed.volumes) {
+        if (!one.error) {
+            op_.ceph.note(one.volume);
+        }
+    }
+    co_return listed;
+}
+
+async::awaitable<answer> effects::perform(ask::monitors /*what*/, time_point until) {
+    if (op_.ceph.has_answered(op_.now())) {
+        co_return policy::call_answer{policy::call_end::done, {}};
+    }
+    const time_point asked = op_.now();
+    auto said = co_await op_.rbd_locks().ask_monitors(until);
+    if (said.end == policy::call_end::done) {
+        op_.ceph.note_monitors(asked);
+    }
+    co_return said;
+}
+
+async::awaitable<answer> effects::perform(ask::write_reason what, time_point /*until*/) {
+    co_return policy::yes{co_await write_reason(op_, what.began_with, std::move(what.reason))};
 }
 
 async::awaitable<answer> effects::perform(ask::prepare_rbd_break what, time_point until) {

@@ -32,7 +32,7 @@ policy::held_now holder::state() {
         now.sync_released = sync_->has_ended;
         now.sync_is_held = sync_->lock && sync_->lock->state() == kept_locks::status::held;
     }
-    now.has_turn = turn_ && turn_->take();
+    now.has_turn = has_turn();
     if (call_) {
         now.call_begun = *call_begun_;
         now.call_is_over = call_->has_ended();
@@ -72,7 +72,11 @@ bool holder::hold(const holdings& wanted) {
         effects_.follow_sender();
     }
     held_ = wanted;
-    return is_new_turn && turn_ && turn_->take();
+    return is_new_turn && has_turn();
+}
+
+bool holder::has_turn() {
+    return (move_turn_ && move_turn_->take()) || (creation_turn_ && creation_turn_->has_turn());
 }
 
 void holder::hold_locks(const holdings& wanted) {
@@ -110,10 +114,12 @@ void holder::hold_turn(const holdings& wanted) {
     if (wanted.of_turn == held_.of_turn) {
         return;
     }
-    turn_.reset();
-    if (wanted.of_turn != holdings::turn::none) {
-        const bool is_move = wanted.of_turn == holdings::turn::to_migrate;
-        turn_.emplace(is_move ? op_.migrations : op_.creations, op_.id, op_.here.changed);
+    move_turn_.reset();
+    creation_turn_.reset();
+    if (wanted.of_turn == holdings::turn::to_migrate) {
+        move_turn_.emplace(op_.migrations, op_.id, op_.here.changed);
+    } else if (wanted.of_turn == holdings::turn::to_be_created) {
+        creation_turn_.emplace(op_.creations, wanted.pools, op_.here.changed);
     }
 }
 

@@ -61,6 +61,7 @@ private:
     void hold_locks(const policy::holdings& wanted);
     void hold_sync(const policy::holdings& wanted);
     void hold_turn(const policy::holdings& wanted);
+    [[nodiscard]] bool has_turn();
     void hold_call(const policy::holdings& wanted);
     void hold_request(const policy::holdings& wanted);
     void hold_watches(const policy::holdings& wanted);
@@ -72,7 +73,8 @@ private:
     policy::holdings held_;
     std::unique_ptr<kept_locks> locks_;
     std::unique_ptr<hand_shake> sync_;
-    std::optional<turns::place> turn_;
+    std::optional<turns::place> move_turn_;
+    std::optional<creation_turns::place> creation_turn_;
     std::optional<migration_calls::call> call_;
     std::shared_ptr<std::optional<time_point>> call_begun_;
     std::string call_text_;  // why it failed, in libvirt's words

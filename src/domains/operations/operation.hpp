@@ -5,9 +5,11 @@
 #pragma once
 
 #include "arrivals.hpp"
+#include "ceph_news.hpp"
 #include "guests.hpp"
 #include "operations/disk_records.hpp"
 #include "operations/migration_calls.hpp"
+#include "pvcnoded/async/fair_turns.hpp"
 #include "pvcnoded/async/semaphore.hpp"
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/base/text.hpp"
@@ -30,9 +32,10 @@
 
 namespace pvc::domains {
 
-// How many are created, or migrate, at the same time; of those that wait the one with the lowest UUID is next.
-// Specification: vm-domains.md 5.3; README ruling 25.
+// How many migrate at the same time; of those that wait the one with the lowest UUID is next. README ruling 25.
 using turns = async::ordered_semaphore<uuid>;
+// How many are created at the same time, fairly by the pools of their RBD disks. README ruling 77.
+using creation_turns = async::fair_turns;
 
 // The parts that operations work with. All references outlive every operation.
 struct domain_parts {
@@ -43,7 +46,7 @@ struct domain_parts {
     guests& observed;
     domain_table& table;
     running_list& list;
-    turns& creations;
+    creation_turns& creations;
     turns& migrations;
     migration_calls& calls;
     disk_records& migration_records;
@@ -51,9 +54,13 @@ struct domain_parts {
     arrivals& arrived_here;
     stays& stayed_here;
     domain_counts& counts;
+    ceph_news& ceph;
     policy::console_pace& pace;                   // of all consoles
     async::task_group* consoles_scope = nullptr;  // where console watches run
     std::function<bool()> holds_starts{};         // after a fence: nothing may be created
+    std::function<bool(const uuid&)> is_awaited{};  // a client's command waits for its operation to end
+    // The networks of this node have not been as they shall be since it came up, and that is waited for.
+    std::function<bool()> networks_are_coming{};
 };
 
 // Of one question to libvirt about one guest.

@@ -2,6 +2,22 @@
 
 namespace pvc::domains {
 
+// The first with which something is the matter.
+static policy::bridge_seen bridge_of(const core::host_bridges& known, const std::vector<std::string>& named) {
+    using found = core::host_bridges::found;
+    using kind = policy::bridge_seen::kind;
+    for (const auto& name : named) {
+        std::string_view why;
+        switch (known.find(name, why)) {
+            case found::there: break;
+            case found::coming: return {kind::coming, name, why};
+            case found::refused: return {kind::refused, name, why};
+            case found::unknown: return {kind::unknown, name, why};
+        }
+    }
+    return {};
+}
+
 policy::domain_seen seen_of(const domain_parts& parts, const domain_row& row) {
     const auto text = [](const std::string* name) { return name != nullptr ? std::string_view(*name) : ""; };
     policy::domain_seen seen;
@@ -20,7 +36,12 @@ policy::domain_seen seen_of(const domain_parts& parts, const domain_row& row) {
     seen.holds_starts = parts.holds_starts && parts.holds_starts();
     seen.shutdown_timeout = parts.node.config->vm_shutdown_timeout;
     seen.stall_limit = parts.node.config->hypervisor.stall_limit;
+    seen.has_storage = parts.node.config->functions.storage || !parts.rbd.needs_storage_function();
+    seen.is_awaited = parts.is_awaited && parts.is_awaited(row.id);
+    seen.are_networks_coming = parts.networks_are_coming && parts.networks_are_coming();
     if (row.here) {
+        seen.bridge = bridge_of(parts.node.bridges, row.here->bridges);
+        seen.ceph_answers = parts.ceph.answers(row.here->pools);
         seen.last_node = row.here->last_node;
         seen.is_handed_over = row.here->is_handed_over;
         seen.must_end = row.here->must_end;

@@ -62,7 +62,7 @@ answers of_listing(const ask::list_rbd_locks& question) {
     for (const auto& [words, what] :
          {std::pair("free", volume_locks{}), std::pair("this host has one", volume_locks{{}, {own}, {}}),
           std::pair("another host has one", volume_locks{{}, {foreign}, {}}),
-          std::pair("they cannot be read", volume_locks{{}, {}, "no answer", true})}) {
+          std::pair("they cannot be read", volume_locks{{}, {}, "no answer", true, false, true})}) {
         rbd_listed said{{}, {"10.0.0.1"}};
         for (const auto& volume : question.volumes) {
             said.volumes.push_back(said.volumes.empty() ? what : volume_locks{});
@@ -108,6 +108,11 @@ answers possible_answers(const ask::any& question) {
             [](const ask::publish_vnc& /*of*/) { return yes_or_no(); },
             [](const ask::live_xml& /*of*/) { return yes_or_no(); },
             [](const ask::clear_reason& /*of*/) { return yes_or_no(); },
+            [](const ask::write_reason& /*of*/) { return yes_or_no(); },
+            [](const ask::monitors& /*of*/) {
+                return answers{{"one answers", call_answer{call_end::done, {}}},
+                               {"no answer", call_answer{call_end::timed_out, "no answer"}}};
+            },
             [](const ask::sending_keys& /*of*/) {
                 return answers{{"read", wishes_read{true, true, {}, {}}},
                                {"its node is none", wishes_read{true, false, {}, {}}},

@@ -114,6 +114,7 @@ bool note_start(const domain_seen& seen, domain_memory& memory, time_point now) 
     if (here.state != seen.wish.state_changed) {
         here.spacing.reset();  // somebody wants it anew: nothing of an earlier crash loop counts
         here.not_before = {};
+        memory.waits.begin_anew();
         here.state = seen.wish.state_changed;
     }
     if (!here.is_adopted || seen.state != vm_state::start) {

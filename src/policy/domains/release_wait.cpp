@@ -121,6 +121,10 @@ step release_wait::wait(context& c) {
     return {ask::change{}, until, "another node to let go of it"};
 }
 
+std::string release_wait::stopped_holder() const {
+    return where == at::waiting && is_stopped(holders.front()) ? holders.front() : std::string();
+}
+
 step release_wait::resume(context& c, bool goes_on) {
     if (where == at::begin && is_planted(defect::placement_unchecked)) {
         return finish(outcome::clear);

@@ -18,7 +18,12 @@ constexpr duration ask_holders_after = 15s;
 // Who has it may have to destroy it twice.
 constexpr duration holders_patience = 150s;
 static_assert(holders_patience > destroying::two_tries);
-constexpr duration create_limit = 120s;
+// As long as libvirt has not answered nothing else is done about it: QEMU gives Ceph up after 300 s.
+constexpr duration create_limit = 600s;
+constexpr duration lost_call_patience = 120s;
+constexpr duration monitors_limit = 5s;
+constexpr duration monitors_are_fresh = 2s;
+constexpr duration images_limit = 8s;
 constexpr duration removal_patience = 15s;
 constexpr duration create_pause = 500ms;
 constexpr duration unavailable_pause = 500ms;
@@ -40,10 +45,17 @@ void starting::hold(holdings& what) const {
     }
     if (wants_turn) {
         what.of_turn = holdings::turn::to_be_created;
+        what.pools = pools_of(volumes);
     }
 }
 
 std::string starting::awaited() const {
+    if (where == at::held_up) {
+        return held_by;
+    }
+    if (const std::string node = released.stopped_holder(); where == at::releasing && !node.empty()) {
+        return stopped_holder_text(node);
+    }
     const bool waits_for_lock = where == at::clearing_locks && locks.where == clearing_rbd_locks::at::waiting;
     return waits_for_lock ? locks.in_the_way : std::string();
 }
@@ -79,11 +91,7 @@ step starting::space(context& c) {
         where = at::spacing;
         return {ask::change{}, until, "the next automatic restart"};
     }
-    if (!is_ours_to_start(c)) {
-        return finish();
-    }
-    c.acts.emplace_back(act::follow_console{});
-    return attempt(c);
+    return hold_on(c);
 }
 
 step starting::attempt(context& c) {
@@ -101,24 +109,28 @@ step starting::attempt(context& c) {
 step starting::release(context& c) {
     step next = released.resume(c, goes_on(c));
     if (!next.is_over()) {
-        return next;
+        if (!released.stopped_holder().empty() && c.seen.is_awaited) {
+            return finish();
+        }
+        return is_holder_noted(c) ? next : note_holder(c);
     }
     switch (released.end) {
         case release_wait::outcome::changed: return attempt(c);
         case release_wait::outcome::still_there: return fail(c, "the domain is still running on " + released.node);
         case release_wait::outcome::clear: break;
     }
-    where = at::reading_definition;
+    return read_definition(at::reading_definition);
+}
+
+step starting::read_definition(at which) {
+    where = which;
     return {ask::definition{}, time_point::max(), "its definition"};
 }
 
 step starting::has_definition(context& c) {
     const auto& read = c.answer_as<definition_read>();
     switch (read.what) {
-        case definition_read::end::read:
-            locks = {.rules = lock_rules::before_a_start(), .read = {.volumes = read.volumes}};
-            where = at::clearing_locks;
-            return clear_locks(c);
+        case definition_read::end::read: return judge_definition(c);
         case definition_read::end::unusable: return fail(c, read.reason);
         case definition_read::end::missing:
             if (c.seen.is_present) {
@@ -130,6 +142,76 @@ step starting::has_definition(context& c) {
     return finish();
 }
 
+// Read at first, when its turn came, and before it is created: what is another then is started as that.
+step starting::judge_definition(context& c) {
+    const at step_of = where;
+    const bool is_another = volumes != c.answer_as<definition_read>().volumes;
+    if (step_of != at::reading_definition && is_another) {
+        return attempt(c);
+    }
+    volumes = c.answer_as<definition_read>().volumes;
+    read_at = c.now;
+    if (auto seen = judge_bridges(c.seen.bridge);
+        seen.what != start_outcome::kind::goes_on && !is_planted(defect::bridges_not_awaited)) {
+        return act_on(c, std::move(seen));
+    }
+    if (auto seen = judge_disks(volumes, c.seen.has_storage); seen.what != start_outcome::kind::goes_on) {
+        return act_on(c, std::move(seen));
+    }
+    switch (step_of) {
+        case at::reading_again: return ask_monitors(c, at::asking_monitors);
+        case at::reading_last: return prove();
+        default: return want_turn(c);
+    }
+}
+
+// Before the first question to Ceph: those that wait for one ask nothing.
+step starting::want_turn(context& c) {
+    wants_turn = true;
+    turn_wanted = c.now;
+    where = at::taking_turn;
+    return {ask::change{}, c.now, "its turn to be created"};
+}
+
+// A monitor has answered before libvirt connects to them, which may take it minutes.
+step starting::ask_monitors(context& c, at which) {
+    if (std::ranges::none_of(volumes, names_an_image)) {
+        return which == at::asking_monitors ? locks_cleared(c) : announce_creation();
+    }
+    where = which;
+    return {ask::monitors{}, c.now + monitors_limit, "a monitor of Ceph"};
+}
+
+step starting::monitors_said(context& c) {
+    if (!goes_on(c)) {
+        return attempt(c);
+    }
+    if (auto said = judge_monitors(c.answer_as<call_answer>()); said.what != start_outcome::kind::goes_on) {
+        return act_on(c, std::move(said));
+    }
+    monitors_at = c.now;
+    if (where == at::asking_again) {
+        return announce_creation();
+    }
+    locks = {.rules = lock_rules::before_a_start(), .read = {.volumes = volumes}};
+    where = at::clearing_locks;
+    return clear_locks(c);
+}
+
+step starting::locks_cleared(context& c) {
+    const bool is_old = c.now - monitors_at >= monitors_are_fresh && std::ranges::any_of(volumes, names_an_image);
+    return is_old ? ask_monitors(c, at::asking_again) : announce_creation();
+}
+
+step starting::announce_creation() {
+    monitors_at = turn_wanted = {};
+    if (is_planted(defect::created_unlisted)) {
+        return prove();
+    }
+    where = at::announcing;
+    return {ask::set_listed{true}, time_point::max(), "the running list, before it is created"};
+}
+
 step starting::clear_locks(context& c) {
     step next = locks.resume(c, goes_on(c));
     if (!next.is_over()) {
@@ -137,14 +219,12 @@ step starting::clear_locks(context& c) {
     }
     const clearing_rbd_locks cleared = std::exchange(locks, {});
     switch (cleared.end) {
-        case clearing_rbd_locks::outcome::refused: return fail(c, cleared.reason);
+        case clearing_rbd_locks::outcome::refused: return act_on(c, judge_locks(cleared));
         case clearing_rbd_locks::outcome::changed: return attempt(c);
         case clearing_rbd_locks::outcome::no_libvirt: c.pause(unavailable_pause); return finish();
         case clearing_rbd_locks::outcome::clear: break;
     }
-    wants_turn = true;
-    where = at::taking_turn;
-    return {ask::change{}, c.now, "its turn to be created"};
+    return locks_cleared(c);
 }
 
 step starting::take_turn(context& c) {
@@ -154,11 +234,7 @@ step starting::take_turn(context& c) {
     if (!c.seen.held.has_turn) {
         return {ask::change{}, time_point::max(), "its turn to be created"};
     }
-    if (is_planted(defect::created_unlisted)) {
-        return prove();
-    }
-    where = at::announcing;
-    return {ask::set_listed{true}, time_point::max(), "the running list, before it is created"};
+    return c.now > turn_wanted ? read_definition(at::reading_again) : ask_monitors(c, at::asking_monitors);
 }
 
 // Listed first, and acknowledged, then read: should it have been given to another node before this read, then it is not
@@ -166,13 +242,14 @@ step starting::take_turn(context& c) {
 // may have it. What is listed and not created after all is taken off the list by what is done instead.
 step starting::announced(context& c) {
     if (c.said_yes() || is_planted(defect::created_unannounced)) {
-        return prove();
+        return c.now > read_at ? read_definition(at::reading_last) : prove();
     }
     c.pause(unlisted_pause);
     return finish();
 }
 
 step starting::prove() {
+    read_at = {};
     where = at::proving;
     return {ask::row{}, time_point::max(), "its keys, before it is created"};
 }
@@ -205,19 +282,33 @@ step starting::refused_creation(context& c) {
     switch (refused) {
         case call_end::too_late: return attempt(c);
         case call_end::unavailable:
-            c.pause(unavailable_pause);  // no failure of the domain: once libvirt, or a part of it, is back
-            return finish();
+            return hold_up(c, start_outcome::wait_for(start_cause::libvirt, "libvirt of this node is away"));
         case call_end::timed_out:
-            c.error(message::domain_creation_late,
-                    "libvirt has not answered for 120 s since it was told to create it: whether it did is not known");
-            [[fallthrough]];
         case call_end::wrong_state:
             where = at::asking_own_guest;
             return {ask::own_guest{}, c.now + guest_query_limit, "libvirt, whether it is there"};
         case call_end::being_removed: again_until = again_until.value_or(c.now + removal_patience); break;
-        default: again_until.reset(); break;
+        default:
+            again_until.reset();
+            if (auto seen = judge_bridges(c.seen.bridge); seen.what == start_outcome::kind::waits && goes_on(c)) {
+                return hold_up(c, std::move(seen));
+            }
+            if (std::ranges::any_of(volumes, names_an_image) && goes_on(c)) {
+                std::vector<std::string> images;
+                std::ranges::copy_if(volumes, std::back_inserter(images), names_an_image);
+                where = at::asking_images;
+                return {ask::list_rbd_locks{std::move(images)}, c.now + images_limit,
+                        "Ceph, whether it answers for its disks"};
+            }
+            break;
     }
     return again_or_fail(c);
+}
+
+// QEMU that ends as Ceph is silent is no fault of the machine.
+step starting::images_asked(context& c) {
+    auto seen = judge_images(c.answer_as<rbd_listed>());
+    return seen.what == start_outcome::kind::waits ? hold_up(c, std::move(seen)) : again_or_fail(c);
 }
 
 step starting::looked_at_refused(context& c) {
@@ -229,7 +320,7 @@ step starting::looked_at_refused(context& c) {
         return finish();  // it is there: the tables adopt it
     }
     // "Already being started": a call that was lost with its connection goes on without us.
-    if (std::exchange(again_until, again_until.value_or(c.now + create_limit))) {
+    if (std::exchange(again_until, again_until.value_or(c.now + lost_call_patience))) {
         where = at::ending_crashed;
         return {ask::end_crashed{}, time_point::max(), "what is left of a crashed guest to go"};
     }
@@ -251,6 +342,7 @@ step starting::announce(context& c) {
     memory.is_restarting = false;
     memory.spacing.started(c.now);
     c.memory.going_down.over();
+    c.memory.waits = {};
     c.acts.emplace_back(act::created{});
     // Whoever finds it ended from here on finds a guest that ended by itself.
     memory.is_adopted = true;
@@ -291,6 +383,10 @@ step starting::fail(context& c, std::string why) {
     if (!goes_on(c)) {
         return finish();
     }
+    if (c.memory.listing.lost_creation) {
+        c.pause(1s);  // it may come true yet
+        return finish();
+    }
     reason = failed_reason(why);
     where = at::looking_before_failing;
     return {ask::own_guest{}, c.now + guest_query_limit, "libvirt, whether it has come meanwhile"};
@@ -309,6 +405,7 @@ step starting::failed(context& c) {
     if (!c.wrote()) {
         return finish();
     }
+    c.memory.waits = {};
     // It came while that was written: what is written is what is so, and adopting it clears the reason.
     if (c.seen.is_present && c.seen.is_owner && c.seen.state == vm_state::fail && c.seen.is_guest(guest_class::alive)) {
         c.memory.adoption.owes_reason = true;
@@ -323,11 +420,22 @@ step starting::failed(context& c) {
 step starting::resume(context& c) {
     switch (where) {
         case at::begin: spaced_for = c.seen.wish; return space(c);
-        case at::spacing: return space(c);
+        case at::spacing:
+        case at::held_up: return space(c);
         case at::releasing: return release(c);
-        case at::reading_definition: return has_definition(c);
-        case at::clearing_locks: return clear_locks(c);
+        case at::noting_holder:
+            c.memory.waits.is_written = c.said_yes();
+            where = at::releasing;
+            return release(c);
+        case at::reading_definition:
+        case at::reading_again:
+        case at::reading_last: return has_definition(c);
         case at::taking_turn: return take_turn(c);
+        case at::asking_monitors:
+        case at::asking_again: return monitors_said(c);
+        case at::clearing_locks: return clear_locks(c);
+        case at::asking_images: return images_asked(c);
+        case at::noting: c.memory.waits.is_written = c.said_yes(); return noted();
         case at::announcing: return announced(c);
         case at::proving: return proven(c);
         case at::yielding:
@@ -361,6 +469,9 @@ step starting::resume(context& c) {
             c.memory.adoption.is_restarting = false;
             c.acts.emplace_back(act::arrived_home{});
             break;
+        case at::ending_console_held: return unlist_held(c);
+        case at::unlisting_held:
+        case at::clearing_old_reason:
         case at::taking_back:
         case at::over: break;
     }

@@ -522,6 +522,8 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
             [](const ask::live_xml& /*of*/) -> std::optional<answer> { return policy::yes{true}; },
             [](const ask::end_console& /*of*/) -> std::optional<answer> { return policy::woken{}; },
             [](const ask::clear_reason& /*of*/) -> std::optional<answer> { return policy::yes{true}; },
+            [](const ask::monitors& /*of*/) -> std::optional<answer> { return policy::call_answer{call_end::done, {}}; },
+            [&](const ask::write_reason& /*of*/) -> std::optional<answer> { return policy::yes{is_as_seen(m, one)}; },
         },
         what.what);
 }
@@ -561,7 +563,7 @@ answer world::failed(const policy::step& what, bool is_done) const {
             [](const ask::contenders& /*of*/) -> answer { return policy::contenders_read{}; },
             [](const ask::stranded_keys& /*of*/) -> answer { return policy::keys_compared{}; },
             [](const ask::list_rbd_locks& of) -> answer {
-                return policy::rbd_listed{{{of.volumes.front(), {}, "Ceph is away", true}}, {}};
+                return policy::rbd_listed{{{of.volumes.front(), {}, "Ceph is away", true, false, true}}, {}};
             },
             [](const ask::prepare_rbd_break& /*of*/) -> answer {
                 return policy::call_answer{call_end::timed_out, "no answer"};
@@ -572,6 +574,7 @@ answer world::failed(const policy::step& what, bool is_done) const {
             [](const ask::break_rbd_lock& /*of*/) -> answer {
                 return policy::call_answer{call_end::timed_out, "no answer"};
             },
+            [](const ask::monitors& /*of*/) -> answer { return policy::call_answer{call_end::timed_out, "no answer"}; },
             [](const ask::definition& /*of*/) -> answer { return policy::definition_read{}; },
             [](const auto& /*of*/) -> answer { return policy::yes{}; },
         },

@@ -22,6 +22,19 @@ std::optional<std::string> element(const std::string& xml, const std::string& ta
     return first == std::string::npos ? std::string() : text.substr(first, last - first + 1);
 }
 
+// A bridge that it names and the machine does not have.
+std::optional<std::string> missing_bridge(const sim_machine_guests& machine, const std::string& xml) {
+    constexpr std::string_view mark = "<source bridge='";
+    for (auto at = xml.find(mark); machine.has_bridge && at != std::string::npos; at = xml.find(mark, at)) {
+        at += mark.size();
+        const std::string name = xml.substr(at, xml.find('\'', at) - at);
+        if (!machine.has_bridge(name)) {
+            return name;
+        }
+    }
+    return std::nullopt;
+}
+
 bool is_active(const sim_guest& guest) {
     return guest.is_there() && guest.status().state != model::run_state::shut_off;
 }
@@ -92,6 +105,10 @@ async::awaitable<pvc::hypervisor::call_result<void>> sim_hypervisor::create(uuid
         const auto name = element(xml, "name");
         if (xml.find("<domain") == std::string::npos || !name || name->empty()) {
             done(call_failure(call_error::other, "XML error: Extra content at the end of the document"));
+            return;
+        }
+        if (const auto bridge = missing_bridge(*this_machine, xml)) {
+            done(call_failure(call_error::other, "Cannot get interface MTU on '" + *bridge + "': No such device"));
             return;
         }
         const uuid own = parse_any_uuid(element(xml, "uuid").value_or("")).value_or(id);

@@ -60,6 +60,9 @@ public:
     // The daemon is connected: it hears of events.
     [[nodiscard]] bool is_watched() const { return daemon_ != nullptr; }
 
+    // Whether the machine has that bridge now: what names one that it has not is not created. Empty: it has all.
+    std::function<bool(const std::string& bridge)> has_bridge;
+
     // --- its way to others ---
     bool resolves_names = true;          // else no connection to another machine comes about
     std::size_t threads_for_others = 0;  // of its daemon: so many questions at a time, the rest wait; 0: no limit

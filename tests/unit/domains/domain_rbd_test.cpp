@@ -148,7 +148,7 @@ TEST_F(domain_rbd, D22_no_lock_call_for_a_guest_that_runs) {
 
 TEST_F(domain_rbd, a_lock_that_cannot_be_removed) {
     hardware.rbd.lock(sda, "10.254.0.1:0/1");
-    hardware.rbd.fail_always("break", failure(errc::io, {}, "Input/output error"));
+    hardware.rbd.fail_always("break", failure(errc::refused, {}, "permission denied"));
     stopped(sda);
     settled_host();
     set("start");
@@ -157,6 +157,25 @@ TEST_F(domain_rbd, a_lock_that_cannot_be_removed) {
     EXPECT_NE(value(key("/failedreason")).find("on vms/web_sda could not be removed: "), std::string::npos)
         << value(key("/failedreason"));
     EXPECT_TRUE(calls().empty());
+}
+
+// Nobody answered: that is no fault of the machine.
+TEST_F(domain_rbd, a_lock_that_is_removed_once_ceph_answers) {
+    hardware.rbd.lock(sda, "10.254.0.1:0/1");
+    hardware.rbd.fail_always("break", failure(errc::timed_out, {}, "no answer of Ceph in time"));
+    stopped(sda);
+    settled_host();
+    set("start");
+    pass(30s);
+    EXPECT_EQ(state(), "start");
+    EXPECT_NE(value(key("/failedreason")).find("on vms/web_sda could not be removed: "), std::string::npos)
+        << value(key("/failedreason"));
+    EXPECT_TRUE(calls().empty());
+    EXPECT_EQ(running(), "");
+    hardware.rbd.clear_faults();
+    pass(62s);
+    EXPECT_TRUE(machine().executes(u1));
+    EXPECT_EQ(value(key("/failedreason")), "");
 }
 
 // Whoever took it at once after the break may write: only what is seen to be gone lets the machine start.
@@ -199,17 +218,21 @@ TEST_F(domain_rbd, locks_that_cannot_be_read) {
     EXPECT_NEAR(moment("create U1"), 4.0, 0.2);
     set("stop");
     pass(5s);
-    hardware.rbd.fail_always("list", failure(errc::io, {}, "Input/output error"));
+    hardware.rbd.fail_always("list", failure(errc::io, {}, "the helper is gone"));
     set("start");
     pass(30s);
-    EXPECT_EQ(state(), "fail");
-    EXPECT_EQ(value(key("/failedreason")), "RBD locks of vms/web_sda could not be read: Input/output error");
+    EXPECT_EQ(state(), "start") << "it waits";
+    EXPECT_EQ(value(key("/failedreason")), "RBD locks of vms/web_sda could not be read: the helper is gone");
+    hardware.rbd.fail_always("list", failure(errc::refused, {}, "permission denied"));
+    pass(60s);
+    EXPECT_EQ(state(), "fail") << "no waiting heals that";
+    EXPECT_EQ(value(key("/failedreason")), "RBD locks of vms/web_sda could not be read: permission denied");
 }
 
 // The state is written by somebody else while the locks are looked at: his word stands.
 TEST_F(domain_rbd, a_refusal_that_comes_too_late) {
     hardware.rbd.add_image(sda);
-    hardware.rbd.fail_always("list", failure(errc::io, {}, "Input/output error"));
+    hardware.rbd.fail_always("list", failure(errc::refused, {}, "permission denied"));
     stopped(sda);
     settled_host();
     for (int offset = 3900; offset < 4100; offset += 5) {
@@ -337,9 +360,16 @@ TEST_F(domain_rbd, Ceph_hangs) {
     pass(1s);
     EXPECT_TRUE(machine().guest(u2).executes());
     pass(200s);
-    EXPECT_EQ(state(), "fail");
+    EXPECT_EQ(state(), "start");
+    EXPECT_EQ(value(key("/failedreason")), "RBD locks of vms/web_sda could not be read: no answer of Ceph in time");
+    EXPECT_TRUE(nodes.front().logged("virtual machines wait to be started: 1 for Ceph")) << nodes.front().log();
     EXPECT_EQ(count("create U1"), 0U);
+    EXPECT_EQ(running(), to_text(u2));
     EXPECT_LT(beat_gaps("hv1", from).front(), 5.5);
+    hardware.rbd.hangs = false;
+    pass(62s);
+    EXPECT_TRUE(machine().guest(u1).executes());
+    EXPECT_EQ(value(key("/failedreason")), "");
 }
 
 }  // namespace

@@ -122,7 +122,8 @@ TEST_F(domain_receive, D76_recovered_here_during_the_wait) {
     hardware.rbd.clear_calls();
     place("start", "hv1", "hv2");
     ASSERT_TRUE(run_until([&] { return executes("hv1"); }, 10s)) << story() << hv1().log();
-    EXPECT_EQ(hardware.rbd.calls().front(), "list vms/web_sda");
+    EXPECT_EQ(hardware.rbd.calls().at(0), "blocklisted") << "whether a monitor answers";
+    EXPECT_EQ(hardware.rbd.calls().at(1), "list vms/web_sda");
     pass(3s);
     EXPECT_TRUE(in_order({"state=start", "hv1 list=U1", "hv1: create U1"})) << story();
     EXPECT_TRUE(settled_on("hv1")) << story();

@@ -5,6 +5,7 @@
 
 #include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/policy/domains/domain_timing.hpp"
+#include "pvcnoded/policy/domains/start_cause.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -82,12 +83,34 @@ struct going_down {
     friend bool operator==(const going_down&, const going_down&) = default;
 };
 
+// Why it waits to be started. Written by starts, and by the manager when somebody wants it anew.
+struct hindrance {
+    start_cause cause = start_cause::none;
+    std::string text{};                     // the failedreason
+    bool is_written = false;                // which is stored
+    start_cause told = start_cause::none;   // in the log
+    unsigned tries = 0;                     // in a row, for this cause
+    time_point since{};                     // of the last try
+    time_point next_try{};                  // at the latest
+    std::uint64_t ceph_answers = 0;         // when it was tried last
+
+    // Somebody wants it anew: it is tried at once, and told again.
+    void begin_anew() {
+        is_written = false;
+        told = start_cause::none;
+        tries = 0;
+        next_try = {};
+    }
+    friend bool operator==(const hindrance&, const hindrance&) = default;
+};
+
 struct domain_memory {
     policy::adoption adoption;
     policy::listing listing;
     migration_memory migration;
     told_once told;
     policy::going_down going_down;
+    hindrance waits;
 
     friend bool operator==(const domain_memory&, const domain_memory&) = default;
 };

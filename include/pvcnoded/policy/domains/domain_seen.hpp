@@ -36,6 +36,18 @@ enum class call_end : std::uint8_t {
     other,
 };
 
+// The first bridge named in the definition that was read last with which something is the matter.
+struct bridge_seen {
+    enum class kind : std::uint8_t {
+        fine,     // none
+        coming,   // it is not there, and somebody may make it yet
+        refused,  // its network is
+        unknown,  // it is not there, and belongs to no network
+    } what = kind::fine;
+    std::string_view name{};
+    std::string_view why{};
+};
+
 // Things that last over several steps. A machine says which it wants (`holdings`); the shell sees to it, and this is
 // how far it has come.
 struct held_now {
@@ -101,6 +113,11 @@ struct domain_seen {
     bool is_half_made = false;                // libvirt began to set it up, and it has never executed
     bool holds_starts = false;                // nothing may be created: after a fence
     bool must_end = false;                    // the daemon stops: wind up
+    bool is_awaited = false;                  // a client's command waits for the end of its operation
+    bool are_networks_coming = false;         // they have not been as they shall be since the node came up
+    bridge_seen bridge;
+    bool has_storage = true;          // Ceph can be asked on this node
+    std::uint64_t ceph_answers = 0;   // grows whenever Ceph answered for an image of its pools
     bool is_connected = true;                 // to ZooKeeper
     time_point class_since{};                 // when the guest came into its class
     time_point state_since{};                 // when this `state` was seen first

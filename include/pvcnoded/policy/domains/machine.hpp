@@ -118,6 +118,7 @@ struct holdings {
     } of_sync = sync::none;
     time_point sync_by{};
     enum class turn : std::uint8_t { none, to_migrate, to_be_created } of_turn = turn::none;
+    std::vector<std::string> pools;  // of Ceph, for which a turn to be created is wanted
     std::string call_to;             // the live call, to that node
     bool gives_up_call = false;      // it is ended, whatever libvirt says
     bool asks_guest_to_end = false;  // again and again, until it got the request

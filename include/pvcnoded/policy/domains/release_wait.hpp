@@ -44,6 +44,8 @@ struct release_wait {
     [[nodiscard]] step resume(context& c, bool goes_on);
     [[nodiscard]] bool is_over() const { return where == at::over; }
     void hold(holdings& what) const { what.lists = followed; }
+    // It waits for a node whose daemon was stopped in order; empty: it does not.
+    [[nodiscard]] std::string stopped_holder() const;
     friend bool operator==(const release_wait&, const release_wait&) = default;
 
 private:

@@ -139,6 +139,11 @@ struct take_back {        // [write_end] under the lock of `state`: it stays wit
 
 // A creation.
 struct definition {};  // [definition_read] what is to be created
+struct monitors {};    // [call_answer] whether one of Ceph's answers now
+struct write_reason {  // [yes] why it waits, into failedreason unless it is there; as long as this is the wish
+    std::string reason;
+    policy::wish began_with;
+};
 struct create {        // [call_answer] what was read last; begins while the proof is valid, or not at all
     boot_time proof{};
 };
@@ -162,7 +167,8 @@ using any = std::variant<nothing, change, time, row, write_state, write_placemen
                          whose_stop, target, nodes, own_guest, destroy, resume_guest, set_downtime, progress,
                          abort_call, rbd_verdict, list_rbd_locks, prepare_rbd_break, disk_users, break_rbd_lock,
                          contenders, make_sync_key, stranded_keys, take_back, definition, create, end_crashed,
-                         write_started, write_failed, publish_vnc, live_xml, end_console, clear_reason>;
+                         write_started, write_failed, publish_vnc, live_xml, end_console, clear_reason,
+                         monitors, write_reason>;
 
 }  // namespace ask
 

@@ -1,9 +1,12 @@
-// Start: spacing, release by others, RBD locks, a last guarded look, create, and what is told of it.
-// Specification: vm-domains.md 5.3, 6.1; storage.md 6.3.
+// Start: spacing, release by others, a turn, Ceph and RBD locks, a last guarded look, create, and what is told of it.
+// What lies outside of the machine is waited for: the reason is written, all that was held is given back, and the next
+// start begins with the wait, and then with the keys and the definition as they are.
+// Specification: vm-domains.md 5.3, 6.1; storage.md 6.3; README ruling 77.
 #pragma once
 
 #include "pvcnoded/policy/domains/rbd_clearing.hpp"
 #include "pvcnoded/policy/domains/release_wait.hpp"
+#include "pvcnoded/policy/domains/start_outcomes.hpp"
 
 namespace pvc::policy {
 
@@ -14,15 +17,26 @@ struct starting {
     enum class at : std::uint8_t {
         begin,
         spacing,
+        held_up,             // what kept it from being started last may be over
+        clearing_old_reason, // somebody wants something else
         releasing,
+        noting_holder,
         reading_definition,
-        clearing_locks,
         taking_turn,
+        reading_again,  // after the turn was waited for
+        asking_monitors,
+        clearing_locks,
+        asking_again,   // the monitors, as the locks took their time
         announcing,
+        reading_last,   // what is created
         proving,
         yielding,
         creating,
         asking_own_guest,
+        asking_images,  // after it was refused: whether Ceph answers for its disks
+        noting,         // why it waits
+        ending_console_held,
+        unlisting_held,
         ending_crashed,
         pausing,
         listing,
@@ -45,6 +59,11 @@ struct starting {
     clearing_rbd_locks locks{};
     std::optional<time_point> again_until{};  // what is in the way is waited for, over attempts
     bool wants_turn = false;
+    std::vector<std::string> volumes{};  // RBD disks, as read last
+    time_point turn_wanted{};
+    time_point read_at{};      // the definition
+    time_point monitors_at{};  // they answered
+    std::string held_by{};     // while it is held up: the reason
     call_end refused = call_end::done;
     std::string reason{};  // of a failure
     int tries = 0;         // to tell that it was started
@@ -61,17 +80,33 @@ private:
     // The created guest is still what is wanted. `restart` must be the very one that began the start.
     [[nodiscard]] bool is_still_wanted(const context& c) const;
     step space(context& c);
+    step hold_on(context& c);
+    step leave(context& c);
+    step act_on(context& c, start_outcome what);
+    step hold_up(context& c, start_outcome what);
+    step noted();
+    step unlist_held(context& c);
     step attempt(context& c);
     step release(context& c);
+    [[nodiscard]] bool is_holder_noted(context& c) const;
+    step note_holder(context& c);
+    step read_definition(at which);
     step has_definition(context& c);
-    step clear_locks(context& c);
+    step judge_definition(context& c);
+    step want_turn(context& c);
     step take_turn(context& c);
+    step ask_monitors(context& c, at which);
+    step monitors_said(context& c);
+    step clear_locks(context& c);
+    step locks_cleared(context& c);
+    step announce_creation();
     step announced(context& c);
     step prove();
     step proven(context& c);
     step created(context& c);
     step refused_creation(context& c);
     step looked_at_refused(context& c);
+    step images_asked(context& c);
     step again_or_fail(context& c);
     step announce(context& c);
     step tell(context& c);

@@ -26,6 +26,23 @@ void hang(cluster& world, const action& what) {
     world.lasting(what, nullptr, false, [&world] { world.hardware.ceph.hangs = world.hardware.rbd.hangs = false; });
 }
 
+// As after a power cut of the site: Ceph needs minutes until its monitors answer, however soon the nodes are there.
+void come_late(cluster& world, const action& what) {
+    disturb_hypervisors(world, what.amount);
+    world.hardware.ceph.hangs = world.hardware.rbd.hangs = true;
+    world.later.after(what.amount, [&world] { world.hardware.ceph.hangs = world.hardware.rbd.hangs = false; });
+}
+
+// The nodes lose their power at that moment, each for a while.
+void draw_late(drawing& from, action& out) {
+    out.amount = from.some_time(30s, 240s);
+    for (const auto& one : from.world.members) {
+        action& cut = from.follow_up(1ms, "power-off");
+        cut.node = one->name();
+        cut.lasts = from.some_time(500ms, 20s);
+    }
+}
+
 void slow(cluster& world, const action& what) {
     disturb_storage(world, what);
     world.hardware.ceph.takes = world.hardware.rbd.list_time = what.amount;
@@ -181,6 +198,11 @@ constexpr action_kind actions_on_ceph[] = {
      .can_last = true,
      .on_cluster = hang,
      .chance = drawn{.favour = with_storage}},
+    {.name = "late-ceph",
+     .takes = "d",
+     .meaning = "nobody of Ceph answers for so long, as after a power cut of the site",
+     .on_cluster = come_late,
+     .chance = drawn{.favour = with_storage, .arguments = draw_late}},
     {.name = "slow-ceph",
      .takes = "d",
      .meaning = "every answer of Ceph takes so long",

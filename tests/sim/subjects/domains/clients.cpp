@@ -1,4 +1,5 @@
 // What clients do with virtual machines.
+#include "sim/subjects/ceph/ceph.hpp"
 #include "sim/subjects/domains/domains.hpp"
 #include "sim/world/chaos.hpp"
 
@@ -114,6 +115,37 @@ void order_node(cluster& world, const action& what, member& target) {
     }
 }
 
+// Its definition gets an interface on that bridge, in place of the one before; "none": it has none any more.
+void plug_guest(cluster& world, const action& what) {
+    const std::string key = guest_key(what.number, "/xml");
+    std::string xml = world.ensemble.get(key).value_or("");
+    constexpr std::string_view begin = "<interface type='bridge'>";
+    constexpr std::string_view end = "</interface>";
+    if (const auto old = xml.find(begin); old != std::string::npos) {
+        xml.erase(old, xml.find(end, old) + end.size() - old);
+    }
+    guests_of(world).bridges.erase(what.number);
+    if (const auto at = xml.find("<graphics"); what.value != "none" && at != std::string::npos) {
+        xml.insert(at, fmt::format("{}<source bridge='{}'/>{}", begin, what.value, end));
+        guests_of(world).bridges[what.number] = what.value;
+    }
+    world.ensemble.put(key, xml);
+}
+
+// So many disks in all, of which the first is its own.
+void give_disks(cluster& world, const action& what) {
+    std::string list = guest_image(what.number);
+    const auto wanted = std::clamp<std::size_t>(static_cast<std::size_t>(what.amount / 1s), 1, 8);
+    for (std::size_t i = 1; i < wanted; ++i) {
+        const std::string image = fmt::format("{}_disk{}", guest_image(what.number), i);
+        if (world.hardware.rbd.locks(image).empty()) {
+            world.hardware.rbd.add_image(image);
+        }
+        list += "," + image;
+    }
+    world.ensemble.put(guest_key(what.number, "/rbdlist"), list);
+}
+
 struct domains_added {
     std::uint64_t count = 0;
 };
@@ -177,6 +209,24 @@ void draw_lost_key(drawing& from, action& out) {
     out.value = from.one_of(keys);
 }
 
+// Mostly of a network that is there or may come, also of one that nobody makes.
+void draw_bridge(drawing& from, action& out) {
+    static constexpr std::array bridges{"vmbr1001", "vmbr1001", "vmbr1002", "vmbr200", "vmbr7", "none", "lab0"};
+    out.number = some_guest(from);
+    out.value = from.one_of(bridges);
+}
+
+std::uint64_t with_networks_and_guests(cluster& world) {
+    return !guests_of(world).defined.empty() && !world.members.empty() &&
+                   world.members.front()->node.settings.networking
+               ? 1
+               : 0;
+}
+
+std::uint64_t with_disks(cluster& world) {
+    return !guests_of(world).defined.empty() && has_storage(world) ? 1 : 0;
+}
+
 constexpr std::pair<std::int64_t, std::int64_t> guest_numbers{1, 99};
 
 constexpr action_kind actions_of_domain_clients[] = {
@@ -192,6 +242,23 @@ constexpr action_kind actions_of_domain_clients[] = {
                 "the end) there",
      .on_cluster = define_guest,
      .numbers = guest_numbers},
+    {.name = "plug-guest",
+     .takes = "iv",
+     .meaning = "a client writes an interface on this bridge (or none) into the definition of machine N",
+     .on_cluster = of_defined<plug_guest>,
+     .numbers = guest_numbers,
+     .chance = drawn{.favour = with_networks_and_guests, .arguments = draw_bridge}},
+    {.name = "give-disks",
+     .takes = "id",
+     .meaning = "a client gives machine N so many RBD disks as there are seconds (1 s to 8 s)",
+     .on_cluster = of_defined<give_disks>,
+     .numbers = guest_numbers,
+     .chance = drawn{.favour = with_disks,
+                     .arguments =
+                         [](drawing& from, action& out) {
+                             out.number = some_guest(from);
+                             out.amount = std::chrono::seconds(1 + from.random.below(8));
+                         }}},
     {.name = "set-guest",
      .takes = "iv",
      .meaning = "a client sets the state of machine N, as soon as its lock is free",

@@ -149,6 +149,22 @@ void nothing_is_done_while_libvirt_is_away(judge& of) {
     }
 }
 
+}  // namespace
+
+bool waits_for_its_bridge(const judge& of, std::int64_t number, const std::string& node) {
+    const auto& all = guests_of(of.world).bridges;
+    const auto bridge = all.find(number);
+    const auto* const host = of.world.find(node);
+    if (bridge == all.end() || host == nullptr) {
+        return false;
+    }
+    const std::string reason = value_of(of, guest_key(number, "/failedreason"));
+    return reason.find(bridge->second) != std::string::npos &&
+           (!host->node.kernel.has_device(bridge->second) || reason.find("is refused") != std::string::npos);
+}
+
+namespace {
+
 // A machine that must run does so, one way or another, and nothing stays half done: unless it is disturbed.
 void machines_come_to_run(judge& of) {
     const bool is_calm = is_all_calm(of);
@@ -161,7 +177,8 @@ void machines_come_to_run(judge& of) {
         static constexpr std::array limited{"start", "migrate", "migrate-live", "shutdown", "restart"};
         const bool is_limited =
             std::ranges::find(limited, state) != limited.end() || against_the_wish(of, number).has_value();
-        const bool is_fine = !is_limited || (state == "start" && runs_on(of, id, node));
+        const bool is_fine = !is_limited || (state == "start" && runs_on(of, id, node)) ||
+                             ((state == "start" || state == "restart") && waits_for_its_bridge(of, number, node));
         if (!is_calm || is_fine || is_the_references(of, number) || seen.state != state || seen.node != node ||
             of.world.find(node) == nullptr) {
             seen = {state, node, of.world.now()};

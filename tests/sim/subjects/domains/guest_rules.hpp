@@ -53,6 +53,9 @@ struct own_transaction {
     std::vector<part> parts{};
 };
 
+// A client named a bridge that its node does not have, or that of a refused network: it waits, and says so.
+[[nodiscard]] bool waits_for_its_bridge(const judge& of, std::int64_t number, const std::string& node);
+
 struct machine_seen {
     std::string state;
     std::string node;

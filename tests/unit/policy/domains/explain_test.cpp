@@ -72,10 +72,13 @@ TEST(explain, whose_lock_a_start_waits_for) {
     const auto said = [&](const answer& one) { return resume(machine, {seen, one, now}, memory).next; };
     said({});
     said(others_read{true, {}});
-    const step lists = said(definition_read{definition_read::end::read, {}, {"vms/web_sda"}});
+    said(definition_read{definition_read::end::read, {}, {"vms/web_sda"}});
+    seen.held.has_turn = true;
+    said({});
+    const step lists = said(call_answer{call_end::done, {}});
     EXPECT_EQ(awaited(machine, lists), "the locks of its disks");
     EXPECT_EQ(next_steps(machine, lists, seen, memory, now),
-              (std::vector<what_if>{{"free", "its turn to be created"},
+              (std::vector<what_if>{{"free", "the running list, before it is created"},
                                     {"this host has one", "libvirt, whether it is here already"},
                                     {"another host has one", "the RBD lock of 10.0.0.2 on vms/web_sda"},
                                     {"they cannot be read", "another attempt to list the locks of its disks"}}));

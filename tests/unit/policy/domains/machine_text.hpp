@@ -55,7 +55,9 @@ inline constexpr std::array<std::string_view, std::variant_size_v<ask::any>> que
                                                                                             "publish_vnc",
                                                                                             "live_xml",
                                                                                             "end_console",
-                                                                                            "clear_reason"};
+                                                                                            "clear_reason",
+                                                                                            "monitors",
+                                                                                            "write_reason"};
 
 // The shortest form: "2m" is "120s".
 inline std::string text_of(duration time) {
@@ -114,6 +116,7 @@ struct question_words {
         return " " + one.node + " " + std::to_string(one.changed);
     }
     std::string operator()(const ask::write_failed& one) const { return " " + one.reason; }
+    std::string operator()(const ask::write_reason& one) const { return " " + one.reason; }
     template <class Question>
     std::string operator()(const Question& /*one*/) const {
         return {};

@@ -159,6 +159,8 @@ private:
     answer answer_to(const ask::live_xml& /*q*/) { return policy::yes{true}; }
     answer answer_to(const ask::end_console& /*q*/) { return woken{}; }
     answer answer_to(const ask::clear_reason& /*q*/) { return policy::yes{true}; }
+    answer answer_to(const ask::monitors& /*q*/) { return call_answer{call_end::done, {}}; }
+    answer answer_to(const ask::write_reason& /*q*/) { return policy::yes{p.seen.is_present}; }
 };
 
 // From every step of a story on, after `change` was made to what is seen: it winds up. What it did on the way there is

@@ -24,11 +24,18 @@ inline rbd_listed listed(std::vector<held_lock> locks) {
     return {{{"vms/web_sda", std::move(locks), {}}}, {"10.254.0.1"}};
 }
 
-inline start_played before_its_locks() {
+inline start_played before_its_turn() {
     auto p = to_be_started();
     p.begin();
     p.others(nobody_lists_it);
-    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 8s");
+    EXPECT_EQ(p.says(with_a_disk), "change 0s") << "a turn, before the first question to Ceph";
+    return p;
+}
+inline start_played before_its_locks() {
+    auto p = before_its_turn();
+    p.seen.held.has_turn = true;
+    EXPECT_EQ(p.woken(), "monitors 5s");
+    EXPECT_EQ(p.call(call_end::done), "list_rbd_locks vms/web_sda 8s");
     return p;
 }
 // What comes before the proof: the image is opened, and nobody else here has it open.
@@ -39,15 +46,13 @@ inline std::string open_for_a_break(start_played& p) {
 }
 inline start_played before_its_proof() {
     auto p = before_its_locks();
-    EXPECT_EQ(p.says(listed({})), "change 0s");
-    p.seen.held.has_turn = true;
-    EXPECT_EQ(p.woken(), "set_listed +") << "first listed, then looked at once more";
+    EXPECT_EQ(p.says(listed({})), "set_listed +") << "first listed, then looked at once more";
     EXPECT_EQ(p.woken(), "row");
     return p;
 }
 inline start_played being_created() {
     auto p = before_its_proof();
-    EXPECT_EQ(p.fresh(), "create 120s");
+    EXPECT_EQ(p.fresh(), "create 600s");
     return p;
 }
 inline start_played created_guest() {
@@ -59,11 +64,12 @@ inline start_played created_guest() {
 // From the creation that was refused to where it is created again.
 inline void expect_created_again(start_played& p) {
     EXPECT_EQ(p.others(nobody_lists_it), "definition");
-    EXPECT_EQ(p.says(with_a_disk), "list_rbd_locks vms/web_sda 8s");
-    EXPECT_EQ(p.says(listed({})), "change 0s");
-    EXPECT_EQ(p.woken(), "set_listed +");
+    EXPECT_EQ(p.says(with_a_disk), "change 0s");
+    EXPECT_EQ(p.woken(), "monitors 5s");
+    EXPECT_EQ(p.call(call_end::done), "list_rbd_locks vms/web_sda 8s");
+    EXPECT_EQ(p.says(listed({})), "set_listed +");
     EXPECT_EQ(p.woken(), "row");
-    EXPECT_EQ(p.fresh(), "create 120s");
+    EXPECT_EQ(p.fresh(), "create 600s");
 }
 
 }  // namespace pvc::policy

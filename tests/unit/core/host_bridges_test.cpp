@@ -1,0 +1,75 @@
+// What is said of a bridge that a machine names.
+#include "pvcnoded/core/host_bridges.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pvc::core {
+namespace {
+
+using found = host_bridges::found;
+
+host_bridges::look some_look() {
+    return {.there = {"brcluster", "vmbr1", "vmbr4"},
+            .knows_networks = true,
+            .wanted = {{"vmbr1", ""}, {"vmbr2", ""}, {"vmbr3", "no such device"}, {"vmbr4", ""}},
+            .refused = {{"vmbr4", "vlan4 is somebody else's"}}};
+}
+
+TEST(host_bridges, what_is_found) {
+    host_bridges known;
+    std::string_view why;
+    EXPECT_EQ(known.find("vmbr9", why), found::there) << "nobody keeps bridges here: libvirt says what is missing";
+    EXPECT_FALSE(known.are_coming());
+    known.begin();
+    EXPECT_TRUE(known.are_coming());
+    EXPECT_EQ(known.find("vmbr9", why), found::there) << "nobody has looked";
+    known.set(some_look(), true);
+    EXPECT_EQ(known.find("vmbr1", why), found::there);
+    EXPECT_EQ(known.find("brcluster", why), found::there);
+    EXPECT_EQ(known.find("vmbr2", why), found::coming);
+    EXPECT_EQ(why, "");
+    EXPECT_EQ(known.find("vmbr3", why), found::coming);
+    EXPECT_EQ(why, "no such device");
+    EXPECT_EQ(known.find("vmbr4", why), found::refused) << "although a bridge of that name is there";
+    EXPECT_EQ(why, "vlan4 is somebody else's");
+    EXPECT_EQ(known.find("vmbr9", why), found::unknown);
+    for (const auto* other : {"lab0", "vmbr", "vmbr9a", "brupstream"}) {
+        EXPECT_EQ(known.find(other, why), found::coming) << other << " is no network's: somebody may make it";
+    }
+}
+
+TEST(host_bridges, before_the_keys_are_read_no_network_is_missing) {
+    host_bridges known;
+    known.begin();
+    known.set({}, false);
+    std::string_view why;
+    EXPECT_EQ(known.find("vmbr9", why), found::coming);
+}
+
+TEST(host_bridges, they_are_coming_until_all_was_right_once) {
+    host_bridges known;
+    known.begin();
+    known.set(some_look(), false);
+    EXPECT_TRUE(known.are_coming());
+    known.set(some_look(), true);
+    EXPECT_FALSE(known.are_coming());
+    known.set({}, false);
+    EXPECT_FALSE(known.are_coming()) << "once is enough";
+    known.begin();
+    EXPECT_TRUE(known.are_coming()) << "another attempt";
+}
+
+TEST(host_bridges, only_news_are_told) {
+    host_bridges known;
+    known.begin();
+    known.set(some_look(), true);
+    const auto told = known.changes().value();
+    known.set(some_look(), true);
+    known.set(some_look(), false);
+    EXPECT_EQ(known.changes().value(), told);
+    known.set({}, true);
+    EXPECT_EQ(known.changes().value(), told + 1);
+}
+
+}  // namespace
+}  // namespace pvc::core

@@ -1,0 +1,324 @@
+// What lies outside of a machine that is to run is waited for, and does not make it `fail`: whose fault each outcome is,
+// what is held and told meanwhile, and what ends the wait. README ruling 77.
+#include "starting_fixture.hpp"
+
+namespace pvc::policy {
+namespace {
+
+using namespace std::chrono_literals;
+using model::daemon_state;
+using model::guest_class;
+using model::vm_state;
+using lines = std::vector<std::string>;
+using kind = start_outcome::kind;
+
+volume_locks unread(std::string error, bool is_cephs) {
+    return {.volume = "vms/web_sda", .locks = {}, .error = std::move(error), .may_pass = false, .is_cephs = is_cephs};
+}
+rbd_listed unreadable(std::string error, bool is_cephs) {
+    return {{unread(std::move(error), is_cephs)}, {"10.254.0.1"}};
+}
+
+// It is over, waits in its state, and has nothing.
+void expect_held_up(start_played& p, const std::string& reason, start_cause cause) {
+    EXPECT_EQ(p.last_question(), "write_reason " + reason);
+    EXPECT_TRUE(p.did("warning: it waits to be started: " + reason));
+    EXPECT_EQ(p.holds(), holdings());
+    EXPECT_EQ(p.yes(), "end_console");
+    if (p.woken() == "set_listed -") {
+        p.woken();
+    }
+    EXPECT_TRUE(p.is_over());
+    EXPECT_EQ(p.memory.waits.cause, cause);
+    EXPECT_FALSE(p.memory.listing.is_listed);
+    EXPECT_FALSE(p.memory.adoption.is_restarting);
+    EXPECT_EQ(p.holds(), holdings());
+    EXPECT_FALSE(p.ever_asked("write_failed"));
+}
+
+// Begun anew, as the tables do.
+start_played next_start(const start_played& before) {
+    start_played p;
+    p.memory = before.memory;
+    p.seen = before.seen;
+    p.seen.held = {};
+    p.now = before.now;
+    p.begin();
+    return p;
+}
+
+start_played waiting_for_monitors() {
+    auto p = before_its_turn();
+    p.seen.held.has_turn = true;
+    p.woken();
+    p.call(call_end::timed_out, "no answer");
+    p.yes();
+    p.woken();
+    return p;
+}
+
+// ---- whose fault it is
+
+TEST(start_outcomes, of_bridges) {
+    EXPECT_EQ(judge_bridges({}), start_outcome());
+    EXPECT_EQ(judge_bridges({bridge_seen::kind::coming, "vmbr7", {}}),
+              start_outcome::wait_for(start_cause::bridge, "its bridge vmbr7 is not there"));
+    EXPECT_EQ(judge_bridges({bridge_seen::kind::coming, "vmbr7", "no device"}),
+              start_outcome::wait_for(start_cause::bridge, "its bridge vmbr7 is not there: no device"));
+    EXPECT_EQ(judge_bridges({bridge_seen::kind::refused, "vmbr7", "vlan7 is another's"}),
+              start_outcome::wait_for(start_cause::refused_network,
+                                      "the network of its bridge vmbr7 is refused: vlan7 is another's"));
+    EXPECT_EQ(judge_bridges({bridge_seen::kind::unknown, "vmbr7", {}}),
+              start_outcome::fail("its bridge vmbr7 belongs to no network that exists"));
+}
+
+TEST(start_outcomes, of_disks_on_a_node_without_storage) {
+    EXPECT_EQ(judge_disks({"vms/a"}, true), start_outcome());
+    EXPECT_EQ(judge_disks({"file"}, false), start_outcome()) << "it names no image";
+    EXPECT_EQ(judge_disks({"vms/a"}, false).what, kind::fails);
+}
+
+TEST(start_outcomes, of_ceph) {
+    EXPECT_EQ(judge_monitors({call_end::done, {}}), start_outcome());
+    for (const auto end : {call_end::timed_out, call_end::unavailable}) {
+        EXPECT_EQ(judge_monitors({end, "away"}).cause, start_cause::ceph);
+    }
+    EXPECT_EQ(judge_monitors({call_end::other, "permission denied"}), start_outcome()) << "it is there, and answered";
+    clearing_rbd_locks refused{.reason = "x", .is_cephs = true};
+    EXPECT_EQ(judge_locks(refused), start_outcome::wait_for(start_cause::ceph, "x"));
+    refused.is_cephs = false;
+    EXPECT_EQ(judge_locks(refused), start_outcome::fail("x"));
+    EXPECT_EQ(judge_images({{{"vms/a", {}, {}}}, {}}), start_outcome());
+    EXPECT_EQ(judge_images({{{"vms/a", {}, {}}, unread("late", true)}, {}}).cause, start_cause::ceph);
+    EXPECT_EQ(judge_images({{unread("permission denied", false)}, {}}), start_outcome());
+}
+
+TEST(start_outcomes, the_pauses) {
+    const std::vector<duration> all{5s, 10s, 20s, 40s, 60s, 60s};
+    for (unsigned i = 0; i < all.size(); ++i) {
+        EXPECT_EQ(wait_for_a_cause(i), all.at(i));
+    }
+    EXPECT_EQ(wait_for_a_cause(1000), 60s);
+}
+
+TEST(start_outcomes, pools) {
+    EXPECT_EQ(pools_of({"vms/a", "fast/ns/b", "vms/c", "file"}), (lines{"vms", "fast"}));
+}
+
+// ---- Ceph
+
+TEST(starting_waits, for_monitors_that_are_silent) {
+    auto p = before_its_turn();
+    p.seen.held.has_turn = true;
+    EXPECT_EQ(p.woken(), "monitors 5s");
+    p.call(call_end::timed_out, "no answer of Ceph in time");
+    expect_held_up(p, "Ceph's monitors do not answer", start_cause::ceph);
+}
+
+TEST(starting_waits, for_images_that_cannot_be_listed) {
+    auto p = before_its_locks();
+    p.says(unreadable("the helper is gone", true));
+    expect_held_up(p, "RBD locks of vms/web_sda could not be read: the helper is gone", start_cause::ceph);
+    auto refused = before_its_locks();
+    refused.says(unreadable("permission denied", false));
+    EXPECT_EQ(refused.guest(guest_class::absent),
+              "write_failed RBD locks of vms/web_sda could not be read: permission denied")
+        << "no waiting heals that";
+}
+
+TEST(starting_waits, for_a_lock_that_could_not_be_broken_as_nobody_answered) {
+    auto p = before_its_locks();
+    p.says(listed({lock_of_hv1}));
+    p.guest(guest_class::absent);
+    p.fresh();
+    auto refused = p;
+    p.call(call_end::timed_out, "no answer");
+    expect_held_up(p, "RBD lock \"auto 1\" on vms/web_sda could not be removed: no answer", start_cause::ceph);
+    refused.call(call_end::other, "permission denied");
+    EXPECT_EQ(refused.last_question(), "own_guest 5s") << "it fails";
+}
+
+TEST(starting_waits, monitors_are_asked_again_before_libvirt_connects_to_them) {
+    auto p = before_its_locks();
+    p.now += 3s;
+    EXPECT_EQ(p.says(listed({})), "monitors 5s");
+    auto silent = p;
+    EXPECT_EQ(p.call(call_end::done), "set_listed +");
+    EXPECT_EQ(silent.call(call_end::timed_out, "late"), "write_reason Ceph's monitors do not answer");
+}
+
+TEST(starting_waits, for_a_guest_that_ended_as_ceph_was_silent) {
+    auto p = being_created();
+    EXPECT_EQ(p.call(call_end::other, "error connecting"), "list_rbd_locks vms/web_sda 8s");
+    p.says(unreadable("late", true));
+    expect_held_up(p, "Ceph does not answer for vms/web_sda: late", start_cause::ceph);
+}
+
+TEST(starting_waits, the_definition_is_read_anew_before_the_creation) {
+    auto p = before_its_locks();
+    p.now += 1s;
+    EXPECT_EQ(p.says(listed({})), "set_listed +");
+    EXPECT_EQ(p.woken(), "definition");
+    auto another = p;
+    EXPECT_EQ(p.says(with_a_disk), "row");
+    EXPECT_EQ(another.says(definition_read{definition_read::end::read, {}, {"vms/web_sdb"}}), "others")
+        << "locks of other disks were looked at";
+}
+
+TEST(starting_waits, a_node_without_storage_asks_nobody) {
+    auto p = to_be_started();
+    p.seen.has_storage = false;
+    p.begin();
+    p.others(nobody_lists_it);
+    EXPECT_EQ(p.says(with_a_disk), "own_guest 5s");
+    EXPECT_TRUE(p.guest(guest_class::absent).starts_with("write_failed RBD locks of vms/web_sda could not be read"));
+}
+
+// ---- the wait itself
+
+TEST(starting_waits, tries_come_after_5_10_20_40_60_s) {
+    auto p = waiting_for_monitors();
+    for (const auto pause : {5s, 10s, 20s, 40s, 60s, 60s}) {
+        p = next_start(p);
+        EXPECT_EQ(p.last_question(), "change " + text_of(pause));
+        EXPECT_EQ(p.machine.awaited(), "Ceph's monitors do not answer");
+        EXPECT_EQ(p.holds(), holdings());
+        EXPECT_EQ(p.at_limit(), "others") << "from the beginning, with what is read then";
+        p.others(nobody_lists_it);
+        p.says(with_a_disk);
+        p.seen.held.has_turn = true;
+        p.woken();
+        EXPECT_EQ(p.call(call_end::timed_out, "no answer"), "end_console") << "the words are stored already";
+        EXPECT_EQ(p.woken(), "over");
+        EXPECT_EQ(p.count("warning"), 0) << "and it was told once";
+    }
+}
+
+TEST(starting_waits, it_is_tried_as_soon_as_ceph_answers_for_others) {
+    auto p = next_start(waiting_for_monitors());
+    EXPECT_EQ(p.last_question(), "change 5s");
+    p.seen.ceph_answers = 1;
+    EXPECT_EQ(p.woken(), "change 1s") << "not at once, over and over";
+    EXPECT_EQ(p.at_limit(), "others");
+}
+
+TEST(starting_waits, what_ends_the_wait) {
+    struct line {
+        std::string_view what;
+        void (*change)(start_played&);
+        std::string_view then;
+    };
+    for (const auto& one :
+         {line{"stop", [](start_played& p) { p.set(vm_state::stop); }, "clear_reason"},
+          line{"migrate", [](start_played& p) { p.set(vm_state::migrate); }, "clear_reason"},
+          line{"start once more", [](start_played& p) { p.set(vm_state::start); }, "over"},
+          line{"moved", [](start_played& p) { p.place(vm_state::start, "hv2"); }, "over"},
+          line{"gone", [](start_played& p) { p.remove_keys(); }, "over"},
+          line{"the daemon stops", [](start_played& p) { p.seen.must_end = true; }, "over"},
+          line{"held", [](start_played& p) { p.seen.holds_starts = true; }, "over"},
+          line{"it runs", [](start_played& p) { p.seen.guest = guest_class::alive; }, "over"},
+          line{"a command is to be carried out", [](start_played& p) { p.seen.is_awaited = true; }, "over"},
+          line{"libvirt away", [](start_played& p) { p.seen.guest.reset(); }, "over"}}) {
+        auto p = next_start(waiting_for_monitors());
+        one.change(p);
+        EXPECT_EQ(p.woken(), one.then) << one.what;
+        if (!p.is_over()) {
+            EXPECT_EQ(p.yes(), "over") << one.what;
+        }
+    }
+}
+
+TEST(starting_waits, what_runs_after_all_owes_its_reason) {
+    auto p = next_start(waiting_for_monitors());
+    p.seen.guest = guest_class::alive;
+    p.woken();
+    EXPECT_TRUE(p.memory.adoption.owes_reason) << "adopting it clears that";
+    EXPECT_EQ(p.memory.waits, hindrance());
+}
+
+TEST(starting_waits, no_failure_is_written_while_a_creation_is_out) {
+    auto p = being_created();
+    p.memory.listing.lost_creation = p.now;
+    p.call(call_end::other, "x");
+    EXPECT_EQ(p.says(listed({})), "over");
+    EXPECT_EQ(p.acts(), lines{"pause 1s"});
+}
+
+// ---- networks
+
+TEST(starting_waits, for_the_networks_of_a_node_that_comes_up) {
+    auto p = to_be_started();
+    p.seen.are_networks_coming = true;
+    EXPECT_EQ(p.begin(), "change 5s");
+    EXPECT_FALSE(p.did("warning")) << "that takes a moment at each boot";
+    auto up = p;
+    up.seen.are_networks_coming = false;
+    EXPECT_EQ(up.woken(), "others");
+    p.at_limit();
+    expect_held_up(p, "the networks of this node are not set up yet", start_cause::networks);
+    auto again = next_start(p);
+    EXPECT_EQ(again.last_question(), "change 5s");
+    again.seen.are_networks_coming = false;
+    EXPECT_EQ(again.woken(), "others");
+}
+
+TEST(starting_waits, for_its_bridge) {
+    auto p = to_be_started();
+    p.begin();
+    p.others(nobody_lists_it);
+    p.seen.bridge = {bridge_seen::kind::coming, "vmbr7", {}};
+    auto never = p;
+    p.says(with_a_disk);
+    expect_held_up(p, "its bridge vmbr7 is not there", start_cause::bridge);
+    EXPECT_FALSE(p.ever_asked("change")) << "without a turn, and before Ceph is asked";
+    p = next_start(p);
+    EXPECT_EQ(p.last_question(), "change 5s");
+    p.seen.bridge = {};
+    p.now += 2s;
+    EXPECT_EQ(p.woken(), "others");
+    never.seen.bridge.what = bridge_seen::kind::unknown;
+    EXPECT_EQ(never.says(with_a_disk), "own_guest 5s");
+    EXPECT_EQ(never.guest(guest_class::absent), "write_failed its bridge vmbr7 belongs to no network that exists");
+}
+
+TEST(starting_waits, a_bridge_that_went_while_it_was_created) {
+    auto p = being_created();
+    p.seen.bridge = {bridge_seen::kind::coming, "vmbr7", {}};
+    p.call(call_end::other, "Cannot get interface MTU on 'vmbr7': No such device");
+    expect_held_up(p, "its bridge vmbr7 is not there", start_cause::bridge);
+}
+
+// ---- a stopped node
+
+TEST(starting_waits, for_a_stopped_node_that_may_have_it) {
+    auto p = to_be_started();
+    p.begin();
+    p.others({{"hv2", daemon_state::stop, true}});
+    p.nodes({{"hv2", remote_answer::silent}});
+    for (int i = 0; i < 20 && p.asked<ask::write_reason>() == nullptr; ++i) {
+        if (p.asked<ask::nodes>() != nullptr) {
+            p.nodes({{"hv2", remote_answer::silent}});
+        } else {
+            p.at_limit();
+        }
+    }
+    const std::string reason =
+        "node hv2, whose daemon is stopped, has it in its running list, and its libvirt does not say that it is off";
+    EXPECT_EQ(p.last_question(), "write_reason " + reason);
+    EXPECT_EQ(p.memory.waits.cause, start_cause::stopped_node);
+    EXPECT_EQ(p.yes(), "others");
+    for (int i = 0; i < 100; ++i) {
+        if (p.asked<ask::nodes>() != nullptr) {
+            p.nodes({{"hv2", remote_answer::silent}});
+        } else if (p.asked<ask::others>() != nullptr) {
+            p.others({{"hv2", daemon_state::stop, true}});
+        } else {
+            p.at_limit();
+        }
+    }
+    EXPECT_EQ(p.count_asked("write_reason"), 1);
+    EXPECT_FALSE(p.ever_asked("write_failed"));
+}
+
+}  // namespace
+}  // namespace pvc::policy
