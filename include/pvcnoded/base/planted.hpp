@@ -76,6 +76,10 @@ enum class defect : std::uint8_t {
     created_unannounced,   // a machine is created although its word in the running list was not acknowledged
     created_unlisted,      // a machine is in the running list from when it runs, and not from before it is created
     ended_unread,          // what came here meanwhile is ended by keys that were read before it came
+    // Commands about OSDs.
+    undecided_is_safe,   // that Ceph cannot tell whether an OSD may go counts as that it may
+    device_seen_once,    // a device is looked at when the command comes, and not again before it is erased
+    partition_by_digit,  // the name of a partition is made by a digit behind that of the disk
 };
 
 #ifdef PVC_PLANTED_DEFECTS

@@ -13,7 +13,7 @@ using model::guest_class;
 using model::vm_state;
 
 namespace {
-constexpr duration release_patience = 2s;
+constexpr duration given_back_within = 2s;
 }  // namespace
 
 step sending::wait_gone(context& c) {
@@ -102,7 +102,7 @@ step sending::rolled_back(context& c) {
 
 step sending::release(context& c) {
     wants_sync = false;
-    release_by = c.now + release_patience;
+    release_by = c.now + given_back_within;
     return released(c);
 }
 
