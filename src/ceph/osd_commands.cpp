@@ -16,10 +16,10 @@ namespace said = policy::osd_said;
 
 namespace {
 
-constexpr duration look_validity = 5s;     // of a device, before it is erased
 constexpr duration connection_wait = 60s;  // longer than a session survives without one
 constexpr int guard_attempts = 3;
 constexpr std::string_view of_commands = "commands";
+constexpr std::string_view withdrawn = "the command was withdrawn, or its lock is gone";
 
 std::string name_of(const model::osd_command& what) {
     std::string name(to_text(what.verb));
@@ -140,10 +140,11 @@ async::awaitable<result<policy::osd_answer>> osd_commands::carry_out(policy::osd
         const time_point asked = session_.node.clock().now();
         const bool stands = co_await still_stands(guard);
         if (!stands) {
-            co_return failure(errc::stopped, {}, "the command was withdrawn, or its lock is gone");
+            co_return failure(errc::stopped, {}, std::string(withdrawn));
         }
         // Somebody may have taken it into use while ZooKeeper was away.
-        if (program != nullptr && program->is_erasure && !guarded(session_.node.clock().now() - asked <= look_validity)) {
+        if (program != nullptr && program->is_erasure &&
+            !guarded(session_.node.clock().now() - asked <= policy::osd_look_validity)) {
             co_return failure(errc::stopped, {}, "too long ago that the device was looked at: nothing of it is erased");
         }
     }
@@ -159,7 +160,10 @@ async::awaitable<result<policy::osd_answer>> osd_commands::carry_out(policy::osd
     }
     if (const auto* pause = std::get_if<ask::pause>(&ask)) {
         co_await async::sleep_for(session_.node.clock(), pause->time, pause->what);
-        co_return policy::osd_answer(said::nothing{});
+        // Pauses until it is safe take up to a day, and nobody else's command comes in meanwhile.
+        const bool stands = co_await still_stands(guard);
+        co_return stands ? result<policy::osd_answer>(said::nothing{})
+                         : result<policy::osd_answer>(failure(errc::stopped, {}, std::string(withdrawn)));
     }
     if (std::holds_alternative<ask::read_keys>(ask)) {
         auto read = co_await read_osd_keys(session_, id);

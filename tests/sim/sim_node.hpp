@@ -86,6 +86,8 @@ struct sim_hardware {
     sim_datacentre centre;
     sim_rbd_store rbd;
     sim_ceph ceph;
+    // What the programs of Ceph, and those for disks, do on a machine; null: none is installed.
+    std::function<std::optional<sim_program>(const std::string& machine, const async::command&)> programs;
 };
 
 // Ceph as one life of a daemon has it: its helper, and what that asks.
@@ -96,7 +98,11 @@ struct sim_ceph_access {
           helper(cluster, rbd, clock),
           programs(clock, [this](services::stream_connection& with) { return helper.live(with); }),
           client(programs, clock),
-          processes(clock) {}
+          processes(clock) {
+        processes.add([&hardware, machine](const async::command& what) {
+            return hardware.programs ? hardware.programs(machine, what) : std::nullopt;
+        });
+    }
     void cut() {
         rbd.cut = cluster.cut = true;
         processes.cut();
@@ -112,7 +118,7 @@ struct sim_ceph_access {
     sim_ceph_helper helper;
     sim_talker programs;
     storage::ceph_helper client;
-    sim_process processes;  // none of Ceph's programs is installed
+    sim_process processes;
 };
 
 [[nodiscard]] std::string configuration_text(const node_settings& s);

@@ -84,6 +84,10 @@ enum class defect : std::uint8_t {
     noise_told,            // each reset and each I/O error of a guest is a line
     ceph_fails_machines,   // a machine fails because Ceph is silent
     bridges_not_awaited,   // a machine is created whether its bridges are there or not
+    // Commands about OSDs.
+    undecided_is_safe,   // that Ceph cannot tell whether an OSD may go counts as that it may
+    device_seen_once,    // a device is looked at when the command comes, and not again before it is erased
+    partition_by_digit,  // the name of a partition is made by a digit behind that of the disk
 };
 
 #ifdef PVC_PLANTED_DEFECTS

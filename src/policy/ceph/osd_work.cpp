@@ -30,17 +30,9 @@ constexpr duration stop_limit = 5min;      // systemd itself ends an OSD by forc
 constexpr duration status_limit = 10s;
 
 constexpr duration safe_pause = 5s;
-constexpr duration safe_limit = 24h;
-constexpr duration safe_told_each = 60s;
-constexpr int exit_absent = 5;      // of LVM's tools: there is no such volume or group
-constexpr int exit_unsigned = 2;    // of blkid: nothing is written on it that it knows
-constexpr int exit_undecided = 11;  // of safe-to-destroy: the manager does not know enough to tell
+constexpr int exit_absent = 5;    // of LVM's tools: there is no such volume or group
+constexpr int exit_unsigned = 2;  // of blkid: nothing is written on it that it knows
 constexpr double mib = 1048576;
-
-// What an operator can do where Ceph will never tell.
-constexpr std::string_view undecided_hint =
-    "; if this OSD is dead and the cluster cannot heal, it stays so: see `ceph health detail`, give up by hand what is "
-    "lost, or purge the OSD by hand";
 
 constexpr std::string_view placeholder_stats =
     R"({"uuid": "|", "up": 0, "in": 0, "primary_affinity": "|", "utilization": "|", "var": "|", "pgs": "|", )"
@@ -87,12 +79,12 @@ bool is_pause(osd_stage which) {
 // At the device, or at what says which one it is.
 bool is_look(osd_stage which) {
     return which == read_keys || which == list_own || which == check_device || which == probe_device ||
-           which == hold_device;
+           which == hold_device || which == see_again;
 }
 
-// As it goes into a message.
-std::string said(const osd_said::program_end& ended) {
-    return ended.text.empty() ? "it failed" : ended.text;
+// At which device it is.
+bool is_identification(osd_stage which) {
+    return which == check_device || which == see_blank || which == see_again || which == find_partition;
 }
 
 }  // namespace
@@ -104,26 +96,11 @@ osd_work::osd_work(model::osd_command what, std::string self)
 
 // ---- the way through a script -----------------------------------------------------------------------------------
 
-bool osd_work::is_needed(osd_stage which) const {
-    const bool is_removal = what_.verb == osd_verb::osd_remove;
-    switch (which) {
-        case find_device: return model::is_detect_text(device_);
-        case size_device:
-        case no_db_volume:
-        case make_db_volume: return what_.has_db;
-        // Of a removal only what was listed as the OSD's own.
-        case check_device:
-        case zap: return !is_spared_ && (!is_removal || !listed_.id.empty());
-        case probe_device: return !is_spared_ && seen_.has_value();
-        // The volumes of an OSD hold its device.
-        case hold_device: return !is_spared_ && seen_.has_value() && (seen_->above.empty() || !partition_.empty());
-        case list_own: return is_removal ? !device_.empty() : seen_.has_value() && !seen_->above.empty();
-        case remove_db_volume: return !db_stored_.empty();
-        default: return true;
-    }
-}
-
 void osd_work::advance() {
+    if (at_ == see_again && is_needed(due_)) {
+        at_ = due_;
+        return;
+    }
     do {
         at_ = script_[index_++];
     } while (!is_needed(at_));
@@ -157,7 +134,12 @@ osd_step osd_work::resume(const osd_answer& answer, time_point now) {
         notes.push_back({true, seen.why + "; it is forced, so the removal goes on"});
     }
     if (seen.what != flow::again) {
+        const bool is_fresh = at_ == see_again;
         advance();
+        if (!is_fresh && must_look_again(now)) {
+            due_ = std::exchange(at_, see_again);
+        }
+        identified_at_ = is_identification(at_) ? now : identified_at_;
     }
     return {ask(), std::move(notes)};
 }
@@ -193,18 +175,19 @@ osd_work::taken osd_work::take_program(const osd_said::program_end& ended, time_
             }
             return {flow::failed, is_good ? (at_ == no_group ? "the volume group osd-db is there already"
                                                              : "the volume " + db_volume() + " is there already")
-                                          : said(ended)};
+                                          : ended.how()};
         case remove_db_volume:
             if (!is_good) {
-                notes.push_back({true, said(ended) + "; " + db_stored_ + " may still be there"});
+                notes.push_back({true, ended.how() + "; " + db_stored_ + " may still be there"});
             }
             return {};
         default: break;
     }
-    return is_good ? take_output(ended, notes) : taken{flow::failed, said(ended)};
+    return is_good ? take_output(ended, now, notes) : taken{flow::failed, ended.how()};
 }
 
-osd_work::taken osd_work::take_output(const osd_said::program_end& ended, std::vector<osd_note>& notes) {
+osd_work::taken osd_work::take_output(const osd_said::program_end& ended, time_point now,
+                                      std::vector<osd_note>& notes) {
     switch (at_) {
         case find_device: {
             const auto wish = model::parse_detect_wish(device_);
@@ -219,7 +202,8 @@ osd_work::taken osd_work::take_output(const osd_said::program_end& ended, std::v
         case see_device:
         case check_device:
         case see_blank:
-        case find_partition: return take_device(ended);
+        case see_again:
+        case find_partition: return take_device(ended, now);
         case list_own: return take_own(ended);
         case make_number: {
             auto number = model::parse_osd_number(trim(ended.output));
@@ -273,7 +257,7 @@ osd_work::taken osd_work::take_numbers(const osd_said::program_end& ended) const
     return std::ranges::find(numbers, id_) != numbers.end() ? taken{} : taken{flow::failed, "Ceph has no OSD " + id_};
 }
 
-osd_work::taken osd_work::take_device(const osd_said::program_end& ended) {
+osd_work::taken osd_work::take_device(const osd_said::program_end& ended, time_point now) {
     auto device = model::parse_block_device(ended.output);
     if (!device) {
         return {flow::failed, device_ + " cannot be looked at: " + device.error().cause()};
@@ -283,6 +267,9 @@ osd_work::taken osd_work::take_device(const osd_said::program_end& ended) {
     }
     if (auto why = first_ ? why_another_device(first_->identity, device->identity) : std::string(); !why.empty()) {
         return not_erased(std::move(why));
+    }
+    if (at_ == see_again) {
+        return take_again(*device, now);
     }
     auto verdict = at_ == find_partition ? take_partition(*device)
                    : at_ == check_device ? judge(*device)
@@ -295,26 +282,23 @@ osd_work::taken osd_work::take_device(const osd_said::program_end& ended) {
     return verdict;
 }
 
-osd_work::taken osd_work::take_partition(const model::block_device& device) {
-    auto part = only_partition(device);
-    if (!part) {
-        return {flow::failed, device_ + " cannot be used: " + part.error().cause()};
+// In the same use as at the look before.
+osd_work::taken osd_work::take_again(const model::block_device& device, time_point now) const {
+    if (now - identified_at_ > osd_look_validity) {
+        return not_erased("the look at it took longer than 5 s");
     }
-    if (!partition_.empty() && (part->path != partition_ || part->identity != partition_identity_)) {
-        return {flow::failed, device_ + " cannot be used: its partition is not the one that was made"};
-    }
-    partition_ = std::move(part->path);
-    partition_identity_ = std::move(part->identity);
-    return {};
+    return device.above == seen_->above && device.mounted_at == seen_->mounted_at
+               ? taken{}
+               : not_erased("it is not used as it was a moment ago");
 }
 
 osd_work::taken osd_work::take_signatures(const osd_said::program_end& ended) {
     if (ended.status != 0 && ended.status != exit_unsigned) {
-        return {flow::failed, said(ended)};  // also where several signatures contradict each other
+        return {flow::failed, ended.how()};  // also where several signatures contradict each other
     }
     // The same status where it could not be read.
     if (ended.status == exit_unsigned && !ended.complaint.empty()) {
-        return {flow::failed, device_ + " cannot be looked at: " + said(ended)};
+        return {flow::failed, device_ + " cannot be looked at: " + ended.how()};
     }
     auto signatures = model::parse_device_signatures(ended.output);
     if (!signatures.partition_table.empty()) {
@@ -336,7 +320,7 @@ osd_work::taken osd_work::take_held(const osd_said::program_end& ended) const {
         return {};
     }
     return {flow::failed,
-            target() + " is not erased: it cannot be had exclusively, so somebody uses it: " + said(ended)};
+            target() + " is not erased: it cannot be had exclusively, so somebody uses it: " + ended.how()};
 }
 
 // The number alone is no proof: a disk of another cluster has one, too.
@@ -382,40 +366,6 @@ osd_work::taken osd_work::take_size(const osd_said::program_end& ended) {
     return db_mib_ > 0 ? taken{} : taken{flow::failed, "the size of " + device_ + " makes no room for a database"};
 }
 
-osd_work::taken osd_work::take_safety(const osd_said::program_end& ended, time_point now,
-                                      std::vector<osd_note>& notes) {
-    if (ended.status == 0) {
-        return {};
-    }
-    if (!ended.has_started) {
-        return {flow::failed, said(ended)};
-    }
-    const bool is_undecided = ended.status == exit_undecided;
-    // Only reached forced: what Ceph does not have holds no data of it.
-    if (ended.status && !is_undecided && !is_known_to_ceph_) {
-        notes.push_back({true, said(ended) + "; Ceph has no such OSD, so the removal goes on"});
-        return {};
-    }
-    if (!unsafe_since_) {
-        unsafe_since_ = told_at_ = now;
-    }
-    if (now - *unsafe_since_ >= safe_limit) {
-        return {flow::failed, (is_undecided ? "Ceph could not tell for a day whether it is safe to destroy: "
-                                            : "it was not safe to destroy for a day: ") +
-                                  said(ended)};
-    }
-    if (now - told_at_ >= safe_told_each) {
-        told_at_ = now;
-        const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(now - *unsafe_since_).count();
-        const std::string since = ", for " + std::to_string(minutes) + " min: " + said(ended);
-        notes.push_back({false, is_undecided ? "Ceph cannot tell whether OSD " + id_ + " is safe to destroy" + since +
-                                                   std::string(undecided_hint)
-                                             : "OSD " + id_ + " is not safe to destroy yet" + since});
-    }
-    pauses_ = true;
-    return {flow::again, {}};
-}
-
 // ---- questions --------------------------------------------------------------------------------------------------
 
 osd_question osd_work::ask() const {
@@ -445,6 +395,7 @@ osd_ask::program osd_work::program_of(osd_stage which) const {
         case see_device:
         case check_device:
         case see_blank:
+        case see_again:
         case find_partition:
             return {{"lsblk", "--json", "--bytes", "--output", std::string(model::lsblk_columns), device_},
                     look_limit,

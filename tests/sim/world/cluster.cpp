@@ -19,6 +19,19 @@ cluster::cluster(cluster_settings settings, const registry* subjects)
         initialise(ensemble, *settings.schema);
         ensemble.put("/config/primary_node", "none");
     }
+    if (settings.schema && settings.keeps_schema) {
+        const std::string root = "/nodes/old1";
+        const std::string version = std::to_string(*settings.schema);
+        ensemble.put({{root, "hypervisor"},
+                      {root + "/daemonmode", "hypervisor"},
+                      {root + "/daemonstate", "stop"},
+                      {root + "/routerstate", "client"},
+                      {root + "/domainstate", "ready"},
+                      {root + "/keepalive", "0"},
+                      {root + "/runningdomains", ""},
+                      {root + "/latestschema", version},
+                      {root + "/activeschema", version}});
+    }
     ensemble.observe([this](const recorded_change& change) {
         hash.add(static_cast<std::uint64_t>(change.zxid) << 8 | static_cast<std::uint64_t>(change.what));
         if (change.what != recorded_kind::check) {

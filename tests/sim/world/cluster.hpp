@@ -27,7 +27,8 @@ struct cluster_settings {
     std::vector<std::string> foreign;  // coordinators that behave as the reference daemon does
     bool has_foreign_guests = false;   // they run virtual machines too
     std::optional<int> schema = 10;    // empty: nobody has initialised the cluster
-    std::uint64_t guests = 0;          // virtual machines of a random run
+    bool keeps_schema = false;  // a node that is off, and knows no later version, is registered: nobody raises it
+    std::uint64_t guests = 0;   // virtual machines of a random run
     // How long a live migration copies the memory of one.
     duration migration_time = std::chrono::milliseconds(300);
     // And how long it takes from the target's start until the source hears of it.
@@ -124,6 +125,8 @@ public:
     // A daemon asks its libvirt to do something ("create U1").
     std::vector<std::function<void(const std::string& machine, const std::string& call)>> on_hypervisor_call;
     std::vector<std::function<void(const std::string& machine, const sim_guest& guest)>> on_guest_change;
+    // It starts a program for disks or Ceph that changes something ("ceph osd out 1").
+    std::vector<std::function<void(const std::string& machine, const std::string& line)>> on_program;
     std::vector<std::function<void()>> on_hardware_change;                       // of any guest or disk
     std::vector<std::function<void(const std::string& machine)>> on_power_loss;  // right before
     // Of an RBD image, by a machine.

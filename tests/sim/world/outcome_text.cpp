@@ -64,16 +64,20 @@ std::string shown_path(std::string_view path, std::string_view own_root) {
 outcome_text::outcome_text(cluster& world)
     : world_(world), tree_before_(world.ensemble.dump()), written_(world.members.size()) {
     world_.ensemble.observe([this](const recorded_change& change) { on_change(change); });
-    world_.on_hypervisor_call.emplace_back([this](const std::string& machine, const std::string& call) {
+    const auto note = [this](const std::string& machine, std::string_view whom, const std::string& call) {
         const member* one = world_.find(machine);
         if (one != nullptr) {
             written& of = written_[one->number - 1];
             close(of);
             end_repetition(of);
-            of.lines.push_back("  libvirt: " + call);
+            of.lines.push_back(fmt::format("  {}: {}", whom, call));
             of.calls.push_back(call);
         }
-    });
+    };
+    world_.on_hypervisor_call.emplace_back(
+        [note](const std::string& machine, const std::string& call) { note(machine, "libvirt", call); });
+    world_.on_program.emplace_back(
+        [note](const std::string& machine, const std::string& line) { note(machine, "program", line); });
 }
 
 void outcome_text::keep_joining() {

@@ -84,6 +84,12 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     const bool has_networking = names.size() > 1 && random_source(wanted.seed).split("networking").below(2) == 0;
     const bool has_functions = has_networking && random_source(wanted.seed).split("virtual functions").below(4) == 0;
     const bool has_ready_bridges = random_source(wanted.seed).split("bridges").below(2) == 0;
+    // A third of those with storage stays below schema 10, where clients send commands about OSDs.
+    random_source old = random_source(wanted.seed).split("OSD commands");
+    if (has_storage && out.foreign.empty() && old.below(3) == 0) {
+        out.schema = 8 + static_cast<int>(old.below(2));
+        out.keeps_schema = true;
+    }
     for (auto& node : out.nodes) {
         node.networking = has_networking;
         if (has_functions) {

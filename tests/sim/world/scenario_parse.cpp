@@ -282,11 +282,14 @@ struct parser {
             return setting(rest);
         }
         if (word == "schema") {
-            const auto version = parse_int(rest);
-            if (rest != "none" && (!version || *version < 0 || *version > 15)) {
-                return wrong("a schema version from 0 to 15, or none", rest);
+            const auto number = next_word(rest);
+            const auto version = parse_int(number);
+            const bool is_none = number == "none" && rest.empty();
+            out.world.keeps_schema = rest == "kept";
+            if (!is_none && (!version || *version < 0 || *version > 15 || !(rest.empty() || rest == "kept"))) {
+                return wrong("a schema version from 0 to 15, perhaps `kept`, or none", text);
             }
-            out.world.schema = rest == "none" ? std::nullopt : version;
+            out.world.schema = is_none ? std::nullopt : version;
             return {};
         }
         if (word == "migration-time" || word == "migration-reply") {

@@ -51,6 +51,8 @@ trace_text::trace_text(cluster& world, std::ostream& out, std::function<bool()> 
     };
     world_.on_hypervisor_call.emplace_back(
         [this](const std::string& machine, const std::string& call) { line(machine, "libvirt " + call); });
+    world_.on_program.emplace_back(
+        [this](const std::string& machine, const std::string& program) { line(machine, "runs " + program); });
     world_.on_guest_change.emplace_back([this](const std::string& machine, const sim_guest& guest) {
         const std::string name = world_.hardware.centre.name_of(guest.id);
         line(machine, fmt::format("  {} {}", name, guest.is_there() ? guest_text(guest) : "gone"));

@@ -330,6 +330,28 @@ TEST_F(osd_commands_test, a_command_that_is_taken_back_goes_no_further) {
     EXPECT_FALSE(is_locked());
 }
 
+// What waits until Ceph says that it is safe gives way to the next client's command at once, and not after a day.
+TEST_F(osd_commands_test, a_command_that_waits_for_ceph_is_taken_back) {
+    sim_node& node = running(9);
+    add_whole_osd(9, "7", "hv1");
+    ensemble.put({{"/ceph/osds/7/fsid/osd", fsid_1},
+                  {"/ceph/osds/7/fsid/cluster", std::string(cluster_fsid)},
+                  {"/ceph/osds/7/lvm/vg", "ceph-7"},
+                  {"/ceph/osds/7/lvm/lv", "osd-block-7"}});
+    program({"ceph", "osd", "safe-to-destroy"}, "", 16);
+    loop.run_for(5s);
+    send("osd_remove 7,False");
+    loop.run_for(60s);
+    ASSERT_TRUE(is_locked());
+    ASSERT_EQ(processes.lines().back(), "ceph osd safe-to-destroy osd.7");
+    ensemble.put(pipe, "");
+    loop.run_for(7s);
+    EXPECT_FALSE(is_locked());
+    EXPECT_TRUE(node.logged("the command was withdrawn"));
+    EXPECT_TRUE(answers.empty());
+    EXPECT_EQ(ask(add_sdb), "success-" + add_sdb);
+}
+
 // A lock that somebody takes away, and a connection that breaks for a moment.
 TEST_F(osd_commands_test, a_lost_lock_ends_it_and_a_lost_connection_does_not) {
     sim_node& node = running(9);

@@ -67,6 +67,9 @@ struct end {  // none
 
 }  // namespace osd_ask
 
+// How old the look at which device it is may be when a step begins that erases it.
+inline constexpr duration osd_look_validity = std::chrono::seconds(5);
+
 using osd_question = std::variant<osd_ask::program, osd_ask::pause, osd_ask::read_keys, osd_ask::write_keys,
                                   osd_ask::remove_object, osd_ask::end>;
 
@@ -79,6 +82,9 @@ struct program_end {
     std::string output{};
     std::string text{};       // how it ended, in words
     std::string complaint{};  // the last line that it wrote to standard error
+
+    // As it goes into a message.
+    [[nodiscard]] std::string how() const { return text.empty() ? "it failed" : text; }
 };
 struct stored_keys {
     std::string fault{};  // why they could not be read; empty: they were
@@ -113,6 +119,7 @@ enum class osd_stage : std::uint8_t {
     probe_device,  // and as what is written on it says
     hold_device,   // and nobody has it for himself, in whatever namespace
     see_blank,     // it is still the same, and what was done to it left nothing on it
+    see_again,     // it is still the same, where the looks since took long
     list_own,      // what stands on it is the OSD that is stored
     make_number,
     give_back_number,
@@ -169,12 +176,14 @@ private:
 
     [[nodiscard]] bool is_needed(osd_stage which) const;
     void advance();
+    [[nodiscard]] bool must_look_again(time_point now) const;
     [[nodiscard]] taken take(const osd_answer& answer, time_point now, std::vector<osd_note>& notes);
     [[nodiscard]] taken take_program(const osd_said::program_end& ended, time_point now, std::vector<osd_note>& notes);
-    [[nodiscard]] taken take_output(const osd_said::program_end& ended, std::vector<osd_note>& notes);
+    [[nodiscard]] taken take_output(const osd_said::program_end& ended, time_point now, std::vector<osd_note>& notes);
     [[nodiscard]] taken take_keys(const osd_said::stored_keys& read);
     [[nodiscard]] taken take_numbers(const osd_said::program_end& ended) const;
-    [[nodiscard]] taken take_device(const osd_said::program_end& ended);
+    [[nodiscard]] taken take_device(const osd_said::program_end& ended, time_point now);
+    [[nodiscard]] taken take_again(const model::block_device& device, time_point now) const;
     [[nodiscard]] taken take_signatures(const osd_said::program_end& ended);
     [[nodiscard]] taken take_held(const osd_said::program_end& ended) const;
     [[nodiscard]] taken take_own(const osd_said::program_end& ended);
@@ -212,6 +221,8 @@ private:
     bool pauses_ = false;                         // between two looks whether it is safe
     std::optional<model::block_device> first_{};  // the device as it was looked at first
     std::optional<model::block_device> seen_{};   // and last
+    time_point identified_at_{};                  // when it was asked for that, or for what says which partition it is
+    osd_stage due_ = osd_stage::begin;            // behind another look
     bool is_spared_ = false;  // forced, and the device was not shown to be the OSD's: nothing is erased any more
     std::optional<time_point> unsafe_since_{};
     time_point told_at_{};

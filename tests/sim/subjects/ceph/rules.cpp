@@ -2,6 +2,7 @@
 #include "pvcnoded/base/text.hpp"
 #include "sim/subjects/ceph/ceph.hpp"
 #include "sim/subjects/domains/guests.hpp"
+#include "sim/subjects/osds/osds.hpp"
 #include "sim/world/judge.hpp"
 
 #include <fmt/format.h>
@@ -53,7 +54,7 @@ bool is_object(std::string_view path) {
 // What is stored is what Ceph said to just this question.
 void figures_are_true(judge& of, const seen_change& seen) {
     const std::string& path = seen.what.path;
-    if (seen.writer == nullptr || !path.starts_with("/ceph")) {
+    if (seen.writer == nullptr || !path.starts_with("/ceph") || is_of_osd_command(of.world, seen)) {
         return;
     }
     const bool is_text = path == "/ceph" || path == "/ceph/health" || path == "/ceph/util";

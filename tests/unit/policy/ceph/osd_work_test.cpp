@@ -326,6 +326,56 @@ TEST(osd_work, detect_strings) {
     EXPECT_EQ(there.end, (osd_ask::end{false, "the volume group osd-db is there already"}));
 }
 
+// What is read from a slow disk takes longer than a look at its name is good for.
+TEST(osd_work, a_slow_disk_is_looked_at_once_more_before_it_is_erased) {
+    for (const auto& [command, lines] : {std::pair{add_text, add_lines}, std::pair{replace_text, replace_lines},
+                                         std::pair{remove_text, remove_lines}, std::pair{group_text, group_lines}}) {
+        play one;
+        one.at_line = [&](const std::string& line) { one.now += line.starts_with("wipefs") ? 6s : 0s; };
+        one.run(command);
+        EXPECT_TRUE(one.end.is_done) << one.end.reason;
+        for (std::size_t i = 0; i < one.lines.size(); ++i) {
+            const bool is_erasure = is_erasing(one.lines[i]) || one.lines[i].starts_with("ceph-volume lvm prepare") ||
+                                    one.lines[i].starts_with("pvcreate") || one.lines[i].starts_with("vgcreate");
+            if (is_erasure) {
+                ASSERT_GT(i, 0U);
+                EXPECT_TRUE(one.lines[i - 1].starts_with(lsblk_seven)) << one.lines[i];
+            }
+        }
+        texts without_looks = one.lines;
+        texts usual = lines;
+        for (auto* all : {&without_looks, &usual}) {
+            std::erase_if(*all, [](const std::string& line) { return line.starts_with("lsblk"); });
+        }
+        EXPECT_EQ(without_looks, usual) << "and nothing else is done otherwise";
+    }
+    shown_device mounted;
+    mounted.above = {{.name = "x", .number = "254:9", .type = "lvm"}};
+    for (const auto& [shown, why] :
+         {std::pair{listed_as({.serial = "\"S2\""}),
+                    "its serial number or WWN is not the one of when the command came"},
+          std::pair{listed_as({.number = "8:32"}), "it was device 8:16 when the command came, and is 8:32 now"},
+          std::pair{listed_as(mounted), "it is not used as it was a moment ago"}}) {
+        play other;
+        int holds = 0;
+        other.at_line = [&](const std::string& line) {
+            if (line.starts_with("wipefs") && ++holds == 2) {
+                other.now += 6s;
+                other.says["lsblk "].output = shown;
+            }
+        };
+        other.run(add_text);
+        EXPECT_EQ(other.end, (osd_ask::end{false, std::string("/dev/sdb is not erased: ") + why}));
+        EXPECT_TRUE(std::ranges::none_of(other.lines, is_erasing));
+    }
+    play hangs;
+    hangs.at_line = [&](const std::string& line) {
+        hangs.now += line.starts_with("wipefs") || line.starts_with("lsblk") ? 6s : 0s;
+    };
+    hangs.run(add_text);
+    EXPECT_EQ(hangs.end, (osd_ask::end{false, "/dev/sdb is not erased: the look at it took longer than 5 s"}));
+}
+
 // The guard is asked before each of these.
 TEST(osd_work, what_only_looks_changes_nothing) {
     for (const auto& [command, lines] : {std::pair{add_text, add_lines}, std::pair{replace_text, replace_lines},
