@@ -93,12 +93,12 @@ TEST_F(migration_test, what_it_is_refused_for) {
         m2.guest(u1).vanish();
         m2.kill_libvirtd();
         const auto refused = co_await move();
-        EXPECT_EQ(refused.error().code, call_error::unavailable);
+        EXPECT_EQ(refused.error().code, call_error::no_target);
         m2.start_libvirtd();
         dc.cut("hv1", "hv2");
         const auto before = loop.clock().now();
         const auto silent = co_await move();
-        EXPECT_EQ(silent.error().code, call_error::unavailable);
+        EXPECT_EQ(silent.error().code, call_error::no_target);
         EXPECT_EQ(loop.clock().now() - before, 5s + 200us);
         dc.join("hv1", "hv2");
         m1.guest(u1).fail_next("migrate", {call_error::unsafe, "Unsafe migration"});
@@ -237,7 +237,7 @@ TEST_F(migration_test, a_target_without_power_is_noticed_by_its_silence) {
     with_daemons([&]() -> awaitable<void> {
         const auto before = loop.clock().now();
         const auto moved = co_await move_and([&] { m2.lose_power(); });
-        EXPECT_EQ(moved.error().code, call_error::unavailable);
+        EXPECT_EQ(moved.error().code, call_error::no_target);
         EXPECT_LT(loop.clock().now() - before, 20s);
         EXPECT_GT(loop.clock().now() - before, 10s);
     });

@@ -264,7 +264,7 @@ void sim_migration::hold(bool held) {
         held_back_ = step_.armed() ? std::optional(step_.when() - now) : std::nullopt;
         step_.disarm();
         silence_.arm(now + centre_.times.keepalive, [this] {
-            const bool is_source = source_.libvirtd() == libvirtd_state::stopped;
+            const bool is_source = driver_->is_paused || source_.libvirtd() == libvirtd_state::stopped;
             collapse(is_source ? broken("keepalive timeout") : out_of_reach("keepalive timeout"), false);
         });
     } else {
