@@ -135,7 +135,7 @@ struct write_reason {  // [yes] why it waits, into failedreason unless it is the
     std::string reason;
     policy::wish began_with;
 };
-struct create {        // [call_answer] what was read last; begins while the proof is valid, or not at all
+struct create {  // [call_answer] what was read last; begins while the proof is valid, or not at all
     boot_time proof{};
 };
 struct end_crashed {};  // [woken] a guest that crashed and was kept goes
@@ -158,8 +158,7 @@ using any =
                  connection, sending_keys, set_listed, others, daemon_runs, node_exists, whose_stop, target, nodes,
                  own_guest, destroy, resume_guest, set_downtime, progress, abort_call, rbd_verdict, list_rbd_locks,
                  break_rbd_lock, contenders, make_sync_key, stranded_keys, take_back, definition, create, end_crashed,
-                 write_started, write_failed, publish_vnc, live_xml, end_console, clear_reason, monitors,
-                 write_reason>;
+                 write_started, write_failed, publish_vnc, live_xml, end_console, clear_reason, monitors, write_reason>;
 
 }  // namespace ask
 

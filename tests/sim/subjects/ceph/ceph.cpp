@@ -66,9 +66,9 @@ bool has_storage(const cluster& world) {
 }
 
 bool was_ceph_disturbed(const cluster& world) {
-    static constexpr std::array<std::string_view, 10> faults{"break-storage", "late-ceph", "hang-ceph",     "refuse-ceph",
-                                                            "cut-ceph",      "freeze-helper", "kill-helper",
-                                                            "keep-broken",   "slow-ceph",     "lie-helper"};
+    static constexpr std::array<std::string_view, 10> faults{
+        "break-storage", "late-ceph",   "hang-ceph",   "refuse-ceph", "cut-ceph",
+        "freeze-helper", "kill-helper", "keep-broken", "slow-ceph",   "lie-helper"};
     return std::ranges::any_of(faults, [&](std::string_view name) { return world.performed.contains(name); });
 }
 
