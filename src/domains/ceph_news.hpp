@@ -1,5 +1,5 @@
-// What starts of machines have heard of Ceph: when a monitor answered last, and how often images of a pool were answered
-// for. Who waits for Ceph is told. Loop thread only. Specification: README ruling 77.
+// What starts of machines have heard of Ceph: when a monitor answered last, and how often images of a pool were
+// answered for. Who waits for Ceph is told. Loop thread only. Specification: README ruling 77.
 #pragma once
 
 #include "pvcnoded/base/clock.hpp"

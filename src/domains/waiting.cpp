@@ -1,5 +1,5 @@
-// What machines wait for that are to run and cannot be started now: who waits is woken when it is seen to be over, and a
-// line a minute tells of all of them. Specification: README ruling 77.
+// What machines wait for that are to run and cannot be started now: who waits is woken when it is seen to be over, and
+// a line a minute tells of all of them. Specification: README ruling 77.
 #include "manager.hpp"
 #include "pvcnoded/policy/domains/start_outcomes.hpp"
 

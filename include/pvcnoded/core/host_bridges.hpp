@@ -17,9 +17,9 @@ namespace pvc::core {
 class host_bridges {
 public:
     struct look {
-        std::set<std::string> there;                // links that are bridges
-        bool knows_networks = false;                // the keys of client networks were read
-        std::map<std::string, std::string> wanted;  // of client networks; why it is not made, empty: it is on its way
+        std::set<std::string> there;                 // links that are bridges
+        bool knows_networks = false;                 // the keys of client networks were read
+        std::map<std::string, std::string> wanted;   // of client networks; why it is not made, empty: it is on its way
         std::map<std::string, std::string> refused;  // of those: why, also where a bridge of that name is there
 
         friend bool operator==(const look&, const look&) = default;

@@ -55,9 +55,9 @@ struct domain_parts {
     stays& stayed_here;
     domain_counts& counts;
     ceph_news& ceph;
-    policy::console_pace& pace;                   // of all consoles
-    async::task_group* consoles_scope = nullptr;  // where console watches run
-    std::function<bool()> holds_starts{};         // after a fence: nothing may be created
+    policy::console_pace& pace;                     // of all consoles
+    async::task_group* consoles_scope = nullptr;    // where console watches run
+    std::function<bool()> holds_starts{};           // after a fence: nothing may be created
     std::function<bool(const uuid&)> is_awaited{};  // a client's command waits for its operation to end
     // The networks of this node have not been as they shall be since it came up, and that is waited for.
     std::function<bool()> networks_are_coming{};

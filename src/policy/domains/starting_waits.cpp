@@ -53,7 +53,8 @@ step starting::hold_on(context& c) {
     }
     began_with = c.seen.wish;
     hindrance& waits = c.memory.waits;
-    if (c.seen.are_networks_coming && waits.cause != start_cause::networks && !is_planted(defect::bridges_not_awaited)) {
+    if (c.seen.are_networks_coming && waits.cause != start_cause::networks &&
+        !is_planted(defect::bridges_not_awaited)) {
         waits = {.cause = start_cause::networks, .since = c.now, .next_try = c.now + networks_patience};
     }
     if (waits.cause == start_cause::networks && c.seen.are_networks_coming && c.now >= waits.next_try) {
@@ -77,8 +78,9 @@ step starting::hold_on(context& c) {
 // It does not wait any more: what is stored of that is taken back, unless others do so.
 step starting::leave(context& c) {
     hindrance& waits = c.memory.waits;
-    const bool is_another_wish = c.seen.is_present && (!c.seen.is_owner || !(c.seen.state == vm_state::start ||
-                                                                             c.seen.state == vm_state::restart));
+    const bool is_another_wish =
+        c.seen.is_present &&
+        (!c.seen.is_owner || !(c.seen.state == vm_state::start || c.seen.state == vm_state::restart));
     const bool has_come = c.seen.guest && !c.seen.is_guest(guest_class::absent);
     if (has_come) {
         c.memory.adoption.owes_reason = c.memory.adoption.owes_reason || waits.is_written;

@@ -522,7 +522,9 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
             [](const ask::live_xml& /*of*/) -> std::optional<answer> { return policy::yes{true}; },
             [](const ask::end_console& /*of*/) -> std::optional<answer> { return policy::woken{}; },
             [](const ask::clear_reason& /*of*/) -> std::optional<answer> { return policy::yes{true}; },
-            [](const ask::monitors& /*of*/) -> std::optional<answer> { return policy::call_answer{call_end::done, {}}; },
+            [](const ask::monitors& /*of*/) -> std::optional<answer> {
+                return policy::call_answer{call_end::done, {}};
+            },
             [&](const ask::write_reason& /*of*/) -> std::optional<answer> { return policy::yes{is_as_seen(m, one)}; },
         },
         what.what);

@@ -86,13 +86,13 @@ struct going_down {
 // Why it waits to be started. Written by starts, and by the manager when somebody wants it anew.
 struct hindrance {
     start_cause cause = start_cause::none;
-    std::string text{};                     // the failedreason
-    bool is_written = false;                // which is stored
-    start_cause told = start_cause::none;   // in the log
-    unsigned tries = 0;                     // in a row, for this cause
-    time_point since{};                     // of the last try
-    time_point next_try{};                  // at the latest
-    std::uint64_t ceph_answers = 0;         // when it was tried last
+    std::string text{};                    // the failedreason
+    bool is_written = false;               // which is stored
+    start_cause told = start_cause::none;  // in the log
+    unsigned tries = 0;                    // in a row, for this cause
+    time_point since{};                    // of the last try
+    time_point next_try{};                 // at the latest
+    std::uint64_t ceph_answers = 0;        // when it was tried last
 
     // Somebody wants it anew: it is tried at once, and told again.
     void begin_anew() {

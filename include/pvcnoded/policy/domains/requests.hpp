@@ -144,7 +144,7 @@ struct write_reason {  // [yes] why it waits, into failedreason unless it is the
     std::string reason;
     policy::wish began_with;
 };
-struct create {        // [call_answer] what was read last; begins while the proof is valid, or not at all
+struct create {  // [call_answer] what was read last; begins while the proof is valid, or not at all
     boot_time proof{};
 };
 struct end_crashed {};  // [woken] a guest that crashed and was kept goes

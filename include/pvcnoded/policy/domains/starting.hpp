@@ -17,8 +17,8 @@ struct starting {
     enum class at : std::uint8_t {
         begin,
         spacing,
-        held_up,             // what kept it from being started last may be over
-        clearing_old_reason, // somebody wants something else
+        held_up,              // what kept it from being started last may be over
+        clearing_old_reason,  // somebody wants something else
         releasing,
         noting_holder,
         reading_definition,
@@ -26,9 +26,9 @@ struct starting {
         reading_again,  // after the turn was waited for
         asking_monitors,
         clearing_locks,
-        asking_again,   // the monitors, as the locks took their time
+        asking_again,  // the monitors, as the locks took their time
         announcing,
-        reading_last,   // what is created
+        reading_last,  // what is created
         proving,
         yielding,
         creating,

@@ -62,7 +62,8 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
             return fmt::format("machine {} is in `fail` on {}: \"{}\"", number, node, reason);
         }
     }
-    if (is_on && (places.size() != 1 || places.front() != node) && !(places.empty() && waits_for_its_bridge(of, number, node))) {
+    if (is_on && (places.size() != 1 || places.front() != node) &&
+        !(places.empty() && waits_for_its_bridge(of, number, node))) {
         return fmt::format("machine {} is `start` on {}, and runs {}", number, node, where);
     }
     if ((is_off && !places.empty()) || places.size() > 1) {
@@ -138,7 +139,8 @@ std::optional<std::string> orders_are_done(const judge& of) {
 
 constexpr progress domain_progress[] = {
     {"guests_are_right", "every virtual machine is where and what its keys say, once", guests_are_right},
-    {"what_can_start_again_does", "no machine is in `fail` for a cause that lay outside of it", what_can_start_again_does},
+    {"what_can_start_again_does", "no machine is in `fail` for a cause that lay outside of it",
+     what_can_start_again_does},
     {"orders_are_done", "no node is still being flushed or made ready", orders_are_done},
 };
 

@@ -1,5 +1,5 @@
-// What lies outside of a machine that is to run is waited for, and does not make it `fail`: whose fault each outcome is,
-// what is held and told meanwhile, and what ends the wait. README ruling 77.
+// What lies outside of a machine that is to run is waited for, and does not make it `fail`: whose fault each outcome
+// is, what is held and told meanwhile, and what ends the wait. README ruling 77.
 #include "starting_fixture.hpp"
 
 namespace pvc::policy {
