@@ -360,6 +360,27 @@ std::optional<std::string> nothing_is_under_way(const judge& of) {
     return std::nullopt;
 }
 
+// Of an OSD whose UUID is in the tree all the rest is there, too; who damages the name of its node is not a daemon.
+std::optional<std::string> keys_are_of_the_disk(const judge& of) {
+    cluster& world = of.world;
+    for (const auto& [machine, shelf] : osds_of(world).shelves) {
+        for (const auto& disk : shelf.disks) {
+            if (!disk->group || !disk->group->osd) {
+                continue;
+            }
+            const std::string id = std::to_string(disk->group->osd->id);
+            const auto keys = keys_of_osd(world, id);
+            const bool is_right =
+                keys.at("/device") == "/dev/" + disk->name && keys.at("/fsid/cluster") == disk->group->osd->cluster &&
+                keys.at("/lvm/vg") == disk->group->name && keys.at("/lvm/lv") == disk->group->volumes.front();
+            if (keys.at("/fsid/osd") == disk->group->osd->fsid && !is_right) {
+                return fmt::format("the keys of OSD {} are not what is on {} of {}", id, disk->name, machine);
+            }
+        }
+    }
+    return std::nullopt;
+}
+
 constexpr rule osd_rules[] = {
     {.name = "named_device",
      .meaning =
@@ -379,6 +400,7 @@ constexpr rule osd_rules[] = {
 
 constexpr progress osd_progress[] = {
     {"osd_commands_end", "no command about OSDs is under way once nothing hinders it", nothing_is_under_way},
+    {"osd_keys_are_right", "the keys of an OSD are what its disk says", keys_are_of_the_disk},
 };
 
 constexpr std::string_view expected_osd_events[] = {
