@@ -143,7 +143,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 }
                 break;
             }
-            case 1: live.disks.push_back({target, take_name(rest), false}); break;
+            case 1: live.disks.push_back({target, take_name(rest), false, false, {}}); break;
             case 2:
                 live.interfaces.push_back({(what & 128U) != 0 ? "direct" : "bridge", target, take_name(rest), {}, {}});
                 break;

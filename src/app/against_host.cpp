@@ -68,8 +68,7 @@ policy::leftover_lines leftovers_of(const config::node_config& config, const mod
     view.was_primary = noted.was_primary;
     view.heartbeat_age = noted.beat ? std::optional<duration>(now - *noted.beat) : std::nullopt;
     view.times = {config.keepalive_interval, config.fence_intervals, config.suicide_intervals};
-    return policy::describe_leftovers(
-        view, policy::found_of_primary(config, seen, own.bridges));
+    return policy::describe_leftovers(view, policy::found_of_primary(config, seen, own.bridges));
 }
 
 }  // namespace

@@ -54,9 +54,11 @@ async::awaitable<result<void>> change_device(operation& op, const model::domain_
     op.here.live_is_stale = true;  // whatever becomes of the call
     hypervisor::call_result<void> done;
     if (what.verb == model::domain_verb::attach_device) {
-        done = co_await op.hv.attach_device(op.id, what.device, guarded_until(*proof + zookeeper::guard_validity), deadline);
+        done = co_await op.hv.attach_device(op.id, what.device, guarded_until(*proof + zookeeper::guard_validity),
+                                            deadline);
     } else {
-        done = co_await op.hv.detach_device(op.id, what.device, guarded_until(*proof + zookeeper::guard_validity), deadline);
+        done = co_await op.hv.detach_device(op.id, what.device, guarded_until(*proof + zookeeper::guard_validity),
+                                            deadline);
     }
     if (done) {
         co_return result<void>();

@@ -34,7 +34,8 @@ void bridge_record::read() {
         if (!text && text.error().code() == errc::not_found) {
             break;
         }
-        const auto ignored = text ? policy::add_record(known_, bases_, *text, node_.machine.boot_id) : text.error().text();
+        const auto ignored =
+            text ? policy::add_record(known_, bases_, *text, node_.machine.boot_id) : text.error().text();
         if (!ignored.empty()) {
             is_whole_ = false;
             tell(fmt::format("{}: {}, ignored", path, ignored));
@@ -72,8 +73,10 @@ async::awaitable<void> bridge_record::run() {
                 on_noted();
             }
             if (!done) {
-                tell("which links of client networks are this daemon's own was not noted: " + done.error().text() + ", trying again");
-                co_await async::sleep_for(node_.clock(), note_again, "another try to note the links of client networks");
+                tell("which links of client networks are this daemon's own was not noted: " + done.error().text() +
+                     ", trying again");
+                co_await async::sleep_for(node_.clock(), note_again,
+                                          "another try to note the links of client networks");
                 continue;
             }
             tell({});

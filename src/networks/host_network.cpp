@@ -68,11 +68,12 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
     co_return has_changed;
 }
 
-// One that was right before. Those of a link may be those of another link of its name by now. Who changes it all the time is
-// told of once a minute.
+// One that was right before. Those of a link may be those of another link of its name by now. Who changes it all the
+// time is told of once a minute.
 void host_network::tell_changed(const model::set_sysctl& one) {
     const auto found = settings_made_.find(one.key);
-    const bool is_of_all = one.key.find("/conf/") == std::string::npos || one.key.find("/conf/all/") != std::string::npos;
+    const bool is_of_all =
+        one.key.find("/conf/") == std::string::npos || one.key.find("/conf/all/") != std::string::npos;
     if (found == settings_made_.end() || !is_of_all) {
         return;
     }

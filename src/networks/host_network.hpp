@@ -47,8 +47,9 @@ private:
     told_remarks& remarks_;
     bool was_right_ = false;  // by the look before: what is missing now somebody took away
     policy::host_plan plan_;
-    std::map<std::string, trouble> troubles_;           // by unit
-    std::map<std::string, time_point> settings_made_;  // keys that were set, and when it was last told that somebody changed one
+    std::map<std::string, trouble> troubles_;  // by unit
+    std::map<std::string, time_point>
+        settings_made_;  // keys that were set, and when it was last told that somebody changed one
 };
 
 }  // namespace pvc::networks

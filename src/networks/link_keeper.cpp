@@ -65,7 +65,8 @@ async::awaitable<bool> link_keeper::settle() {
     remarks_.tell("look", {});
     bool has_changed = co_await host_.settle(*seen);
     if (are_settings_made_) {
-        co_await host_.apply_settings(*seen);  // of links that came late too, and what somebody changed (routing daemons do)
+        co_await host_.apply_settings(
+            *seen);  // of links that came late too, and what somebody changed (routing daemons do)
     }
     if (!has_changed) {
         has_changed = co_await clients_.settle(*seen);
@@ -189,7 +190,8 @@ async::awaitable<void> link_keeper::follow_names() {
         clients_.set_named(is_known ? std::optional(*std::move(named)) : std::nullopt);
         changed_.notify();
         if (!is_known) {
-            co_await async::sleep_for(node_.clock(), names_again, "another look at what this host's configuration names");
+            co_await async::sleep_for(node_.clock(), names_again,
+                                      "another look at what this host's configuration names");
             continue;
         }
         co_await names_due_.wait(async::wait_note::work("a change of client networks"));

@@ -62,7 +62,8 @@ void daemon::put_metrics(core::metrics_sheet& sheet) const {
     sheet.gauge("stopping", "1 while the daemon stops.", one_if(context_.stopping.value()));
     sheet.gauge("maintenance", "1 while the cluster is in maintenance, as this node knows.",
                 one_if(context_.maintenance));
-    sheet.gauge("primary", "1 while this node has the primary role.", one_if(context_.role.now() == model::router_state::primary));
+    sheet.gauge("primary", "1 while this node has the primary role.",
+                one_if(context_.role.now() == model::router_state::primary));
     put_heartbeats(context_, sheet);
     put_zookeeper(context_, seen, sheet);
     if (root_) {

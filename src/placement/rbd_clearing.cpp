@@ -219,8 +219,8 @@ async::awaitable<policy::proof_said::any> rbd_clearing::answer_to(policy::proof_
     }
     const time_point until = clock_.now() + proof_call_limit;
     if (auto* which = std::get_if<policy::proof_ask::blocklist>(&what)) {
-        const auto done =
-            co_await port_.blocklist(which->address, which->time, guarded_until(which->proof + zookeeper::guard_validity), until);
+        const auto done = co_await port_.blocklist(which->address, which->time,
+                                                   guarded_until(which->proof + zookeeper::guard_validity), until);
         if (done) {
             tell_({policy::act::line::level::info, {}, "blocklisted the RBD client " + which->address});
         }

@@ -45,7 +45,8 @@ struct lock_service::claim {
 };
 
 bool held_lock::valid(const guard_place& where) const {
-    return is_left_out(where) || (!lost_ && service_.session_.is_connected() && service_.clock_.boot_now() - proof_ <= guard_validity);
+    return is_left_out(where) ||
+           (!lost_ && service_.session_.is_connected() && service_.clock_.boot_now() - proof_ <= guard_validity);
 }
 
 void held_lock::add_check(transaction& what, const guard_place& where) const {

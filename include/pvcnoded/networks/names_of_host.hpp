@@ -1,5 +1,5 @@
-// The links that the host's own network configuration names: /etc/network/interfaces, with what it sources. Specification:
-// README ruling 79.
+// The links that the host's own network configuration names: /etc/network/interfaces, with what it sources.
+// Specification: README ruling 79.
 #pragma once
 
 #include "pvcnoded/services/host.hpp"
@@ -12,8 +12,8 @@ namespace pvc::networks {
 
 using host_names = std::set<std::string, std::less<>>;
 
-// What is not there, or cannot be understood, names nothing. Errors: timed_out, unavailable (the disk hangs): nothing is
-// known then.
+// What is not there, or cannot be understood, names nothing. Errors: timed_out, unavailable (the disk hangs): nothing
+// is known then.
 async::awaitable<result<host_names>> names_of_host(services::host& host);
 
 }  // namespace pvc::networks

@@ -61,8 +61,8 @@ public:
     virtual result<std::string> read_file(std::string path) = 0;
     // Of wherever it is. Errors: those of read_file; timed_out, unavailable as above.
     virtual async::awaitable<result<std::string>> read_disk_file(std::string path) = 0;
-    // Names of the files in a directory, wherever it is, at most 10,000. Errors: not_found, io; timed_out, unavailable as
-    // above.
+    // Names of the files in a directory, wherever it is, at most 10,000. Errors: not_found, io; timed_out, unavailable
+    // as above.
     virtual async::awaitable<result<std::vector<std::string>>> list_disk_files(std::string directory) = 0;
     // Names of the files in a directory of memory (/run), at most 10,000. Errors: not_found, io.
     virtual result<std::vector<std::string>> list_files(std::string directory) = 0;

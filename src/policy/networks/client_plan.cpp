@@ -429,7 +429,8 @@ void network_planner::plan_bridge_link() {
 void network_planner::note_bases() {
     if (base_ != nullptr) {
         const auto* known = links_.recorded(*base_);
-        plan_.bases[base_name_] = {base_->index, known != nullptr ? known->is_own : links_.is_own_base(*base_, wanted_.vni)};
+        plan_.bases[base_name_] = {base_->index,
+                                   known != nullptr ? known->is_own : links_.is_own_base(*base_, wanted_.vni)};
     } else if (lower_ != nullptr) {
         plan_.bases[base_name_] = {};
     }

@@ -108,7 +108,8 @@ private:
                 users.push_back(master);
             }
         }
-        const auto other = std::ranges::find_if(users, [&](const network_link* one) { return !is_own(one) && !is_released(one); });
+        const auto other =
+            std::ranges::find_if(users, [&](const network_link* one) { return !is_own(one) && !is_released(one); });
         return other == users.end() ? nullptr : *other;
     }
 

@@ -46,7 +46,8 @@ ifupdown_file parse_ifupdown(std::string_view text) {
         }
         const auto add_to = [&](std::vector<std::string>& all, std::size_t last) {
             for (std::size_t at = 1; at < std::min(last, words.size()); ++at) {
-                all.emplace_back(words[at].substr(0, &all == &out.names ? words[at].find(':') : std::string_view::npos));
+                all.emplace_back(
+                    words[at].substr(0, &all == &out.names ? words[at].find(':') : std::string_view::npos));
             }
         };
         if (words[0] == "auto" || words[0].starts_with("allow-")) {

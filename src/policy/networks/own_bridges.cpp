@@ -29,7 +29,8 @@ bool add_base_line(own_bases& to, std::span<const std::string_view> parts) {
     if (parts.size() != 4 || (parts[3] != "own" && parts[3] != "used")) {
         return false;
     }
-    const auto number = model::vni_of(parts[1], "vlan") ? model::vni_of(parts[1], "vlan") : model::vni_of(parts[1], "vxlan");
+    const auto number =
+        model::vni_of(parts[1], "vlan") ? model::vni_of(parts[1], "vlan") : model::vni_of(parts[1], "vxlan");
     const auto index = parse_integer(parts[2]);
     if (!number || !index || *index < 0 || *index > std::numeric_limits<int>::max()) {
         return false;
@@ -65,8 +66,8 @@ bool add_line(own_bridges& to, own_bases& bases, std::string_view line) {
 
 const recorded_base* whose_links::find(const model::network_link& link) const {
     const auto found = bases.find(link.name);
-    const bool is_it = found != bases.end() &&
-                       (found->second.index == link.index || found->second.index == recorded_base::coming);
+    const bool is_it =
+        found != bases.end() && (found->second.index == link.index || found->second.index == recorded_base::coming);
     return is_it ? &found->second : nullptr;
 }
 

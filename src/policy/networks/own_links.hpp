@@ -46,10 +46,11 @@ public:
     // Exactly what would be made as the base of this network.
     [[nodiscard]] bool is_base(const model::network_link& link, std::uint32_t vni, model::network_type type) const;
     [[nodiscard]] bool is_bridge(const model::network_link& link) const;
-    // Why such a base, which the record does not have, is somebody else's: "it has 192.0.2.10/24". "": nothing shows that.
+    // Why such a base, which the record does not have, is somebody else's: "it has 192.0.2.10/24". "": nothing shows
+    // that.
     [[nodiscard]] std::string why_foreign(const model::network_link& base, std::uint32_t vni) const;
-    // It goes with its network: recorded as made or adopted, or one that a daemon of the other kind made, whose only role is to be a port of
-    // the network's bridge.
+    // It goes with its network: recorded as made or adopted, or one that a daemon of the other kind made, whose only
+    // role is to be a port of the network's bridge.
     [[nodiscard]] bool is_own_base(const model::network_link& base, std::uint32_t vni) const;
     [[nodiscard]] const recorded_base* recorded(const model::network_link& base) const { return whose_.find(base); }
     [[nodiscard]] bool is_named(std::string_view name) const { return whose_.named.contains(name); }

@@ -260,9 +260,10 @@ namespace {
 bool is_invisible(const policy::step& what) {
     const auto* own = std::get_if<ask::clear_own>(&what.what);
     return (own != nullptr && own->key == policy::own_key::vnc) ||
-           is_any<ask::write_reason, ask::end_console, ask::publish_vnc, ask::live_xml, ask::clear_reason, ask::definition,
-                  ask::sending_keys, ask::set_downtime, ask::progress, ask::connection, ask::node_exists,
-                  ask::end_crashed, ask::make_sync_key, ask::prepare_rbd_break, ask::disk_users>(what);
+           is_any<ask::write_reason, ask::end_console, ask::publish_vnc, ask::live_xml, ask::clear_reason,
+                  ask::definition, ask::sending_keys, ask::set_downtime, ask::progress, ask::connection,
+                  ask::node_exists, ask::end_crashed, ask::make_sync_key, ask::prepare_rbd_break, ask::disk_users>(
+               what);
 }
 
 }  // namespace

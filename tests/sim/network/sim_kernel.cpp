@@ -427,7 +427,8 @@ struct sim_kernel::applying {
         if (one.key.starts_with("net/ipv6/")) {
             kernel.sysctls_have_changed();
             // The kernel tells of these alone (RTM_NEWNETCONF).
-            if (kernel.changed && (one.key.ends_with("forward") || one.key.ends_with("/forwarding") || one.key.ends_with("/rp_filter"))) {
+            if (kernel.changed &&
+                (one.key.ends_with("forward") || one.key.ends_with("/forwarding") || one.key.ends_with("/rp_filter"))) {
                 kernel.changed();
             }
         }

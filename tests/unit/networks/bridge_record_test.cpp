@@ -106,10 +106,11 @@ TEST_F(bridge_record_test, a_record_of_bridges_that_is_garbage_is_said_and_writt
     const auto before = hv1.host.files.at(path);
     hv1.host.files[path] = before + "garbage\n";
     start(hv1);
-    EXPECT_EQ(hv1.times_logged(fmt::format("client-bridges: line {}: expected `VNI index m|b` or `base name index own|used`, "
-                                           "got \"garbage\", ignored",
-                                           std::ranges::count(before, '\n') + 1)),
-              1U)
+    EXPECT_EQ(
+        hv1.times_logged(fmt::format("client-bridges: line {}: expected `VNI index m|b` or `base name index own|used`, "
+                                     "got \"garbage\", ignored",
+                                     std::ranges::count(before, '\n') + 1)),
+        1U)
         << hv1.log();
     beat(2s);
     EXPECT_EQ(bridges_in(hv1.host.files.at(path)), bridges_in(before));
@@ -143,9 +144,8 @@ TEST_F(bridge_record_test, a_record_of_bridges_that_cannot_be_written_is_said_on
     hv1.host.broken.erase(path);
     beat(6s);
     EXPECT_TRUE(hv1.host.files.contains(path));
-    EXPECT_EQ(hv1.host.files[path],
-              fmt::format("boot {}\n1001 {} m\nbase vxlan1001 {} own\n", hv1.host.machine.boot_id,
-                          index_of(hv1, "vmbr1001"), index_of(hv1, "vxlan1001")));
+    EXPECT_EQ(hv1.host.files[path], fmt::format("boot {}\n1001 {} m\nbase vxlan1001 {} own\n", hv1.host.machine.boot_id,
+                                                index_of(hv1, "vmbr1001"), index_of(hv1, "vxlan1001")));
 }
 
 }  // namespace

@@ -270,7 +270,8 @@ TEST_F(host_network_test, forwarding_that_somebody_switches_off_is_switched_on_a
         ASSERT_TRUE(within(2s, [&] { return hv1.kernel.sysctls().read(key) == "1"; }));
         beat(1s);
     }
-    EXPECT_EQ(hv1.times_logged("somebody changed net/ipv6/conf/all/forwarding, setting it to 1 again"), 1U) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("somebody changed net/ipv6/conf/all/forwarding, setting it to 1 again"), 1U)
+        << hv1.log();
 }
 
 TEST_F(host_network_test, routes_by_advertisements_survive_forwarding) {

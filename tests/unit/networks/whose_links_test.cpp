@@ -22,7 +22,8 @@ TEST_F(whose_links_test, a_vlan_of_the_host_is_there_after_the_start_and_whateve
     put_network(400, {{"/nettype", "bridged"}});
     beat(5s);
     EXPECT_EQ(link(hv1, "vlan400"), before);
-    EXPECT_EQ(hv1.times_logged("network 400: vlan400 is a link of this host's own: it has 192.0.2.10/24"), 1U) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("network 400: vlan400 is a link of this host's own: it has 192.0.2.10/24"), 1U)
+        << hv1.log();
     remove_network(400);
     beat(5s);
     EXPECT_EQ(link(hv1, "vlan400"), before);
@@ -33,9 +34,11 @@ TEST_F(whose_links_test, a_vlan_of_the_host_is_there_after_the_start_and_whateve
 TEST_F(whose_links_test, what_the_hosts_configuration_names_is_no_networks) {
     auto& hv1 = add_networked();
     hv1.host.files["/etc/network/interfaces"] = "source /etc/network/interfaces.d/*\n";
-    hv1.host.files["/etc/network/interfaces.d/vlans"] = "auto vlan400\niface vlan400 inet manual\n  vlan-raw-device ens7\n";
+    hv1.host.files["/etc/network/interfaces.d/vlans"] =
+        "auto vlan400\niface vlan400 inet manual\n  vlan-raw-device ens7\n";
     for (const int id : {400, 401}) {
-        ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{fmt::format("vlan{}", id), "ens7", static_cast<std::uint16_t>(id)}));
+        ASSERT_TRUE(
+            hv1.kernel.apply(model::make_vlan{fmt::format("vlan{}", id), "ens7", static_cast<std::uint16_t>(id)}));
     }
     put_network(400, {{"/nettype", "bridged"}});
     put_network(401, {{"/nettype", "bridged"}});

@@ -162,13 +162,13 @@ struct live_xml {};      // [yes] likewise
 struct end_console {};   // [woken]
 struct clear_reason {};  // [yes] false: somebody has written since
 
-using any = std::variant<nothing, change, time, row, write_state, write_placement, write_last_node, clear_own,
-                         offer_to_receive, connection, sending_keys, set_listed, others, daemon_runs, node_exists,
-                         whose_stop, target, nodes, own_guest, destroy, resume_guest, set_downtime, progress,
-                         abort_call, rbd_verdict, list_rbd_locks, prepare_rbd_break, disk_users, break_rbd_lock,
-                         contenders, make_sync_key, stranded_keys, take_back, definition, create, end_crashed,
-                         write_started, write_failed, publish_vnc, live_xml, end_console, clear_reason,
-                         monitors, write_reason>;
+using any =
+    std::variant<nothing, change, time, row, write_state, write_placement, write_last_node, clear_own, offer_to_receive,
+                 connection, sending_keys, set_listed, others, daemon_runs, node_exists, whose_stop, target, nodes,
+                 own_guest, destroy, resume_guest, set_downtime, progress, abort_call, rbd_verdict, list_rbd_locks,
+                 prepare_rbd_break, disk_users, break_rbd_lock, contenders, make_sync_key, stranded_keys, take_back,
+                 definition, create, end_crashed, write_started, write_failed, publish_vnc, live_xml, end_console,
+                 clear_reason, monitors, write_reason>;
 
 }  // namespace ask
 

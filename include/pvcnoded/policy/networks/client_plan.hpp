@@ -71,8 +71,8 @@ struct network_plan {
                                       const model::network_state& seen, const own_bridges& own = {},
                                       const whose_links& whose = {});
 
-// Links of this host itself whose names a client network may want, as far as they can be told from those of networks: each
-// with the reason, "vlan400 (it has 192.0.2.10/24)". By name.
+// Links of this host itself whose names a client network may want, as far as they can be told from those of networks:
+// each with the reason, "vlan400 (it has 192.0.2.10/24)". By name.
 [[nodiscard]] std::vector<std::string> foreign_links(const config::node_config& config,
                                                      const model::network_state& seen, const own_bridges& own,
                                                      const whose_links& whose);

@@ -1,5 +1,6 @@
-// What a file of ifupdown (interfaces(5)) names: links that the host's own configuration makes or looks after, which are no
-// client network's whatever they are called. Total: what is not understood names nothing. Pure. Specification: README ruling 79.
+// What a file of ifupdown (interfaces(5)) names: links that the host's own configuration makes or looks after, which
+// are no client network's whatever they are called. Total: what is not understood names nothing. Pure. Specification:
+// README ruling 79.
 #pragma once
 
 #include <string>

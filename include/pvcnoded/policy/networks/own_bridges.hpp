@@ -52,11 +52,12 @@ struct whose_links {
 [[nodiscard]] own_bridges after_look(const own_bridges& before, const own_bridges& taken,
                                      const model::network_state& seen);
 // Likewise. One that is about to be made and is not there stays only if `taken` still has it.
-[[nodiscard]] own_bases bases_after_look(const own_bases& before, const own_bases& taken, const model::network_state& seen);
+[[nodiscard]] own_bases bases_after_look(const own_bases& before, const own_bases& taken,
+                                         const model::network_state& seen);
 
 // The record as text, in as many files as it takes: none is longer than `limit` bytes. A line for the boot, then one a
-// bridge: "1014 57 m" (VNI, index; m: has_gateways, b: not), and one a base: "base vlan400 58 own" (name, index, 0: it is about
-// to be made; own or used).
+// bridge: "1014 57 m" (VNI, index; m: has_gateways, b: not), and one a base: "base vlan400 58 own" (name, index, 0: it
+// is about to be made; own or used).
 [[nodiscard]] std::vector<std::string> record_texts(const own_bridges& all, const own_bases& bases,
                                                     std::string_view boot_id, std::size_t limit);
 

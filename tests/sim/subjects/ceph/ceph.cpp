@@ -67,9 +67,9 @@ bool has_storage(const cluster& world) {
 }
 
 bool was_ceph_disturbed(const cluster& world) {
-    static constexpr std::array<std::string_view, 12> faults{"break-storage", "late-ceph", "hang-ceph",   "refuse-ceph", "cut-ceph",
-                                                             "freeze-helper", "kill-helper", "keep-broken", "slow-ceph",
-                                                             "lie-helper",    "slow-pool",   "hang-pool"};
+    static constexpr std::array<std::string_view, 12> faults{
+        "break-storage", "late-ceph",   "hang-ceph", "refuse-ceph", "cut-ceph",  "freeze-helper",
+        "kill-helper",   "keep-broken", "slow-ceph", "lie-helper",  "slow-pool", "hang-pool"};
     return std::ranges::any_of(faults, [&](std::string_view name) { return world.performed.contains(name); });
 }
 

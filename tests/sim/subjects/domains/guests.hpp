@@ -33,9 +33,9 @@ struct guests_state {
     std::vector<std::int64_t> defined;            // numbers of those that have keys
     std::set<std::int64_t> disks;                 // of all that ever were
     std::map<std::int64_t, std::string> bridges;  // that clients named in the XML of a machine
-    std::set<std::int64_t> crashed;     // whose disk is still locked by what is gone
-    std::set<std::uint32_t> hung;       // members whose libvirtd was told not to answer a call
-    std::set<std::int64_t> troubled;    // that were made to reset, or to fail on their disks, over and over
+    std::set<std::int64_t> crashed;               // whose disk is still locked by what is gone
+    std::set<std::uint32_t> hung;                 // members whose libvirtd was told not to answer a call
+    std::set<std::int64_t> troubled;              // that were made to reset, or to fail on their disks, over and over
     struct host_map {
         std::string machine;
         storage::rbd_lock lock;

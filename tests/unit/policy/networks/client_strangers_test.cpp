@@ -67,8 +67,8 @@ TEST(whose_links, a_vlan_of_the_host_with_an_address_is_neither_swept_nor_used_n
         EXPECT_EQ(steps_of(plan_removal(400, config, kernel.state())), "");
         const auto plan = plan_network(bridged(400), config, kernel.state(), {});
         EXPECT_TRUE(plan.is_refused && plan.steps.empty());
-        EXPECT_EQ(remarks_of(plan.remarks), "error network-refused: network 400: vlan400 is a link of this host's own: it has " +
-                                                address + "\n");
+        EXPECT_EQ(remarks_of(plan.remarks),
+                  "error network-refused: network 400: vlan400 is a link of this host's own: it has " + address + "\n");
         EXPECT_EQ(foreign_links(config, kernel.state(), {}, {}), texts{"vlan400 (it has " + address + ")"});
     }
 }
@@ -169,7 +169,8 @@ TEST(whose_links, a_bridge_that_the_hosts_configuration_names_stays) {
     const whose_links whose{{}, {"vmbr400"}};
     EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state(), {}, whose)), "");
     EXPECT_EQ(remarks_of(plan_network(bridged(400), config, kernel.state(), {}, whose).remarks),
-              "error network-refused: network 400: vmbr400 is somebody else's: it has an entry in the network configuration of "
+              "error network-refused: network 400: vmbr400 is somebody else's: it has an entry in the network "
+              "configuration of "
               "this host\n");
 }
 

@@ -131,8 +131,12 @@ TEST(host_checks, links_whose_routes_by_advertisements_must_survive_forwarding) 
     for (const auto* name : {"eth0", "eth9"}) {
         kernel.add(link_named(name));
     }
-    for (const auto& [name, kind] : {std::pair("brupstream", "bridge"), {"vmbr7", "bridge"}, {"vxlan7", "vxlan"},
-                                     {"vnet0", "tun"}, {"veth1", "veth"}, {"bond0", "bond"}}) {
+    for (const auto& [name, kind] : {std::pair("brupstream", "bridge"),
+                                     {"vmbr7", "bridge"},
+                                     {"vxlan7", "vxlan"},
+                                     {"vnet0", "tun"},
+                                     {"veth1", "veth"},
+                                     {"bond0", "bond"}}) {
         kernel.add(link_named(name, kind));
     }
     kernel.apply(model::set_master{"eth0", "brupstream"});

@@ -32,8 +32,9 @@ TEST(own_bridges, bases_are_written_and_read) {
     EXPECT_EQ(add_record(read, bases, texts[0], "a-boot"), "");
     EXPECT_EQ(bases, all);
     EXPECT_EQ(read.size(), 1U);
-    for (const auto* line : {"base", "base vlan400 58", "base vlan400 58 mine", "base vlan400 x own", "base vlan400 -1 own",
-                             "base eth0 58 own", "base vlan0 58 own", "base vlan400 58 own more"}) {
+    for (const auto* line :
+         {"base", "base vlan400 58", "base vlan400 58 mine", "base vlan400 x own", "base vlan400 -1 own",
+          "base eth0 58 own", "base vlan0 58 own", "base vlan400 58 own more"}) {
         own_bases none;
         EXPECT_NE(add_record(read, none, std::string("boot a\n") + line + "\n", "a"), "") << line;
         EXPECT_TRUE(none.empty()) << line;
@@ -76,7 +77,8 @@ TEST(own_bridges, garbage_is_said_once_and_the_rest_holds) {
         own_bridges read;
         own_bases bases;
         const auto said = add_record(read, bases, std::string("boot a\n") + line + "\n8 13 b\n?\n", "a");
-        EXPECT_EQ(said, std::string("line 2: expected `VNI index m|b` or `base name index own|used`, got \"") + line + "\"");
+        EXPECT_EQ(said,
+                  std::string("line 2: expected `VNI index m|b` or `base name index own|used`, got \"") + line + "\"");
         EXPECT_EQ(read, (own_bridges{{8, {13, false}}})) << line;
     }
     own_bridges read;
