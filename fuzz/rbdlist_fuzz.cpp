@@ -13,7 +13,10 @@ using namespace pvc::policy;
 
 static void check_volumes(std::string_view rbdlist) {
     pvc::model::domain_xml stored;
-    stored.disks = {{"sda", "vms/a", true}, {"sdb", "vms/b", false}, {"sdc", "", false}, {"sdd", "vms/a", true}};
+    for (const auto& [target, source, is_rbd] :
+         {std::tuple("sda", "vms/a", true), {"sdb", "vms/b", false}, {"sdc", "", false}, {"sdd", "vms/a", true}}) {
+        stored.disks.push_back({target, source, is_rbd, false, {}});
+    }
     const auto volumes = pvc::model::rbd_volumes(rbdlist, stored);
     PVC_ASSERT(std::set(volumes.begin(), volumes.end()).size() == volumes.size());
     PVC_ASSERT(std::ranges::count(volumes, "vms/a") == 1);

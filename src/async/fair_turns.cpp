@@ -43,8 +43,17 @@ bool fair_turns::may_go(const place& one) const {
         return true;
     }
     const std::size_t of_grouped = std::max<std::size_t>(1, most_ / 2);
-    const std::size_t of_one_group = std::max<std::size_t>(1, of_grouped - 1);
-    return used_by_grouped_ < of_grouped && used_by_its_groups(one) < of_one_group;
+    return used_by_grouped_ < of_grouped && !is_held_back(one, std::max<std::size_t>(1, of_grouped - 1));
+}
+
+// Where those that have a turn belong to several groups, all of these are full, and which of them is sick nobody knows:
+// who belongs to fewer goes.
+bool fair_turns::is_held_back(const place& one, std::size_t of_one_group) const {
+    const auto is_full = [&](const auto& group) { return group.second >= of_one_group; };
+    const auto is_its_own = [&](const auto& group) {
+        return !is_full(group) || std::ranges::find(one.groups_, group.first) != one.groups_.end();
+    };
+    return std::ranges::any_of(used_by_, is_full) && std::ranges::all_of(used_by_, is_its_own);
 }
 
 void fair_turns::pass_on() {

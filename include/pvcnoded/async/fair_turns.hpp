@@ -53,6 +53,7 @@ private:
     // Of its groups, the one with the most.
     [[nodiscard]] std::size_t used_by_its_groups(const place& one) const;
     [[nodiscard]] bool may_go(const place& one) const;
+    [[nodiscard]] bool is_held_back(const place& one, std::size_t of_one_group) const;
     void pass_on();
 
     std::size_t most_;

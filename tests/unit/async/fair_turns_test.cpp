@@ -73,6 +73,14 @@ TEST_F(fair_turns_test, one_in_two_groups_counts_in_both) {
     EXPECT_TRUE(want({"b"}).has_turn());
 }
 
+// Which of the two is sick cannot be told.
+TEST_F(fair_turns_test, who_is_in_one_of_two_full_groups_alone_is_not_held_back) {
+    const auto both = want(5, {"sick", "well"});
+    EXPECT_EQ(with_turn(both), 3U);
+    EXPECT_TRUE(want({"well"}).has_turn());
+    EXPECT_FALSE(want({"sick"}).has_turn());
+}
+
 TEST_F(fair_turns_test, few_turns) {
     turns.allow(1);
     auto& of_pool = want({"vms"});
