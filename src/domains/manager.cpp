@@ -284,7 +284,7 @@ async::awaitable<void> manager::run(core::session& s) {
         group.spawn("migration records", [&] { return migration_records.run(); });
         group.spawn("creation records", [&] { return creation_records.run(); });
         group.spawn("networks", [&] { return follow_networks(); });
-        group.spawn("machines that wait", [&] { return tell_waiting(); });
+        group.spawn("held-up machines", [&] { return tell_waiting(); });
         co_await dispatch(s);
     });
 }
