@@ -1,0 +1,41 @@
+// Files about links: the record of those of client networks, which a crash or anybody may have left in any state, and
+// what the host's own configuration names. Covers: src/policy/networks/own_bridges.cpp src/policy/networks/ifupdown.cpp
+#include "fuzz_support.hpp"
+#include "pvcnoded/policy/networks/ifupdown.hpp"
+#include "pvcnoded/policy/networks/own_bridges.hpp"
+
+using namespace pvc::policy;
+
+static void check_record(std::string_view text) {
+    constexpr std::string_view boot = "b";
+    constexpr std::size_t limit = 60'000;
+    own_bridges bridges;
+    own_bases bases;
+    const auto said = add_record(bridges, bases, text, boot);
+    PVC_ASSERT(said.size() < 1000);
+    own_bridges again;
+    own_bases bases_again;
+    for (const auto& part : record_texts(bridges, bases, boot, limit)) {
+        PVC_ASSERT(add_record(again, bases_again, part, boot).empty());
+    }
+    PVC_ASSERT(again == bridges && bases_again == bases);
+}
+
+static void check_names(std::string_view text) {
+    const auto found = parse_ifupdown(text);
+    std::size_t size = 0;
+    for (const auto* all : {&found.names, &found.sources, &found.folders}) {
+        for (const auto& one : *all) {
+            PVC_ASSERT(one.find_first_of(" \t\n") == std::string::npos);
+            size += one.size();
+        }
+    }
+    PVC_ASSERT(size <= text.size());
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto text = pvc::fuzz::text_of(data, size);
+    check_record(text);
+    check_names(text);
+    return 0;
+}
