@@ -21,12 +21,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-std::vector<model::set_sysctl> settings_to_set(const config::node_config& config, const netlink::kernel_stack& stack) {
-    return policy::sysctls_to_set(policy::sysctl_settings(policy::core_devices_of(config)),
-                                  [&](const std::string& key) -> std::optional<std::string> {
-                                      auto read = stack.sysctl(key);
-                                      return read ? std::optional(*std::move(read)) : std::nullopt;
-                                  });
+std::vector<model::set_sysctl> settings_to_set(const config::node_config& config, const model::network_state& seen,
+                                               const netlink::kernel_stack& stack) {
+    auto all = policy::advertisement_settings(config, seen);
+    std::ranges::move(policy::sysctl_settings(policy::core_devices_of(config)), std::back_inserter(all));
+    return policy::sysctls_to_set(all, [&](const std::string& key) -> std::optional<std::string> {
+        auto read = stack.sysctl(key);
+        return read ? std::optional(*std::move(read)) : std::nullopt;
+    });
 }
 
 // What cannot be read says nothing here as at a start; that it cannot be is told.
@@ -104,7 +106,7 @@ result<host_comparison> compare_with_host(const config::node_config& config) {
         out.is_possible = false;
         out.lines.push_back("device " + one + " is not there: what needs it would be done when it comes");
     }
-    for (const auto& one : settings_to_set(config, stack)) {
+    for (const auto& one : settings_to_set(config, *seen, stack)) {
         out.lines.push_back("kernel settings: would " + model::to_text(one));
     }
     services::linux_host host(pool, loop.clock());

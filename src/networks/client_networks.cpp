@@ -64,8 +64,8 @@ void client_networks::want(std::map<std::uint32_t, model::parsed_network> all) {
 }
 
 void client_networks::set_named(std::optional<std::set<std::string, std::less<>>> names) {
-    are_names_asked_ = true;
     if (names) {
+        are_names_known_ = true;
         whose_.named = *std::move(names);
     }
 }
@@ -191,7 +191,7 @@ async::awaitable<bool> client_networks::settle(const model::network_state& seen)
         const bool changed = co_await remove_row(vni, seen);
         has_changed = has_changed || changed;
     }
-    if (!is_swept_ && are_names_asked_) {
+    if (!is_swept_ && are_names_known_) {
         const bool changed = co_await sweep(seen);
         has_changed = has_changed || changed;
     }
@@ -347,8 +347,14 @@ void client_networks::record_links(const model::network_state& seen) {
 async::awaitable<void> client_networks::announce_bases(const model::network_state& seen) {
     auto bases = bridges_.bases();
     for (const auto& [vni, row] : rows_) {
-        if (row.wanted && seen.find(row.wanted->base()) == nullptr) {
-            bases.try_emplace(row.wanted->base());
+        if (!row.wanted || seen.find(row.wanted->base()) != nullptr) {
+            continue;
+        }
+        // Only what a plan will make: what is recorded and not made would be forgotten with this look, and recorded
+        // again.
+        const auto plan = policy::plan_network(*row.wanted, *node_.config, seen, row.memory, whose_);
+        for (const auto& [name, base] : plan.is_refused ? policy::own_bases() : plan.bases) {
+            bases.insert_or_assign(name, base);
         }
     }
     if (bases == bridges_.bases()) {
@@ -365,8 +371,8 @@ void client_networks::tell_foreign(const model::network_state& seen) {
     std::vector<policy::network_remark> said;
     if (!foreign.empty()) {
         said.push_back({message::network_left_alone, false,
-                        fmt::format("links of this host have names of client networks: {}: they are left alone, and no "
-                                    "network of such a number is set up here",
+                        fmt::format("links of this host have names of client networks: {}: they are left alone, and "
+                                    "a network that needs one of these names is refused here",
                                     join(foreign, ", "))});
     }
     remarks_.tell("links of this host", std::move(said));

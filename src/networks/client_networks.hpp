@@ -46,7 +46,7 @@ public:
     // What ZooKeeper has: all names that are numbers of networks, with what is stored where that can be used. `remarks`
     // of the parser, by network.
     void want(std::map<std::uint32_t, model::parsed_network> all);
-    // What the host's own configuration names; until something of it is known nothing that was left behind is removed.
+    // What the host's own configuration names; until it could be read once, nothing that was left behind is removed.
     void set_named(std::optional<std::set<std::string, std::less<>>> names);
     // Something has been wanted since the start: what is not wanted may be removed.
     [[nodiscard]] bool is_told() const { return is_told_; }
@@ -95,7 +95,7 @@ private:
     std::map<std::uint32_t, network_row> rows_;
     std::set<std::uint32_t> overlapping_;  // that was told
     policy::whose_links whose_;
-    bool are_names_asked_ = false;
+    bool are_names_known_ = false;
     bool is_told_ = false;
     bool is_swept_ = false;
     retry_pause sweep_pause_;

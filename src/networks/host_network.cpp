@@ -10,6 +10,8 @@ namespace pvc::networks {
 
 namespace {
 constexpr duration tell_again = std::chrono::minutes(1);
+const std::string ip4_forwarding = "net/ipv4/ip_forward";
+const std::string ip6_forwarding = "net/ipv6/conf/all/forwarding";
 }  // namespace
 
 std::optional<time_point> host_network::next_try() const {
@@ -68,13 +70,16 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
     co_return has_changed;
 }
 
-// One that was right before. Those of a link may be those of another link of its name by now. Who changes it all the
-// time is told of once a minute.
+// Of these the way of packets hangs: they are looked at with each look, as routing daemons change them (README ruling
+// 81).
+bool host_network::is_of_forwarding(const std::string& key) {
+    return key == ip4_forwarding || key == ip6_forwarding || key.ends_with("/accept_ra");
+}
+
+// Who changes it all the time is told of once a minute.
 void host_network::tell_changed(const model::set_sysctl& one) {
-    const auto found = settings_made_.find(one.key);
-    const bool is_of_all =
-        one.key.find("/conf/") == std::string::npos || one.key.find("/conf/all/") != std::string::npos;
-    if (found == settings_made_.end() || !is_of_all) {
+    const auto found = was_right_by_key_.find(one.key);
+    if (found == was_right_by_key_.end()) {
         return;
     }
     ++work_.counts().repairs;
@@ -86,22 +91,35 @@ void host_network::tell_changed(const model::set_sysctl& one) {
     }
 }
 
-async::awaitable<void> host_network::apply_settings(const model::network_state& seen) {
-    auto settings = policy::advertisement_settings(seen);
-    std::ranges::move(policy::sysctl_settings(policy::core_devices_of(*node_.config)), std::back_inserter(settings));
-    const auto wanted = policy::sysctls_to_set(settings, [this](const std::string& key) -> std::optional<std::string> {
+async::awaitable<void> host_network::apply_settings(std::optional<model::network_state> seen, settings which) {
+    auto all = seen ? policy::advertisement_settings(*node_.config, *seen) : std::vector<policy::sysctl_setting>();
+    std::ranges::move(policy::sysctl_settings(policy::core_devices_of(*node_.config)), std::back_inserter(all));
+    if (which == settings::of_forwarding) {
+        std::erase_if(all, [](const auto& one) { return !is_of_forwarding(one.key); });
+    }
+    const auto wanted = policy::sysctls_to_set(all, [this](const std::string& key) -> std::optional<std::string> {
         auto read = work_.stack().sysctl(key);
         return read ? std::optional(*std::move(read)) : std::nullopt;
     });
+    // Without accept_ra, routes that somebody advertises would go with it: the next look comes back to it.
+    bool may_forward_ipv6 = seen.has_value();
     std::vector<policy::network_remark> said;
     for (const auto& one : wanted) {
+        if (one.key == ip6_forwarding && !may_forward_ipv6) {
+            continue;
+        }
         tell_changed(one);
         std::vector<model::network_change> step{one};
         auto done = co_await work_.carry_out(std::move(step));
         if (!done) {
+            may_forward_ipv6 = may_forward_ipv6 && !one.key.ends_with("/accept_ra");
             said.push_back({message::network_setting, true, done.error().text()});
-        } else {
-            settings_made_.try_emplace(one.key, time_point::min());
+        }
+    }
+    for (const auto* key : {&ip4_forwarding, &ip6_forwarding}) {
+        const auto read = work_.stack().sysctl(*key);
+        if (read && *read == "1") {
+            was_right_by_key_.try_emplace(*key, time_point::min());
         }
     }
     remarks_.tell("kernel settings", std::move(said));

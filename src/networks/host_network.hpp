@@ -23,8 +23,10 @@ public:
     // What is not as it shall be is done, as far as it is time to try. True: something was changed, so what was seen is
     // old. What failed and was undone is no change: others do not wait for it.
     async::awaitable<bool> settle(const model::network_state& seen);
-    // S4, and with each look after it: the kernel settings.
-    async::awaitable<void> apply_settings(const model::network_state& seen);
+    // The kernel settings: all of them in S4 and when links were made, those of forwarding with each look after that.
+    // Without a look IPv6 forwarding waits for the next one.
+    enum class settings : std::uint8_t { all, of_forwarding };
+    async::awaitable<void> apply_settings(std::optional<model::network_state> seen, settings which);
 
     // By the last look.
     [[nodiscard]] bool is_cluster_device_missing() const { return plan_.is_cluster_device_missing; }
@@ -40,6 +42,7 @@ private:
         std::string text;
     };
 
+    static bool is_of_forwarding(const std::string& key);
     void tell_changed(const model::set_sysctl& one);
 
     core::node_context& node_;
@@ -48,8 +51,8 @@ private:
     bool was_right_ = false;  // by the look before: what is missing now somebody took away
     policy::host_plan plan_;
     std::map<std::string, trouble> troubles_;  // by unit
-    std::map<std::string, time_point>
-        settings_made_;  // keys that were set, and when it was last told that somebody changed one
+    // Settings of forwarding that were right once, and when it was last told that somebody changed one.
+    std::map<std::string, time_point> was_right_by_key_;
 };
 
 }  // namespace pvc::networks

@@ -65,8 +65,9 @@ async::awaitable<bool> link_keeper::settle() {
     remarks_.tell("look", {});
     bool has_changed = co_await host_.settle(*seen);
     if (are_settings_made_) {
-        co_await host_.apply_settings(
-            *seen);  // of links that came late too, and what somebody changed (routing daemons do)
+        using which = host_network::settings;
+        // Of links that came late too, and what somebody changed (routing daemons do).
+        co_await host_.apply_settings(*seen, has_changed ? which::all : which::of_forwarding);
     }
     if (!has_changed) {
         has_changed = co_await clients_.settle(*seen);
@@ -142,7 +143,7 @@ async::awaitable<void> link_keeper::set_up_host() {
 
 async::awaitable<void> link_keeper::finish_host() {
     auto links = co_await work_.look();
-    co_await host_.apply_settings(links ? *links : model::network_state());
+    co_await host_.apply_settings(links ? std::optional(*std::move(links)) : std::nullopt, host_network::settings::all);
     are_settings_made_ = true;
     async::wakeup changed;
     const auto watch = work_.stack().watch(changed);
@@ -187,6 +188,13 @@ async::awaitable<void> link_keeper::follow_names() {
     for (;;) {
         auto named = co_await names_of_host(node_.port.host);
         const bool is_known = named.has_value();
+        std::vector<policy::network_remark> said;
+        if (!is_known) {
+            said.push_back({message::network_left_alone, false,
+                            "what the network configuration of this host names is not known: " + named.error().text() +
+                                ": until it is, nothing that networks left behind before the start is removed"});
+        }
+        remarks_.tell("names of the host's links", std::move(said));
         clients_.set_named(is_known ? std::optional(*std::move(named)) : std::nullopt);
         changed_.notify();
         if (!is_known) {

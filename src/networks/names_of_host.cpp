@@ -20,8 +20,9 @@ std::string absolute(const std::string& path) {
     return path.starts_with('/') ? path : std::string(folder_of_ifupdown) + "/" + path;
 }
 
-bool hangs(const failure& why) {
-    return why.code() == errc::timed_out || why.code() == errc::unavailable;
+// What is not there names nothing; what cannot be read may name anything.
+bool is_unknown(const failure& why) {
+    return why.code() != errc::not_found;
 }
 
 // Files of a folder that are read as well.
@@ -58,7 +59,7 @@ async::awaitable<result<host_names>> names_of_host(services::host& host) {
     std::vector<std::string> files{std::string(folder_of_ifupdown) + "/interfaces"};
     for (std::size_t at = 0; at < files.size() && at < most_files; ++at) {
         const auto text = co_await host.read_disk_file(files[at]);
-        if (!text && hangs(text.error())) {
+        if (!text && is_unknown(text.error())) {
             co_return text.error();
         }
         if (!text) {
@@ -69,7 +70,7 @@ async::awaitable<result<host_names>> names_of_host(services::host& host) {
         const auto folders = sources_of(found, files);
         for (const auto& folder : folders) {
             const auto there = co_await host.list_disk_files(folder.folder);
-            if (!there && hangs(there.error())) {
+            if (!there && is_unknown(there.error())) {
                 co_return there.error();
             }
             for (const auto& name : there ? *there : std::vector<std::string>()) {

@@ -1,5 +1,6 @@
 #include "walk.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 
 #include <fmt/format.h>
@@ -335,8 +336,9 @@ async::awaitable<role_answer> walk::write_role(ask::write_role what) {
     }
     std::string why = candidate != nullptr && !candidate->withdrawn.empty() ? candidate->withdrawn : why_;
     // What was seen when this was asked for, not what the watch shows by now.
-    auto guard = [this, has_locks, named = what.named](zookeeper::transaction& change) {
+    auto guard = [this, has_locks, named = what.named](zookeeper::transaction& change) mutable {
         if (named) {
+            named = is_planted(defect::role_written_late) ? std::optional(ground_.view().primary.version) : named;
             change.check(std::string(model::key_path::primary_node), *named);
         }
         if (const auto* held = has_locks ? lock_of(role_lock::primary).held : nullptr) {

@@ -39,6 +39,7 @@ enum class defect : std::uint8_t {
     phase_skipped,             // a candidate leaves a phase out
     role_undone_forwards,      // a takeover is undone in the order in which it was begun
     role_lock_kept,            // a candidate that withdraws keeps the lock of the role
+    role_written_late,         // `primary` is written for the version that the watch shows by then
     role_given_up_early,       // a holder does not wait for the candidate's turn
     figures_given_up,          // a refused key of the own record is not repaired
     nameless_wait,             // a wait that the task tree does not show
@@ -59,31 +60,33 @@ enum class defect : std::uint8_t {
     unexpected_end_ignored,  // a guest that ended by itself stays off
     stale_class_kept,        // what was known of guests counts while libvirt is away
     // In the order of steps: found by exploring.
-    arrival_overwrites,    // who has it writes `start`, whatever was written since it arrived
-    offer_late,            // a receiver says that it may come when nobody sends it any more
-    destroys_for_ever,     // a destroy that failed is tried again, whatever is wanted by now
-    half_is_a_copy,        // a half that arrives counts as a copy that runs
-    locks_kept,            // a sender keeps its locks while it waits for the guest to start
-    stop_is_a_hand_over,   // a receiver takes every `stop` for the sender's
-    hand_over_is_off,      // a hand-over counts as a machine that was off before it was moved
-    start_seen_blindly,    // `start` is written once more, whatever was written while the new node was asked for
-    taken_for_too_soon,    // a sender goes on in the receiver's place, whatever was written meanwhile
-    terminates_migrating,  // what is to move is ended
-    lock_of_a_guest,       // whose own lock it is, is not asked before it is broken
-    lock_of_a_neighbour,   // a lock of this host is stale, whoever else here has the image open
-    lock_broken_blindly,   // a stale lock is broken, whatever the last look at what is wanted shows
-    break_unverified,      // a lock counts as gone because it was to be broken
-    opened_after_proof,    // the image of a stale lock is opened when its proof is taken already
-    lost_break_given_up,   // a break of which nobody knows what became is a failure of the machine
-    pools_without_turns,   // of questions to Ceph the oldest is next, whatever its pool has under way
-    stale_answer_taken,    // an answer of Ceph's helper is taken for what was asked last
-    created_unannounced,   // a machine is created although its word in the running list was not acknowledged
-    created_unlisted,      // a machine is in the running list from when it runs, and not from before it is created
-    ended_unread,          // what came here meanwhile is ended by keys that were read before it came
-    flush_gives_up,        // that a node cannot be had now counts as nowhere to go
-    noise_told,            // each reset and each I/O error of a guest is a line
-    ceph_fails_machines,   // a machine fails because Ceph is silent
-    bridges_not_awaited,   // a machine is created whether its bridges are there or not
+    arrival_overwrites,     // who has it writes `start`, whatever was written since it arrived
+    offer_late,             // a receiver says that it may come when nobody sends it any more
+    destroys_for_ever,      // a destroy that failed is tried again, whatever is wanted by now
+    half_is_a_copy,         // a half that arrives counts as a copy that runs
+    locks_kept,             // a sender keeps its locks while it waits for the guest to start
+    stop_is_a_hand_over,    // a receiver takes every `stop` for the sender's
+    hand_over_is_off,       // a hand-over counts as a machine that was off before it was moved
+    start_seen_blindly,     // `start` is written once more, whatever was written while the new node was asked for
+    taken_for_too_soon,     // a sender goes on in the receiver's place, whatever was written meanwhile
+    terminates_migrating,   // what is to move is ended
+    lock_of_a_guest,        // whose own lock it is, is not asked before it is broken
+    lock_of_a_neighbour,    // a lock of this host is stale, whoever else here has the image open
+    lock_broken_blindly,    // a stale lock is broken, whatever the last look at what is wanted shows
+    break_unverified,       // a lock counts as gone because it was to be broken
+    opened_after_proof,     // the image of a stale lock is opened when its proof is taken already
+    lost_break_given_up,    // a break of which nobody knows what became is a failure of the machine
+    pools_without_turns,    // of questions to Ceph the oldest is next, whatever its pool has under way
+    stale_answer_taken,     // an answer of Ceph's helper is taken for what was asked last
+    created_unannounced,    // a machine is created although its word in the running list was not acknowledged
+    created_unlisted,       // a machine is in the running list from when it runs, and not from before it is created
+    ended_unread,           // what came here meanwhile is ended by keys that were read before it came
+    flush_gives_up,         // that a node cannot be had now counts as nowhere to go
+    noise_told,             // each reset and each I/O error of a guest is a line
+    ceph_fails_machines,    // a machine fails because Ceph is silent
+    bridges_not_awaited,    // a machine is created whether its bridges are there or not
+    holders_not_outwaited,  // who waits for a machine's end gives up before a second try of it can be over
+    moved_to_itself,        // a `migrate` with `node` as it was counts as an arrival
     // Commands about OSDs.
     undecided_is_safe,   // that Ceph cannot tell whether an OSD may go counts as that it may
     device_seen_once,    // a device is looked at when the command comes, and not again before it is erased

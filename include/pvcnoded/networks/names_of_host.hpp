@@ -12,8 +12,8 @@ namespace pvc::networks {
 
 using host_names = std::set<std::string, std::less<>>;
 
-// What is not there, or cannot be understood, names nothing. Errors: timed_out, unavailable (the disk hangs): nothing
-// is known then.
+// What is not there, or cannot be understood, names nothing. Errors: those of reading, but not_found: nothing is known
+// then.
 async::awaitable<result<host_names>> names_of_host(services::host& host);
 
 }  // namespace pvc::networks

@@ -322,7 +322,7 @@ bool was_never_away(const context& c) {
 step having_arrived::resume(context& c) {
     switch (where) {
         case at::begin:
-            was_here = was_never_away(c);
+            was_here = was_never_away(c) && !is_planted(defect::moved_to_itself);
             adopt.with_state = true;
             where = at::adopting;
             [[fallthrough]];

@@ -101,7 +101,8 @@ step starting::attempt(context& c) {
     }
     began_with = c.seen.wish;
     released = {};
-    released.rules = {.ask_after = ask_holders_after, .give_up_after = holders_patience};
+    const bool is_hasty = is_planted(defect::holders_not_outwaited);
+    released.rules = {.ask_after = ask_holders_after, .give_up_after = is_hasty ? 60s : holders_patience};
     where = at::releasing;
     return release(c);
 }

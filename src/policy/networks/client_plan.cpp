@@ -90,6 +90,7 @@ private:
     [[nodiscard]] std::string why_bridge_is_foreign() const;
     [[nodiscard]] std::string other_settings_of_vxlan() const;
     bool is_number_free();
+    [[nodiscard]] bool is_taken_over() const;
     void find_other_base();
     void choose_mtu();
     [[nodiscard]] std::string limit_of_networks() const;
@@ -148,7 +149,7 @@ bool network_planner::is_ours() {
         return refuse(fmt::format("{} is there and is not {} {} on {}", base_name_, is_managed() ? "VXLAN" : "VLAN",
                                   wanted_.vni, links_.lower_name(wanted_.type)));
     }
-    if (base_ != nullptr && links_.recorded(*base_) == nullptr) {
+    if (base_ != nullptr && !is_taken_over()) {
         if (auto why = links_.why_foreign(*base_, wanted_.vni); !why.empty()) {
             return refuse(fmt::format("{} is a link of this host's own: {}", base_name_, why));
         }
@@ -161,20 +162,28 @@ bool network_planner::is_ours() {
     return is_number_free();
 }
 
+// On record as this network's own, or as one that it uses and that is in its bridge already.
+bool network_planner::is_taken_over() const {
+    const auto* known = links_.recorded(*base_);
+    const bool is_port = bridge_ != nullptr && base_->master == bridge_->index;
+    return known != nullptr && known->index != recorded_base::coming && (known->is_own || is_port);
+}
+
 // Of a bridge that no daemon of this boot has had: one of ours, or of the reference, has its base in it, or nothing but
 // guests and gateways; both make it without STP. Where its base is in it an operator may have changed the rest.
 std::string network_planner::why_bridge_is_foreign() const {
+    if (links_.is_named(bridge_name_)) {
+        return "an entry in the network configuration of this host";
+    }
     if (base_ != nullptr && base_->master == bridge_->index) {
         return {};
     }
     if (bridge_->has_stp) {
         return "STP switched on";
     }
-    if (links_.is_named(bridge_name_)) {
-        return "an entry in the network configuration of this host";
-    }
     for (const auto* port : seen_.ports_of(bridge_->index)) {
-        if (!is_guest_port(*port) && port->name != other_name_) {
+        const bool is_other = port->name == other_name_ && links_.is_own_base(*port, wanted_.vni);
+        if (!is_guest_port(*port) && !is_other) {
             return "the port " + port->name;
         }
     }

@@ -80,8 +80,10 @@ private:
     // A bridge of such a name alone is anybody's if it has addresses, or STP, which none of ours has; and nobody
     // recorded it.
     [[nodiscard]] bool is_foreign() const {
-        return bridge_ != nullptr && bridge_->index != own_bridge_ && !has_base() &&
-               (bridge_->has_stp || has_address(seen_, *bridge_) || links_.is_named(bridge_->name));
+        if (bridge_ == nullptr || bridge_->index == own_bridge_) {
+            return false;
+        }
+        return links_.is_named(bridge_->name) || (!has_base() && (bridge_->has_stp || has_address(seen_, *bridge_)));
     }
     [[nodiscard]] bool has_base() const {
         return std::ranges::any_of(bases_, [&](const auto* base) { return base->master == bridge_->index; });

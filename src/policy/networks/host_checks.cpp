@@ -93,11 +93,19 @@ std::optional<model::network_change> undo_of(const model::network_change& step, 
     return std::visit(undo{before}, step);
 }
 
-std::vector<sysctl_setting> advertisement_settings(const model::network_state& seen) {
+std::vector<sysctl_setting> advertisement_settings(const config::node_config& config,
+                                                   const model::network_state& seen) {
+    // Of libvirt's, a container manager's, …
+    const auto is_bridge_of_guests = [&](const model::network_link& link) {
+        const auto ports = seen.ports_of(link.index);
+        const bool is_hosts =
+            std::ranges::find(config.host_bridges, link.name, &config::host_bridge::name) != config.host_bridges.end();
+        return !is_hosts && std::ranges::any_of(ports, [](const auto* port) { return is_guest_port(*port); });
+    };
     std::vector<sysctl_setting> all;
     for (const auto& link : seen.links()) {
         const bool is_of_network = model::vni_of(link.name, "vmbr") || model::vni_of(link.name, "vxlan");
-        if (link.is_loopback || link.master != 0 || is_of_network || is_guest_port(link)) {
+        if (link.is_loopback || link.master != 0 || is_of_network || is_guest_port(link) || is_bridge_of_guests(link)) {
             continue;
         }
         const std::string key = "net/ipv6/conf/" + link.name + "/accept_ra";

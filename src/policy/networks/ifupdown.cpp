@@ -16,7 +16,8 @@ std::vector<std::string> logical_lines(std::string_view text) {
         if (line.ends_with('\r')) {
             line.remove_suffix(1);
         }
-        const bool continues = line.ends_with('\\');
+        const bool is_comment = !goes_on && trim(line).starts_with('#');
+        const bool continues = !is_comment && line.ends_with('\\');
         if (continues) {
             line.remove_suffix(1);
         }

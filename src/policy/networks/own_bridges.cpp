@@ -93,15 +93,14 @@ own_bases bases_after_look(const own_bases& before, const own_bases& taken, cons
     for (const auto& [name, one] : taken) {
         now[name] = one;
     }
-    for (auto& [name, one] : now) {
-        const auto* link = one.index == recorded_base::coming ? seen.find(name) : nullptr;
-        one.index = link == nullptr ? one.index : link->index;
-    }
     std::erase_if(now, [&](const auto& one) {
         const auto& [name, entry] = one;
         const auto* link = seen.find(name);
-        return entry.index == recorded_base::coming ? !taken.contains(name)
-                                                    : link == nullptr || link->index != entry.index;
+        if (entry.index == recorded_base::coming) {
+            return link == nullptr && !taken.contains(name);
+        }
+        const bool is_let_go = link != nullptr && !entry.is_own && link->master == 0 && !taken.contains(name);
+        return link == nullptr || link->index != entry.index || is_let_go;
     });
     return now;
 }

@@ -113,18 +113,27 @@ std::string own_links::why_foreign(const model::network_link& base, std::uint32_
     if (base.master != 0 && (master == nullptr || master->name != bridge_name(vni))) {
         return fmt::format("it is a port of {}", master == nullptr ? "something else" : master->name);
     }
-    if (is_named(base.name)) {
+    // One that is a port of its network's bridge was made one by a node daemon, whoever made it.
+    if (base.master == 0 && is_named(base.name)) {
         return "the network configuration of this host names it";
+    }
+    if (const auto above = seen_.standing_on(base.index); base.master == 0 && !above.empty()) {
+        return above.front()->name + " stands on it";
     }
     return {};
 }
 
 bool own_links::is_own_base(const model::network_link& base, std::uint32_t vni) const {
-    if (const auto* known = whose_.find(base)) {
+    const auto* known = whose_.find(base);
+    if (known != nullptr && known->index != recorded_base::coming) {
         return known->is_own;
     }
+    if (!why_foreign(base, vni).empty()) {
+        return false;  // also where one was about to be made: somebody else made it
+    }
     const auto* master = seen_.find(base.master);
-    return master != nullptr && master->name == bridge_name(vni) && why_foreign(base, vni).empty();
+    const bool is_port = master != nullptr && master->name == bridge_name(vni);
+    return known != nullptr || (is_port && !is_named(base.name) && !is_named(master->name));
 }
 
 bool own_links::is_bridge(const model::network_link& link) const {

@@ -46,6 +46,7 @@ void sim_network_stack::end_faults() {
 }
 
 async::awaitable<result<model::network_state>> sim_network_stack::look(time_point deadline) {
+    ++looks;
     auto seen = std::make_shared<model::network_state>();
     auto looked = co_await pass("the network", deadline, [this, seen]() -> result<void> {
         if (const auto told = fault("look")) {

@@ -16,6 +16,7 @@ public:
     // interrupted again and again; the n-th change from now is refused.
     bool are_looks_interrupted = false;
     std::optional<int> refuses_in;
+    std::uint64_t looks = 0;  // that were asked for
     // Whoever watches hears of a change so much later.
     duration event_delay{0};
     void end_faults();

@@ -54,6 +54,41 @@ TEST_F(whose_links_test, what_the_hosts_configuration_names_is_no_networks) {
     EXPECT_NE(link(hv1, "vlan401"), "gone") << "and stays behind";
 }
 
+// What is wanted and cannot be made is not recorded over and over.
+TEST_F(whose_links_test, a_network_that_cannot_be_made_keeps_nobody_busy) {
+    auto& hv1 = add_networked();
+    start(hv1);
+    beat(2s);
+    hv1.kernel.remove_device("ens7");
+    ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"vmbr402"}));
+    hv1.kernel.add("vmbr402", "192.0.2.10/24");
+    put_network(401, {{"/nettype", "bridged"}});
+    put_network(402);
+    beat(5s);
+    const auto before = hv1.network.looks;
+    beat(60s);
+    EXPECT_LE(hv1.network.looks - before, 10U);
+}
+
+// What the host's configuration names is not known: nothing that was there before the start goes.
+TEST_F(whose_links_test, what_cannot_be_read_may_name_anything) {
+    auto& hv1 = add_networked();
+    const std::string path = "/etc/network/interfaces";
+    hv1.host.files[path] = "auto vmbr400\n";
+    hv1.host.broken.insert_or_assign(path, failure(errc::io, path, "Input/output error"));
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"vlan400", "ens7", 400}));
+    ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"vmbr400"}));
+    ASSERT_TRUE(hv1.kernel.apply(model::set_master{"vlan400", "vmbr400"}));
+    start(hv1);
+    beat(30s);
+    EXPECT_NE(link(hv1, "vmbr400"), "gone");
+    EXPECT_EQ(hv1.times_logged("what the network configuration of this host names is not known"), 1U) << hv1.log();
+    hv1.host.broken.erase(path);
+    beat(30s);
+    EXPECT_NE(link(hv1, "vmbr400"), "gone") << "it is named";
+    EXPECT_NE(link(hv1, "vlan400"), "gone");
+}
+
 // Killed between the creation of a base and what follows: it was recorded before.
 TEST_F(whose_links_test, a_base_that_is_made_is_on_record_before) {
     auto& hv1 = add_networked();

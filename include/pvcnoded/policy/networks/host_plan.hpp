@@ -57,7 +57,8 @@ struct host_plan {
 // Before forwarding is switched on: routes learnt from router advertisements survive that only where accept_ra is 2
 // (README ruling 81). Of each link that may have such routes: of none that belongs to guests or client networks, or is
 // a port.
-[[nodiscard]] std::vector<sysctl_setting> advertisement_settings(const model::network_state& seen);
+[[nodiscard]] std::vector<sysctl_setting> advertisement_settings(const config::node_config& config,
+                                                                 const model::network_state& seen);
 
 // S4: those of the settings whose keys do not read as they shall, in order. `read` gives the present value of a key,
 // nothing where this kernel has no such key (it is left out then).

@@ -51,7 +51,8 @@ struct whose_links {
 // networks' own; `has_gateways` of these says whether the network is a managed one.
 [[nodiscard]] own_bridges after_look(const own_bridges& before, const own_bridges& taken,
                                      const model::network_state& seen);
-// Likewise. One that is about to be made and is not there stays only if `taken` still has it.
+// Likewise. One that is about to be made and is not there stays only if `taken` still has it; one that was only used,
+// as long as it is a port.
 [[nodiscard]] own_bases bases_after_look(const own_bases& before, const own_bases& taken,
                                          const model::network_state& seen);
 

@@ -69,6 +69,8 @@ constexpr planted_mistake mistakes_with_domains[] = {
     {defect::lock_broken_blindly, "lock_broken_blindly", {}, {"locked", 0, 1}},
     {defect::created_unannounced, "created_unannounced", {}, {"start", 1, 2}},
     {defect::created_unlisted, "created_unlisted", {}, {"start", 0, 2}},
+    {defect::holders_not_outwaited, "holders_not_outwaited", "guest-is-moved-and-its-destroy-hangs-once"},
+    {defect::moved_to_itself, "moved_to_itself", "guest-is-moved-to-where-it-is-on-a-flushed-node"},
     {defect::flush_gives_up, "flush_gives_up", "node-is-flushed-and-the-other-libvirt-stays-away"},
     {defect::noise_told, "noise_told", "guest-that-resets-for-ever"},
     {defect::ended_unread, "ended_unread", {}, {.subject = "migration", .writes = 1, .reference = "receiver"}},

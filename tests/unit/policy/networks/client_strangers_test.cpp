@@ -174,6 +174,78 @@ TEST(whose_links, a_bridge_that_the_hosts_configuration_names_stays) {
               "this host\n");
 }
 
+TEST(whose_links, a_named_bridge_stays_with_its_port) {
+    const auto config = config_of(client_words());
+    auto kernel = host_with_vlan(config, "");
+    kernel.add(link_named("vmbr400", "bridge"));
+    kernel.apply(model::set_master{"vlan400", "vmbr400"});
+    kernel.add_address("vmbr400", "192.0.2.10/24");
+    const whose_links whose{{}, {"vmbr400"}};
+    EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state(), {}, whose)), "");
+    EXPECT_EQ(steps_of(plan_removal(400, config, kernel.state(), 0, whose)), "");
+    EXPECT_TRUE(plan_network(bridged(400), config, kernel.state(), {}, whose).is_refused);
+    EXPECT_TRUE(plan_network(managed(400), config, kernel.state(), {}, whose).is_refused);
+    EXPECT_NE(steps_of(plan_sweep({}, config, kernel.state())), "") << "without a name it is one of a node daemon's";
+}
+
+// An operator who lets ifupdown make the VLAN of a network, as the daemon before this one did not mind.
+TEST(whose_links, a_named_vlan_in_the_bridge_of_its_network_is_used_and_stays) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    network_memory memory;
+    settle(kernel, bridged(400), config, memory);
+    const int index = kernel.link("vlan400").index;
+    const int bridge = kernel.link("vmbr400").index;
+    whose_links whose{{}, {"vlan400"}};
+    network_memory known;
+    known.own_bridge = bridge;
+    const auto plan = plan_network(bridged(400), config, kernel.state(), known, whose);
+    EXPECT_TRUE(plan.is_right()) << steps_of(plan) << remarks_of(plan.remarks);
+    EXPECT_EQ(plan.bases, (own_bases{{"vlan400", {index, false}}}));
+    whose.bases = plan.bases;
+    carry_out(kernel, plan_removal(400, config, kernel.state(), bridge, whose));
+    EXPECT_FALSE(kernel.has("vmbr400"));
+    EXPECT_TRUE(kernel.has("vlan400"));
+}
+
+TEST(whose_links, that_one_was_about_to_be_made_does_not_make_another_it) {
+    const auto config = config_of(client_words());
+    const auto kernel = host_with_vlan(config, "192.0.2.10/24");
+    const whose_links whose{{{"vlan400", {}}}};
+    EXPECT_TRUE(plan_network(bridged(400), config, kernel.state(), {}, whose).is_refused);
+    EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state(), {}, whose)), "");
+    EXPECT_EQ(foreign_links(config, kernel.state(), {}, whose), texts{"vlan400 (it has 192.0.2.10/24)"});
+}
+
+TEST(whose_links, one_that_was_used_once_is_nobodys_afterwards) {
+    const auto config = config_of(client_words());
+    auto kernel = host_with_vlan(config, "");
+    own_bases bases{{"vlan400", {kernel.link("vlan400").index, false}}};
+    EXPECT_TRUE(bases_after_look(bases, {}, kernel.state()).empty());
+    kernel.add_address("vlan400", "192.0.2.10/24");
+    EXPECT_TRUE(plan_network(bridged(400), config, kernel.state(), {}, {bases}).is_refused);
+}
+
+TEST(whose_links, what_others_stand_on_is_theirs) {
+    const auto config = config_of(client_words());
+    auto kernel = host_with_vlan(config, "");
+    auto upper = link_named("vlan400.10", "vlan");
+    upper.vlan_id = 10;
+    upper.lower = kernel.link("vlan400").index;
+    kernel.add(upper);
+    EXPECT_EQ(remarks_of(plan_network(bridged(400), config, kernel.state(), {}).remarks),
+              "error network-refused: network 400: vlan400 is a link of this host's own: vlan400.10 stands on it\n");
+}
+
+TEST(whose_links, a_managed_network_takes_no_vlan_out_of_a_strangers_bridge) {
+    const auto config = config_of(client_words());
+    auto kernel = host_with_vlan(config, "");
+    kernel.add(link_named("vmbr400", "bridge"));
+    kernel.apply(model::set_master{"vlan400", "vmbr400"});
+    const whose_links whose{{}, {"vlan400"}};
+    EXPECT_EQ(steps_of(plan_network(managed(400), config, kernel.state(), {}, whose)), "");
+}
+
 TEST(client_strangers, links_that_are_not_what_would_be_made_are_refused) {
     const auto config = config_of(client_words());
     const auto refusal = [&](const model::network_link& link, const model::client_network& network) {

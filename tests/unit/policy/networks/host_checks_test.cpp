@@ -141,7 +141,7 @@ TEST(host_checks, links_whose_routes_by_advertisements_must_survive_forwarding) 
     }
     kernel.apply(model::set_master{"eth0", "brupstream"});
     std::vector<std::string> keys;
-    for (const auto& one : advertisement_settings(kernel.state())) {
+    for (const auto& one : advertisement_settings(config_of({}), kernel.state())) {
         EXPECT_EQ(one, (sysctl_setting{one.key, {}, one.key, "1", "2"}));
         keys.push_back(one.key);
     }
