@@ -177,7 +177,9 @@ std::vector<std::string> foreign_links(const config::node_config& config, const 
     for (const auto vni : numbers_of_links(seen)) {
         for (const auto type : {network_type::bridged, network_type::managed}) {
             const auto* base = can_have(vni, type) ? seen_base(seen, vni, type) : nullptr;
-            if (base == nullptr || links.is_of_host(*base) || links.recorded(*base) != nullptr) {
+            const auto* known = base == nullptr ? nullptr : links.recorded(*base);
+            const bool is_recorded = known != nullptr && known->index != recorded_base::coming;
+            if (base == nullptr || links.is_of_host(*base) || is_recorded) {
                 continue;
             }
             if (!links.is_base(*base, vni, type)) {
@@ -187,8 +189,8 @@ std::vector<std::string> foreign_links(const config::node_config& config, const 
             }
         }
         const auto* bridge = seen.find(bridge_name(vni));
-        const bool is_recorded = bridge != nullptr && index_of(own, vni) == bridge->index;
-        if (bridge != nullptr && !is_recorded && !links.is_of_host(*bridge)) {
+        const bool is_bridge_recorded = bridge != nullptr && index_of(own, vni) == bridge->index;
+        if (bridge != nullptr && !is_bridge_recorded && !links.is_of_host(*bridge)) {
             if (!links.is_bridge(*bridge)) {
                 all.push_back(bridge->name + " (it is no bridge)");
             } else if (links.is_named(bridge->name)) {

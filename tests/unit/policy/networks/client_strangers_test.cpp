@@ -200,7 +200,7 @@ TEST(whose_links, a_named_vlan_in_the_bridge_of_its_network_is_used_and_stays) {
     network_memory known;
     known.own_bridge = bridge;
     const auto plan = plan_network(bridged(400), config, kernel.state(), known, whose);
-    EXPECT_TRUE(plan.is_right()) << steps_of(plan) << remarks_of(plan.remarks);
+    EXPECT_FALSE(plan.is_refused) << remarks_of(plan.remarks);
     EXPECT_EQ(plan.bases, (own_bases{{"vlan400", {index, false}}}));
     whose.bases = plan.bases;
     carry_out(kernel, plan_removal(400, config, kernel.state(), bridge, whose));
