@@ -203,14 +203,15 @@ def ceph_keyring_is_wrong(lab):
     lab.await_log(node, 'Ceph does not answer', 20)
     web = herd.define(1, 'web', 'writes', volumes=[cluster.make_image('web')])
     guests.Client(lab.client).start(web)
-    herd.await_key(web, 'state', 'fail', 30)
-    check('vms/web' in herd.key(web, 'failedreason'), herd.key(web, 'failedreason'))
+    reason = lab.wait(lambda: herd.key(web, 'failedreason'), 30, 'the reason why it is not started')
+    check('ermission denied' in reason, reason)
+    equal(herd.key(web, 'state'), 'start', 'its state: it waits for Ceph')
     lab.await_beats(node, 6)
     lines = [line for line in node.log().splitlines() if 'Ceph does not answer' in line]
     check(len(lines) == 1 and 'ermission denied' in lines[0], f'lines: {lines}')
     equal(health(lab), {}, 'health')
     shutil.copy(cluster.keyring, keyring)
     await_health(lab, 40)
-    herd.run(web)
+    herd.await_class(node, web, 'A', 75)  # by itself
     lab.wait(lambda: cluster.holders(f'vms/web') == [node.address], 10, 'the guest has the lock of its disk')
     lab.expect_alive(node)

@@ -1,6 +1,7 @@
 """The heartbeat and its figures."""
 import re
 import threading
+import time
 
 from ..lab import check, equal, scenario, within
 
