@@ -66,6 +66,7 @@ void use_disk(cluster& world, const action& what, member& target) {
     }
     if (rest == "wipe") {
         if (disk->use == disk_use::none && !(disk->group && disk->group->osd)) {
+            changes();
             make_blank(*disk);
         }
         return;
