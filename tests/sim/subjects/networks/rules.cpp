@@ -151,8 +151,39 @@ std::optional<std::string> networks_are_up(const judge& of) {
     return std::nullopt;
 }
 
+struct looks_seen {
+    struct window {
+        time_point begun{};
+        std::uint64_t looks = 0;
+    };
+    std::map<std::uint32_t, window> of;
+};
+
+// A look follows each change, and none follows a look. Clients change networks several times a minute.
+void quiet_nodes_rest(judge& of) {
+    constexpr std::uint64_t most = 300;
+    auto& seen = of.state<looks_seen>();
+    for (const auto& one : of.world.members) {
+        auto& window = seen.of[one->number];
+        const std::uint64_t looks = one->node.network.looks;
+        const bool is_watched = has_networking(of.world) && one->node.is_running() && !one->node.is_paused() &&
+                                of.world.is_calm(*one) && window.begun != time_point();
+        if (is_watched && of.world.now() - window.begun < 1min) {
+            continue;
+        }
+        if (is_watched && looks - window.looks > most) {
+            of.say("quiet_nodes_rest",
+                   fmt::format("{} has looked at its links {} times in a minute", one->name(), looks - window.looks));
+        }
+        window = {of.world.now(), looks};
+    }
+}
+
 constexpr rule link_rules[] = {
     {.on_change = note_changes},
+    {.name = "quiet_nodes_rest",
+     .meaning = "a calm node looks at its links when something has changed, and not for ever",
+     .on_tenth_second = quiet_nodes_rest},
     {.name = "networks_stand",
      .meaning = "on a calm node every client network is up within 30 s, and gone as soon when it is removed",
      .of_member = networks_stand},
