@@ -118,10 +118,10 @@ TEST(host_plan, case_6_a_default_route_with_a_metric_hinders_nobody) {
         kernel.add_route(gateway, device, 100);
         const auto plan = settle(kernel, config_of({}));
         EXPECT_EQ(remarks_of(plan.remarks), "");
-        ASSERT_EQ(kernel.state().routes().size(), 2U);
-        const auto routes = kernel.state().routes();
-        EXPECT_TRUE(std::ranges::any_of(routes, [&](const model::default_route& one) {
-            return one.metric == 0 && kernel.state().name_of(one.link) == "brupstream";
+        const auto seen = kernel.state();
+        ASSERT_EQ(seen.routes().size(), 2U);
+        EXPECT_TRUE(std::ranges::any_of(seen.routes(), [&](const model::default_route& one) {
+            return one.metric == 0 && seen.name_of(one.link) == "brupstream";
         }));
     }
 }
