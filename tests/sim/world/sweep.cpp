@@ -89,7 +89,7 @@ std::string script_of(const sweep_operation& of, const std::vector<moment>& stri
             }
         }
     }
-    return text + "until all is well within 420s\nhold all is well for 15s\n";
+    return text + "until all is well within 720s\nhold all is well for 15s\n";
 }
 
 // What was found, without the numbers in it: findings that differ only in those are of one kind.
