@@ -197,6 +197,12 @@ std::vector<uuid> domain_subject::present() const {
     return all;
 }
 
+bool domain_subject::has_no_guest(const uuid& id) const {
+    const domain_row* row = manager_->table.find(id);
+    return row != nullptr && row->here && !row->here->listing.is_listed && !manager_->list.contains(id) &&
+           manager_->observed.class_of(id) == model::guest_class::absent;
+}
+
 const std::vector<uuid>& domain_subject::listed() const {
     return manager_->list.all();
 }

@@ -16,6 +16,7 @@ constexpr std::size_t readers_max = 8;
 
 struct machine_outlook {
     uuid id;
+    bool has_no_guest = false;
     core::explained_fields row{};  // empty: it is gone meanwhile
     std::optional<failure> trouble{};
 };
@@ -31,13 +32,14 @@ bool is_of_the_session(const failure& why) {
 async::awaitable<void> look_at_machine(core::session& s, const std::vector<policy::node_offer>& offers,
                                        machine_outlook& one) {
     const std::string& self = s.node.self();
-    const auto seen = co_await placement::read_domain(s, one.id);
+    auto seen = co_await placement::read_domain(s, one.id);
     if (!seen) {
         if (seen.error().code() != errc::not_found) {
             one.trouble = seen.error();
         }
         co_return;
     }
+    seen->keys.has_no_guest = one.has_no_guest;
     policy::target_request request;
     if (policy::needs_target(seen->keys, self)) {
         auto rules = co_await placement::read_request(s, one.id, self);
@@ -55,14 +57,10 @@ async::awaitable<void> look_at_machine(core::session& s, const std::vector<polic
                {"reason", outlook.reason}};
 }
 
-async::awaitable<result<core::explanation>> look_at_all_machines(core::session& s, std::vector<uuid> ids) {
+async::awaitable<result<core::explanation>> look_at_all_machines(core::session& s, std::vector<machine_outlook> all) {
     core::explanation out;
     PVC_CO_TRY(const auto word, co_await s.zk.get(s.limit(), s.own(model::node_key::domain_state)));
     PVC_CO_TRY(const auto offers, co_await placement::read_offers(s, s.node.self()));
-    std::vector<machine_outlook> all;
-    for (const auto& id : ids) {
-        all.push_back({id});
-    }
     co_await async::for_each_bounded("looks at virtual machines", readers_max, all,
                                      [&](machine_outlook& one) { return look_at_machine(s, offers, one); });
     std::vector<core::explained_fields> rows;
@@ -116,10 +114,14 @@ std::shared_ptr<core::awaited_explanation> domain_subject::explain(time_point un
         return asked->answer;
     }
     explains_ = asked;
+    std::vector<machine_outlook> all;
+    for (const auto& id : present()) {
+        all.push_back({id, has_no_guest(id)});
+    }
     const bool is_begun = manager_->spawn_reading(
-        "explain flush", [asked, until, ids = present()](core::session& s) -> async::awaitable<void> {
+        "explain flush", [asked, until, all = std::move(all)](core::session& s) -> async::awaitable<void> {
             auto got = co_await async::with_deadline(s.node.clock(), until, "what a flush would do",
-                                                     look_at_all_machines(s, ids));
+                                                     look_at_all_machines(s, all));
             asked->answer->give(std::move(got));
         });
     if (!is_begun) {

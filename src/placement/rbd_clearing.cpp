@@ -166,6 +166,7 @@ async::awaitable<lock_outcome> rbd_clearing::clear(policy::clearing_rbd_locks wh
     switch (what.end) {
         case policy::clearing_rbd_locks::outcome::clear: co_return lock_outcome{kind::clear, {}, std::move(record)};
         case policy::clearing_rbd_locks::outcome::refused:
+        case policy::clearing_rbd_locks::outcome::unseen:
             co_return lock_outcome{kind::refused, std::move(what.reason), std::move(record)};
         case policy::clearing_rbd_locks::outcome::changed:
         case policy::clearing_rbd_locks::outcome::no_libvirt: break;

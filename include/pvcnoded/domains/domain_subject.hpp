@@ -90,6 +90,8 @@ public:
     [[nodiscard]] async::latest<bool>& opened();
     // The running list in its order, then what else is active here and known to the cluster, ascending.
     [[nodiscard]] std::vector<uuid> present() const;
+    // libvirt of this node says that it has no guest, and none is about to be created.
+    [[nodiscard]] bool has_no_guest(const uuid& id) const;
     // The running list as it should be; empty before it is known.
     [[nodiscard]] std::optional<std::string> running_text() const;
     [[nodiscard]] const std::vector<uuid>& listed() const;

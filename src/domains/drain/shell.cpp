@@ -17,8 +17,10 @@ namespace act = drain::act;
 
 constexpr std::size_t readers_max = 32;
 
-drain::domain_keys keys_of(const placement::stored_domain& seen) {
-    return {seen.name, seen.keys, seen.state_changed, seen.node_changed};
+drain::domain_keys keys_of(const placement::stored_domain& seen, bool has_no_guest) {
+    drain::domain_keys out{seen.name, seen.keys, seen.state_changed, seen.node_changed};
+    out.keys.has_no_guest = has_no_guest;
+    return out;
 }
 
 drain::placed::how how_it_ended(placement::attempt::kind what) {
@@ -168,7 +170,7 @@ async::awaitable<drain::answer> drain_shell::reply(const ask::keys& what, const 
     using how = drain::keys_read::how;
     const auto seen = co_await placement::read_domain(of_.s, what.id);
     if (seen) {
-        co_return drain::keys_read{how::read, keys_of(*seen), {}};
+        co_return drain::keys_read{how::read, keys_of(*seen, of_.here->has_no_guest(what.id)), {}};
     }
     if (seen.error().code() != errc::not_found) {
         co_return drain::keys_read{how::failed, {}, {}};
@@ -186,13 +188,15 @@ async::awaitable<drain::answer> drain_shell::reply(const ask::other_state& what,
 
 async::awaitable<drain::answer> drain_shell::reply(const ask::place& what, const drain::step& /*asked*/) {
     placement::attempt tried = co_await placement::place_domain(
-        of_.as_order(), what.id, [this](const placement::stored_domain& now) { return decide_under_lock(now); });
+        of_.as_order(), what.id,
+        [this, id = what.id](const placement::stored_domain& now) { return decide_under_lock(id, now); });
     co_return drain::placed{how_it_ended(tried.what), tried.zxid, std::move(tried.why)};
 }
 
-async::awaitable<result<placement::decision>> drain_shell::decide_under_lock(const placement::stored_domain& now) {
+async::awaitable<result<placement::decision>> drain_shell::decide_under_lock(uuid id,
+                                                                             const placement::stored_domain& now) {
     placement::decision out;
-    drain::step next = resume(drain::under_lock{keys_of(now)});
+    drain::step next = resume(drain::under_lock{keys_of(now, of_.here->has_no_guest(id))});
     while (const auto* wanted = std::get_if<ask::target>(&next.what)) {
         PVC_CO_TRY(auto found, co_await placement::choose_target(of_.s, wanted->id, of_.self(), wanted->but));
         out.checks = std::move(found.checks);

@@ -47,7 +47,7 @@ private:
     template <class Question>
     async::awaitable<drain::answer> reply(const Question& what, const drain::step& asked);
     [[nodiscard]] std::vector<std::string> still_here() const;
-    async::awaitable<result<placement::decision>> decide_under_lock(const placement::stored_domain& now);
+    async::awaitable<result<placement::decision>> decide_under_lock(uuid id, const placement::stored_domain& now);
 
     job& of_;
     machine_function machine_;

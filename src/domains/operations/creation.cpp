@@ -228,10 +228,10 @@ async::awaitable<policy::write_end> write_failed(operation& op, policy::wish beg
     co_return co_await op.write_state(vm_state::fail, std::move(more));
 }
 
-async::awaitable<bool> clear_reason(operation& op) {
+async::awaitable<bool> clear_reason(operation& op, std::optional<std::string> only) {
     const std::int32_t of_state = op.row.state_version;
     auto stored = co_await op.s.zk.get(op.s.limit(), op.key(model::domain_key::failed_reason));
-    if (!stored || stored->data.empty() || op.row.state == vm_state::deleted) {
+    if (!stored || stored->data.empty() || op.row.state == vm_state::deleted || (only && stored->data != *only)) {
         co_return true;
     }
     zookeeper::transaction what;

@@ -33,7 +33,11 @@ struct gathered {
             all = {disk_users_read::end::failed, std::move(why), {}};
         }
     }
-    void fail_by_libvirt() { all = {disk_users_read::end::no_libvirt, {}, {}}; }
+    void fail_by_libvirt(std::string why) {
+        if (all.what != disk_users_read::end::no_libvirt) {
+            all = {disk_users_read::end::no_libvirt, std::move(why), {}};
+        }
+    }
 };
 
 async::awaitable<void> look_at_guest(const operation& op, uuid id, time_point until, gathered& into) {
@@ -43,7 +47,7 @@ async::awaitable<void> look_at_guest(const operation& op, uuid id, time_point un
         co_return;  // it has ended
     }
     if (!xml && (xml.error().code == call_error::unavailable || xml.error().code == call_error::timed_out)) {
-        co_return into.fail_by_libvirt();
+        co_return into.fail_by_libvirt("libvirt does not answer for the VM " + to_text(id));
     }
     if (!xml) {
         co_return into.fail("the definition of the VM " + to_text(id) + ": " + xml.error().text);
@@ -143,7 +147,7 @@ async::awaitable<disk_users_read> read_disk_users(const operation& op, std::vect
     gathered found{.volumes = std::move(volumes)};
     const auto active = co_await op.hv.list(until);
     if (!active) {
-        co_return disk_users_read{disk_users_read::end::no_libvirt, {}, {}};
+        co_return disk_users_read{disk_users_read::end::no_libvirt, "libvirt does not answer", {}};
     }
     std::vector<uuid> others;
     for (const auto& guest : *active) {

@@ -213,8 +213,8 @@ async::awaitable<answer> effects::perform(ask::end_console /*what*/, time_point 
     co_return policy::woken{};
 }
 
-async::awaitable<answer> effects::perform(ask::clear_reason /*what*/, time_point /*until*/) {
-    const bool is_over = co_await clear_reason(op_);
+async::awaitable<answer> effects::perform(ask::clear_reason what, time_point /*until*/) {
+    const bool is_over = co_await clear_reason(op_, std::move(what.only));
     co_return policy::yes{is_over};
 }
 

@@ -104,22 +104,15 @@ step one_domain::settle(context& c, domain_step why, std::int64_t since) {
     } else if (!settled_by) {
         settled_by = c.now + shutdown_timeout + settle_slack;  // the longest that a guest takes to go off and come back
         info(c, "it is being restarted or shut down, waiting for that");
-    }
-    awaits = why;
-    where = at::settling;
-    return {ask::other_state{is_arriving ? lasting::arriving : lasting::settling, since},
-            is_arriving ? c.now + move_limit : *settled_by, "a virtual machine to settle"};
-}
-
-// What has not arrived in time is placed all the same; if it is gone, the next reading says so.
-step one_domain::has_settled(context& c) {
-    if (c.answer_as<state_end>() == state_end::late && awaits == domain_step::wait_settled) {
+    } else if (c.now >= *settled_by) {
         const auto limit = std::chrono::duration_cast<std::chrono::seconds>(shutdown_timeout + settle_slack);
         warn(c, message::flush_settling,
              fmt::format("it is still being restarted or shut down after {} s, going on without it", limit.count()));
         return finish();
     }
-    return read();
+    where = at::settling;
+    return {ask::other_state{is_arriving ? lasting::arriving : lasting::settling, since},
+            is_arriving ? c.now + move_limit : *settled_by, "a virtual machine to settle"};
 }
 
 // ---- under its lock, where nothing may be as it was -----------------------------------------------------------------
@@ -286,7 +279,9 @@ step one_domain::resume(context& c, const known_targets& known) {
             return read();
         case at::reading: return has_read(c);
         case at::pausing: return read();
-        case at::settling: return has_settled(c);
+        // What has not arrived in time is placed all the same, and a restart may have become a start that waits; if it
+        // is gone, the next reading says so.
+        case at::settling: return read();
         case at::locking: return std::holds_alternative<placed>(c.said) ? was_placed(c) : decide(c, known);
         case at::choosing:
         case at::choosing_last: return std::holds_alternative<placed>(c.said) ? was_placed(c) : has_chosen(c, known);

@@ -33,6 +33,12 @@ bool runs_or_moves(vm_state state) {
     return state == vm_state::start || is_migration(state);
 }
 
+// A restart that has nothing to end is a start, which may wait for long.
+vm_state wanted_of(const placed_domain& domain, const std::string& self) {
+    const bool is_to_start = domain.state == vm_state::restart && domain.node == self && domain.has_no_guest;
+    return is_to_start ? vm_state::start : domain.state;
+}
+
 // A client who asked for a live move gets one, or none: where it goes is another matter.
 vm_state move_of(vm_state state) {
     return state == vm_state::migrate_live ? state : vm_state::migrate;
@@ -45,25 +51,27 @@ bool is_under_way(vm_state state) {
 }
 
 domain_step flush_step(const placed_domain& domain, const std::string& self) {
-    if (is_settling(domain.state)) {
+    const vm_state wanted = wanted_of(domain, self);
+    if (is_settling(wanted)) {
         return domain_step::wait_settled;
     }
-    if (!runs_or_moves(domain.state)) {
+    if (!runs_or_moves(wanted)) {
         return domain_step::skip;
     }
     if (domain.node != self) {
         return domain_step::wait_moved;
     }
-    return is_migration(domain.state) ? domain_step::wait_arrived : domain_step::place;
+    return is_migration(wanted) ? domain_step::wait_arrived : domain_step::place;
 }
 
 std::optional<flush_plan> plan_flush(const placed_domain& domain, const std::string& self,
                                      const std::optional<std::string>& target) {
-    if (!runs_or_moves(domain.state) || domain.node != self) {
+    const vm_state wanted = wanted_of(domain, self);
+    if (!runs_or_moves(wanted) || domain.node != self) {
         return std::nullopt;
     }
     if (!target) {
-        if (domain.state != vm_state::start) {
+        if (wanted != vm_state::start) {
             return std::nullopt;
         }
         return flush_plan{flush_way::shut_down, {vm_state::shutdown, std::nullopt, std::nullopt, true}};
@@ -71,7 +79,7 @@ std::optional<flush_plan> plan_flush(const placed_domain& domain, const std::str
     const std::string& home = domain.last_node.empty() ? domain.node : domain.last_node;
     const bool is_return = *target == home;
     return flush_plan{is_return ? flush_way::return_home : flush_way::move,
-                      {move_of(domain.state), target, is_return ? std::string() : home, std::nullopt}};
+                      {move_of(wanted), target, is_return ? std::string() : home, std::nullopt}};
 }
 
 domain_step unflush_step(const placed_domain& domain, const std::string& self) {

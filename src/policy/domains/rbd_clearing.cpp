@@ -226,9 +226,9 @@ step clearing_rbd_locks::ask_users(context& c) {
 step clearing_rbd_locks::users_seen(context& c) {
     const auto& answer = c.answer_as<disk_users_read>();
     switch (answer.what) {
-        case disk_users_read::end::no_libvirt: return finish(outcome::no_libvirt);
+        case disk_users_read::end::no_libvirt: return finish(outcome::no_libvirt, answer.reason);
         case disk_users_read::end::failed:
-            return finish(outcome::refused, "who on this node has its disks open could not be read: " + answer.reason);
+            return finish(outcome::unseen, "who on this node has its disks open could not be read: " + answer.reason);
         case disk_users_read::end::known: break;
     }
     users_decision seen = decide_on_users(to_break, answer.users, read.own_addresses);
@@ -347,7 +347,8 @@ step clearing_rbd_locks::resume(context& c, bool goes_on) {
         case at::looking_again: return is_proven() ? list(c, at::listing) : finish(outcome::changed);
         case at::asking_others: return others_seen(c);
         case at::asking_holders: return holders_seen(c);
-        case at::looking_here: return c.said_yes() ? prepare(c) : finish(outcome::no_libvirt);
+        case at::looking_here:
+            return c.said_yes() ? prepare(c) : finish(outcome::no_libvirt, "libvirt does not answer");
         case at::preparing: return prepared(c);
         case at::asking_users: return users_seen(c);
         case at::proving: return is_proven() || is_blind ? break_next(c) : finish(outcome::changed);

@@ -59,6 +59,9 @@ step adopting::adopted(context& c) {
     c.memory.going_down.over();
     c.acts.emplace_back(act::arrived_home{});
     c.acts.emplace_back(act::follow_console{});
+    // It came while it waited to be started: no start sees that.
+    memory.owes_reason = memory.owes_reason || !c.memory.waits.text.empty();
+    c.memory.waits = {};
     if (memory.owes_reason) {
         where = at::clearing_reason;
         return {ask::clear_reason{}, time_point::max(), "that nothing failed"};

@@ -18,6 +18,7 @@ std::string_view to_text(start_cause cause) {
         case start_cause::refused_network: return "refused_network";
         case start_cause::ceph: return "ceph";
         case start_cause::libvirt: return "libvirt";
+        case start_cause::disk_users: return "disk_users";
         case start_cause::stopped_node: return "stopped_node";
     }
     return "none";
@@ -31,6 +32,7 @@ std::string_view in_words(start_cause cause) {
         case start_cause::refused_network: return "a network that is refused";
         case start_cause::ceph: return "Ceph";
         case start_cause::libvirt: return "libvirt";
+        case start_cause::disk_users: return "who on this node has its disks open";
         case start_cause::stopped_node: return "a node whose daemon is stopped";
     }
     return "nothing";

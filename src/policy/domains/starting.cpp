@@ -26,7 +26,6 @@ constexpr duration monitors_are_fresh = 2s;
 constexpr duration images_limit = 8s;
 constexpr duration removal_patience = 15s;
 constexpr duration create_pause = 500ms;
-constexpr duration unavailable_pause = 500ms;
 constexpr duration unlisted_pause = 500ms;
 constexpr int announce_tries = 5;
 
@@ -97,7 +96,7 @@ step starting::space(context& c) {
 step starting::attempt(context& c) {
     wants_turn = false;
     if (!is_ours_to_start(c)) {
-        return finish();
+        return leave(c);
     }
     began_with = c.seen.wish;
     released = {};
@@ -222,7 +221,10 @@ step starting::clear_locks(context& c) {
     switch (cleared.end) {
         case clearing_rbd_locks::outcome::refused: return act_on(c, judge_locks(cleared));
         case clearing_rbd_locks::outcome::changed: return attempt(c);
-        case clearing_rbd_locks::outcome::no_libvirt: c.pause(unavailable_pause); return finish();
+        case clearing_rbd_locks::outcome::no_libvirt:
+            return hold_up(c, start_outcome::wait_for(start_cause::libvirt, cleared.reason));
+        case clearing_rbd_locks::outcome::unseen:
+            return hold_up(c, start_outcome::wait_for(start_cause::disk_users, cleared.reason));
         case clearing_rbd_locks::outcome::clear: break;
     }
     return locks_cleared(c);
@@ -382,7 +384,7 @@ step starting::told(context& c, bool is_written) {
 step starting::fail(context& c, std::string why) {
     wants_turn = false;
     if (!goes_on(c)) {
-        return finish();
+        return leave(c);
     }
     if (c.memory.listing.lost_creation) {
         c.pause(1s);  // it may come true yet
@@ -395,7 +397,7 @@ step starting::fail(context& c, std::string why) {
 
 step starting::write_failure(context& c) {
     if (!goes_on(c)) {
-        return finish();
+        return leave(c);
     }
     c.error(message::domain_start_failed, "it was not started: " + reason);
     where = at::failing;
@@ -471,7 +473,7 @@ step starting::resume(context& c) {
             c.acts.emplace_back(act::arrived_home{});
             break;
         case at::ending_console_held: return unlist_held(c);
-        case at::unlisting_held:
+        case at::unlisting_held: return leave(c);
         case at::clearing_old_reason:
         case at::taking_back:
         case at::over: break;

@@ -31,6 +31,7 @@ bool is_cause_over(const hindrance& waits, const domain_seen& seen, time_point n
         case start_cause::ceph: return seen.ceph_answers != waits.ceph_answers;
         case start_cause::none:
         case start_cause::libvirt:
+        case start_cause::disk_users:
         case start_cause::stopped_node: break;
     }
     return waits.cause == start_cause::none;
@@ -83,17 +84,18 @@ step starting::leave(context& c) {
         (!c.seen.is_owner || !(c.seen.state == vm_state::start || c.seen.state == vm_state::restart));
     const bool has_come = c.seen.guest && !c.seen.is_guest(guest_class::absent);
     if (has_come) {
-        c.memory.adoption.owes_reason = c.memory.adoption.owes_reason || waits.is_written;
+        c.memory.adoption.owes_reason = c.memory.adoption.owes_reason || !waits.text.empty();
     }
     if (!is_another_wish && !has_come) {
         return finish();
     }
-    const bool is_stored = std::exchange(waits, {}).is_written;
-    if (!is_stored || !c.seen.is_owner || has_come || c.seen.must_end) {
+    // Also one of which nobody knows whether it was stored: what somebody else has written since is another text.
+    std::string stored = std::exchange(waits, {}).text;
+    if (stored.empty() || !c.seen.is_owner || has_come || c.seen.must_end) {
         return finish();
     }
     where = at::clearing_old_reason;
-    return {ask::clear_reason{}, time_point::max(), "the reason why it waited to be taken back"};
+    return {ask::clear_reason{std::move(stored)}, time_point::max(), "the reason why it waited to be taken back"};
 }
 
 step starting::act_on(context& c, start_outcome what) {
@@ -108,7 +110,7 @@ step starting::hold_up(context& c, start_outcome what) {
                            (c.seen.state == vm_state::start || c.seen.state == vm_state::restart);
     const bool has_come = c.seen.guest && !c.seen.is_guest(guest_class::absent);
     if (!is_wanted || has_come) {
-        return finish();
+        return leave(c);
     }
     hindrance& waits = c.memory.waits;
     waits.tries = waits.cause == what.cause ? waits.tries : 0;
@@ -136,9 +138,10 @@ step starting::noted() {
     return {ask::end_console{}, time_point::max(), "the end of its console's log"};
 }
 
+// What is wanted of it may have changed since: nobody else knows that there is a reason to take back.
 step starting::unlist_held(context& c) {
     if (!c.memory.listing.is_listed) {
-        return finish();
+        return leave(c);
     }
     where = at::unlisting_held;
     return {ask::set_listed{false}, time_point::max(), "the running list"};

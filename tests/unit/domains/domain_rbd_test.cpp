@@ -259,8 +259,8 @@ protected:
         define("start", "hv1", "", {{"/xml", xml(u2, "db", disks)}}, u2, "db");
         machine().put_running(u2, "db", xml(u2, "db", disks));
     }
-    void expect_refused(const std::string& words) {
-        EXPECT_EQ(state(), "fail");
+    void expect_refused(const std::string& words, std::string_view in_state = "fail") {
+        EXPECT_EQ(state(), in_state);
         EXPECT_NE(value(key("/failedreason")).find(words), std::string::npos) << value(key("/failedreason"));
         EXPECT_EQ(broken(), texts{});
         EXPECT_TRUE(hardware.rbd.blocklist().empty());
@@ -309,8 +309,24 @@ TEST_F(domain_rbd_neighbours, one_whose_definition_cannot_be_read_is_no_reason_t
     }
     set("start");
     pass(5s);
+    EXPECT_EQ(state(), "start");
+    EXPECT_EQ(value(key("/failedreason")), "libvirt does not answer for the VM " + to_text(u2));
     EXPECT_EQ(broken(), texts{});
     EXPECT_EQ(count("create U1"), 0U);
+}
+
+TEST_F(domain_rbd_neighbours, one_whose_definition_is_refused_once_fails_no_machine) {
+    locked();
+    neighbour(rbd_disk(sdb));
+    settled_host();
+    machine().fail_next("live_xml", {hypervisor::call_error::other, "internal error"});
+    set("start");
+    pass(5s);
+    expect_refused("who on this node has its disks open could not be read: the definition of the VM", "start");
+    pass(10s);
+    EXPECT_EQ(broken(), texts{sda});
+    EXPECT_TRUE(guest().executes());
+    EXPECT_EQ(value(key("/failedreason")), "");
 }
 
 TEST_F(domain_rbd_neighbours, what_the_kernel_or_a_program_has_mapped) {
@@ -339,10 +355,9 @@ TEST_F(domain_rbd_neighbours, what_the_kernel_or_a_program_has_mapped) {
                                                failure(errc::io, "/proc/4711/cmdline", "I/O error"));
     set("start");
     pass(20s);
-    expect_refused("who on this node has its disks open could not be read: /proc/4711/cmdline");
+    expect_refused("who on this node has its disks open could not be read: /proc/4711/cmdline", "start");
     nodes.front().host.broken.clear();
     files().erase("/proc/4711/cmdline");  // what served it is gone
-    set("start");
     pass(20s);
     EXPECT_EQ(broken(), texts{sda});
     EXPECT_TRUE(guest().executes());

@@ -83,7 +83,7 @@ struct going_down {
     friend bool operator==(const going_down&, const going_down&) = default;
 };
 
-// Why it waits to be started. Written by starts, and by the manager when somebody wants it anew.
+// Why it waits to be started. Written by starts, by who adopts it, and by the manager when somebody wants it anew.
 struct hindrance {
     start_cause cause = start_cause::none;
     std::string text{};                    // the failedreason

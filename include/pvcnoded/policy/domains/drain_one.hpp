@@ -58,7 +58,6 @@ struct one_domain {
     std::int64_t written = 0;  // transaction of the write that is waited for
     int conflicts = 0;
     bool has_awaited = false;  // it did not arrive in all the time that it may take
-    domain_step awaits = domain_step::skip;
     std::optional<time_point> settled_by;
     placed_domain locked;  // as read under the lock
     std::optional<planned> plan;
@@ -83,7 +82,6 @@ private:
     step pause();
     step has_read(context& c);
     step settle(context& c, domain_step why, std::int64_t since);
-    step has_settled(context& c);
     step decide(context& c, const known_targets& known);
     step has_chosen(context& c, const known_targets& known);
     step without_target(const std::vector<possible_node>& nodes, const known_targets& known);

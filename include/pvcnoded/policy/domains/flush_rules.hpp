@@ -10,12 +10,13 @@
 
 namespace pvc::policy {
 
-// The keys of one domain that the decision rests on.
+// The keys of one domain that the decision rests on, and what the node that is emptied sees.
 struct placed_domain {
     model::vm_state state = model::vm_state::unknown;
     std::string node;
     std::string last_node;
     bool autostart = false;
+    bool has_no_guest = false;  // here, as libvirt of this node says
 
     friend bool operator==(const placed_domain&, const placed_domain&) = default;
 };

@@ -77,7 +77,13 @@ struct clearing_rbd_locks {
         listing_again,  // what was broken is gone
         over,
     };
-    enum class outcome : std::uint8_t { clear, refused, changed, no_libvirt };
+    enum class outcome : std::uint8_t {
+        clear,
+        refused,
+        changed,
+        no_libvirt,
+        unseen,  // whose a lock is, for a trouble that is not this machine's
+    };
 
     lock_rules rules{};
     reading_rbd_locks read{};
@@ -90,7 +96,7 @@ struct clearing_rbd_locks {
     int rounds = 0;                         // it was listed anew, as nobody knew what became of a break
     int late = 0;                           // so often the next one could not begin in time
     outcome end = outcome::changed;
-    std::string reason{};   // of `refused`: the failedreason
+    std::string reason{};   // of `refused`, `no_libvirt`, `unseen`: the failedreason
     bool is_cephs = false;  // of `refused`: Ceph, or the way to it, was silent; it says nothing of the domain
 
     // `goes_on`: whether it is still wanted, asked at every resumption.

@@ -157,10 +157,12 @@ struct write_failed {  // [write_end] `fail` with its reason; as long as this is
 };
 
 // What a guest that runs needs.
-struct publish_vnc {};   // [yes] false: what runs could not be read
-struct live_xml {};      // [yes] likewise
-struct end_console {};   // [woken]
-struct clear_reason {};  // [yes] false: somebody has written since
+struct publish_vnc {};                  // [yes] false: what runs could not be read
+struct live_xml {};                     // [yes] likewise
+struct end_console {};                  // [woken]
+struct clear_reason {                   // [yes] false: somebody has written since
+    std::optional<std::string> only{};  // what is stored is cleared if it is this; empty: whatever it is
+};
 
 using any =
     std::variant<nothing, change, time, row, write_state, write_placement, write_last_node, clear_own, offer_to_receive,

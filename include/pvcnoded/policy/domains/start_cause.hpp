@@ -15,10 +15,12 @@ enum class start_cause : std::uint8_t {
     refused_network,  // whose bridge it names
     ceph,             // silent, slow, full of questions, or it refuses this node
     libvirt,          // is away
+    disk_users,       // of this node: whose a stale lock is could not be seen
     stopped_node,     // lists it, and its libvirt does not say that it is off
 };
-inline constexpr std::array waited_for{start_cause::networks, start_cause::bridge,  start_cause::refused_network,
-                                       start_cause::ceph,     start_cause::libvirt, start_cause::stopped_node};
+inline constexpr std::array waited_for{start_cause::networks,    start_cause::bridge,  start_cause::refused_network,
+                                       start_cause::ceph,        start_cause::libvirt, start_cause::disk_users,
+                                       start_cause::stopped_node};
 
 // As metrics have it: "ceph".
 [[nodiscard]] std::string_view to_text(start_cause cause);

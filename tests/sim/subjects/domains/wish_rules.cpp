@@ -46,6 +46,12 @@ bool may_answer(std::string_view word, std::string_view answer) {
     return is_migration(word) ? answer == "start" || answer == "fail" || wants_off(answer) : !wants_off(word);
 }
 
+// A flush takes along what is restarted and has nothing to end any more: that is a start.
+bool may_take_along(std::string_view word, std::string_view answer, member& writer, std::string_view root) {
+    const auto id = parse_uuid(root.substr(domains_prefix.size()));
+    return word == "restart" && may_answer("start", answer) && id && !writer.node.guests().executes(*id);
+}
+
 // A client's `start` was answered in peace: a node of ours runs it since then.
 bool has_been_started(const judge& of, const wish_seen& wish, std::string_view root) {
     constexpr duration least = 2s;
@@ -108,7 +114,8 @@ void clients_have_the_last_word(judge& of, const seen_change& seen) {
     }
     wish_seen& wish = of.state<wishes_seen>().wishes[root];
     if (seen.writer != nullptr) {
-        if (wish.is_clients && !may_answer(wish.state, seen.what.data)) {
+        if (wish.is_clients && !may_answer(wish.state, seen.what.data) &&
+            !may_take_along(wish.state, seen.what.data, *seen.writer, root)) {
             of.state<wishes_seen>().overwritten = fmt::format("{} wrote `{}` over the `{}` of a client: {}",
                                                               seen.writer->name(), seen.what.data, wish.state, root);
             of.state<wishes_seen>().overwritten_zxid = seen.what.zxid;

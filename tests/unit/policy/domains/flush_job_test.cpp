@@ -149,10 +149,23 @@ TEST_F(flush_machine, ac94_a_restart_without_end_is_left_behind) {
     (void)lines();
     pass(35s);
     say(state_end::late);
+    expect_keys_of(u1);
+    say(read(u1, in(vm_state::restart)));
     EXPECT_EQ(lines(), texts{"vm1: flush: it is still being restarted or shut down after 35 s, going on without it"});
     EXPECT_EQ(warned, std::vector<message>{message::flush_settling});
     expect_keys_of(u2);
     EXPECT_EQ(job.left, std::vector<uuid>());
+}
+
+TEST_F(flush_machine, a_restart_that_became_a_start_that_waits_is_taken_along) {
+    begin({u1});
+    say(read(u1, in(vm_state::restart)));
+    pass(35s);
+    say(state_end::late);
+    placed_domain waits = in(vm_state::restart);
+    waits.has_no_guest = true;
+    reach_choice(u1, waits);
+    EXPECT_EQ(warned, std::vector<message>());
 }
 
 TEST_F(flush_machine, a_domain_that_goes_while_it_is_waited_for_is_read_again) {

@@ -57,6 +57,23 @@ TEST(flush_rules, the_first_step_of_every_state) {
     }
 }
 
+// It waits for Ceph, say.
+TEST(flush_rules, a_restart_that_has_nothing_to_end_is_a_start) {
+    placed_domain one = machine(vm_state::restart);
+    EXPECT_FALSE(plan_flush(one, hv1, "hv2"));
+    one.has_no_guest = true;
+    EXPECT_EQ(flush_step(one, hv1), place);
+    EXPECT_EQ(flush_step(one, "hv2"), wait_settled) << "what its node has is not known here";
+    const auto plan = plan_flush(one, hv1, "hv2");
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->write, (placement{vm_state::migrate, "hv2", "hv1", std::nullopt}));
+    const auto off = plan_flush(one, hv1, std::nullopt);
+    ASSERT_TRUE(off);
+    EXPECT_EQ(off->way, flush_way::shut_down);
+    one.state = vm_state::shutdown;
+    EXPECT_EQ(flush_step(one, hv1), wait_settled);
+}
+
 TEST(flush_rules, ac89_it_is_moved_and_remembers_where_it_was) {
     const auto plan = plan_flush(machine(vm_state::start), hv1, "hv2");
     ASSERT_TRUE(plan);

@@ -117,6 +117,7 @@ struct question_words {
     }
     std::string operator()(const ask::write_failed& one) const { return " " + one.reason; }
     std::string operator()(const ask::write_reason& one) const { return " " + one.reason; }
+    std::string operator()(const ask::clear_reason& one) const { return one.only ? " " + *one.only : ""; }
     template <class Question>
     std::string operator()(const Question& /*one*/) const {
         return {};

@@ -212,7 +212,7 @@ TEST(rbd_clearing_machine, libvirt_is_asked_whose_an_own_lock_is) {
     EXPECT_EQ(p.guest(model::guest_class::alive), "over");
     p.expect_end(come::changed);
     EXPECT_EQ(silent.libvirt_silent(), "over");
-    silent.expect_end(come::no_libvirt);
+    silent.expect_end(come::no_libvirt, "libvirt does not answer");
     EXPECT_FALSE(p.ever_asked("break_rbd_lock") || silent.ever_asked("break_rbd_lock"));
 }
 
@@ -359,10 +359,10 @@ TEST(rbd_clearing_machine, where_all_is_shared_nothing_is_broken) {
 TEST(rbd_clearing_machine, who_has_a_disk_open_must_be_known) {
     auto p = with_an_own_lock();
     auto unread = p;
-    EXPECT_EQ(p.says(disk_users_read{disk_users_read::end::no_libvirt, {}, {}}), "over");
-    p.expect_end(come::no_libvirt);
+    EXPECT_EQ(p.says(disk_users_read{disk_users_read::end::no_libvirt, "libvirt does not answer", {}}), "over");
+    p.expect_end(come::no_libvirt, "libvirt does not answer");
     EXPECT_EQ(unread.says(disk_users_read{disk_users_read::end::failed, "/sys/devices/rbd: I/O error", {}}), "over");
-    unread.expect_end(come::refused,
+    unread.expect_end(come::unseen,
                       "who on this node has its disks open could not be read: /sys/devices/rbd: I/O error");
     EXPECT_FALSE(p.ever_asked("break_rbd_lock") || unread.ever_asked("break_rbd_lock"));
 }

@@ -110,6 +110,17 @@ TEST(adopting_machine, a_reason_that_is_owed_is_cleared_once) {
     }
 }
 
+// No start sees it that comes while it waits to be started.
+TEST(adopting_machine, what_waited_to_be_started_waits_no_more) {
+    played<adopting> p;
+    p.memory.waits = {.cause = start_cause::libvirt, .text = "libvirt of this node is away", .is_written = true};
+    p.begin();
+    EXPECT_EQ(p.woken(), "clear_reason");
+    EXPECT_EQ(p.memory.waits, hindrance());
+    p.yes();
+    EXPECT_FALSE(p.memory.adoption.owes_reason);
+}
+
 TEST(adopting_machine, a_live_definition_that_cannot_be_read_is_owed) {
     played<adopting> p;
     p.begin();

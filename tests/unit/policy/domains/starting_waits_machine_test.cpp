@@ -148,6 +148,24 @@ TEST(starting_waits, for_a_lock_that_could_not_be_broken_as_nobody_answered) {
     EXPECT_EQ(refused.last_question(), "own_guest 5s") << "it fails";
 }
 
+// Whose lock it is shows with others on this node: their trouble is not this machine's.
+TEST(starting_waits, for_who_on_this_node_has_its_disks_open) {
+    auto p = before_its_locks();
+    p.says(listed({lock_of_hv1}));
+    auto silent = p;
+    p.guest(guest_class::absent);
+    p.call(call_end::done);
+    auto hung = p;
+    using end = disk_users_read::end;
+    p.says(disk_users_read{end::failed, "the definition of the VM db: broken", {}});
+    expect_held_up(p, "who on this node has its disks open could not be read: the definition of the VM db: broken",
+                   start_cause::disk_users);
+    hung.says(disk_users_read{end::no_libvirt, "libvirt does not answer for the VM db", {}});
+    expect_held_up(hung, "libvirt does not answer for the VM db", start_cause::libvirt);
+    silent.libvirt_silent();
+    EXPECT_FALSE(p.ever_asked("break_rbd_lock") || hung.ever_asked("break_rbd_lock"));
+}
+
 TEST(starting_waits, monitors_are_asked_again_before_libvirt_connects_to_them) {
     auto p = before_its_locks();
     p.now += 3s;
@@ -219,8 +237,9 @@ TEST(starting_waits, what_ends_the_wait) {
         std::string_view then;
     };
     for (const auto& one :
-         {line{"stop", [](start_played& p) { p.set(vm_state::stop); }, "clear_reason"},
-          line{"migrate", [](start_played& p) { p.set(vm_state::migrate); }, "clear_reason"},
+         {line{"stop", [](start_played& p) { p.set(vm_state::stop); }, "clear_reason Ceph's monitors do not answer"},
+          line{"migrate", [](start_played& p) { p.set(vm_state::migrate); },
+               "clear_reason Ceph's monitors do not answer"},
           line{"start once more", [](start_played& p) { p.set(vm_state::start); }, "over"},
           line{"moved", [](start_played& p) { p.place(vm_state::start, "hv2"); }, "over"},
           line{"gone", [](start_played& p) { p.remove_keys(); }, "over"},
@@ -236,6 +255,29 @@ TEST(starting_waits, what_ends_the_wait) {
             EXPECT_EQ(p.yes(), "over") << one.what;
         }
     }
+}
+
+// Wherever a try of it is: nobody else takes the reason back.
+TEST(starting_waits, a_stop_during_a_try_or_as_it_ends) {
+    const std::string cleared = "clear_reason Ceph's monitors do not answer";
+    auto p = next_start(waiting_for_monitors());
+    EXPECT_EQ(p.at_limit(), "others");
+    auto early = p;
+    early.set(vm_state::stop);
+    EXPECT_EQ(early.others(nobody_lists_it), cleared);
+    EXPECT_EQ(early.memory.waits, hindrance());
+    p.others(nobody_lists_it);
+    p.says(with_a_disk);
+    p.seen.held.has_turn = true;
+    p.woken();
+    auto late = p;
+    p.set(vm_state::stop);
+    EXPECT_EQ(p.call(call_end::timed_out, "no answer"), cleared);
+    EXPECT_EQ(p.holds(), holdings());
+    EXPECT_EQ(p.yes(), "over");
+    EXPECT_EQ(late.call(call_end::timed_out, "no answer"), "end_console");
+    late.set(vm_state::stop);
+    EXPECT_EQ(late.woken(), cleared);
 }
 
 TEST(starting_waits, what_runs_after_all_owes_its_reason) {
