@@ -24,6 +24,7 @@ constexpr duration lost_call_patience = 120s;
 constexpr duration monitors_limit = 5s;
 constexpr duration monitors_are_fresh = 2s;
 constexpr duration images_limit = 8s;
+constexpr duration links_limit = 10s;
 constexpr duration removal_patience = 15s;
 constexpr duration create_pause = 500ms;
 constexpr duration unavailable_pause = 500ms;
@@ -152,9 +153,10 @@ step starting::judge_definition(context& c) {
     }
     volumes = c.answer_as<definition_read>().volumes;
     read_at = c.now;
+    losses = c.seen.bridge_losses;
     if (auto seen = judge_bridges(c.seen.bridge);
         seen.what != start_outcome::kind::goes_on && !is_planted(defect::bridges_not_awaited)) {
-        return act_on(c, std::move(seen));
+        return act_on_bridges(c, std::move(seen));
     }
     if (auto seen = judge_disks(volumes, c.seen.has_storage); seen.what != start_outcome::kind::goes_on) {
         return act_on(c, std::move(seen));
@@ -164,6 +166,24 @@ step starting::judge_definition(context& c) {
         case at::reading_last: return prove();
         default: return want_turn(c);
     }
+}
+
+// What this node knows of networks may be older than the wish: the tree itself is asked before that fails a machine.
+step starting::act_on_bridges(context& c, start_outcome what) {
+    if (what.what != start_outcome::kind::fails) {
+        return hold_up(c, std::move(what));
+    }
+    where = at::asking_network;
+    return {ask::network_is_gone{std::string(c.seen.bridge.name)}, time_point::max(), "whether it has such a network"};
+}
+
+step starting::network_asked(context& c) {
+    bridge_seen seen = c.seen.bridge;
+    if (seen.what == bridge_seen::kind::unknown && !c.said_yes()) {
+        seen.what = bridge_seen::kind::coming;
+    }
+    auto now = judge_bridges(seen);
+    return now.what == start_outcome::kind::goes_on ? attempt(c) : act_on(c, std::move(now));
 }
 
 // Before the first question to Ceph: those that wait for one ask nothing.
@@ -291,19 +311,39 @@ step starting::refused_creation(context& c) {
         case call_end::being_removed: again_until = again_until.value_or(c.now + removal_patience); break;
         default:
             again_until.reset();
-            if (auto seen = judge_bridges(c.seen.bridge); seen.what == start_outcome::kind::waits && goes_on(c)) {
-                return hold_up(c, std::move(seen));
+            if (c.seen.names_bridges && goes_on(c)) {
+                where = at::looking_at_bridges;
+                return {ask::bridges_look{}, c.now + links_limit, "a look at its bridges"};
             }
-            if (std::ranges::any_of(volumes, names_an_image) && goes_on(c)) {
-                std::vector<std::string> images;
-                std::ranges::copy_if(volumes, std::back_inserter(images), names_an_image);
-                where = at::asking_images;
-                return {ask::list_rbd_locks{std::move(images)}, c.now + images_limit,
-                        "Ceph, whether it answers for its disks"};
-            }
-            break;
+            return ask_images(c);
     }
     return again_or_fail(c);
+}
+
+// The last look before it was created is no word about a bridge that went since.
+step starting::bridges_looked(context& c) {
+    if (!c.said_yes()) {
+        return hold_up(c, start_outcome::wait_for(start_cause::bridge,
+                                                  "whether its bridges are there could not be seen: " + reason));
+    }
+    if (auto seen = judge_bridges(c.seen.bridge); seen.what != start_outcome::kind::goes_on) {
+        return act_on_bridges(c, std::move(seen));
+    }
+    if (c.seen.bridge_losses != losses) {  // one was gone, and was made anew
+        where = at::pausing;
+        return {ask::time{}, c.now + create_pause, "another try, as a bridge was gone"};
+    }
+    return ask_images(c);
+}
+
+step starting::ask_images(context& c) {
+    if (std::ranges::none_of(volumes, names_an_image) || !goes_on(c)) {
+        return again_or_fail(c);
+    }
+    std::vector<std::string> images;
+    std::ranges::copy_if(volumes, std::back_inserter(images), names_an_image);
+    where = at::asking_images;
+    return {ask::list_rbd_locks{std::move(images)}, c.now + images_limit, "Ceph, whether it answers for its disks"};
 }
 
 // QEMU that ends as Ceph is silent is no fault of the machine.
@@ -435,6 +475,8 @@ step starting::resume(context& c) {
         case at::asking_monitors:
         case at::asking_again: return monitors_said(c);
         case at::clearing_locks: return clear_locks(c);
+        case at::asking_network: return network_asked(c);
+        case at::looking_at_bridges: return bridges_looked(c);
         case at::asking_images: return images_asked(c);
         case at::noting: c.memory.waits.is_written = c.said_yes(); return noted();
         case at::announcing: return announced(c);

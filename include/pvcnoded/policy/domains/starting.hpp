@@ -23,7 +23,8 @@ struct starting {
         noting_holder,
         reading_definition,
         taking_turn,
-        reading_again,  // after the turn was waited for
+        reading_again,   // after the turn was waited for
+        asking_network,  // whether the one that nobody here knows is none
         asking_monitors,
         clearing_locks,
         asking_again,  // the monitors, as the locks took their time
@@ -33,8 +34,9 @@ struct starting {
         yielding,
         creating,
         asking_own_guest,
-        asking_images,  // after it was refused: whether Ceph answers for its disks
-        noting,         // why it waits
+        looking_at_bridges,  // after it was refused
+        asking_images,       // after it was refused: whether Ceph answers for its disks
+        noting,              // why it waits
         ending_console_held,
         unlisting_held,
         ending_crashed,
@@ -62,6 +64,7 @@ struct starting {
     std::vector<std::string> volumes{};  // RBD disks, as read last
     time_point turn_wanted{};
     time_point read_at{};      // the definition
+    std::uint64_t losses = 0;  // of bridges, by then
     time_point monitors_at{};  // they answered
     std::string held_by{};     // while it is held up: the reason
     call_end refused = call_end::done;
@@ -93,6 +96,8 @@ private:
     step read_definition(at which);
     step has_definition(context& c);
     step judge_definition(context& c);
+    step act_on_bridges(context& c, start_outcome what);
+    step network_asked(context& c);
     step want_turn(context& c);
     step take_turn(context& c);
     step ask_monitors(context& c, at which);
@@ -105,6 +110,8 @@ private:
     step proven(context& c);
     step created(context& c);
     step refused_creation(context& c);
+    step bridges_looked(context& c);
+    step ask_images(context& c);
     step looked_at_refused(context& c);
     step images_asked(context& c);
     step again_or_fail(context& c);

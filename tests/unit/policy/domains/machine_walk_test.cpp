@@ -190,6 +190,8 @@ void change_by_chance(any_played& p, chance& by) {
     p.seen.came_from = by.node();
     p.seen.stable = {by.one_in(2), by.one_in(2), by.any_to(vm_state::deleted), by.node(),
                      p.seen.state_version - static_cast<std::int32_t>(by.number(3))};
+    p.seen.names_bridges = by.one_in(2);
+    p.seen.bridge = {by.one_in(6) ? by.any_to(bridge_seen::kind::unknown) : bridge_seen::kind::fine, "vmbr7", {}};
 }
 
 // What it is asked to do suits what is seen, as it does when the tables have decided; or it does not.

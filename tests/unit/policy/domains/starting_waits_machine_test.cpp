@@ -287,14 +287,32 @@ TEST(starting_waits, for_its_bridge) {
     p.now += 2s;
     EXPECT_EQ(p.woken(), "others");
     never.seen.bridge.what = bridge_seen::kind::unknown;
-    EXPECT_EQ(never.says(with_a_disk), "own_guest 5s");
+    EXPECT_EQ(never.says(with_a_disk), "network_is_gone vmbr7");
+    auto just_made = never;
+    just_made.no();
+    expect_held_up(just_made, "its bridge vmbr7 is not there", start_cause::bridge);
+    auto made = never;
+    made.seen.bridge = {};
+    EXPECT_EQ(made.yes(), "others") << "it is there meanwhile";
+    EXPECT_EQ(never.yes(), "own_guest 5s");
     EXPECT_EQ(never.guest(guest_class::absent), "write_failed its bridge vmbr7 belongs to no network that exists");
 }
 
 TEST(starting_waits, a_bridge_that_went_while_it_was_created) {
     auto p = being_created();
+    p.seen.names_bridges = true;
+    EXPECT_EQ(p.call(call_end::other, "no MTU on 'vmbr7'"), "bridges_look 10s") << "the last one is old";
+    auto unseen = p;
+    unseen.no();
+    expect_held_up(unseen, "whether its bridges are there could not be seen: no MTU on 'vmbr7'", start_cause::bridge);
+    auto made_anew = p;
+    ++made_anew.seen.bridge_losses;
+    EXPECT_EQ(made_anew.yes(), "time 500ms");
+    EXPECT_EQ(made_anew.at_limit(), "others");
+    auto was_there = p;
+    EXPECT_EQ(was_there.yes(), "list_rbd_locks vms/web_sda 8s");
     p.seen.bridge = {bridge_seen::kind::coming, "vmbr7", {}};
-    p.call(call_end::other, "Cannot get interface MTU on 'vmbr7': No such device");
+    p.yes();
     expect_held_up(p, "its bridge vmbr7 is not there", start_cause::bridge);
 }
 
