@@ -19,6 +19,7 @@ std::string_view to_text(start_cause cause) {
         case start_cause::ceph: return "ceph";
         case start_cause::libvirt: return "libvirt";
         case start_cause::stopped_node: return "stopped_node";
+        case start_cause::turn: return "turn";
     }
     return "none";
 }
@@ -32,6 +33,7 @@ std::string_view in_words(start_cause cause) {
         case start_cause::ceph: return "Ceph";
         case start_cause::libvirt: return "libvirt";
         case start_cause::stopped_node: return "a node whose daemon is stopped";
+        case start_cause::turn: return "a turn to be created";
     }
     return "nothing";
 }

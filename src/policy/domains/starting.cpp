@@ -25,6 +25,7 @@ constexpr duration monitors_limit = 5s;
 constexpr duration monitors_are_fresh = 2s;
 constexpr duration images_limit = 8s;
 constexpr duration links_limit = 10s;
+constexpr duration turn_patience = 60s;
 constexpr duration removal_patience = 15s;
 constexpr duration create_pause = 500ms;
 constexpr duration unavailable_pause = 500ms;
@@ -253,9 +254,38 @@ step starting::take_turn(context& c) {
         return attempt(c);  // others need the place
     }
     if (!c.seen.held.has_turn) {
-        return {ask::change{}, time_point::max(), "its turn to be created"};
+        return await_turn(c);
+    }
+    if (c.memory.waits.cause == start_cause::turn) {
+        c.memory.waits.cause = start_cause::none;
     }
     return c.now > turn_wanted ? read_definition(at::reading_again) : ask_monitors(c, at::asking_monitors);
+}
+
+// One that takes long is told as other causes are, unless it has another one.
+step starting::await_turn(context& c) {
+    if (c.seen.is_awaited) {
+        return finish();  // the wait begins anew after it
+    }
+    hindrance& waits = c.memory.waits;
+    where = at::taking_turn;
+    if (waits.cause != start_cause::none && waits.cause != start_cause::networks) {
+        return {ask::change{}, time_point::max(), "its turn to be created"};
+    }
+    if (c.now < turn_wanted + turn_patience) {
+        return {ask::change{}, turn_wanted + turn_patience, "its turn to be created"};
+    }
+    std::string text = "other machines of this node are being created, and take long";
+    if (waits.told != start_cause::turn) {
+        c.warning(message::domain_waits, "it waits to be started: " + text);
+    }
+    waits = {.cause = start_cause::turn,
+             .text = std::move(text),
+             .told = start_cause::turn,
+             .since = c.now,
+             .next_try = c.now};
+    where = at::noting_turn;
+    return {ask::write_reason{waits.text, began_with}, time_point::max(), "the reason why it waits to be stored"};
 }
 
 // Listed first, and acknowledged, then read: should it have been given to another node before this read, then it is not
@@ -478,7 +508,12 @@ step starting::resume(context& c) {
         case at::asking_network: return network_asked(c);
         case at::looking_at_bridges: return bridges_looked(c);
         case at::asking_images: return images_asked(c);
-        case at::noting: c.memory.waits.is_written = c.said_yes(); return noted();
+        case at::noting_turn:
+            c.memory.waits.is_written = c.said_yes();
+            where = at::taking_turn;
+            return take_turn(c);
+        case at::noting: c.memory.waits.is_written = c.said_yes(); return clear_word(c);
+        case at::clearing_word_held: c.memory.adoption.owes_word = !c.said_yes(); return noted();
         case at::announcing: return announced(c);
         case at::proving: return proven(c);
         case at::yielding:

@@ -23,6 +23,7 @@ struct starting {
         noting_holder,
         reading_definition,
         taking_turn,
+        noting_turn,
         reading_again,   // after the turn was waited for
         asking_network,  // whether the one that nobody here knows is none
         asking_monitors,
@@ -37,6 +38,7 @@ struct starting {
         looking_at_bridges,  // after it was refused
         asking_images,       // after it was refused: whether Ceph answers for its disks
         noting,              // why it waits
+        clearing_word_held,
         ending_console_held,
         unlisting_held,
         ending_crashed,
@@ -88,6 +90,7 @@ private:
     step act_on(context& c, start_outcome what);
     step hold_up(context& c, start_outcome what);
     step noted();
+    step clear_word(context& c);
     step unlist_held(context& c);
     step attempt(context& c);
     step release(context& c);
@@ -100,6 +103,7 @@ private:
     step network_asked(context& c);
     step want_turn(context& c);
     step take_turn(context& c);
+    step await_turn(context& c);
     step ask_monitors(context& c, at which);
     step monitors_said(context& c);
     step clear_locks(context& c);
