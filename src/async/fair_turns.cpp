@@ -15,15 +15,31 @@ fair_turns::place::~place() {
         std::erase(owner_.waiting_, this);
         return;
     }
-    --owner_.used_;
-    owner_.used_by_grouped_ -= groups_.empty() ? 0 : 1;
-    for (const auto& group : groups_) {
-        const auto of = owner_.used_by_.find(group);
+    if (is_aside_) {
+        --owner_.aside_;
+    } else {
+        owner_.take_from(*this);
+    }
+}
+
+void fair_turns::place::step_aside() {
+    if (has_turn_ && !is_aside_ && owner_.aside_ < owner_.most_) {
+        is_aside_ = true;
+        ++owner_.aside_;
+        owner_.take_from(*this);
+    }
+}
+
+void fair_turns::take_from(const place& one) {
+    --used_;
+    used_by_grouped_ -= one.groups_.empty() ? 0 : 1;
+    for (const auto& group : one.groups_) {
+        const auto of = used_by_.find(group);
         if (--of->second == 0) {
-            owner_.used_by_.erase(of);
+            used_by_.erase(of);
         }
     }
-    owner_.pass_on();
+    pass_on();
 }
 
 std::size_t fair_turns::used_by_its_groups(const place& one) const {

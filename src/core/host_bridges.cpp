@@ -18,8 +18,12 @@ bool is_of_a_network(std::string_view name) {
 
 host_bridges::found host_bridges::find(const std::string& name, std::string_view& why) const {
     why = {};
-    if (!is_kept_ || !has_looked_) {
+    if (!is_kept_) {
         return found::there;
+    }
+    if (!has_looked_) {
+        why = "the links of this node were not seen yet";
+        return found::coming;
     }
     if (const auto network = last_.refused.find(name); network != last_.refused.end()) {
         why = network->second;

@@ -10,7 +10,7 @@ void manager::obey_settings() {
     const auto most_migrations = static_cast<unsigned>(wanted.max_migrations);
     creations.allow(most_creations);
     migrations.allow(most_migrations);
-    hv.allow({most_creations, most_migrations});
+    hv.allow({2 * most_creations, most_migrations});  // as many again have no answer for long, and made room
     pace.allow(static_cast<std::size_t>(wanted.console_writes));
 }
 

@@ -35,6 +35,11 @@ link_keeper::link_keeper(core::node_context& node, netlink::network_stack& stack
       bridges_(bridges) {
     bridges_.on_noted = [this] { noted(); };
     node_.bridges.begin();
+    node_.bridges.on_wanted = [this] { changed_.notify(); };
+}
+
+link_keeper::~link_keeper() {
+    node_.bridges.on_wanted = nullptr;
 }
 
 std::optional<time_point> link_keeper::next_try() const {
@@ -52,6 +57,7 @@ std::optional<time_point> link_keeper::next_try() const {
 
 async::awaitable<bool> link_keeper::settle() {
     const time_point begun = node_.clock().now();
+    node_.bridges.begin_look();
     auto seen = co_await work_.look();
     look_time_ = node_.clock().now() - begun;
     if (!seen) {

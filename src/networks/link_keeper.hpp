@@ -26,6 +26,9 @@ public:
     // All outlive it.
     link_keeper(core::node_context& node, netlink::network_stack& stack, network_counts& counts,
                 bridge_record& bridges);
+    link_keeper(const link_keeper&) = delete;
+    link_keeper& operator=(const link_keeper&) = delete;
+    ~link_keeper();
 
     // Called with each look, when nothing was to be done any more, and the bridges that it showed are noted as own
     // ones: what is put on them is known for ours by whoever comes after a daemon that is killed.

@@ -40,6 +40,9 @@ public:
         place& operator=(const place&) = delete;
         ~place();
         [[nodiscard]] bool has_turn() const { return has_turn_; }
+        // It has one, and takes long: another one goes instead of it, unless as many as are allowed have stepped aside.
+        // It still has its turn.
+        void step_aside();
 
     private:
         friend class fair_turns;
@@ -47,6 +50,7 @@ public:
         const std::vector<std::string> groups_;
         wakeup& wake_;
         bool has_turn_ = false;
+        bool is_aside_ = false;
     };
 
 private:
@@ -55,9 +59,11 @@ private:
     [[nodiscard]] bool may_go(const place& one) const;
     [[nodiscard]] bool is_held_back(const place& one, std::size_t of_one_group) const;
     void pass_on();
+    void take_from(const place& one);
 
     std::size_t most_;
     std::size_t used_ = 0;
+    std::size_t aside_ = 0;
     std::size_t used_by_grouped_ = 0;
     std::map<std::string, std::size_t> used_by_;
     std::list<place*> waiting_;  // in their order

@@ -65,6 +65,9 @@ async::awaitable<hypervisor::call_result<void>> call_create(operation& op, const
                     op.error(message::domain_creation_late,
                              "libvirt has not answered for 120 s since it was told to create it");
                 }
+                if (op.turn != nullptr) {
+                    op.turn->step_aside();
+                }
                 // Who wants something else of it does not wait for that any longer.
                 if (op.present() != began_with || !op.row.is_present) {
                     answer = hypervisor::call_failure(call_error::timed_out, "something else is wanted of it");

@@ -35,6 +35,8 @@ private:
     answered perform(policy::ask::time what, time_point until);
     answered perform(policy::ask::monitors what, time_point until);
     answered perform(policy::ask::write_reason what, time_point until);
+    answered perform(policy::ask::bridges_look what, time_point until);
+    answered perform(policy::ask::network_is_gone what, time_point until);
     answered perform(policy::ask::row what, time_point until);
     answered perform(policy::ask::write_state what, time_point until);
     answered perform(policy::ask::write_placement what, time_point until);

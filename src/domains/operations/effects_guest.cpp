@@ -153,6 +153,27 @@ async::awaitable<answer> effects::perform(ask::write_reason what, time_point /*u
     co_return policy::yes{co_await write_reason(op_, what.began_with, std::move(what.reason))};
 }
 
+async::awaitable<answer> effects::perform(ask::bridges_look /*what*/, time_point until) {
+    core::host_bridges& known = op_.node.bridges;
+    const async::latest<std::uint64_t>::observer watch(known.last_look(), op_.here.changed);
+    const policy::wish began_with = op_.present();
+    const std::uint64_t asked = known.want_look();
+    while (known.last_look().value() <= asked) {
+        const bool is_wanted = op_.present() == began_with && op_.row.is_present && !op_.must_end();
+        if (!is_wanted || op_.now() >= until) {
+            co_return policy::yes{false};
+        }
+        co_await op_.wait(until, "a look at the links of this node");
+    }
+    co_return policy::yes{true};
+}
+
+async::awaitable<answer> effects::perform(ask::network_is_gone what, time_point /*until*/) {
+    constexpr std::string_view prefix = "vmbr";
+    const auto key = co_await op_.s.zk.exists(op_.s.limit(), model::network_path(what.bridge.substr(prefix.size())));
+    co_return policy::yes{!key && key.error().code() == errc::not_found};
+}
+
 async::awaitable<answer> effects::perform(ask::prepare_rbd_break what, time_point until) {
     co_return co_await op_.rbd_locks().prepare_one(std::move(what), until);
 }

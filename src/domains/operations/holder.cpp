@@ -115,11 +115,13 @@ void holder::hold_turn(const holdings& wanted) {
         return;
     }
     move_turn_.reset();
+    op_.turn = nullptr;
     creation_turn_.reset();
     if (wanted.of_turn == holdings::turn::to_migrate) {
         move_turn_.emplace(op_.migrations, op_.id, op_.here.changed);
     } else if (wanted.of_turn == holdings::turn::to_be_created) {
         creation_turn_.emplace(op_.creations, wanted.pools, op_.here.changed);
+        op_.turn = &*creation_turn_;
     }
 }
 

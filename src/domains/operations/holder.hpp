@@ -49,6 +49,7 @@ public:
     holder(operation& op, effects& doing) : op_(op), effects_(doing) {}
     holder(const holder&) = delete;
     holder& operator=(const holder&) = delete;
+    ~holder() { op_.turn = nullptr; }
 
     // Whether children hold some of these: they need a scope.
     [[nodiscard]] static bool needs_scope(const policy::holdings& wanted);

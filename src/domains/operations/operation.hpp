@@ -118,6 +118,8 @@ public:
     async::awaitable<bool> set_listed(bool runs);
     // Locks whose children every write of this operation checks.
     std::vector<const zookeeper::held_lock*> locks;
+    // While it has its turn to be created, or waits for it.
+    creation_turns::place* turn = nullptr;
 
     void say(policy::act::line what) const;
     void info(std::string text) const { node.log.info(std::move(text), name()); }

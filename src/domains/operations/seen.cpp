@@ -41,6 +41,8 @@ policy::domain_seen seen_of(const domain_parts& parts, const domain_row& row) {
     seen.are_networks_coming = parts.networks_are_coming && parts.networks_are_coming();
     if (row.here) {
         seen.bridge = bridge_of(parts.node.bridges, row.here->bridges);
+        seen.names_bridges = parts.node.bridges.are_kept() && !row.here->bridges.empty();
+        seen.bridge_losses = parts.node.bridges.losses();
         seen.ceph_answers = parts.ceph.answers(row.here->pools);
         seen.last_node = row.here->last_node;
         seen.is_handed_over = row.here->is_handed_over;

@@ -109,6 +109,8 @@ answers possible_answers(const ask::any& question) {
             [](const ask::live_xml& /*of*/) { return yes_or_no(); },
             [](const ask::clear_reason& /*of*/) { return yes_or_no(); },
             [](const ask::write_reason& /*of*/) { return yes_or_no(); },
+            [](const ask::bridges_look& /*of*/) { return yes_or_no(); },
+            [](const ask::network_is_gone& /*of*/) { return yes_or_no(); },
             [](const ask::monitors& /*of*/) {
                 return answers{{"one answers", call_answer{call_end::done, {}}},
                                {"no answer", call_answer{call_end::timed_out, "no answer"}}};

@@ -20,6 +20,7 @@ std::string_view to_text(start_cause cause) {
         case start_cause::libvirt: return "libvirt";
         case start_cause::disk_users: return "disk_users";
         case start_cause::stopped_node: return "stopped_node";
+        case start_cause::turn: return "turn";
     }
     return "none";
 }
@@ -34,6 +35,7 @@ std::string_view in_words(start_cause cause) {
         case start_cause::libvirt: return "libvirt";
         case start_cause::disk_users: return "who on this node has its disks open";
         case start_cause::stopped_node: return "a node whose daemon is stopped";
+        case start_cause::turn: return "a turn to be created";
     }
     return "nothing";
 }

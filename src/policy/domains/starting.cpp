@@ -24,6 +24,8 @@ constexpr duration lost_call_patience = 120s;
 constexpr duration monitors_limit = 5s;
 constexpr duration monitors_are_fresh = 2s;
 constexpr duration images_limit = 8s;
+constexpr duration links_limit = 10s;
+constexpr duration turn_patience = 60s;
 constexpr duration removal_patience = 15s;
 constexpr duration create_pause = 500ms;
 constexpr duration unlisted_pause = 500ms;
@@ -151,9 +153,10 @@ step starting::judge_definition(context& c) {
     }
     volumes = c.answer_as<definition_read>().volumes;
     read_at = c.now;
+    losses = c.seen.bridge_losses;
     if (auto seen = judge_bridges(c.seen.bridge);
         seen.what != start_outcome::kind::goes_on && !is_planted(defect::bridges_not_awaited)) {
-        return act_on(c, std::move(seen));
+        return act_on_bridges(c, std::move(seen));
     }
     if (auto seen = judge_disks(volumes, c.seen.has_storage); seen.what != start_outcome::kind::goes_on) {
         return act_on(c, std::move(seen));
@@ -163,6 +166,24 @@ step starting::judge_definition(context& c) {
         case at::reading_last: return prove();
         default: return want_turn(c);
     }
+}
+
+// What this node knows of networks may be older than the wish: the tree itself is asked before that fails a machine.
+step starting::act_on_bridges(context& c, start_outcome what) {
+    if (what.what != start_outcome::kind::fails) {
+        return hold_up(c, std::move(what));
+    }
+    where = at::asking_network;
+    return {ask::network_is_gone{std::string(c.seen.bridge.name)}, time_point::max(), "whether it has such a network"};
+}
+
+step starting::network_asked(context& c) {
+    bridge_seen seen = c.seen.bridge;
+    if (seen.what == bridge_seen::kind::unknown && !c.said_yes()) {
+        seen.what = bridge_seen::kind::coming;
+    }
+    auto now = judge_bridges(seen);
+    return now.what == start_outcome::kind::goes_on ? attempt(c) : act_on(c, std::move(now));
 }
 
 // Before the first question to Ceph: those that wait for one ask nothing.
@@ -235,9 +256,38 @@ step starting::take_turn(context& c) {
         return attempt(c);  // others need the place
     }
     if (!c.seen.held.has_turn) {
-        return {ask::change{}, time_point::max(), "its turn to be created"};
+        return await_turn(c);
+    }
+    if (c.memory.waits.cause == start_cause::turn) {
+        c.memory.waits.cause = start_cause::none;
     }
     return c.now > turn_wanted ? read_definition(at::reading_again) : ask_monitors(c, at::asking_monitors);
+}
+
+// One that takes long is told as other causes are, unless it has another one.
+step starting::await_turn(context& c) {
+    if (c.seen.is_awaited) {
+        return finish();  // the wait begins anew after it
+    }
+    hindrance& waits = c.memory.waits;
+    where = at::taking_turn;
+    if (waits.cause != start_cause::none && waits.cause != start_cause::networks) {
+        return {ask::change{}, time_point::max(), "its turn to be created"};
+    }
+    if (c.now < turn_wanted + turn_patience) {
+        return {ask::change{}, turn_wanted + turn_patience, "its turn to be created"};
+    }
+    std::string text = "other machines of this node are being created, and take long";
+    if (waits.told != start_cause::turn) {
+        c.warning(message::domain_waits, "it waits to be started: " + text);
+    }
+    waits = {.cause = start_cause::turn,
+             .text = std::move(text),
+             .told = start_cause::turn,
+             .since = c.now,
+             .next_try = c.now};
+    where = at::noting_turn;
+    return {ask::write_reason{waits.text, began_with}, time_point::max(), "the reason why it waits to be stored"};
 }
 
 // Listed first, and acknowledged, then read: should it have been given to another node before this read, then it is not
@@ -293,19 +343,39 @@ step starting::refused_creation(context& c) {
         case call_end::being_removed: again_until = again_until.value_or(c.now + removal_patience); break;
         default:
             again_until.reset();
-            if (auto seen = judge_bridges(c.seen.bridge); seen.what == start_outcome::kind::waits && goes_on(c)) {
-                return hold_up(c, std::move(seen));
+            if (c.seen.names_bridges && goes_on(c)) {
+                where = at::looking_at_bridges;
+                return {ask::bridges_look{}, c.now + links_limit, "a look at its bridges"};
             }
-            if (std::ranges::any_of(volumes, names_an_image) && goes_on(c)) {
-                std::vector<std::string> images;
-                std::ranges::copy_if(volumes, std::back_inserter(images), names_an_image);
-                where = at::asking_images;
-                return {ask::list_rbd_locks{std::move(images)}, c.now + images_limit,
-                        "Ceph, whether it answers for its disks"};
-            }
-            break;
+            return ask_images(c);
     }
     return again_or_fail(c);
+}
+
+// The last look before it was created is no word about a bridge that went since.
+step starting::bridges_looked(context& c) {
+    if (!c.said_yes()) {
+        return hold_up(c, start_outcome::wait_for(start_cause::bridge,
+                                                  "whether its bridges are there could not be seen: " + reason));
+    }
+    if (auto seen = judge_bridges(c.seen.bridge); seen.what != start_outcome::kind::goes_on) {
+        return act_on_bridges(c, std::move(seen));
+    }
+    if (c.seen.bridge_losses != losses) {  // one was gone, and was made anew
+        where = at::pausing;
+        return {ask::time{}, c.now + create_pause, "another try, as a bridge was gone"};
+    }
+    return ask_images(c);
+}
+
+step starting::ask_images(context& c) {
+    if (std::ranges::none_of(volumes, names_an_image) || !goes_on(c)) {
+        return again_or_fail(c);
+    }
+    std::vector<std::string> images;
+    std::ranges::copy_if(volumes, std::back_inserter(images), names_an_image);
+    where = at::asking_images;
+    return {ask::list_rbd_locks{std::move(images)}, c.now + images_limit, "Ceph, whether it answers for its disks"};
 }
 
 // QEMU that ends as Ceph is silent is no fault of the machine.
@@ -437,8 +507,15 @@ step starting::resume(context& c) {
         case at::asking_monitors:
         case at::asking_again: return monitors_said(c);
         case at::clearing_locks: return clear_locks(c);
+        case at::asking_network: return network_asked(c);
+        case at::looking_at_bridges: return bridges_looked(c);
         case at::asking_images: return images_asked(c);
-        case at::noting: c.memory.waits.is_written = c.said_yes(); return noted();
+        case at::noting_turn:
+            c.memory.waits.is_written = c.said_yes();
+            where = at::taking_turn;
+            return take_turn(c);
+        case at::noting: c.memory.waits.is_written = c.said_yes(); return clear_word(c);
+        case at::clearing_word_held: c.memory.adoption.owes_word = !c.said_yes(); return noted();
         case at::announcing: return announced(c);
         case at::proving: return proven(c);
         case at::yielding:

@@ -32,7 +32,8 @@ bool is_cause_over(const hindrance& waits, const domain_seen& seen, time_point n
         case start_cause::none:
         case start_cause::libvirt:
         case start_cause::disk_users:
-        case start_cause::stopped_node: break;
+        case start_cause::stopped_node:
+        case start_cause::turn: break;
     }
     return waits.cause == start_cause::none;
 }
@@ -131,6 +132,15 @@ step starting::hold_up(context& c, start_outcome what) {
     waits.text = std::move(text);
     where = at::noting;
     return {ask::write_reason{waits.text, began_with}, time_point::max(), "the reason why it waits to be stored"};
+}
+
+// As at its other ends: what a migration left says nothing any more.
+step starting::clear_word(context& c) {
+    if (!c.said_yes() || c.seen.wish != began_with) {
+        return noted();
+    }
+    where = at::clearing_word_held;
+    return {ask::clear_own{own_key::sync_word}, time_point::max(), "what a migration left"};
 }
 
 step starting::noted() {

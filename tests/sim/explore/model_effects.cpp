@@ -525,6 +525,8 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
             [](const ask::monitors& /*of*/) -> std::optional<answer> {
                 return policy::call_answer{call_end::done, {}};
             },
+            [](const ask::bridges_look& /*of*/) -> std::optional<answer> { return policy::yes{true}; },
+            [](const ask::network_is_gone& /*of*/) -> std::optional<answer> { return policy::yes{false}; },
             [&](const ask::write_reason& /*of*/) -> std::optional<answer> { return policy::yes{is_as_seen(m, one)}; },
         },
         what.what);

@@ -91,6 +91,34 @@ TEST_F(fair_turns_test, few_turns) {
     EXPECT_TRUE(other.has_turn());
 }
 
+TEST_F(fair_turns_test, who_steps_aside_makes_room_for_another) {
+    const auto sick = want(3, {"sick"});
+    auto& next = want({"sick"});
+    EXPECT_FALSE(next.has_turn());
+    next.step_aside();  // it has none
+    sick[0]->step_aside();
+    sick[0]->step_aside();
+    EXPECT_TRUE(sick[0]->has_turn());
+    EXPECT_TRUE(next.has_turn());
+    EXPECT_EQ(turns.used(), 3U);
+    auto& another = want({"sick"});
+    give_back(*sick[0]);
+    EXPECT_FALSE(another.has_turn()) << "its turn was given back already";
+}
+
+TEST_F(fair_turns_test, as_many_step_aside_as_have_turns) {
+    turns.allow(2);
+    const auto some = want(6, {});
+    for (auto* one : some) {
+        one->step_aside();
+    }
+    EXPECT_EQ(with_turn(some), 4U);
+    give_back(*some[0]);
+    some[2]->step_aside();
+    EXPECT_TRUE(some[4]->has_turn());
+    EXPECT_EQ(turns.used(), 2U);
+}
+
 TEST_F(fair_turns_test, who_leaves_the_queue_is_forgotten) {
     const auto some = want(9, {});
     auto& last = want({});

@@ -22,7 +22,8 @@ TEST(host_bridges, what_is_found) {
     EXPECT_FALSE(known.are_coming());
     known.begin();
     EXPECT_TRUE(known.are_coming());
-    EXPECT_EQ(known.find("vmbr9", why), found::there) << "nobody has looked";
+    EXPECT_EQ(known.find("vmbr9", why), found::coming) << "nobody has looked";
+    EXPECT_EQ(why, "the links of this node were not seen yet");
     known.set(some_look(), true);
     EXPECT_EQ(known.find("vmbr1", why), found::there);
     EXPECT_EQ(known.find("brcluster", why), found::there);
@@ -57,6 +58,34 @@ TEST(host_bridges, they_are_coming_until_all_was_right_once) {
     EXPECT_FALSE(known.are_coming()) << "once is enough";
     known.begin();
     EXPECT_TRUE(known.are_coming()) << "another attempt";
+}
+
+TEST(host_bridges, a_look_that_began_after_it_was_asked_for) {
+    host_bridges known;
+    known.begin();
+    int wanted = 0;
+    known.on_wanted = [&] { ++wanted; };
+    known.begin_look();
+    const auto asked = known.want_look();
+    EXPECT_EQ(wanted, 1);
+    known.set(some_look(), true);
+    EXPECT_LE(known.last_look().value(), asked) << "it was under way";
+    known.begin_look();
+    known.set(some_look(), true);
+    EXPECT_GT(known.last_look().value(), asked);
+}
+
+TEST(host_bridges, those_that_went_are_counted) {
+    host_bridges known;
+    known.begin();
+    known.set(some_look(), true);
+    known.set(some_look(), true);
+    EXPECT_EQ(known.losses(), 0U);
+    auto without = some_look();
+    without.there.erase("vmbr1");
+    known.set(without, true);
+    known.set(some_look(), true);
+    EXPECT_EQ(known.losses(), 1U);
 }
 
 TEST(host_bridges, only_news_are_told) {

@@ -116,13 +116,15 @@ struct domain_seen {
     bool is_awaited = false;                  // a client's command waits for the end of its operation
     bool are_networks_coming = false;         // they have not been as they shall be since the node came up
     bridge_seen bridge;
-    bool has_storage = true;         // Ceph can be asked on this node
-    std::uint64_t ceph_answers = 0;  // grows whenever Ceph answered for an image of its pools
-    bool is_connected = true;        // to ZooKeeper
-    time_point class_since{};        // when the guest came into its class
-    time_point state_since{};        // when this `state` was seen first
-    duration shutdown_timeout{};     // vm_shutdown_timeout
-    duration stall_limit{};          // of a live migration
+    bool names_bridges = false;       // its definition that was read last, on a node that keeps bridges
+    std::uint64_t bridge_losses = 0;  // grows whenever a bridge of this node is seen to be gone
+    bool has_storage = true;          // Ceph can be asked on this node
+    std::uint64_t ceph_answers = 0;   // grows whenever Ceph answered for an image of its pools
+    bool is_connected = true;         // to ZooKeeper
+    time_point class_since{};         // when the guest came into its class
+    time_point state_since{};         // when this `state` was seen first
+    duration shutdown_timeout{};      // vm_shutdown_timeout
+    duration stall_limit{};           // of a live migration
     held_now held;
 
     [[nodiscard]] bool is_guest(model::guest_class which) const { return guest == which; }

@@ -144,6 +144,10 @@ struct write_reason {  // [yes] why it waits, into failedreason unless it is the
     std::string reason;
     policy::wish began_with;
 };
+struct bridges_look {};   // [yes] a look at the links of this node that began now is told of; false: not in time
+struct network_is_gone {  // [yes] no key of a network has this bridge; false: it has, or nobody knows
+    std::string bridge;
+};
 struct create {  // [call_answer] what was read last; begins while the proof is valid, or not at all
     boot_time proof{};
 };
@@ -170,7 +174,7 @@ using any =
                  own_guest, destroy, resume_guest, set_downtime, progress, abort_call, rbd_verdict, list_rbd_locks,
                  prepare_rbd_break, disk_users, break_rbd_lock, contenders, make_sync_key, stranded_keys, take_back,
                  definition, create, end_crashed, write_started, write_failed, publish_vnc, live_xml, end_console,
-                 clear_reason, monitors, write_reason>;
+                 clear_reason, monitors, write_reason, bridges_look, network_is_gone>;
 
 }  // namespace ask
 

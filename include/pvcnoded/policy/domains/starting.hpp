@@ -23,7 +23,9 @@ struct starting {
         noting_holder,
         reading_definition,
         taking_turn,
-        reading_again,  // after the turn was waited for
+        noting_turn,
+        reading_again,   // after the turn was waited for
+        asking_network,  // whether the one that nobody here knows is none
         asking_monitors,
         clearing_locks,
         asking_again,  // the monitors, as the locks took their time
@@ -33,8 +35,10 @@ struct starting {
         yielding,
         creating,
         asking_own_guest,
-        asking_images,  // after it was refused: whether Ceph answers for its disks
-        noting,         // why it waits
+        looking_at_bridges,  // after it was refused
+        asking_images,       // after it was refused: whether Ceph answers for its disks
+        noting,              // why it waits
+        clearing_word_held,
         ending_console_held,
         unlisting_held,
         ending_crashed,
@@ -62,6 +66,7 @@ struct starting {
     std::vector<std::string> volumes{};  // RBD disks, as read last
     time_point turn_wanted{};
     time_point read_at{};      // the definition
+    std::uint64_t losses = 0;  // of bridges, by then
     time_point monitors_at{};  // they answered
     std::string held_by{};     // while it is held up: the reason
     call_end refused = call_end::done;
@@ -85,6 +90,7 @@ private:
     step act_on(context& c, start_outcome what);
     step hold_up(context& c, start_outcome what);
     step noted();
+    step clear_word(context& c);
     step unlist_held(context& c);
     step attempt(context& c);
     step release(context& c);
@@ -93,8 +99,11 @@ private:
     step read_definition(at which);
     step has_definition(context& c);
     step judge_definition(context& c);
+    step act_on_bridges(context& c, start_outcome what);
+    step network_asked(context& c);
     step want_turn(context& c);
     step take_turn(context& c);
+    step await_turn(context& c);
     step ask_monitors(context& c, at which);
     step monitors_said(context& c);
     step clear_locks(context& c);
@@ -105,6 +114,8 @@ private:
     step proven(context& c);
     step created(context& c);
     step refused_creation(context& c);
+    step bridges_looked(context& c);
+    step ask_images(context& c);
     step looked_at_refused(context& c);
     step images_asked(context& c);
     step again_or_fail(context& c);

@@ -22,8 +22,8 @@ std::optional<bool> belongs_into_list(const judge& of, member& one, std::int64_t
         case guest_class::incoming: return std::nullopt;  // which side it is shows in the daemon only
         default: break;
     }
-    // A creation that was never answered may be carried out yet.
-    constexpr duration longest_creation = 160s;
+    // A creation that was never answered may be carried out yet: it is waited for so long, and listed for a while more.
+    constexpr duration longest_creation = 600s + 40s;
     const auto asked = one.node.guests().hangs_since("create " + of.world.hardware.centre.name_of(id));
     if (asked && of.world.now() - *asked <= longest_creation) {
         return std::nullopt;

@@ -264,7 +264,8 @@ template <class Answer>
         index_of_answer<yes>(),           index_of_answer<write_end>(),
         index_of_answer<yes>(),           index_of_answer<yes>(),
         index_of_answer<woken>(),         index_of_answer<yes>(),
-        index_of_answer<call_answer>(),   index_of_answer<yes>()};
+        index_of_answer<call_answer>(),   index_of_answer<yes>(),
+        index_of_answer<yes>(),           index_of_answer<yes>()};
     return table.at(what.index());
 }
 

@@ -57,7 +57,9 @@ inline constexpr std::array<std::string_view, std::variant_size_v<ask::any>> que
                                                                                             "end_console",
                                                                                             "clear_reason",
                                                                                             "monitors",
-                                                                                            "write_reason"};
+                                                                                            "write_reason",
+                                                                                            "bridges_look",
+                                                                                            "network_is_gone"};
 
 // The shortest form: "2m" is "120s".
 inline std::string text_of(duration time) {
@@ -116,6 +118,7 @@ struct question_words {
         return " " + one.node + " " + std::to_string(one.changed);
     }
     std::string operator()(const ask::write_failed& one) const { return " " + one.reason; }
+    std::string operator()(const ask::network_is_gone& one) const { return " " + one.bridge; }
     std::string operator()(const ask::write_reason& one) const { return " " + one.reason; }
     std::string operator()(const ask::clear_reason& one) const { return one.only ? " " + *one.only : ""; }
     template <class Question>

@@ -190,6 +190,8 @@ void change_by_chance(any_played& p, chance& by) {
     p.seen.came_from = by.node();
     p.seen.stable = {by.one_in(2), by.one_in(2), by.any_to(vm_state::deleted), by.node(),
                      p.seen.state_version - static_cast<std::int32_t>(by.number(3))};
+    p.seen.names_bridges = by.one_in(2);
+    p.seen.bridge = {by.one_in(6) ? by.any_to(bridge_seen::kind::unknown) : bridge_seen::kind::fine, "vmbr7", {}};
 }
 
 // What it is asked to do suits what is seen, as it does when the tables have decided; or it does not.
@@ -286,8 +288,8 @@ TEST(machine_walks, every_machine_in_any_order_of_events) {
     EXPECT_EQ(walked.size(), std::variant_size_v<domain_machine>) << "the tables begin every one of them";
     // The hand-shake has machines of its own, and what takes several failures in a row, or 120 s of the same, does not
     // come by chance: those have their tables.
-    const std::set<std::string_view> elsewhere{"contenders", "make_sync_key", "take_back", "daemon_runs",
-                                               "end_crashed"};
+    const std::set<std::string_view> elsewhere{"contenders",  "make_sync_key", "take_back",
+                                               "daemon_runs", "end_crashed",   "bridges_look"};
     for (std::size_t i = 1; i < question_names.size(); ++i) {
         EXPECT_TRUE(asked.contains(i) || elsewhere.contains(question_names.at(i))) << question_names.at(i);
     }

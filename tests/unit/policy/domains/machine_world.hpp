@@ -160,6 +160,8 @@ private:
     answer answer_to(const ask::end_console& /*q*/) { return woken{}; }
     answer answer_to(const ask::clear_reason& /*q*/) { return policy::yes{true}; }
     answer answer_to(const ask::monitors& /*q*/) { return call_answer{call_end::done, {}}; }
+    answer answer_to(const ask::bridges_look& /*q*/) { return policy::yes{true}; }
+    answer answer_to(const ask::network_is_gone& /*q*/) { return policy::yes{false}; }
     answer answer_to(const ask::write_reason& /*q*/) { return policy::yes{p.seen.is_present}; }
 };
 

@@ -287,8 +287,8 @@ TEST(starting_machine, D20_without_such_disks_nobody_is_asked) {
 
 TEST(starting_machine, D12_it_waits_for_its_turn) {
     auto p = before_its_turn();
-    EXPECT_EQ(p.woken(), "change");
-    EXPECT_EQ(p.after(300s), "change");
+    EXPECT_EQ(p.woken(), "change 60s");
+    EXPECT_EQ(p.after(50s), "change 10s");
     EXPECT_EQ(p.holds().of_turn, holdings::turn::to_be_created);
     p.seen.held.has_turn = true;
     EXPECT_EQ(p.woken(), "definition") << "it may be another by now";
@@ -317,7 +317,7 @@ TEST(starting_machine, D12_a_turn_that_nobody_wants_any_more) {
                             line{"restart", [](start_played& p) { p.set(vm_state::restart); }, true}}) {
         for (const bool has_turn : {false, true}) {
             auto p = before_its_turn();
-            EXPECT_EQ(p.woken(), "change") << one.what;
+            EXPECT_EQ(p.woken(), "change 60s") << one.what;
             one.change(p);
             p.seen.held.has_turn = has_turn;
             EXPECT_EQ(p.woken(), one.begins_anew ? "others" : "over") << one.what;
@@ -482,6 +482,7 @@ TEST(starting_machine, D10_libvirt_goes_away_while_it_creates) {
     auto p = being_created();
     p.seen.guest.reset();
     EXPECT_EQ(p.call(call_end::unavailable), "write_reason libvirt of this node is away");
+    EXPECT_EQ(p.yes(), "clear_own word");
     EXPECT_EQ(p.yes(), "end_console");
     EXPECT_EQ(p.woken(), "set_listed -");
     EXPECT_EQ(p.woken(), "over") << "no failure of the domain";

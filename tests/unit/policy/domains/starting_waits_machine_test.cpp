@@ -24,6 +24,7 @@ void expect_held_up(start_played& p, const std::string& reason, start_cause caus
     EXPECT_EQ(p.last_question(), "write_reason " + reason);
     EXPECT_TRUE(p.did("warning: it waits to be started: " + reason));
     EXPECT_EQ(p.holds(), holdings());
+    EXPECT_EQ(p.yes(), "clear_own word");
     EXPECT_EQ(p.yes(), "end_console");
     if (p.woken() == "set_listed -") {
         p.woken();
@@ -52,6 +53,7 @@ start_played waiting_for_monitors() {
     p.seen.held.has_turn = true;
     p.woken();
     p.call(call_end::timed_out, "no answer");
+    p.yes();
     p.yes();
     p.woken();
     return p;
@@ -329,15 +331,60 @@ TEST(starting_waits, for_its_bridge) {
     p.now += 2s;
     EXPECT_EQ(p.woken(), "others");
     never.seen.bridge.what = bridge_seen::kind::unknown;
-    EXPECT_EQ(never.says(with_a_disk), "own_guest 5s");
+    EXPECT_EQ(never.says(with_a_disk), "network_is_gone vmbr7");
+    auto just_made = never;
+    just_made.no();
+    expect_held_up(just_made, "its bridge vmbr7 is not there", start_cause::bridge);
+    auto made = never;
+    made.seen.bridge = {};
+    EXPECT_EQ(made.yes(), "others") << "it is there meanwhile";
+    EXPECT_EQ(never.yes(), "own_guest 5s");
     EXPECT_EQ(never.guest(guest_class::absent), "write_failed its bridge vmbr7 belongs to no network that exists");
 }
 
 TEST(starting_waits, a_bridge_that_went_while_it_was_created) {
     auto p = being_created();
+    p.seen.names_bridges = true;
+    EXPECT_EQ(p.call(call_end::other, "no MTU on 'vmbr7'"), "bridges_look 10s") << "the last one is old";
+    auto unseen = p;
+    unseen.no();
+    expect_held_up(unseen, "whether its bridges are there could not be seen: no MTU on 'vmbr7'", start_cause::bridge);
+    auto made_anew = p;
+    ++made_anew.seen.bridge_losses;
+    EXPECT_EQ(made_anew.yes(), "time 500ms");
+    EXPECT_EQ(made_anew.at_limit(), "others");
+    auto was_there = p;
+    EXPECT_EQ(was_there.yes(), "list_rbd_locks vms/web_sda 8s");
     p.seen.bridge = {bridge_seen::kind::coming, "vmbr7", {}};
-    p.call(call_end::other, "Cannot get interface MTU on 'vmbr7': No such device");
+    p.yes();
     expect_held_up(p, "its bridge vmbr7 is not there", start_cause::bridge);
+}
+
+// ---- a turn
+
+TEST(starting_waits, for_a_turn_that_does_not_come) {
+    auto p = before_its_turn();
+    EXPECT_EQ(p.woken(), "change 60s");
+    auto awaited = p;
+    awaited.seen.is_awaited = true;
+    EXPECT_EQ(awaited.woken(), "over") << "a client's command goes first";
+    EXPECT_EQ(p.memory.waits.cause, start_cause::none);
+    const std::string reason = "other machines of this node are being created, and take long";
+    EXPECT_EQ(p.at_limit(), "write_reason " + reason);
+    EXPECT_TRUE(p.did("warning: it waits to be started: " + reason));
+    EXPECT_EQ(p.memory.waits.cause, start_cause::turn);
+    EXPECT_EQ(p.holds().of_turn, holdings::turn::to_be_created) << "its place is kept";
+    EXPECT_EQ(p.yes(), "change");
+    EXPECT_TRUE(p.memory.waits.is_written);
+    p.seen.held.has_turn = true;
+    EXPECT_EQ(p.woken(), "definition");
+    EXPECT_EQ(p.memory.waits.cause, start_cause::none) << "it does not wait any more";
+}
+
+TEST(starting_waits, who_waits_for_something_else_is_not_counted_for_a_turn) {
+    auto p = before_its_turn();
+    p.memory.waits.cause = start_cause::ceph;
+    EXPECT_EQ(p.woken(), "change");
 }
 
 // ---- a stopped node
