@@ -19,8 +19,8 @@ enum class start_cause : std::uint8_t {
     stopped_node,     // lists it, and its libvirt does not say that it is off
     turn,             // others are being created, and take long
 };
-inline constexpr std::array waited_for{start_cause::networks,    start_cause::bridge,  start_cause::refused_network,
-                                       start_cause::ceph,        start_cause::libvirt, start_cause::disk_users,
+inline constexpr std::array waited_for{start_cause::networks,     start_cause::bridge,  start_cause::refused_network,
+                                       start_cause::ceph,         start_cause::libvirt, start_cause::disk_users,
                                        start_cause::stopped_node, start_cause::turn};
 
 // As metrics have it: "ceph".
