@@ -165,6 +165,17 @@ bool waits_for_its_bridge(const judge& of, std::int64_t number, const std::strin
 
 namespace {
 
+// libvirtd keeps its creation to itself: the daemon waits for it for 600 s.
+bool hangs_in_creation(const judge& of, const uuid& id, const std::string& node) {
+    constexpr duration longest_creation = 600s + 40s;
+    auto* const host = of.world.find(node);
+    if (host == nullptr || !host->node.settings.hypervisor) {
+        return false;
+    }
+    const auto asked = host->node.guests().hangs_since("create " + of.world.hardware.centre.name_of(id));
+    return asked && of.world.now() - *asked <= longest_creation;
+}
+
 // A machine that must run does so, one way or another, and nothing stays half done: unless it is disturbed.
 void machines_come_to_run(judge& of) {
     const bool is_calm = is_all_calm(of);
@@ -178,7 +189,8 @@ void machines_come_to_run(judge& of) {
         const bool is_limited =
             std::ranges::find(limited, state) != limited.end() || against_the_wish(of, number).has_value();
         const bool is_fine = !is_limited || (state == "start" && runs_on(of, id, node)) ||
-                             ((state == "start" || state == "restart") && waits_for_its_bridge(of, number, node));
+                             ((state == "start" || state == "restart") &&
+                              (waits_for_its_bridge(of, number, node) || hangs_in_creation(of, id, node)));
         if (!is_calm || is_fine || is_the_references(of, number) || seen.state != state || seen.node != node ||
             of.world.find(node) == nullptr) {
             seen = {state, node, of.world.now()};
