@@ -278,7 +278,7 @@ step one_domain::resume(context& c, const known_targets& known) {
             c.acts.emplace_back(act::follow{id});
             return read();
         case at::reading: return has_read(c);
-        case at::pausing: return read();
+        case at::pausing:
         // What has not arrived in time is placed all the same, and a restart may have become a start that waits; if it
         // is gone, the next reading says so.
         case at::settling: return read();
