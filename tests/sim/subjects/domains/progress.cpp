@@ -90,7 +90,9 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
                                what == model::guest_class::paused ? "half" : "an ending copy");
         }
         const auto followers = one->node.consoles.followers(fmt::format("/var/log/libvirt/{}.log", name));
-        if (followers != (runs_here ? 1U : 0U)) {
+        // One whose keys name a node that failed to start it runs on here, and is not this node's: nobody follows it.
+        const bool is_anothers = state == "fail" && node != one->name();
+        if (followers != (runs_here && !is_anothers ? 1U : 0U)) {
             return fmt::format("machine {} runs {}, and {} follows its console {} times", number, where, one->name(),
                                followers);
         }

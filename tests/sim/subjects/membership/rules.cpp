@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 
 namespace pvc::sim {
 
@@ -14,6 +15,7 @@ namespace {
 
 struct cluster_seen {
     time_point initialised_since{};
+    std::map<std::string, time_point, std::less<>> registered;  // by node: when its record was made
 };
 
 // --- heartbeats ---
@@ -128,15 +130,30 @@ void count_states(judge& of, const seen_change& seen) {
     }
 }
 
-// The version is raised to what every node can follow at that moment.
+// The version is raised to what every node can follow at that moment. ZooKeeper cannot check in a transaction that a
+// list of children is as it was: a node that is registered for the first time while the request is on its way is not
+// seen.
+constexpr duration longest_way = 5s;
+
+void note_registration(judge& of, const seen_change& seen) {
+    constexpr std::string_view nodes = "/nodes/";
+    if (seen.what.what == recorded_kind::create && seen.what.path.starts_with(nodes) &&
+        seen.what.path.find('/', nodes.size()) == std::string::npos) {
+        of.state<cluster_seen>().registered[seen.what.path.substr(nodes.size())] = of.world.now();
+    }
+}
+
 void schema_is_raised_to_what_all_can_follow(judge& of, const seen_change& seen) {
     if (seen.writer == nullptr || seen.what.path != "/schema/version" || seen.what.what != recorded_kind::set) {
         return;
     }
+    const auto& registered = of.state<cluster_seen>().registered;
     for (const auto& name : of.world.ensemble.children("/nodes")) {
         const auto latest = number_in(of.world.ensemble, "/nodes/" + name + "/latestschema");
         const auto wanted = number_in(of.world.ensemble, "/schema/version");
-        if (wanted && (!latest || *latest < *wanted)) {
+        const auto made = registered.find(name);
+        const bool is_new = made != registered.end() && of.world.now() - made->second <= longest_way;
+        if (wanted && !is_new && (!latest || *latest < *wanted)) {
             of.say("schema_all_can_follow", fmt::format("{} raised the schema version to {}, which {} cannot follow",
                                                         seen.writer->name(), *wanted, name));
         }
@@ -217,6 +234,7 @@ constexpr rule membership_rules[] = {
     {.name = "stops_in_time",
      .meaning = "an orderly stop takes at most three minutes, and the four that a flush may take",
      .on_quiet = stops_end_in_time},
+    {.on_change = note_registration},
     {.on_change = count_states},
     {.on_change = count_raised_versions},
 };

@@ -6,6 +6,9 @@
 #include "sim/subjects/role/role.hpp"
 #include "sim/world/judge.hpp"
 
+#include <map>
+#include <utility>
+
 namespace pvc::sim {
 
 using namespace std::chrono_literals;
@@ -17,6 +20,7 @@ constexpr duration after_change = 30s;
 
 struct filter_troubles {
     std::map<std::uint32_t, time_point> when;  // by member
+    std::map<std::uint32_t, int> conflicts;    // that were to come, by member
 };
 
 void note_refusal(judge& of, const member& one, const model::filter_change& change) {
@@ -44,6 +48,14 @@ void listen_to_filters(judge& of) {
     }
 }
 
+// Conflicts strike with a batch, whenever that is: each that did is a trouble of its moment.
+void note_conflicts(judge& of, const member& one) {
+    auto& to_come = of.world.state<filter_troubles>().conflicts[one.number];
+    if (std::exchange(to_come, one.node.filter.conflicts) > one.node.filter.conflicts) {
+        note_filter_trouble(of.world, one);
+    }
+}
+
 bool is_untroubled(const judge& of, const member& one) {
     const auto& when = of.world.state<filter_troubles>().when;
     const auto found = when.find(one.number);
@@ -56,6 +68,7 @@ void firewall_stands(judge& of) {
         return;
     }
     for (const auto& one : of.world.members) {
+        note_conflicts(of, *one);
         const bool is_judged = one->node.is_running() && one->node.is_ready() && !one->node.is_paused() &&
                                of.world.is_calm(*one) && of.world.now() - one->calm_from > after_change &&
                                is_untroubled(of, *one);
