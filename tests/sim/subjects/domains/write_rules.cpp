@@ -50,8 +50,9 @@ bool is_for_placements(const own_transaction::lock& lock) {
 
 // Whether what it writes is under this lock. It is not if it is under those of another task: a job that places a
 // machine writes beside the lock on `node` of a sender that still waits for the one on `state`. Nor if it is under
-// none, and of the two of a sender only the one on `node` is there: that one is had first and given back last, and its
-// removal may be under way when the next operation writes, by versions alone.
+// none, and of the two of a sender only one is there. That on `node` is had first and given back last: its removal may
+// be under way when the next operation writes, by versions alone; and one on `state` without it is left of a sender
+// that is over and never heard that it was made.
 bool is_written_under(const own_transaction& what, const own_transaction::part& part,
                       const own_transaction::lock& lock) {
     const auto checks_task = [&](const std::string& task) {
@@ -65,7 +66,8 @@ bool is_written_under(const own_transaction& what, const own_transaction::part& 
         return checks_task(lock.task);
     }
     const bool is_on_node = std::string_view(lock.path).substr(root_of(lock.path).size()).starts_with("/node/");
-    return !is_on_node || std::ranges::any_of(part.locks, [&](const auto& other) {
+    const bool is_one_of_two = is_on_node || lock.task.starts_with("migration:sending");
+    return !is_one_of_two || std::ranges::any_of(part.locks, [&](const auto& other) {
         return other.path != lock.path && other.task == lock.task;
     });
 }

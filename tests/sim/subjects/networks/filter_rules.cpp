@@ -20,7 +20,7 @@ constexpr duration after_change = 30s;
 
 struct filter_troubles {
     std::map<std::uint32_t, time_point> when;  // by member
-    std::map<std::uint32_t, int> conflicts;    // that were to come, by member
+    std::map<std::uint32_t, int> to_strike;    // what was to strike with a batch, by member
 };
 
 void note_refusal(judge& of, const member& one, const model::filter_change& change) {
@@ -48,10 +48,12 @@ void listen_to_filters(judge& of) {
     }
 }
 
-// Conflicts strike with a batch, whenever that is: each that did is a trouble of its moment.
-void note_conflicts(judge& of, const member& one) {
-    auto& to_come = of.world.state<filter_troubles>().conflicts[one.number];
-    if (std::exchange(to_come, one.node.filter.conflicts) > one.node.filter.conflicts) {
+// Conflicts, refusals and lost answers strike with a batch, whenever that is: each that did is a trouble of its moment.
+void note_strikes(judge& of, const member& one) {
+    const auto& filter = one.node.filter;
+    const int to_come = filter.conflicts + (filter.refuses ? 1 : 0) +
+                        (filter.next_unanswered != sim_packet_filter::unanswered::no ? 1 : 0);
+    if (std::exchange(of.world.state<filter_troubles>().to_strike[one.number], to_come) > to_come) {
         note_filter_trouble(of.world, one);
     }
 }
@@ -68,7 +70,7 @@ void firewall_stands(judge& of) {
         return;
     }
     for (const auto& one : of.world.members) {
-        note_conflicts(of, *one);
+        note_strikes(of, *one);
         const bool is_judged = one->node.is_running() && one->node.is_ready() && !one->node.is_paused() &&
                                of.world.is_calm(*one) && of.world.now() - one->calm_from > after_change &&
                                is_untroubled(of, *one);

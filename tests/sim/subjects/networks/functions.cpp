@@ -89,7 +89,14 @@ void hide_functions(cluster& world, const action& what, member& target) {
 
 void hang_functions(cluster& world, const action& what, member& target) {
     target.node.functions.hang();
-    world.lasting(what, &target, true, [&target] { target.node.functions.end_hang(); });
+    world.lasting(what, &target, true, [&world, &target] {
+        target.node.functions.end_hang();
+        // A call that was asked meanwhile ends at its deadline, and a start waits for it.
+        constexpr duration longest_call = std::chrono::seconds(60);
+        if (target.node.is_running() && !target.node.is_ready()) {
+            world.disturb(target, longest_call);
+        }
+    });
 }
 
 // "0": somebody with `ip link set … vf`.
