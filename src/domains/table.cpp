@@ -27,7 +27,7 @@ void domain_table::attach(core::session& s) {
     session_ = &s;
     is_listed_ = false;
     list_changes_ = 0;
-    armed_bytes_ = armed_nodes_ = 0;
+    armed_nodes_ = 0;
     to_compare_.clear();
     connections_ = s.zk.state().value().connections;
     for (auto& [id, row] : rows_) {
@@ -42,6 +42,7 @@ void domain_table::attach(core::session& s) {
 void domain_table::detach() {
     if (session_ != nullptr) {
         session_->watches.set_prefix_sink({}, nullptr);
+        session_->watches.keep_free(0);
         list_.reset();
         session_ = nullptr;
     }
@@ -89,16 +90,18 @@ local_domain& domain_table::keep_here(domain_row& row) {
 }
 
 void domain_table::set_state_armed(domain_row& row, bool now) {
-    if (std::exchange(row.state_armed, now) != now) {
-        armed_bytes_ = now ? armed_bytes_ + state_watch_bytes : armed_bytes_ - state_watch_bytes;
-    }
+    row.state_armed = now;
 }
 
 void domain_table::set_node_armed(domain_row& row, bool now) {
     if (std::exchange(row.node_armed, now) != now) {
-        armed_bytes_ = now ? armed_bytes_ + node_watch_bytes : armed_bytes_ - node_watch_bytes;
         armed_nodes_ = now ? armed_nodes_ + 1 : armed_nodes_ - 1;
     }
+}
+
+// For `node` of all domains: that one comes here is more than a change of a network that is elsewhere.
+void domain_table::keep_room() const {
+    session_->watches.keep_free((rows_.size() - std::min(armed_nodes_, rows_.size())) * node_watch_bytes);
 }
 
 void domain_table::on_event(const zookeeper::watch_event& event) {
@@ -155,6 +158,7 @@ void domain_table::follow_list() {
             mark(row);
         }
     }
+    keep_room();
     if (is_first && is_loaded()) {
         loaded_.notify();
         if (on_loaded) {

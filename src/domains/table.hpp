@@ -54,19 +54,17 @@ public:
     [[nodiscard]] const std::map<uuid, domain_row>& rows() const { return rows_; }
     // Drops a row whose domain is gone.
     void erase(const uuid& id);
-    // Of all domains, and what the watches of the others take (watch budget).
     [[nodiscard]] std::size_t unwatched() const;
-    [[nodiscard]] std::size_t armed_bytes() const { return armed_bytes_; }
 
 private:
     static constexpr duration read_limit = std::chrono::seconds(5);
     static constexpr std::string_view domains_prefix = "/domains/";
     static constexpr std::size_t uuid_size = 36;
-    // Watches of domains may take this much of the packet in which a reconnect re-sends all (runtime-design.md 2.3):
-    // those of others, and all of them. Ours are watched before others, but not even they may make the packet too
-    // large. A watch cannot be taken back: those on the `state` of others leave room for so many times the domains.
-    static constexpr std::size_t budget_bytes = 488UL * 1024;
-    static constexpr std::size_t limit_bytes = 496UL * 1024;
+    // Up to so many bytes of watches of the session (watch_budget_bytes) those of domains of others are set, and those
+    // of ours. These are watched before others, but not even they may make the packet too large. A watch cannot be
+    // taken back: those on the `state` of others leave room for so many times the domains.
+    static constexpr std::size_t budget_bytes = zookeeper::watch_budget_bytes - 24UL * 1024;
+    static constexpr std::size_t limit_bytes = zookeeper::watch_budget_bytes - 16UL * 1024;
     static constexpr std::size_t room_to_grow = 2;
     static constexpr std::size_t state_watch_bytes = domains_prefix.size() + uuid_size + 6 + 4;
     static constexpr std::size_t node_watch_bytes = domains_prefix.size() + uuid_size + 5 + 4;
@@ -96,6 +94,11 @@ private:
     [[nodiscard]] bool may_arm_state(const domain_row& row) const;
     // Bytes that are kept free for watches on `node` of domains that have none, or are yet to be defined.
     [[nodiscard]] std::size_t reserve() const;
+    // Of all watches of the session, and what more important ones still need.
+    [[nodiscard]] std::size_t used_bytes() const {
+        return session_->zk.watch_bytes() + session_->watches.lacking_bytes();
+    }
+    void keep_room() const;
     // Whether a key of it is there and not watched.
     [[nodiscard]] static bool lacks_node_watch(const domain_row& row);
     [[nodiscard]] static bool lacks_state_watch(const domain_row& row);
@@ -127,7 +130,6 @@ private:
     uuid last_state_look_{};
     std::set<std::string> told_names_;
     std::size_t unread_ = 0;
-    std::size_t armed_bytes_ = 0;
     std::size_t armed_nodes_ = 0;
     std::uint64_t connections_ = 0;
     async::wakeup work_;

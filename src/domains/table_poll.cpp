@@ -21,6 +21,7 @@ constexpr int poll_slices = 20;             // of an interval, so that hundreds 
 constexpr double looks_per_second = 90;     // of others
 constexpr double states_per_second = 15;    // of these
 constexpr double compared_per_second = 10;  // of these, as long as there is something to compare
+constexpr double a_round = 55;              // seconds, at most
 }  // namespace
 
 async::awaitable<void> domain_table::poll_one(look one) {
@@ -103,7 +104,7 @@ void domain_table::tell_budget(std::size_t unwatched, std::size_t limit) {
 
 // What is looked at in this interval: `limit` requests at the most, but for ours.
 std::vector<domain_table::look> domain_table::next_looks(std::size_t limit) {
-    std::size_t room = budget_bytes - std::min(armed_bytes_, budget_bytes);
+    std::size_t room = budget_bytes - std::min(used_bytes(), budget_bytes);
     std::size_t reserved = reserve();
     std::vector<look> out;
     std::vector<look> nodes;
@@ -126,6 +127,9 @@ std::vector<domain_table::look> domain_table::next_looks(std::size_t limit) {
         std::min(states.size(), policy::per_interval(node_.times.keepalive, states_per_second));
     const std::size_t for_comparing =
         to_compare_.empty() ? 0 : policy::per_interval(node_.times.keepalive, compared_per_second);
+    // However many there are, each within a minute.
+    limit = std::max(limit, policy::per_interval(node_.times.keepalive, static_cast<double>(nodes.size()) / a_round) +
+                                for_states + for_comparing);
     const std::size_t for_nodes = std::min(nodes.size(), limit - std::min(limit, for_states + for_comparing));
     tell_budget(nodes.size(), limit - std::min(limit - 1, for_states));
     add_looks(out, nodes, last_node_look_, for_nodes);

@@ -37,15 +37,15 @@ std::size_t domain_table::reserve() const {
 
 bool domain_table::may_arm_node(const domain_row& row) const {
     const std::size_t more = row.node_armed ? 0 : node_watch_bytes;
-    return armed_bytes_ + more <= (is_ours(row) ? limit_bytes : budget_bytes);
+    return is_ours(row) ? session_->zk.watch_bytes() + more <= limit_bytes : used_bytes() + more <= budget_bytes;
 }
 
 bool domain_table::may_arm_state(const domain_row& row) const {
     const std::size_t more = row.state_armed ? 0 : state_watch_bytes;
     if (is_ours(row)) {
-        return armed_bytes_ + more + (row.node_armed ? 0 : node_watch_bytes) <= limit_bytes;
+        return session_->zk.watch_bytes() + more + (row.node_armed ? 0 : node_watch_bytes) <= limit_bytes;
     }
-    return armed_bytes_ + more + reserve() <= budget_bytes;
+    return used_bytes() + more + reserve() <= budget_bytes;
 }
 
 bool domain_table::lacks_node_watch(const domain_row& row) {
@@ -166,6 +166,7 @@ void domain_table::take_watches(domain_row& row, const reading& from) {
     }
     if (from.arms_node && says_watch(from.node())) {
         set_node_armed(row, from.node().has_value());
+        keep_room();
     }
 }
 

@@ -22,8 +22,14 @@ constexpr std::size_t most_name_servers = 32;
 // No value of a network that can be used is longer.
 constexpr std::size_t longest_value = most_name_servers * (longest_domain + 2);
 
+// Clients make a domain of the description, in which they let '_'.
 bool is_domain_end(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// The dot at the end of an absolute name says nothing more.
+std::string_view without_last_dot(std::string_view text) {
+    return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
 }
 
 bool is_domain(std::string_view text) {
@@ -136,8 +142,12 @@ bool is_inside(const ip::address& address, const host_address& network) {
 // Not the network itself, nor all of it.
 bool is_of_one_host(const ip::address& address, const host_address& network) {
     constexpr int longest_with_both = 30;
-    if (!address.is_v4() || network.prefix > longest_with_both) {
-        return address != network.address || !address.is_v6();
+    constexpr int longest_with_routers = 126;  // both addresses of a /127 are of hosts (RFC 6164)
+    if (address.is_v6()) {
+        return address != network.address || network.prefix > longest_with_routers;
+    }
+    if (network.prefix > longest_with_both) {
+        return true;
     }
     const ip::network_v4 all(network.address.to_v4(), static_cast<unsigned short>(network.prefix));
     return address.to_v4() != all.network() && address.to_v4() != all.broadcast();
@@ -159,12 +169,32 @@ std::optional<ip::address> read_inside(network_reader& in, std::string_view key,
     });
 }
 
+bool is_link_local(const ip::address& address) {
+    return address.is_v6() && address.to_v6().is_link_local();
+}
+
+// Routers of IPv6 may be known by an address of the link.
+bool is_gateway(const ip::address& address, const host_address& network) {
+    return (is_inside(address, network) && is_of_one_host(address, network)) ||
+           (is_link_local(address) && network.address.is_v6());
+}
+
+std::optional<ip::address> read_gateway(network_reader& in, std::string_view key, const network_family& family) {
+    if (!family.network || !family.network->address.is_v6()) {
+        return read_inside(in, key, family);
+    }
+    return in.read(key, "an address of a host in " + family.network->text(), [&](std::string_view text) {
+        const auto parsed = parse_address(text);
+        return parsed && is_gateway(*parsed, *family.network) ? std::optional(*parsed) : std::nullopt;
+    });
+}
+
 network_family read_family(network_reader& in, bool is_v6) {
     network_family family;
     family.network = in.read(is_v6 ? "/ip6_network" : "/ip4_network",
                              is_v6 ? "an IPv6 network (fd00::/64)" : "an IPv4 network (10.1.1.0/24)",
                              [is_v6](std::string_view text) { return parse_network(text, is_v6); });
-    family.gateway = read_inside(in, is_v6 ? "/ip6_gateway" : "/ip4_gateway", family);
+    family.gateway = read_gateway(in, is_v6 ? "/ip6_gateway" : "/ip4_gateway", family);
     family.has_dhcp = in.flag(is_v6 ? "/dhcp6_flag" : "/dhcp4_flag");
     if (!is_v6) {
         family.dhcp_start = read_inside(in, "/dhcp4_start", family);
@@ -183,6 +213,9 @@ std::vector<std::string> read_name_servers(network_reader& in) {
         return {};
     }
     auto names = parse_comma_list(text);
+    for (auto& one : names) {
+        one.resize(without_last_dot(one).size());
+    }
     const auto is_dropped = [](const std::string& one) {
         return !is_domain(one) || one.find('.') == std::string::npos;
     };
@@ -200,7 +233,11 @@ std::string_view to_text(network_type type) {
 }
 
 std::optional<host_address> network_family::gateway_address() const {
-    return network && gateway ? std::optional(host_address{*gateway, network->prefix}) : std::nullopt;
+    constexpr int prefix_of_link = 64;
+    if (!network || !gateway) {
+        return std::nullopt;
+    }
+    return host_address{*gateway, is_link_local(*gateway) ? prefix_of_link : network->prefix};
 }
 
 std::string client_network::bridge() const {
@@ -235,7 +272,8 @@ parsed_network parse_client_network(std::string_view name, const stored_keys& ke
     network.has_mtu_text = !in.value("/mtu").empty();
     if (network.type == network_type::managed) {  // guests of bridged ones have all this from elsewhere
         network.domain = in.read("/domain", "a domain name", [](std::string_view text) {
-                               return is_domain(text) ? std::optional(lower(text)) : std::nullopt;
+                               const auto name = without_last_dot(text);
+                               return is_domain(name) ? std::optional(lower(name)) : std::nullopt;
                            }).value_or("");
         network.name_servers = read_name_servers(in);
         network.ip4 = read_family(in, false);

@@ -69,6 +69,7 @@ async::awaitable<bool> link_keeper::settle() {
     }
     look_pause_.succeeded();
     remarks_.tell("look", {});
+    note_machines(*seen);
     bool has_changed = co_await host_.settle(*seen);
     if (are_settings_made_) {
         using which = host_network::settings;
@@ -117,6 +118,17 @@ void link_keeper::tell_bridges(const model::network_state& seen, bool has_change
         }
     }
     node_.bridges.set(std::move(now), !has_changed && is_settled());
+}
+
+void link_keeper::note_machines(const model::network_state& seen) {
+    with_machines_.clear();
+    for (const auto& link : seen.links()) {
+        const auto vni = link.kind == "bridge" ? model::vni_of(link.name, "vmbr") : std::nullopt;
+        const auto is_machine = [](const auto* port) { return port->kind != "vxlan" && port->kind != "vlan"; };
+        if (vni && std::ranges::any_of(seen.ports_of(link.index), is_machine)) {
+            with_machines_.insert(*vni);
+        }
+    }
 }
 
 void link_keeper::noted() {

@@ -54,6 +54,8 @@ public:
     [[nodiscard]] bool is_settled() const {
         return clients_.is_told() && clients_.settled() == clients_.wanted_count();
     }
+    // Something but its base was a port of its bridge at the last look.
+    [[nodiscard]] bool has_machines(std::uint32_t vni) const { return with_machines_.contains(vni); }
     // Counts the looks that are over, with what followed of them.
     [[nodiscard]] async::latest<std::uint64_t>& settles() { return settles_; }
     [[nodiscard]] std::map<std::uint32_t, int> mtus_to_write() const { return clients_.mtus_to_write(); }
@@ -68,6 +70,7 @@ private:
     [[nodiscard]] std::optional<time_point> next_try() const;
     // For whoever starts virtual machines.
     void tell_bridges(const model::network_state& seen, bool has_changed);
+    void note_machines(const model::network_state& seen);
     void noted();
     // What was told of: so many wishes, and who of them is refused.
     using news = std::pair<std::uint64_t, std::set<std::uint32_t>>;
@@ -88,7 +91,8 @@ private:
     retry_pause look_pause_;
     duration look_time_{};
     bool waits_for_note_ = false;
-    bool are_settings_made_ = false;       // S4 is over
+    bool are_settings_made_ = false;  // S4 is over
+    std::set<std::uint32_t> with_machines_;
     int changes_in_row_ = 0;               // looks that all led to changes
     std::optional<news> told_;             // on_networks
     std::optional<filter_news> filtered_;  // on_filtered

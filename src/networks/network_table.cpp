@@ -62,16 +62,47 @@ void network_table::follow_list() {
             continue;
         }
         auto& network = networks_[name];
+        network.rank = rank_of(*model::vni_of(name, ""));
         for (const auto key : followed_keys) {
             network.keys.push_back(
-                session_.watches.add(path_of(name).append(key), zookeeper::watch_kind::data, changed_));
+                session_.watches.add(path_of(name).append(key), zookeeper::watch_kind::data, changed_, network.rank));
         }
         for (const auto* direction : {"in", "out"}) {
-            network.acls.emplace_back(session_.watches, path_of(name), direction, changed_);
+            network.acls.emplace_back(session_.watches, path_of(name), direction, changed_, network.rank);
         }
     }
     for (auto& [name, network] : networks_) {
         std::ranges::for_each(network.acls, &watched_acls::follow);
+    }
+}
+
+zookeeper::watch_rank network_table::rank_of(std::uint32_t vni) const {
+    return keeper_.has_machines(vni) ? zookeeper::watch_rank::here : zookeeper::watch_rank::elsewhere;
+}
+
+void network_table::rank_networks() {
+    for (auto& [name, network] : networks_) {
+        const auto rank = rank_of(*model::vni_of(name, ""));
+        if (std::exchange(network.rank, rank) == rank) {
+            continue;
+        }
+        for (const auto& key : network.keys) {
+            session_.watches.set_rank(*key, rank);
+        }
+        for (auto& acls : network.acls) {
+            acls.set_rank(rank);
+        }
+    }
+}
+
+void network_table::tell_budget() {
+    const std::size_t unwatched = session_.watches.unwatched();
+    if (unwatched > 0 && !std::exchange(has_told_budget_, true)) {
+        session_.node.log.warning(
+            message::watch_budget,
+            fmt::format("{} keys of client networks are beyond the watch budget: a change of one is noticed within "
+                        "60 s, of a network that has machines here within 15 s",
+                        unwatched));
     }
 }
 
@@ -138,6 +169,7 @@ async::awaitable<void> network_table::follow() {
         follow_list();
         if (is_settled()) {
             tell_of_list();
+            tell_budget();
             if (list_->present()) {
                 hand_over();
             }
@@ -158,6 +190,8 @@ async::awaitable<void> network_table::follow() {
 async::awaitable<void> network_table::run() {
     co_await async::with_task_group("client networks", [this](async::task_group& group) -> async::awaitable<void> {
         group.spawn("networks", [this] { return follow(); });
+        group.spawn("keys without a watch", [this] { return session_.watches.look_in_rounds(); });
+        group.spawn("networks with machines", [this] { return follow_looks(); });
         co_await write_mtus();
     });
 }
@@ -175,6 +209,15 @@ async::awaitable<void> network_table::wait_loaded(time_point deadline) {
                 "the links of the client networks, or their firewall, are not all there, going on");
             co_return;
         }
+    }
+}
+
+async::awaitable<void> network_table::follow_looks() {
+    async::wakeup changed;
+    const async::latest<std::uint64_t>::observer looks(keeper_.settles(), changed);
+    for (;;) {
+        rank_networks();
+        co_await changed.wait(async::wait_note::work("a look at the links"));
     }
 }
 

@@ -32,6 +32,7 @@ public:
 
 private:
     struct watched_network {
+        zookeeper::watch_rank rank = zookeeper::watch_rank::elsewhere;
         std::vector<std::unique_ptr<zookeeper::watched>> keys;
         std::optional<model::client_network> last;  // as it was handed over with a type
         std::optional<time_point> untyped_since;    // its node is there, and its type is not
@@ -42,9 +43,14 @@ private:
     // Of a network without a type: whoever removes one removes its keys one by one, and this is no mistake yet.
     [[nodiscard]] bool is_in_between(watched_network& network);
     void tell_of_list();
+    // Whose keys are watched first: those of networks that have machines here.
+    [[nodiscard]] zookeeper::watch_rank rank_of(std::uint32_t vni) const;
+    void rank_networks();
+    void tell_budget();
     [[nodiscard]] bool is_settled() const;
     void hand_over();
     async::awaitable<void> follow();
+    async::awaitable<void> follow_looks();
     async::awaitable<void> write_mtus();
     async::awaitable<void> write_mtu(std::uint32_t vni, int mtu);
 
@@ -58,6 +64,7 @@ private:
     std::optional<time_point> look_again_;
     bool is_handed_over_ = false;
     bool has_told_missing_ = false;
+    bool has_told_budget_ = false;
 };
 
 }  // namespace pvc::networks

@@ -13,9 +13,20 @@ bool is_read(const zookeeper::watched& one) {
 }  // namespace
 
 watched_acls::watched_acls(zookeeper::watch_set& watches, std::string_view network, std::string_view direction,
-                           async::wakeup& changed)
-    : watches_(watches), changed_(changed), folder_(std::string("/firewall_rules/").append(direction)) {
-    list_ = watches_.add(std::string(network).append(folder_), zookeeper::watch_kind::children, changed_);
+                           async::wakeup& changed, zookeeper::watch_rank rank)
+    : watches_(watches),
+      changed_(changed),
+      folder_(std::string("/firewall_rules/").append(direction)),
+      rank_(rank),
+      list_(watches_.add(std::string(network).append(folder_), zookeeper::watch_kind::children, changed_, rank)) {}
+
+void watched_acls::set_rank(zookeeper::watch_rank rank) {
+    rank_ = rank;
+    watches_.set_rank(*list_, rank);
+    for (const auto& [name, one] : acls_) {
+        watches_.set_rank(*one.order, rank);
+        watches_.set_rank(*one.rule, rank);
+    }
 }
 
 void watched_acls::follow() {
@@ -27,8 +38,8 @@ void watched_acls::follow() {
     for (const auto& name : names) {
         if (!acls_.contains(name)) {
             const auto path = list_->path() + "/" + name;
-            acls_.emplace(name, acl{watches_.add(path + "/order", zookeeper::watch_kind::data, changed_),
-                                    watches_.add(path + "/rule", zookeeper::watch_kind::data, changed_)});
+            acls_.emplace(name, acl{watches_.add(path + "/order", zookeeper::watch_kind::data, changed_, rank_),
+                                    watches_.add(path + "/rule", zookeeper::watch_kind::data, changed_, rank_)});
         }
     }
 }

@@ -17,10 +17,11 @@ class watched_acls {
 public:
     // Below `network` ("/networks/7"), of `direction` ("in", "out"). Those that are referred to outlive it.
     watched_acls(zookeeper::watch_set& watches, std::string_view network, std::string_view direction,
-                 async::wakeup& changed);
+                 async::wakeup& changed, zookeeper::watch_rank rank);
 
     // Watches the keys of those that the list names now, and no longer those of others.
     void follow();
+    void set_rank(zookeeper::watch_rank rank);
     [[nodiscard]] bool is_settled() const;
     // What is stored, by the path below the network.
     void add_to(std::map<std::string, std::string, std::less<>>& stored) const;
@@ -33,6 +34,7 @@ private:
     zookeeper::watch_set& watches_;
     async::wakeup& changed_;
     std::string folder_;  // "/firewall_rules/in"
+    zookeeper::watch_rank rank_;
     std::unique_ptr<zookeeper::watched> list_;
     std::map<std::string, acl> acls_;  // by name
 };

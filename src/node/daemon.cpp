@@ -78,7 +78,7 @@ daemon_view daemon::view() const {
         seen.session = session_->s.zk.state().value();
         seen.session_age = now - session_->begun;
         seen.watches = session_->s.watches.size();
-        seen.watch_bytes = session_->s.watches.armed_bytes();
+        seen.watch_bytes = session_->s.zk.watch_bytes();
     }
     if (outage_) {
         seen.outage_age = now - outage_->since;

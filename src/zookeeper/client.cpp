@@ -1,10 +1,12 @@
 #include "pvcnoded/zookeeper/client.hpp"
 
 #include "pvcnoded/async/completion.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 #include <boost/asio/recycling_allocator.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <exception>
 #include <utility>
 
@@ -90,20 +92,79 @@ bool is_answer(const result<void>& outcome) {
     }
 }
 
-// One request under way: shared by the waiter and the adapter.
-struct exchange_record final : reply_taker {
+constexpr std::size_t bytes_beside_path = 4;  // the length of a text on the wire
+
+}  // namespace
+
+void set_watches::add(const std::string& path, kind which) {
+    auto& kinds = kinds_[path];
+    if ((kinds & static_cast<std::uint8_t>(which)) == 0) {
+        kinds |= static_cast<std::uint8_t>(which);
+        bytes_ += path.size() + beside_ + bytes_beside_path;
+    }
+}
+
+void set_watches::fired(const watch_event& event) {
+    const auto found = kinds_.find(event.path);
+    if (found == kinds_.end()) {
+        return;
+    }
+    constexpr auto of_children = static_cast<std::uint8_t>(kind::children);
+    const std::uint8_t gone = event.kind == event_kind::deleted            ? found->second
+                              : event.kind == event_kind::children_changed ? found->second & of_children
+                                                                           : found->second & ~of_children;
+    bytes_ -= static_cast<std::size_t>(std::popcount(gone)) * (event.path.size() + beside_ + bytes_beside_path);
+    found->second &= static_cast<std::uint8_t>(~gone);
+    if (found->second == 0) {
+        kinds_.erase(found);
+    }
+}
+
+// One request under way: shared by the waiter and the adapter, which has answered before the client goes.
+struct client::exchange_record final : reply_taker {
     void take(reply got) override {
         if (acknowledged && got.outcome) {
             acknowledged(got.sent);
         }
+        if (watcher != nullptr) {
+            note_watch(got.outcome);
+        }
         answer.set(std::move(got));
+    }
+    // Also for whoever does not wait any more: the library has set it.
+    void note_watch(const result<void>& outcome) const {
+        using kind = set_watches::kind;
+        if (outcome) {
+            watcher->watches_.add(path, what == request::kind::children ? kind::children : kind::data);
+        } else if (what == request::kind::exists && outcome.error().code() == errc::not_found) {
+            watcher->watches_.add(path, kind::absence);
+        }
     }
     async::completion<reply> answer;
     std::function<void(boot_time)> acknowledged;
     time_point sent{};
+    client* watcher = nullptr;  // of a request that sets a watch, on
+    std::string path{};
+    request::kind what = request::kind::get;
 };
 
-}  // namespace
+std::shared_ptr<client::exchange_record> client::record_of(const request& what) {
+    auto record = std::allocate_shared<exchange_record>(asio::recycling_allocator<exchange_record>());
+    record->sent = clock_.now();
+    if (what.watch == watching::yes) {
+        record->watcher = this;
+        record->path = what.path;
+        record->what = what.what;
+    }
+    return record;
+}
+
+std::string client::why_not_resumed() const {
+    if (watches_.bytes() <= watches_resent_max || is_planted(defect::watches_unbounded)) {
+        return {};
+    }
+    return std::to_string(watches_.bytes()) + " bytes of watches, more than a server takes over";
+}
 
 std::size_t transaction::size_bytes() const {
     std::size_t bytes = 0;
@@ -193,9 +254,8 @@ async::awaitable<void> client::exchange(time_point deadline, request what, std::
                 co_return;
             }
         }
-        auto record = std::allocate_shared<exchange_record>(asio::recycling_allocator<exchange_record>());
+        auto record = record_of(what);
         record->acknowledged = acknowledged;
-        record->sent = clock_.now();
         // A write goes out once, a read perhaps again.
         send(what, reply_handler(record));
         std::shared_ptr<async::completion<reply>> done(record, &record->answer);
@@ -249,8 +309,7 @@ async::awaitable<std::vector<result<read_reply>>> client::read_together(time_poi
             what.what = wishes[i].with_data ? request::kind::get : request::kind::exists;
             what.path.swap(wishes[i].path);  // given back: it may go out again
             what.watch = wishes[i].watch;
-            records[i] = std::allocate_shared<exchange_record>(asio::recycling_allocator<exchange_record>());
-            records[i]->sent = clock_.now();
+            records[i] = record_of(what);
             if (auto usable = validate(what); !usable) {
                 reply refused;
                 refused.outcome = usable.error();

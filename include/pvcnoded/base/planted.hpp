@@ -29,6 +29,7 @@ enum class defect : std::uint8_t {
     address_kept,              // an address of the primary is not dropped
     gateway_kept,              // a gateway is not
     base_no_port,              // what a client network stands on is not made a port of its bridge
+    late_link_forgotten,       // a link whose creation was not answered is not made any more
     network_left,              // the links of a network that is gone stay
     filter_in_halves,          // a change of the packet filter is made in two batches
     filter_rule_kept,          // what the host offers a network stays when it is gone
@@ -44,6 +45,7 @@ enum class defect : std::uint8_t {
     figures_given_up,          // a refused key of the own record is not repaired
     nameless_wait,             // a wait that the task tree does not show
     log_without_end,           // the log copy is not cut to its lines
+    watches_unbounded,         // watches are set however many there are
     run_after_shutdown,        // a heartbeat takes back the announcement of a stop
     // Virtual machines.
     create_unguarded,        // created without a last look at what is wanted

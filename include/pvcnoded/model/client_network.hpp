@@ -20,7 +20,7 @@ enum class network_type : std::uint8_t { managed, bridged };
 // Of one address family; without a usable network the gateway counts as unset too.
 struct network_family {
     std::optional<host_address> network;  // its network address and prefix length
-    std::optional<ip::address> gateway;   // inside of the network
+    std::optional<ip::address> gateway;   // inside of the network, or of IPv6 a link-local one
     bool has_dhcp = false;
     std::optional<ip::address> dhcp_start;  // IPv4 only
     std::optional<ip::address> dhcp_end;
@@ -44,7 +44,7 @@ struct client_network {
     std::string description;
     std::optional<std::int64_t> mtu;  // empty: the largest that is possible
     bool has_mtu_text = false;        // the key holds something, usable or not: nobody writes it
-    std::string domain;               // lower case; "": unset
+    std::string domain;               // lower case, without a dot at its end; "": unset
     std::vector<std::string> name_servers;
     network_family ip4;
     network_family ip6;

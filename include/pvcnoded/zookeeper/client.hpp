@@ -22,9 +22,32 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace pvc::zookeeper {
+
+// The watches of a session go to another server in one packet (runtime-design.md 2.5): what they may take together, and
+// what no server takes any more, so that a session that has more ends with its connection.
+inline constexpr std::size_t watch_budget_bytes = 512UL * 1024;
+inline constexpr std::size_t watches_resent_max = 900UL * 1024;
+
+// The watches that are set, as the library keeps them: of each path up to one of a kind.
+class set_watches {
+public:
+    // `beside`: what each path is longer than what is said here.
+    explicit set_watches(std::size_t beside) : beside_(beside) {}
+    enum class kind : std::uint8_t { data = 1, absence = 2, children = 4 };  // absence: of a node that is not there
+    void add(const std::string& path, kind which);
+    void fired(const watch_event& event);
+    // In the packet.
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+private:
+    std::unordered_map<std::string, std::uint8_t> kinds_;
+    std::size_t beside_;
+    std::size_t bytes_ = 0;
+};
 
 // What goes through the adapter: one request, one reply. Only client.cpp and the adapters use it.
 struct request {
@@ -87,7 +110,8 @@ struct request_figures {
 
 class client {
 public:
-    explicit client(async::timers& clock) : clock_(clock) {}
+    // `chroot`: how long it is.
+    explicit client(async::timers& clock, std::size_t chroot = 0) : clock_(clock), watches_(chroot) {}
     client(const client&) = delete;
     client& operator=(const client&) = delete;
     virtual ~client() = default;
@@ -98,6 +122,8 @@ public:
     [[nodiscard]] async::latest<session_state>& state() { return state_; }
     [[nodiscard]] bool is_connected() const { return state_.value().now == link::connected; }
     void set_watch_sink(watch_sink* sink) { sink_ = sink; }
+    // Bytes of the packet with all watches that are set now.
+    [[nodiscard]] std::size_t watch_bytes() const { return watches_.bytes(); }
     // Counts its requests from now on; must outlive the client. Null: nowhere, as at first.
     void set_figures(request_figures* into) { figures_ = into; }
 
@@ -136,7 +162,11 @@ protected:
     // Told how each request ended; not of cancelled ones.
     virtual void on_outcome(const result<void>& /*outcome*/) {}
 
+    // Whether the session can go on with another connection: a server takes its watches. Empty: it can.
+    [[nodiscard]] std::string why_not_resumed() const;
+
     void deliver(const watch_event& event) {
+        watches_.fired(event);
         if (sink_ != nullptr) {
             sink_->on_watch_event(event);
         }
@@ -145,6 +175,9 @@ protected:
 
 private:
     struct outcome_notice;
+    struct exchange_record;
+    // One that goes out as `what`.
+    std::shared_ptr<exchange_record> record_of(const request& what);
     // Counts a request that was sent at `sent`.
     void count(time_point sent, bool is_answered) const;
     async::awaitable<void> exchange(time_point deadline, request what, std::function<void(boot_time)> acknowledged,
@@ -152,6 +185,7 @@ private:
 
     async::timers& clock_;
     async::latest<session_state> state_;
+    set_watches watches_;
     watch_sink* sink_ = nullptr;
     request_figures* figures_ = nullptr;
 };

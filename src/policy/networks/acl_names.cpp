@@ -1,6 +1,7 @@
 #include "acl_names.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/policy/networks/acl.hpp"
 
 namespace pvc::policy {
 
@@ -16,7 +17,7 @@ constexpr std::string_view services =
     "biff 512 binkp 24554 bootpc 68 bootps 67 canna 5680 cfengine 5308 chargen 19 cisco-sccp 2000 "
     "clc-build-daemon 8990 clearcase 371 cmd 514 cmip-agent 164 cmip-man 163 codaauth2 370 codasrv 2432 "
     "codasrv-se 2433 comsat 512 csync2 30865 cvspserver 2401 daap 3689 datametrics 1645 daytime 13 db-lsp 17500 "
-    "dcap 22125 dhcpv6-client 546 dhcpv6-server 547 dicom 11112 dict 2628 dircproxy 57000 discard 9 distcc 3632 "
+    "dcap 22125 dhcpv6-client 546 dhcpv6-server 547 dicom 104 dict 2628 dircproxy 57000 discard 9 distcc 3632 "
     "domain 53 domain-s 853 echo 7 epmap 135 epmd 4369 exec 512 f5-globalsite 2792 f5-iquery 4353 fax 4557 "
     "fido 60179 finger 79 font-service 7100 freeciv 5556 fsp 21 fspd 21 ftp 21 ftp-data 20 ftps 990 "
     "ftps-data 989 gdomap 538 gds-db 3050 gds_db 3050 git 9418 gnunet 2086 gnutella-rtr 6347 gnutella-svc 6346 "
@@ -126,7 +127,24 @@ std::optional<std::uint32_t> find_in(std::string_view table, std::string_view na
     return std::nullopt;
 }
 
+std::vector<std::string_view> names_in(std::string_view table) {
+    auto words = split_blanks(table);
+    std::vector<std::string_view> names;
+    for (std::size_t at = 0; at < words.size(); at += 2) {
+        names.push_back(words[at]);
+    }
+    return names;
+}
+
 }  // namespace
+
+std::vector<std::string_view> names_of_services() {
+    return names_in(services);
+}
+
+std::vector<std::string_view> names_of_protocols() {
+    return names_in(protocol_numbers);
+}
 
 std::optional<std::uint32_t> port_of(std::string_view service) {
     return find_in(services, service);

@@ -25,6 +25,10 @@ int mtu_of(const model::client_network& network, const config::node_config& conf
     return static_cast<int>(std::min<std::int64_t>(network.mtu.value_or(most), most));
 }
 
+bool is_of_link(const ip::address& address) {
+    return address.is_v6() && address.to_v6().is_link_local();
+}
+
 std::vector<const model::client_network*> managed_by_vni(std::span<const model::client_network> all) {
     std::vector<const model::client_network*> managed;
     for (const auto& one : all) {
@@ -114,6 +118,9 @@ std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_ne
                                                  "on: its gateway {} is not set",
                                                  network->vni, mtu, mtu_of_ipv6, gateway->address.to_string())});
                 continue;
+            }
+            if (is_of_link(gateway->address)) {
+                continue;  // each network may have the same one
             }
             const auto [holder, is_first] = holders.try_emplace(gateway->address, network->vni);
             if (!is_first && holder->second != network->vni) {

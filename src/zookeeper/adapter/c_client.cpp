@@ -41,7 +41,7 @@ struct handle_anchor {
 class c_client final : public client {
 public:
     c_client(c_connector& connector, connection_options options, random_source random)
-        : client(connector.clock_),
+        : client(connector.clock_, options.chroot.size()),
           connector_(connector),
           options_(std::move(options)),
           random_(random),
@@ -293,6 +293,11 @@ private:
         } else if (!is_up && awaiting_proof_) {
             proof_sent_ = false;  // the new connection's first answer proves the session by itself
             awaiting_proof_ = false;
+        }
+        if (!is_up && state_value().now == link::suspended) {
+            if (auto why = why_not_resumed(); !why.empty()) {
+                lose(std::move(why));
+            }
         }
         check_lost();
     }

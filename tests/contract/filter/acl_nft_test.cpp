@@ -8,6 +8,12 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
 namespace pvc::contract {
 namespace {
 
@@ -78,6 +84,80 @@ TEST_F(acl_and_nft, what_nft_alone_knows_is_given_to_it) {
         const auto nft = ask_nft(text);
         EXPECT_TRUE(nft.is_accepted) << text << "\n" << nft.output;
     }
+}
+
+// Names of the files that nft asks, aliases too: "ssh", "www".
+std::set<std::string> names_of_file(const std::string& path) {
+    std::set<std::string> names;
+    std::ifstream in(path);
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream words(line.substr(0, line.find('#')));
+        std::string name;
+        std::string number;
+        if (words >> name >> number) {
+            names.insert(name);
+            while (words >> name) {
+                names.insert(name);
+            }
+        }
+    }
+    return names;
+}
+
+// One answer for all of them, an entry for each that nft takes.
+void expect_same_names(const std::string& before, std::set<std::string> names,
+                       const std::vector<std::string_view>& ours) {
+    names.insert(ours.begin(), ours.end());
+    const auto text_of = [&](const std::string& name) { return before + name + " accept"; };
+    for (int round = 0; round < 2; ++round) {
+        std::string all = "add table inet filter\nadd chain inet filter x\n";
+        for (const auto& name : names) {
+            all += "add rule inet filter x counter " + text_of(name) + "\n";
+        }
+        const auto nft = nft_check(all);
+        // Those that nft has no number for, and words of its grammar.
+        const auto refused = std::erase_if(names, [&](const std::string& name) {
+            return nft.output.find("add rule inet filter x counter " + text_of(name) + "\n") != std::string::npos &&
+                   !policy::parse_acl(text_of(name)).is_accepted();
+        });
+        if (refused > 0) {
+            continue;
+        }
+        ASSERT_TRUE(nft.is_accepted) << nft.output;
+        std::istringstream rules(nft.output);
+        std::string rule;
+        auto name = names.begin();
+        std::string part;
+        const auto compare = [&] {
+            if (!rule.empty()) {
+                ASSERT_NE(name, names.end());
+                const auto parsed = policy::parse_acl(text_of(*name));
+                EXPECT_TRUE(parsed.is_accepted()) << *name << ": " << parsed.problem;
+                EXPECT_EQ(meaning_of(whole(parsed)), meaning_of_nft(rule)) << *name << "\n" << rule;
+                ++name;
+            }
+            rule.clear();
+        };
+        while (std::getline(rules, part)) {
+            if (part.empty()) {
+                compare();
+            } else {
+                rule += part + "\n";
+            }
+        }
+        compare();
+        EXPECT_EQ(name, names.end());
+        return;
+    }
+    FAIL() << "nft refuses names that are taken here";
+}
+
+TEST_F(acl_and_nft, names_of_ports_mean_the_same) {
+    expect_same_names("tcp dport ", names_of_file("/etc/services"), policy::names_of_services());
+}
+
+TEST_F(acl_and_nft, names_of_protocols_mean_the_same) {
+    expect_same_names("meta l4proto ", names_of_file("/etc/protocols"), policy::names_of_protocols());
 }
 
 TEST_F(acl_and_nft, whatever_is_put_together_of_the_words_of_the_grammar) {

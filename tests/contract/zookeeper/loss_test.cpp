@@ -77,6 +77,40 @@ TEST_P(zookeeper_loss, loss_by_our_own_clock_while_the_server_is_frozen) {
     });
 }
 
+// runtime-design.md 2.5: no server takes so many watches in one packet, so it would drop each connection. Up to that
+// the session goes on.
+TEST_P(zookeeper_loss, more_watches_than_a_server_takes_over_end_the_session) {
+    const auto watch_many = [&](client& zk, int count) -> awaitable<void> {
+        for (int number = 100; number < 100 + count; ++number) {
+            const auto none =
+                co_await zk.exists(soon(), '/' + std::string(8188, 'w') + std::to_string(number), watching::yes);
+            EXPECT_EQ(code_of(none), "not found");
+        }
+    };
+    with_client([&](client& zk) -> awaitable<void> {
+        constexpr int some = 110;
+        co_await watch_many(zk, some);
+        EXPECT_EQ(zk.watch_bytes(), some * (8192U + 4U + env().options().chroot.size()));
+        const auto session = zk.state().value().session_id;
+        env().drop_connections();
+        auto away = co_await reaches(zk, link::suspended);
+        EXPECT_TRUE(away);
+        auto back = co_await reaches(zk, link::connected);
+        EXPECT_TRUE(back);
+        EXPECT_EQ(zk.state().value().session_id, session);
+        co_await sleep(200ms);
+        const auto alive = co_await zk.exists(soon(), "/");
+        EXPECT_EQ(code_of(alive), "ok");
+        EXPECT_EQ(zk.state().value().connections, 2U);
+        co_await watch_many(zk, 2 * some);
+        EXPECT_GT(zk.watch_bytes(), 1024U * 1024U);
+        env().drop_connections();
+        auto over = co_await reaches(zk, link::lost);
+        EXPECT_TRUE(over);
+        EXPECT_NE(zk.state().value().reason.find("watches"), std::string::npos) << zk.state().value().reason;
+    });
+}
+
 TEST_P(zookeeper_loss, expiry_by_the_servers_word) {
     with_client([&](client& zk) -> awaitable<void> {
         auto mine = co_await zk.create(soon(), "/mine", "", create_mode::ephemeral);

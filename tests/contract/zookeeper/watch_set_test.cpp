@@ -368,6 +368,55 @@ TEST_P(zookeeper_watch_budget, ten_thousand_watches_and_a_server_restart) {
     EXPECT_TRUE(was_quick) << "no verdict: the server does not come back in time";
 }
 
+// README ruling 82: beyond the budget keys are looked at in rounds, and what was written with them is seen with them.
+TEST_P(zookeeper_watch_budget, what_has_no_watch_is_looked_at_in_rounds) {
+    with_session([&](node_session& hv1) -> awaitable<void> {
+        constexpr int count = 100;
+        const std::string parent = "/networks/7/" + std::string(7000, 'n');
+        co_await other().put_many(parent, count, "first");
+        std::vector<std::unique_ptr<watched>> keys;
+        async::wakeup changed;
+        for (int i = 0; i < count; ++i) {
+            keys.push_back(hv1.watches.add(parent + '/' + std::to_string(i), watch_kind::data, changed,
+                                           zookeeper::watch_rank::here));
+        }
+        auto settled = co_await hv1.watches.settle(soon());
+        EXPECT_EQ(code_of(settled), "ok");
+        const std::size_t unwatched = hv1.watches.unwatched();
+        EXPECT_GT(unwatched, 10U);
+        EXPECT_GT(hv1.watches.armed_bytes(), 300UL * 1024);
+        EXPECT_LE(hv1.zk->watch_bytes(), zookeeper::watch_budget_bytes);
+        const auto session = hv1.zk->state().value().session_id;
+        env().drop_connections();
+        auto away = co_await reaches(*hv1.zk, link::suspended);
+        EXPECT_TRUE(away);
+        auto back = co_await reaches(*hv1.zk, link::connected);
+        EXPECT_TRUE(back);
+        EXPECT_EQ(hv1.zk->state().value().session_id, session);
+        co_await with_task_group("looks", [&](task_group& group) -> awaitable<void> {
+            group.spawn("rounds", [&hv1] { return hv1.watches.look_in_rounds(); });
+            co_await sleep(100ms);
+            for (const auto& key : {parent + "/98", parent + "/99"}) {
+                co_await other().put(key, "second");
+            }
+            const auto begun = env().clock().now();
+            auto seen =
+                co_await eventually([&] { return keys[98]->data() == "second" && keys[99]->data() == "second"; });
+            EXPECT_TRUE(seen);
+            EXPECT_LE(env().clock().now() - begun, 16s);
+            // What goes makes room for others.
+            keys.resize(50);
+            for (int i = 50; i < count; ++i) {
+                co_await other().put(parent + '/' + std::to_string(i), "third");
+            }
+            keys.push_back(hv1.watches.add(parent + "/99", watch_kind::data, changed, zookeeper::watch_rank::here));
+            auto room = co_await eventually([&] { return hv1.watches.unwatched() == 0; });
+            EXPECT_TRUE(room);
+            group.cancel();
+        });
+    });
+}
+
 PVC_INSTANTIATE_WITHOUT_CHROOT(zookeeper_watch_budget);
 
 }  // namespace

@@ -474,3 +474,33 @@ def firewall_changes_beside_nft(lab):
         changed('all of them', 3, lambda: network.set_acls(lab.client, 1001, 'in', []), into, ['counter'])
     equal([line for line in errors(node) if 'masquerade' not in line and 'in nat' not in line], [], 'errors')
     check('somebody changed' not in node.log(), 'it takes nothing of its own for somebody else\'s')
+
+
+@scenario('README ruling 82: more ACLs than a session can watch: it goes on over another connection, and what has no watch is noticed', limit=120)
+def firewall_of_more_keys_than_can_be_watched(lab):
+    lab.zookeeper()
+    stage = lab.proxy()
+    node = lab.node(network=network.Shape())
+    network.create(lab.client, 1001, **both(1))
+    count = 150
+    names = [f'{"allow-from-the-office-" * 180}{number:03}' for number in range(count)]
+    for number, name in enumerate(names):
+        network.put_acl(lab.client, 1001, 'in', name, number, f'tcp dport {number + 1} accept')
+    start(lab, node)
+    rules = lambda: len(firewall.chains(node).get('vxlan1001-in', ()))
+    lab.wait(lambda: rules() == count + 1, 30, lambda: f'{rules()} rules')
+    lab.wait(lambda: 'beyond the watch budget' in node.log(), 10, 'it is said')
+    everything = sum(len(f'/networks/1001/firewall_rules/in/{name}/{key}') for name in names for key in ('rule', 'order'))
+    check(everything > 1024 * 1024, f'all keys have {everything} bytes')
+    for _ in range(2):
+        session, mark = lab.session_of(node), time.monotonic()
+        stage.drop()
+        lab.await_beats(node, 3, 20)
+        equal(lab.session_of(node), session, 'session after its connection was dropped')
+        sent = [r.bytes for r in list(stage.requests) if r.time > mark and r.name.startswith('setWatches')]
+        check(sent and max(sent) <= 512 * 1024, f'packets with watches: {sent}')
+    # Whether it has a watch or not.
+    for name in (names[0], names[count // 2], names[-1]):
+        before = rules()
+        lab.client.delete(f'/networks/1001/firewall_rules/in/{name}', recursive=True)
+        lab.wait(lambda: rules() == before - 1, 10, lambda: f'{rules()} rules, and before {before}')

@@ -28,7 +28,10 @@ duration ping_interval(std::chrono::milliseconds timeout) {
 }  // namespace
 
 memory_client::memory_client(std::shared_ptr<memory_link> link, zookeeper::connection_options options)
-    : client(link->client_clock_), link_(std::move(link)), options_(std::move(options)), housekeeping_(clock()) {
+    : client(link->client_clock_, options.chroot.size()),
+      link_(std::move(link)),
+      options_(std::move(options)),
+      housekeeping_(clock()) {
     link_->clients_.push_back(this);
 }
 
@@ -298,8 +301,11 @@ void memory_client::on_dropped(const std::string& reason) {
         if (now_state().now == link::connected) {
             suspend(reason);
         }
+        if (auto why = why_not_resumed(); !why.empty()) {
+            lose(std::move(why));
+        }
     }
-    fail_pending(reason, false);
+    fail_pending(reason, is_over());
     plan_housekeeping();
 }
 

@@ -150,6 +150,36 @@ TEST(client_network, what_no_host_can_have_is_no_gateway) {
     }
 }
 
+TEST(client_network, gateways_of_ipv6) {
+    struct row {
+        std::string network;
+        std::string gateway;
+        std::string expected;
+    };
+    const row rows[] = {
+        {"2001:db8::/64", "2001:db8::1", "2001:db8::1/64"},
+        {"2001:db8::/64", "2001:db8::", ""},
+        {"2001:db8::/126", "2001:db8::", ""},
+        {"2001:db8::/127", "2001:db8::", "2001:db8::/127"},
+        {"2001:db8::/127", "2001:db8::1", "2001:db8::1/127"},
+        {"2001:db8::/127", "2001:db8::2", ""},
+        {"2001:db8::7/128", "2001:db8::7", "2001:db8::7/128"},
+        {"2001:db8::/64", "fe80::1", "fe80::1/64"},
+        {"2001:db8::/127", "fe80::1", "fe80::1/64"},
+        {"2001:db8::/64", "fe80::1%eth0", ""},
+        {"2001:db8::/64", "2001:db9::1", ""},
+        {"2001:db8::/64", "ff02::1", ""},
+    };
+    for (const auto& one : rows) {
+        auto all = managed_keys();
+        all["/ip6_network"] = one.network;
+        all["/ip6_gateway"] = one.gateway;
+        const auto read = parse_client_network("7", all).network->ip6.gateway_address();
+        EXPECT_EQ(read ? read->text() : "", one.expected) << one.network << " " << one.gateway;
+    }
+    EXPECT_FALSE(with("/ip4_gateway", "fe80::1").network->ip4.gateway);
+}
+
 TEST(client_network, without_a_network_there_is_no_gateway) {
     auto all = managed_keys();
     all["/ip4_network"] = "10.1.1.0";
@@ -171,7 +201,12 @@ TEST(client_network, flags_are_true_or_not) {
 
 TEST(client_network, domains) {
     EXPECT_EQ(with("/domain", "a-b.C").network->domain, "a-b.c");
-    for (const std::string wrong : {"-a.b", "a.b.", "a b", "a_b", "x;y", "a\nb", "\xc3\xa4.b"}) {
+    // As clients make it of a description.
+    EXPECT_EQ(with("/domain", "My_Lab.local").network->domain, "my_lab.local");
+    EXPECT_EQ(with("/domain", "_.local").network->domain, "_.local");
+    EXPECT_EQ(with("/domain", "lab.example.").network->domain, "lab.example");
+    EXPECT_TRUE(with("/domain", "my_lab.local.").remarks.empty());
+    for (const std::string wrong : {"-a.b", "a.b..", ".", "a b", "x;y", "a\nb", "\xc3\xa4.b"}) {
         EXPECT_EQ(with("/domain", wrong).network->domain, "") << wrong;
         EXPECT_EQ(with("/domain", wrong).remarks.size(), 1U) << wrong;
     }
@@ -187,6 +222,7 @@ TEST(client_network, case_92_name_servers_as_the_api_explodes_them) {
     const auto some = with("/name_servers", " ns1.x.org ,,nodot,ns2.x.org,");
     EXPECT_EQ(some.network->name_servers, (std::vector<std::string>{"ns1.x.org", "ns2.x.org"}));
     EXPECT_EQ(some.remarks.size(), 1U);
+    EXPECT_EQ(with("/name_servers", "ns_1.x.org.,.").network->name_servers, std::vector<std::string>{"ns_1.x.org"});
     std::string many;
     for (int i = 0; i < 40; ++i) {
         many += "ns" + std::to_string(i) + ".x,";

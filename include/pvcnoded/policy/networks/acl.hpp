@@ -32,4 +32,8 @@ struct parsed_acl {
 
 [[nodiscard]] parsed_acl parse_acl(std::string_view text);
 
+// The names that stand for a port, and those that stand for a protocol: Debian's, of netbase, which nft asks.
+[[nodiscard]] std::vector<std::string_view> names_of_services();
+[[nodiscard]] std::vector<std::string_view> names_of_protocols();
+
 }  // namespace pvc::policy

@@ -113,12 +113,49 @@ void draw_network(drawing& from, action& out) {
     }
 }
 
+// "1001 120 4000": so many ACLs with names of that length, more than one session can watch; 0: none are left.
+void change_many_acls(cluster& world, const action& what) {
+    std::string_view rest = what.value;
+    const std::string folder = network_path(next_word(rest)) + "/firewall_rules/in";
+    const auto count = parse_integer(next_word(rest)).value_or(0);
+    const auto length = static_cast<std::size_t>(parse_integer(next_word(rest)).value_or(0));
+    if (!world.ensemble.exists(folder)) {
+        return;
+    }
+    const auto root_of = [&](std::int64_t number) {
+        const auto digits = fmt::format("{:04}", number);
+        return folder + "/" + std::string(length - std::min(length, digits.size()), 'w') + digits;
+    };
+    for (const auto& name : world.ensemble.children(folder)) {
+        if (name.starts_with("www")) {
+            world.ensemble.remove_tree(folder + "/" + name);
+        }
+    }
+    for (std::int64_t number = 0; number < std::min<std::int64_t>(count, 9999); ++number) {
+        const auto root = root_of(number);
+        world.ensemble.put({{root, ""},
+                            {root + "/order", std::to_string(1000 + number)},
+                            {root + "/rule", fmt::format("tcp dport {} accept", number + 1)}});
+    }
+}
+
+void draw_many_acls(drawing& from, action& out) {
+    static constexpr std::array vnis{"1001", "1002"};
+    static constexpr std::array sizes{"120 5000", "150 4000", "40 1000", "0 0"};
+    out.value = fmt::format("{} {}", from.one_of(vnis), from.one_of(sizes));
+}
+
 constexpr action_kind actions_on_networks[] = {
     {.name = "network",
      .takes = "v",
      .meaning = "a client does: create VNI managed|bridged GATEWAY4|none GATEWAY6|none; set VNI KEY VALUE; remove VNI",
      .on_cluster = change_network,
      .chance = drawn{.eighths = 7, .favour = where_networks_are, .arguments = draw_network}},
+    {.name = "many-acls",
+     .takes = "v",
+     .meaning = "a client leaves a network so many ACLs with names so long: VNI COUNT LENGTH",
+     .on_cluster = change_many_acls,
+     .chance = drawn{.eighths = 1, .favour = where_networks_are, .arguments = draw_many_acls}},
 };
 
 }  // namespace

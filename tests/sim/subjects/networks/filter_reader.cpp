@@ -68,6 +68,12 @@ std::string bytes_of(const host_address& of) {
     return {bytes.begin(), bytes.end()};
 }
 
+// A rule's tag holds the beginning of a long name.
+bool is_name_of(std::string_view told, std::string_view name) {
+    constexpr std::size_t longest = 100;
+    return told == name || (told.size() >= longest && name.starts_with(told));
+}
+
 // What one chain shall hold, one rule after the other; says where it does not.
 class chain_reader {
 public:
@@ -83,8 +89,8 @@ public:
     }
 
     const told_rule* next(std::uint32_t vni, std::string_view kind, std::string_view name) {
-        const bool is_it =
-            at_ < rules_.size() && rules_[at_].vni == vni && rules_[at_].kind == kind && rules_[at_].name == name;
+        const bool is_it = at_ < rules_.size() && rules_[at_].vni == vni && rules_[at_].kind == kind &&
+                           is_name_of(rules_[at_].name, name);
         return is_it ? &rules_[at_++] : nullptr;
     }
     void expect(std::uint32_t vni, std::string_view name, const std::function<bool(const told_rule&)>& says) {
@@ -303,7 +309,8 @@ private:
 
     [[nodiscard]] bool was_refused(const std::string& about, const std::vector<model::filter_expression>& says) const {
         const auto& all = of_.state<filter_looks>().refused[one_.number];
-        return std::ranges::any_of(all, [&](const auto& one) { return one.first == about && one.second == says; });
+        return std::ranges::any_of(all,
+                                   [&](const auto& one) { return is_name_of(one.first, about) && one.second == says; });
     }
 
     const judge& of_;

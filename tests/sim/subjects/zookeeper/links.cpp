@@ -2,6 +2,9 @@
 #include "sim/subjects/zookeeper/zookeeper.hpp"
 #include "sim/world/chaos.hpp"
 #include "sim/world/cluster.hpp"
+#include "sim/world/judge.hpp"
+
+#include <map>
 
 namespace pvc::sim {
 
@@ -217,6 +220,41 @@ constexpr std::string_view expected_results[] = {
 constexpr planted_mistake mistakes_with_sessions[] = {
     {defect::forgotten_reread, "forgotten_reread"},
     {defect::forgotten_rearm, "forgotten_rearm"},
+    {defect::watches_unbounded, "watches_unbounded", "session-with-more-keys-than-it-can-watch"},
+};
+
+struct connections_seen {
+    std::map<std::uint32_t, std::map<std::int64_t, std::uint64_t>> of;  // by member and session
+};
+
+// A session that no server takes over goes from one connection to the next for ever.
+void calm_sessions_stay(judge& of) {
+    auto& seen = of.state<connections_seen>();
+    for (const auto& one : of.world.members) {
+        auto& before = seen.of[one->number];
+        std::map<std::int64_t, std::uint64_t> now;
+        if (one->node.is_running() && !one->node.is_paused() && of.world.is_calm(*one)) {
+            for (memory_client* client : link_of(*one).clients()) {
+                const auto& state = client->state().value();
+                if (state.session_id != 0) {
+                    now[state.session_id] = state.connections;
+                }
+            }
+        }
+        for (const auto& [id, connections] : now) {
+            const auto found = before.find(id);
+            if (found != before.end() && connections > found->second) {
+                of.say("sessions_stay", one->name() + " lost a connection, and nothing happened to it");
+            }
+        }
+        before = std::move(now);
+    }
+}
+
+constexpr rule session_rules[] = {
+    {.name = "sessions_stay",
+     .meaning = "the connection of a calm node's session holds: it is never away for longer than its way was broken",
+     .on_second = calm_sessions_stay},
 };
 
 }  // namespace
@@ -237,6 +275,7 @@ void heal_link(cluster& /*world*/, member& one) {
 
 void add_links(registry& to) {
     to.add(actions_on_links);
+    to.add(session_rules);
     to.add(link_faults);
     to.expect(expected_results);
     to.add(mistakes_with_sessions);
