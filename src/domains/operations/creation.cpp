@@ -231,10 +231,11 @@ async::awaitable<policy::write_end> write_failed(operation& op, policy::wish beg
     co_return co_await op.write_state(vm_state::fail, std::move(more));
 }
 
-async::awaitable<bool> clear_reason(operation& op, std::optional<std::string> only) {
+async::awaitable<bool> clear_reason(operation& op, policy::ask::clear_reason which) {
     const std::int32_t of_state = op.row.state_version;
     auto stored = co_await op.s.zk.get(op.s.limit(), op.key(model::domain_key::failed_reason));
-    if (!stored || stored->data.empty() || op.row.state == vm_state::deleted || (only && stored->data != *only)) {
+    if (!stored || stored->data.empty() || op.row.state == vm_state::deleted ||
+        (which.only && stored->data != *which.only) || (which.of_a_wait && !policy::is_reason_to_wait(stored->data))) {
         co_return true;
     }
     zookeeper::transaction what;

@@ -34,6 +34,6 @@ async::awaitable<policy::write_end> write_failed(operation& op, policy::wish beg
 // Why it waits, into failedreason unless it is there, guarded by its state and its node. False: not written.
 async::awaitable<bool> write_reason(operation& op, policy::wish began_with, std::string reason);
 // What an earlier failure said is over. False: somebody has written since.
-async::awaitable<bool> clear_reason(operation& op, std::optional<std::string> only);
+async::awaitable<bool> clear_reason(operation& op, policy::ask::clear_reason what);
 
 }  // namespace pvc::domains

@@ -235,7 +235,7 @@ async::awaitable<answer> effects::perform(ask::end_console /*what*/, time_point 
 }
 
 async::awaitable<answer> effects::perform(ask::clear_reason what, time_point /*until*/) {
-    const bool is_over = co_await clear_reason(op_, std::move(what.only));
+    const bool is_over = co_await clear_reason(op_, std::move(what));
     co_return policy::yes{is_over};
 }
 

@@ -2,6 +2,7 @@
 
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/policy/domains/start_outcomes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,6 +20,7 @@ constexpr duration break_limit = 20s;
 // An image of slow OSDs takes a dozen calls.
 constexpr duration prepare_limit = 20s;
 constexpr duration users_limit = 10s;
+constexpr duration users_validity = 2s;  // as of a proof
 // So often it is looked at what became of a break that nobody knows of, and so often one is prepared again that could
 // not begin in time.
 constexpr int rounds_max = 2;
@@ -107,6 +109,8 @@ bool clearing_rbd_locks::is_ceph_silent() const {
 }
 
 step clearing_rbd_locks::list(context& c, at which) {
+    users_until = {};  // those of locks that are listed only now
+    users_proof.reset();
     where = which;
     read.where = reading_rbd_locks::at::begin;
     return read.resume(c);
@@ -213,12 +217,15 @@ step clearing_rbd_locks::prepared(context& c) {
     return answer.end == call_end::done ? ask_users(c) : list_anew(c, answer);
 }
 
-// Right before the proof: whoever has an image open here has its lock, though its address is ours.
+// Right before the proof: whoever has an image open here has its lock, though its address is ours. One look is for all
+// locks that are broken by the end of the proof that follows it: it costs the live XML of all guests.
 step clearing_rbd_locks::ask_users(context& c) {
     auto volumes = rules.asks_users ? volumes_to_ask_about(to_break, read.own_addresses) : std::vector<std::string>();
-    if (volumes.empty()) {
+    if (volumes.empty() || c.now < users_until) {
         return prove(at::proving);
     }
+    users_until = {};
+    users_proof.reset();
     where = at::asking_users;
     return {ask::disk_users{std::move(volumes)}, c.now + users_limit, "who else on this node has its disks open"};
 }
@@ -228,9 +235,10 @@ step clearing_rbd_locks::users_seen(context& c) {
     switch (answer.what) {
         case disk_users_read::end::no_libvirt: return finish(outcome::no_libvirt, answer.reason);
         case disk_users_read::end::failed:
-            return finish(outcome::unseen, "who on this node has its disks open could not be read: " + answer.reason);
+            return finish(outcome::unseen, std::string(wait_words::disk_users) + answer.reason);
         case disk_users_read::end::known: break;
     }
+    users_until = c.now + users_validity;
     users_decision seen = decide_on_users(to_break, answer.users, read.own_addresses);
     if (!seen.refusal.empty()) {
         return finish(outcome::refused, std::move(seen.refusal));
@@ -244,10 +252,15 @@ step clearing_rbd_locks::users_seen(context& c) {
     return to_break.front() == next ? prove(at::proving) : prepare(c);
 }
 
-// Begins while the proof is valid, or not at all.
+// Begins while the proof is valid, or not at all; so long counts the look that came before the first one.
 step clearing_rbd_locks::break_next(context& c) {
+    boot_time proof = c.answer_as<row_read>().proof;
+    if (users_until != time_point()) {
+        users_proof = std::min(users_proof.value_or(proof), proof);
+        proof = *users_proof;
+    }
     where = at::breaking;
-    return {ask::break_rbd_lock{to_break.front(), c.answer_as<row_read>().proof, rules.block_for}, c.now + break_limit,
+    return {ask::break_rbd_lock{to_break.front(), proof, rules.block_for}, c.now + break_limit,
             "a stale lock of its disks to be broken"};
 }
 
@@ -267,6 +280,7 @@ step clearing_rbd_locks::broken(context& c) {
 // Its keys are read anew; where that takes long itself, or Ceph is asked by many, again and again. That is no failure,
 // and it is told.
 step clearing_rbd_locks::too_late(context& c) {
+    users_until = {};
     if (++late < late_max) {
         return prepare(c);
     }
@@ -348,7 +362,7 @@ step clearing_rbd_locks::resume(context& c, bool goes_on) {
         case at::asking_others: return others_seen(c);
         case at::asking_holders: return holders_seen(c);
         case at::looking_here:
-            return c.said_yes() ? prepare(c) : finish(outcome::no_libvirt, "libvirt does not answer");
+            return c.said_yes() ? prepare(c) : finish(outcome::no_libvirt, std::string(wait_words::libvirt_silent));
         case at::preparing: return prepared(c);
         case at::asking_users: return users_seen(c);
         case at::proving: return is_proven() || is_blind ? break_next(c) : finish(outcome::changed);

@@ -158,7 +158,15 @@ step cleaning_up::resume(context& c) {
             }
             where = at::clearing_word;  // of a migration that ended with its session
             return {ask::clear_own{own_key::sync_word}, time_point::max(), "what a migration left"};
-        case at::clearing_word: take_word(c); break;
+        case at::clearing_word:
+            take_word(c);
+            if (!c.seen.is_present || !c.seen.is_owner || !is_off_state(c.seen.state) ||
+                c.seen.state == vm_state::fail) {
+                break;
+            }
+            where = at::clearing_reason;  // of a wait that a stop ended while no daemon was there
+            return {ask::clear_reason{.of_a_wait = true}, time_point::max(), "why it waited to be taken back"};
+        case at::clearing_reason:
         case at::over: break;
     }
     where = at::over;

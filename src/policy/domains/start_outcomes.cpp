@@ -5,6 +5,8 @@
 #include "pvcnoded/policy/domains/rbd_clearing.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace pvc::policy {
 
@@ -75,10 +77,10 @@ static start_outcome wait_for_ceph(std::string reason) {
 start_outcome judge_monitors(const call_answer& said) {
     // Who of those between was the first to give it up changes from try to try.
     if (said.end == call_end::timed_out) {
-        return wait_for_ceph("Ceph's monitors do not answer");
+        return wait_for_ceph(std::string(wait_words::monitors));
     }
     if (said.end == call_end::unavailable) {
-        return wait_for_ceph("Ceph's monitors do not answer: " + ascii_only(said.text));
+        return wait_for_ceph(std::string(wait_words::monitors) + ": " + ascii_only(said.text));
     }
     return {};  // one that refuses is there: what it means shows with the images
 }
@@ -92,8 +94,25 @@ start_outcome judge_images(const rbd_listed& said) {
     if (silent == said.volumes.end()) {
         return {};
     }
-    return wait_for_ceph("Ceph does not answer for " + ascii_only(silent->volume) + ": " +
+    return wait_for_ceph(std::string(wait_words::images) + ascii_only(silent->volume) + ": " +
                          ascii_only(silent->error.value_or("")));
+}
+
+bool is_reason_to_wait(std::string_view reason) {
+    constexpr std::array beginnings{
+        wait_words::networks,     wait_words::unseen_bridges, wait_words::monitors,   wait_words::images,
+        wait_words::libvirt_away, wait_words::libvirt_silent, wait_words::disk_users, wait_words::turn};
+    // Those that a name is in; a beginning of some of them is that of failures too.
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> around{{
+        {"its bridge ", " is not there"},
+        {"the network of its bridge ", " is refused"},
+        {"RBD locks of ", " could not be read: no answer of Ceph in time"},
+        {"node ", ", whose daemon is stopped, has it in its running list"},
+    }};
+    return std::ranges::any_of(beginnings, [reason](auto one) { return reason.starts_with(one); }) ||
+           std::ranges::any_of(around, [reason](const auto& one) {
+               return reason.starts_with(one.first) && reason.find(one.second) != std::string_view::npos;
+           });
 }
 
 std::string stopped_holder_text(const std::string& node) {

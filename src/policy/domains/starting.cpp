@@ -277,7 +277,7 @@ step starting::await_turn(context& c) {
     if (c.now < turn_wanted + turn_patience) {
         return {ask::change{}, turn_wanted + turn_patience, "its turn to be created"};
     }
-    std::string text = "other machines of this node are being created, and take long";
+    std::string text(wait_words::turn);
     if (waits.told != start_cause::turn) {
         c.warning(message::domain_waits, "it waits to be started: " + text);
     }
@@ -335,7 +335,7 @@ step starting::refused_creation(context& c) {
     switch (refused) {
         case call_end::too_late: return attempt(c);
         case call_end::unavailable:
-            return hold_up(c, start_outcome::wait_for(start_cause::libvirt, "libvirt of this node is away"));
+            return hold_up(c, start_outcome::wait_for(start_cause::libvirt, std::string(wait_words::libvirt_away)));
         case call_end::timed_out:
         case call_end::wrong_state:
             where = at::asking_own_guest;
@@ -355,8 +355,8 @@ step starting::refused_creation(context& c) {
 // The last look before it was created is no word about a bridge that went since.
 step starting::bridges_looked(context& c) {
     if (!c.said_yes()) {
-        return hold_up(c, start_outcome::wait_for(start_cause::bridge,
-                                                  "whether its bridges are there could not be seen: " + reason));
+        return hold_up(c,
+                       start_outcome::wait_for(start_cause::bridge, std::string(wait_words::unseen_bridges) + reason));
     }
     if (auto seen = judge_bridges(c.seen.bridge); seen.what != start_outcome::kind::goes_on) {
         return act_on_bridges(c, std::move(seen));

@@ -60,7 +60,7 @@ step starting::hold_on(context& c) {
         waits = {.cause = start_cause::networks, .since = c.now, .next_try = c.now + networks_patience};
     }
     if (waits.cause == start_cause::networks && c.seen.are_networks_coming && c.now >= waits.next_try) {
-        return hold_up(c, start_outcome::wait_for(waits.cause, "the networks of this node are not set up yet"));
+        return hold_up(c, start_outcome::wait_for(waits.cause, std::string(wait_words::networks)));
     }
     const bool are_up = waits.cause == start_cause::networks && !c.seen.are_networks_coming;
     if (!are_up && waits.cause != start_cause::none && !is_cause_over(waits, c.seen, c.now)) {

@@ -92,9 +92,11 @@ struct clearing_rbd_locks {
     time_point again_at{};
     std::string in_the_way{};  // while it waits: which lock, of whom
     std::vector<lock_to_break> to_break{};
-    std::vector<std::string> left_alone{};  // volumes that others here share
-    int rounds = 0;                         // it was listed anew, as nobody knew what became of a break
-    int late = 0;                           // so often the next one could not begin in time
+    std::vector<std::string> left_alone{};   // volumes that others here share
+    time_point users_until{};                // what the last look at who has them open saw counts so long; zero: none
+    std::optional<boot_time> users_proof{};  // the proof that was taken right after it
+    int rounds = 0;                          // it was listed anew, as nobody knew what became of a break
+    int late = 0;                            // so often the next one could not begin in time
     outcome end = outcome::changed;
     std::string reason{};   // of `refused`, `no_libvirt`, `unseen`: the failedreason
     bool is_cephs = false;  // of `refused`: Ceph, or the way to it, was silent; it says nothing of the domain

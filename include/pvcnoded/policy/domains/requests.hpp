@@ -166,6 +166,7 @@ struct live_xml {};                     // [yes] likewise
 struct end_console {};                  // [woken]
 struct clear_reason {                   // [yes] false: somebody has written since
     std::optional<std::string> only{};  // what is stored is cleared if it is this; empty: whatever it is
+    bool of_a_wait = false;             // if it says why a daemon before this one waited (is_reason_to_wait)
 };
 
 using any =

@@ -36,7 +36,7 @@ struct keeping {
 // It is off: running list, console, and where it is ours the keys of a guest. `with_keys`: not without a word of its
 // state that allows a write.
 struct cleaning_up {
-    enum class at : std::uint8_t { begin, listing, ending_console, clearing_vnc, clearing_word, over };
+    enum class at : std::uint8_t { begin, listing, ending_console, clearing_vnc, clearing_word, clearing_reason, over };
 
     bool with_keys = false;
     at where = at::begin;

@@ -7,6 +7,7 @@
 #include "pvcnoded/policy/domains/start_cause.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pvc::policy {
@@ -29,6 +30,21 @@ struct start_outcome {
     }
     friend bool operator==(const start_outcome&, const start_outcome&) = default;
 };
+
+// How reasons to wait begin, and no reason of a failure does.
+namespace wait_words {
+inline constexpr std::string_view networks = "the networks of this node are not set up yet";
+inline constexpr std::string_view unseen_bridges = "whether its bridges are there could not be seen: ";
+inline constexpr std::string_view monitors = "Ceph's monitors do not answer";
+inline constexpr std::string_view images = "Ceph does not answer for ";
+inline constexpr std::string_view libvirt_away = "libvirt of this node is away";
+inline constexpr std::string_view libvirt_silent = "libvirt does not answer";
+inline constexpr std::string_view disk_users = "who on this node has its disks open could not be read: ";
+inline constexpr std::string_view turn = "other machines of this node are being created, and take long";
+}  // namespace wait_words
+
+// Whether a stored failedreason says why a daemon, maybe one before this, waited: nobody but a daemon takes it back.
+[[nodiscard]] bool is_reason_to_wait(std::string_view reason);
 
 // The bridges that its XML names.
 [[nodiscard]] start_outcome judge_bridges(const bridge_seen& seen);

@@ -115,6 +115,31 @@ TEST_F(writing_rules, a_client_that_moves_what_is_off_does_not_want_it_on) {
     EXPECT_EQ(broken(), "");
 }
 
+TEST_F(writing_rules, a_flush_takes_along_a_restart_that_has_nothing_to_end) {
+    state("restart", 1);
+    state("migrate", 2, ours());
+    EXPECT_EQ(broken(), "");
+}
+
+TEST_F(writing_rules, a_flush_that_shuts_down_a_restart_that_has_nothing_to_end) {
+    state("restart", 1);
+    state("shutdown", 2, ours());
+    EXPECT_EQ(broken(), "");
+}
+
+TEST_F(writing_rules, a_restart_whose_guest_runs_is_not_moved_by_a_daemon) {
+    ours()->node.guests().put_running(guest_id(1), "vm1", "<domain><name>vm1</name></domain>");
+    state("restart", 1);
+    state("migrate", 2, ours());
+    EXPECT_EQ(broken(), "clients_word");
+}
+
+TEST_F(writing_rules, a_restart_that_has_nothing_to_end_is_not_stopped_by_a_daemon) {
+    state("restart", 1);
+    state("stop", 2, ours());
+    EXPECT_EQ(broken(), "clients_word");
+}
+
 TEST_F(writing_rules, a_state_rests_on_the_node) {
     auto one = change("/state", "start", 1);
     one.expected = 4;

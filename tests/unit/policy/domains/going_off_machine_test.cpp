@@ -100,6 +100,7 @@ TEST(going_off_machine, D37_D38_what_is_to_be_off_quietly_may_change_between_suc
     EXPECT_EQ(p.woken(), "end_console");
     EXPECT_EQ(p.woken(), "clear_own vnc");
     EXPECT_EQ(p.yes(), "clear_own word");
+    EXPECT_EQ(p.yes(), "clear_reason of a wait");
     EXPECT_EQ(p.yes(), "over");
     EXPECT_FALSE(p.ever_asked("write_state")) << "no state is written, ever";
 }
@@ -168,6 +169,7 @@ TEST(going_off_machine, D28_D39_D45_stop_destroys_and_writes_no_state) {
         EXPECT_EQ(p.woken(), "end_console");
         EXPECT_EQ(p.woken(), "clear_own vnc");
         EXPECT_EQ(p.yes(), "clear_own word");
+        EXPECT_EQ(p.yes(), "clear_reason of a wait");
         EXPECT_EQ(p.yes(), "over");
         EXPECT_TRUE(p.did("state: stopped"));
         EXPECT_FALSE(p.ever_asked("write_state"));

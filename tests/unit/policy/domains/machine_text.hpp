@@ -120,7 +120,9 @@ struct question_words {
     std::string operator()(const ask::write_failed& one) const { return " " + one.reason; }
     std::string operator()(const ask::network_is_gone& one) const { return " " + one.bridge; }
     std::string operator()(const ask::write_reason& one) const { return " " + one.reason; }
-    std::string operator()(const ask::clear_reason& one) const { return one.only ? " " + *one.only : ""; }
+    std::string operator()(const ask::clear_reason& one) const {
+        return one.only ? " " + *one.only : one.of_a_wait ? " of a wait" : "";
+    }
     template <class Question>
     std::string operator()(const Question& /*one*/) const {
         return {};

@@ -105,10 +105,10 @@ TEST(rbd_clearing_machine, D16_own_locks_are_broken_each_with_a_proof_of_its_own
     EXPECT_EQ(p.asked<ask::break_rbd_lock>()->which.lock, ours);
     EXPECT_EQ(p.call(call_end::done), "prepare_rbd_break vms/web_sdb auto 2 20s");
     EXPECT_EQ(p.acts(), (lines{"info: broke the RBD lock \"auto 1\" of 10.254.0.1:0/1 on vms/web_sda"}));
-    EXPECT_EQ(p.call(call_end::done), "disk_users vms/web_sdb 10s");
-    EXPECT_EQ(p.users({}), "row");
+    EXPECT_EQ(p.call(call_end::done), "row");
     EXPECT_EQ(p.fresh(), "break_rbd_lock vms/web_sdb auto 2 20s");
     EXPECT_EQ(p.call(call_end::done), both) << "whether they are gone";
+    EXPECT_EQ(p.count_asked("disk_users"), 1) << "a look at all guests is for all disks";
     EXPECT_EQ(p.listed({}), "over");
     p.expect_end(come::clear);
 }
@@ -353,6 +353,32 @@ TEST(rbd_clearing_machine, where_all_is_shared_nothing_is_broken) {
     EXPECT_EQ(first.users({{disk_user::kind::guest, "vms/web_sda", "db", true}}),
               "prepare_rbd_break vms/web_sdb auto 2 20s")
         << "the next one is not open yet";
+}
+
+// A look counts as long as the proof that was taken right after it.
+TEST(rbd_clearing_machine, who_has_a_disk_open_is_looked_at_anew_before_a_break_that_comes_late) {
+    auto p = with_an_own_lock();
+    p.users({});
+    p.fresh();
+    const auto proof = p.asked<ask::break_rbd_lock>()->proof;
+    p.call(call_end::done);
+    p.now += 1s;
+    EXPECT_EQ(p.call(call_end::done), "row");
+    const row_read later{row_read::end::fresh, proof + 1s};
+    EXPECT_EQ(p.says(later), "break_rbd_lock vms/web_sdb auto 2 20s");
+    EXPECT_EQ(p.asked<ask::break_rbd_lock>()->proof, proof) << "the look is no younger";
+    EXPECT_EQ(p.call(call_end::too_late), "prepare_rbd_break vms/web_sdb auto 2 20s");
+    EXPECT_EQ(p.call(call_end::done), "disk_users vms/web_sdb 10s");
+    p.users({});
+    EXPECT_EQ(p.says(later), "break_rbd_lock vms/web_sdb auto 2 20s");
+    EXPECT_EQ(p.asked<ask::break_rbd_lock>()->proof, proof + 1s);
+
+    auto slow = with_an_own_lock();
+    slow.users({});
+    slow.fresh();
+    slow.call(call_end::done);
+    slow.now += 2s;
+    EXPECT_EQ(slow.call(call_end::done), "disk_users vms/web_sdb 10s") << "opening took long";
 }
 
 // What is not known is no reason to break anything.

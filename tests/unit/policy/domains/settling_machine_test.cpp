@@ -217,7 +217,8 @@ TEST(cleaning_up_machine, D28_D30_the_list_the_console_and_the_keys_of_a_guest) 
     EXPECT_EQ(p.woken(), "end_console");
     EXPECT_EQ(p.woken(), "clear_own vnc");
     EXPECT_EQ(p.no(), "clear_own word");
-    EXPECT_EQ(p.nobody_knows(), "over");
+    EXPECT_EQ(p.nobody_knows(), "clear_reason of a wait");
+    EXPECT_EQ(p.yes(), "over");
     p.memory.adoption.is_clean = true;
     EXPECT_FALSE(is_done_already(domain_action::clean_up, p.seen, p.memory, p.now)) << "the word is still there";
     EXPECT_FALSE(p.ever_asked("write_state"));

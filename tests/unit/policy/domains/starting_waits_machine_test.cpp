@@ -204,6 +204,21 @@ TEST(starting_waits, a_node_without_storage_asks_nobody) {
     EXPECT_TRUE(p.guest(guest_class::absent).starts_with("write_failed RBD locks of vms/web_sda could not be read"));
 }
 
+TEST(starting_waits, a_reason_to_wait_is_known_by_its_words) {
+    for (const auto& one :
+         {judge_bridges({bridge_seen::kind::coming, "vmbr7", {}}), judge_bridges({bridge_seen::kind::refused, "b", {}}),
+          judge_monitors({call_end::timed_out, {}}), judge_monitors({call_end::unavailable, "away"}),
+          judge_images({{unread("late", true)}, {}})}) {
+        EXPECT_TRUE(is_reason_to_wait(one.reason)) << one.reason;
+    }
+    EXPECT_TRUE(is_reason_to_wait(stopped_holder_text("hv2")));
+    EXPECT_TRUE(is_reason_to_wait("RBD locks of sick/a could not be read: no answer of Ceph in time"));
+    for (const auto* one : {"", "operator: kept off", "RBD locks of a/b could not be read: permission denied",
+                            "its bridge vmbr7 belongs to no network that exists"}) {
+        EXPECT_FALSE(is_reason_to_wait(one)) << one;
+    }
+}
+
 // ---- the wait itself
 
 TEST(starting_waits, tries_come_after_5_10_20_40_60_s) {
