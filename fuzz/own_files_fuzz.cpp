@@ -11,14 +11,16 @@ static void check_record(std::string_view text) {
     constexpr std::size_t limit = 60'000;
     own_bridges bridges;
     own_bases bases;
-    const auto said = add_record(bridges, bases, text, boot);
+    host_ports ports;
+    const auto said = add_record(bridges, bases, text, boot, &ports);
     PVC_ASSERT(said.size() < 1000);
     own_bridges again;
     own_bases bases_again;
-    for (const auto& part : record_texts(bridges, bases, boot, limit)) {
-        PVC_ASSERT(add_record(again, bases_again, part, boot).empty());
+    host_ports ports_again;
+    for (const auto& part : record_texts(bridges, bases, boot, limit, ports)) {
+        PVC_ASSERT(add_record(again, bases_again, part, boot, &ports_again).empty());
     }
-    PVC_ASSERT(again == bridges && bases_again == bases);
+    PVC_ASSERT(again == bridges && bases_again == bases && ports_again == ports);
 }
 
 static void check_names(std::string_view text) {

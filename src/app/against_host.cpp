@@ -3,9 +3,11 @@
 #include "pvcnoded/async/adapter/real_loop.hpp"
 #include "pvcnoded/async/adapter/thread_offload.hpp"
 #include "pvcnoded/core/heartbeat_note.hpp"
+#include "pvcnoded/netlink/adapter/kernel_packet_filter.hpp"
 #include "pvcnoded/netlink/adapter/kernel_stack.hpp"
 #include "pvcnoded/networks/names_of_host.hpp"
 #include "pvcnoded/policy/networks/client_plan.hpp"
+#include "pvcnoded/policy/networks/filter_plan.hpp"
 #include "pvcnoded/policy/networks/gateway_addresses.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
 #include "pvcnoded/services/adapter/linux_host.hpp"
@@ -43,6 +45,7 @@ std::optional<std::string> read_record(services::host& host, const std::string& 
 struct recorded_links {
     policy::own_bridges bridges;
     policy::own_bases bases;
+    policy::host_ports ports;
 };
 
 recorded_links links_of_record(services::host& host, const config::node_config& config, const std::string& boot_id,
@@ -54,7 +57,7 @@ recorded_links links_of_record(services::host& host, const config::node_config& 
             break;
         }
         // A line that is ignored is told of by the start.
-        static_cast<void>(policy::add_record(own.bridges, own.bases, *text, boot_id));
+        static_cast<void>(policy::add_record(own.bridges, own.bases, *text, boot_id, &own.ports));
     }
     return own;
 }
@@ -73,26 +76,39 @@ policy::leftover_lines leftovers_of(const config::node_config& config, const mod
     return policy::describe_leftovers(view, policy::found_of_primary(config, seen, own.bridges));
 }
 
+// The host's own rules in the table of client networks: what static files made is none of them.
+std::string replaced_rules(const config::node_config& config, services::host& host,
+                           const result<model::filter_state>& filter) {
+    const auto files = host.list_files(config.directories.dynamic + "/nft/static");
+    return !filter || (files && !files->empty()) ? std::string() : policy::rules_of_others(*filter);
+}
+
 }  // namespace
 
-result<host_comparison> compare_with_host(const config::node_config& config) {
+result<host_comparison> compare_with_host(const config::node_config& configured) {
     host_comparison out;
-    if (!config.functions.networking) {
+    if (!configured.functions.networking) {
         out.lines.emplace_back("enable_networking is False: nothing would be changed");
         return out;
     }
     async::real_loop loop;
     async::thread_offload pool(loop.context());
     netlink::kernel_stack stack(loop.context().get_executor(), loop.clock(), pool);
+    netlink::kernel_packet_filter packet_filter(loop.context().get_executor(), loop.clock(), pool);
     result<model::network_state> seen = failure(errc::unavailable, "links");
+    result<model::filter_state> filter = failure(errc::unavailable, "the packet filter");
     loop.run("look", [&]() -> async::awaitable<void> {
         const time_point until = loop.clock().now() + 10s;
         seen = co_await stack.look(until);
+        filter = co_await packet_filter.look(until);
     });
     if (!seen) {
         return std::move(seen).error().during("looking at the links of this host");
     }
-    const auto plan = policy::plan_host(config, *seen);
+    const auto config = policy::with_own_names(configured, policy::names_to_resolve(configured, *seen));
+    services::linux_host host(pool, loop.clock());
+    auto own = links_of_record(host, config, host.facts().boot_id, out);
+    const auto plan = policy::plan_host(config, *seen, own.ports);
     for (const auto& remark : plan.remarks) {
         out.warnings.push_back(remark.text);
         out.is_possible = out.is_possible && !remark.is_error;
@@ -109,10 +125,12 @@ result<host_comparison> compare_with_host(const config::node_config& config) {
     for (const auto& one : settings_to_set(config, *seen, stack)) {
         out.lines.push_back("kernel settings: would " + model::to_text(one));
     }
-    services::linux_host host(pool, loop.clock());
-    auto own = links_of_record(host, config, host.facts().boot_id, out);
     auto leftovers = leftovers_of(config, *seen, host, own, loop.clock().boot_now(), out);
     std::ranges::move(leftovers.changes, std::back_inserter(out.lines));
+    if (const auto others = replaced_rules(config, host, filter); !others.empty()) {
+        out.lines.push_back("firewall: would replace all of table inet filter, which has " + others +
+                            ": put rules of the host into a table of another name");
+    }
     if (out.lines.empty()) {
         out.lines.emplace_back("nothing would be changed");
     }

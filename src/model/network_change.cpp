@@ -22,7 +22,10 @@ struct in_words {
                                   : "make " + one.name + " a port of " + one.master;
     }
     std::string operator()(const delete_link& one) const { return "delete link " + one.name; }
-    std::string operator()(const add_address& one) const { return "add " + one.address.text() + " to " + one.device; }
+    std::string operator()(const add_address& one) const {
+        return "add " + one.address.text() + " to " + one.device +
+               (one.lifetime ? " for the time that it has left" : "");
+    }
     std::string operator()(const remove_address& one) const {
         return "remove " + one.address.text() + (one.peer ? " peer " + one.peer->to_string() : "") + " from " +
                one.device;

@@ -9,8 +9,15 @@
 namespace pvc::model {
 
 network_state::network_state(std::vector<network_link> links, std::vector<link_address> addresses,
-                             std::vector<default_route> routes, std::vector<link_route> link_routes)
-    : links_(std::move(links)), routes_(std::move(routes)), link_routes_(std::move(link_routes)) {
+                             std::vector<default_route> routes, std::vector<link_route> link_routes,
+                             std::vector<connected_route> connected)
+    : links_(std::move(links)),
+      routes_(std::move(routes)),
+      link_routes_(std::move(link_routes)),
+      connected_(std::move(connected)) {
+    std::ranges::sort(connected_, {}, [](const connected_route& one) {
+        return std::tuple(one.link, one.network.address, one.network.prefix);
+    });
     std::ranges::sort(links_, {}, &network_link::index);
     std::ranges::sort(link_routes_, {}, [](const link_route& one) {
         return std::tuple(one.link, one.table, one.is.to.address, one.is.to.prefix, one.is.metric, one.is.gateway);
@@ -47,6 +54,32 @@ const network_link* network_state::find(std::string_view name) const {
     const auto name_at = [this](std::size_t at) { return std::string_view(links_[at].name); };
     const auto found = std::ranges::lower_bound(by_name_, name, {}, name_at);
     return found == by_name_.end() || name_at(*found) != name ? nullptr : &links_[*found];
+}
+
+const network_link* network_state::find_by_any_name(std::string_view name) const {
+    if (const auto* link = find(name)) {
+        return link;
+    }
+    const auto found = std::ranges::find_if(links_, [&](const network_link& link) {
+        return std::ranges::find(link.alt_names, name) != link.alt_names.end();
+    });
+    return found == links_.end() ? nullptr : &*found;
+}
+
+bool network_state::has_connected_route(int link, const host_address& network) const {
+    return std::ranges::any_of(std::ranges::equal_range(connected_, link, {}, &connected_route::link),
+                               [&](const connected_route& one) { return one.network == network; });
+}
+
+std::optional<host_address> connected_network(const host_address& address) {
+    const auto prefix = static_cast<unsigned short>(address.prefix);
+    if (address.address.is_v4()) {
+        const auto network = ip::network_v4(address.address.to_v4(), prefix).canonical();
+        const bool has_one = prefix < 32 && !network.address().is_unspecified();
+        return has_one ? std::optional(host_address{network.address(), address.prefix}) : std::nullopt;
+    }
+    const auto network = ip::network_v6(address.address.to_v6(), prefix).canonical();
+    return prefix < 128 ? std::optional(host_address{network.address(), address.prefix}) : std::nullopt;
 }
 
 const network_link* network_state::find(int index) const {

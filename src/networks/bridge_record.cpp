@@ -35,7 +35,7 @@ void bridge_record::read() {
             break;
         }
         const auto ignored =
-            text ? policy::add_record(known_, bases_, *text, node_.machine.boot_id) : text.error().text();
+            text ? policy::add_record(known_, bases_, *text, node_.machine.boot_id, &ports_) : text.error().text();
         if (!ignored.empty()) {
             is_whole_ = false;
             tell(fmt::format("{}: {}, ignored", path, ignored));
@@ -43,12 +43,20 @@ void bridge_record::read() {
     }
     written_ = known_;
     written_bases_ = bases_;
+    written_ports_ = ports_;
 }
 
 void bridge_record::update(policy::own_bridges now, policy::own_bases bases) {
     if (now != known_ || bases != bases_ || !is_whole_) {
         known_ = std::move(now);
         bases_ = std::move(bases);
+        changed_.notify();
+    }
+}
+
+void bridge_record::update_ports(policy::host_ports ports) {
+    if (ports != ports_) {
+        ports_ = std::move(ports);
         changed_.notify();
     }
 }
@@ -64,7 +72,8 @@ async::awaitable<void> bridge_record::run() {
         if (!is_written()) {
             const auto now = known_;
             const auto bases = bases_;
-            auto texts = policy::record_texts(now, bases, node_.machine.boot_id, record_bytes_max);
+            const auto ports = ports_;
+            auto texts = policy::record_texts(now, bases, node_.machine.boot_id, record_bytes_max, ports);
             is_whole_ = false;
             auto done = co_await write(std::move(texts));
             has_failed_ = !done;
@@ -83,6 +92,7 @@ async::awaitable<void> bridge_record::run() {
             is_whole_ = true;
             written_ = now;
             written_bases_ = bases;
+            written_ports_ = ports;
             written_now_.notify();
             if (on_noted && is_noted()) {  // else more has come meanwhile
                 on_noted();

@@ -1,7 +1,8 @@
-// Which links of client networks are this daemon's own, in files of the dynamic directory, which live as long as the
-// links do: `client-bridges`, and `client-bridges.2` and so on where one does not hold them all. What it says decides
-// whose a bridge is that has lost its base while no daemon ran (policy/networks/own_bridges.hpp). A record that cannot
-// be read or written is said and costs nothing but that. Loop thread only.
+// Which links of client networks are this daemon's own, and which ports of the host's bridges it looks after, in files
+// of the dynamic directory, which live as long as the links do: `client-bridges`, and `client-bridges.2` and so on
+// where one does not hold them all. What it says decides whose a bridge is that has lost its base while no daemon ran
+// (policy/networks/own_bridges.hpp). A record that cannot be read or written is said and costs nothing but that. Loop
+// thread only.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"
@@ -23,8 +24,10 @@ public:
     void read();
     [[nodiscard]] const policy::own_bridges& known() const { return known_; }
     [[nodiscard]] const policy::own_bases& bases() const { return bases_; }
+    [[nodiscard]] const policy::host_ports& ports() const { return ports_; }
     // As it is after a look; written if it has changed.
     void update(policy::own_bridges now, policy::own_bases bases);
+    void update_ports(policy::host_ports ports);
     // The files say what is known, or could not be written: whoever waits for that need not wait any more.
     [[nodiscard]] bool is_noted() const { return is_written() || has_failed_; }
     // Returns when that is so, or at this time.
@@ -38,13 +41,17 @@ private:
     async::awaitable<result<void>> write(std::vector<std::string> texts);
     [[nodiscard]] std::string path_of(std::size_t part) const;
     void tell(std::string text);
-    [[nodiscard]] bool is_written() const { return known_ == written_ && bases_ == written_bases_ && is_whole_; }
+    [[nodiscard]] bool is_written() const {
+        return known_ == written_ && bases_ == written_bases_ && ports_ == written_ports_ && is_whole_;
+    }
 
     core::node_context& node_;
     policy::own_bridges known_;
     policy::own_bridges written_;
     policy::own_bases bases_;
     policy::own_bases written_bases_;
+    policy::host_ports ports_;
+    policy::host_ports written_ports_;
     bool has_failed_ = false;  // the last try
     bool is_whole_ = true;     // the files say what was written last, and nothing else
     std::size_t parts_ = 0;    // files that are there

@@ -94,7 +94,7 @@ std::vector<model::client_network> client_networks::tell_gateways() {
         }
     }
     std::vector<policy::network_remark> conflicts;
-    for (auto& one : policy::gateway_conflicts(all, *node_.config)) {
+    for (auto& one : policy::gateway_conflicts(all, work_.config())) {
         conflicts.push_back({message::network_gateway_conflict, true, std::move(one.text)});
     }
     remarks_.tell(std::string(gateways_remarks), std::move(conflicts));
@@ -105,7 +105,7 @@ std::vector<model::client_network> client_networks::tell_gateways() {
 // Of each network by itself: one may be over while others stay.
 void client_networks::tell_overlaps(std::span<const model::client_network> all) {
     std::map<std::uint32_t, std::vector<policy::network_remark>> now;
-    for (auto& one : policy::network_overlaps(all, *node_.config)) {
+    for (auto& one : policy::network_overlaps(all, work_.config())) {
         now[one.inner].push_back({message::network_overlap, false, std::move(one.text)});
     }
     for (const auto vni : std::exchange(overlapping_, {})) {
@@ -237,7 +237,7 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     row->type = row->wanted->type;
     row->has_links = true;
     row->memory.own_bridge = policy::index_of(bridges_.known(), vni);
-    row->plan = policy::plan_network(*row->wanted, *node_.config, seen, row->memory, whose_);
+    row->plan = policy::plan_network(*row->wanted, work_.config(), seen, row->memory, whose_);
     const auto plan = *row->plan;
     auto said = plan.remarks;
     const bool is_due = row->pause.is_over(node_.clock().now());
@@ -292,7 +292,7 @@ async::awaitable<bool> client_networks::remove_row(std::uint32_t vni, const mode
         rows_.erase(vni);
         co_return false;
     }
-    const auto plan = policy::plan_removal(vni, *node_.config, seen, own_bridge_of(vni, seen), whose_);
+    const auto plan = policy::plan_removal(vni, work_.config(), seen, own_bridge_of(vni, seen), whose_);
     if (plan.steps.empty() && !plan.remarks.empty()) {
         remarks_.tell(name_of(vni), plan.remarks);  // something uses its links: looked at again with the next change
         co_return false;
@@ -347,14 +347,22 @@ void client_networks::record_links(const model::network_state& seen) {
 async::awaitable<void> client_networks::announce_bases(const model::network_state& seen) {
     auto bases = bridges_.bases();
     for (const auto& [vni, row] : rows_) {
-        if (!row.wanted || seen.find(row.wanted->base()) != nullptr) {
+        const auto* base = row.wanted ? seen.find(row.wanted->base()) : nullptr;
+        const auto* lower = row.wanted ? seen.find(row.wanted->type == model::network_type::managed
+                                                       ? work_.config().networks.cluster.device
+                                                       : work_.config().bridges.device)
+                                       : nullptr;
+        // Of another device by now it may be made anew.
+        if (!row.wanted || (base != nullptr && (lower == nullptr || base->lower == lower->index))) {
             continue;
         }
         // Only what a plan will make: what is recorded and not made would be forgotten with this look, and recorded
         // again.
-        const auto plan = policy::plan_network(*row.wanted, *node_.config, seen, row.memory, whose_);
-        for (const auto& [name, base] : plan.is_refused ? policy::own_bases() : plan.bases) {
-            bases.insert_or_assign(name, base);
+        const auto plan = policy::plan_network(*row.wanted, work_.config(), seen, row.memory, whose_);
+        for (const auto& [name, one] : plan.is_refused ? policy::own_bases() : plan.bases) {
+            if (one.index == policy::recorded_base::coming) {
+                bases.insert_or_assign(name, one);
+            }
         }
     }
     if (bases == bridges_.bases()) {
@@ -367,7 +375,7 @@ async::awaitable<void> client_networks::announce_bases(const model::network_stat
 
 // Once for as long as it stays the same.
 void client_networks::tell_foreign(const model::network_state& seen) {
-    const auto foreign = policy::foreign_links(*node_.config, seen, bridges_.known(), whose_);
+    const auto foreign = policy::foreign_links(work_.config(), seen, bridges_.known(), whose_);
     std::vector<policy::network_remark> said;
     if (!foreign.empty()) {
         said.push_back({message::network_left_alone, false,
@@ -386,7 +394,7 @@ async::awaitable<bool> client_networks::sweep(const model::network_state& seen) 
     for (const auto& [vni, row] : rows_) {
         known.insert(vni);
     }
-    const auto plan = policy::plan_sweep(known, *node_.config, seen, bridges_.known(), whose_);
+    const auto plan = policy::plan_sweep(known, work_.config(), seen, bridges_.known(), whose_);
     // What is still used goes when that has gone, as with networks that were removed before this daemon's eyes.
     for (const auto vni : plan.left) {
         auto& row = rows_[vni];

@@ -23,7 +23,10 @@ constexpr int most_rounds = 8;
 constexpr std::size_t least_until_look = 1000;
 constexpr duration between_damage = 60s;
 constexpr duration longest_judging = 2s;
-constexpr duration longest_first_judging = 20s;  // what was loaded before this start is in force for so long
+constexpr duration longest_first_judging = 20s;   // what was loaded before this start is in force for so long
+const std::string state_folder = "/var/lib/pvc";  // outlives a boot (README ruling 36)
+constexpr std::uint32_t state_mode = 0700;
+const std::string kept_name = "nftables-before";
 
 }  // namespace
 
@@ -137,6 +140,43 @@ async::awaitable<void> firewall_keeper::refresh() {
     tell_acls(false);
 }
 
+// The first that was found is what the host had before this daemon came: it stays, whatever is found later.
+async::awaitable<result<void>> firewall_keeper::keep_aside() {
+    auto& host = node_.port.host;
+    auto made = co_await host.make_directory(state_folder, state_mode, "");
+    if (!made) {
+        co_return made;
+    }
+    PVC_CO_TRY(const auto names, co_await host.list_disk_files(state_folder));
+    if (std::ranges::find(names, kept_name) != names.end()) {
+        co_return result<void>();
+    }
+    PVC_CO_TRY(auto text, co_await loader_.list_table());
+    text.insert(0,
+                "# Table inet filter of this host, as it was before pvcnoded made it that of its client networks.\n"
+                "# What shall be in force beside it belongs into a table of another name.\n");
+    co_return co_await host.replace_file(state_folder + "/" + kept_name, std::move(text));
+}
+
+async::awaitable<void> firewall_keeper::keep_others(const model::filter_state& seen) {
+    const auto others = loader_.has_any_files() || is_planted(defect::firewall_not_kept)
+                            ? std::string()
+                            : policy::rules_of_others(seen);
+    if (others.empty() || others == told_others_) {
+        co_return;
+    }
+    told_others_ = others;
+    const auto kept = co_await keep_aside();
+    const auto path = state_folder + "/" + kept_name;
+    node_.log.warning(
+        message::network_firewall,
+        fmt::format(
+            "firewall: table inet filter of this host has {}: all of it is replaced by what client networks "
+            "need, and what the host had first {}; put rules of the host into a table of another name",
+            others,
+            kept ? "is kept in " + path : fmt::format("could not be kept in {}: {}", path, kept.error().text())));
+}
+
 // Somebody may do that all the time: then it is told once a minute.
 void firewall_keeper::tell_damage(const model::filter_state& seen) {
     if (!std::exchange(was_right_, false)) {
@@ -166,6 +206,7 @@ async::awaitable<bool> firewall_keeper::converge() {
         failed("it cannot be looked at: " + seen.error().text());
         co_return false;
     }
+    co_await keep_others(*seen);
     if (!networks_ && seen->has_table) {
         goes_well();
         co_return false;

@@ -81,6 +81,9 @@ private:
                                          std::string signature);
     void tell_nft();
 
+    // The host's own rules in the table go: that is said, and they are kept aside, before it is done.
+    async::awaitable<void> keep_others(const model::filter_state& seen);
+    async::awaitable<result<void>> keep_aside();
     async::awaitable<void> refresh();
     void tell_damage(const model::filter_state& seen);
     void leave_out(std::string tag, std::string cause);
@@ -102,7 +105,8 @@ private:
     std::size_t refused_until_look_ = 0;  // so many, and those whose texts are gone are forgotten
     std::set<std::string> told_acls_;
     std::set<std::string> told_files_;
-    bool is_stale_ = true;  // wanted_ is to be made anew
+    std::string told_others_;  // rules of the host's own
+    bool is_stale_ = true;     // wanted_ is to be made anew
     bool must_look_ = true;
     bool are_files_stale_ = false;
     bool must_rebuild_ = false;

@@ -33,7 +33,8 @@ std::map<std::string, std::string> host_network::troubles() const {
 }
 
 async::awaitable<bool> host_network::settle(const model::network_state& seen) {
-    plan_ = policy::plan_host(*node_.config, seen);
+    record_.update_ports(policy::ports_after_look(record_.ports(), work_.config(), seen));
+    plan_ = policy::plan_host(work_.config(), seen, record_.ports());
     const auto units = plan_.units;
     auto said = plan_.remarks;
     std::erase_if(troubles_, [&](const auto& one) {
@@ -92,8 +93,8 @@ void host_network::tell_changed(const model::set_sysctl& one) {
 }
 
 async::awaitable<void> host_network::apply_settings(std::optional<model::network_state> seen, settings which) {
-    auto all = seen ? policy::advertisement_settings(*node_.config, *seen) : std::vector<policy::sysctl_setting>();
-    std::ranges::move(policy::sysctl_settings(policy::core_devices_of(*node_.config)), std::back_inserter(all));
+    auto all = seen ? policy::advertisement_settings(work_.config(), *seen) : std::vector<policy::sysctl_setting>();
+    std::ranges::move(policy::sysctl_settings(policy::core_devices_of(work_.config())), std::back_inserter(all));
     if (which == settings::of_forwarding) {
         std::erase_if(all, [](const auto& one) { return !is_of_forwarding(one.key); });
     }

@@ -3,6 +3,7 @@
 // Specification: networking.md 3; node-lifecycle.md 3.2 (S3, S4).
 #pragma once
 
+#include "bridge_record.hpp"
 #include "link_work.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
 #include "told_remarks.hpp"
@@ -17,8 +18,8 @@ namespace pvc::networks {
 class host_network {
 public:
     // All outlive it.
-    host_network(core::node_context& node, link_work& work, told_remarks& remarks)
-        : node_(node), work_(work), remarks_(remarks) {}
+    host_network(core::node_context& node, link_work& work, told_remarks& remarks, bridge_record& record)
+        : node_(node), work_(work), remarks_(remarks), record_(record) {}
 
     // What is not as it shall be is done, as far as it is time to try. True: something was changed, so what was seen is
     // old. What failed and was undone is no change: others do not wait for it.
@@ -48,6 +49,7 @@ private:
     core::node_context& node_;
     link_work& work_;
     told_remarks& remarks_;
+    bridge_record& record_;
     bool was_right_ = false;  // by the look before: what is missing now somebody took away
     policy::host_plan plan_;
     std::map<std::string, trouble> troubles_;  // by unit

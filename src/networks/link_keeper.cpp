@@ -30,7 +30,7 @@ link_keeper::link_keeper(core::node_context& node, netlink::network_stack& stack
     : node_(node),
       work_(node, stack, counts),
       remarks_(node.log),
-      host_(node, work_, remarks_),
+      host_(node, work_, remarks_, bridges),
       clients_(node, work_, remarks_, bridges),
       bridges_(bridges) {
     bridges_.on_noted = [this] { noted(); };
@@ -70,6 +70,7 @@ async::awaitable<bool> link_keeper::settle() {
     look_pause_.succeeded();
     remarks_.tell("look", {});
     note_machines(*seen);
+    work_.name_devices(*seen);
     bool has_changed = co_await host_.settle(*seen);
     if (are_settings_made_) {
         using which = host_network::settings;
@@ -168,7 +169,7 @@ async::awaitable<void> link_keeper::finish_host() {
     const time_point until = node_.clock().now() + running_limit;
     for (;;) {
         auto seen = co_await work_.look();
-        const auto waiting = seen ? policy::bridges_not_running(*node_.config, *seen) : std::vector<std::string>();
+        const auto waiting = seen ? policy::bridges_not_running(work_.config(), *seen) : std::vector<std::string>();
         if (waiting.empty()) {
             co_return;
         }

@@ -1,8 +1,7 @@
 #include "link_work.hpp"
 
-#include "pvcnoded/policy/networks/host_plan.hpp"
-
 #include <algorithm>
+#include <utility>
 
 namespace pvc::networks {
 
@@ -20,6 +19,14 @@ constexpr duration longest_pause = 30s;
 void retry_pause::failed(time_point now) {
     pause_ = pause_ == duration::zero() ? shortest_pause : std::min(pause_ * 2, longest_pause);
     until_ = now + pause_;
+}
+
+void link_work::name_devices(const model::network_state& seen) {
+    auto names = policy::names_to_resolve(*node_.config, seen);
+    if (names != names_) {
+        names_ = std::move(names);
+        named_ = names_.empty() ? std::nullopt : std::optional(policy::with_own_names(*node_.config, names_));
+    }
 }
 
 async::awaitable<result<void>> link_work::apply(model::network_change step) {

@@ -6,6 +6,7 @@
 #include "pvcnoded/model/network_state.hpp"
 #include "pvcnoded/netlink/network_stack.hpp"
 #include "pvcnoded/networks/network_counts.hpp"
+#include "pvcnoded/policy/networks/host_plan.hpp"
 
 #include <optional>
 #include <span>
@@ -31,12 +32,19 @@ public:
 
     [[nodiscard]] network_counts& counts() const { return counts_; }
 
+    // The configuration, with devices called as the kernel calls them by the last look that was named here. Until the
+    // next one.
+    [[nodiscard]] const config::node_config& config() const { return named_ ? *named_ : *node_.config; }
+    void name_devices(const model::network_state& seen);
+
 private:
     async::awaitable<result<void>> apply(model::network_change step);
 
     core::node_context& node_;
     netlink::network_stack& stack_;
     network_counts& counts_;
+    policy::device_names names_;
+    std::optional<config::node_config> named_;  // where a device is called by another name than its own
 };
 
 // When to try again after failures: 1, 2, 4, … 30 s.

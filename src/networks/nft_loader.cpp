@@ -228,6 +228,20 @@ async::awaitable<void> nft_loader::record(std::vector<std::string> tables) {
     }
 }
 
+async::awaitable<result<std::string>> nft_loader::list_table() {
+    auto listed = co_await run({"list", "table", "inet", "filter"}, "", list_limits);
+    if (!listed) {
+        co_return std::move(listed).error();
+    }
+    if (!listed->is_taken) {
+        co_return failure(errc::io, "nft", reason_in(listed->said));
+    }
+    if (listed->is_cut) {
+        co_return failure(errc::too_large, "nft", "it lists more than can be kept");
+    }
+    co_return std::move(listed->output);
+}
+
 async::awaitable<result<nft_loader::tables>> nft_loader::look_at_tables() {
     const auto listed = co_await run({"list", "tables"}, "", list_limits);
     if (!listed) {

@@ -76,6 +76,9 @@ public:
     [[nodiscard]] const std::vector<policy::static_file>& files() const { return accepted_; }
     // What a load would say.
     [[nodiscard]] std::string text_of(const policy::wanted_filter& wanted) const;
+    // Table `inet filter` as it is, in words that make it again. Errors: not_found (there is no nft), io, timed_out,
+    // too_large.
+    async::awaitable<result<std::string>> list_table();
     // Tables that static files made go, once there are no such files. False: some may be left.
     async::awaitable<bool> remove_tables();
 

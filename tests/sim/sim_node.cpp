@@ -34,8 +34,9 @@ std::string networks_text(const node_settings& s) {
 
 // The address of the storage network is the caller's.
 std::string devices_text(const node_settings& s) {
-    const auto device = [](std::string_view name, std::string_view which) {
-        return fmt::format("        {}:\n          device: {}\n          mtu: 1500\n", name, which);
+    const auto called = [&](const std::string& which) { return s.has_other_names ? other_name_of(which) : which; };
+    const auto device = [&](std::string_view name, const std::string& which) {
+        return fmt::format("        {}:\n          device: {}\n          mtu: 1500\n", name, called(which));
     };
     std::string sriov = s.sriov.empty() ? "" : "        sriov_enable: True\n        sriov_device:\n";
     for (const auto& one : s.sriov) {
@@ -43,7 +44,7 @@ std::string devices_text(const node_settings& s) {
         sriov += one.vfcount ? fmt::format("            vfcount: {}\n", *one.vfcount) : "";
         sriov += one.mtu ? fmt::format("            mtu: {}\n", *one.mtu) : "";
     }
-    return sriov + "        bridge_device: " + s.bridge_device + "\n" + device("upstream", s.upstream_device) +
+    return sriov + "        bridge_device: " + called(s.bridge_device) + "\n" + device("upstream", s.upstream_device) +
            "          address: None\n" + device("cluster", s.cluster_device) + "          address: by-id\n" +
            device("storage", s.storage_device);
 }
@@ -102,11 +103,17 @@ std::string configuration_text(const node_settings& s) {
         devices.empty() ? "        storage:\n" : devices, s.storage_address, rest);
 }
 
+std::string other_name_of(const std::string& device) {
+    return "enp0s" + device.substr(device.find_first_of("0123456789"));
+}
+
 std::vector<machine_device> devices_of(const node_settings& s) {
     std::vector<machine_device> all;
     const auto add = [&](const std::string& name, const std::string& bridge) {
         if (std::ranges::find(all, name, &machine_device::name) == all.end()) {
-            all.push_back({.name = name, .bridge = s.has_ready_bridges ? bridge : ""});
+            all.push_back({.name = name,
+                           .bridge = s.has_ready_bridges ? bridge : "",
+                           .alt_name = s.has_other_names ? other_name_of(name) : ""});
         }
     };
     add(s.cluster_device, "brcluster");

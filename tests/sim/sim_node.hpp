@@ -69,6 +69,8 @@ struct node_settings {
     std::string storage_floating_ip = "10.254.0.254/24";
     // Of bridged networks; with VLANs on it.
     std::string bridge_device = "ens7";
+    // The file calls network cards by other names of theirs (enp0s5 is ens5).
+    bool has_other_names = false;
     // The operating system has made the bridges of the three networks; false: its devices are there, and nothing else.
     bool has_ready_bridges = false;
     // Network cards with virtual functions; any switches SR-IOV on.
@@ -122,6 +124,8 @@ struct sim_ceph_access {
 };
 
 [[nodiscard]] std::string configuration_text(const node_settings& s);
+// "enp0s5" of "ens5".
+[[nodiscard]] std::string other_name_of(const std::string& device);
 // What its operating system makes before the daemon runs.
 [[nodiscard]] std::vector<machine_device> devices_of(const node_settings& s);
 

@@ -31,6 +31,11 @@ enum class defect : std::uint8_t {
     base_no_port,              // what a client network stands on is not made a port of its bridge
     late_link_forgotten,       // a link whose creation was not answered is not made any more
     network_left,              // the links of a network that is gone stay
+    host_link_taken,           // a link of the host that has a name of a client network's is taken for one
+    second_port,               // another device comes into a bridge of the host beside the one before
+    altname_unknown,           // a device is known by its own name alone, and not by its other ones
+    connected_route_lost,      // the way to the network of an own address is nobody's business
+    firewall_not_kept,         // the host's own firewall is not kept aside before it is replaced
     filter_in_halves,          // a change of the packet filter is made in two batches
     filter_rule_kept,          // what the host offers a network stays when it is gone
     acls_by_text,              // the order of ACLs is that of a text

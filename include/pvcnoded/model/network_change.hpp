@@ -59,6 +59,7 @@ struct delete_link {
 struct add_address {
     std::string device;
     host_address address;
+    std::optional<address_lifetime> lifetime{};  // empty: it stays
     friend bool operator==(const add_address&, const add_address&) = default;
 };
 struct remove_address {

@@ -12,6 +12,15 @@ namespace pvc::model {
 
 inline constexpr std::uint32_t main_table = 254;  // RT_TABLE_MAIN
 
+// How long an address stays, from when it was looked at, in seconds. What runs is not compared: two looks at one
+// address are alike.
+struct address_lifetime {
+    std::uint32_t valid = 0;
+    std::uint32_t preferred = 0;
+
+    friend constexpr bool operator==(const address_lifetime& /*a*/, const address_lifetime& /*b*/) { return true; }
+};
+
 struct network_route {
     host_address to;                       // without bits of a host; 0.0.0.0/0 and ::/0: everything else
     std::optional<ip::address> gateway{};  // of the same family; none: what it leads to is on the link itself

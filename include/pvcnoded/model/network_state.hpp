@@ -37,7 +37,9 @@ struct network_link {
                     // in another namespace
     std::optional<std::uint16_t> vlan_id;
     std::optional<vxlan_settings> vxlan;
-    bool has_stp = false;  // of a bridge: it speaks with others about loops, whoever does that for it
+    bool has_stp = false;                  // of a bridge: it speaks with others about loops, whoever does that for it
+    std::vector<std::string> alt_names{};  // that it can be called by as well
+    bool has_traffic_filter = false;       // somebody has packets looked at as they come or go (tc: ingress, clsact)
 
     friend bool operator==(const network_link&, const network_link&) = default;
 };
@@ -49,6 +51,7 @@ struct link_address {
     bool is_permanent = true;  // false: it came with a router advertisement or a lease, and goes by itself
     bool has_broadcast = false;
     std::optional<ip::address> peer{};  // the far end that it was given with: the prefix length is that one's
+    address_lifetime lifetime{};        // of one that is not permanent
 
     friend bool operator==(const link_address&, const link_address&) = default;
 };
@@ -75,12 +78,24 @@ struct link_route {
     friend bool operator==(const link_route&, const link_route&) = default;
 };
 
+// By which what an address has in common with its neighbours is reached: the kernel makes it with the address. Of the
+// main table.
+struct connected_route {
+    int link = 0;          // index
+    host_address network;  // without bits of a host
+
+    friend bool operator==(const connected_route&, const connected_route&) = default;
+};
+// What it leads to by an address; empty: the kernel makes none for that.
+[[nodiscard]] std::optional<host_address> connected_network(const host_address& address);
+
 // Links in the order of their index. Look-ups by name and index are logarithmic.
 class network_state {
 public:
     network_state() = default;
     network_state(std::vector<network_link> links, std::vector<link_address> addresses,
-                  std::vector<default_route> routes, std::vector<link_route> link_routes = {});
+                  std::vector<default_route> routes, std::vector<link_route> link_routes = {},
+                  std::vector<connected_route> connected = {});
 
     [[nodiscard]] std::span<const network_link> links() const { return links_; }
     [[nodiscard]] std::span<const link_address> addresses() const { return addresses_; }
@@ -88,8 +103,14 @@ public:
     // Default routes too; by link, then by where they lead.
     [[nodiscard]] std::span<const link_route> link_routes() const { return link_routes_; }
 
+    // By link.
+    [[nodiscard]] std::span<const connected_route> connected_routes() const { return connected_; }
+    [[nodiscard]] bool has_connected_route(int link, const host_address& network) const;
+
     // Null: there is none.
     [[nodiscard]] const network_link* find(std::string_view name) const;
+    // Also by another name that it has.
+    [[nodiscard]] const network_link* find_by_any_name(std::string_view name) const;
     [[nodiscard]] const network_link* find(int index) const;
     // "" if there is none.
     [[nodiscard]] std::string_view name_of(int index) const;
@@ -102,7 +123,7 @@ public:
     // Indexes are compared too: a link that was made anew is another one.
     friend bool operator==(const network_state& a, const network_state& b) {
         return a.links_ == b.links_ && a.addresses_ == b.addresses_ && a.routes_ == b.routes_ &&
-               a.link_routes_ == b.link_routes_;
+               a.link_routes_ == b.link_routes_ && a.connected_ == b.connected_;
     }
 
 private:
@@ -110,6 +131,7 @@ private:
     std::vector<link_address> addresses_;  // by link, in the order of the kernel
     std::vector<default_route> routes_;
     std::vector<link_route> link_routes_;
+    std::vector<connected_route> connected_;
     // Places in links_: in the order of names, of masters and of what is below. A look is made and copied more often
     // than it is searched.
     std::vector<std::size_t> by_name_;

@@ -57,6 +57,13 @@ struct kernel_link {
 // Of both families, all tables: those that somebody made over a link (model/network_state.hpp), each hop by itself.
 [[nodiscard]] result<std::vector<model::link_route>> parse_link_routes(std::string_view body);
 
+// The same, of those that the kernel makes with an address, in the main table; empty: it is none.
+[[nodiscard]] result<std::optional<model::connected_route>> parse_connected_route(std::string_view body);
+
+// Body of RTM_NEWQDISC: the link on which it has packets looked at as they come or go (ingress, clsact); 0: it does
+// not.
+[[nodiscard]] result<int> parse_filtering_queue(std::string_view body);
+
 // Body of RTM_NEWLINK, as far as counters go.
 [[nodiscard]] result<model::link_counters> parse_link_counters(std::string_view body);
 // The same, as far as virtual functions go: without their PCI addresses, by index, each once.

@@ -5,6 +5,8 @@
 #include "adapter/settings.hpp"
 
 #include <fmt/format.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -58,7 +60,7 @@ change_work::outcome change_work::carry_out(std::string message, int also) {
 }
 
 change_work::outcome change_work::make(const model::network_link& wanted, std::string message) {
-    if (!is_device_name(wanted.name)) {
+    if (!is_device_name(wanted.name) || wanted.name.size() >= IFNAMSIZ) {
         return failure(errc::refused, about_, "it is no name of a device");
     }
     PVC_TRY(const auto answer, requests_.ask(std::move(message), by_));
@@ -71,6 +73,9 @@ change_work::outcome change_work::make(const model::network_link& wanted, std::s
     PVC_TRY(const auto there, requests_.find_link(wanted.name, by_));
     if (!there) {
         return failure(errc::refused, about_, answer.cause());  // the same under another name
+    }
+    if (there->link.name != wanted.name) {
+        return failure(errc::already_exists, about_, "it is another name of " + there->link.name);
     }
     if (!is_like(there->link, wanted)) {
         return failure(errc::already_exists, about_, "there is " + in_words(there->link));
@@ -144,7 +149,7 @@ change_work::outcome change_work::operator()(const model::delete_link& one) {
 
 change_work::outcome change_work::operator()(const model::add_address& one) {
     PVC_TRY(const auto found, requests_.need_link(one.device, by_));
-    return requests_.add_address(found.link.index, one.address, about_, by_);
+    return requests_.add_address(found.link.index, one.address, about_, by_, one.lifetime);
 }
 
 change_work::outcome change_work::operator()(const model::remove_address& one) {
@@ -215,7 +220,11 @@ change_work::outcome change_work::operator()(const model::remove_route& one) {
 result<bool> change_work::has(int link, model::network_route route) {
     const int family = route.to.address.is_v4() ? AF_INET : AF_INET6;
     PVC_TRY(const auto routes, requests_.link_routes(family, by_));
-    return std::ranges::any_of(routes, [&](const model::link_route& there) {
+    const model::connected_route connected{link, route.to};
+    if (route.protocol == RTPROT_KERNEL && std::ranges::find(routes.connected, connected) != routes.connected.end()) {
+        return true;
+    }
+    return std::ranges::any_of(routes.given, [&](const model::link_route& there) {
         return there.link == link && there.table == model::main_table && there.is == route;
     });
 }

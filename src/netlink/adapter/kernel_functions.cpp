@@ -28,6 +28,30 @@ failure no_card(const std::string& card) {
     return failure(errc::not_found, card, "No such device");
 }
 
+result<kernel_link> find_link(const std::string& name) {
+    std::optional<kernel_link> found;
+    const kernel_requests::taker take = [&](const reply_message& one) -> result<void> {
+        if (one.type == RTM_NEWLINK) {
+            PVC_TRY(found, parse_link(one.body));
+        }
+        return {};
+    };
+    PVC_TRY(const auto answer, ask_and_wait(get_link_message(name), take));
+    if (!found) {
+        return answer.error == 0 ? no_card(name) : refusal(name, answer);
+    }
+    return *std::move(found);
+}
+
+// Its folder in sysfs is called by its own name.
+std::string own_name(const std::string& sysfs, const std::string& card) {
+    if (!is_card_name(card) || is_there(device_folder(sysfs, card))) {
+        return card;
+    }
+    const auto found = find_link(card);
+    return found ? found->link.name : card;
+}
+
 result<int> count_functions(const std::string& sysfs, const std::string& card) {
     if (!is_card_name(card)) {
         return no_card(card);
@@ -89,21 +113,6 @@ result<model::physical_function> look_at(const std::string& sysfs, const std::st
     return found;
 }
 
-result<kernel_link> find_link(const std::string& name) {
-    std::optional<kernel_link> found;
-    const kernel_requests::taker take = [&](const reply_message& one) -> result<void> {
-        if (one.type == RTM_NEWLINK) {
-            PVC_TRY(found, parse_link(one.body));
-        }
-        return {};
-    };
-    PVC_TRY(const auto answer, ask_and_wait(get_link_message(name), take));
-    if (!found) {
-        return answer.error == 0 ? no_card(name) : refusal(name, answer);
-    }
-    return *std::move(found);
-}
-
 result<void> carry_out(const std::string& about, std::string message) {
     PVC_TRY(const auto answer,
             ask_and_wait(std::move(message), [](const reply_message& /*one*/) { return result<void>(); }));
@@ -122,7 +131,8 @@ result<void> set_mtu_of(const std::string& sysfs, const model::function_name& wh
     if (!is_card_name(which.card)) {
         return no_card(which.card);
     }
-    const auto names = names_in(fmt::format("{}/virtfn{}/net", device_folder(sysfs, which.card), which.index), 1);
+    const auto folder = device_folder(sysfs, own_name(sysfs, which.card));
+    const auto names = names_in(fmt::format("{}/virtfn{}/net", folder, which.index), 1);
     if (!names || names->empty() || !is_card_name(names->front())) {
         return failure(errc::not_found, model::to_text(which), "it has no link here");
     }
@@ -173,17 +183,23 @@ async::awaitable<result<void>> kernel_functions::allow_unsafe_interrupts(time_po
 }
 
 async::awaitable<result<int>> kernel_functions::count(std::string card, time_point deadline) {
-    std::function<result<int>()> work = [sysfs = sysfs_, card] { return count_functions(sysfs, card); };
+    std::function<result<int>()> work = [sysfs = sysfs_, card] {
+        return count_functions(sysfs, own_name(sysfs, card));
+    };
     return on_thread("the functions of " + card, std::move(work), deadline);
 }
 
 async::awaitable<result<void>> kernel_functions::make(std::string card, int count, time_point deadline) {
-    std::function<result<void>()> work = [sysfs = sysfs_, card, count] { return make_functions(sysfs, card, count); };
+    std::function<result<void>()> work = [sysfs = sysfs_, card, count] {
+        return make_functions(sysfs, own_name(sysfs, card), count);
+    };
     return on_thread("making the functions of " + card, std::move(work), deadline);
 }
 
 async::awaitable<result<model::physical_function>> kernel_functions::look(std::string card, time_point deadline) {
-    std::function<result<model::physical_function>()> work = [sysfs = sysfs_, card] { return look_at(sysfs, card); };
+    std::function<result<model::physical_function>()> work = [sysfs = sysfs_, card] {
+        return look_at(sysfs, own_name(sysfs, card));
+    };
     return on_thread("a look at " + card, std::move(work), deadline);
 }
 

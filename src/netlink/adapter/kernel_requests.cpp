@@ -238,17 +238,21 @@ result<std::vector<model::default_route>> kernel_requests::default_routes(const 
     return found;
 }
 
-result<std::vector<model::link_route>> kernel_requests::link_routes(int family, const errand& by) {
-    std::vector<model::link_route> found;
+result<link_routes_found> kernel_requests::link_routes(int family, const errand& by) {
+    link_routes_found found;
     const taker take = [&](const reply_message& one) -> result<void> {
         // A kernel without IPv6 tells of what it has.
         if (one.type == RTM_NEWROUTE && one.body.starts_with(static_cast<char>(family))) {
             PVC_TRY(auto routes, parse_link_routes(one.body));
-            std::ranges::move(routes, std::back_inserter(found));
+            std::ranges::move(routes, std::back_inserter(found.given));
+            PVC_TRY(const auto connected, parse_connected_route(one.body));
+            if (connected) {
+                found.connected.push_back(*connected);
+            }
         }
         return {};
     };
-    const auto begin_anew = [&] { found.clear(); };
+    const auto begin_anew = [&] { found = {}; };
     PVC_TRY(const auto answer, dump(dump_link_routes_message(family), begin_anew, take, by));
     const bool is_none = answer.error == ENOENT || answer.error == EOPNOTSUPP || answer.error == EAFNOSUPPORT;
     if (answer.error != 0 && !is_none) {
@@ -257,8 +261,29 @@ result<std::vector<model::link_route>> kernel_requests::link_routes(int family, 
     return found;
 }
 
-result<void> kernel_requests::add_address(int link, host_address which, std::string about, const errand& by) {
-    PVC_TRY(const auto answer, ask(add_address_message(link, which), by));
+result<std::vector<int>> kernel_requests::filtered_links(const errand& by) {
+    std::vector<int> found;
+    const taker take = [&](const reply_message& one) -> result<void> {
+        if (one.type == RTM_NEWQDISC) {
+            PVC_TRY(const int link, parse_filtering_queue(one.body));
+            if (link != 0) {
+                found.push_back(link);
+            }
+        }
+        return {};
+    };
+    const auto begin_anew = [&] { found.clear(); };
+    PVC_TRY(const auto answer, dump(dump_queues_message(), begin_anew, take, by));
+    // A kernel without traffic control has none.
+    if (answer.error != 0 && answer.error != EOPNOTSUPP) {
+        return failure(errc::io, "traffic filters", answer.cause());
+    }
+    return found;
+}
+
+result<void> kernel_requests::add_address(int link, host_address which, std::string about, const errand& by,
+                                          std::optional<model::address_lifetime> lifetime) {
+    PVC_TRY(const auto answer, ask(add_address_message(link, which, lifetime), by));
     if (answer.error == 0) {
         return result<void>();
     }
@@ -296,7 +321,7 @@ result<void> kernel_requests::remove_address(int link, host_address which, std::
 }
 
 result<int> kernel_requests::switch_tx_checksum_off(const std::string& device, const errand& by) {
-    if (!is_device_name(device)) {
+    if (!is_device_name(device) || device.size() >= IFNAMSIZ) {
         return ENODEV;
     }
     if (auto opened = open(); !opened) {

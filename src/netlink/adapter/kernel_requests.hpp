@@ -36,6 +36,12 @@ struct kernel_answer {
 // timed_out.
 [[nodiscard]] failure too_late(std::string about);
 
+// Over links: those that somebody made, and those that the kernel makes with addresses.
+struct link_routes_found {
+    std::vector<model::link_route> given;
+    std::vector<model::connected_route> connected;
+};
+
 class kernel_requests {
 public:
     using taker = std::function<result<void>(const reply_message&)>;
@@ -64,10 +70,13 @@ public:
     [[nodiscard]] result<std::vector<model::link_address>> addresses(int link, const errand& by);
     [[nodiscard]] result<std::vector<model::default_route>> default_routes(const errand& by);
     // Of one family (AF_INET, AF_INET6).
-    [[nodiscard]] result<std::vector<model::link_route>> link_routes(int family, const errand& by);
+    [[nodiscard]] result<link_routes_found> link_routes(int family, const errand& by);
+    // On which somebody has packets looked at as they come or go.
+    [[nodiscard]] result<std::vector<int>> filtered_links(const errand& by);
 
     // An address that is there already is success; IPv6 with another prefix length is already_exists.
-    [[nodiscard]] result<void> add_address(int link, host_address which, std::string about, const errand& by);
+    [[nodiscard]] result<void> add_address(int link, host_address which, std::string about, const errand& by,
+                                           std::optional<model::address_lifetime> lifetime = {});
     [[nodiscard]] result<void> remove_address(int link, host_address which, std::optional<ip::address> peer,
                                               std::string about, const errand& by);
 

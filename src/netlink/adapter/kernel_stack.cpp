@@ -24,13 +24,19 @@ result<model::network_state> look_at_all(kernel_requests& requests, const errand
     PVC_TRY(auto routes, requests.default_routes(by));
     PVC_TRY(auto link_routes, requests.link_routes(AF_INET, by));
     PVC_TRY(auto link_routes_v6, requests.link_routes(AF_INET6, by));
-    std::ranges::move(link_routes_v6, std::back_inserter(link_routes));
+    std::ranges::move(link_routes_v6.given, std::back_inserter(link_routes.given));
+    std::ranges::move(link_routes_v6.connected, std::back_inserter(link_routes.connected));
+    PVC_TRY(const auto filtered, requests.filtered_links(by));
+    for (auto& one : found) {
+        one.link.has_traffic_filter = std::ranges::find(filtered, one.link.index) != filtered.end();
+    }
     std::vector<model::network_link> links;
     links.reserve(found.size());
     for (auto& one : found) {
         links.push_back(std::move(one.link));
     }
-    return model::network_state(std::move(links), std::move(addresses), std::move(routes), std::move(link_routes));
+    return model::network_state(std::move(links), std::move(addresses), std::move(routes), std::move(link_routes.given),
+                                std::move(link_routes.connected));
 }
 
 }  // namespace

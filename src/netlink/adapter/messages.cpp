@@ -41,6 +41,8 @@ public:
         return head;
     }
     void text(std::uint16_t type, const std::string& value) { mnl_attr_put_strz(head_, type, value.c_str()); }
+    // Of a link that is there. Either attribute takes both kinds of names.
+    void name(const std::string& value) { text(value.size() < IFNAMSIZ ? IFLA_IFNAME : IFLA_ALT_IFNAME, value); }
     void u32(std::uint16_t type, std::uint32_t value) { mnl_attr_put_u32(head_, type, value); }
     void u16(std::uint16_t type, std::uint16_t value) { mnl_attr_put_u16(head_, type, value); }
     void address(std::uint16_t type, const ip::address& value) {
@@ -111,7 +113,7 @@ private:
 };
 
 std::string address_message(std::uint16_t type, std::uint16_t flags, int link, const host_address& which,
-                            const ip::address& far_end) {
+                            const ip::address& far_end, const std::optional<model::address_lifetime>& lifetime = {}) {
     builder made(type, flags);
     auto& head = made.header<ifaddrmsg>();
     head.ifa_family = which.address.is_v4() ? AF_INET : AF_INET6;
@@ -122,6 +124,12 @@ std::string address_message(std::uint16_t type, std::uint16_t flags, int link, c
     made.address(IFA_ADDRESS, far_end);
     if (type == RTM_NEWADDR && which.address.is_v6()) {
         made.u32(IFA_FLAGS, IFA_F_NODAD);
+    }
+    if (lifetime) {
+        ifa_cacheinfo left{};
+        left.ifa_valid = std::max(lifetime->valid, 1U);  // 0 is refused
+        left.ifa_prefered = std::min(lifetime->preferred, left.ifa_valid);
+        made.structure(IFA_CACHEINFO, left);
     }
     return made.text();
 }
@@ -172,7 +180,8 @@ std::string default_route_message(std::uint16_t type, std::uint16_t flags, int l
 }  // namespace
 
 bool is_device_name(const std::string& name) {
-    return !name.empty() && name.size() < IFNAMSIZ && name.find('%') == std::string::npos &&
+    constexpr std::size_t longest = 127;  // of another name of a device
+    return !name.empty() && name.size() <= longest && name.find('%') == std::string::npos &&
            name.find('\0') == std::string::npos;
 }
 
@@ -180,14 +189,20 @@ std::string get_link_message(const std::string& name) {
     builder made(RTM_GETLINK, changes);
     made.link_header();
     made.u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    made.text(IFLA_IFNAME, name);
+    made.name(name);
+    return made.text();
+}
+
+std::string dump_queues_message() {
+    builder made(RTM_GETQDISC, dumps);
+    made.header<tcmsg>().tcm_family = AF_UNSPEC;
     return made.text();
 }
 
 std::string get_counters_message(const std::string& name) {
     builder made(RTM_GETLINK, changes);
     made.link_header();
-    made.text(IFLA_IFNAME, name);
+    made.name(name);
     return made.text();
 }
 
@@ -195,7 +210,7 @@ std::string get_functions_message(const std::string& name) {
     builder made(RTM_GETLINK, changes);
     made.link_header();
     made.u32(IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS);
-    made.text(IFLA_IFNAME, name);
+    made.name(name);
     return made.text();
 }
 
@@ -270,8 +285,9 @@ std::string get_address_message(int link, const ip::address_v6& address) {
     return made.text();
 }
 
-std::string add_address_message(int link, const host_address& which) {
-    return address_message(RTM_NEWADDR, makes, link, which, which.address);
+std::string add_address_message(int link, const host_address& which,
+                                const std::optional<model::address_lifetime>& lifetime) {
+    return address_message(RTM_NEWADDR, makes, link, which, which.address, lifetime);
 }
 
 std::string remove_address_message(int link, const host_address& which, const std::optional<ip::address>& peer) {

@@ -1,5 +1,6 @@
 // What is asked of the kernel: one request each, with the attributes of the specification and no others. Sequence
-// number and port are those of the socket, which puts them in. Names have at most 15 characters (is_device_name).
+// number and port are those of the socket, which puts them in. Names are such as is_device_name() takes; those of links
+// that are made have at most 15 characters.
 // Specification: networking.md 2.
 #pragma once
 
@@ -18,6 +19,8 @@ namespace pvc::netlink {
 [[nodiscard]] bool is_device_name(const std::string& name);
 
 [[nodiscard]] std::string get_link_message(const std::string& name);
+// What looks at packets, of all links (RTM_NEWQDISC).
+[[nodiscard]] std::string dump_queues_message();
 // The same with its counters.
 [[nodiscard]] std::string get_counters_message(const std::string& name);
 // The same with its virtual functions, and one setting of such a function.
@@ -33,7 +36,8 @@ namespace pvc::netlink {
 [[nodiscard]] std::string delete_link_message(int link);
 
 [[nodiscard]] std::string get_address_message(int link, const ip::address_v6& address);
-[[nodiscard]] std::string add_address_message(int link, const host_address& which);
+[[nodiscard]] std::string add_address_message(int link, const host_address& which,
+                                              const std::optional<model::address_lifetime>& lifetime = {});
 [[nodiscard]] std::string remove_address_message(int link, const host_address& which,
                                                  const std::optional<ip::address>& peer = std::nullopt);
 

@@ -125,6 +125,20 @@ bool take_details(model::network_link& link, std::string_view bytes) {
     return link.kind != "vlan" || take_vlan(link, data);
 }
 
+// Told twice, the last ones hold.
+bool take_names(model::network_link& link, std::string_view bytes) {
+    link.alt_names.clear();
+    return read_all(bytes, [&](const attribute& one) {
+        return one.type != IFLA_ALT_IFNAME || put_text(link.alt_names.emplace_back(), one.value);
+    });
+}
+
+bool take_lifetime(model::address_lifetime& to, std::string_view bytes) {
+    const auto read = read_as<ifa_cacheinfo>(bytes);
+    to = read ? model::address_lifetime{read->ifa_valid, read->ifa_prefered} : to;
+    return read.has_value();
+}
+
 bool take_hardware(kernel_link& to, std::string_view bytes) {
     if (bytes.size() == std::tuple_size_v<hardware_address>) {
         to.hardware = read_as<hardware_address>(bytes);
@@ -286,6 +300,7 @@ result<std::optional<kernel_link>> parse_link(std::string_view body) {
             case IFLA_LINK: return put<std::uint32_t>(link.lower, one.value);
             case IFLA_LINK_NETNSID: return is_elsewhere = true;
             case IFLA_LINKINFO: return take_details(link, one.value);
+            case IFLA_PROP_LIST: return take_names(link, one.value);
             case IFLA_ADDRESS: return head->ifi_type != ARPHRD_ETHER || take_hardware(to, one.value);
             default: return true;
         }
@@ -321,6 +336,7 @@ result<std::optional<model::link_address>> parse_link_address(std::string_view b
             case IFA_LOCAL: return put_address(local, family, one.value);
             case IFA_ADDRESS: return put_address(other, family, one.value);
             case IFA_BROADCAST: return to.has_broadcast = true;
+            case IFA_CACHEINFO: return take_lifetime(to.lifetime, one.value);
             case IFA_FLAGS: return put<std::uint32_t>(flags, one.value);
             default: return true;
         }
@@ -408,6 +424,43 @@ result<std::vector<model::link_route>> parse_link_routes(std::string_view body) 
         return malformed("a route");
     }
     return found;
+}
+
+result<std::optional<model::connected_route>> parse_connected_route(std::string_view body) {
+    const auto head = read_as<rtmsg>(body);
+    if (!head) {
+        return malformed("a route");
+    }
+    const bool is_v4 = head->rtm_family == AF_INET;
+    if ((!is_v4 && head->rtm_family != AF_INET6) || head->rtm_type != RTN_UNICAST ||
+        head->rtm_protocol != RTPROT_KERNEL || (head->rtm_flags & RTM_F_CLONED) != 0) {
+        return std::nullopt;
+    }
+    route_parts parts;
+    parts.family = head->rtm_family;
+    parts.table = head->rtm_table;
+    if (!take_route(parts, body.substr(sizeof(rtmsg))) || head->rtm_dst_len > (is_v4 ? 32 : 128)) {
+        return malformed("a route");
+    }
+    if (parts.table != RT_TABLE_MAIN || parts.gateway || parts.link == 0 || !parts.to) {
+        return std::nullopt;
+    }
+    return model::connected_route{parts.link, {*parts.to, head->rtm_dst_len}};
+}
+
+result<int> parse_filtering_queue(std::string_view body) {
+    const auto head = read_as<tcmsg>(body);
+    if (!head) {
+        return malformed("a queue");
+    }
+    std::string kind;
+    const bool is_well = read_all(body.substr(sizeof(tcmsg)), [&](const attribute& one) {
+        return one.type != TCA_KIND || put_text(kind, one.value);
+    });
+    if (!is_well) {
+        return malformed("a queue");
+    }
+    return (kind == "ingress" || kind == "clsact") && head->tcm_ifindex > 0 ? head->tcm_ifindex : 0;
 }
 
 }  // namespace pvc::netlink

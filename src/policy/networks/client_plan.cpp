@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace pvc::policy {
 
@@ -44,9 +45,11 @@ public:
             plan_.is_refused = true;
             return std::move(plan_);
         }
+        find_base_of_before();
         find_other_base();
         choose_mtu();
         plan_settings();
+        remove_base_of_before();
         remove_other_base();
         plan_base();
         put_ports_back();
@@ -91,6 +94,7 @@ private:
     [[nodiscard]] std::string other_settings_of_vxlan() const;
     bool is_number_free();
     [[nodiscard]] bool is_taken_over() const;
+    void find_base_of_before();
     void find_other_base();
     void choose_mtu();
     [[nodiscard]] std::string limit_of_networks() const;
@@ -98,6 +102,8 @@ private:
     void plan_lost_settings();
     void set_bridge();
     [[nodiscard]] bool has_lost_ipv6(const network_link* link) const;
+    void remove_base_of_before();
+    void remove_base(const network_link& which);
     void remove_other_base();
     void plan_base();
     void put_ports_back();
@@ -116,10 +122,13 @@ private:
     const network_link* bridge_;
     const network_link* base_;
     const network_link* lower_;
+    const network_link* before_ =
+        nullptr;                           // its base on a device that was configured before: another one comes instead
     const network_link* other_ = nullptr;  // the base that it had as a network of the other type
     bool are_settings_made_ = false;
     bool is_port_added_ = false;  // a bridge whose MTU nobody set follows its ports: it is told after the last of them
     bool can_base_be_up_ = false;
+    bool is_base_left_ = false;  // on a device that was configured before, as somebody uses it
     int possible_mtu_ = 0;
     network_plan plan_;
 };
@@ -137,11 +146,15 @@ bool network_planner::is_ours() {
         if (links_.is_name_of_host(name) || (link != nullptr && links_.is_of_host(*link))) {
             return refuse(name + " is a link of this host's own network");
         }
+        if (const auto* other = links_.called(name)) {
+            return refuse(name + " is another name of " + other->name);
+        }
     }
     if (bridge_ != nullptr && !links_.is_bridge(*bridge_)) {
         return refuse(bridge_name_ + " is there and is no bridge");
     }
-    if (base_ != nullptr && !links_.is_base(*base_, wanted_.vni, wanted_.type)) {
+    if (base_ != nullptr && !links_.is_base(*base_, wanted_.vni, wanted_.type) &&
+        !links_.is_base_of_before(*base_, wanted_.vni, wanted_.type)) {
         if (auto other = other_settings_of_vxlan(); !other.empty()) {
             return refuse(fmt::format("{} is VXLAN {}, and not as FRR needs it for EVPN: it has {}", base_name_,
                                       wanted_.vni, other));
@@ -231,10 +244,27 @@ bool network_planner::is_number_free() {
     return true;
 }
 
+// The device in the configuration is another one: as soon as that is there, the base is made anew on it. Until then it
+// stays, as it may work.
+void network_planner::find_base_of_before() {
+    if (base_ == nullptr || lower_ == nullptr || base_->lower == lower_->index) {
+        return;
+    }
+    if (const auto above = seen_.standing_on(base_->index); !above.empty()) {
+        remark(message::network_left_alone, false,
+               fmt::format("{} is not made anew on {}, as {} stands on it", base_name_, lower_->name,
+                           above.front()->name));
+        is_base_left_ = true;
+        return;
+    }
+    before_ = std::exchange(base_, nullptr);
+}
+
 void network_planner::find_other_base() {
     const auto* link = seen_.find(other_name_);
     const auto type = other_type(wanted_.type);
-    if (link == nullptr || !can_have(wanted_.vni, type) || !links_.is_base(*link, wanted_.vni, type)) {
+    if (link == nullptr || !can_have(wanted_.vni, type) ||
+        !(links_.is_base(*link, wanted_.vni, type) || links_.is_base_of_before(*link, wanted_.vni, type))) {
         return;  // somebody else's: nobody minds
     }
     if ((link->master != 0 && (bridge_ == nullptr || link->master != bridge_->index)) ||
@@ -334,6 +364,12 @@ void network_planner::set_bridge() {
     }
 }
 
+void network_planner::remove_base_of_before() {
+    if (before_ != nullptr) {
+        remove_base(*before_);
+    }
+}
+
 // Before the new base is a port: the two would be one network for a moment.
 void network_planner::remove_other_base() {
     if (other_ == nullptr) {
@@ -343,21 +379,25 @@ void network_planner::remove_other_base() {
         add(model::set_master{other_name_, ""});  // it was there before
         return;
     }
-    if (other_->is_up) {
-        add(model::set_down{other_name_});
+    remove_base(*other_);
+}
+
+void network_planner::remove_base(const network_link& which) {
+    if (which.is_up) {
+        add(model::set_down{which.name});
     }
-    if (other_->master != 0) {
-        add(model::set_master{other_name_, ""});
+    if (which.master != 0) {
+        add(model::set_master{which.name, ""});
     }
-    add(model::delete_link{other_name_});
+    add(model::delete_link{which.name});
 }
 
 void network_planner::plan_base() {
-    if (base_ == nullptr && lower_ == nullptr) {
+    if (lower_ == nullptr) {
         return;
     }
     if (base_ == nullptr) {
-        if (other_ == nullptr) {
+        if (other_ == nullptr && before_ == nullptr) {
             damage(base_name_ + " was gone");
         }
         if (is_managed()) {
@@ -383,7 +423,7 @@ void network_planner::plan_base() {
         is_port_added_ = true;
     }
     // A VLAN is not up while its device is down; who looks after that one brings it up, and then this is planned again.
-    can_base_be_up_ = is_managed() || lower_->is_up;
+    can_base_be_up_ = is_managed() || is_base_left_ || lower_->is_up;
     if (can_base_be_up_ && (base_ == nullptr || !base_->is_up)) {
         if (base_ != nullptr) {
             damage(base_name_ + " was down");

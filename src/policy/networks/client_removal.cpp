@@ -36,7 +36,7 @@ public:
 
     void add_base(network_type type) {
         const auto* link = can_have(vni_, type) ? seen_.find(base_name(vni_, type)) : nullptr;
-        if (link == nullptr || !links_.is_base(*link, vni_, type)) {
+        if (link == nullptr || !(links_.is_base(*link, vni_, type) || links_.is_base_of_before(*link, vni_, type))) {
             return;
         }
         if (links_.is_own_base(*link, vni_)) {
@@ -182,7 +182,7 @@ std::vector<std::string> foreign_links(const config::node_config& config, const 
             if (base == nullptr || links.is_of_host(*base) || is_recorded) {
                 continue;
             }
-            if (!links.is_base(*base, vni, type)) {
+            if (!links.is_base(*base, vni, type) && !links.is_base_of_before(*base, vni, type)) {
                 all.push_back(fmt::format("{} (it is not as a network's)", base->name));
             } else if (auto why = links.why_foreign(*base, vni); !why.empty()) {
                 all.push_back(fmt::format("{} ({})", base->name, why));
@@ -195,6 +195,15 @@ std::vector<std::string> foreign_links(const config::node_config& config, const 
                 all.push_back(bridge->name + " (it is no bridge)");
             } else if (links.is_named(bridge->name)) {
                 all.push_back(bridge->name + " (the network configuration of this host names it)");
+            }
+        }
+    }
+    for (const auto& link : seen.links()) {
+        for (const auto& name : link.alt_names) {
+            for (const auto* prefix : {"vmbr", "vxlan", "vlan"}) {
+                if (model::vni_of(name, prefix)) {
+                    all.push_back(fmt::format("{} (it is another name of {})", name, link.name));
+                }
             }
         }
     }

@@ -2,6 +2,10 @@
 
 #include "pvcnoded/base/planted.hpp"
 
+#include "pvcnoded/model/client_network.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -131,7 +135,36 @@ filter_plan rebuild(const wanted_filter& wanted) {
     return plan;
 }
 
+// Of either kind of daemon: "vxlan1001-in".
+bool is_of_network(std::string_view chain) {
+    for (const std::string_view end : {"-in", "-out"}) {
+        if (chain.ends_with(end) && model::vni_of(chain.substr(0, chain.size() - end.size()), "vxlan")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace
+
+std::string rules_of_others(const filter_state& seen) {
+    const bool is_daemons = std::ranges::any_of(seen.chains, [](const seen_chain& chain) {
+        return is_of_network(chain.name) ||
+               std::ranges::any_of(chain.rules, [](const seen_rule& one) { return is_own_tag(one.tag); });
+    });
+    std::string all;
+    for (const auto& chain : seen.chains) {
+        const bool has_own_place = chain.is_base && chain.hook == filter_hook::none;
+        std::string what;
+        if (has_own_place || (!chain.is_base && !is_daemons)) {
+            what = "chain " + chain.name;
+        } else if (!is_daemons && !chain.rules.empty()) {
+            what = fmt::format("{} rule{} in {}", chain.rules.size(), chain.rules.size() == 1 ? "" : "s", chain.name);
+        }
+        all += (all.empty() || what.empty() ? "" : ", ") + what;
+    }
+    return all;
+}
 
 filter_plan plan_filter(const wanted_filter& wanted, const filter_state& seen, bool must_rebuild) {
     seen_chains unwanted;

@@ -1,6 +1,7 @@
 // What a look at the host says beside the plan: how a step is undone, which settings are not as they shall be, which
 // bridges do not work yet.
 #include "own_links.hpp"
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
 
 #include <algorithm>
@@ -16,13 +17,12 @@ struct undo {
     const model::network_state& before;
 
     [[nodiscard]] bool has(const std::string& name) const { return before.find(name) != nullptr; }
-    [[nodiscard]] bool has_address(const std::string& device, const host_address& address) const {
+    [[nodiscard]] std::optional<model::link_address> address_on(const std::string& device,
+                                                                const host_address& address) const {
         const auto* link = before.find(device);
-        if (link == nullptr) {
-            return false;
-        }
-        const auto all = before.addresses_of(link->index);
-        return std::ranges::find(all, address, &model::link_address::address) != all.end();
+        const auto all = link == nullptr ? std::vector<model::link_address>() : before.addresses_of(link->index);
+        const auto found = std::ranges::find(all, address, &model::link_address::address);
+        return found == all.end() ? std::nullopt : std::optional(*found);
     }
     [[nodiscard]] bool has_route(const model::network_route& route, const std::string& device) const {
         return std::ranges::any_of(before.link_routes(), [&](const model::link_route& one) {
@@ -60,11 +60,16 @@ struct undo {
         return link == nullptr || master == one.master ? undoing() : undoing(model::set_master{one.name, master});
     }
     undoing operator()(const model::add_address& one) const {
-        return has_address(one.device, one.address) ? undoing()
-                                                    : undoing(model::remove_address{one.device, one.address});
+        return address_on(one.device, one.address) ? undoing()
+                                                   : undoing(model::remove_address{one.device, one.address});
     }
     undoing operator()(const model::remove_address& one) const {
-        return has_address(one.device, one.address) ? undoing(model::add_address{one.device, one.address}) : undoing();
+        const auto was = address_on(one.device, one.address);
+        if (!was) {
+            return undoing();
+        }
+        return undoing(model::add_address{one.device, one.address,
+                                          was->is_permanent ? std::nullopt : std::optional(was->lifetime)});
     }
     undoing operator()(const model::add_default_route& one) const {
         return has_route(one.gateway, one.device) ? undoing()
@@ -91,6 +96,29 @@ struct undo {
 
 std::optional<model::network_change> undo_of(const model::network_change& step, const model::network_state& before) {
     return std::visit(undo{before}, step);
+}
+
+std::optional<model::network_route> lost_connected_route(const model::network_state& seen,
+                                                         const model::network_link& link, const host_address& address) {
+    constexpr std::uint8_t of_kernel = 2;          // RTPROT_KERNEL
+    constexpr std::uint8_t scope_link = 253;       // RT_SCOPE_LINK
+    constexpr std::uint32_t metric_of_ipv6 = 256;  // IP6_RT_PRIO_ADDRCONF
+    const auto network = model::connected_network(address);
+    const auto is_the_same = [&](const model::link_route& one) {
+        return one.link == link.index && one.table == model::main_table && !one.is.gateway && one.is.to == *network;
+    };
+    if (!link.is_up || !network || seen.has_connected_route(link.index, *network) ||
+        std::ranges::any_of(seen.link_routes(), is_the_same) || is_planted(defect::connected_route_lost)) {
+        return std::nullopt;
+    }
+    model::network_route route{.to = *network, .protocol = of_kernel};
+    if (address.address.is_v4()) {
+        route.source = address.address;
+        route.scope = scope_link;
+    } else {
+        route.metric = metric_of_ipv6;
+    }
+    return route;
 }
 
 std::vector<sysctl_setting> advertisement_settings(const config::node_config& config,

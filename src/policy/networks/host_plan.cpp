@@ -7,6 +7,7 @@
 
 #include "own_links.hpp"
 #include "port_moves.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 #include <fmt/format.h>
 
@@ -24,8 +25,8 @@ using model::network_link;
 
 class host_planner {
 public:
-    host_planner(const config::node_config& config, const model::network_state& seen)
-        : config_(config), seen_(seen), names_(core_device_names(config)) {}
+    host_planner(const config::node_config& config, const model::network_state& seen, const host_ports& ports)
+        : config_(config), seen_(seen), ports_(ports), names_(core_device_names(config)) {}
 
     host_plan make() {
         find_missing();
@@ -68,11 +69,19 @@ private:
     [[nodiscard]] std::string misplaced(const config::host_bridge& bridge, const network_link& device) const;
     void leave_out_misplaced();
     void plan_bridge(const config::host_bridge& bridge);
+    void plan_connected(const network_link& bridge, const host_address& address);
     [[nodiscard]] bool is_foreign(const std::string& bridge) const {
         const auto* link = seen_.find(bridge);
         return link != nullptr && link->kind != "bridge";
     }
     [[nodiscard]] std::optional<network_remark> why_no_port(const config::host_bridge& bridge,
+                                                            const network_link& device) const;
+    [[nodiscard]] bool is_port(const config::host_bridge& bridge, const network_link& device) const {
+        return device.master != 0 && seen_.name_of(device.master) == bridge.name;
+    }
+    [[nodiscard]] bool is_recorded_port(const network_link& link) const;
+    [[nodiscard]] std::vector<const network_link*> other_ports(const config::host_bridge& bridge) const;
+    [[nodiscard]] std::optional<network_remark> why_not_yet(const config::host_bridge& bridge,
                                                             const network_link& device) const;
     void plan_port(const config::host_bridge& bridge, const network_link& device);
     void look_for_strays();
@@ -84,13 +93,15 @@ private:
 
     const config::node_config& config_;
     const model::network_state& seen_;
+    const host_ports& ports_;
     std::vector<std::string> names_;
     host_plan plan_;
     std::map<std::string, bridge_addresses> addresses_;  // by bridge
     std::set<std::string> usable_bridges_;               // there, or made by this plan
     std::map<std::string, port_moves> moves_;            // by bridge, of those whose device is its port or becomes one
     bool is_route_wanted_ = false;
-    std::map<int, int> mtus_;  // that devices have at its end, by index
+    std::map<int, int> mtus_;              // that devices have at its end, by index
+    std::map<int, std::string> released_;  // old ports that leave their bridges, by index: with which unit
 };
 
 void host_planner::find_missing() {
@@ -242,6 +253,8 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
         if (std::ranges::find(present, address, &link_address::address) == present.end()) {
             add_unit(fmt::format("address {} on {}", address.text(), bridge.name),
                      {model::add_address{bridge.name, address}});
+        } else {
+            plan_connected(*link, address);
         }
     }
     const auto* device = seen_.find(bridge.device);
@@ -259,12 +272,20 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
     } else if (device != nullptr) {
         plan_port(bridge, *device);
         // A bridge whose MTU nobody set takes the least of its ports', now and whenever one of them changes.
-        is_changed = is_changed || device->master == 0 || mtus_[device->index] != device->mtu;
+        is_changed = is_changed || !is_port(bridge, *device) || mtus_[device->index] != device->mtu;
     }
     if (is_changed) {
         const bool needs_device = device != nullptr && device->mtu < mtu;
         add_unit("MTU of " + bridge.name, {model::set_mtu{bridge.name, mtu}},
                  needs_device ? "MTU of " + device->name : "");
+    }
+}
+
+// The kernel makes it with the address; who flushes a table takes it away, and then nobody of the network is reached.
+void host_planner::plan_connected(const network_link& bridge, const host_address& address) {
+    if (const auto route = lost_connected_route(seen_, bridge, address)) {
+        add_unit(fmt::format("route to {} on {}", route->to.text(), bridge.name),
+                 {model::add_route{*route, bridge.name}});
     }
 }
 
@@ -276,8 +297,19 @@ std::optional<network_remark> host_planner::why_no_port(const config::host_bridg
                               fmt::format("device {} is {}: it cannot be a port of {}", device.name,
                                           device.is_loopback ? "the loopback" : "a bridge itself", bridge.name)};
     }
+    for (const auto& other : config_.host_bridges) {
+        if (&other == &bridge) {
+            break;
+        }
+        if (other.device == bridge.device) {
+            return network_remark{message::network_device_elsewhere, true,
+                                  fmt::format("device {} is that of {} too, under another name: it is not made a port "
+                                              "of {}: give it one name in the file",
+                                              device.name, other.name, bridge.name)};
+        }
+    }
     const auto* master = seen_.find(device.master);
-    if (device.master != 0 && (master == nullptr || master->name != bridge.name)) {
+    if (device.master != 0 && !is_port(bridge, device) && !is_recorded_port(device)) {
         return network_remark{message::network_device_elsewhere, true,
                               fmt::format("device {} is a port of {} and not of {}: it is not moved", device.name,
                                           master == nullptr ? "something else" : master->name, bridge.name)};
@@ -288,18 +320,82 @@ std::optional<network_remark> host_planner::why_no_port(const config::host_bridg
                                           "one",
                                           device.name, address, bridge.name)};
     }
+    return is_port(bridge, device) ? std::nullopt : why_not_yet(bridge, device);
+}
+
+// The configuration gave it to the bridge that it is a port of.
+bool host_planner::is_recorded_port(const network_link& link) const {
+    const auto found = ports_.find(link.name);
+    return link.master != 0 && found != ports_.end() && found->second.index == link.index &&
+           found->second.bridge == seen_.name_of(link.master);
+}
+
+// Of the bridge, beside its device: what leads out of this machine. Two of them that lead to one network are a loop.
+std::vector<const network_link*> host_planner::other_ports(const config::host_bridge& bridge) const {
+    const auto* link = seen_.find(bridge.name);
+    auto ports =
+        link == nullptr || is_foreign(bridge.name) ? std::vector<const network_link*>() : seen_.ports_of(link->index);
+    std::erase_if(ports, [&](const network_link* port) {
+        const bool leads_out =
+            port->kind.empty() || port->kind == "vlan" || port->kind == "bond" || port->kind == "team";
+        return port->name == bridge.device || !(leads_out || is_recorded_port(*port));
+    });
+    return ports;
+}
+
+// A bridge that has another port works over that one, and is not made a loop, nor cut off for a device without a cable.
+std::optional<network_remark> host_planner::why_not_yet(const config::host_bridge& bridge,
+                                                        const network_link& device) const {
+    if (is_planted(defect::second_port)) {
+        return std::nullopt;
+    }
+    const auto* link = seen_.find(bridge.name);
+    for (const auto* port : other_ports(bridge)) {
+        if (!is_recorded_port(*port) && !link->has_stp) {
+            return network_remark{message::network_device_configured, true,
+                                  fmt::format("{} is a port of {}, whose device is {} by the configuration: that is "
+                                              "not made a port beside it, as two of them may be a loop: take {} out",
+                                              port->name, bridge.name, device.name, port->name)};
+        }
+        if (is_recorded_port(*port) && port->is_running && !device.is_running) {
+            return network_remark{message::network_device_configured, false,
+                                  fmt::format("device {} has no carrier: {}, which was the device of {} before, stays "
+                                              "its port until it has",
+                                              device.name, port->name, bridge.name)};
+        }
+    }
     return std::nullopt;
 }
 
+// Once the device can be a port. What another bridge has taken over meanwhile is its own; and what it failed to take is
+// here still, so that nothing may come beside it.
 void host_planner::plan_port(const config::host_bridge& bridge, const network_link& device) {
+    const auto what = fmt::format("port {} of {}", device.name, bridge.name);
     std::vector<model::network_change> steps;
-    if (device.master == 0) {
+    std::string needs;
+    for (const auto* port :
+         is_planted(defect::second_port) ? std::vector<const network_link*>() : other_ports(bridge)) {
+        if (!is_recorded_port(*port)) {
+            continue;
+        }
+        if (const auto by = released_.find(port->index); by != released_.end()) {
+            needs = by->second;
+            continue;
+        }
+        released_.emplace(port->index, what);
+        steps.emplace_back(model::set_master{port->name, ""});
+        remark(message::network_device_configured, false,
+               fmt::format("{} was the device of {}, which is {} now: it is taken out", port->name, bridge.name,
+                           device.name));
+    }
+    if (!is_port(bridge, device)) {
         steps.emplace_back(model::set_master{device.name, bridge.name});
+        released_.emplace(device.index, what);
     }
     auto& moves = moves_.at(bridge.name);
     std::ranges::move(moves.remarks, std::back_inserter(plan_.remarks));
     std::ranges::move(moves.steps, std::back_inserter(steps));
-    add_unit(fmt::format("port {} of {}", device.name, bridge.name), std::move(steps));
+    add_unit(what, std::move(steps), std::move(needs));
 }
 
 // The one that has this link as its port, or gets it. Null: none.
@@ -396,13 +492,10 @@ void host_planner::look_for_strays() {
 
 // A device that was configured before, say: two of them that lead to one network are a loop.
 void host_planner::tell_other_ports(const config::host_bridge& bridge) {
-    const auto* link = seen_.find(bridge.name);
-    const auto ports =
-        link == nullptr || is_foreign(bridge.name) ? std::vector<const network_link*>() : seen_.ports_of(link->index);
-    for (const auto* port : ports) {
-        const bool leads_out =
-            port->kind.empty() || port->kind == "vlan" || port->kind == "bond" || port->kind == "team";
-        if (leads_out && port->name != bridge.device) {
+    const auto* device = seen_.find(bridge.device);
+    const bool is_waiting = device != nullptr && !is_port(bridge, *device);  // told of there
+    for (const auto* port : other_ports(bridge)) {
+        if (!is_waiting && !is_recorded_port(*port)) {
             remark(message::network_device_configured, false,
                    fmt::format("{} is a port of {}, whose device is {} by the configuration: take it out unless it is "
                                "meant to be there",
@@ -420,8 +513,8 @@ void host_planner::plan_route() {
 
 }  // namespace
 
-host_plan plan_host(const config::node_config& config, const model::network_state& seen) {
-    return config.functions.networking ? host_planner(config, seen).make() : host_plan();
+host_plan plan_host(const config::node_config& config, const model::network_state& seen, const host_ports& ports) {
+    return config.functions.networking ? host_planner(config, seen, ports).make() : host_plan();
 }
 
 }  // namespace pvc::policy

@@ -39,14 +39,29 @@ bool add_base_line(own_bases& to, std::span<const std::string_view> parts) {
     return true;
 }
 
+// False: it is none.
+bool add_port_line(host_ports* to, std::span<const std::string_view> parts) {
+    const auto index = parts.size() == 4 ? parse_integer(parts[2]) : std::nullopt;
+    if (!index || *index < 1 || *index > std::numeric_limits<int>::max()) {
+        return false;
+    }
+    if (to != nullptr) {
+        (*to)[std::string(parts[1])] = {static_cast<int>(*index), std::string(parts[3])};
+    }
+    return true;
+}
+
 bool is_there(const model::network_state& seen, std::uint32_t vni, int index) {
     const auto* link = seen.find(bridge_name(vni));
     return link != nullptr && link->kind == "bridge" && link->index == index;
 }
 
 // False: it is none.
-bool add_line(own_bridges& to, own_bases& bases, std::string_view line) {
+bool add_line(own_bridges& to, own_bases& bases, host_ports* ports, std::string_view line) {
     const auto parts = split_blanks(line);
+    if (!parts.empty() && parts[0] == "port") {
+        return add_port_line(ports, parts);
+    }
     if (!parts.empty() && parts[0] == "base") {
         return add_base_line(bases, parts);
     }
@@ -105,8 +120,26 @@ own_bases bases_after_look(const own_bases& before, const own_bases& taken, cons
     return now;
 }
 
+host_ports ports_after_look(const host_ports& before, const config::node_config& config,
+                            const model::network_state& seen) {
+    host_ports now = before;
+    for (const auto& bridge : config.host_bridges) {
+        if (const auto* device = seen.find(bridge.device)) {
+            if (device->master != 0 && seen.name_of(device->master) == bridge.name) {
+                now[device->name] = {device->index, bridge.name};
+            }
+        }
+    }
+    std::erase_if(now, [&](const auto& one) {
+        const auto* link = seen.find(one.first);
+        return link == nullptr || link->index != one.second.index || link->master == 0 ||
+               seen.name_of(link->master) != one.second.bridge;
+    });
+    return now;
+}
+
 std::vector<std::string> record_texts(const own_bridges& all, const own_bases& bases, std::string_view boot_id,
-                                      std::size_t limit) {
+                                      std::size_t limit, const host_ports& ports) {
     const std::string first = fmt::format("{}{}\n", boot_word, boot_id);
     std::vector<std::string> texts{first};
     const auto add = [&](const std::string& line) {
@@ -121,6 +154,9 @@ std::vector<std::string> record_texts(const own_bridges& all, const own_bases& b
     for (const auto& [name, one] : bases) {
         add(fmt::format("base {} {} {}\n", name, one.index, one.is_own ? "own" : "used"));
     }
+    for (const auto& [name, one] : ports) {
+        add(fmt::format("port {} {} {}\n", name, one.index, one.bridge));
+    }
     return texts;
 }
 
@@ -128,7 +164,8 @@ std::string record_name(std::size_t part) {
     return part == 0 ? "client-bridges" : fmt::format("client-bridges.{}", part + 1);
 }
 
-std::string add_record(own_bridges& to, own_bases& bases, std::string_view text, std::string_view boot_id) {
+std::string add_record(own_bridges& to, own_bases& bases, std::string_view text, std::string_view boot_id,
+                       host_ports* ports) {
     std::string ignored;
     std::size_t number = 0;
     while (!text.empty()) {
@@ -143,7 +180,7 @@ std::string add_record(own_bridges& to, own_bases& bases, std::string_view text,
         if (number == 1 && !is_boot) {
             return fmt::format("line 1: expected `boot` and the identity of the boot, got \"{}\"", shown(line));
         }
-        if (!is_boot && !add_line(to, bases, line) && ignored.empty()) {
+        if (!is_boot && !add_line(to, bases, ports, line) && ignored.empty()) {
             ignored = fmt::format("line {}: expected `VNI index m|b` or `base name index own|used`, got \"{}\"", number,
                                   shown(line));
         }

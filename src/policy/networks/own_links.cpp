@@ -1,5 +1,7 @@
 #include "own_links.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -88,16 +90,26 @@ const std::string& own_links::lower_name(model::network_type type) const {
 
 bool own_links::is_base(const model::network_link& link, std::uint32_t vni, model::network_type type) const {
     const auto* lower = seen_.find(lower_name(type));
-    if (lower == nullptr || link.lower != lower->index || is_of_host(link)) {
-        return false;
-    }
+    return lower != nullptr && link.lower == lower->index && !is_of_host(link) && has_number(link, vni, type);
+}
+
+bool own_links::has_number(const model::network_link& link, std::uint32_t vni, model::network_type type) {
     if (type == model::network_type::bridged) {
         return link.kind == "vlan" && link.vlan_id == vni;
     }
     return link.kind == "vxlan" && link.vxlan == model::vxlan_settings{.vni = vni, .port = vxlan_port};
 }
 
+bool own_links::is_base_of_before(const model::network_link& link, std::uint32_t vni, model::network_type type) const {
+    const auto* known = whose_.find(link);
+    return known != nullptr && known->is_own && !is_of_host(link) && has_number(link, vni, type) &&
+           !is_base(link, vni, type) && is_own_base(link, vni);
+}
+
 std::string own_links::why_foreign(const model::network_link& base, std::uint32_t vni) const {
+    if (is_planted(defect::host_link_taken)) {
+        return {};
+    }
     for (const auto& one : seen_.addresses_of(base.index)) {
         const auto& address = one.address.address;
         if (address.is_v4() || !address.to_v6().is_link_local()) {
@@ -108,6 +120,9 @@ std::string own_links::why_foreign(const model::network_link& base, std::uint32_
         if (one.link == base.index) {
             return "routes lead over it";
         }
+    }
+    if (base.has_traffic_filter) {
+        return "it has a traffic filter";
     }
     const auto* master = seen_.find(base.master);
     if (base.master != 0 && (master == nullptr || master->name != bridge_name(vni))) {
@@ -128,12 +143,20 @@ bool own_links::is_own_base(const model::network_link& base, std::uint32_t vni) 
     if (known != nullptr && known->index != recorded_base::coming) {
         return known->is_own;
     }
+    if (is_planted(defect::host_link_taken)) {
+        return true;
+    }
     if (!why_foreign(base, vni).empty()) {
         return false;  // also where one was about to be made: somebody else made it
     }
     const auto* master = seen_.find(base.master);
     const bool is_port = master != nullptr && master->name == bridge_name(vni);
     return known != nullptr || (is_port && !is_named(base.name) && !is_named(master->name));
+}
+
+const model::network_link* own_links::called(std::string_view name) const {
+    const auto* link = seen_.find_by_any_name(name);
+    return link == nullptr || link->name == name ? nullptr : link;
 }
 
 bool own_links::is_bridge(const model::network_link& link) const {

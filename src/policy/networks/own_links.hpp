@@ -45,6 +45,9 @@ public:
 
     // Exactly what would be made as the base of this network.
     [[nodiscard]] bool is_base(const model::network_link& link, std::uint32_t vni, model::network_type type) const;
+    // Made as the base of this network for a device that the configuration does not name any more, by record.
+    [[nodiscard]] bool is_base_of_before(const model::network_link& link, std::uint32_t vni,
+                                         model::network_type type) const;
     [[nodiscard]] bool is_bridge(const model::network_link& link) const;
     // Why such a base, which the record does not have, is somebody else's: "it has 192.0.2.10/24". "": nothing shows
     // that.
@@ -53,9 +56,12 @@ public:
     // role is to be a port of the network's bridge.
     [[nodiscard]] bool is_own_base(const model::network_link& base, std::uint32_t vni) const;
     [[nodiscard]] const recorded_base* recorded(const model::network_link& base) const { return whose_.find(base); }
+    // What has this as another name, so that nothing can be made that is called so; null: nothing.
+    [[nodiscard]] const model::network_link* called(std::string_view name) const;
     [[nodiscard]] bool is_named(std::string_view name) const { return whose_.named.contains(name); }
 
 private:
+    [[nodiscard]] static bool has_number(const model::network_link& link, std::uint32_t vni, model::network_type type);
     void add_host_link(const model::network_link* link);
 
     const config::node_config& config_;

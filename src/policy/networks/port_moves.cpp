@@ -99,7 +99,8 @@ void mover::sort_addresses() {
             going_.push_back(one);
             if (is_needed_too(one)) {
                 plan_.addresses.push_back(one.address);
-                (is_its_own ? of_network_ : of_nobody_).push_back(one.address.text());
+                (is_its_own ? of_network_ : of_nobody_)
+                    .push_back(one.address.text() + (one.is_permanent ? "" : " (for a limited time)"));
             }
         } else if (!one.is_permanent) {
             fleeting_.push_back(one.address.text());
@@ -161,7 +162,9 @@ void mover::sort_routes() {
 
 void mover::add_steps() {
     for (const auto& address : plan_.addresses) {
-        plan_.steps.emplace_back(model::add_address{bridge_.name, address});
+        const auto one = std::ranges::find(going_, address, &link_address::address);
+        plan_.steps.emplace_back(
+            model::add_address{bridge_.name, address, one->is_permanent ? std::nullopt : std::optional(one->lifetime)});
     }
     for (auto route = plan_.routes.rbegin(); route != plan_.routes.rend(); ++route) {
         plan_.steps.emplace_back(model::remove_route{route->is, device_.name});

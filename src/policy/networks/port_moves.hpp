@@ -1,7 +1,8 @@
 // What goes from a device to the bridge that it is a port of: on a port nobody reaches it, and the kernel sends to the
 // port what is for the bridge's network. On the bridge it is what it was. That is all that somebody gave the device, of
-// whatever network: a host may be managed over it. Not what has a lifetime, as nobody would prolong it there, nor what
-// is of another bridge's network. Specification: networking.md 3.1.
+// whatever network: a host may be managed over it. What has a lifetime, and is of the bridge's own network, keeps it
+// there (it would stand in the way on the port); of any other network it stays, as nobody would prolong it, and so does
+// what is of another bridge's network. Specification: networking.md 3.1.
 #pragma once
 
 #include "pvcnoded/model/network_change.hpp"

@@ -185,6 +185,57 @@ def late_device(lab):
     lab.await_state(node, 'run', 40)
 
 
+@scenario('networking.md 3.1: another device in the file takes the place of the one before, and never comes beside it', limit=90)
+def another_device(lab):
+    """Both lead to the lab's switch: two of them in one bridge are a loop."""
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(present=('ens4', 'ens9')))
+    start(lab, node)
+    one_primary(lab, [node])
+    network.create(lab.client, VNI, **network.managed(1))
+    soon(lab, node, lambda view: '10.1.1.1/24' in view.on(f'vmbr{VNI}') and view.ports(f'vmbr{VNI}') == [f'vxlan{VNI}'], 'the client network')
+    for device, before, is_there in (('ens9', 'ens4', True), ('ens10', 'ens9', False)):
+        node.daemon.stop()
+        node.daemon.wait(20)
+        node.configure(**{f'system.configuration.networking.{role}.device': device for role in ('upstream', 'cluster', 'storage')})
+        node.up()
+        if not is_there:
+            soon(lab, node, lambda view: 'device ens10 is missing' in node.log(), 'it is told of', 10)
+            equal(View(node).ports('brcluster'), ['ens9'], 'ports while the new device is missing')
+            node.add_device(device)
+        soon(lab, node, lambda view: view.ports('brcluster') == [device] and view.is_up(device), f'{device} instead of {before}', 40)
+        check(f'{before} was the device of brcluster, which is {device} now: it is taken out' in node.log(), node.log())
+        lab.await_state(node, 'run', 40)
+        one_primary(lab, [node])
+        soon(lab, node, lambda view: view.ports(f'vmbr{VNI}') == [f'vxlan{VNI}'] and view.links[f'vxlan{VNI}']['link'] == device if 'link' in view.links.get(f'vxlan{VNI}', {})
+             else f'dev {device} ' in node.enter('ip', '-d', 'link', 'show', f'vxlan{VNI}'), f'the VXLAN is on {device}')
+        equal(f'{CLUSTER}.1/24' in View(node).on('brcluster'), True, 'the address of the bridge')
+    equal([line for line in errors(node) if 'missing' not in line], [], 'errors')
+
+
+@scenario('networking.md 3.1: devices that the file calls by another name that they have', limit=60)
+def other_names_of_devices(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(bridge_device='ens4'))
+    node.power_on()
+    long_name = 'enp3s0np0'
+    node.enter('ip', 'link', 'property', 'add', 'dev', 'ens4', 'altname', long_name)
+    node.configure(**{f'system.configuration.networking.{role}.device': long_name for role in ('upstream', 'cluster', 'storage')})
+    node.configure(**{'system.configuration.networking.bridge_device': long_name})
+    text = node.execute('--check-config', '--against-host')[1]
+    check('make ens4 a port of brcluster' in text, text)
+    begun = time.monotonic()
+    node.up()
+    lab.await_state(node, 'run', 25)
+    within(time.monotonic() - begun, 15, 'the start')
+    equal(View(node).ports('brcluster'), ['ens4'], 'ports')
+    equal(network.sysctl(node, 'net/ipv4/conf/ens4/rp_filter') in ('0', '2'), True, 'a setting of the device')
+    one_primary(lab, [node])
+    network.create(lab.client, VNI, **network.managed(1))
+    soon(lab, node, lambda view: view.is_up(f'vxlan{VNI}') and view.ports(f'vmbr{VNI}') == [f'vxlan{VNI}'], 'the client network')
+    equal(errors(node), [], 'errors')
+
+
 @scenario('networking.md 3.2, cases 9 10: settings of the kernel; a device with a dot in its name', limit=60)
 def kernel_settings(lab):
     lab.zookeeper()
@@ -238,6 +289,12 @@ def damage_is_repaired(lab):
     hurt('a bridge that is down', 'link set brstorage down', lambda view: view.is_up('brstorage'))
     hurt('a port', 'link set ens6 nomaster', lambda view: view.ports('brstorage') == ['ens6'])
     hurt('the default route', 'route delete default', lambda view: routes(view) == routes(good))
+    def connected(view):
+        del view
+        shown = node.enter('ip', 'route', 'show', 'table', 'main')
+        return all(f'{net}.0/24 dev {bridge_of} proto kernel scope link src' in shown for net, bridge_of in
+                   ((CLUSTER, 'brcluster'), (STORAGE, 'brstorage'), (UPSTREAM, 'brupstream'), ('10.1.1', bridge)))
+    hurt('all routes of the main table', 'route flush table main', lambda view: connected(view) and routes(view) == routes(good))
     hurt('an MTU', 'link set brstorage mtu 1400', lambda view: view.mtu('brstorage') == 1500)
     hurt('a base that is down', f'link set {base} down', lambda view: view.is_up(base))
     hurt('a base that was taken out', f'link set {base} nomaster', lambda view: view.ports(bridge) == [base])

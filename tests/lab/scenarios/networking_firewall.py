@@ -322,6 +322,47 @@ def firewall_of_the_other_kind(lab):
     equal(errors(node), [], 'errors')
 
 
+HOST_RULES = '''flush ruleset
+table inet filter {
+  chain input { type filter hook input priority 0; policy drop;
+    ct state established,related accept
+    iifname "lo" accept
+    ip saddr 10.0.0.0/8 accept
+    tcp dport 22 ip saddr 192.0.2.0/24 accept
+  }
+  chain forward { type filter hook forward priority 0; policy accept; }
+  chain output { type filter hook output priority 0; policy accept; }
+}
+'''
+
+
+@scenario('firewall.md: the host\'s own firewall is told of and kept aside before it is replaced, once', limit=60)
+def firewall_of_the_host(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    node.power_on()
+    load(node, HOST_RULES)
+    before = node.enter('nft', 'list', 'table', 'inet', 'filter')
+    lines = [line for line in node.execute('--check-config', '--against-host')[1].splitlines() if line.startswith('firewall: ')]
+    equal(len(lines), 1, f'lines about the firewall {lines}')
+    check('which has chain input, chain output' in lines[0], lines[0])
+    start(lab, node)
+    one_primary(lab, [node])
+    lab.wait(lambda: firewall.chains(node) == {'forward': [], 'input': []}, LIMIT, lambda: f'base chains; it has {firewall.listing(node)}')
+    path = os.path.join(node.folder, 'state', 'nftables-before')
+    kept = open(path).read()
+    check(kept.endswith(before), kept)
+    equal(oct(os.stat(path).st_mode & 0o777), '0o644', 'mode of the file')
+    said = [line for line in node.log().splitlines() if 'table inet filter of this host has chain input, chain output' in line]
+    equal(len(said), 1, f'lines of the log {said}')
+    # It is what restores them.
+    equal(subprocess.run(['nsenter', '-t', str(node.first), '-n', 'nft', '-c', '-f', path], check=False).returncode, 0, 'nft takes it')
+    # Its own service again: put right, and what was first stays.
+    load(node, HOST_RULES.replace('policy drop', 'policy accept'))
+    lab.wait(lambda: firewall.chains(node) == {'forward': [], 'input': []}, LIMIT, lambda: f'base chains; it has {firewall.listing(node)}')
+    equal(open(path).read(), kept, 'what was kept')
+
+
 @scenario('issue: a change of a network with 500 rules beside 200 others, and the full rebuild of 200', limit=120)
 def firewall_of_many_networks(lab):
     """Judged by what is there in the end; tests/bench/networks measures."""

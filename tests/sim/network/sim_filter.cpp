@@ -208,7 +208,9 @@ sim_filter::outcome sim_filter::commit(const std::vector<model::filter_change>& 
             return refused;
         }
     }
+    const bool had_host_rules = has_host_rules();
     table_ = std::move(tried.to);
+    host_rules_replaced += had_host_rules && !has_host_rules() ? 1 : 0;
     if (table_ && table_->number == 0) {
         table_->number = ++tables_made_;
     }
@@ -237,7 +239,9 @@ model::filter_state sim_filter::state() const {
     seen.generation = generation_;
     if (table_) {
         for (const auto& each : table_->chains) {
-            model::seen_chain chain{each.name, each.hook, each.hook != model::filter_hook::none, {}};
+            model::seen_chain chain{
+                each.name, each.hook, each.has_own_place || each.hook != model::filter_hook::none, {}};
+            chain.digest = each.has_own_place ? 1 : 0;
             for (const auto& rule : each.rules) {
                 chain.rules.push_back({rule.handle, rule.is.tag, rule.is.tag.empty() ? digest_of(rule.is) : 0});
             }
@@ -288,6 +292,25 @@ void sim_filter::end_owner() {
     if ((flags() & model::owned_table) != 0) {
         table_.reset();
     }
+}
+
+void sim_filter::load_host_rules() {
+    flush_ruleset();
+    using model::filter_hook;
+    const auto made =
+        commit({model::make_table{}, model::make_chain{"input", filter_hook::none},
+                model::make_chain{"output", filter_hook::none},
+                model::add_rule{"input", {{model::give_verdict{model::filter_verdict::accept, ""}}, ""}, 0, false}},
+               std::nullopt);
+    if (made && !*made && table_) {
+        for (auto& chain : table_->chains) {
+            chain.has_own_place = true;
+        }
+    }
+}
+
+bool sim_filter::has_host_rules() const {
+    return table_ && std::ranges::any_of(table_->chains, &sim_filter_chain::has_own_place);
 }
 
 void sim_filter::touch_table(const std::string& name) {

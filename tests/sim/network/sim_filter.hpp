@@ -24,6 +24,7 @@ struct sim_filter_chain {
     std::string name;
     model::filter_hook hook = model::filter_hook::none;
     std::vector<sim_filter_rule> rules;
+    bool has_own_place = false;  // somebody else's hook, priority or policy
 };
 
 struct sim_filter_table {
@@ -47,6 +48,12 @@ public:
     void flush_ruleset();
     // The first rule of a chain says something else, and has its handle still.
     void replace_rule(std::string_view chain, model::filter_rule with);
+    // As the host's own service does when it starts: all tables go, and `inet filter` lets nothing in but what it
+    // names.
+    void load_host_rules();
+    [[nodiscard]] bool has_host_rules() const;
+    // So often a batch has taken them away.
+    std::uint64_t host_rules_replaced = 0;
     void touch_table(const std::string& name = "ip nat");
     // Somebody makes our table dormant, if it is there. A program makes it, if it is not, and owns it: nobody else may
     // change it. When that program ends, the table is gone: the kernel says so to nobody, and counts no generation.

@@ -71,7 +71,12 @@ sim_kernel::sim_kernel(std::vector<machine_device> devices) : machine_(std::move
 }
 
 const sim_kernel::device* sim_kernel::find(std::string_view name) const {
-    const auto found = std::ranges::find_if(devices_, [&](const auto& one) { return one.second.is.name == name; });
+    auto found = std::ranges::find_if(devices_, [&](const auto& one) { return one.second.is.name == name; });
+    if (found == devices_.end()) {
+        found = std::ranges::find_if(devices_, [&](const auto& one) {
+            return std::ranges::find(one.second.is.alt_names, name) != one.second.is.alt_names.end();
+        });
+    }
     return found == devices_.end() ? nullptr : &found->second;
 }
 
@@ -107,6 +112,7 @@ std::vector<int> sim_kernel::ports_of(int master) const {
 void sim_kernel::boot() {
     devices_.clear();
     routes_.clear();
+    lost_.clear();
     sysctls_ = sim_sysctls();
     next_index_ = 1;
     auto& lo = create(link_of("lo", "", loopback_mtu));
@@ -149,6 +155,9 @@ result<void> sim_kernel::make(model::network_link wanted, const std::string& low
         wanted.mtu = wanted.vxlan ? std::max(below->is.mtu - vxlan_overhead, mtu_min) : below->is.mtu;
     }
     if (const auto* there = find(wanted.name)) {
+        if (there->is.name != wanted.name) {
+            return failure(errc::already_exists, wanted.name, "it is another name of " + there->is.name);
+        }
         return is_same(there->is, wanted) ? result<void>()
                                           : failure(errc::already_exists, wanted.name, in_words(there->is));
     }
@@ -169,6 +178,7 @@ result<void> sim_kernel::set_up(device& which) {
         return refused(which.is.name, "Network is down");
     }
     which.is.is_up = true;
+    forget_lost(which.is.index);
     for (const int index : standing_on(which.is.index)) {
         if (auto& above = devices_.at(index); above.is.vlan_id) {
             ignore(set_up(above), "what it stands on is up");
@@ -277,6 +287,7 @@ void sim_kernel::destroy(int index) {
     }
     drop_routes(index, false);
     drop_routes(index, true);
+    forget_lost(index);
     sysctls_.remove_link(found->second.is.name, sysctl_family::v4);
     sysctls_.remove_link(found->second.is.name, sysctl_family::v6);
     devices_.erase(found);
@@ -386,7 +397,7 @@ struct sim_kernel::applying {
         return {};
     }
     result<void> operator()(const model::add_address& one) const {
-        return to(one.device, [&](device& which) { return kernel.add_address(which, one.address); });
+        return to(one.device, [&](device& which) { return kernel.add_address(which, one.address, one.lifetime); });
     }
     result<void> operator()(const model::remove_address& one) const {
         if (auto* which = kernel.find(one.device)) {
@@ -469,7 +480,7 @@ model::network_state sim_kernel::make_state() const {
             link_routes.push_back(one.is);
         }
     }
-    return {std::move(links), std::move(addresses), std::move(routes), std::move(link_routes)};
+    return {std::move(links), std::move(addresses), std::move(routes), std::move(link_routes), connected_routes()};
 }
 
 void sim_kernel::remove_device(const std::string& device) {
@@ -482,7 +493,11 @@ void sim_kernel::remove_device(const std::string& device) {
 void sim_kernel::add_device(const std::string& device) {
     for (const auto& one : machine_) {
         if (one.name == device && find(device) == nullptr) {
-            create(link_of(one.name, "", one.mtu));
+            auto made = link_of(one.name, "", one.mtu);
+            if (!one.alt_name.empty()) {
+                made.alt_names.push_back(one.alt_name);
+            }
+            create(std::move(made));
         }
         if ((one.name == device || one.bridge == device) && !one.bridge.empty() && find(one.bridge) == nullptr) {
             create(link_of(one.bridge, "bridge")).is.is_up = true;
@@ -497,6 +512,13 @@ void sim_kernel::add_device(const std::string& device) {
     settle();
 }
 
+void sim_kernel::add_card(const std::string& device, const std::string& alt_name) {
+    if (std::ranges::find(machine_, device, &machine_device::name) == machine_.end()) {
+        machine_.push_back({.name = device, .alt_name = alt_name});
+    }
+    add_device(device);
+}
+
 void sim_kernel::add_tap(const std::string& name, const std::string& bridge) {
     if (is_name(name) && find(name) == nullptr) {
         auto& tap = create(link_of(name, "tun"));
@@ -505,6 +527,20 @@ void sim_kernel::add_tap(const std::string& name, const std::string& bridge) {
             tap.is.mtu = to->is.mtu;  // as libvirt makes it
             ignore(set_master(tap, bridge), "it is a port of nothing then");
         }
+        settle();
+    }
+}
+
+void sim_kernel::add_traffic_filter(const std::string& device) {
+    if (auto* const which = find(device)) {
+        which->is.has_traffic_filter = true;
+        settle();
+    }
+}
+
+void sim_kernel::add_alt_name(const std::string& device, const std::string& name) {
+    if (auto* const which = find(device); which != nullptr && find(name) == nullptr) {
+        which->is.alt_names.push_back(name);
         settle();
     }
 }

@@ -3,8 +3,8 @@
 // real one: see the tests beside it. Shared by the two ports of a daemon (sim_network_stack, sim_addresses), by nodes
 // of the reference, and by whoever else does something to the machine (the functions below; apply() too).
 //
-// Left out: what passes over the links, STP, detection of duplicate addresses (every address is valid at once), other
-// routes than default ones (that a network is reached over a device follows from its addresses).
+// Left out: what passes over the links, STP, detection of duplicate addresses (every address is valid at once). Routes
+// that come with addresses follow from these, but for those that somebody took away.
 #pragma once
 
 #include "pvcnoded/model/network_change.hpp"
@@ -25,6 +25,7 @@ struct machine_device {
     int mtu = 1500;
     // Made by the operating system too: up, with the device as its port. Empty: none, and the device is down.
     std::string bridge{};
+    std::string alt_name{};  // by which it can be called as well; empty: none
 };
 
 class sim_kernel {
@@ -48,6 +49,13 @@ public:
     // Somebody else. A device vanishes with all that stands on it, or comes (again) as the operating system makes it.
     void remove_device(const std::string& device);
     void add_device(const std::string& device);
+    // Another card, from now on.
+    void add_card(const std::string& device, const std::string& alt_name = "");
+    // Of the main table: those that somebody made, and those that the kernel made with addresses.
+    void flush_routes();
+    // Somebody has packets of a link looked at (tc).
+    void add_traffic_filter(const std::string& device);
+    void add_alt_name(const std::string& device, const std::string& name);
     // The tap of a virtual machine; without a bridge of that name it is a port of nothing.
     void add_tap(const std::string& name, const std::string& bridge);
     // The cable of a physical device, or whoever holds a tap.
@@ -131,13 +139,17 @@ private:
     [[nodiscard]] model::network_state make_state() const;
 
     // sim_kernel_addresses.cpp
-    result<void> add_address(device& to, const host_address& which);
+    result<void> add_address(device& to, const host_address& which,
+                             const std::optional<model::address_lifetime>& lifetime = {});
     void remove_address(device& from, const host_address& which, const std::optional<ip::address>& peer);
     void add_own_addresses(device& to);
     void drop_v6(device& of);
     void drop_routes(int link, bool is_v6);
     result<void> add_route(const model::network_route& wanted, device& over);
     [[nodiscard]] bool reaches(const device& over, const ip::address& gateway) const;
+    [[nodiscard]] bool is_lost(int link, const host_address& network) const;
+    void forget_lost(int link);
+    [[nodiscard]] std::vector<model::connected_route> connected_routes() const;
     void sysctls_have_changed();
     void follow_sysctls(device& which);
 
@@ -145,6 +157,7 @@ private:
     int next_index_ = 1;
     std::map<int, device> devices_;
     std::vector<route_entry> routes_;
+    std::vector<model::connected_route> lost_;  // that addresses should have, and somebody took away
     sim_sysctls sysctls_;
     model::network_state told_;  // as it was when somebody was last told: after settle() as it is
     std::uint64_t generation_ = 0;

@@ -17,19 +17,26 @@ ip::network_v4 network_of_v4(const host_address& which) {
 
 }  // namespace
 
-result<void> sim_kernel::add_address(device& to, const host_address& which) {
+result<void> sim_kernel::add_address(device& to, const host_address& which,
+                                     const std::optional<model::address_lifetime>& lifetime) {
     const bool is_v6 = which.address.is_v6();
     auto& all = is_v6 ? to.v6 : to.v4;
     const std::string about = which.text() + " on " + to.is.name;
     if (std::ranges::any_of(all, [&](const address_entry& one) { return one.is.address == which; })) {
         return {};
     }
-    address_entry added{.is = {.link = to.is.index, .address = which}};
+    address_entry added{.is = {.link = to.is.index,
+                               .address = which,
+                               .is_permanent = !lifetime,
+                               .lifetime = lifetime.value_or(model::address_lifetime())}};
     if (!is_v6) {
         const auto network = network_of_v4(which);
         const auto is_secondary = std::ranges::any_of(
             all, [&](const address_entry& one) { return network_of_v4(one.is.address) == network; });
         added.is_secondary = is_secondary;
+        if (const auto connected = is_secondary ? std::nullopt : model::connected_network(which)) {
+            std::erase(lost_, model::connected_route{to.is.index, *connected});
+        }
         const auto before = is_secondary ? all.end() : std::ranges::find_if(all, &address_entry::is_secondary);
         all.insert(before, std::move(added));
         return {};
@@ -46,6 +53,9 @@ result<void> sim_kernel::add_address(device& to, const host_address& which) {
         return failure(errc::already_exists, about, "it is there as " + found->is.address.text());
     }
     added.is.is_global = !which.address.to_v6().is_link_local();
+    if (const auto connected = model::connected_network(which)) {
+        std::erase(lost_, model::connected_route{to.is.index, *connected});
+    }
     // The newest first, those of a wider scope before the others.
     all.insert(added.is.is_global
                    ? all.begin()
@@ -117,8 +127,45 @@ void sim_kernel::drop_routes(int link, bool is_v6) {
                   [&](const route_entry& one) { return one.is.link == link && one.is.is.to.address.is_v6() == is_v6; });
 }
 
+bool sim_kernel::is_lost(int link, const host_address& network) const {
+    return std::ranges::find(lost_, model::connected_route{link, network}) != lost_.end();
+}
+
+// The kernel makes them anew with a link that comes up, and with an address.
+void sim_kernel::forget_lost(int link) {
+    std::erase_if(lost_, [&](const model::connected_route& one) { return one.link == link; });
+}
+
+std::vector<model::connected_route> sim_kernel::connected_routes() const {
+    std::vector<model::connected_route> all;
+    for (const auto& [index, one] : devices_) {
+        for (const auto* family : {&one.v4, &one.v6}) {
+            for (const auto& entry : one.is.is_up ? *family : std::vector<address_entry>()) {
+                const auto network = model::connected_network(entry.is.address);
+                if (network && !entry.is.peer && !is_lost(index, *network) &&
+                    std::ranges::find(all, model::connected_route{index, *network}) == all.end()) {
+                    all.push_back({index, *network});
+                }
+            }
+        }
+    }
+    return all;
+}
+
+void sim_kernel::flush_routes() {
+    std::erase_if(routes_, [](const route_entry& one) { return one.is.table == model::main_table; });
+    for (const auto& one : connected_routes()) {
+        lost_.push_back(one);
+    }
+    settle();
+}
+
 bool sim_kernel::reaches(const device& over, const ip::address& gateway) const {
     const auto is_inside_of = [&](const address_entry& one) {
+        if (const auto network = model::connected_network(one.is.address);
+            network && is_lost(over.is.index, *network)) {
+            return false;
+        }
         if (gateway.is_v6()) {
             const auto prefix = static_cast<std::uint16_t>(one.is.address.prefix);
             return ip::network_v6(one.is.address.address.to_v6(), prefix).canonical() ==
@@ -138,6 +185,14 @@ bool sim_kernel::reaches(const device& over, const ip::address& gateway) const {
 }
 
 result<void> sim_kernel::add_route(const model::network_route& wanted, device& over) {
+    constexpr std::uint8_t of_kernel = 2;
+    if (wanted.protocol == of_kernel && !wanted.gateway) {
+        if (!over.is.is_up || (wanted.source && !answers(*wanted.source))) {
+            return failure(errc::refused, to_text(wanted), "Network is down, or its source is not here");
+        }
+        std::erase(lost_, model::connected_route{over.is.index, wanted.to});
+        return {};
+    }
     const model::link_route added{.is = wanted, .link = over.is.index};
     for (const auto& one : routes_) {
         const bool is_as_wanted = one.is.link == added.link && one.is.is.gateway == wanted.gateway;

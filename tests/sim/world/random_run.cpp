@@ -83,6 +83,7 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     const bool has_storage = out.guests > 0 && random_source(wanted.seed).split("storage").below(2) == 0;
     const bool has_networking = names.size() > 1 && random_source(wanted.seed).split("networking").below(2) == 0;
     const bool has_functions = has_networking && random_source(wanted.seed).split("virtual functions").below(4) == 0;
+    const bool has_other_names = random_source(wanted.seed).split("names of cards").below(4) == 0;
     const bool has_ready_bridges = random_source(wanted.seed).split("bridges").below(2) == 0;
     // A third of those with storage stays below schema 10, where clients send commands about OSDs.
     random_source old = random_source(wanted.seed).split("OSD commands");
@@ -96,6 +97,7 @@ cluster_settings draw_cluster(const run_settings& wanted) {
             node.sriov.push_back({"ens8", 2, {}});
         }
         node.has_ready_bridges = has_ready_bridges;
+        node.has_other_names = has_other_names;
         node.hypervisor = out.guests > 0;
         node.storage = has_storage;
         node.storage_address = "10.254.0." + node.name.substr(2) + "/24";

@@ -97,6 +97,8 @@ struct parser {
                 s.storage = is_on;
             } else if (key == "networking" && (is_on || rest == "off")) {
                 s.networking = is_on;
+            } else if (key == "other_names" && (is_on || rest == "off")) {
+                s.has_other_names = is_on;
             } else if (key == "sriov" && (is_on || rest == "off")) {
                 s.sriov.clear();
                 if (is_on) {
@@ -113,7 +115,7 @@ struct parser {
             if ((node == "all" || one.name == node) && !apply(one)) {
                 return wrong(
                     "keepalive_interval, fence_intervals, node_log_lines, schema_limit N, or "
-                    "zookeeper_logging, api, hypervisor, storage, networking, sriov, debug on|off",
+                    "zookeeper_logging, api, hypervisor, storage, networking, other_names, sriov, debug on|off",
                     fmt::format("{} {}", key, rest));
             }
         }

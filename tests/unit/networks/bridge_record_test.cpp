@@ -144,8 +144,11 @@ TEST_F(bridge_record_test, a_record_of_bridges_that_cannot_be_written_is_said_on
     hv1.host.broken.erase(path);
     beat(6s);
     EXPECT_TRUE(hv1.host.files.contains(path));
-    EXPECT_EQ(hv1.host.files[path], fmt::format("boot {}\n1001 {} m\nbase vxlan1001 {} own\n", hv1.host.machine.boot_id,
-                                                index_of(hv1, "vmbr1001"), index_of(hv1, "vxlan1001")));
+    EXPECT_EQ(hv1.host.files[path],
+              fmt::format("boot {}\n1001 {} m\nbase vxlan1001 {} own\nport ens4 {} brupstream\nport ens5 {} "
+                          "brcluster\nport ens6 {} brstorage\n",
+                          hv1.host.machine.boot_id, index_of(hv1, "vmbr1001"), index_of(hv1, "vxlan1001"),
+                          index_of(hv1, "ens4"), index_of(hv1, "ens5"), index_of(hv1, "ens6")));
 }
 
 }  // namespace

@@ -190,6 +190,56 @@ TEST_F(firewall_trouble, files_that_somebody_removed_come_back) {
     EXPECT_TRUE(within(2s, has_files));
 }
 
+TEST_F(firewall_trouble, the_hosts_own_firewall_is_kept_aside_once_before_it_is_replaced) {
+    auto& hv1 = add_networked();
+    const std::string path = "/var/lib/pvc/nftables-before";
+    hv1.filter_table.load_host_rules();
+    int listed = 0;
+    hv1.programs.add([&](const async::command& what) {
+        std::optional<sim::sim_program> ran;
+        if (what.arguments == texts{"nft", "list", "table", "inet", "filter"}) {
+            EXPECT_TRUE(hv1.filter_table.has_host_rules());
+            ran.emplace().output = fmt::format("table inet filter {{ # {}\n}}\n", ++listed);
+        }
+        return ran;
+    });
+    hv1.filter.on_batch = [&] { EXPECT_TRUE(hv1.host.files.contains(path)); };
+    start(hv1);
+    ASSERT_TRUE(within(5s, [&] { return !hv1.filter_table.has_host_rules(); }));
+    const auto kept = hv1.host.files[path];
+    EXPECT_TRUE(kept.ends_with("\ntable inet filter { # 1\n}\n")) << kept;
+    EXPECT_TRUE(kept.starts_with("# ")) << kept;
+    EXPECT_EQ(hv1.times_logged("firewall: table inet filter of this host has chain input, chain output: all of it is "
+                               "replaced by what client networks need, and what the host had first is kept in " +
+                               path + "; put rules of the host into a table of another name [network-firewall]"),
+              1U)
+        << hv1.log();
+    // Another time it is only put right: what was first stays, and is not said over and over.
+    hv1.filter_table.load_host_rules();
+    ASSERT_TRUE(within(5s, [&] { return !hv1.filter_table.has_host_rules(); }));
+    EXPECT_EQ(hv1.host.files[path], kept);
+    EXPECT_EQ(listed, 1);
+    EXPECT_EQ(hv1.times_logged("table inet filter of this host has"), 1U);
+}
+
+// What cannot be kept holds up no client network, and is said.
+TEST_F(firewall_trouble, a_firewall_that_cannot_be_kept_is_told_of) {
+    auto& hv1 = add_networked();
+    hv1.filter_table.load_host_rules();
+    start(hv1);
+    ASSERT_TRUE(within(5s, [&] { return !hv1.filter_table.has_host_rules(); })) << hv1.log();
+    EXPECT_TRUE(hv1.logged("could not be kept in /var/lib/pvc/nftables-before: ")) << hv1.log();
+}
+
+TEST_F(firewall_trouble, what_another_daemon_left_is_nobodys_firewall) {
+    auto& hv1 = add_networked();
+    put_anothers_table(hv1);
+    start(hv1);
+    beat(3s);
+    EXPECT_FALSE(hv1.host.files.contains("/var/lib/pvc/nftables-before"));
+    EXPECT_FALSE(hv1.logged("table inet filter of this host has"));
+}
+
 TEST_F(firewall_trouble, what_somebody_does_to_the_table_is_repaired_and_said) {
     auto& hv1 = stage_filtered();
     const auto before = rules(hv1, "input");

@@ -97,6 +97,38 @@ TEST_F(host_network_test, case_7_the_device_of_the_cluster_comes_late) {
     EXPECT_TRUE(hv1.run_until_ready());
 }
 
+TEST_F(host_network_test, another_device_in_the_file_takes_the_place_of_the_one_before) {
+    auto& hv1 = stage();
+    put_network(1001);
+    put_network(400, {{"/nettype", "bridged"}});
+    ASSERT_TRUE(within(5s, [&] { return link(hv1, "vlan400").find("up master vmbr400") != std::string::npos; }));
+    EXPECT_NE(hv1.host.files["/run/pvc/client-bridges"].find("port ens5 "), std::string::npos);
+    hv1.stop();
+    hv1.settings.cluster_device = "ens9";
+    hv1.settings.bridge_device = "ens10";
+    start(hv1);
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1500 up master brcluster") << "until the other one is there";
+    EXPECT_NE(link(hv1, "vlan400"), "gone");
+    hv1.kernel.add_card("ens9");
+    hv1.kernel.add_card("ens10");
+    EXPECT_TRUE(within(3s, [&] { return link(hv1, "ens9") == "mtu 1500 up master brcluster"; })) << hv1.log();
+    EXPECT_EQ(link(hv1, "ens5"), "mtu 1500 up");
+    EXPECT_EQ(addresses(hv1, "brcluster"), "10.98.0.1/24");
+    const auto stands_on = [&](const std::string& name, const std::string& lower) {
+        const auto& seen = hv1.kernel.state();
+        return seen.find(name) != nullptr && seen.name_of(seen.find(name)->lower) == lower;
+    };
+    EXPECT_TRUE(within(5s, [&] { return stands_on("vxlan1001", "ens9") && stands_on("vlan400", "ens10"); }));
+    beat(2s);
+    EXPECT_NE(link(hv1, "vlan400").find("up master vmbr400"), std::string::npos) << link(hv1, "vlan400");
+    const auto record = hv1.host.files["/run/pvc/client-bridges"];
+    EXPECT_EQ(record.find("port ens5 "), std::string::npos) << record;
+    EXPECT_NE(record.find(fmt::format("base vlan400 {} own", index_of(hv1, "vlan400"))), std::string::npos) << record;
+    remove_network(400);
+    beat(3s);
+    EXPECT_EQ(link(hv1, "vlan400"), "gone");
+}
+
 TEST_F(host_network_test, each_device_that_comes_late_is_over_by_itself) {
     auto& hv1 = add_networked();
     hv1.kernel.remove_device("ens4");

@@ -6,6 +6,7 @@
 #include "pvcnoded/model/packet_filter.hpp"
 #include "pvcnoded/policy/networks/firewall.hpp"
 
+#include <string>
 #include <vector>
 
 namespace pvc::policy {
@@ -20,5 +21,10 @@ struct filter_plan {
 // table). One that another program owns the kernel lets nobody remove: then it refuses the first change. The kernel may
 // refuse to remove a chain that something unseen leads to (a map): then it is to be made anew.
 [[nodiscard]] filter_plan plan_filter(const wanted_filter& wanted, const model::filter_state& seen, bool must_rebuild);
+
+// What of the table is neither this daemon's nor of the other kind, and goes with it: "chain output, 5 rules in input".
+// "": nothing. Chains with a place or a policy of their own are; where no chain is a client network's, also any other
+// chain, and rules without a tag. To be asked only where no static files are: what these made looks the same.
+[[nodiscard]] std::string rules_of_others(const model::filter_state& seen);
 
 }  // namespace pvc::policy

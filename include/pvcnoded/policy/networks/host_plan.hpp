@@ -10,11 +10,13 @@
 #include "pvcnoded/config/node_config.hpp"
 #include "pvcnoded/model/network_change.hpp"
 #include "pvcnoded/model/network_state.hpp"
+#include "pvcnoded/policy/networks/own_bridges.hpp"
 #include "pvcnoded/policy/startup_plan.hpp"
 
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pvc::policy {
@@ -45,11 +47,28 @@ struct host_plan {
     [[nodiscard]] bool is_right() const { return units.empty() && missing.empty(); }
 };
 
-[[nodiscard]] host_plan plan_host(const config::node_config& config, const model::network_state& seen);
+// `ports`: those that the configuration gave to bridges of the host, now or before (own_bridges.hpp). One that is not
+// its bridge's device any more goes, right before the device comes; and not before it can work: two ports that lead to
+// one network are a loop, and none leads nowhere.
+[[nodiscard]] host_plan plan_host(const config::node_config& config, const model::network_state& seen,
+                                  const host_ports& ports = {});
+
+// Devices by another name than the kernel's own, which it knows too (`ip link property add … altname`): those of the
+// configuration that a look resolves, with the own ones. In the order of core devices.
+using device_names = std::vector<std::pair<std::string, std::string>>;
+[[nodiscard]] device_names names_to_resolve(const config::node_config& config, const model::network_state& seen);
+// The same configuration with these devices called by their own names. Virtual functions keep theirs: it is in keys.
+[[nodiscard]] config::node_config with_own_names(const config::node_config& config, const device_names& names);
 
 // What undoes a step that was done to a host that was `before`: nothing where it changed nothing.
 [[nodiscard]] std::optional<model::network_change> undo_of(const model::network_change& step,
                                                            const model::network_state& before);
+
+// The route by which the network of an address is reached that is on the link, as the kernel makes it: empty where it
+// is there, or the kernel makes none.
+[[nodiscard]] std::optional<model::network_route> lost_connected_route(const model::network_state& seen,
+                                                                       const model::network_link& link,
+                                                                       const host_address& address);
 
 // What the kernel settings of this configuration hang on.
 [[nodiscard]] core_devices core_devices_of(const config::node_config& config);

@@ -6,6 +6,7 @@
 // networking.md 5.3, 5.4, 6; README ruling 79.
 #pragma once
 
+#include "pvcnoded/config/node_config.hpp"
 #include "pvcnoded/model/network_state.hpp"
 
 #include <cstdint>
@@ -38,6 +39,16 @@ struct recorded_base {
 };
 using own_bases = std::map<std::string, recorded_base, std::less<>>;  // by name
 
+// A port of a bridge of the host's own: the configuration named it as the device of that bridge, now or before, in this
+// boot. One whose bridge has another device by now goes from it (host_plan.hpp).
+struct recorded_port {
+    int index = 0;
+    std::string bridge;
+
+    friend bool operator==(const recorded_port&, const recorded_port&) = default;
+};
+using host_ports = std::map<std::string, recorded_port, std::less<>>;  // by name
+
 // What tells whose a link is, beside what it looks like.
 struct whose_links {
     own_bases bases;
@@ -55,12 +66,16 @@ struct whose_links {
 // as long as it is a port.
 [[nodiscard]] own_bases bases_after_look(const own_bases& before, const own_bases& taken,
                                          const model::network_state& seen);
+// Likewise: those of `before` that still are ports of the same bridge, and those that `config` names.
+[[nodiscard]] host_ports ports_after_look(const host_ports& before, const config::node_config& config,
+                                          const model::network_state& seen);
 
 // The record as text, in as many files as it takes: none is longer than `limit` bytes. A line for the boot, then one a
 // bridge: "1014 57 m" (VNI, index; m: has_gateways, b: not), and one a base: "base vlan400 58 own" (name, index, 0: it
-// is about to be made; own or used).
+// is about to be made; own or used), and one a port of the host's bridges: "port ens4 2 brcluster".
 [[nodiscard]] std::vector<std::string> record_texts(const own_bridges& all, const own_bases& bases,
-                                                    std::string_view boot_id, std::size_t limit);
+                                                    std::string_view boot_id, std::size_t limit,
+                                                    const host_ports& ports = {});
 
 // Of its files, from 0 on, in the dynamic directory: "client-bridges", "client-bridges.2", …
 [[nodiscard]] std::string record_name(std::size_t part);
@@ -68,8 +83,8 @@ struct whose_links {
 inline constexpr std::size_t record_files_max = 1000;
 
 // Adds what one file says. One of another boot says nothing. What is returned says which line was ignored, if any was,
-// and why ("line 3: expected `VNI index m|b`, got \"?\"").
-[[nodiscard]] std::string add_record(own_bridges& to, own_bases& bases, std::string_view text,
-                                     std::string_view boot_id);
+// and why ("line 3: expected `VNI index m|b`, got \"?\""). Ports are read past where nobody wants them.
+[[nodiscard]] std::string add_record(own_bridges& to, own_bases& bases, std::string_view text, std::string_view boot_id,
+                                     host_ports* ports = nullptr);
 
 }  // namespace pvc::policy

@@ -78,6 +78,32 @@ void damage(cluster& world, const action& what, member& target) {
     world.disturb(target, std::nullopt);
 }
 
+// "cluster ens9", "bridge ens10": written into the file, and the daemon is started again.
+void another_device(cluster& world, const action& what, member& target) {
+    std::string_view rest = what.value;
+    auto& settings = target.node.settings;
+    (next_word(rest) == "cluster" ? settings.cluster_device : settings.bridge_device) = rest;
+    const std::string card(rest);
+    target.node.kernel.add_card(card, settings.has_other_names ? other_name_of(card) : "");
+    world.disturb(target, std::nullopt);
+    if (!target.node.is_running()) {
+        return;
+    }
+    ++target.life;
+    target.node.kill();
+    world.later.after(1s, [&world, &target, life = target.life] {
+        if (target.life == life && !target.node.is_running()) {
+            world.start(target);
+        }
+    });
+}
+
+// `ip route flush table main`, and what networkd does when it starts.
+void flush_routes(cluster& world, const action& /*what*/, member& target) {
+    target.node.kernel.flush_routes();
+    world.disturb(target, std::nullopt);
+}
+
 std::uint64_t has_links(cluster& world) {
     return has_networking(world) ? 1 : 0;
 }
@@ -85,6 +111,11 @@ std::uint64_t has_links(cluster& world) {
 void draw_device(drawing& from, action& out) {
     static constexpr std::array devices{"ens4", "ens5", "ens6", "ens7"};
     out.value = from.one_of(devices);
+}
+
+void draw_other_device(drawing& from, action& out) {
+    static constexpr std::array others{"cluster ens9", "cluster ens5", "bridge ens10", "bridge ens7"};
+    out.value = from.one_of(others);
 }
 
 void draw_damage_to_links(drawing& from, action& out) {
@@ -167,6 +198,17 @@ constexpr action_kind faults_of_links[] = {
          "somebody deletes a link; with `release`, `down`, `shrink` or `strip` behind its name he does that to it",
      .on_member = damage,
      .chance = drawn{.eighths = 6, .favour = has_links, .arguments = draw_damage_to_links}},
+    {.name = "flush-routes",
+     .takes = "n",
+     .meaning = "somebody takes all routes of the main table away, also those that came with addresses",
+     .on_member = flush_routes,
+     .chance = drawn{.eighths = 3, .favour = has_links}},
+    {.name = "another-device",
+     .takes = "nv",
+     .meaning = "another card is the device of the `cluster` or the `bridge` networks by the file, and the daemon is "
+                "started again",
+     .on_member = another_device,
+     .chance = drawn{.eighths = 2, .favour = has_links, .arguments = draw_other_device}},
 };
 
 }  // namespace

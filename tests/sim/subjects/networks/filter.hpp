@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,12 @@ struct filter_looks {
     std::map<std::uint32_t, std::pair<std::uint32_t, std::uint64_t>> right;
     // When bridges that networks may have left behind stood last, by member and VNI.
     std::map<std::pair<std::uint32_t, std::uint32_t>, time_point> left;
+};
+
+// Of the host itself.
+struct host_rules {
+    std::set<std::uint32_t> have_program;             // members
+    std::map<std::uint32_t, std::uint64_t> replaced;  // so often, as was seen, by member
 };
 
 // "1001 in ssh": the ACL that a rule is of; empty: of none.

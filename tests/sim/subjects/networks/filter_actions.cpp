@@ -107,6 +107,24 @@ void delay_filter_events(cluster& world, const action& what, member& target) {
     lasting_for_filter(world, what, target, [&target] { target.node.filter.event_delay = duration::zero(); });
 }
 
+// The host's own rules, where Debian has them. Its nft program can list them, and nothing else.
+void host_firewall(cluster& world, const action& /*what*/, member& target) {
+    auto& node = target.node;
+    if (node.filter_table.flags() == 0) {  // else it is a program's own
+        node.filter_table.load_host_rules();
+    }
+    if (world.state<host_rules>().have_program.insert(target.number).second) {
+        node.programs.add([](const async::command& asked) {
+            std::optional<sim_program> ran;
+            if (asked.arguments.size() == 5 && asked.arguments[0] == "nft" && asked.arguments[1] == "list") {
+                ran.emplace().output = "table inet filter {\n}\n";
+            }
+            return ran;
+        });
+    }
+    note_filter_trouble(world, target);
+}
+
 // These three strike with the next batch, whenever that is: what wanted it is given its time anyhow.
 void refuse_filter_change(cluster& /*world*/, const action& what, member& target) {
     target.node.filter.refuses = static_cast<std::size_t>(what.number - 1);
@@ -243,6 +261,11 @@ constexpr action_kind actions_on_filters[] = {
                              static constexpr std::array ways{"flush", "touch", "sleep", "accept", "open", "cut"};
                              out.value = from.one_of(ways);
                          }}},
+    {.name = "host-firewall",
+     .takes = "n",
+     .meaning = "the host's own service for its firewall starts: all tables go, and its own rules come",
+     .on_member = host_firewall,
+     .chance = drawn{.eighths = 2, .favour = has_filter}},
 };
 
 constexpr std::pair<std::string_view, std::string_view> filter_marks[] = {

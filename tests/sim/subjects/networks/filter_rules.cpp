@@ -81,6 +81,25 @@ void firewall_stands(judge& of) {
     }
 }
 
+// A disk that hangs or is full keeps nothing: the log says so.
+void host_rules_are_kept(judge& of) {
+    if (!has_networking(of.world)) {
+        return;
+    }
+    auto& seen = of.world.state<host_rules>().replaced;
+    for (const auto& one : of.world.members) {
+        const auto replaced = one->node.filter_table.host_rules_replaced;
+        if (replaced == 0 || std::exchange(seen[one->number], replaced) == replaced) {
+            continue;
+        }
+        const bool is_kept = one->node.host.files.contains("/var/lib/pvc/nftables-before");
+        if (!is_kept && !one->node.logged("could not be kept in /var/lib/pvc/nftables-before")) {
+            of.say("host_rules_are_kept",
+                   one->name() + " has replaced the firewall of its host, and kept nothing of it");
+        }
+    }
+}
+
 std::optional<std::string> firewall_is_right(const judge& of) {
     if (!has_networking(of.world)) {
         return std::nullopt;
@@ -100,6 +119,9 @@ constexpr rule filter_rules[] = {
     {.name = "firewall_stands",
      .meaning = "on a calm node the packet filter has just the rules that /networks says within 30 s, in their order",
      .on_second = firewall_stands},
+    {.name = "host_rules_are_kept",
+     .meaning = "who replaces the firewall of the host has kept it aside before",
+     .on_second = host_rules_are_kept},
 };
 
 constexpr progress filter_progress[] = {
@@ -110,6 +132,7 @@ constexpr planted_mistake filter_mistakes[] = {
     {defect::filter_in_halves, "filter_in_halves"},
     {defect::filter_rule_kept, "filter_rule_kept"},
     {defect::acls_by_text, "acls_by_text"},
+    {defect::firewall_not_kept, "firewall_not_kept", "firewall-of-the-host-is-kept-aside"},
 };
 
 }  // namespace

@@ -127,6 +127,9 @@ constexpr planted_mistake network_mistakes[] = {
     {defect::gateway_kept, "gateway_kept"},
     {defect::base_no_port, "base_no_port"},
     {defect::network_left, "network_left"},
+    {defect::altname_unknown, "altname_unknown", "cards-are-called-by-other-names"},
+    {defect::connected_route_lost, "connected_route_lost"},
+    {defect::second_port, "second_port", "host-bridge-gets-another-device"},
 };
 
 }  // namespace

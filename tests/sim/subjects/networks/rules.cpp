@@ -140,6 +140,66 @@ constexpr member_rule foreign_links_stay{
     .wrong = wrong_links_of_others,
 };
 
+// Cards and VLANs that lead to one network make a loop of a bridge that has two of them.
+std::string wrong_with_ways_out(const judge& /*of*/, const member& one) {
+    const auto& seen = one.node.kernel.state();
+    for (const std::string_view bridge : {"brcluster", "brstorage", "brupstream"}) {
+        const auto* link = seen.find(bridge);
+        const auto ports = link == nullptr ? std::vector<const model::network_link*>() : seen.ports_of(link->index);
+        const auto ways = std::ranges::count_if(
+            ports, [](const model::network_link* port) { return port->kind.empty() || port->kind == "vlan"; });
+        if (ways > 1) {
+            return fmt::format("{} has {} ways out of {}", one.name(), ways, bridge);
+        }
+    }
+    return "";
+}
+
+constexpr member_rule one_way_out{
+    .is_judged = [](const judge& of, const member& /*one*/) { return has_networking(of.world); },
+    .reads = [](const judge& /*of*/,
+                const member& one) { return std::optional(member_rule::versions{one.node.kernel.generation()}); },
+    .wrong = wrong_with_ways_out,
+};
+
+// A node that is calm reaches the networks of the addresses that its daemon gave to its bridges.
+std::string wrong_with_routes(const judge& /*of*/, const member& one) {
+    const auto& seen = one.node.kernel.state();
+    for (const auto& address : seen.addresses()) {
+        const auto* link = seen.find(address.link);
+        const bool is_own = link->name.starts_with("vmbr") || link->name == "brcluster" || link->name == "brstorage" ||
+                            link->name == "brupstream";
+        const auto network = model::connected_network(address.address);
+        if (is_own && link->is_up && address.is_global && address.is_permanent && network &&
+            !seen.has_connected_route(link->index, *network)) {
+            return fmt::format("{} has {} on {}, and no way to its network", one.name(), address.address.text(),
+                               link->name);
+        }
+    }
+    return "";
+}
+
+constexpr member_rule networks_are_reached{
+    .is_judged = is_long_calm,
+    .reads = [](const judge& /*of*/,
+                const member& one) { return std::optional(member_rule::versions{one.node.kernel.generation()}); },
+    .wrong = wrong_with_routes,
+};
+
+// The bridge of the cluster network has the device of the file, if that is there and works.
+std::optional<std::string> devices_are_ports(const judge& of) {
+    for (const auto& one : of.world.members) {
+        const auto& seen = one->node.kernel.state();
+        const auto* device = seen.find(one->node.settings.cluster_device);
+        const auto* bridge = seen.find("brcluster");
+        if (has_networking(of.world) && device != nullptr && device->is_running &&
+            (bridge == nullptr || device->master != bridge->index)) {
+            return fmt::format("{}: {} is no port of brcluster", one->name(), device->name);
+        }
+    }
+    return std::nullopt;
+}
+
 std::optional<std::string> networks_are_up(const judge& of) {
     if (!has_networking(of.world)) {
         return std::nullopt;
@@ -191,10 +251,17 @@ constexpr rule link_rules[] = {
     {.name = "foreign_links",
      .meaning = "links that are none of the daemon's stay as they are",
      .of_member = foreign_links_stay},
+    {.name = "one_way_out",
+     .meaning = "a bridge of the host has one card or VLAN that leads out of the machine: two of them may be a loop",
+     .of_member = one_way_out},
+    {.name = "networks_are_reached",
+     .meaning = "a calm node has the routes that come with the addresses of its bridges, whatever somebody flushed",
+     .of_member = networks_are_reached},
 };
 
 constexpr progress link_progress[] = {
     {"network_links", "every client network is up on every node, and nothing of others is there", networks_are_up},
+    {"host_ports", "the bridge of the cluster network has the device of the file as its port", devices_are_ports},
 };
 
 }  // namespace

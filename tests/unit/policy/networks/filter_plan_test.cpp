@@ -307,5 +307,32 @@ TEST(filter_plan, thousands_of_rules_are_compared_at_once) {
     EXPECT_EQ(plan_filter(wanted, seen, false).changes.size(), 2U * (9000 - 1));
 }
 
+// Debian's table, the other kind's, ours.
+TEST(filter_plan, what_is_somebody_elses_is_named) {
+    using model::filter_hook;
+    const model::seen_rule theirs{7, "", 1};
+    const model::seen_chain own_place{"input", filter_hook::none, true, {theirs, theirs}, 9};
+    const model::seen_chain output{"output", filter_hook::none, true, {}, 9};
+    const model::seen_chain input{"input", filter_hook::input, true, {theirs}, 0};
+    const model::seen_chain forward{"forward", filter_hook::forward, true, {}, 0};
+    const model::seen_chain extra{"mine", filter_hook::none, false, {}, 0};
+    const model::seen_chain of_network{"vxlan1001-in", filter_hook::none, false, {theirs}, 0};
+    const model::seen_chain no_network{"vxlanx-in", filter_hook::none, false, {theirs}, 0};
+    const model::seen_chain of_ours{"input", filter_hook::input, true, {{8, "pvc1 1001 = icmp 5", 0}}, 0};
+    const auto told = [](std::vector<model::seen_chain> chains) {
+        return rules_of_others({true, 0, 5, std::move(chains), 1});
+    };
+    EXPECT_EQ(rules_of_others({}), "");
+    EXPECT_EQ(told({}), "");
+    EXPECT_EQ(told({own_place, forward, output}), "chain input, chain output");
+    EXPECT_EQ(told({input, forward}), "1 rule in input");
+    EXPECT_EQ(told({extra}), "chain mine");
+    EXPECT_EQ(told({input, no_network}), "1 rule in input, chain vxlanx-in");
+    EXPECT_EQ(told({input, forward, of_network}), "");
+    EXPECT_EQ(told({of_ours, forward, extra}), "");
+    EXPECT_EQ(told({of_ours, output}), "chain output");
+    EXPECT_EQ(told({forward, {"input", filter_hook::input, true, {}, 0}}), "");
+}
+
 }  // namespace
 }  // namespace pvc::policy

@@ -393,6 +393,206 @@ TEST(host_plan, a_port_that_leads_out_and_is_not_the_configured_one_is_a_remark)
     EXPECT_EQ(kernel.state(), before);
 }
 
+// ---- routes that come with addresses
+// -------------------------------------------------------------------------------------
+
+TEST(host_plan, what_somebody_flushed_comes_back_before_the_default_route) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2"});
+    const auto config = config_of({});
+    settle(kernel, config);
+    const auto before = kernel.state();
+    kernel.flush_routes();
+    const auto plan = settle(kernel, config);
+    std::string units;
+    for (const auto& unit : plan.units) {
+        units += unit.what + "\n";
+    }
+    EXPECT_EQ(units,
+              "route to 10.0.0.0/24 on brcluster\nroute to 10.0.1.0/24 on brstorage\nroute to 10.0.2.0/24 on "
+              "brupstream\ndefault route\n");
+    const auto& step = std::get<model::add_route>(plan.units[0].steps[0]);
+    EXPECT_EQ(step.route.source, parse_address("10.0.0.2").value());
+    EXPECT_EQ(kernel.state().connected_routes().size(), 3U);
+    EXPECT_EQ(kernel.state().routes().size(), before.routes().size());
+}
+
+TEST(host_plan, routes_that_the_kernel_makes) {
+    const auto text = [](const std::string& address) {
+        const auto network = model::connected_network(*parse_host_address(address));
+        return network ? network->text() : "none";
+    };
+    EXPECT_EQ(text("10.0.0.2/24"), "10.0.0.0/24");
+    EXPECT_EQ(text("10.0.0.2/31"), "10.0.0.2/31");
+    EXPECT_EQ(text("10.0.0.2/32"), "none");
+    EXPECT_EQ(text("fd00::2/64"), "fd00::/64");
+    EXPECT_EQ(text("fd00::2/128"), "none");
+    auto kernel = bare_host({"eth0", "eth1", "eth2"});
+    settle(kernel, config_of({}));
+    kernel.add_address("brcluster", "fd00:1::2/64");
+    kernel.flush_routes();
+    const auto lost = [&](const std::string& address) {
+        return lost_connected_route(kernel.state(), kernel.link("brcluster"), *parse_host_address(address));
+    };
+    const auto v4 = lost("10.0.0.2/24");
+    ASSERT_TRUE(v4);
+    EXPECT_EQ(std::pair(v4->scope, v4->protocol), std::pair(std::uint8_t{253}, std::uint8_t{2}));
+    const auto v6 = lost("fd00:1::2/64");
+    ASSERT_TRUE(v6);
+    EXPECT_EQ(v6->metric, 256U);
+    EXPECT_FALSE(v6->source);
+    EXPECT_FALSE(lost("10.0.0.2/32"));
+    kernel.add_route("brcluster", {.is = {.to = *parse_host_address("10.0.0.0/24"), .metric = 5}});
+    EXPECT_FALSE(lost("10.0.0.2/24")) << "somebody leads there over the same link";
+    kernel.apply(model::set_down{"brcluster"});
+    EXPECT_FALSE(lost("fd00:1::2/64"));
+}
+
+// ---- another device in the configuration
+// ---------------------------------------------------------------------------------
+
+// As the daemon before this one left the record.
+host_ports recorded(const toy_kernel& kernel, const config::node_config& before) {
+    return ports_after_look({}, before, kernel.state());
+}
+
+std::vector<std::string> ports_of(const toy_kernel& kernel, const std::string& bridge) {
+    std::vector<std::string> all;
+    const auto seen = kernel.state();
+    for (const auto* port : seen.ports_of(kernel.link(bridge).index)) {
+        all.push_back(port->name);
+    }
+    return all;
+}
+
+TEST(host_plan, another_device_takes_the_place_of_the_one_before) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2"});
+    const auto before = config_of({});
+    settle(kernel, before);
+    const auto ports = recorded(kernel, before);
+    network_words words;
+    words.cluster_device = "eth5";
+    const auto now = config_of(words);
+    // Until it is there, the bridge works as it did.
+    auto plan = plan_host(now, kernel.state(), ports);
+    EXPECT_EQ(steps_of(plan), "");
+    EXPECT_EQ(plan.missing, texts{"eth5"});
+    kernel.add(link_named("eth5"));
+    carry_out(kernel, plan_host(now, kernel.state(), ports));  // it is brought up first: does it have a carrier?
+    EXPECT_EQ(ports_of(kernel, "brcluster"), texts{"eth0"});
+    const auto seen = kernel.state();
+    plan = plan_host(now, seen, ports);
+    const auto unit = std::ranges::find(plan.units, "port eth5 of brcluster", &host_unit::what);
+    ASSERT_NE(unit, plan.units.end());
+    EXPECT_EQ(unit->steps, (std::vector<model::network_change>{model::set_master{"eth0", ""},
+                                                               model::set_master{"eth5", "brcluster"}}));
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "warning network-device-configured: eth0 was the device of brcluster, which is eth5 now: it is taken "
+              "out\n");
+    carry_out(kernel, plan);
+    EXPECT_EQ(ports_of(kernel, "brcluster"), texts{"eth5"});
+    EXPECT_EQ(kernel.addresses_of("brcluster"), texts{"10.0.0.2/24"});
+    const auto after = ports_after_look(ports, now, kernel.state());
+    EXPECT_EQ(after.count("eth0"), 0U);
+    EXPECT_EQ(after.at("eth5").bridge, "brcluster");
+    EXPECT_EQ(steps_of(plan_host(now, kernel.state(), after)), "");
+    // What fails is undone: the old one is back.
+    EXPECT_EQ(undo_of(model::set_master{"eth0", ""}, seen),
+              model::network_change(model::set_master{"eth0", "brcluster"}));
+}
+
+TEST(host_plan, a_device_without_a_carrier_waits_for_it_while_the_one_before_works) {
+    for (const bool had_carrier : {false, true}) {
+        for (const bool has_carrier : {false, true}) {
+            auto kernel = bare_host({"eth0", "eth1", "eth2", "eth5"});
+            const auto before = config_of({});
+            settle(kernel, before);
+            const auto ports = recorded(kernel, before);
+            kernel.apply(model::set_up{"eth5"});
+            const auto up = kernel.state();
+            std::vector<model::network_link> links(up.links().begin(), up.links().end());
+            for (auto& one : links) {
+                one.is_running = one.name == "eth0" ? had_carrier : one.name == "eth5" ? has_carrier : one.is_running;
+            }
+            const model::network_state seen(std::move(links), {up.addresses().begin(), up.addresses().end()}, {});
+            network_words words;
+            words.cluster_device = "eth5";
+            const auto plan = plan_host(config_of(words), seen, ports);
+            const bool waits = had_carrier && !has_carrier;
+            EXPECT_EQ(steps_of(plan).find("make eth5 a port of brcluster") == std::string::npos, waits);
+            EXPECT_EQ(steps_of(plan).find("take eth0") == std::string::npos, waits) << steps_of(plan);
+            EXPECT_EQ(remarks_of(plan.remarks).find("eth5 has no carrier") != std::string::npos, waits);
+        }
+    }
+}
+
+TEST(host_plan, devices_that_change_places_never_meet_in_one_bridge) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2"});
+    const auto before = config_of({});
+    settle(kernel, before);
+    const auto ports = recorded(kernel, before);
+    network_words words;
+    words.cluster_device = "eth2";
+    words.upstream_device = "eth0";
+    const auto now = config_of(words);
+    const auto plan = plan_host(now, kernel.state(), ports);
+    for (const auto& unit : plan.units) {
+        for (const auto& step : unit.steps) {
+            EXPECT_EQ(kernel.apply(step), "") << to_text(step);
+            for (const auto* bridge : {"brcluster", "brstorage", "brupstream"}) {
+                EXPECT_LE(ports_of(kernel, bridge).size(), 1U) << to_text(step);
+            }
+        }
+    }
+    EXPECT_EQ(kernel.master_of("eth2"), "brcluster");
+    EXPECT_EQ(kernel.master_of("eth0"), "brupstream");
+    const auto second = std::ranges::find(plan.units, "port eth0 of brupstream", &host_unit::what);
+    ASSERT_NE(second, plan.units.end());
+    EXPECT_EQ(second->needs, "port eth2 of brcluster");
+    EXPECT_EQ(steps_of(plan_host(now, kernel.state(), ports_after_look(ports, now, kernel.state()))), "");
+}
+
+// Of whom nothing says that it is ours: it stays, and nothing comes beside it but where STP looks after that.
+TEST(host_plan, no_device_comes_beside_a_port_that_nobody_recorded) {
+    for (const bool has_stp : {false, true}) {
+        auto kernel = bare_host({"eth0", "eth1", "eth2"});
+        settle(kernel, config_of({}));
+        if (has_stp) {
+            auto bridge = kernel.link("brcluster");
+            kernel.remove("brcluster");
+            bridge.has_stp = true;
+            kernel.add(bridge);
+            kernel.apply(model::set_master{"eth0", "brcluster"});
+        }
+        kernel.add(link_named("eth5"));
+        network_words words;
+        words.cluster_device = "eth5";
+        const auto plan = settle(kernel, config_of(words));
+        EXPECT_EQ(ports_of(kernel, "brcluster"), has_stp ? (texts{"eth0", "eth5"}) : texts{"eth0"});
+        const std::string error =
+            "error network-device-configured: eth0 is a port of brcluster, whose device is eth5 by the configuration: "
+            "that is not made a port beside it, as two of them may be a loop: take eth0 out\n";
+        EXPECT_EQ(remarks_of(plan.remarks), has_stp ? "" : error);
+    }
+}
+
+// Another link of that name, or one that somebody moved, is not the one that was recorded.
+TEST(host_plan, what_is_recorded_is_that_very_port) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2", "eth5"});
+    const auto before = config_of({});
+    settle(kernel, before);
+    auto ports = recorded(kernel, before);
+    network_words words;
+    words.cluster_device = "eth5";
+    const auto now = config_of(words);
+    ++ports["eth0"].index;
+    EXPECT_EQ(steps_of(plan_host(now, kernel.state(), ports)).find("eth0"), std::string::npos);
+    ports = recorded(kernel, before);
+    kernel.add(link_named("br0", "bridge"));
+    kernel.apply(model::set_master{"eth0", "br0"});
+    EXPECT_EQ(steps_of(plan_host(now, kernel.state(), ports)).find("eth0"), std::string::npos);
+    EXPECT_FALSE(ports_after_look(ports, now, kernel.state()).contains("eth0"));
+}
+
 // ---- a host that the system's own configuration set up
 // ---------------------------------------------------------------
 

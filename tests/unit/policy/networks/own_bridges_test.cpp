@@ -10,6 +10,21 @@ namespace {
 
 constexpr std::size_t limit = 60'000;
 
+TEST(own_bridges, ports_of_the_host_are_written_and_read) {
+    const host_ports ports{{"ens4", {2, "brcluster"}}, {"eth0.100", {77, "brupstream"}}};
+    const auto texts = record_texts({{7, {12, true}}}, {}, "a-boot", limit, ports);
+    EXPECT_EQ(texts[0], "boot a-boot\n7 12 m\nport ens4 2 brcluster\nport eth0.100 77 brupstream\n");
+    own_bridges read;
+    own_bases bases;
+    host_ports read_ports;
+    EXPECT_EQ(add_record(read, bases, texts[0], "a-boot", &read_ports), "");
+    EXPECT_EQ(read_ports, ports);
+    EXPECT_EQ(add_record(read, bases, texts[0], "a-boot"), "");
+    for (const auto* line : {"port", "port ens4", "port ens4 2", "port ens4 0 b", "port ens4 x b", "port e 1 b b"}) {
+        EXPECT_NE(add_record(read, bases, std::string("boot a\n") + line + "\n", "a", &read_ports), "") << line;
+    }
+}
+
 TEST(own_bridges, what_is_written_is_read) {
     const own_bridges all{{7, {12, true}}, {200, {13, false}}, {16777215, {2147483647, true}}};
     const auto texts = record_texts(all, {}, "a-boot", limit);

@@ -310,5 +310,36 @@ TEST(port_moves, devices_that_were_taken_for_each_other_stay_as_they_are) {
     EXPECT_EQ(kernel.addresses_of("brupstream"), texts{"10.0.2.2/24"});
 }
 
+// Nobody prolongs it there, and it goes when its time is over, as it would have.
+TEST(port_moves, what_has_a_lifetime_in_the_bridges_own_network_keeps_it) {
+    const auto config = config_of({});
+    toy_kernel kernel;
+    for (const auto* name : {"eth0", "eth1", "eth2"}) {
+        kernel.add(link_named(name));
+    }
+    kernel.add_address("eth0", "10.0.0.77/24", false);
+    const auto before = kernel.state();
+    const auto plan = plan_host(config, before);
+    EXPECT_NE(remarks_of(plan.remarks)
+                  .find("device eth0 has 10.0.0.77/24 (for a limited time) of the network of brcluster: that is moved "
+                        "to the bridge"),
+              std::string::npos)
+        << remarks_of(plan.remarks);
+    carry_out(kernel, plan);
+    const auto seen = kernel.state();
+    EXPECT_TRUE(kernel.addresses_of("eth0").empty());
+    const auto there = seen.addresses_of(kernel.link("brcluster").index);
+    const auto found = std::ranges::find(there, *parse_host_address("10.0.0.77/24"), &model::link_address::address);
+    ASSERT_NE(found, there.end());
+    EXPECT_FALSE(found->is_permanent);
+    const auto own = std::ranges::find(there, *parse_host_address("10.0.0.2/24"), &model::link_address::address);
+    ASSERT_NE(own, there.end());
+    EXPECT_TRUE(own->is_permanent);
+    // Undone, it is what it was.
+    const auto back = undo_of(model::remove_address{"eth0", *parse_host_address("10.0.0.77/24")}, before);
+    ASSERT_TRUE(back);
+    EXPECT_TRUE(std::get<model::add_address>(*back).lifetime);
+}
+
 }  // namespace
 }  // namespace pvc::policy

@@ -121,7 +121,13 @@ void toy_kernel::remove(const std::string& name) {
 bool toy_kernel::reaches(const model::network_link& link, const ip::address& gateway) const {
     return (gateway.is_v6() && gateway.to_v6().is_link_local()) ||
            std::ranges::any_of(
-               addresses_, [&](const auto& has) { return has.link == link.index && is_in(gateway, has.address); }) ||
+               addresses_,
+               [&](const auto& has) {
+                   const auto network = model::connected_network(has.address);
+                   return has.link == link.index && is_in(gateway, has.address) &&
+                          (!network ||
+                           std::ranges::find(lost_, model::connected_route{link.index, *network}) == lost_.end());
+               }) ||
            std::ranges::any_of(routes_, [&](const auto& route) {
                return route.link == link.index && !route.is.gateway && is_in(gateway, route.is.to);
            });
@@ -142,6 +148,11 @@ std::string toy_kernel::add_route(const model::network_link* link, const model::
     const auto has_it = [&](const auto& has) { return has.address.address == wanted.source; };
     if (wanted.source && std::ranges::none_of(addresses_, has_it)) {
         return "invalid source";
+    }
+    constexpr std::uint8_t of_kernel = 2;
+    if (wanted.protocol == of_kernel) {
+        std::erase(lost_, model::connected_route{link->index, wanted.to});
+        return "";
     }
     routes_.push_back({.is = wanted, .link = link->index});
     return "";
@@ -270,7 +281,8 @@ struct toy_kernel::applying {
         }
         const auto is_it = [&](const auto& has) { return has.link == link->index && has.address == one.address; };
         if (std::ranges::none_of(kernel.addresses_, is_it)) {
-            kernel.addresses_.push_back({link->index, one.address, true, true, false});
+            kernel.addresses_.push_back({link->index, one.address, true, !one.lifetime, false});
+            kernel.addresses_.back().lifetime = one.lifetime.value_or(model::address_lifetime());
         }
         return "";
     }
@@ -347,7 +359,25 @@ model::network_state toy_kernel::state() const {
             defaults.push_back({one.is.gateway.value_or(ip::address_v4()), one.link, one.is.metric});
         }
     }
-    return {std::move(links), addresses_, std::move(defaults), routes_};
+    return {std::move(links), addresses_, std::move(defaults), routes_, connected_routes()};
+}
+
+std::vector<model::connected_route> toy_kernel::connected_routes() const {
+    std::vector<model::connected_route> all;
+    for (const auto& one : addresses_) {
+        const auto network = model::connected_network(one.address);
+        const auto is_its = [&](const auto& named) { return named.second.index == one.link && named.second.is_up; };
+        if (network && std::ranges::any_of(links_, is_its) &&
+            std::ranges::find(lost_, model::connected_route{one.link, *network}) == lost_.end()) {
+            all.push_back({one.link, *network});
+        }
+    }
+    return all;
+}
+
+void toy_kernel::flush_routes() {
+    routes_.clear();
+    lost_ = connected_routes();
 }
 
 const model::network_link& toy_kernel::link(const std::string& name) const {

@@ -25,6 +25,9 @@ public:
     // What somebody else does; throws nothing, returns why not, "" if done.
     std::string apply(const model::network_change& change);
     void remove(const std::string& name);
+    // Somebody flushes the main table, also what came with addresses.
+    void flush_routes();
+    model::network_link& edit(const std::string& name) { return *find(name); }
 
     [[nodiscard]] model::network_state state() const;
     [[nodiscard]] const model::network_link& link(const std::string& name) const;
@@ -54,7 +57,10 @@ private:
     [[nodiscard]] bool reaches(const model::network_link& link, const ip::address& gateway) const;
     std::string add_route(const model::network_link* link, const model::network_route& wanted);
 
+    [[nodiscard]] std::vector<model::connected_route> connected_routes() const;
+
     std::vector<model::link_route> routes_;
+    std::vector<model::connected_route> lost_;
     std::map<int, settings_of_link> settings_;
 };
 
