@@ -141,6 +141,7 @@ std::vector<policy::coordinator_peer> peers::coordinators() const {
         view.stopped_for = is_stopped ? now - peer.state_since : duration::zero();
         view.daemon_unchanged_for = now - peer.state_since;
         view.router_unchanged_for = now - peer.role_since;
+        view.router_written = peer.router->present() ? peer.router->stat().mzxid : 0;
         view.not_run_for = view.daemon == model::daemon_state::run ? duration::zero() : now - peer.last_run;
         all.push_back(std::move(view));
     }

@@ -170,7 +170,7 @@ async::awaitable<void> link_keeper::finish_host() {
     for (;;) {
         auto seen = co_await work_.look();
         const auto waiting = seen ? policy::bridges_not_running(work_.config(), *seen) : std::vector<std::string>();
-        if (waiting.empty()) {
+        if (seen && waiting.empty()) {
             co_return;
         }
         if (node_.clock().now() >= until) {

@@ -37,6 +37,10 @@ async::awaitable<bool> nft_loader::look_at_files() {
     }
     std::vector<file> found;
     const auto names = node_.port.host.list_files(folder_ + "/static");
+    if (!names && names.error().code() != errc::not_found) {
+        const bool are_tables_lost = co_await find_lost_tables();
+        co_return may_ask || are_tables_lost;  // what was read last is in force
+    }
     for (const auto& name : names ? *names : std::vector<std::string>()) {
         if (name.starts_with(".")) {
             continue;  // nft's own pattern passes them over

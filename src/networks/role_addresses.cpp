@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -306,6 +307,7 @@ async::awaitable<role_addresses::places> role_addresses::present(time_point unti
     places found;
     if (seen) {
         succeeded(step);
+        seen_at_ = node_.clock().now();
         devices_.clear();
         for (const auto& link : seen->links()) {
             devices_.insert(link.name);
@@ -355,7 +357,20 @@ async::awaitable<void> role_addresses::look(time_point until) {
             co_await remove(one, std::min(until, action_deadline()));
         });
     co_await add_lost_routes(std::exchange(lost_, {}), until);
-    missing_ = phase == last_phase_ ? work_with(found).add : places();
+    if (!is_seen_ && !is_planted(defect::blind_look_believed)) {
+        // A look that failed sees nothing (README ruling 88): what was missing before still is, and nothing else.
+        std::erase_if(missing_, [this](const auto& one) { return has(one) || !is_wanted(one); });
+    } else {
+        note_missing(phase == last_phase_ ? work_with(found).add : places());
+    }
+    if (!missing_.empty()) {
+        is_missing_.notify();
+    }
+    plan_next_look(failures_ != before);
+}
+
+void role_addresses::note_missing(places all) {
+    missing_ = std::move(all);
     // The bridge of a network that is not there yet comes with a look.
     std::erase_if(missing_, [this](const auto& one) { return is_gateway(one) && !devices_.contains(one.device); });
     for (const auto& one : missing_) {
@@ -364,10 +379,9 @@ async::awaitable<void> role_addresses::look(time_point until) {
             node_.log.warning(message::network_damaged, one.text() + " was gone, adding it again");
         }
     }
-    if (!missing_.empty()) {
-        is_missing_.notify();
-    }
-    const bool has_failed = failures_ != before;
+}
+
+void role_addresses::plan_next_look(bool has_failed) {
     const auto has_wish = [this](address_wish which) {
         return std::ranges::any_of(all_, [which](const auto& one) { return one.wish == which; });
     };
@@ -381,11 +395,10 @@ async::awaitable<void> role_addresses::look(time_point until) {
 }
 
 async::awaitable<void> role_addresses::add_missing(core::session& s) {
-    const places missing = missing_;
-    for (const auto& one : missing) {
-        if (may_hold() && is_wanted(one)) {
-            co_await add(one, s);
-        }
+    places missing = missing_;
+    std::erase_if(missing, [this](const auto& one) { return !is_wanted(one); });
+    if (may_hold() && !missing.empty()) {
+        co_await add(std::move(missing), s);
     }
 }
 
@@ -480,42 +493,71 @@ async::awaitable<void> role_addresses::forward_ipv6(time_point until) {
     }
 }
 
-async::awaitable<result<void>> role_addresses::add_while_named(placed_address where, core::session& s) {
-    const time_point until = action_deadline();
-    result<void> added = failure(errc::stopped, where.device);
-    for (int attempt = 0; attempt < guarded_attempts; ++attempt) {
-        auto asked = co_await ask_who_is_named(s, until);
-        if (!asked) {
-            co_return std::move(asked).error();
+async::awaitable<result<void>> role_addresses::try_to_add(places& open, core::session& s, time_point until) {
+    auto asked = co_await ask_who_is_named(s, until);
+    if (!asked) {
+        co_return std::move(asked).error();
+    }
+    // Another node is named, or the role went meanwhile: that is the role's own business, and no failure.
+    std::erase_if(open, [&](const auto& one) {
+        const bool is_over = !guarded(asked->has_value()) || !guarded(may_hold()) || !guarded(is_wanted(one));
+        if (is_over) {
+            succeeded("add " + one.text());
         }
-        // Another node is named, or the role went meanwhile: that is the role's own business, and no failure.
-        if (!guarded(asked->has_value()) || !guarded(may_hold()) || !guarded(is_wanted(where))) {
-            co_return result<void>();
-        }
-        const boot_time not_after = guarded_until(**asked + guarded_step);
-        if (is_gateway(where) && where.address.address.is_v6()) {
-            co_await forward_ipv6(until);
-        }
-        added = co_await port_.add(where.device, where.address, not_after, until);
-        if (added || added.error().code() != errc::stopped) {
-            break;
+        return is_over;
+    });
+    if (open.empty()) {
+        co_return result<void>();
+    }
+    const boot_time not_after = guarded_until(**asked + guarded_step);
+    const bool routes_ipv6 =
+        std::ranges::any_of(open, [](const auto& one) { return is_gateway(one) && one.address.address.is_v6(); });
+    if (routes_ipv6) {
+        co_await forward_ipv6(until);
+    }
+    const places asked_for = open;
+    std::vector<netlink::address_place> all;
+    std::ranges::transform(asked_for, std::back_inserter(all),
+                           [](const auto& one) { return netlink::address_place{one.device, one.address}; });
+    const auto outcome = co_await port_.add_all(std::move(all), not_after, until);
+    open.clear();
+    for (std::size_t i = 0; i < outcome.size(); ++i) {
+        if (!outcome[i] && outcome[i].error().code() == errc::stopped) {
+            open.push_back(asked_for[i]);
+        } else {
+            note_added(asked_for[i], outcome[i]);
         }
     }
-    additions_ += added ? 1 : 0;
-    if (added && is_wanted(where)) {  // else a removal was begun meanwhile, and stands
+    co_return open.empty() ? result<void>() : failure(errc::stopped, open.front().device, "it could not start in time");
+}
+
+void role_addresses::note_added(const placed_address& where, const result<void>& outcome) {
+    const std::string step = "add " + where.text();
+    additions_ += outcome ? 1 : 0;
+    if (outcome && is_wanted(where)) {  // else a removal was begun meanwhile, and stands
         std::erase(added_, where);
         added_.push_back(where);
     }
-    co_return added;
-}
-
-async::awaitable<void> role_addresses::add(placed_address where, core::session& s) {
-    const std::string step = "add " + where.text();
-    auto added = co_await add_while_named(where, s);
-    if (added || (is_gateway(where) && added.error().code() == errc::not_found)) {
+    if (outcome || (is_gateway(where) && outcome.error().code() == errc::not_found)) {
         succeeded(step);  // a bridge that is not there yet comes with a look
     } else {
-        failed(step, added.error());
+        failed(step, outcome.error());
+    }
+}
+
+async::awaitable<void> role_addresses::add(places wanted, core::session& s) {
+    const time_point until = action_deadline();
+    result<void> done;
+    for (int attempt = 0; attempt < guarded_attempts; ++attempt) {
+        done = co_await try_to_add(wanted, s, until);
+        if (done || done.error().code() != errc::stopped) {
+            break;
+        }
+    }
+    if (!done) {
+        for (const auto& one : wanted) {
+            failed("add " + one.text(), done.error());
+        }
     }
 }
 
@@ -536,7 +578,7 @@ async::awaitable<void> role_addresses::remove(placed_address where, time_point u
 }
 
 async::awaitable<void> role_addresses::take_up(policy::role_phase which, core::session& s) {
-    const places wanted = places_of(which);
+    places wanted = places_of(which);
     had_role_ = true;
     if (which == policy::role_phase::f) {
         gateway_wish_ = address_wish::wanted;
@@ -550,11 +592,14 @@ async::awaitable<void> role_addresses::take_up(policy::role_phase which, core::s
     for (auto& one : all_) {
         one.wish = one.taken_up == which ? address_wish::wanted : one.wish;
     }
+    // Equal addresses on one bridge are added once. What was only found there is added anew, which announces it.
+    std::erase_if(wanted, [this](const auto& one) { return has(one); });
+    if (which == policy::role_phase::f && !wanted.empty()) {
+        co_await add(std::move(wanted), s);  // there may be hundreds
+        co_return;
+    }
     for (const auto& one : wanted) {
-        // Equal addresses on one bridge are added once. What was only found there is added anew, which announces it.
-        if (std::ranges::find(added_, one) == added_.end()) {
-            co_await add(one, s);
-        }
+        co_await add({one}, s);
     }
 }
 
@@ -593,6 +638,10 @@ void role_addresses::report(std::vector<std::string>& lines) const {
         fmt::format("addresses of the primary: {} added and kept, {} missing; {} additions, {} removals, "
                     "{} failures since the start",
                     added_.size(), missing_.size(), additions_, removals_, failures_));
+    if (!is_seen_ && seen_at_ != time_point{}) {
+        const auto age = std::chrono::floor<std::chrono::seconds>(node_.clock().now() - seen_at_);
+        lines.push_back(fmt::format("addresses of the primary: as they were seen {} s ago", age.count()));
+    }
     for (const auto& [step, text] : troubles_) {
         lines.push_back("addresses of the primary: " + text);
     }

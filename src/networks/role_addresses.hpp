@@ -85,9 +85,14 @@ private:
     // By which the networks of addresses were reached that this daemon has added, and that are there.
     [[nodiscard]] lost_routes routes_lost_in(const model::network_state& seen) const;
     async::awaitable<void> add_lost_routes(lost_routes lost, time_point until);
+    void note_missing(places all);
+    void plan_next_look(bool has_failed);
 
-    async::awaitable<void> add(policy::placed_address where, core::session& s);
-    async::awaitable<result<void>> add_while_named(policy::placed_address where, core::session& s);
+    // All of them as one errand to the kernel, so that none waits for another.
+    async::awaitable<void> add(places wanted, core::session& s);
+    // Those whose end is not known yet stay in `open`.
+    async::awaitable<result<void>> try_to_add(places& open, core::session& s, time_point until);
+    void note_added(const policy::placed_address& where, const result<void>& outcome);
     async::awaitable<void> remove(policy::placed_address where, time_point until);
     async::awaitable<result<std::optional<boot_time>>> ask_who_is_named(core::session& s, time_point until);
     async::awaitable<void> forward_ipv6(time_point until);
@@ -111,6 +116,7 @@ private:
     bool knows_gateways_ = false;
     std::set<std::string> devices_;  // by the last look
     bool is_seen_ = false;           // what there is, likewise
+    time_point seen_at_{};           // by the last look that was answered
     struct named {
         const core::session* in = nullptr;
         boot_time asked{};

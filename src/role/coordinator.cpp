@@ -49,8 +49,10 @@ policy::coordinator_view coordinator::view() const {
                                                                    : std::nullopt);
     v.primary.version = primary_->stat().version;
     v.primary.unchanged_for = node.clock().now() - primary_since_;
+    v.primary.written = primary_->present() ? primary_->stat().mzxid : 0;
     v.peers = session_.others.coordinators();
     v.times = node.times;
+    v.returned = written_back_.returned(v, node.clock().now());
     return v;
 }
 
@@ -58,7 +60,7 @@ async::awaitable<void> coordinator::write_primary(const policy::coordinator_deci
     const bool clears = decision.action == policy::coordinator_action::clear_to_none;
     const std::string value = clears ? "none" : session_.node.self();
     zookeeper::transaction change;
-    if (decision.rule == policy::rule_refusal) {
+    if (decision.rule == policy::rule_refusal || (decision.rule == policy::rule_written_back && clears)) {
         session_.others.add_role_checks(change);
     }
     if (primary_->present()) {
@@ -159,7 +161,19 @@ void coordinator::note_changes() {
     if (std::exchange(role_changes_, own_role_->changes()) != own_role_->changes()) {
         role_since_ = now;
     }
+    written_back_.look(view(), now);
     looks_.set(looks_.value() + 1);
+}
+
+async::awaitable<void> coordinator::wait_for_change(std::optional<duration> at_most) {
+    constexpr std::string_view what = "a change of the primary node or of a peer";
+    if (!at_most) {
+        co_await changed_.wait(async::wait_note::work(what));
+        co_return;
+    }
+    auto& clock = session_.node.clock();
+    const bool notified = co_await changed_.wait_until(clock, clock.now() + *at_most, what);
+    ignore(result<bool>(notified), "the rules look at the clock");
 }
 
 async::awaitable<void> coordinator::follow(async::task_group& transitions) {
@@ -178,7 +192,7 @@ async::awaitable<void> coordinator::follow(async::task_group& transitions) {
                 session_.node.log.info(decision.reason);
             }
         }
-        co_await changed_.wait(async::wait_note::work("a change of the primary node or of a peer"));
+        co_await wait_for_change(decision.again_in);
     }
 }
 

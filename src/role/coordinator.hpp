@@ -6,6 +6,7 @@
 #pragma once
 
 #include "pvcnoded/policy/role/coordinator_rules.hpp"
+#include "pvcnoded/policy/role/written_back.hpp"
 #include "walk.hpp"
 
 #include <memory>
@@ -42,12 +43,14 @@ public:
 private:
     void note_changes();
     async::awaitable<void> follow(async::task_group& transitions);
+    async::awaitable<void> wait_for_change(std::optional<duration> at_most);
     async::awaitable<void> act(const policy::coordinator_decision& decision, async::task_group& transitions);
     async::awaitable<void> contend(policy::primary_view decided_on);
     async::awaitable<void> write_primary(const policy::coordinator_decision& decision);
 
     // The transitions (transition.cpp): a task of their own.
     void begin_transition(const policy::coordinator_decision& decision, async::task_group& transitions);
+    [[nodiscard]] policy::coordinator_decision rules_now() const;
     async::awaitable<void> transit(policy::coordinator_decision decision);
     async::awaitable<void> give_parts_up();
     [[nodiscard]] core::session* reachable_session() const;
@@ -77,6 +80,7 @@ private:
     std::unique_ptr<zookeeper::watched> own_role_;
     std::uint64_t primary_changes_ = 0;
     time_point primary_since_{};
+    policy::written_back written_back_;
     std::uint64_t role_changes_ = 0;
     time_point role_since_{};
     std::int64_t role_written_ = 0;  // transaction of our last write of routerstate

@@ -18,9 +18,6 @@ async::awaitable<bool> coordinator::holds_role() {
     }
     auto own = co_await session_.zk.get(session_.limit(), own_role_->path());
     const auto stored = own ? model::parse_router_state(own->data) : std::nullopt;
-    if (stored == router_state::primary) {
-        role_.become(router_state::primary, "its key said so at the stop");
-    }
     co_return stored == router_state::primary || stored == router_state::takeover || stored == router_state::relinquish;
 }
 

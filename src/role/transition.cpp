@@ -28,11 +28,18 @@ void coordinator::begin_transition(const policy::coordinator_decision& decision,
                       });
 }
 
-async::awaitable<void> coordinator::transit(policy::coordinator_decision decision) {
-    co_await async::sleep_for(session_.node.clock(), transition_delay, "the delay before a transition");
+// What they would say without the transition that is under way.
+policy::coordinator_decision coordinator::rules_now() const {
     auto now = view();
     now.in_transition = false;
-    if (policy::decide(now).action != decision.action) {
+    return policy::decide(now);
+}
+
+async::awaitable<void> coordinator::transit(policy::coordinator_decision decision) {
+    if (!decision.is_at_once) {
+        co_await async::sleep_for(session_.node.clock(), transition_delay, "the delay before a transition");
+    }
+    if (rules_now().action != decision.action) {
         co_return;
     }
     walk::machine which;
@@ -41,7 +48,7 @@ async::awaitable<void> coordinator::transit(policy::coordinator_decision decisio
     }
     std::visit([this](auto& one) { one.is_empty = !role_.has_parts(); }, which);
     const auto changed = co_await go(std::move(which), std::move(decision.reason));
-    if (!changed || !*changed) {
+    if ((!changed || !*changed) && rules_now().rule != policy::rule_written_back) {
         // Not in a tight loop: the next tick or change asks again.
         co_await async::sleep_for(session_.node.clock(), pause_after_failure, "another attempt at the transition");
     }

@@ -65,6 +65,9 @@ policy::hand_over_seen walk::look() const {
     if (const auto* held = lock_of(role_lock::sync).held) {
         const auto child = model::parse_lock_child(name_of(held->child()));
         seen.own_on_sync = child ? std::optional(child->sequence) : std::nullopt;
+        // Each child has the next number, so one is missing that nobody may have seen.
+        seen.was_overtaken =
+            turn_ended_ >= 0 && seen.own_on_sync.value_or(0) > std::max(turn_ended_, known_reader_) + 1;
     } else if (lock_of(role_lock::sync).kept != nullptr) {
         seen.queued_on_sync = queued_on_sync();
         seen.known_reader = known_reader_;
@@ -233,6 +236,7 @@ async::awaitable<role_answer> walk::have_lock(ask::have_lock what, time_point un
     request.create_ancestors = true;
     request.task = "coordinator";
     request.reason = why_;
+    is_writing_ = is_sync ? what.kind == model::lock_kind::write : is_writing_;
     request.drain = is_sync && what.kind == model::lock_kind::write ? &drain_ : nullptr;
     request.guid = &own_guids_.emplace_back();
     std::erase_if(drain_.readers, [this](const auto& reader) { return orphans_.contains(name_of(reader)); });
@@ -268,6 +272,9 @@ async::awaitable<role_answer> walk::have_lock(ask::have_lock what, time_point un
         co_await changed_.wait(async::wait_note::work(to_text(what.which)));
     }
     if (here.kept->state() == status::held) {
+        if (is_sync && look().was_overtaken) {
+            session_.node.log.info("the other side is a step ahead: it has come between two turns");
+        }
         co_return role_answer::done;
     }
     session_.node.log.warning(message::role_lock_missed, fmt::format("{}: {}", to_text(what.which), here.kept->text()));
@@ -279,6 +286,9 @@ async::awaitable<void> walk::release(role_lock which) {
     lock_here& here = lock_of(which);
     if (!here.kept) {
         co_return;
+    }
+    if (which == role_lock::sync) {
+        turn_ended_ = is_writing_ ? look().own_on_sync.value_or(-1) : -1;
     }
     here.kept->release();
     while (!here.kept->has_ended()) {

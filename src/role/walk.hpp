@@ -114,6 +114,8 @@ private:
     duration candidate_ahead_{};          // of a holder, once it has said `relinquish`
     zookeeper::reader_drain drain_;
     std::int64_t known_reader_ = -1;  // the last one in it when the lock of S was asked for last
+    std::int64_t turn_ended_ = -1;  // the place of the lock of S that was let go before it; -1: this node did not write
+    bool is_writing_ = false;       // the lock of S that was asked for last
     policy::role_step step_;
     time_point step_since_{};
 };

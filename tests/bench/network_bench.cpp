@@ -7,6 +7,7 @@
 // Prints for each its time, the daemon's processor time and that of a look; the ratio is what compares machines.
 #include "pvcnoded/async/adapter/real_loop.hpp"
 #include "pvcnoded/async/adapter/thread_offload.hpp"
+#include "pvcnoded/netlink/adapter/kernel_addresses.hpp"
 #include "pvcnoded/netlink/adapter/kernel_stack.hpp"
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -101,7 +103,44 @@ struct made {
     double look_time = 0;
     double look_processor = 0;
     std::size_t links = 0;
+    double one_by_one = 0;  // gateways, two for each network
+    double at_once = 0;
 };
+
+std::vector<netlink::address_place> gateways_of(int networks) {
+    std::vector<netlink::address_place> all;
+    for (int number = 1; number <= networks; ++number) {
+        const std::string bridge = fmt::format("vmbr{}", number);
+        all.push_back({bridge, *parse_host_address(fmt::format("fd00:{:x}::1/64", number))});
+        all.push_back({bridge, *parse_host_address(fmt::format("10.{}.{}.1/24", number / 256, number % 256))});
+    }
+    return all;
+}
+
+// As the primary takes them up, and gives them up.
+async::awaitable<void> take_gateways(async::real_loop& loop, int networks, made& found) {
+    async::thread_offload pool(loop.context());
+    netlink::kernel_addresses port(loop.clock(), pool);
+    const auto all = gateways_of(networks);
+    const auto soon = [&] { return loop.clock().now() + 60s; };
+    const boot_time in_time = loop.clock().boot_now() + 60s;
+    auto begin = loop.clock().now();
+    for (const auto& one : all) {
+        const auto added = co_await port.add(one.device, one.address, in_time, soon());
+        must(added.has_value(), one.device);
+    }
+    found.one_by_one = seconds(loop.clock().now() - begin);
+    for (const auto& one : all) {
+        const auto removed = co_await port.remove(one.device, one.address, soon());
+        must(removed.has_value(), one.device);
+    }
+    begin = loop.clock().now();
+    const auto added = co_await port.add_all(all, in_time, soon());
+    found.at_once = seconds(loop.clock().now() - begin);
+    for (const auto& one : added) {
+        must(one.has_value(), "gateways at once");
+    }
+}
 
 async::awaitable<made> make_and_look(async::real_loop& loop, int networks) {
     async::thread_offload pool(loop.context());
@@ -131,6 +170,7 @@ async::awaitable<made> make_and_look(async::real_loop& loop, int networks) {
     }
     found.look_time = seconds(loop.clock().now() - begin) / looks;
     found.look_processor = (processor_seconds() - used) / looks;
+    co_await take_gateways(loop, networks, found);
     co_return found;
 }
 
@@ -152,5 +192,7 @@ int main(int count, char** arguments) {
                reference, ours.time, ours.processor, ours.time / reference);
     fmt::print("one look at {} links: {:.2f} ms, processor {:.2f} ms\n", ours.links, ours.look_time * 1000,
                ours.look_processor * 1000);
+    fmt::print("{} gateways: one by one {:.1f} ms, at once {:.1f} ms\n", 2 * networks, ours.one_by_one * 1000,
+               ours.at_once * 1000);
     return 0;
 }

@@ -2,8 +2,9 @@
 network_events.py NAME=PATH_OF_NAMESPACE ...
 
 All of them are heard through one socket, and the kernel has one lock for all such changes: the order of the lines is the order in
-which it happened, also between namespaces, however late this process reads. The time of a line is that of the reading. A line on
-standard input is printed after all that had happened before it. `lost` is printed when the kernel had no room for an event."""
+which it happened, also between namespaces, however late this process reads. The time of a line is that of the reading, but of an
+address that came it is the kernel's own stamp (to 10 ms). A line on standard input is printed after all that had happened before
+it. `lost` is printed when the kernel had no room for an event."""
 import ctypes
 import errno
 import os
@@ -18,7 +19,7 @@ import recorder
 CLONE_NEWNET = 0x40000000
 ROUTE, GROUPS = 0, 0x1 | 0x10 | 0x100  # links, addresses of IPv4 and of IPv6
 NEW_LINK, DELETED_LINK, NEW_ADDRESS, DELETED_ADDRESS = 16, 17, 20, 21
-OWN, ADDRESS = 2, 1  # IFA_LOCAL, IFA_ADDRESS
+OWN, ADDRESS, STAMPS = 2, 1, 6  # IFA_LOCAL, IFA_ADDRESS, IFA_CACHEINFO
 LINK_NAME, LINK_MTU, LINK_MASTER = 3, 4, 10
 SOL_NETLINK, LISTEN_ALL = 270, 8
 NEW_NUMBER, GET_NUMBER, NUMBER, BY_DESCRIPTOR = 88, 90, 1, 3
@@ -46,6 +47,15 @@ def number_of(descriptor):
     if number is None or struct.unpack('=i', number)[0] < 0:
         raise OSError(f'the kernel gives no number to a namespace: {answer!r}')
     return struct.unpack('=i', number)[0]
+
+
+def came(stamps, head):
+    """The head of a line with the time at which the kernel made the address; it counts hundredths of a second since its start."""
+    if stamps is None:
+        return head
+    read, name = head.split(' ', 1)
+    made = time.time() - time.monotonic() + struct.unpack('=IIII', stamps)[2] / 100
+    return f'{min(float(read), made):.6f} {name}'
 
 
 class Listener:
@@ -97,6 +107,8 @@ class Listener:
                 _family, prefix, _flags, _scope, index = struct.unpack_from('=BBBBI', data, at + 16)
                 found = attributes(data, at + 24, at + length)
                 raw = found.get(OWN, found.get(ADDRESS, b''))
+                if kind == NEW_ADDRESS:
+                    head = came(found.get(STAMPS), head)
                 text = socket.inet_ntop(socket.AF_INET if len(raw) == 4 else socket.AF_INET6, raw)
                 print(f'{head} {"add" if kind == NEW_ADDRESS else "remove"} {self.device(number, index)} {text}/{prefix}')
             # Of the other families is what a bridge says of its ports.

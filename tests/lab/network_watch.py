@@ -9,12 +9,11 @@ import sys
 import threading
 import time
 
-from . import lateness
 from .lab import NoVerdict
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 30.0  # a recorder that has not had its turn by then gets none
-Step = collections.namedtuple('Step', 'order time what device address')  # the time may be late, the order is true
+Step = collections.namedtuple('Step', 'order time what device address')  # that of a removal may be late, the order is true
 Frame = collections.namedtuple('Frame', 'time device kind address sender target')
 
 
@@ -116,11 +115,11 @@ class AddressMonitor:
 
 def was_on_none(comes, goes, address, allowed=0.0):
     """Why an address that moves between the nodes of these monitors (of_all) was on neither for a while; None: it was not, or for
-    so many seconds at the most, which are granted to a machine that is late."""
+    so many seconds at the most. That it came has the kernel's stamp: who reads late makes nothing longer."""
     added, removed = comes.first_step('add', address), goes.first_step('remove', address)
     if added is None or removed is None:
         return f'{address} was {"not added" if added is None else "not removed"}'
-    if removed.order < added.order and (allowed == 0.0 or added.time - removed.time > allowed + lateness.granted(allowed)):
+    if removed.order < added.order and (allowed == 0.0 or added.time - removed.time > allowed):
         return f'{address} was removed, and {added.time - removed.time:.3f} s later added: nobody had it in between'
     return None
 

@@ -47,6 +47,10 @@ enum class defect : std::uint8_t {
     role_lock_kept,            // a candidate that withdraws keeps the lock of the role
     role_written_late,         // `primary` is written for the version that the watch shows by then
     role_given_up_early,       // a holder does not wait for the candidate's turn
+    written_back_unnoticed,    // that a reference node gives up a role for which it is named is left to time
+    relinquished_blindly,      // `relinquish` is written without a check of who is named
+    passed_partner_awaited,    // a partner that has passed is waited for in each phase
+    blind_look_believed,       // what a look that failed did not show counts as gone
     figures_given_up,          // a refused key of the own record is not repaired
     nameless_wait,             // a wait that the task tree does not show
     log_without_end,           // the log copy is not cut to its lines

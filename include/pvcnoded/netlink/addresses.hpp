@@ -22,6 +22,11 @@
 
 namespace pvc::netlink {
 
+struct address_place {
+    std::string device;
+    host_address address;
+};
+
 class addresses {
 public:
     addresses() = default;
@@ -38,6 +43,10 @@ public:
     // much hangs already); timed_out (the outcome is unknown).
     virtual async::awaitable<result<void>> add(std::string device, host_address which, boot_time not_after,
                                                time_point deadline) = 0;
+    // Each of them as add() does, in this order, as one errand to the kernel: they have one turn and one deadline, and
+    // one that is refused keeps no other. What became of each, in the same order.
+    virtual async::awaitable<std::vector<result<void>>> add_all(std::vector<address_place> which, boot_time not_after,
+                                                                time_point deadline) = 0;
     // Removes the address with this prefix length. A device that is not there has none: that is success too. Errors:
     // refused, unavailable, timed_out, as above.
     virtual async::awaitable<result<void>> remove(std::string device, host_address which, time_point deadline) = 0;

@@ -81,6 +81,41 @@ async::awaitable<result<void>> kernel_addresses::add(std::string device, host_ad
     co_return result<void>();
 }
 
+async::awaitable<std::vector<result<void>>> kernel_addresses::add_all(std::vector<address_place> which,
+                                                                      boot_time not_after, time_point deadline) {
+    std::vector<result<void>> outcome;
+    if (which.empty()) {
+        co_return outcome;
+    }
+    const std::string about = std::to_string(which.size()) + " addresses";
+    auto turn = co_await lane_->turn(about, deadline);
+    if (!turn) {
+        outcome.assign(which.size(), turn.error());
+        co_return outcome;
+    }
+    using links = std::vector<result<kernel_link>>;
+    kernel_lane::work<links> work = [which, not_after](kernel_requests& requests, const errand& by) {
+        links all;
+        for (const auto& one : which) {
+            all.push_back(add_to(one.device, one.address, not_after, requests, by));
+        }
+        return result<links>(std::move(all));
+    };
+    auto done = co_await lane_->run(about, deadline, std::move(work));
+    if (!done) {
+        outcome.assign(which.size(), done.error());
+        co_return outcome;
+    }
+    for (std::size_t i = 0; i < which.size(); ++i) {
+        const auto& found = (*done)[i];
+        if (found && found->hardware && !found->link.is_loopback) {
+            announcer_->announce({found->link.index, which[i].device}, *found->hardware, which[i].address.address);
+        }
+        outcome.push_back(found ? result<void>() : result<void>(found.error()));
+    }
+    co_return outcome;
+}
+
 async::awaitable<result<void>> kernel_addresses::remove(std::string device, host_address which, time_point deadline) {
     const std::string about = which.text() + " on " + device;
     PVC_CO_TRY(const auto turn, co_await lane_->turn(about, deadline));

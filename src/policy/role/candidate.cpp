@@ -83,6 +83,7 @@ void candidate::take_answer(const role_event& e) {
         case at::begin:
             began = e.now;
             has_partner = is_peer_expected(e.seen.view);
+            is_partner_ahead = e.seen.view.returned.has_value();
             where = is_empty ? at::writing : at::announcing;
             break;
         case at::announcing:
@@ -100,6 +101,7 @@ void candidate::take_answer(const role_event& e) {
         case at::clearing: begin_phase(e, role_phase::a); break;
         case at::queueing:
             has_sync_lock = is_done;
+            is_partner_ahead = is_partner_ahead || e.said == role_answer::passed || (is_done && e.seen.was_overtaken);
             if (is_done && phase == role_phase::a && has_partner && e.seen.has_waited_for_writer) {
                 begin_phase(e, role_phase::c);  // nobody else may take the role over: it was the partner, in B
             } else if (is_done) {
@@ -209,7 +211,8 @@ std::optional<role_step> candidate::expect_partner(const role_event& e) {
     }
     const bool may_not_hear = std::ranges::any_of(view.peers, [&](const coordinator_peer& peer) {
         const bool is_partner = peer.router == router_state::primary || peer.router == router_state::relinquish;
-        const bool has_role = (is_partner && has_partner && !was_partner_seen) || peer.router == router_state::takeover;
+        const bool may_be_deaf = has_partner && !was_partner_seen && !is_partner_ahead;
+        const bool has_role = (is_partner && may_be_deaf) || peer.router == router_state::takeover;
         const bool beats = peer.daemon == model::daemon_state::run || peer.daemon == model::daemon_state::shutdown;
         return has_role && beats && peer.keepalive_unchanged_for >= e.now - began;
     });
@@ -251,7 +254,8 @@ role_step candidate::go_on(const role_event& e) {
             [[fallthrough]];
         case at::queueing: return turn_to_write(limit);
         case at::holding:
-            if (!is_partner_behind(seen) && is_peer_expected(seen.view) && e.now < limit) {
+            if ((!is_partner_ahead || is_planted(defect::passed_partner_awaited)) && !is_partner_behind(seen) &&
+                is_peer_expected(seen.view) && e.now < limit) {
                 return wait_for("the partner to be queued behind this node", limit);
             }
             where = at::acting;
@@ -266,7 +270,8 @@ role_step candidate::go_on(const role_event& e) {
         case at::clearing_phase: return clear_phase();
         case at::releasing: return let_go(role_lock::sync);
         case at::expecting_writer:
-            if (is_peer_expected(seen.view) && last_on_sync(seen, model::lock_tag::lock) < 0 && e.now < limit) {
+            if (!is_partner_ahead && is_peer_expected(seen.view) && last_on_sync(seen, model::lock_tag::lock) < 0 &&
+                e.now < limit) {
                 return wait_for("the partner's turn", limit);
             }
             where = at::reading;

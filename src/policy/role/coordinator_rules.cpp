@@ -65,6 +65,26 @@ std::optional<std::string> refusal(const coordinator_view& view, const std::stri
                       : std::nullopt;
 }
 
+// The named node will not take the role: it has just given it up, and looks at the key no more.
+std::optional<coordinator_decision> name_written_back(const coordinator_view& view) {
+    constexpr duration settled = 1s;
+    const auto& returned = view.returned;
+    if (!returned || view.primary.node != returned->by || is_planted(defect::written_back_unnoticed)) {
+        return std::nullopt;
+    }
+    auto why = shown(returned->by) + " wrote its own name back and gives the role up all the same";
+    if (returned->was_named) {
+        return coordinator_decision{coordinator_action::claim, rule_written_back, why + ", this node was named"};
+    }
+    if (returned->seen_for >= settled) {
+        return coordinator_decision{coordinator_action::clear_to_none, rule_written_back,
+                                    why + ", nobody takes it over"};
+    }
+    return coordinator_decision{.rule = rule_written_back,
+                                .reason = why + ", whoever was named may take it over",
+                                .again_in = settled - returned->seen_for};
+}
+
 coordinator_decision decide_as_primary(const coordinator_view& view) {
     const auto& named = view.primary.node;
     if (named == view.self) {
@@ -114,7 +134,13 @@ coordinator_decision decide_as_secondary(const coordinator_view& view) {
                     silent->name + " is " + std::string(to_text(silent->router)) + ", " + since +
                         " and may still hold the addresses"};
         }
-        return {coordinator_action::start_takeover, "C1", "this node is named primary"};
+        return {.action = coordinator_action::start_takeover,
+                .rule = "C1",
+                .reason = "this node is named primary",
+                .is_at_once = view.returned.has_value()};
+    }
+    if (auto decision = name_written_back(view)) {
+        return *std::move(decision);
     }
     if (auto reason = vacancy(view, *named)) {
         return {coordinator_action::clear_to_none, "C5", *std::move(reason)};
@@ -170,6 +196,14 @@ coordinator_decision decide(const coordinator_view& view) {
     auto isolated = isolation_reason(view.heartbeat_age, view.times);
     if (isolated && view.role == router_state::primary) {
         return {coordinator_action::demote, "C6", *std::move(isolated)};
+    }
+    if (!view.session_live && view.role == router_state::primary) {
+        // Nobody can be told; but what was seen last says that the successor has everything.
+        const auto& named = view.primary.node;
+        const auto* const successor = named && *named != view.self ? find_peer(view, *named) : nullptr;
+        if (successor != nullptr && successor->router == router_state::primary) {
+            return {coordinator_action::demote, "C6", successor->name + " is primary, and this node is out of touch"};
+        }
     }
     if (!view.session_live || view.in_transition) {
         return {};

@@ -1,5 +1,7 @@
 #include "pvcnoded/policy/role/hand_over.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
 #include <algorithm>
 
 namespace pvc::policy {
@@ -65,6 +67,12 @@ role_step say_role(model::router_state to) {
 role_step say_primary(const coordinator_view& view) {
     return {role_ask::write_role{router_state::primary, view.primary.version}, time_point::max(),
             "the role to be written"};
+}
+
+// Whoever is named again meanwhile keeps it.
+role_step say_relinquish(const coordinator_view& view) {
+    const auto named = is_planted(defect::relinquished_blindly) ? std::nullopt : std::optional(view.primary.version);
+    return {role_ask::write_role{router_state::relinquish, named}, time_point::max(), "the role to be written"};
 }
 
 role_step wait_for(std::string_view what, time_point until) {

@@ -108,7 +108,7 @@ void holder::lose_lock(const role_event& e) {
 role_step holder::go_on(const role_event& e) {
     const auto& seen = e.seen;
     switch (where) {
-        case at::announcing: return say_role(router_state::relinquish);
+        case at::announcing: return say_relinquish(seen.view);
         case at::expecting_writer:
             if (!is_alone(seen) && last_on_sync(seen, model::lock_tag::lock) <= last_writer && e.now < limit &&
                 !is_planted(defect::role_given_up_early)) {

@@ -228,6 +228,45 @@ TYPED_TEST(primary_addresses, another_prefix_length) {
     });
 }
 
+// As one errand, in this order; what is refused keeps no other.
+TYPED_TEST(primary_addresses, many_at_once) {
+    this->bench.run([this]() -> awaitable<void> {
+        auto& port = this->bench.addresses();
+        const auto nothing = co_await port.add_all({}, this->in_time(), this->soon());
+        EXPECT_TRUE(nothing.empty());
+        for (const auto* bridge : {"br0", "br1"}) {
+            co_await this->done(make_bridge{bridge});
+            co_await this->done(set_up{bridge});
+        }
+        std::vector<netlink::address_place> all;
+        for (int i = 1; i <= 20; ++i) {
+            all.push_back({"br0", at("10.0." + std::to_string(i) + ".254/24")});
+        }
+        all.push_back({"br2", at("10.1.0.254/24")});
+        all.push_back({"br1", at("10.0.0.254/24")});
+        for (int round = 0; round < 2; ++round) {
+            const auto outcome = co_await port.add_all(all, this->in_time(), this->soon());
+            EXPECT_EQ(outcome.size(), all.size());
+            for (std::size_t i = 0; i < outcome.size(); ++i) {
+                EXPECT_EQ(outcome[i].has_value(), all[i].device != "br2") << i;
+            }
+            EXPECT_TRUE(!outcome[20] && outcome[20].error().code() == errc::not_found);
+        }
+        const auto listed = co_await this->list("br1");
+        EXPECT_EQ(listed, "10.0.0.254/24");
+        const auto others = co_await port.list("br0", this->soon());
+        EXPECT_TRUE(others && others->size() >= 20);
+        const auto late =
+            co_await port.add_all({{"br1", at("10.2.0.254/24")}}, this->bench.clock().boot_now() - 1ns, this->soon());
+        EXPECT_TRUE(late.size() == 1 && !late[0] && late[0].error().code() == errc::stopped);
+        const auto too_late =
+            co_await port.add_all({{"br1", at("10.2.0.254/24")}}, this->in_time(), this->bench.clock().now());
+        EXPECT_TRUE(too_late.size() == 1 && !too_late[0] && too_late[0].error().code() == errc::timed_out);
+        const auto still = co_await this->list("br1");
+        EXPECT_EQ(still, "10.0.0.254/24");
+    });
+}
+
 TYPED_TEST(primary_addresses, a_guarded_step_that_is_too_late_is_not_begun) {
     this->bench.run([this]() -> awaitable<void> {
         co_await this->done(make_bridge{"br0"});

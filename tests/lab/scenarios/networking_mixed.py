@@ -221,7 +221,7 @@ def mixed_hand_over_with_addresses(lab):
         # the lock of all links. Nothing else may leave an address on nobody.
         was_ahead = source is foreign and 'a step ahead' in target.output()[said:]
         for address in [*FLOATING.values(), METADATA, *[one.split('/')[0] for _, one in gateways(networks)]]:
-            equal(was_on_none(comes, goes, address, allowed=3.0 if was_ahead else 0.0), None, address)
+            equal(was_on_none(comes, goes, address, allowed=0.5 if was_ahead else 0.0), None, address)
         lab.wait(lambda: ping.is_answered(time.time() - 0.2), 5, 'the address is answered')
         print(f'{source.label} to {target.label}: longest gap {ping.longest_gap(since)[0]:.2f} s, {ping.lost(since, time.time() - 1)} lost')
         time.sleep(1)

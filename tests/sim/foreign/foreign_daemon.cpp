@@ -205,9 +205,17 @@ async::awaitable<void> foreign_daemon::on_primary(stored value) {
         co_await state_.pass(settings.timings.transition_delay, "the delay before a takeover");
         co_await state_.write_role(router_state::takeover);
     } else if (*primary != settings.name && state_.role == router_state::primary) {
+        if (const auto early = settings.timings.tick_after_name) {
+            run_apart("tick", [this, early] { return tick_after(*early); });
+        }
         co_await state_.pass(settings.timings.transition_delay, "the delay before a relinquishment");
         co_await state_.write_role(router_state::relinquish);
     }
+}
+
+async::awaitable<void> foreign_daemon::tick_after(duration time) {
+    co_await state_.pass(time, "a tick at a bad moment");
+    co_await keepalive_.tick_early();
 }
 
 // On the callback task, which also has to bring the news that a predecessor is gone: who is not first times out.

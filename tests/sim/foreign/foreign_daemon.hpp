@@ -45,6 +45,7 @@ private:
     async::awaitable<void> on_domain_state(stored value);
     async::awaitable<void> on_primary(stored value);
     async::awaitable<void> contend(std::int32_t version);
+    async::awaitable<void> tick_after(duration time);
     async::awaitable<void> job(model::domain_state wanted);
     void run_apart(std::string name, std::function<async::awaitable<void>()> body);
 

@@ -10,14 +10,21 @@ async::awaitable<void> foreign_keepalive::run() {
         if (is_stopped_) {
             co_return;
         }
-        is_ticking_ = true;
-        co_await tick();
-        is_ticking_ = false;
-        idle_.notify();
+        co_await tick_early();
         do {
             next += interval;
         } while (next < node_.clock.now());
     }
+}
+
+async::awaitable<void> foreign_keepalive::tick_early() {
+    if (is_ticking_ || is_stopped_) {
+        co_return;
+    }
+    is_ticking_ = true;
+    co_await tick();
+    is_ticking_ = false;
+    idle_.notify();
 }
 
 async::awaitable<void> foreign_keepalive::stop() {

@@ -16,6 +16,8 @@ public:
     // No further tick; suspends until a running one has ended.
     async::awaitable<void> stop();
     async::awaitable<void> tick();
+    // One whose turn it is not; nothing while one is running.
+    async::awaitable<void> tick_early();
 
 private:
     async::awaitable<void> publish_settings();

@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 
 namespace pvc::sim {
 
@@ -62,6 +63,9 @@ struct foreign_timings {
     duration reaction = ms(2);            // of a watch handler
     duration transition_delay = ms(500);  // between the change of the primary's name and the own role
     duration contention_limit = ms(400);
+    // A tick of a primary comes so long after another name, whenever its turn would be; empty: when it is its turn. In
+    // the delay above it writes its own name back, and the role is given up all the same (README ruling 87).
+    std::optional<duration> tick_after_name{};
     duration unflush = ms(1);  // until the job starts
     duration flush = ms(1);
 

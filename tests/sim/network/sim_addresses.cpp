@@ -28,6 +28,27 @@ async::awaitable<result<void>> sim_addresses::add(std::string device, host_addre
     });
 }
 
+async::awaitable<std::vector<result<void>>> sim_addresses::add_all(std::vector<netlink::address_place> which,
+                                                                   boot_time not_after, time_point deadline) {
+    auto outcome = std::make_shared<std::vector<result<void>>>();
+    for (const auto& one : which) {
+        calls.push_back("add " + one.address.text() + " on " + one.device);
+    }
+    const std::string about = std::to_string(which.size()) + " addresses";
+    auto done = co_await pass(about, deadline, [this, which, not_after, outcome]() -> result<void> {
+        const bool is_late = clock().boot_now() - call_time > not_after;
+        for (const auto& one : which) {
+            outcome->push_back(is_late ? failure(errc::stopped, one.device, "it could not start in time")
+                                       : add_now(one.device, one.address));
+        }
+        return {};
+    });
+    if (!done) {
+        outcome = std::make_shared<std::vector<result<void>>>(which.size(), done.error());
+    }
+    co_return *outcome;
+}
+
 async::awaitable<result<void>> sim_addresses::remove(std::string device, host_address which, time_point deadline) {
     const std::string about = which.text() + " on " + device;
     calls.push_back("remove " + about);

@@ -17,6 +17,8 @@ public:
 
     async::awaitable<result<void>> add(std::string device, host_address which, boot_time not_after,
                                        time_point deadline) override;
+    async::awaitable<std::vector<result<void>>> add_all(std::vector<netlink::address_place> which, boot_time not_after,
+                                                        time_point deadline) override;
     async::awaitable<result<void>> remove(std::string device, host_address which, time_point deadline) override;
     async::awaitable<result<std::vector<host_address>>> list(std::string device, time_point deadline) override;
 

@@ -99,6 +99,37 @@ TEST_F(role_addresses_test, case_36_a_takeover_adds_them_in_the_order_of_phases)
                                         "10.254.0.254 on brstorage"}));
 }
 
+TEST_F(role_addresses_test, R88_a_look_that_is_not_answered_sees_nothing) {
+    auto& hv1 = stage_primary();
+    calls_of(hv1);
+    hv1.network.hang();
+    beat(70s);
+    EXPECT_EQ(calls_of(hv1), "");
+    EXPECT_EQ(hv1.times_logged("was gone"), 0U);
+    EXPECT_EQ(there(hv1), all_of_them);
+    // What must go goes all the same.
+    ensemble.put(primary_key, "hv2");
+    seconds_until([&] { return role_of(hv1) == "secondary"; }, 120s);
+    EXPECT_EQ(there(hv1), "");
+    hv1.network.end_hang();
+    beat(5s);
+    EXPECT_EQ(there(hv1), "");
+}
+
+// What was seen to be missing still is.
+TEST_F(role_addresses_test, R88_what_was_missing_before_is_added_without_another_look) {
+    auto& hv1 = stage_primary();
+    hv1.addresses.broken.insert_or_assign("add", failure(errc::refused, "add", "Operation not permitted"));
+    hv1.kernel.remove_all_addresses();
+    beat(2s);
+    EXPECT_EQ(there(hv1), "");
+    hv1.network.hang();
+    beat(4s);
+    hv1.addresses.broken.clear();
+    beat(10s);
+    EXPECT_EQ(there(hv1), all_of_them);
+}
+
 TEST_F(role_addresses_test, case_38_a_relinquish_removes_them_in_that_order_and_leaves_the_own_ones) {
     auto& hv1 = stage_networking();
     ensemble.put(primary_key, "hv1");

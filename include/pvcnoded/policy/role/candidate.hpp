@@ -8,7 +8,9 @@
 //
 // A partner of the reference that is quick may queue as the reader of the next phase before this node has queued as its
 // writer. It then drops its address as soon as it has its turn, so this node takes its own up at once, beside the lock
-// that it is still queued for (is_passed).
+// that it is still queued for (is_passed). From the first sign of that on no phase is held for it: it may have gone
+// through all others, and nobody would have their addresses until it is secondary. So it is from the beginning with one
+// that wrote its own name back (written_back.hpp), which is not behind this node but on its way alone.
 //
 // While the session is only suspended nothing new is begun and nothing undone; the isolation limit (C6) bounds that.
 #pragma once
@@ -52,6 +54,7 @@ struct candidate {
     std::uint8_t taken = 0;    // so many phases were begun to be taken up
     bool has_partner = false;  // somebody was expected to walk beside us
     bool was_partner_seen = false;
+    bool is_partner_ahead = false;
     bool has_role_lock = false;
     bool has_sync_lock = false;
     time_point began{};

@@ -23,6 +23,7 @@ struct primary_view {
     std::optional<std::string> node;  // nobody: "none", "" or missing (model::parse_primary_node)
     std::int32_t version = 0;         // data version, for the conditional write
     duration unchanged_for{};
+    std::int64_t written = 0;  // zxid of the last write
 };
 
 // Another coordinator's entry below /nodes. A name that has no entry here has no node key.
@@ -36,6 +37,15 @@ struct coordinator_peer {
     bool has_beaten = true;              // its keepalive was seen to change since we are connected
     duration daemon_unchanged_for{};
     duration router_unchanged_for{};
+    std::int64_t router_written = 0;  // zxid of the last write of its role
+};
+
+// README ruling 87: a reference node that was told of a successor, and whose heartbeat has written its own name back
+// meanwhile, gives everything up all the same and looks at the key no more (written_back.hpp finds that out).
+struct returned_name {
+    std::string by;
+    bool was_named = false;  // this node, by the write before
+    duration seen_for{};     // as long as nobody is on the way to the role
 };
 
 struct coordinator_view {
@@ -50,6 +60,7 @@ struct coordinator_view {
     bool in_transition = false;  // a takeover or relinquish scope is open: only C6 and C7 apply
     duration heartbeat_age{};    // of the last acknowledged heartbeat, since it was sent
     primary_view primary;
+    std::optional<returned_name> returned;
     std::vector<coordinator_peer> peers;  // coordinators other than self
     intervals times;
 
@@ -69,12 +80,16 @@ enum class coordinator_action : std::uint8_t {
 
 struct coordinator_decision {
     coordinator_action action = coordinator_action::none;
-    std::string_view rule;  // "C1" … ; "" if no rule applies
-    std::string reason;     // one line for log and task tree; for `none`: what is waited for, or ""
+    std::string_view rule;               // "C1" … ; "" if no rule applies
+    std::string reason;                  // one line for log and task tree; for `none`: what is waited for, or ""
+    bool is_at_once = false;             // a transition without the 0.5 s
+    std::optional<duration> again_in{};  // to be asked again then, if nothing changes before
 };
 
 // README ruling 22. It rests on the role of every coordinator: the write checks them all.
 inline constexpr std::string_view rule_refusal = "C5'";
+// README ruling 87. Whoever was named claims the key; else it is cleared, which checks the roles as well.
+inline constexpr std::string_view rule_written_back = "C1'";
 
 // C6: why this node, if it is primary or on its way, must give the role up by itself; empty: it need not. Asked also
 // without a session.

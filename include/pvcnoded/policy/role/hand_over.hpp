@@ -37,7 +37,9 @@ struct hand_over_seen {
     std::optional<std::int64_t> own_on_sync;     // the sequence of the lock of S that is held
     std::optional<std::int64_t> queued_on_sync;  // of the one that is queued and not held yet
     std::int64_t known_reader = -1;              // the last reader that was there when this node let go of S
-    bool is_candidate_there = false;             // somebody else is queued for T
+    // Between the end of the turn before and the lock of S that is held somebody else has queued for it.
+    bool was_overtaken = false;
+    bool is_candidate_there = false;  // somebody else is queued for T
     // The lock of S that was asked for last had to wait for somebody else's turn as a writer.
     bool has_waited_for_writer = false;
     // By the servers' clock the candidate had been queued for T for so long when `relinquish` was written, and what has
@@ -55,8 +57,8 @@ struct nothing {  // the machine is over
 struct change {  // until something that is seen is another, or it is time
     friend bool operator==(const change&, const change&) = default;
 };
-// Own routerstate, from what is stored; `primary` only while the key that names this node is the one that was seen,
-// and, with parts, T is held.
+// Own routerstate, from what is stored; `primary` and `relinquish` only while the key that says who is named is the one
+// that was seen, and `primary`, with parts, only while T is held.
 struct write_role {
     model::router_state to = model::router_state::secondary;
     std::optional<std::int32_t> named{};  // that key's version
@@ -117,6 +119,7 @@ struct role_step {
 [[nodiscard]] role_step let_go(role_lock which);
 [[nodiscard]] role_step say_role(model::router_state to);
 [[nodiscard]] role_step say_primary(const coordinator_view& view);
+[[nodiscard]] role_step say_relinquish(const coordinator_view& view);
 [[nodiscard]] role_step wait_for(std::string_view what, time_point until = time_point::max());
 
 // What it asks for, in a few words.

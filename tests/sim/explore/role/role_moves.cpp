@@ -62,7 +62,9 @@ void add_prompt(const world& now, std::int8_t who, std::vector<move>& out) {
             out.push_back({kind::choose, who, 2});
             return;
         }
-        if (is_up && own.has_edge) {
+        if (is_up && own.is_leaving) {
+            out.push_back({kind::leave, who});
+        } else if (is_up && own.has_edge) {
             out.push_back({kind::react, who});
         }
         if (can_tick(now, who)) {
@@ -85,6 +87,9 @@ void add_prompt(const world& now, std::int8_t who, std::vector<move>& out) {
     }
     if (has_rule(now, who, false)) {
         out.push_back({kind::rule, who});
+    }
+    if (now.of.reference != nobody && own.to_zookeeper == link::up && !(looked_at(now, who) == own.memory)) {
+        out.push_back({kind::look, who});
     }
     if (!own.does && own.to_zookeeper == link::up && own.stored != own.role) {
         out.push_back({kind::align, who});
@@ -322,7 +327,7 @@ void grow_silent(member& own, bool is_reference) {
         own.is_fenced = true;  // switched off: nothing of it is left
         own.to_zookeeper = link::crashed;
         own.walks.reset();
-        own.has_edge = own.has_tick = false;
+        own.has_edge = own.has_tick = own.is_leaving = false;
     }
     give_up_by_itself(own);  // C6, or the fence
 }
@@ -339,13 +344,14 @@ void come_back(world& now, std::int8_t who) {
         }
     }
     if (!own.does && !now.is_reference(who)) {
-        own.stored = own.role;  // what the key says must be what it does
+        store_role(own, own.role);  // what the key says must be what it does
     }
 }
 
 void restart(world& now, std::int8_t who) {
     member& own = now.at(who);
-    own.role = own.stored = router_state::secondary;
+    own.role = router_state::secondary;
+    store_role(own, own.role);
     own.has_edge = false;
     if (now.is_reference(who) || now.named != who) {
         own.left = 0;  // its own start leaves addresses there: that is known
@@ -363,7 +369,8 @@ void crash(world& now, std::int8_t who) {
     end_session(now, who);
     own.does.reset();
     own.walks.reset();
-    own.has_edge = own.has_tick = false;
+    own.has_edge = own.has_tick = own.is_leaving = false;
+    own.memory = {};
     own.left = static_cast<std::uint8_t>(own.left | (own.held & addresses));
     own.held = 0;
 }
@@ -424,9 +431,11 @@ std::optional<broken_rule> happen(world& now, const move& one) {
         case kind::go: return go(now, one.who);
         case kind::go_behind: return go_behind(now, one.who);
         case kind::beat: return answer(now, one.who, role_answer::woken, start_of_time, one.other);
-        case kind::align: own.stored = own.role; break;
+        case kind::align: store_role(own, own.role); break;
         case kind::drop_left: own.left = 0; break;
         case kind::react: react_reference(now, one.who); break;
+        case kind::leave: leave_reference(now, one.who); break;
+        case kind::look: own.memory = looked_at(now, one.who); break;
         case kind::tick: tick_reference(now, one.who); break;
         case kind::step: step_reference(now, one.who); break;
         case kind::step_aside: {

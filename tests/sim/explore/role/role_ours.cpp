@@ -38,6 +38,7 @@ policy::hand_over_seen seen_by(const world& now, std::int8_t who, std::int8_t he
     if (does && own != nullptr) {
         (does->is_queued ? seen.queued_on_sync : seen.own_on_sync) = own->sequence;
         seen.known_reader = does->known_reader;
+        seen.was_overtaken = does->is_overtaken && !does->is_queued;
     }
     seen.is_candidate_there = is_candidate_there(now, who);
     return seen;
@@ -80,12 +81,16 @@ std::optional<broken_rule> check_end(const world& now, std::int8_t who) {
     return std::nullopt;
 }
 
-bool write_role(world& now, std::int8_t who, router_state to) {
+bool write_role(world& now, std::int8_t who, const role_ask::write_role& what) {
+    const router_state to = what.to;
     const auto& queue = now.queue(role_lock::primary);
-    const bool may =
-        to != router_state::primary || (now.named == who && !queue.empty() && own_in(queue, who) == &queue.front());
+    // Who is named is checked with it.
+    const bool is_named_again = to == router_state::relinquish && what.named && now.named == who;
+    const bool may = !is_named_again && (to != router_state::primary ||
+                                         (now.named == who && !queue.empty() && own_in(queue, who) == &queue.front()));
     if (may) {
-        now.at(who).role = now.at(who).stored = to;
+        now.at(who).role = to;
+        store_role(now.at(who), to);
     }
     return may;
 }
@@ -131,6 +136,10 @@ std::optional<broken_rule> release(world& now, std::int8_t who, role_lock which)
         }
     } else {
         const auto* const own = own_in(queue, who);
+        if (which == role_lock::sync) {
+            does.is_between = own != nullptr && !own->is_reader;
+            does.is_overtaken = false;
+        }
         if (which == role_lock::sync && own != nullptr && !own->is_reader) {
             does.drain.clear();
             for (const auto& one : queue) {
@@ -237,8 +246,9 @@ bool is_surely_ahead(const world& now, std::int8_t who) {
 }
 
 std::optional<broken_rule> go_behind(world& now, std::int8_t who) {
-    static_cast<void>(write_role(now, who, router_state::relinquish));
-    return answer(now, who, role_answer::done, start_of_time, nobody, policy::hand_over_limits::late + duration(1));
+    const bool is_written = write_role(now, who, std::get<role_ask::write_role>(now.at(who).does->pending.what));
+    return answer(now, who, is_written ? role_answer::done : role_answer::failed, start_of_time, nobody,
+                  policy::hand_over_limits::late + duration(1));
 }
 
 static bool is_passed(const world& now, std::int8_t who) {
@@ -297,7 +307,10 @@ std::optional<broken_rule> go(world& now, std::int8_t who) {
         return give_up(now, who, given->which);
     }
     if (const auto* const role = std::get_if<role_ask::write_role>(&what)) {
-        const bool is_written = write_role(now, who, role->to);
+        const bool is_written = write_role(now, who, *role);
+        if (is_written && role->to == router_state::relinquish && now.named == who) {
+            return broken_rule{"who_is_named_keeps_it", std::string(name_of(who)) + " is named and relinquishes"};
+        }
         return answer(now, who, is_written ? role_answer::done : role_answer::failed, start_of_time);
     }
     return answer(now, who, role_answer::done, start_of_time);
@@ -309,7 +322,7 @@ void store_what_is_written(world& now, std::int8_t who) {
     const auto* const role = does ? std::get_if<role_ask::write_role>(&does->pending.what) : nullptr;
     if (role != nullptr) {
         const auto before = now.at(who).role;
-        static_cast<void>(write_role(now, who, role->to));
+        static_cast<void>(write_role(now, who, *role));
         now.at(who).role = before;
     }
 }
@@ -317,7 +330,17 @@ void store_what_is_written(world& now, std::int8_t who) {
 std::optional<broken_rule> follow_rule(world& now, std::int8_t who, bool is_late) {
     using policy::coordinator_action;
     member& own = now.at(who);
-    switch (policy::decide(view_of(now, who, is_late)).action) {
+    if (now.of.reference != nobody) {
+        own.memory = looked_at(now, who);
+    }
+    const auto decision = policy::decide(view_of(now, who, is_late));
+    // A holder that looks at the key no more is known by what it wrote: who has seen that waits for nothing (C5'). One
+    // whose last tick wrote its name only after it had relinquished is not.
+    if (decision.rule == policy::rule_refusal && now.is_undisturbed && !own.memory.by.empty()) {
+        return broken_rule{"it_is_taken_soon", std::string(name_of(who)) + " waits for " +
+                                                   std::string(name_of(now.named)) + ", which will not take the role"};
+    }
+    switch (decision.action) {
         case coordinator_action::none:
         case coordinator_action::demote: break;
         case coordinator_action::claim:

@@ -30,6 +30,11 @@ bool is_there(const contenders& queue, std::int64_t sequence) {
 
 void add(world& now, std::int8_t who, role_lock which, bool is_reader) {
     now.queue(which).push_back({who, is_reader, false, ++now.last_sequence});
+    for (member& other : now.nodes) {
+        if (which == role_lock::sync && other.does && other.does->is_between && !other.does->is_queued) {
+            other.does->is_overtaken = true;
+        }
+    }
 }
 
 void act(member& own, const reference_walk& walk) {
@@ -127,7 +132,8 @@ void step_reference(world& now, std::int8_t who) {
             walk.where = walk_at::say;
             break;
         case walk_at::say:
-            own.role = own.stored = walk.is_candidate ? router_state::primary : router_state::secondary;
+            own.role = walk.is_candidate ? router_state::primary : router_state::secondary;
+            store_role(own, own.role);
             own.walks.reset();
             break;
     }
@@ -157,12 +163,20 @@ void react_reference(world& now, std::int8_t who) {
             set_named(now, who);
         }
     } else if (now.named == who && own.role == router_state::secondary) {
-        own.role = own.stored = router_state::takeover;
+        own.role = router_state::takeover;
+        store_role(own, own.role);
         own.walks = reference_walk{.is_candidate = true, .where = walk_at::wait_role};
     } else if (now.named != nobody && now.named != who && own.role == router_state::primary) {
-        own.role = own.stored = router_state::relinquish;
-        own.walks = reference_walk{};
+        own.is_leaving = true;
     }
+}
+
+void leave_reference(world& now, std::int8_t who) {
+    member& own = now.at(who);
+    own.is_leaving = false;
+    own.role = router_state::relinquish;
+    store_role(own, own.role);
+    own.walks = reference_walk{};
 }
 
 // Each tick of a primary compares the name with its own and writes it, whatever is there by then.

@@ -17,6 +17,8 @@ std::string_view fixed_text(move::kind what) {
         case kind::align: return "writes its role again";
         case kind::drop_left: return "drops what a crash left";
         case kind::react: return "reacts to the name";
+        case kind::leave: return "relinquishes, as the name was another";
+        case kind::look: return "looks at who is named";
         case kind::tick: return "compares the name in a tick, or writes it";
         case kind::step: return "takes the next step";
         case kind::step_aside: return "lets a reader pass";

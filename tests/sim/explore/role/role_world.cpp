@@ -53,9 +53,27 @@ void remove_own(contenders& queue, std::int8_t who) {
 
 void set_named(world& now, std::int8_t whom) {
     now.named = whom;
+    for (member& one : now.nodes) {
+        one.is_after_name = false;
+        // The key has the version 0 throughout: what was remembered of it is one older from now on.
+        auto& version = one.memory.own_version;
+        version = version == 0 ? std::optional<std::int32_t>(-1) : std::nullopt;
+    }
     if (now.of.reference != nobody) {
         now.at(now.of.reference).has_edge = true;
     }
+}
+
+void store_role(member& of, model::router_state to) {
+    of.stored = to;
+    of.is_after_name = true;
+}
+
+policy::written_back looked_at(const world& now, std::int8_t who) {
+    auto memory = now.at(who).memory;
+    constexpr bool is_late = false;
+    memory.look(view_of(now, who, is_late), start_of_time);
+    return memory;
 }
 
 world beginning(const bounds& of) {
@@ -82,6 +100,7 @@ policy::coordinator_view view_of(const world& now, std::int8_t who, bool is_late
     view.started = true;
     view.session_live = own.to_zookeeper == link::up;
     view.primary.unchanged_for = age;
+    view.primary.written = 1;
     if (now.named != nobody) {
         view.primary.node = name_of(now.named);
     }
@@ -94,6 +113,7 @@ policy::coordinator_view view_of(const world& now, std::int8_t who, bool is_late
         peer.name = name_of(other);
         peer.daemon = seen.is_fenced ? model::daemon_state::fenced : model::daemon_state::run;
         peer.router = seen.stored;
+        peer.router_written = seen.is_after_name ? 2 : 0;
         peer.stopped_for = seen.is_fenced ? age : duration::zero();
         peer.daemon_unchanged_for = peer.router_unchanged_for = age;
         switch (seen.heard) {
@@ -103,6 +123,7 @@ policy::coordinator_view view_of(const world& now, std::int8_t who, bool is_late
         }
         view.peers.push_back(std::move(peer));
     }
+    view.returned = own.memory.returned(view, start_of_time + age);
     return view;
 }
 

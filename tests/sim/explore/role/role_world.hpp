@@ -7,7 +7,8 @@
 // as a fault (`late`). Silence has three degrees: fresh, 2 x KI, past isolation. A daemon that is cut off notices
 // the end of its session before the server does, and gives up by itself before others may count on that; a process
 // that is stopped as a whole is not here. A fence at the last degree always succeeds. Contention for the name
-// (0.4 s) is one step. A candidate that is past A without its partner is ahead for a holder that begins then; once
+// (0.4 s) is one step, and the 0.5 s before a transition are only a reference node's, whose heartbeat may come in them
+// and after. A candidate that is past A without its partner is ahead for a holder that begins then; once
 // something has disturbed, it may be for any holder. Views are current: what was decided on an old one is a question
 // whose answer comes later. Addresses of a phase are one thing, and so are all services. What a crash leaves behind
 // does not answer to anybody.
@@ -15,6 +16,7 @@
 
 #include "pvcnoded/policy/role/candidate.hpp"
 #include "pvcnoded/policy/role/holder.hpp"
+#include "pvcnoded/policy/role/written_back.hpp"
 #include "sim/explore/identity.hpp"
 
 #include <boost/container/static_vector.hpp>
@@ -66,9 +68,12 @@ struct transition {
     // Readers that are let go first (4.3): when the last lock was released, or the one stepped aside for.
     boost::container::static_vector<std::int64_t, 4> drain;
     std::int64_t known_reader = -1;  // the last of them, until the lock that is asked for next is answered
+    bool is_between = false;         // it has let go of S as a writer, and is not queued yet
+    bool is_overtaken = false;       // somebody else has queued meanwhile
 
     [[nodiscard]] auto fields() const {
-        return std::tie(machine, pending.what, pending.until, is_queued, has_waited, drain, known_reader);
+        return std::tie(machine, pending.what, pending.until, is_queued, has_waited, drain, known_reader, is_between,
+                        is_overtaken);
     }
 };
 
@@ -99,14 +104,17 @@ struct member {
     std::uint8_t left = 0;  // by a crash
     // Who was in touch at some time since its last transition began; and who was as it took what that one holds still.
     std::uint8_t up_since = 0;
-    bool has_edge = false;  // reference: a change of the name that it has not seen
-    bool has_tick = false;  // reference: a tick has seen another name, and will write over it
+    bool has_edge = false;        // reference: a change of the name that it has not seen
+    bool has_tick = false;        // reference: a tick has seen another name, and will write over it
+    bool is_leaving = false;      // reference: it has seen another name, and relinquishes whatever the key says by then
+    bool is_after_name = false;   // its role was written after the key
+    policy::written_back memory;  // ours, beside a reference node
     std::optional<transition> does;
     std::optional<reference_walk> walks;
 
     [[nodiscard]] auto fields() const {
         return std::tie(to_zookeeper, heard, has_session, is_fenced, role, stored, held, left, up_since, has_edge,
-                        has_tick, does, walks);
+                        has_tick, is_leaving, is_after_name, memory, does, walks);
     }
 };
 
@@ -142,7 +150,9 @@ struct move {
         align,      // own routerstate says again what the daemon does
         drop_left,  // what a crash left behind, once another node is named
         react,      // reference: to a change of the name
+        leave,      // reference: `relinquish`
         tick,       // reference: the name is written once more
+        look,       // ours: at who is named
         step,       // reference: the next step of its walk
         // When time passes.
         late_rule,
@@ -200,6 +210,9 @@ inline constexpr time_point start_of_time{std::chrono::hours(1)};
 [[nodiscard]] const contender* own_in(const contenders& queue, std::int8_t who);
 void remove_own(contenders& queue, std::int8_t who);
 void set_named(world& now, std::int8_t whom);
+void store_role(member& of, model::router_state to);
+// What it remembers of the key, once it has looked.
+[[nodiscard]] policy::written_back looked_at(const world& now, std::int8_t who);
 
 [[nodiscard]] bool can_go(const world& now, std::int8_t who);
 [[nodiscard]] std::optional<broken_rule> go(world& now, std::int8_t who);
@@ -218,6 +231,7 @@ void step_reference(world& now, std::int8_t who);
 [[nodiscard]] bool can_time_out_reference(const world& now, std::int8_t who);
 void time_out_reference(world& now, std::int8_t who);
 void react_reference(world& now, std::int8_t who);
+void leave_reference(world& now, std::int8_t who);
 [[nodiscard]] bool can_tick(const world& now, std::int8_t who);
 void tick_reference(world& now, std::int8_t who);
 

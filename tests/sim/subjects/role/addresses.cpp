@@ -163,6 +163,111 @@ void there_is_one_holder(judge& of) {
     }
 }
 
+// A hand-over from a reference node to one of ours, from its `relinquish` on. It looks at nothing but locks, and at the
+// key no more (README ruling 87): ours must be there in time, whatever the key says by then.
+struct given_by_reference {
+    std::string named;
+    std::string named_before;
+    std::string from;  // empty: there is none
+    std::string to;
+    bool is_named_back = false;
+    std::map<ip::address, time_point> missing;
+};
+
+void follow_references(judge& of, const seen_change& seen) {
+    auto& now = of.state<given_by_reference>();
+    if (seen.what.what == recorded_kind::remove) {
+        return;
+    }
+    if (seen.what.path == "/config/primary_node") {
+        now.named_before = std::exchange(now.named, seen.what.data);
+        if (now.named != now.from && now.named != now.to) {
+            now.from.clear();  // somebody wants another
+        }
+        return;
+    }
+    const std::string_view suffix = "/routerstate";
+    if (!seen.what.path.starts_with("/nodes/") || !seen.what.path.ends_with(suffix)) {
+        return;
+    }
+    const auto name = seen.what.path.substr(7, seen.what.path.size() - 7 - suffix.size());
+    if (of.world.find_foreign(name) != nullptr && seen.what.data == "relinquish") {
+        now.from = name;
+        now.is_named_back = now.named == name;
+        now.to = now.is_named_back ? now.named_before : now.named;
+        now.missing.clear();
+    } else if (name == now.to && seen.what.data == "primary") {
+        now.from.clear();
+    }
+}
+
+void somebody_has_them(judge& of) {
+    auto& now = of.state<given_by_reference>();
+    if (now.from.empty() || !has_networking(of.world)) {
+        return;
+    }
+    const auto* const taking = of.world.find(now.to);
+    auto* const giving = of.world.find_foreign(now.from);
+    const bool can_take = taking != nullptr && taking->node.is_ready() && !taking->node.is_paused() &&
+                          of.world.is_calm(*taking) && value_of(of, taking->root() + "/daemonstate") == "run";
+    if (!can_take || giving == nullptr || !giving->is_running() || giving->link().is_cut()) {
+        now.from.clear();
+        return;
+    }
+    const duration allowed = now.is_named_back ? 2s : 1s;
+    const auto kernels = kernels_of(of.world);
+    for (const auto& [device, address] : addresses_of_the_primary(taking->node.settings)) {
+        const auto which = parse_host_address(address)->address;
+        if (std::ranges::any_of(kernels, [&](const sim_kernel* one) { return one->answers(which); })) {
+            now.missing.erase(which);
+            continue;
+        }
+        const time_point since = now.missing.try_emplace(which, of.world.now()).first->second;
+        if (of.world.now() - since > allowed) {
+            of.say("handed_over_in_time",
+                   fmt::format("{} gives the role to {}, and {} has been on nobody for {:.3f} s", now.from, now.to,
+                               which.to_string(), seconds(of.world.now() - since)));
+            now.from.clear();
+            return;
+        }
+    }
+}
+
+// By the last second: what was asked of a machine's kernel, and what it was.
+struct asked_of_kernel {
+    std::size_t calls = 0;
+    std::uint64_t generation = 0;
+};
+
+// Of a primary that has been one for a while: what is there, and was, is not added again.
+void nothing_is_added_blindly(judge& of) {
+    if (!has_networking(of.world)) {
+        return;
+    }
+    auto& known = of.state<std::map<std::uint32_t, asked_of_kernel>>();
+    const auto& roles = of.state<addresses_seen>().roles;
+    for (const auto& one : of.world.members) {
+        const auto& calls = one->node.addresses.calls;
+        asked_of_kernel& before = known[one->number];
+        const auto role = roles.find(one->number);
+        const bool is_settled = one->node.is_running() && role != roles.end() &&
+                                role->second.role == router_state::primary &&
+                                of.world.now() - role->second.since > hand_over_end;
+        const bool is_unchanged = before.generation == one->node.kernel.generation();
+        for (std::size_t i = before.calls; is_settled && is_unchanged && i < calls.size(); ++i) {
+            for (const auto& [device, address] : addresses_of_the_primary(one->node.settings)) {
+                const auto which = *parse_host_address(address);
+                if (calls[i] == fmt::format("add {} on {}", which.text(), device) &&
+                    one->node.kernel.has(std::string(device), which)) {
+                    of.say("nothing_added_blindly", fmt::format("{} adds {} on {}, which was there all the time",
+                                                                one->name(), which.text(), device));
+                }
+            }
+        }
+        before = {calls.size(), one->node.kernel.generation()};
+    }
+}
+
 // Since when a daemon has been what it is.
 void note_roles(judge& of) {
     if (!has_networking(of.world)) {
@@ -256,6 +361,15 @@ constexpr rule address_rules[] = {
     {.name = "one_holder",
      .meaning = "a floating address answers on at most one node outside the intended overlap",
      .on_second = there_is_one_holder},
+    {.name = "handed_over_in_time",
+     .meaning =
+         "what a reference node hands over to one of ours is on nobody for at most 1 s, 2 s where it named itself "
+         "again",
+     .on_change = follow_references,
+     .on_quiet = somebody_has_them},
+    {.name = "nothing_added_blindly",
+     .meaning = "a primary adds no address that is there and was not touched",
+     .on_second = nothing_is_added_blindly},
     {.name = "secondary_without_addresses",
      .meaning = "a secondary that has been calm for 10 s has no address of the primary",
      .on_second = note_roles,

@@ -147,7 +147,25 @@ void make_primary(cluster& world, const action& what) {
     world.ensemble.put("/config/primary_node", what.node);
 }
 
+std::uint64_t beside_a_reference(cluster& world) {
+    return world.foreigners.empty() ? 0 : 2;
+}
+
 constexpr action_kind actions_on_roles[] = {
+    {.name = "tick-after-name",
+     .takes = "nd",
+     .meaning = "from now on a tick of this reference node as primary comes so long after another name",
+     .on_member = [](cluster& /*world*/, const action& /*what*/, member& /*target*/) {},
+     .on_reference = [](cluster& /*world*/, const action& what,
+                        foreign_node& target) { target.settings.timings.tick_after_name = what.amount; },
+     .chance = drawn{.favour = beside_a_reference,
+                     .arguments =
+                         [](drawing& from, action& out) {
+                             out.node = from.world.foreigners.front()->settings.name;
+                             out.amount = from.some_time(1ms, 1s);
+                             from.follow_up(from.some_time(8s, 20s), "make-primary").node = from.some_member();
+                             from.follow_up(from.some_time(100ms, 4s), "make-primary").node = out.node;
+                         }}},
     {.name = "make-primary",
      .takes = "n",
      .meaning = "a client wants this node as primary",
@@ -200,6 +218,10 @@ constexpr planted_mistake mistakes_with_roles[] = {
     {defect::role_lock_kept, "role_lock_kept", {}, {.subject = "role", .writes = 1}},
     {defect::role_written_late, "role_written_late", "role-other-is-named-in-the-last-moment"},
     {defect::role_given_up_early, "role_given_up_early", {}, {.subject = "role"}},
+    {defect::written_back_unnoticed, "written_back_unnoticed", "role-reference-names-itself-again"},
+    {defect::relinquished_blindly, "relinquished_blindly", {}, {.subject = "role", .writes = 1}},
+    {defect::passed_partner_awaited, "passed_partner_awaited", "role-reference-holder-is-through"},
+    {defect::blind_look_believed, "blind_look_believed", "role-look-at-addresses-is-not-answered"},
 };
 
 // What the primary says of its configuration.

@@ -173,6 +173,39 @@ TEST(role_candidate, AC72_a_partner_that_is_a_turn_ahead_finds_the_address_here)
     EXPECT_EQ(t.machine.phase, role_phase::e);
 }
 
+// It may have gone through all phases that are left: nobody would have their addresses until it is secondary.
+TEST(role_candidate, R87_after_the_first_sign_that_the_partner_is_ahead_no_phase_is_held) {
+    for (const bool is_seen : {true, false}) {
+        auto t = beside_a_primary();
+        t.woken();
+        ASSERT_TRUE(t.reaches("take up phase C"));
+        ASSERT_TRUE(t.reaches("take the lock of the phases to write"));
+        ASSERT_EQ(t.machine.phase, role_phase::d);
+        if (is_seen) {
+            EXPECT_EQ(t.say(role_answer::passed), "take up phase D");
+        } else {
+            t.seen.own_on_sync = 9;
+            t.seen.was_overtaken = true;  // a child came between, and was gone before anybody saw it
+            EXPECT_EQ(t.done(), "take up phase D");
+            t.seen.was_overtaken = false;
+        }
+        const auto rest = t.rest();
+        EXPECT_EQ(std::ranges::count(rest, std::string("wait")), 0) << is_seen;
+        EXPECT_EQ(std::ranges::count(rest, std::string("take up phase F")), 1);
+    }
+}
+
+// It reads A 0.2 s after `relinquish`, and passes C to F at once where nobody holds it.
+TEST(role_candidate, R87_beside_one_that_wrote_its_name_back_nothing_is_waited_for) {
+    auto t = beside_a_primary();
+    t.seen.view.peers.front().router = router_state::relinquish;
+    t.seen.view.returned = returned_name{"hv2", true, {}};
+    t.woken();
+    const auto rest = t.rest();
+    EXPECT_EQ(std::ranges::count(rest, std::string("wait")), 0);
+    EXPECT_EQ(std::ranges::count(rest, std::string("take the lock of the phases to read")), 1) << "its turn in B";
+}
+
 TEST(role_candidate, AC72_nobody_is_held_for_longer_than_5_s) {
     auto t = beside_a_primary();
     t.woken();

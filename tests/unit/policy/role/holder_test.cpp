@@ -256,6 +256,13 @@ TEST(role_holder, secondary_is_written_until_it_is_stored) {
     EXPECT_EQ(g.woken_at(g.last.until), "write secondary");
 }
 
+TEST(role_holder, R87_relinquish_is_written_for_the_version_that_named_another) {
+    auto t = beside_a_candidate();
+    t.seen.view.primary.version = 7;
+    ASSERT_EQ(t.woken(), "write relinquish");
+    EXPECT_EQ(std::get<role_ask::write_role>(t.last.what).named, 7);
+}
+
 TEST(role_holder, what_cannot_be_announced_is_not_begun) {
     auto g = beside_a_candidate();
     g.woken();
