@@ -92,7 +92,7 @@ bool is_answer(const result<void>& outcome) {
     }
 }
 
-constexpr std::size_t bytes_beside_path = 4;  // the length of a text on the wire
+constexpr std::size_t length_of_text = 4;  // on the wire
 
 }  // namespace
 
@@ -100,7 +100,7 @@ void set_watches::add(const std::string& path, kind which) {
     auto& kinds = kinds_[path];
     if ((kinds & static_cast<std::uint8_t>(which)) == 0) {
         kinds |= static_cast<std::uint8_t>(which);
-        bytes_ += path.size() + beside_ + bytes_beside_path;
+        bytes_ += path.size() + beside_ + length_of_text;
     }
 }
 
@@ -113,7 +113,7 @@ void set_watches::fired(const watch_event& event) {
     const std::uint8_t gone = event.kind == event_kind::deleted            ? found->second
                               : event.kind == event_kind::children_changed ? found->second & of_children
                                                                            : found->second & ~of_children;
-    bytes_ -= static_cast<std::size_t>(std::popcount(gone)) * (event.path.size() + beside_ + bytes_beside_path);
+    bytes_ -= static_cast<std::size_t>(std::popcount(gone)) * (event.path.size() + beside_ + length_of_text);
     found->second &= static_cast<std::uint8_t>(~gone);
     if (found->second == 0) {
         kinds_.erase(found);

@@ -7,7 +7,7 @@ namespace pvc::policy {
 
 namespace {
 
-// Names and numbers in turn, separated by blanks.
+// Names and numbers in turn, separated by blanks. Not those that are words of nft's grammar (time, tproxy).
 // clang-format off
 constexpr std::string_view services =
     "Clearcase 371 acr-nema 104 afpovertcp 548 afs3-bos 7007 afs3-callback 7001 afs3-fileserver 7000 "
@@ -44,8 +44,8 @@ constexpr std::string_view services =
     "skkserv 1178 smtp 25 smtps 465 smux 199 snmp 161 snmp-trap 162 snmptrap 162 snntp 563 snpp 444 socks 1080 "
     "source 19 spamd 783 spooler 515 ssh 22 ssmtp 465 submission 587 submissions 465 subversion 3690 sunrpc 111 "
     "supfiledbg 1127 supfilesrv 871 suucp 4031 svn 3690 svrloc 427 syslog 514 syslog-tls 6514 sysrqd 4094 "
-    "systat 11 tacacs 49 talk 517 tap 113 tcpmux 1 telnet 23 telnets 992 tfido 60177 tftp 69 time 37 "
-    "timserver 37 tinc 655 tproxy 8081 tsap 102 ttytst 19 untp 119 urd 465 users 11 uucp 540 uucpd 540 "
+    "systat 11 tacacs 49 talk 517 tap 113 tcpmux 1 telnet 23 telnets 992 tfido 60177 tftp 69 "
+    "timserver 37 tinc 655 tsap 102 ttytst 19 untp 119 urd 465 users 11 uucp 540 uucpd 540 "
     "venus 2430 venus-se 2431 wais 210 webcache 8080 webmin 10000 who 513 whod 513 whois 43 wnn6 22273 www 80 "
     "x11 6000 x11-0 6000 x11-1 6001 x11-2 6002 x11-3 6003 x11-4 6004 x11-5 6005 x11-6 6006 x11-7 6007 xdmcp 177 "
     "xfs 7100 xinetd 9098 xmms2 9667 xmpp-client 5222 xmpp-server 5269 xtel 1313 xtelw 1314 z3950 210 "

@@ -132,8 +132,11 @@ void expect_same_names(const std::string& before, std::set<std::string> names,
             if (!rule.empty()) {
                 ASSERT_NE(name, names.end());
                 const auto parsed = policy::parse_acl(text_of(*name));
-                EXPECT_TRUE(parsed.is_accepted()) << *name << ": " << parsed.problem;
-                EXPECT_EQ(meaning_of(whole(parsed)), meaning_of_nft(rule)) << *name << "\n" << rule;
+                // One that somebody added to the files, or that has no number of a byte (mptcp), is nft's business.
+                EXPECT_TRUE(parsed.is_accepted() || parsed.is_beyond) << *name << ": " << parsed.problem;
+                if (parsed.is_accepted()) {
+                    EXPECT_EQ(meaning_of(whole(parsed)), meaning_of_nft(rule)) << *name << "\n" << rule;
+                }
                 ++name;
             }
             rule.clear();

@@ -68,6 +68,14 @@ TEST(gateways, the_smaller_number_has_the_address) {
     EXPECT_EQ(texts_of(gateway_addresses(all, config)), (texts{"F 10.1.1.1/24 on vmbr7", "F 2001:db8::9/64 on vmbr9"}));
 }
 
+// An address of the link is of one bridge alone.
+TEST(gateways, networks_may_have_the_same_link_local_one) {
+    const std::vector all{network_of(7, "", "fe80::1/64"), network_of(8, "", "fe80::1/64")};
+    const auto config = config_of(network_words::all_on("eth0"));
+    EXPECT_TRUE(gateway_conflicts(all, config).empty());
+    EXPECT_EQ(texts_of(gateway_addresses(all, config)), (texts{"F fe80::1/64 on vmbr7", "F fe80::1/64 on vmbr8"}));
+}
+
 TEST(gateways, ipv6_needs_an_mtu) {
     auto words = network_words::all_on("eth0");
     auto small = network_of(7, "10.7.0.1/16");
