@@ -1,6 +1,7 @@
 // What a look at the host says beside the plan: how a step is undone, which settings are not as they shall be, which
 // bridges do not work yet.
 #include "own_links.hpp"
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
 
 #include <algorithm>
@@ -93,6 +94,26 @@ std::optional<model::network_change> undo_of(const model::network_change& step, 
     return std::visit(undo{before}, step);
 }
 
+model::network_state with_ports_of(const host_plan& plan, const model::network_state& seen) {
+    constexpr int index_of_new = -1;  // of a bridge that is made only then
+    std::vector<model::network_link> links(seen.links().begin(), seen.links().end());
+    for (const auto& unit : plan.units) {
+        for (const auto& step : unit.steps) {
+            const auto* const port = std::get_if<model::set_master>(&step);
+            const auto found =
+                port == nullptr ? links.end() : std::ranges::find(links, port->name, &model::network_link::name);
+            if (found != links.end() && !port->master.empty()) {
+                const auto* const bridge = seen.find(port->master);
+                found->master = bridge == nullptr ? index_of_new : bridge->index;
+            }
+        }
+    }
+    return {std::move(links),
+            {seen.addresses().begin(), seen.addresses().end()},
+            {seen.routes().begin(), seen.routes().end()},
+            {seen.link_routes().begin(), seen.link_routes().end()}};
+}
+
 std::vector<sysctl_setting> advertisement_settings(const config::node_config& config,
                                                    const model::network_state& seen) {
     // Of libvirt's, a container manager's, …
@@ -105,7 +126,8 @@ std::vector<sysctl_setting> advertisement_settings(const config::node_config& co
     std::vector<sysctl_setting> all;
     for (const auto& link : seen.links()) {
         const bool is_of_network = model::vni_of(link.name, "vmbr") || model::vni_of(link.name, "vxlan");
-        if (link.is_loopback || link.master != 0 || is_of_network || is_guest_port(link) || is_bridge_of_guests(link)) {
+        if (is_planted(defect::advertised_routes_lost) || link.is_loopback || link.master != 0 || is_of_network ||
+            is_guest_port(link) || is_bridge_of_guests(link)) {
             continue;
         }
         const std::string key = "net/ipv6/conf/" + link.name + "/accept_ra";

@@ -1,5 +1,7 @@
 #include "own_links.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -98,6 +100,9 @@ bool own_links::is_base(const model::network_link& link, std::uint32_t vni, mode
 }
 
 std::string own_links::why_foreign(const model::network_link& base, std::uint32_t vni) const {
+    if (is_planted(defect::host_link_taken)) {
+        return {};
+    }
     for (const auto& one : seen_.addresses_of(base.index)) {
         const auto& address = one.address.address;
         if (address.is_v4() || !address.to_v6().is_link_local()) {
@@ -133,7 +138,8 @@ bool own_links::is_own_base(const model::network_link& base, std::uint32_t vni) 
     }
     const auto* master = seen_.find(base.master);
     const bool is_port = master != nullptr && master->name == bridge_name(vni);
-    return known != nullptr || (is_port && !is_named(base.name) && !is_named(master->name));
+    return known != nullptr || (is_port && !is_named(base.name) && !is_named(master->name)) ||
+           is_planted(defect::host_link_taken);
 }
 
 bool own_links::is_bridge(const model::network_link& link) const {

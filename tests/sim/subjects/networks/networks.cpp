@@ -127,6 +127,10 @@ constexpr planted_mistake network_mistakes[] = {
     {defect::gateway_kept, "gateway_kept"},
     {defect::base_no_port, "base_no_port"},
     {defect::network_left, "network_left"},
+    {.which = defect::host_link_taken, .name = "host_link_taken", .is_of_hosts = true},
+    {.which = defect::advertised_routes_lost, .name = "advertised_routes_lost", .is_of_hosts = true},
+    {.which = defect::metric_hinders, .name = "metric_hinders", .is_of_hosts = true},
+    {.which = defect::forwarding_unwatched, .name = "forwarding_unwatched", .is_of_hosts = true},
 };
 
 }  // namespace
