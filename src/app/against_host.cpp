@@ -24,8 +24,8 @@ using namespace std::chrono_literals;
 namespace {
 
 std::vector<model::set_sysctl> settings_to_set(const config::node_config& config, const model::network_state& seen,
-                                               const netlink::kernel_stack& stack) {
-    auto all = policy::advertisement_settings(config, seen);
+                                               const policy::host_plan& plan, const netlink::kernel_stack& stack) {
+    auto all = policy::advertisement_settings(config, policy::with_ports_of(plan, seen));
     std::ranges::move(policy::sysctl_settings(policy::core_devices_of(config)), std::back_inserter(all));
     return policy::sysctls_to_set(all, [&](const std::string& key) -> std::optional<std::string> {
         auto read = stack.sysctl(key);
@@ -122,7 +122,7 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
         out.is_possible = false;
         out.lines.push_back("device " + one + " is not there: what needs it would be done when it comes");
     }
-    for (const auto& one : settings_to_set(config, *seen, stack)) {
+    for (const auto& one : settings_to_set(config, *seen, plan, stack)) {
         out.lines.push_back("kernel settings: would " + model::to_text(one));
     }
     auto leftovers = leftovers_of(config, *seen, host, own, loop.clock().boot_now(), out);

@@ -1,5 +1,7 @@
 #include "host_network.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -95,6 +97,9 @@ void host_network::tell_changed(const model::set_sysctl& one) {
 async::awaitable<void> host_network::apply_settings(std::optional<model::network_state> seen, settings which) {
     auto all = seen ? policy::advertisement_settings(work_.config(), *seen) : std::vector<policy::sysctl_setting>();
     std::ranges::move(policy::sysctl_settings(policy::core_devices_of(work_.config())), std::back_inserter(all));
+    if (which == settings::of_forwarding && is_planted(defect::forwarding_unwatched)) {
+        co_return;
+    }
     if (which == settings::of_forwarding) {
         std::erase_if(all, [](const auto& one) { return !is_of_forwarding(one.key); });
     }

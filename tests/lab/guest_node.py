@@ -12,9 +12,9 @@ TAP = 'guestnode'
 
 
 class GuestNode:
-    """kind: what guest_node.sh prepares. words: more for tests/guest/run."""
+    """kind: what guest_node.sh prepares. words: more for tests/guest/run. more: files for the guest, path -> text."""
 
-    def __init__(self, lab, kind, shape, words=(), settings=None, limit=150):
+    def __init__(self, lab, kind, shape, words=(), settings=None, limit=150, more=()):
         self.lab = lab
         self.node = lab.node('pvchv1', network=shape,
                              settings={'system.configuration.logging.file_logging': False, **(settings or {})})
@@ -25,6 +25,10 @@ class GuestNode:
                  '/etc/hosts': os.path.join(self.node.folder, 'hosts'),
                  '/usr/bin/systemctl': os.path.join(program.HERE, 'standins', 'systemctl'),
                  '/usr/bin/patronictl': os.path.join(program.HERE, 'standins', 'recorder')}
+        for path, text in dict(more).items():
+            files[path] = os.path.join(self.node.folder, path.replace('/', '_'))
+            with open(files[path], 'w') as file:
+                file.write(text)
         given = [word for path, source in files.items() for word in ('--file', f'{path}={source}')]
         with open(self.output, 'w') as file:
             self.process = subprocess.Popen([RUN, '--time', str(limit), '--tap', TAP, *words, *given, '--program', program.DAEMON,

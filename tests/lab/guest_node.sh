@@ -3,6 +3,7 @@
 # scenario waits for. Prints what `ip` shows twice a second (lines `links JSON` and `addresses JSON`), what the daemon says (`said
 # TEXT`) and other facts (`NAME VALUE`), which is all that is known of it from outside; ends when the daemon does.
 #   guest_node.sh bond    its card in a bond, and a VLAN of that bond, which the host's own upstream network is on
+#   guest_node.sh host    what /etc/lab/host says, a command a line: a host as people have it (hosts.py); shows routes and rules too
 #   guest_node.sh sriov   two cards with SR-IOV; the second has functions from before, one of which a driver for guests has
 set -e
 hostname pvchv1
@@ -35,6 +36,22 @@ prepare_bond() {
   ip link set vlan1003 up
 }
 happens_bond() { :; }
+
+look_host() {
+  echo "routes4 $(ip -j route show table all | tr -d '\n')"
+  echo "routes6 $(ip -j -6 route show table all | tr -d '\n')"
+  echo "rules $(ip -j rule | tr -d '\n')"
+}
+prepare_host() {
+  sh -e /etc/lab/host
+  look
+  look_host
+  PVCD_CONFIG_FILE=/etc/pvc/pvcnoded.yaml pvcnoded --check-config --against-host | sed 's/^/against /'
+  look
+  look_host
+  echo "prepared"
+}
+happens_host() { look_host; }
 
 prepare_sriov() {
   echo 2 > /sys/class/net/eth1/device/sriov_numvfs

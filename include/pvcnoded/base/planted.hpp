@@ -31,11 +31,14 @@ enum class defect : std::uint8_t {
     base_no_port,              // what a client network stands on is not made a port of its bridge
     late_link_forgotten,       // a link whose creation was not answered is not made any more
     network_left,              // the links of a network that is gone stay
-    host_link_taken,           // a link of the host that has a name of a client network's is taken for one
     second_port,               // another device comes into a bridge of the host beside the one before
     altname_unknown,           // a device is known by its own name alone, and not by its other ones
     connected_route_lost,      // the way to the network of an own address is nobody's business
     firewall_not_kept,         // the host's own firewall is not kept aside before it is replaced
+    host_link_taken,           // a link by the name of a network's is the network's, whatever shows that it is not
+    advertised_routes_lost,    // links do not go on taking router advertisements when forwarding is switched on
+    metric_hinders,            // a default route with a metric keeps the upstream one away
+    forwarding_unwatched,      // settings of forwarding are made at the start, and not looked at again
     filter_in_halves,          // a change of the packet filter is made in two batches
     filter_rule_kept,          // what the host offers a network stays when it is gone
     acls_by_text,              // the order of ACLs is that of a text

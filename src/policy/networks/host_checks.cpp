@@ -121,6 +121,27 @@ std::optional<model::network_route> lost_connected_route(const model::network_st
     return route;
 }
 
+model::network_state with_ports_of(const host_plan& plan, const model::network_state& seen) {
+    constexpr int index_of_new = -1;  // of a bridge that is made only then
+    std::vector<model::network_link> links(seen.links().begin(), seen.links().end());
+    for (const auto& unit : plan.units) {
+        for (const auto& step : unit.steps) {
+            const auto* const port = std::get_if<model::set_master>(&step);
+            const auto found =
+                port == nullptr ? links.end() : std::ranges::find(links, port->name, &model::network_link::name);
+            if (found != links.end() && !port->master.empty()) {
+                const auto* const bridge = seen.find(port->master);
+                found->master = bridge == nullptr ? index_of_new : bridge->index;
+            }
+        }
+    }
+    return {std::move(links),
+            {seen.addresses().begin(), seen.addresses().end()},
+            {seen.routes().begin(), seen.routes().end()},
+            {seen.link_routes().begin(), seen.link_routes().end()},
+            {seen.connected_routes().begin(), seen.connected_routes().end()}};
+}
+
 std::vector<sysctl_setting> advertisement_settings(const config::node_config& config,
                                                    const model::network_state& seen) {
     // Of libvirt's, a container manager's, …
@@ -133,7 +154,8 @@ std::vector<sysctl_setting> advertisement_settings(const config::node_config& co
     std::vector<sysctl_setting> all;
     for (const auto& link : seen.links()) {
         const bool is_of_network = model::vni_of(link.name, "vmbr") || model::vni_of(link.name, "vxlan");
-        if (link.is_loopback || link.master != 0 || is_of_network || is_guest_port(link) || is_bridge_of_guests(link)) {
+        if (is_planted(defect::advertised_routes_lost) || link.is_loopback || link.master != 0 || is_of_network ||
+            is_guest_port(link) || is_bridge_of_guests(link)) {
             continue;
         }
         const std::string key = "net/ipv6/conf/" + link.name + "/accept_ra";

@@ -442,7 +442,7 @@ void host_planner::look_at_routes() {
             is_hindered = is_hindered || !has_metric(route);
             continue;
         }
-        if (has_metric(route)) {
+        if (has_metric(route) && !is_planted(defect::metric_hinders)) {
             continue;  // the one of this host's configuration has none: both can be
         }
         const auto place = bridge == nullptr ? seen_.name_of(route.link) : std::string_view(bridge->name);

@@ -545,6 +545,25 @@ void sim_kernel::add_alt_name(const std::string& device, const std::string& name
     }
 }
 
+void sim_kernel::add_link(model::network_link which, const std::string& lower, const std::string& master) {
+    if (!is_name(which.name)) {
+        return;
+    }
+    auto* there = find(which.name);
+    auto& made = there == nullptr ? create(which) : *there;
+    const int index = made.is.index;
+    made.is = std::move(which);
+    made.is.index = index;
+    if (const auto* below = find(lower)) {
+        made.is.lower = below->is.index;
+    }
+    if (auto* above = find(master)) {
+        made.is.master = above->is.index;
+        above->had_ports = true;
+    }
+    settle();
+}
+
 void sim_kernel::set_stp(const std::string& bridge, bool is_on) {
     if (auto* const which = find(bridge); which != nullptr && which->is.kind == "bridge") {
         which->is.has_stp = is_on;

@@ -58,6 +58,9 @@ public:
     void add_alt_name(const std::string& device, const std::string& name);
     // The tap of a virtual machine; without a bridge of that name it is a port of nothing.
     void add_tap(const std::string& name, const std::string& bridge);
+    // A link of any kind ("bond", "veth", "vxlan", …; "" a card), on another one and as a port of one; "": of none. One
+    // that is there gets what is said of it.
+    void add_link(model::network_link which, const std::string& lower = {}, const std::string& master = {});
     // The cable of a physical device, or whoever holds a tap.
     void set_carrier(const std::string& device, bool is_there);
     // A bridge has STP switched on or off; that it then takes its time to forward is left out.
@@ -70,6 +73,8 @@ public:
     void remove(const std::string& device, const host_address& which);
     // With a far end: the prefix length is that one's.
     void add_with_peer(const std::string& device, const host_address& which, const ip::address& peer);
+    // As a DHCP client gives it.
+    void add_lease(const std::string& device, const host_address& which);
     void add_route(const std::string& device, const model::link_route& which);
     // All but those that every device has by itself.
     void remove_all_addresses();

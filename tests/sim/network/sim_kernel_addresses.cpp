@@ -230,6 +230,13 @@ void sim_kernel::add_with_peer(const std::string& device, const host_address& wh
     }
 }
 
+void sim_kernel::add_lease(const std::string& device, const host_address& which) {
+    if (auto* to = find(device)) {
+        to->v4.push_back({.is = {.link = to->is.index, .address = which, .is_permanent = false}});
+        settle();
+    }
+}
+
 void sim_kernel::add_route(const std::string& device, const model::link_route& which) {
     if (const auto* over = find(device)) {
         routes_.push_back({.is = which});

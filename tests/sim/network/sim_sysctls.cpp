@@ -115,8 +115,12 @@ result<void> sim_sysctls::write(const std::string& key, std::string_view value) 
     if (value.empty() || read.ec != std::errc() || read.ptr != value.data() + value.size()) {
         return failure(errc::refused, key, "Invalid argument");
     }
+    const bool has_changed = found->second != std::to_string(number);
     found->second = std::to_string(number);
     const std::string& written = found->first;
+    if (written == "net/ipv4/conf/all/forwarding" && has_changed) {
+        values_["net/ipv4/conf/all/accept_redirects"] = number == 0 ? "1" : "0";
+    }
     if (written == "net/ipv4/conf/all/forwarding" || written == "net/ipv6/conf/all/forwarding" ||
         written == "net/ipv6/conf/all/disable_ipv6") {
         copy_to_all(written.substr(0, written.find("all/")), written.substr(written.rfind('/') + 1), found->second);

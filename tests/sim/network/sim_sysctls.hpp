@@ -24,6 +24,8 @@ public:
     // As the kernel takes it: whole numbers. Forwarding of "all", and its other name ip_forward, reach every link and
     // "default"; so does disable_ipv6 of "all". Errors: not_found, refused.
     result<void> write(const std::string& key, std::string_view value);
+    // Each key with its value.
+    [[nodiscard]] const auto& all() const { return values_; }
     // Of a link; 0 where there is no such key.
     [[nodiscard]] int of(std::string_view link, sysctl_family family, std::string_view name) const;
 

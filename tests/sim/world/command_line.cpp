@@ -2,6 +2,7 @@
 
 #include "sim/explore/explore_command.hpp"
 #include "sim/explore/role/role_search.hpp"
+#include "sim/subjects/hosts/host_runs.hpp"
 #include "sim/world/defects.hpp"
 #include "sim/world/listing.hpp"
 #include "sim/world/many_runs.hpp"
@@ -50,6 +51,10 @@ pvcnoded-sim explore [SUBJECT] [--nodes 2] [--faults 1] [--writes 1] [--delays 1
                      [--scenario FILE] [--graph FILE]
     every order of events of one operation, within these bounds, on the machines of src/policy; a finding goes into a
     script, the steps of its machines into a picture for Graphviz. Exit status 3: there are more states than allowed
+pvcnoded-sim hosts --seed N | --seeds A..B [--all] [--text] [--vlans] [--verbose] [--defect NAME]
+    random hosts as they are before a daemon is installed: what was there, and no key names, is there after, unchanged,
+    and what is said before is what happens. --text: the hosts alone, a line of JSON each, with the commands that make
+    them (--vlans: also of what not every kernel has); --all: with what is known not to hold
 pvcnoded-sim list
     all actions, invariants, conditions of progress, and scenarios
 )";
@@ -259,6 +264,25 @@ int scenarios(const words& given, std::ostream& out, std::ostream& error) {
     return is_written(out, trace, trace_file, error) && failed == 0 ? 0 : 1;
 }
 
+int hosts(const words& given, std::ostream& out, std::ostream& error) {
+    many_runs seeds;
+    host_runs wanted;
+    options::options_description known;
+    add_seeds(known, seeds);
+    known.add_options()("all", options::bool_switch(&wanted.all))("text", options::bool_switch(&wanted.is_text))(
+        "vlans", options::bool_switch(&wanted.has_vlans))("verbose", options::bool_switch(&wanted.verbose));
+    auto problem = understand(known, given);
+    if (problem.empty() && seeds.first == 0) {
+        problem = "--seed or --seeds is needed, from 1";
+    }
+    if (problem.empty() && !plant(seeds.defect_name.empty() ? "none" : seeds.defect_name)) {
+        problem = "this program has no planted defect of that name";
+    }
+    wanted.first = seeds.first;
+    wanted.last = seeds.last;
+    return problem.empty() ? run_hosts(wanted, out) : refused(error, "hosts", problem);
+}
+
 auto* small_into(std::uint8_t& where, const char* name, std::uint64_t least, std::uint64_t most) {
     return read_by([&where, name, least, most](const std::string& text) {
         const auto count = parse_count(text);
@@ -321,11 +345,9 @@ int run_command(const std::vector<std::string_view>& arguments, std::ostream& ou
         return 0;
     }
     using command = int (*)(const words&, std::ostream&, std::ostream&);
-    static constexpr std::pair<std::string_view, command> commands[] = {{"run", run},
-                                                                        {"scenario", scenarios},
-                                                                        {"sweep", sweep_all},
-                                                                        {"judge", judge_defects},
-                                                                        {"explore", explore_orders}};
+    static constexpr std::pair<std::string_view, command> commands[] = {
+        {"run", run},     {"scenario", scenarios},    {"sweep", sweep_all}, {"judge", judge_defects},
+        {"hosts", hosts}, {"explore", explore_orders}};
     for (const auto& [name, does] : commands) {
         if (arguments.front() == name) {
             return does(words(arguments.begin() + 1, arguments.end()), out, error);

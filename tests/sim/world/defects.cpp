@@ -4,6 +4,7 @@
 #include "sim/explore/explore_command.hpp"
 #include "sim/explore/role/role_search.hpp"
 #include "sim/explore/to_scenario.hpp"
+#include "sim/subjects/hosts/host_runs.hpp"
 #include "sim/world/random_run.hpp"
 #include "sim/world/registry.hpp"
 #include "sim/world/scenario.hpp"
@@ -80,6 +81,18 @@ bool judge_by_exploring_role(const planted_mistake& which, std::ostream& out) {
     return result.broken.has_value();
 }
 
+// The same by random hosts.
+bool judge_by_hosts(const planted_mistake& which, std::uint64_t first, std::uint64_t last, std::ostream& out) {
+    for (std::uint64_t seed = first; seed <= last; ++seed) {
+        if (const auto run = run_host(seed, false); !run.wrong.empty()) {
+            out << fmt::format("{:26} host {:3}  {}\n", which.name, seed, run.wrong.substr(0, 120));
+            return true;
+        }
+    }
+    out << fmt::format("{:26} nothing was found in hosts {}..{}\n", which.name, first, last);
+    return false;
+}
+
 // True: found, or, for `none`, nothing was found. Says which seed and what.
 bool judge_one(std::string_view name, std::uint64_t first, std::uint64_t last, std::ostream& out) {
     for (std::uint64_t seed = first;; ++seed) {
@@ -141,6 +154,8 @@ int judge_the_judge(std::string_view only, std::uint64_t first, std::uint64_t la
                                                                         : judge_by_exploring(one, out));
         if (!one.scenario.empty()) {
             is_found = judge_by_scenario(one, out) && is_found;
+        } else if (one.is_of_hosts) {
+            is_found = judge_by_hosts(one, first, last, out) && is_found;
         } else if (!is_explored || !one.explored.is_only) {
             is_found = judge_one(one.name, first, last, out) && is_found;
         }

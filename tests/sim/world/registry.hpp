@@ -32,6 +32,7 @@ struct planted_mistake {
     std::string_view name;
     std::string_view scenario{};  // that shows it, where random runs hardly ever come by
     explored_mistake explored{};
+    bool is_of_hosts = false;  // random hosts show it (subjects/hosts), and no run of a cluster
 };
 
 // A line of a script that a sweep tries at every moment; `@` is each of the first two nodes in turn. `stride`: what

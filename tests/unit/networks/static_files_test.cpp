@@ -299,6 +299,43 @@ TEST_F(static_files_test, what_included_files_make_is_known_before_it_is_loaded)
     EXPECT_TRUE(within(3s, [&] { return last_whole().find("more.nft") == std::string::npos; })) << hv1.log();
 }
 
+// Before nft sees any of it.
+TEST_F(static_files_test, files_that_cannot_be_looked_at_are_left_out_alone) {
+    auto& hv1 = add_networked();
+    auto& files = hv1.host.files;
+    constexpr std::size_t most = 64 * 1024;
+    files["/run/pvc/nft/static/1-good"] = "table inet good1 { }\n" + std::string(most - 21, '#');
+    files["/run/pvc/nft/static/2-large"] = "table inet large { }\n" + std::string(most - 20, '#');
+    files["/run/pvc/nft/static/3-nul"] = std::string("table inet nul { }\n\0", 20);
+    // The deepest that is read, and one more.
+    for (const auto* name : {"deep", "deeper"}) {
+        files[std::string("/run/pvc/nft/static/4-") + name] = std::string("include \"/etc/") + name + "1\"\n";
+    }
+    for (const int at : {1, 2, 3, 4}) {
+        const auto next = std::to_string(at + 1);
+        files["/etc/deep" + std::to_string(at)] = at < 4 ? "include \"/etc/deep" + next + "\"\n" : "# the last\n";
+        files["/etc/deeper" + std::to_string(at)] = "include \"/etc/deeper" + next + "\"\n";
+    }
+    files["/etc/deeper5"] = "table inet deeper { }\n";
+    files["/run/pvc/nft/static/5-gone"] = "include \"/etc/gone\"\n";
+    files["/run/pvc/nft/static/6-good"] = "table inet good6 { }\n";
+    install_nft(hv1);
+    put_filtered(1001);
+    start(hv1);
+    ASSERT_TRUE(within(5s, [&] { return has_all(hv1, 1001) && !last_whole().empty(); })) << hv1.log();
+    for (const auto* taken : {"inet good1", "/etc/deep1", "inet good6"}) {
+        EXPECT_NE(last_whole().find(taken), std::string::npos) << taken;
+    }
+    for (const auto* left_out : {"inet large", "inet nul", "/etc/deeper", "/etc/gone"}) {
+        EXPECT_EQ(last_whole().find(left_out), std::string::npos) << left_out;
+    }
+    EXPECT_TRUE(within(3s, [&] { return hv1.times_logged("static file 2-large: ") == 1; })) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("static file 3-nul: expected text, it holds a NUL byte"), 1U) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("static file 4-deeper: its includes are more than 4 deep"), 1U) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("static file 5-gone: include \"/etc/gone\": "), 1U) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("static file "), 4U) << hv1.log();
+}
+
 // What is asked about another boot's tables, or about one that was never made, is not this daemon's.
 TEST_F(static_files_test, a_table_that_was_not_made_is_not_taken_for_an_own_one_later) {
     auto& hv1 = add_networked();

@@ -79,6 +79,9 @@ using device_names = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] std::vector<sysctl_setting> advertisement_settings(const config::node_config& config,
                                                                  const model::network_state& seen);
 
+// What a look would see once the devices of this plan are ports: what follows from that for settings is said before.
+[[nodiscard]] model::network_state with_ports_of(const host_plan& plan, const model::network_state& seen);
+
 // S4: those of the settings whose keys do not read as they shall, in order. `read` gives the present value of a key,
 // nothing where this kernel has no such key (it is left out then).
 [[nodiscard]] std::vector<model::set_sysctl> sysctls_to_set(

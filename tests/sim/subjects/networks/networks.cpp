@@ -130,6 +130,10 @@ constexpr planted_mistake network_mistakes[] = {
     {defect::altname_unknown, "altname_unknown", "cards-are-called-by-other-names"},
     {defect::connected_route_lost, "connected_route_lost"},
     {defect::second_port, "second_port", "host-bridge-gets-another-device"},
+    {.which = defect::host_link_taken, .name = "host_link_taken", .is_of_hosts = true},
+    {.which = defect::advertised_routes_lost, .name = "advertised_routes_lost", .is_of_hosts = true},
+    {.which = defect::metric_hinders, .name = "metric_hinders", .is_of_hosts = true},
+    {.which = defect::forwarding_unwatched, .name = "forwarding_unwatched", .is_of_hosts = true},
 };
 
 }  // namespace

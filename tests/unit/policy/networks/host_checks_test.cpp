@@ -149,5 +149,18 @@ TEST(host_checks, links_whose_routes_by_advertisements_must_survive_forwarding) 
                                               "net/ipv6/conf/bond0/accept_ra"}));
 }
 
+// A device that becomes a port by the plan gets no such setting, and what is said before does not name it.
+TEST(host_checks, a_device_that_becomes_a_port_counts_as_one_before) {
+    toy_kernel kernel;
+    for (const auto* name : {"eth0", "eth9"}) {
+        kernel.add(link_named(name));
+    }
+    host_plan plan;
+    plan.units.push_back({"port eth0 of brcluster", {model::set_master{"eth0", "brcluster"}}});
+    const auto settings = advertisement_settings(config_of({}), with_ports_of(plan, kernel.state()));
+    ASSERT_EQ(settings.size(), 1U);
+    EXPECT_EQ(settings.front().key, "net/ipv6/conf/eth9/accept_ra");
+}
+
 }  // namespace
 }  // namespace pvc::policy

@@ -1,0 +1,209 @@
+"""Hosts as people have them before the daemon is installed, on a real kernel: drawn by number (`pvcnoded-sim hosts --text`), made by
+commands, seen before and after. What may change is the table "What of a host changes" of docs/operating.md, as in the simulator."""
+import fnmatch
+import json
+import os
+import re
+import subprocess
+
+from . import network, node as program, space
+from .firewall import listing
+
+SIMULATOR = os.path.join(os.path.dirname(program.DAEMON), 'pvcnoded-sim')
+MANUAL = os.path.join(program.ROOT, 'docs', 'operating.md')
+BRIDGES = ('brcluster', 'brstorage', 'brupstream')
+# Settings that the kernel changes by itself.
+FICKLE = ('stable_secret', 'mtu', 'temp_')
+
+
+def draw(first, last, *options):
+    lines = subprocess.run([SIMULATOR, 'hosts', '--text', *options, '--seeds', f'{first}..{last}'], stdout=subprocess.PIPE, text=True, check=True)
+    return [json.loads(line) for line in lines.stdout.splitlines()]
+
+
+def exceptions():
+    with open(MANUAL) as file:
+        part = file.read().split('\n### What of a host changes\n')[1].split('\n#')[0]
+    rows = [line.split('|')[1] for line in part.splitlines() if line.startswith('| `')]
+    return [pattern for row in rows for pattern in re.findall(r'`([^`]+)`', row)]
+
+
+def shape(host):
+    devices = {role: host['devices'][role] for role in ('upstream', 'cluster', 'storage')}
+    return network.Shape(**devices, bridge_device=host['devices']['bridge'], present=host['cards'],
+                         **({} if host['has_gateway'] else {'gateway': None}))
+
+
+def furnish(node, host):
+    """On a node with power, whose cards are there. Its files are there before that (write_files)."""
+    for card in host['cards']:
+        node.enter('ip', 'link', 'set', card, 'up')
+    for command in host['commands']:
+        setting = re.match(r'echo (\S+) > /proc/sys/(\S+)$', command)
+        if setting:
+            network.set_sysctl(node, setting[2], setting[1])
+        else:
+            node.enter('sh', '-ec', command)
+    for _, text in host['tables']:
+        subprocess.run(['nsenter', '-t', str(node.first), '-n', 'nft', '-f', '-'], input=text, text=True, check=True)
+
+
+def guest_commands(host):
+    """What makes it in a guest (guest_node.sh), whose only card is eth0; the others are dummies."""
+    cards = host['cards']
+    lines = [f'ip link set eth0 name {cards[0]}'] if cards[0] != 'eth0' else []
+    lines += [f'ip link add {card} type dummy' for card in cards[1:]] + [f'ip link set {card} up' for card in cards]
+    return '\n'.join(lines + host['commands']) + '\n'
+
+
+def write_files(node, host):
+    for path, text in host['files'].items():
+        place = os.path.join(node.folder, path.lstrip('/'))
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, 'w') as file:
+            file.write(text)
+
+
+def _ask(node, *words):
+    return json.loads(node.enter('ip', '-j', *words) or '[]')
+
+
+def links_and_more(links, addresses, routes, rules):
+    """key -> what is said of it, of what `ip` shows; the keys are those that the manual's table names."""
+    found = {}
+    for link in links:
+        info = link.get('linkinfo', {})
+        data = info.get('info_data', {})
+        has_stp = ' with STP' if data.get('stp_state') else ''
+        found['link ' + link['ifname']] = (f'{"up" if "UP" in link["flags"] else "down"} mtu {link["mtu"]} of {link.get("master", "nothing")}{has_stp}'
+                                           f' {" ".join(link.get("altnames", []))}')
+        found['identity ' + link['ifname']] = (f'index {link["ifindex"]} {info.get("info_kind", "card")} on {link.get("link", data.get("link"))} '
+                                               f'{data.get("id")} {data.get("port")} {data.get("learning")}')
+    for link in addresses:
+        for one in link['addr_info']:
+            if one['scope'] != 'link':
+                found[f'address {link["ifname"]} {one["local"]}/{one["prefixlen"]}'] = 'with a lifetime' if one.get('dynamic') else 'permanent'
+    for one in routes:
+        # Connected ones follow from addresses; what the kernel makes by itself comes and goes with them.
+        if one.get('protocol') != 'kernel' and one.get('type') != 'multicast' and one.get('table') != 'local':
+            words = [one.get(key, '') for key in ('dst', 'gateway', 'metric', 'protocol', 'table', 'prefsrc', 'scope')]
+            found[f'route {one.get("dev")} ' + ' '.join(str(word) for word in words)] = 'there'
+    for one in rules:
+        found[f'rule {json.dumps(one, sort_keys=True)}'] = 'there'
+    return found
+
+
+def picture(node, host):
+    """What there is of the host."""
+    found = links_and_more(_ask(node, '-d', 'link'), _ask(node, 'address'),
+                           [one for family in ('-4', '-6') for one in _ask(node, family, 'route', 'show', 'table', 'all')],
+                           [one | {'family': family} for family in ('-4', '-6') for one in _ask(node, family, 'rule')])
+    for name, _ in host['tables']:
+        found['table ' + name] = listing(node, name)
+    text = subprocess.run(['nsenter', '-t', str(node.first), '-n', 'sh', '-c',
+                           f'cd /proc/{node.first}/root/proc/sys && grep -rs . net/ipv4/conf net/ipv6/conf net/ipv4/ip_forward'],
+                          stdout=subprocess.PIPE, text=True).stdout
+    for line in text.splitlines():
+        key, _, value = line.partition(':')
+        if not os.path.basename(key).startswith(FICKLE):
+            found['setting ' + key] = value
+    for path in host['files']:
+        found['file ' + path] = program.read_file(os.path.join(node.folder, path.lstrip('/')))
+    return found
+
+
+def _is_excepted(key, host, patterns):
+    devices = {*host['devices'].values(), *BRIDGES}
+    for pattern in patterns:
+        names = devices if 'DEVICE' in pattern else host['bare'] if 'USED' in pattern else ['']
+        token = 'DEVICE' if 'DEVICE' in pattern else 'USED'
+        if any(fnmatch.fnmatchcase(key, pattern.replace(token, name) if name else pattern) for name in names):
+            return True
+    return False
+
+
+def differences(before, after, host):
+    """What was there before and is not as it was, but for what the manual excepts and what a node daemon left."""
+    patterns, left = exceptions(), host['left']
+    return [f'{key} was {value}, and is {after.get(key, "gone")}' for key, value in before.items()
+            if after.get(key) != value and not _is_excepted(key, host, patterns) and not any(name in key for name in left)]
+
+
+# --- what --against-host says ---
+
+def steps(text):
+    """What would be done, each without the words before it."""
+    return [line.split(': would ', 1)[1].strip() for line in text.splitlines() if ': would ' in line]
+
+
+def unfulfilled(said, after):
+    """Those of these steps that do not show. Only the last word about one thing counts."""
+    last, wrong = {}, []
+    for step in said:
+        last[_about(step)] = step
+    for step in last.values():
+        if not _shows(step, after):
+            wrong.append('said before, and not done: ' + step)
+    return wrong
+
+
+def _about(step):
+    words = step.split()
+    if step.startswith('set MTU'):
+        return ('mtu', words[-1])
+    if step.startswith('set ') and ' to ' in step:
+        return ('setting', words[1])
+    if step.startswith(('add ', 'remove ')) and '/' in words[1] and len(words) == 4:
+        return ('address', words[1], words[3])
+    return step
+
+
+def _shows(step, after):
+    words = step.split()
+    if step.startswith('create bridge '):
+        return 'link ' + words[2] in after
+    if step.startswith('make '):
+        return f' of {words[-1]}' in after.get('link ' + words[1], '')
+    if step.startswith('set MTU '):
+        return f'mtu {words[2]} ' in after.get('link ' + words[-1], '')
+    if step.startswith('set net/'):
+        return after.get('setting ' + words[1]) == words[3]
+    if step.startswith('set ') and step.endswith(' up'):
+        return after.get('link ' + words[1], '').startswith('up')
+    if step.startswith('add default route'):
+        return any(key.startswith(f'route {words[-1]} default {words[4]} ') for key in after)
+    if step.startswith('add ') and '/' in words[1]:
+        return f'address {words[3]} {words[1]}' in after
+    if step.startswith('remove ') and '/' in words[1]:
+        return f'address {words[-1]} {words[1]}' not in after
+    return True  # routes are said in other words than those of `ip`
+
+
+def unsaid(said, before, after, host):
+    """Changes of links, addresses and settings of the host that nothing of what was said tells of."""
+    wrong = []
+    for key, value in before.items():
+        now = after.get(key)
+        if now == value or any(name in key for name in host['left']):
+            continue
+        kind, _, what = key.partition(' ')
+        if kind == 'link' and not any(re.search(rf'\b{re.escape(what)}\b', step) for step in said):
+            wrong.append(f'{key} was {value}, and is {now}')
+        if kind == 'address' and not any(what.split()[1] in step for step in said):
+            wrong.append(f'{key} was {value}, and is {now}')
+        if kind == 'setting' and not _is_said_of_setting(what, said):
+            wrong.append(f'{key} was {value}, and is {now}')
+    return ['done, and not said before: ' + one for one in wrong]
+
+
+def _is_said_of_setting(key, said):
+    name = os.path.basename(key)
+    of_all = {'forwarding': 'net/ipv6/conf/all/forwarding' if '/ipv6/' in key else 'net/ipv4/ip_forward'}
+    if key == 'net/ipv4/conf/all/accept_redirects':
+        of_all[name] = 'net/ipv4/ip_forward'  # the kernel switches it with that
+    return any(step.startswith((f'set {key} to ', f'set {of_all.get(name, key)} to ')) for step in said)
+
+
+def left_alone(text):
+    """Names of links that no network gets."""
+    return {line.split('its name: ')[1].split()[0] for line in text.splitlines() if line.startswith('left alone') or ' left alone, ' in line}

@@ -1,0 +1,166 @@
+"""Random hosts as people have them, on the real kernel: what was there before, and no key names, is there after, unchanged; and what
+`--against-host` says is what happens. A number draws a host: HOSTS=17 (or HOSTS=1..40) chooses others, as tests/long/hosts does. The
+simulator plays the same hosts by the thousand, also those with VLANs and bonds, which this kernel need not have."""
+import json
+import os
+import subprocess
+
+from .. import firewall, hosts, network
+from ..guest_node import GuestNode
+from ..lab import check, equal, scenario
+from ..network import View
+from .networking import soon
+
+COUNT = 10
+RICH = '28'  # of --vlans: a bond, a VLAN of its own, the upstream network on another
+
+
+def chosen():
+    first, _, last = os.environ.get('HOSTS', f'1..{COUNT}').partition('..')
+    return int(first), int(last or first)
+
+
+@scenario('README rulings 79, 81: random hosts', limit=150)
+def random_hosts(lab):
+    lab.zookeeper()
+    drawn = hosts.draw(*chosen())
+    names = lab.names(len(drawn))
+    nodes = {name: (lab.node(name, coordinators=names[:2], network=hosts.shape(host)), host) for name, host in zip(names, drawn)}
+    before, said, printed = {}, {}, {}
+    for name, (node, host) in nodes.items():
+        hosts.write_files(node, host)
+        node.power_on()
+        hosts.furnish(node, host)
+    for name, (node, host) in nodes.items():
+        lab.wait(lambda node=node: 'tentative' not in View(node).text, 10, 'the kernel has given out all addresses')
+        before[name] = hosts.picture(node, host)
+        printed[name] = node.execute('--check-config', '--against-host')[1]
+        said[name] = hosts.steps(printed[name])
+        equal(hosts.differences(before[name], hosts.picture(node, host), host), [], f'host {host["seed"]} after somebody looked')
+    wrong = []
+
+    def judge(when, *more):
+        for name, (node, host) in nodes.items():
+            now = hosts.picture(node, host)
+            found = hosts.differences(before[name], now, host) + [text for rule in more for text in rule(name, now)]
+            wrong.extend(f'host {host["seed"]} {when}: {text}' for text in found)
+        check(not wrong, '\n'.join([*wrong[:20], 'one of them again: HOSTS=N tests/lab/run random_hosts']))
+
+    for node, _ in nodes.values():
+        node.up()
+    for node, _ in nodes.values():
+        lab.await_state(node, 'run', 40)
+    first = [nodes[name][0] for name in names[:2]]
+    lab.await_beats(nodes[names[0]][0], 3)
+    judge('after the start', lambda name, now: hosts.unfulfilled(said[name], now), lambda name, now: hosts.unsaid(said[name], before[name], now, nodes[name][1]))
+    wanted = {one['vni']: one for _, host in nodes.values() for one in host['networks'] if one['managed']}
+    for vni, one in wanted.items():
+        gateway = one['gateway'].split('/')[0]
+        network.create(lab.client, vni, **({'ip4': gateway.rsplit('.', 1)[0] + '.0/24', 'gateway4': gateway} if gateway else {}))
+    for name, (node, host) in nodes.items():
+        refused = {one['vni'] for one in host['networks'] if one['refused']}
+        for vni in wanted:
+            if vni in refused:
+                lab.wait(lambda node=node, vni=vni: f'network {vni}: ' in node.log(), 20, f'host {host["seed"]} says why network {vni} is refused')
+                check(f'vxlan{vni}' in hosts.left_alone(printed[name]) or f'vmbr{vni}' in str(before[name]),
+                      f'host {host["seed"]}: --against-host says nothing of network {vni}: {printed[name]}')
+            else:
+                soon(lab, node, lambda view, vni=vni: f'vxlan{vni}' in view.ports(f'vmbr{vni}') and view.is_up(f'vmbr{vni}'),
+                     f'host {host["seed"]}: network {vni}', 30)
+    judge('with client networks')
+    for target in (first[1:] + first[:1]):
+        if len(first) == 2:
+            lab.set('/config/primary_node', target.short)
+            lab.await_value(f'/nodes/{target.short}/routerstate', 'primary', 40)
+    judge('after the role was handed over')
+    for node, _ in nodes.values():
+        node.daemon.kill()
+    for node, _ in nodes.values():
+        node.daemon.wait(10)
+        node.start()
+    for node, _ in nodes.values():
+        lab.await_state(node, 'run', 60)
+    lab.await_beats(nodes[names[0]][0], 3)
+    judge('after a kill and another start')
+    for vni in wanted:
+        network.remove(lab.client, vni)
+    for name, (node, host) in nodes.items():
+        def rest(view, host=host, name=name):
+            return [link for link in view.links if 'link ' + link not in before[name] and link not in hosts.BRIDGES]
+        soon(lab, node, lambda view, rest=rest: not rest(view), f'host {host["seed"]}: nothing is left of networks that are gone', 40)
+        lab.wait(lambda node=node, host=host: not [link for link in host['left'] if View(node).has(link)], 20,
+                 f'host {host["seed"]}: what a node daemon left is gone')
+    judge('after the networks were removed')
+    for node, _ in nodes.values():
+        node.daemon.stop()
+        lab.expect_end(node, 0, 30)
+    judge('after the end')
+
+
+@scenario('README rulings 79, 81: a random host with VLANs and bonds', limit=240)
+def random_host_with_vlans(lab):
+    """In a guest, whose kernel has them. HOSTS chooses it."""
+    lab.zookeeper()
+    host = hosts.draw(*([int(os.environ.get('HOSTS', RICH).partition('..')[0])] * 2), '--vlans')[0]
+    node = GuestNode(lab, 'host', hosts.shape(host), limit=220, more={'/etc/lab/host': hosts.guest_commands(host), **host['files']})
+
+    def seen(which=-1):
+        lines = {kind: [line for line in node.text().split('\n')[:-1] if line.startswith(kind + ' ')]
+                 for kind in ('links', 'addresses', 'routes4', 'routes6', 'rules')}
+        links, addresses, routes4, routes6, rules = (json.loads(of[which].split(' ', 1)[1]) for of in lines.values())
+        return hosts.links_and_more(links, addresses, routes4 + routes6, rules)
+    node.wait(lambda links: 'prepared' in node.text().splitlines(), 'the host is there', 120)
+    before = seen()
+    equal(hosts.differences(seen(0), before, host), [], 'changes after somebody looked')
+    printed = '\n'.join(line[8:] for line in node.text().splitlines() if line.startswith('against '))
+    lab.await_value('/nodes/pvchv1/daemonstate', 'run', 120)
+    lab.wait(lambda: not hosts.unfulfilled(_without_settings(hosts.steps(printed)), seen()), 20,
+             lambda: str(hosts.unfulfilled(_without_settings(hosts.steps(printed)), seen())))
+    equal(hosts.differences(before, seen(), host) + hosts.unsaid(hosts.steps(printed), before, seen(), host), [], f'host {host["seed"]} after the start')
+    for one in host['networks']:
+        gateway = one['gateway'].split('/')[0]
+        network.create(lab.client, one['vni'], nettype='managed' if one['managed'] else 'bridged',
+                       **({'ip4': gateway.rsplit('.', 1)[0] + '.0/24', 'gateway4': gateway} if gateway else {}))
+    for one in host['networks']:
+        base = f'{"vxlan" if one["managed"] else "vlan"}{one["vni"]}'
+        if one['refused']:
+            node.await_said(f'network {one["vni"]}: ', 30)
+            check(base in hosts.left_alone(printed) or f'link vmbr{one["vni"]}' in before, f'--against-host says nothing of {base}: {printed}')
+        else:
+            node.wait(lambda links, base=base, one=one: links.get(base, {}).get('master') == f'vmbr{one["vni"]}', f'network {one["vni"]}', 40)
+    equal(hosts.differences(before, seen(), host), [], f'host {host["seed"]} with client networks')
+    for one in host['networks']:
+        network.remove(lab.client, one['vni'])
+    node.wait(lambda links: not [name for name in links if f'link {name}' not in before and name not in hosts.BRIDGES], 'nothing is left of networks', 40)
+    equal(hosts.differences(before, seen(), host), [], f'host {host["seed"]} after the networks were removed')
+    node.end()
+
+
+def _without_settings(steps):
+    return [step for step in steps if not step.startswith('set net/')]
+
+
+@scenario('networking.md 7.3: sets of others in the table stay until it is made anew, also where a rule of theirs uses them', limit=60)
+def sets_of_others(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    network.create(lab.client, 1001, **network.managed(1))
+    node.up()
+    lab.await_state(node, 'run', 40)
+    lab.wait(lambda: 'vxlan1001-in' in firewall.chains(node), 20, 'the chains of the network')
+
+    def nft(text):
+        subprocess.run(['nsenter', '-t', str(node.first), '-n', 'nft', '-f', '-'], input=text, text=True, check=True)
+    nft('add set inet filter mine { type ipv4_addr; }\nadd element inet filter mine { 192.0.2.1 }\n')
+    network.put_acl(lab.client, 1001, 'in', 'one', 0, 'tcp dport 22 accept')
+    lab.wait(lambda: 'tcp dport 22' in str(firewall.chains(node)), 10, 'the ACL')
+    lab.await_beats(node, 3)
+    check('set mine' in firewall.listing(node), f'the set is gone with a change beside it: {firewall.listing(node)}')
+    # A rule that is not the daemon's goes; what it used stays.
+    nft('add rule inet filter forward ip saddr @mine accept\n')
+    lab.wait(lambda: '@mine' not in firewall.listing(node), 10, 'the rule goes')
+    check('set mine' in firewall.listing(node), 'the set went with the rule')
+    # The daemon makes a dormant table anew.
+    nft('add table inet filter { flags dormant; }\n')
+    lab.wait(lambda: 'dormant' not in firewall.listing(node) and 'tcp dport 22' in str(firewall.chains(node)), 20, 'the table is made anew')
+    check('set mine' not in firewall.listing(node), 'the set is there behind a table that was made anew')

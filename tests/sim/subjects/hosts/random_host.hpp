@@ -1,0 +1,116 @@
+// A host as people have them before a node daemon is installed: network cards, bonds, VLANs, VXLANs and bridges (some
+// by names of ours), addresses with and without a lifetime, routes and rules, firewalls of others, files that name
+// links, and what a node daemon before this one left. A pure value of its number. Two play it: the simulated kernel
+// (furnish) and a real one (the commands of host_text, for tests/lab/hosts.py).
+#pragma once
+
+#include "pvcnoded/base/address.hpp"
+#include "pvcnoded/model/network_route.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace pvc::sim {
+
+class member;
+class sim_kernel;
+
+// What the kernel that plays it has.
+struct host_abilities {
+    bool vlans = true;
+    bool bonds = true;
+    bool dummies = true;
+    // Also what is known not to hold yet (see failing_kinds).
+    bool all = false;
+};
+
+enum class link_owner : std::uint8_t {
+    host,   // the host's own: stays as it is, and a network of its name is refused
+    bare,   // shows nothing: its network uses it, and it stays behind
+    left,   // of a node daemon before this one
+    keyed,  // the file names it
+};
+
+struct drawn_link {
+    std::string name;
+    std::string kind{};        // "bond", "vlan", "vxlan", "bridge", "dummy", "tun", "veth"; "" a card
+    std::string on{};          // what it stands on
+    std::uint32_t number = 0;  // VLAN id or VNI
+    std::uint16_t port = 4789;
+    std::string port_of{};
+    bool has_stp = false;
+    int mtu = 1500;
+    link_owner owner = link_owner::host;
+};
+
+struct drawn_address {
+    std::string device;
+    host_address address;
+    bool has_lifetime = false;
+};
+
+struct drawn_route {
+    std::string device;
+    model::network_route is;
+    std::uint32_t table = model::main_table;
+};
+
+struct drawn_setting {
+    std::string key;
+    std::string value;
+};
+
+struct drawn_table {
+    std::string name;  // "inet fw"
+    std::string text;  // as nft reads it
+};
+
+// A client's, created once the daemon runs.
+struct drawn_network {
+    std::uint32_t vni = 0;
+    bool is_managed = true;
+    std::string gateway{};  // "10.2.1.1/24"; "": none
+    // Links of that number are the host's own: it is refused.
+    bool is_refused = false;
+};
+
+struct drawn_host {
+    std::uint64_t seed = 0;
+    // The devices that the file names.
+    std::string upstream;
+    std::string cluster;
+    std::string storage;
+    std::string bridge;
+    bool has_gateway = true;  // the file names one of the upstream network
+    std::vector<std::string> cards;
+    std::vector<drawn_link> links;  // in the order in which they are made, without the cards
+    std::vector<drawn_address> addresses;
+    std::vector<drawn_route> routes;
+    std::vector<std::string> rules;                               // words for `ip rule add`
+    std::vector<std::pair<std::string, std::string>> altnames{};  // device, name
+    std::vector<drawn_setting> settings;
+    std::vector<drawn_table> tables;
+    std::map<std::string, std::string> files;
+    std::vector<std::string> advertised{};  // devices on whose network a router advertises
+    std::vector<drawn_network> networks;
+    std::set<std::string> kinds;  // what was drawn, in words
+
+    [[nodiscard]] bool is_keyed(const std::string& device) const {
+        return device == upstream || device == cluster || device == storage || device == bridge;
+    }
+};
+
+[[nodiscard]] drawn_host draw_host(std::uint64_t seed, const host_abilities& of = {});
+// As JSON, with the commands that make it on a real machine.
+[[nodiscard]] std::string host_text(const drawn_host& host);
+
+// On a machine whose operating system has come up.
+void furnish(const drawn_host& host, sim_kernel& kernel);
+// With its files and tables, now and whenever it comes up.
+void furnish(const drawn_host& host, member& machine);
+
+}  // namespace pvc::sim
