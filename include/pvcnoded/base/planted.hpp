@@ -100,6 +100,7 @@ enum class defect : std::uint8_t {
     ceph_fails_machines,    // a machine fails because Ceph is silent
     bridges_not_awaited,    // a machine is created whether its bridges are there or not
     holders_not_outwaited,  // who waits for a machine's end gives up before a second try of it can be over
+    last_line_decides,      // what patronictl printed last says how it went, though a library's logger wrote it
     moved_to_itself,        // a `migrate` with `node` as it was counts as an arrival
     // Commands about OSDs.
     undecided_is_safe,   // that Ceph cannot tell whether an OSD may go counts as that it may

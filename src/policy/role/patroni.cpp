@@ -1,5 +1,6 @@
 #include "pvcnoded/policy/role/patroni.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 
 #include <algorithm>
@@ -93,6 +94,8 @@ patroni_judgement judge_patroni(const patroni_run& run) {
         for_each_line(text, [&](std::string_view line) {
             if (auto one = said_by(line)) {
                 said = *std::move(one);
+            } else if (is_planted(defect::last_line_decides)) {
+                said.reset();
             }
         });
     }

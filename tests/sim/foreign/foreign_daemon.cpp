@@ -3,6 +3,7 @@
 #include "pvcnoded/model/node_payloads.hpp"
 #include "sim/foreign/foreign_hand_over.hpp"
 #include "sim/foreign/foreign_lock.hpp"
+#include "sim/network/sim_kernel.hpp"
 
 // Scopes keep the callable they are given until its coroutine has ended.
 
@@ -18,6 +19,7 @@ namespace {
 constexpr duration connect_limit = 15s;
 constexpr duration restart_delay = 2s;
 constexpr duration poll_interval = 500ms;
+constexpr duration network_poll = 200ms;
 constexpr int role_polls = 240;
 
 std::string_view text_of(const foreign_session::stored& value) {
@@ -80,6 +82,10 @@ async::awaitable<void> foreign_daemon::start_up() {
     }
     co_await state_.pass(settings.timings.objects, "the objects of the cluster");
     watch_everything();
+    if (settings.networking && settings.gateways) {
+        co_await make_bridges();  // before the first machine
+        run_apart("networks", [this] { return follow_networks(); });
+    }
     co_await health_.load();
     run_apart("keepalive", [this] { return keepalive_.run(); });
     run_apart("health", [this] { return health_.run(); });
@@ -147,6 +153,33 @@ async::awaitable<void> foreign_daemon::claim_vacant_role() {
     const stored primary = co_await session_.read(foreign_primary_key);
     if (!model::parse_primary_node(primary ? std::optional<std::string_view>(primary->data) : std::nullopt)) {
         co_await session_.write(foreign_primary_key, state_.settings.name);
+    }
+}
+
+// Of each network that is there, whatever its keys say.
+async::awaitable<void> foreign_daemon::make_bridges() {
+    sim_kernel& kernel = *state_.settings.kernel;
+    std::set<std::string> wanted;
+    for (const auto& vni : co_await session_.children("/networks")) {
+        wanted.insert("vmbr" + vni);
+    }
+    for (const auto& bridge : bridges_) {
+        if (!wanted.contains(bridge)) {
+            ignore(kernel.apply(model::delete_link{bridge}), "its network is gone");
+        }
+    }
+    for (const auto& bridge : wanted) {
+        if (!kernel.has_device(bridge)) {
+            ignore(kernel.apply(model::make_bridge{bridge}), "a name may be no device's");
+        }
+    }
+    bridges_ = std::move(wanted);
+}
+
+async::awaitable<void> foreign_daemon::follow_networks() {
+    for (;;) {
+        co_await async::sleep_for(state_.clock, network_poll, "news of networks");
+        co_await make_bridges();
     }
 }
 

@@ -11,6 +11,9 @@
 #include "sim/foreign/foreign_migration.hpp"
 #include "sim/foreign/foreign_state.hpp"
 
+#include <set>
+#include <string>
+
 namespace pvc::sim {
 
 class foreign_daemon {
@@ -35,6 +38,8 @@ private:
     async::awaitable<void> load_schema();
     async::awaitable<void> register_node();
     async::awaitable<void> claim_vacant_role();
+    async::awaitable<void> make_bridges();
+    async::awaitable<void> follow_networks();
     void watch_everything();
     async::awaitable<void> terminate();
     async::awaitable<void> give_up_role();
@@ -58,6 +63,7 @@ private:
     async::task_group* tasks_ = nullptr;
     async::wakeup stop_;
     async::wakeup job_done_;
+    std::set<std::string> bridges_;  // of client networks, as it made them
     bool has_job_ = false;
     bool handles_signals_ = false;
     bool is_ready_ = false;

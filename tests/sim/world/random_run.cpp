@@ -74,6 +74,12 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     if (wanted.foreign && out.guests == 0) {
         out.guests = 2;
     }
+    // Where there are machines there may be many: a node that is started again, emptied or fenced has all its own to
+    // do.
+    random_source many = random_source(wanted.seed).split("many virtual machines");
+    if (out.guests > 0 && many.below(24) == 0) {
+        out.guests = 8 + many.below(53);
+    }
     out.has_foreign_guests = !out.foreign.empty() && out.guests > 0 &&
                              (wanted.foreign || random_source(wanted.seed).split("foreign machines").below(2) == 0);
     static constexpr std::array copies{300, 300, 3'000, 20'000};

@@ -1,5 +1,6 @@
 // The disks of virtual machines: their locks in the storage cluster, which whoever executes a machine holds.
 #include "sim/subjects/domains/domains.hpp"
+#include "sim/subjects/role/role.hpp"
 
 #include <fmt/format.h>
 
@@ -23,6 +24,16 @@ std::optional<std::string> refuse_foreign_start(cluster& world, const uuid& id, 
         }
     }
     world.hardware.rbd.unlock(image);
+    return std::nullopt;
+}
+
+// As its libvirt does: nothing there waits for a bridge.
+std::optional<std::string> refuse_without_bridge(cluster& world, const foreign_node& node, const uuid& id) {
+    for (const auto& [number, bridge] : guests_of(world).bridges) {
+        if (guest_id(number) == id && has_networking(world) && !node.kernel.has_device(bridge)) {
+            return "Cannot get interface MTU on '" + bridge + "': No such device";
+        }
+    }
     return std::nullopt;
 }
 
@@ -87,8 +98,9 @@ void listen_to_disks(cluster& world) {
     for (std::size_t i = 0; i < world.foreigners.size(); ++i) {
         foreign_node& one = *world.foreigners[i];
         if (one.settings.machines != nullptr) {
-            one.settings.refuse_start = [&world, address = foreign_address(i)](const uuid& id) {
-                return refuse_foreign_start(world, id, address);
+            one.settings.refuse_start = [&world, &one, address = foreign_address(i)](const uuid& id) {
+                auto refused = refuse_foreign_start(world, id, address);
+                return refused ? refused : refuse_without_bridge(world, one, id);
             };
         }
     }

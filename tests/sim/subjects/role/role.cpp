@@ -255,6 +255,7 @@ void add_role(registry& to) {
     to.add(mistakes_with_roles);
     to.add(role_keys);
     add_addresses(to);
+    add_patroni(to);
 }
 
 }  // namespace pvc::sim

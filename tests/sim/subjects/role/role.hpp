@@ -14,6 +14,8 @@ namespace pvc::sim {
 
 // The addresses of the primary (addresses.cpp).
 void add_addresses(registry& to);
+// Patroni, and what its program says (patroni.cpp).
+void add_patroni(registry& to);
 
 struct placed_address {
     std::string_view device;
