@@ -151,8 +151,7 @@ bool own_links::is_own_base(const model::network_link& base, std::uint32_t vni) 
     }
     const auto* master = seen_.find(base.master);
     const bool is_port = master != nullptr && master->name == bridge_name(vni);
-    return known != nullptr || (is_port && !is_named(base.name) && !is_named(master->name)) ||
-           is_planted(defect::host_link_taken);
+    return known != nullptr || (is_port && !is_named(base.name) && !is_named(master->name));
 }
 
 const model::network_link* own_links::called(std::string_view name) const {
