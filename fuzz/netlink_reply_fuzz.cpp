@@ -38,6 +38,12 @@ static void check_routes(std::string_view body) {
             PVC_ASSERT(one.link != 0 && one.is.to.prefix <= (one.is.to.address.is_v4() ? 32 : 128));
         }
     }
+    if (const auto connected = netlink::parse_connected_route(body); connected && *connected) {
+        PVC_ASSERT((*connected)->link != 0 &&
+                   (*connected)->network.prefix <= ((*connected)->network.address.is_v4() ? 32 : 128));
+    }
+    const auto queue = netlink::parse_filtering_queue(body);
+    PVC_ASSERT(!queue || *queue >= 0);
 }
 
 static void check_counters(std::string_view body) {

@@ -15,9 +15,11 @@ network_state::network_state(std::vector<network_link> links, std::vector<link_a
       routes_(std::move(routes)),
       link_routes_(std::move(link_routes)),
       connected_(std::move(connected)) {
-    std::ranges::sort(connected_, {}, [](const connected_route& one) {
-        return std::tuple(one.link, one.network.address, one.network.prefix);
-    });
+    if (!std::ranges::is_sorted(connected_, {}, &connected_route::link)) {
+        std::ranges::sort(connected_, {}, [](const connected_route& one) {
+            return std::tuple(one.link, one.network.address, one.network.prefix);
+        });
+    }
     std::ranges::sort(links_, {}, &network_link::index);
     std::ranges::sort(link_routes_, {}, [](const link_route& one) {
         return std::tuple(one.link, one.table, one.is.to.address, one.is.to.prefix, one.is.metric, one.is.gateway);

@@ -283,8 +283,8 @@ role_addresses::lost_routes role_addresses::routes_lost_in(const model::network_
 
 async::awaitable<void> role_addresses::add_lost_routes(lost_routes lost, time_point until) {
     for (auto& [where, route] : lost) {
-        if (!guarded(may_hold()) || !guarded(is_wanted(where))) {
-            continue;
+        if (!may_hold() || !is_wanted(where)) {
+            continue;  // it went with its address, or goes
         }
         node_.log.warning(message::network_damaged,
                           fmt::format("the {} over {}, of {}, was gone, adding it again", model::to_text(route),

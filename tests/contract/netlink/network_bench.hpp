@@ -33,6 +33,11 @@ public:
     // The interface of a guest, and the guest's end of it: it works while the guest runs.
     virtual void plug_tap(const std::string& device) = 0;
     virtual void set_stp(const std::string& bridge, bool is_on) = 0;
+    // Somebody else: gives a link another name that it is called by as well; has its packets looked at; takes all
+    // routes of the main table away, of both families.
+    virtual void call_also(const std::string& device, const std::string& name) = 0;
+    virtual void filter_traffic(const std::string& device) = 0;
+    virtual void flush_routes() = 0;
 };
 
 // What a suite says often.

@@ -49,6 +49,19 @@ void real_network::set_stp(const std::string& bridge, bool is_on) {
     ip_command("link set " + bridge + " type bridge stp_state " + (is_on ? "1" : "0"));
 }
 
+void real_network::call_also(const std::string& device, const std::string& name) {
+    ip_command("link property add dev " + device + " altname " + name);
+}
+
+void real_network::filter_traffic(const std::string& device) {
+    EXPECT_EQ(std::system(("tc qdisc add dev " + device + " clsact").c_str()), 0) << device;
+}
+
+void real_network::flush_routes() {
+    ip_command("route flush table main");
+    ip_command("-6 route flush table main");
+}
+
 void ip_command(const std::string& words) {
     EXPECT_EQ(std::system(("ip " + words).c_str()), 0) << words;
 }

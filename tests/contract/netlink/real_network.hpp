@@ -29,6 +29,9 @@ public:
     void pull_out(const std::string& device) override;
     void plug_tap(const std::string& device) override;
     void set_stp(const std::string& bridge, bool is_on) override;
+    void call_also(const std::string& device, const std::string& name) override;
+    void filter_traffic(const std::string& device) override;
+    void flush_routes() override;
 
     netlink::kernel_stack& adapter() { return *stack_; }
     async::real_loop& loop() { return world_.loop(); }

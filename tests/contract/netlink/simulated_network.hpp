@@ -43,6 +43,9 @@ public:
     void pull_out(const std::string& device) override { machine_.remove_device(device); }
     void plug_tap(const std::string& device) override { machine_.add_tap(device, ""); }
     void set_stp(const std::string& bridge, bool is_on) override { machine_.set_stp(bridge, is_on); }
+    void call_also(const std::string& device, const std::string& name) override { machine_.add_alt_name(device, name); }
+    void filter_traffic(const std::string& device) override { machine_.add_traffic_filter(device); }
+    void flush_routes() override { machine_.flush_routes(); }
 
 private:
     static std::vector<sim::machine_device> cards() {

@@ -519,6 +519,12 @@ void sim_kernel::add_card(const std::string& device, const std::string& alt_name
     add_device(device);
 }
 
+void sim_kernel::leave_to_daemon(const std::string& device) {
+    for (auto& one : machine_) {
+        one.bridge = one.name == device ? "" : one.bridge;
+    }
+}
+
 void sim_kernel::add_tap(const std::string& name, const std::string& bridge) {
     if (is_name(name) && find(name) == nullptr) {
         auto& tap = create(link_of(name, "tun"));

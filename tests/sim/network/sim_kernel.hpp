@@ -51,6 +51,8 @@ public:
     void add_device(const std::string& device);
     // Another card, from now on.
     void add_card(const std::string& device, const std::string& alt_name = "");
+    // The operating system makes no bridge for it any more, whenever it comes.
+    void leave_to_daemon(const std::string& device);
     // Of the main table: those that somebody made, and those that the kernel made with addresses.
     void flush_routes();
     // Somebody has packets of a link looked at (tc).

@@ -139,8 +139,11 @@ void sim_kernel::forget_lost(int link) {
 std::vector<model::connected_route> sim_kernel::connected_routes() const {
     std::vector<model::connected_route> all;
     for (const auto& [index, one] : devices_) {
+        if (!one.is.is_up) {
+            continue;
+        }
         for (const auto* family : {&one.v4, &one.v6}) {
-            for (const auto& entry : one.is.is_up ? *family : std::vector<address_entry>()) {
+            for (const auto& entry : *family) {
                 const auto network = model::connected_network(entry.is.address);
                 if (network && !entry.is.peer && !is_lost(index, *network) &&
                     std::ranges::find(all, model::connected_route{index, *network}) == all.end()) {

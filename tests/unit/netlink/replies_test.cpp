@@ -467,5 +467,54 @@ TEST(reply_route, routes_over_a_link) {
     EXPECT_FALSE(parse_link_routes("abc"));
 }
 
+TEST(reply_route, those_that_come_with_addresses) {
+    const auto device = attribute(4, raw<std::uint32_t>(4));
+    const auto of_kernel = [](std::string head) {
+        head[5] = 2;  // rtm_protocol
+        return head;
+    };
+    const auto read = parse_connected_route(of_kernel(route_head(254, 1, 24)) + attribute(1, ten_two) + device);
+    ASSERT_TRUE(read && *read);
+    EXPECT_EQ((*read)->link, 4);
+    EXPECT_EQ((*read)->network.text(), "10.0.0.2/24");
+    const auto of_six = parse_connected_route(of_kernel(route_head(254, 1, 64, 10)) + attribute(1, six) + device);
+    EXPECT_TRUE(of_six && *of_six);
+    for (const auto& none : {route_head(254, 1, 24) + attribute(1, ten_two) + device,  // somebody's
+                             of_kernel(route_head(255, 1, 24)) + attribute(1, ten_two) + device,
+                             of_kernel(route_head(254, 3, 24)) + attribute(1, ten_two) + device,
+                             of_kernel(route_head(254, 1, 24)) + attribute(1, ten_two),
+                             of_kernel(route_head(254, 1, 24)) + attribute(1, ten_two) + device + attribute(5, ten_one),
+                             of_kernel(route_head()) + device}) {
+        const auto nothing = parse_connected_route(none);
+        EXPECT_TRUE(nothing && !*nothing);
+    }
+    EXPECT_FALSE(parse_connected_route(of_kernel(route_head(254, 1, 33)) + attribute(1, ten_two) + device));
+    EXPECT_FALSE(parse_connected_route(of_kernel(route_head(254, 1, 24)) + attribute(1, "ab") + device));
+    EXPECT_FALSE(parse_connected_route("abc"));
+}
+
+TEST(reply_link, other_names) {
+    const auto names = [](const std::string& inside) { return attribute(0x8000 | 52, inside); };
+    const auto body = link_head(9, 0) + text(3, "eth0");
+    const auto read =
+        parse_link(body + names(text(53, "enp3s0") + attribute(77, "?") + text(53, "enp3s0np0-and-more")));
+    ASSERT_TRUE(read && *read);
+    EXPECT_EQ((*read)->link.alt_names, (std::vector<std::string>{"enp3s0", "enp3s0np0-and-more"}));
+    const auto twice = parse_link(body + names(text(53, "a")) + names(text(53, "b")));
+    ASSERT_TRUE(twice && *twice);
+    EXPECT_EQ((*twice)->link.alt_names, std::vector<std::string>{"b"});
+    EXPECT_FALSE(parse_link(body + names("abcd")));
+}
+
+TEST(reply_queue, whose_packets_are_looked_at) {
+    const auto head = raw<std::uint32_t>(0) + raw<std::int32_t>(7) + std::string(12, '\0');
+    for (const auto& [kind, link] : {std::pair("clsact", 7), {"ingress", 7}, {"noqueue", 0}, {"htb", 0}}) {
+        EXPECT_EQ(parse_filtering_queue(head + text(1, kind)).value(), link) << kind;
+    }
+    EXPECT_EQ(parse_filtering_queue(head).value(), 0);
+    EXPECT_FALSE(parse_filtering_queue("abc"));
+    EXPECT_FALSE(parse_filtering_queue(head + "ab"));
+}
+
 }  // namespace
 }  // namespace pvc::netlink

@@ -82,7 +82,9 @@ void damage(cluster& world, const action& what, member& target) {
 void another_device(cluster& world, const action& what, member& target) {
     std::string_view rest = what.value;
     auto& settings = target.node.settings;
-    (next_word(rest) == "cluster" ? settings.cluster_device : settings.bridge_device) = rest;
+    auto& device = next_word(rest) == "cluster" ? settings.cluster_device : settings.bridge_device;
+    target.node.kernel.leave_to_daemon(device);  // by the system's own configuration, as by ours
+    device = rest;
     const std::string card(rest);
     target.node.kernel.add_card(card, settings.has_other_names ? other_name_of(card) : "");
     world.disturb(target, std::nullopt);
@@ -102,6 +104,16 @@ void another_device(cluster& world, const action& what, member& target) {
 void flush_routes(cluster& world, const action& /*what*/, member& target) {
     target.node.kernel.flush_routes();
     world.disturb(target, std::nullopt);
+}
+
+void make_host_vlan(cluster& /*world*/, const action& /*what*/, member& target) {
+    constexpr std::uint16_t id = 400;
+    const std::string name(host_vlan);
+    const model::network_change all[] = {model::make_vlan{name, "ens7", id}, model::set_up{"ens7"}, model::set_up{name},
+                                         model::add_address{name, *parse_host_address("192.0.2.10/24")}};
+    for (const auto& one : all) {
+        ignore(target.node.kernel.apply(one), "its card is out");
+    }
 }
 
 std::uint64_t has_links(cluster& world) {
@@ -198,6 +210,11 @@ constexpr action_kind faults_of_links[] = {
          "somebody deletes a link; with `release`, `down`, `shrink` or `strip` behind its name he does that to it",
      .on_member = damage,
      .chance = drawn{.eighths = 6, .favour = has_links, .arguments = draw_damage_to_links}},
+    {.name = "host-vlan",
+     .takes = "n",
+     .meaning = "the administrator makes a VLAN of his own, whose name is that of a client network's",
+     .on_member = make_host_vlan,
+     .chance = drawn{.eighths = 2, .favour = has_links}},
     {.name = "flush-routes",
      .takes = "n",
      .meaning = "somebody takes all routes of the main table away, also those that came with addresses",

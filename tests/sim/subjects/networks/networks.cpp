@@ -127,6 +127,7 @@ constexpr planted_mistake network_mistakes[] = {
     {defect::gateway_kept, "gateway_kept"},
     {defect::base_no_port, "base_no_port"},
     {defect::network_left, "network_left"},
+    {defect::host_link_taken, "host_link_taken", "host-vlan-of-a-networks-name-stays"},
     {defect::altname_unknown, "altname_unknown", "cards-are-called-by-other-names"},
     {defect::connected_route_lost, "connected_route_lost"},
     {defect::second_port, "second_port", "host-bridge-gets-another-device"},

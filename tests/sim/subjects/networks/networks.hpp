@@ -30,6 +30,9 @@ struct network_changes {
 [[nodiscard]] bool is_settled(const judge& of, std::uint32_t vni);
 [[nodiscard]] bool are_all_settled(const judge& of);
 
+// What a machine's administrator made for himself, and called as a client network's VLAN would be.
+inline constexpr std::string_view host_vlan = "vlan400";
+
 void add_network_clients(registry& to);
 void add_network_faults(registry& to);
 void add_network_rules(registry& to);

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace pvc::sim {
 
 using namespace std::chrono_literals;
@@ -73,6 +75,9 @@ std::string left_of(const judge& of, const model::network_state& seen, bool at_o
     for (const auto& link : seen.links()) {
         for (const std::string_view prefix : {"vmbr", "vxlan", "vlan"}) {
             const auto vni = model::vni_of(link.name, prefix);
+            if (link.name == host_vlan) {
+                continue;
+            }
             if (!vni || of.world.ensemble.exists("/networks/" + std::to_string(*vni)) ||
                 !(at_once || is_settled(of, *vni))) {
                 continue;
@@ -139,6 +144,26 @@ constexpr member_rule foreign_links_stay{
                 const member& one) { return std::optional(member_rule::versions{one.node.kernel.generation()}); },
     .wrong = wrong_links_of_others,
 };
+
+struct calls_seen {
+    std::map<std::uint32_t, std::size_t> of;  // by member: so many were looked at
+};
+
+// Whatever becomes of it, it is not a daemon's doing.
+void host_vlan_stays(judge& of) {
+    auto& seen = of.state<calls_seen>().of;
+    for (const auto& one : of.world.members) {
+        const auto& calls = one->node.network.calls;
+        auto& at = seen[one->number];
+        for (at = std::min(at, calls.size()); at < calls.size(); ++at) {
+            // That it keeps the routes of routers is README ruling 81.
+            const bool is_for_routers = calls[at].find("/accept_ra") != std::string::npos;
+            if (calls[at].find(host_vlan) != std::string::npos && !is_for_routers) {
+                of.say("host_vlan_stays", one->name() + " was to " + calls[at] + ", which is its administrator's own");
+            }
+        }
+    }
+}
 
 // Cards and VLANs that lead to one network make a loop of a bridge that has two of them.
 std::string wrong_with_ways_out(const judge& /*of*/, const member& one) {
@@ -251,6 +276,11 @@ constexpr rule link_rules[] = {
     {.name = "foreign_links",
      .meaning = "links that are none of the daemon's stay as they are",
      .of_member = foreign_links_stay},
+    {.name = "host_vlan_stays",
+     .meaning =
+         "nothing is done to a VLAN of the host's own, whatever it is called, but that it goes on taking routes of "
+         "routers",
+     .on_second = host_vlan_stays},
     {.name = "one_way_out",
      .meaning = "a bridge of the host has one card or VLAN that leads out of the machine: two of them may be a loop",
      .of_member = one_way_out},
