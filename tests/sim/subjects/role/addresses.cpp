@@ -181,8 +181,8 @@ void follow_references(judge& of, const seen_change& seen) {
     }
     if (seen.what.path == "/config/primary_node") {
         now.named_before = std::exchange(now.named, seen.what.data);
-        if (now.named != now.from && now.named != now.to) {
-            now.from.clear();  // somebody wants another
+        if (seen.what.session == 0 || (now.named != now.from && now.named != now.to)) {
+            now.from.clear();  // a client wants something else
         }
         return;
     }
@@ -210,7 +210,10 @@ void somebody_has_them(judge& of) {
     auto* const giving = of.world.find_foreign(now.from);
     const bool can_take = taking != nullptr && taking->node.is_ready() && !taking->node.is_paused() &&
                           of.world.is_calm(*taking) && value_of(of, taking->root() + "/daemonstate") == "run";
-    if (!can_take || giving == nullptr || !giving->is_running() || giving->link().is_cut()) {
+    // One that beats more rarely is silent between two beats, and is waited for.
+    const bool is_heard = can_take && giving != nullptr && giving->is_running() && !giving->link().is_cut() &&
+                          taking->node.daemon().context().times.grace() > giving->settings.keepalive_interval * 1s;
+    if (!is_heard) {
         now.from.clear();
         return;
     }
