@@ -256,7 +256,9 @@ void nothing_is_added_blindly(judge& of) {
         const bool is_settled = one->node.is_running() && role != roles.end() &&
                                 role->second.role == router_state::primary &&
                                 of.world.now() - role->second.since > hand_over_end;
-        const bool is_unchanged = before.generation == one->node.kernel.generation();
+        // Each call makes the kernel another, also one that changes nothing: nobody else did.
+        const bool is_unchanged =
+            one->node.kernel.generation() - before.generation == calls.size() - std::min(before.calls, calls.size());
         for (std::size_t i = before.calls; is_settled && is_unchanged && i < calls.size(); ++i) {
             for (const auto& [device, address] : addresses_of_the_primary(one->node.settings)) {
                 const auto which = *parse_host_address(address);
