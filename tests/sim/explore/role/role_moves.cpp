@@ -344,14 +344,14 @@ void come_back(world& now, std::int8_t who) {
         }
     }
     if (!own.does && !now.is_reference(who)) {
-        store_role(own, own.role);  // what the key says must be what it does
+        store_role(now, own, own.role);  // what the key says must be what it does
     }
 }
 
 void restart(world& now, std::int8_t who) {
     member& own = now.at(who);
     own.role = router_state::secondary;
-    store_role(own, own.role);
+    store_role(now, own, own.role);
     own.has_edge = false;
     if (now.is_reference(who) || now.named != who) {
         own.left = 0;  // its own start leaves addresses there: that is known
@@ -431,7 +431,7 @@ std::optional<broken_rule> happen(world& now, const move& one) {
         case kind::go: return go(now, one.who);
         case kind::go_behind: return go_behind(now, one.who);
         case kind::beat: return answer(now, one.who, role_answer::woken, start_of_time, one.other);
-        case kind::align: store_role(own, own.role); break;
+        case kind::align: store_role(now, own, own.role); break;
         case kind::drop_left: own.left = 0; break;
         case kind::react: react_reference(now, one.who); break;
         case kind::leave: leave_reference(now, one.who); break;

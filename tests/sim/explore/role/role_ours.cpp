@@ -90,7 +90,7 @@ bool write_role(world& now, std::int8_t who, const role_ask::write_role& what) {
                                          (now.named == who && !queue.empty() && own_in(queue, who) == &queue.front()));
     if (may) {
         now.at(who).role = to;
-        store_role(now.at(who), to);
+        store_role(now, now.at(who), to);
     }
     return may;
 }
@@ -137,7 +137,7 @@ std::optional<broken_rule> release(world& now, std::int8_t who, role_lock which)
     } else {
         const auto* const own = own_in(queue, who);
         if (which == role_lock::sync) {
-            does.is_between = own != nullptr && !own->is_reader;
+            does.is_between = now.of.reference != nobody && own != nullptr && !own->is_reader;
             does.is_overtaken = false;
         }
         if (which == role_lock::sync && own != nullptr && !own->is_reader) {

@@ -133,7 +133,7 @@ void step_reference(world& now, std::int8_t who) {
             break;
         case walk_at::say:
             own.role = walk.is_candidate ? router_state::primary : router_state::secondary;
-            store_role(own, own.role);
+            store_role(now, own, own.role);
             own.walks.reset();
             break;
     }
@@ -164,7 +164,7 @@ void react_reference(world& now, std::int8_t who) {
         }
     } else if (now.named == who && own.role == router_state::secondary) {
         own.role = router_state::takeover;
-        store_role(own, own.role);
+        store_role(now, own, own.role);
         own.walks = reference_walk{.is_candidate = true, .where = walk_at::wait_role};
     } else if (now.named != nobody && now.named != who && own.role == router_state::primary) {
         own.is_leaving = true;
@@ -175,7 +175,7 @@ void leave_reference(world& now, std::int8_t who) {
     member& own = now.at(who);
     own.is_leaving = false;
     own.role = router_state::relinquish;
-    store_role(own, own.role);
+    store_role(now, own, own.role);
     own.walks = reference_walk{};
 }
 

@@ -64,9 +64,9 @@ void set_named(world& now, std::int8_t whom) {
     }
 }
 
-void store_role(member& of, model::router_state to) {
+void store_role(world& now, member& of, model::router_state to) {
     of.stored = to;
-    of.is_after_name = true;
+    of.is_after_name = now.of.reference != nobody;  // ours check who is named
 }
 
 policy::written_back looked_at(const world& now, std::int8_t who) {

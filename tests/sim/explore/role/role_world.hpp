@@ -210,7 +210,7 @@ inline constexpr time_point start_of_time{std::chrono::hours(1)};
 [[nodiscard]] const contender* own_in(const contenders& queue, std::int8_t who);
 void remove_own(contenders& queue, std::int8_t who);
 void set_named(world& now, std::int8_t whom);
-void store_role(member& of, model::router_state to);
+void store_role(world& now, member& of, model::router_state to);
 // What it remembers of the key, once it has looked.
 [[nodiscard]] policy::written_back looked_at(const world& now, std::int8_t who);
 

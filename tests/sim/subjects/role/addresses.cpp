@@ -181,8 +181,8 @@ void follow_references(judge& of, const seen_change& seen) {
     }
     if (seen.what.path == "/config/primary_node") {
         now.named_before = std::exchange(now.named, seen.what.data);
-        if (now.named != now.from && now.named != now.to) {
-            now.from.clear();  // somebody wants another
+        if (seen.what.session == 0 || (now.named != now.from && now.named != now.to)) {
+            now.from.clear();  // a client wants something else
         }
         return;
     }
@@ -210,7 +210,10 @@ void somebody_has_them(judge& of) {
     auto* const giving = of.world.find_foreign(now.from);
     const bool can_take = taking != nullptr && taking->node.is_ready() && !taking->node.is_paused() &&
                           of.world.is_calm(*taking) && value_of(of, taking->root() + "/daemonstate") == "run";
-    if (!can_take || giving == nullptr || !giving->is_running() || giving->link().is_cut()) {
+    // One that beats more rarely is silent between two beats, and is waited for.
+    const bool is_heard = can_take && giving != nullptr && giving->is_running() && !giving->link().is_cut() &&
+                          taking->node.daemon().context().times.grace() > giving->settings.keepalive_interval * 1s;
+    if (!is_heard) {
         now.from.clear();
         return;
     }
@@ -253,7 +256,9 @@ void nothing_is_added_blindly(judge& of) {
         const bool is_settled = one->node.is_running() && role != roles.end() &&
                                 role->second.role == router_state::primary &&
                                 of.world.now() - role->second.since > hand_over_end;
-        const bool is_unchanged = before.generation == one->node.kernel.generation();
+        // Each call makes the kernel another, also one that changes nothing: nobody else did.
+        const bool is_unchanged =
+            one->node.kernel.generation() - before.generation == calls.size() - std::min(before.calls, calls.size());
         for (std::size_t i = before.calls; is_settled && is_unchanged && i < calls.size(); ++i) {
             for (const auto& [device, address] : addresses_of_the_primary(one->node.settings)) {
                 const auto which = *parse_host_address(address);
