@@ -75,6 +75,10 @@ struct link_route {
     friend bool operator==(const link_route&, const link_route&) = default;
 };
 
+// So many routes of one link a look shows at the most, beside its default routes: routing daemons may have hundreds of
+// thousands.
+inline constexpr std::size_t link_routes_max = 1000;
+
 // Links in the order of their index. Look-ups by name and index are logarithmic.
 class network_state {
 public:

@@ -57,6 +57,11 @@ struct kernel_link {
 // Of both families, all tables: those that somebody made over a link (model/network_state.hpp), each hop by itself.
 [[nodiscard]] result<std::vector<model::link_route>> parse_link_routes(std::string_view body);
 
+// Bodies of RTM_NEWROUTE, without a closer look: whether it leads everywhere; the one link that it leads over (empty:
+// none, or several).
+[[nodiscard]] bool is_default_route(std::string_view body);
+[[nodiscard]] std::optional<int> link_of_route(std::string_view body);
+
 // Body of RTM_NEWLINK, as far as counters go.
 [[nodiscard]] result<model::link_counters> parse_link_counters(std::string_view body);
 // The same, as far as virtual functions go: without their PCI addresses, by index, each once.

@@ -126,6 +126,9 @@ change_work::outcome change_work::operator()(const model::set_mtu& one) {
 
 change_work::outcome change_work::operator()(const model::set_master& one) {
     PVC_TRY(const auto found, requests_.need_link(one.name, by_));
+    if (one.if_free != 0 && (found.link.index != one.if_free || found.link.master != 0)) {
+        return result<void>();
+    }
     int master = 0;
     if (!one.master.empty()) {
         PVC_TRY(const auto bridge, requests_.need_link(one.master, by_));

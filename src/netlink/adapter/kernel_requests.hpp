@@ -65,6 +65,12 @@ public:
     [[nodiscard]] result<std::vector<model::default_route>> default_routes(const errand& by);
     // Of one family (AF_INET, AF_INET6).
     [[nodiscard]] result<std::vector<model::link_route>> link_routes(int family, const errand& by);
+    struct found_routes {
+        std::vector<model::default_route> of_default;  // IPv4 only
+        std::vector<model::link_route> of_links;
+    };
+    // Both in one dump; of each link up to model::link_routes_max beside its default routes.
+    [[nodiscard]] result<found_routes> routes(int family, const errand& by);
 
     // An address that is there already is success; IPv6 with another prefix length is already_exists.
     [[nodiscard]] result<void> add_address(int link, host_address which, std::string about, const errand& by);
@@ -78,6 +84,7 @@ public:
 
 private:
     result<void> open();
+    [[nodiscard]] result<found_routes> dump_routes(int family, std::size_t most, const errand& by);
     [[nodiscard]] result<kernel_answer> read_answer(std::uint32_t sequence, const taker& each, const errand& by);
 
     std::size_t answer_size_;

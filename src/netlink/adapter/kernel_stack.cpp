@@ -21,16 +21,16 @@ namespace {
 result<model::network_state> look_at_all(kernel_requests& requests, const errand& by) {
     PVC_TRY(auto found, requests.links(by));
     PVC_TRY(auto addresses, requests.addresses(0, by));
-    PVC_TRY(auto routes, requests.default_routes(by));
-    PVC_TRY(auto link_routes, requests.link_routes(AF_INET, by));
-    PVC_TRY(auto link_routes_v6, requests.link_routes(AF_INET6, by));
-    std::ranges::move(link_routes_v6, std::back_inserter(link_routes));
+    PVC_TRY(auto routes, requests.routes(AF_INET, by));
+    PVC_TRY(auto routes_v6, requests.routes(AF_INET6, by));
+    std::ranges::move(routes_v6.of_links, std::back_inserter(routes.of_links));
     std::vector<model::network_link> links;
     links.reserve(found.size());
     for (auto& one : found) {
         links.push_back(std::move(one.link));
     }
-    return model::network_state(std::move(links), std::move(addresses), std::move(routes), std::move(link_routes));
+    return model::network_state(std::move(links), std::move(addresses), std::move(routes.of_default),
+                                std::move(routes.of_links));
 }
 
 }  // namespace
@@ -60,6 +60,10 @@ async::awaitable<result<void>> kernel_stack::apply(model::network_change change,
         return std::visit(change_work(requests, change, by), change);
     };
     co_return co_await changes_->run(about, deadline, std::move(work));
+}
+
+bool kernel_stack::has_late_changes() const {
+    return changes_->is_busy();
 }
 
 result<std::string> kernel_stack::sysctl(const std::string& key) const {

@@ -127,6 +127,7 @@ constexpr planted_mistake network_mistakes[] = {
     {defect::gateway_kept, "gateway_kept"},
     {defect::base_no_port, "base_no_port"},
     {defect::network_left, "network_left"},
+    {defect::late_link_forgotten, "late_link_forgotten", "network-whose-vlan-comes-late"},
 };
 
 }  // namespace
