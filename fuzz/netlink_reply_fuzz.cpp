@@ -31,7 +31,12 @@ static void check_address(std::string_view body) {
 static void check_routes(std::string_view body) {
     const auto read = netlink::parse_default_route(body);
     PVC_ASSERT(!read || read->size() <= 1 + body.size() / 8);
+    PVC_ASSERT(!netlink::is_default_route(body) || body.size() > 1);
+    const auto link = netlink::link_of_route(body);
     const auto over_links = netlink::parse_link_routes(body);
+    if (over_links && over_links->size() == 1 && link) {
+        PVC_ASSERT(over_links->front().link != 0);
+    }
     PVC_ASSERT(!over_links || over_links->size() <= 1 + body.size() / 8);
     if (over_links) {
         for (const auto& one : *over_links) {

@@ -29,6 +29,9 @@ std::string_view to_text(errc code) {
 }
 
 failure failure::during(std::string_view step) && {
+    if (step == subject_ && steps_.empty()) {
+        return std::move(*this);  // what it is about says it already
+    }
     steps_ = steps_.empty() ? std::string(step) : std::string(step) + ": " + steps_;
     return std::move(*this);
 }

@@ -206,8 +206,14 @@ async::awaitable<bool> client_networks::settle(const model::network_state& seen)
 }
 
 async::awaitable<result<void>> client_networks::carry_out(std::uint32_t vni, std::vector<model::network_change> steps) {
-    auto done = co_await work_.carry_out(std::move(steps));
+    std::vector<model::network_change> left;
+    auto done = co_await work_.carry_out(std::move(steps), &left);
     auto* row = find(vni);
+    if (row != nullptr && row->wanted && !done && done.error().code() != errc::timed_out) {
+        auto rest = policy::steps_without_base(*row->wanted, left);
+        ignore(co_await work_.carry_out(std::move(rest)), "all of it is tried again");
+        row = find(vni);
+    }
     if (row == nullptr) {
         co_return done;
     }
@@ -297,6 +303,10 @@ async::awaitable<bool> client_networks::remove_row(std::uint32_t vni, const mode
         remarks_.tell(name_of(vni), plan.remarks);  // something uses its links: looked at again with the next change
         co_return false;
     }
+    if (plan.steps.empty() && work_.stack().has_late_changes() && !is_planted(defect::late_link_forgotten)) {
+        row->pause.failed(node_.clock().now());  // a link of it may be made yet
+        co_return false;
+    }
     if (plan.steps.empty()) {
         remarks_.forget(name_of(vni));
         if (row->has_links) {
@@ -337,6 +347,13 @@ void client_networks::record_links(const model::network_state& seen) {
         }
         if (row.wanted && row.plan && !row.plan->is_refused) {
             bases.insert(row.plan->bases.begin(), row.plan->bases.end());
+        }
+    }
+    if (work_.stack().has_late_changes() && !is_planted(defect::late_link_forgotten)) {
+        for (const auto& [name, base] : bridges_.bases()) {
+            if (base.index == policy::recorded_base::coming) {
+                bases.emplace(name, base);  // it may be made yet, whoever wants it by then
+            }
         }
     }
     bridges_.update(policy::after_look(bridges_.known(), taken, seen),

@@ -46,10 +46,15 @@ async::awaitable<result<void>> link_work::apply(model::network_change step) {
     co_return done;
 }
 
-async::awaitable<result<void>> link_work::carry_out(std::vector<model::network_change> steps) {
-    for (const auto& step : steps) {
+async::awaitable<result<void>> link_work::carry_out(std::vector<model::network_change> steps,
+                                                    std::vector<model::network_change>* left) {
+    for (auto at = steps.begin(); at != steps.end(); ++at) {
+        const auto& step = *at;
         auto done = co_await apply(step);
         if (!done) {
+            if (left != nullptr) {
+                left->assign(at, steps.end());
+            }
             co_return std::move(done).error().during(model::to_text(step));
         }
     }
@@ -61,10 +66,14 @@ async::awaitable<result<void>> link_work::carry_out_or_undo(std::vector<model::n
     std::vector<model::network_change> undo;
     for (const auto& step : steps) {
         auto done = co_await apply(step);
-        if (done) {
+        // One without an answer may come true yet; what is asked later is done later.
+        const bool may_be_done = done || done.error().code() == errc::timed_out;
+        if (may_be_done) {
             if (auto back = policy::undo_of(step, before)) {
                 undo.push_back(*std::move(back));
             }
+        }
+        if (done) {
             continue;
         }
         failure why = std::move(done).error().during(model::to_text(step));

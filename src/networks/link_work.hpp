@@ -22,8 +22,9 @@ public:
         : node_(node), stack_(stack), counts_(counts) {}
 
     // All of it, or the failure of the first step that fails, in words ("make ens4 a port of brcluster: …"). A setting
-    // that this kernel does not have is left out.
-    async::awaitable<result<void>> carry_out(std::vector<model::network_change> steps);
+    // that this kernel does not have is left out. `left`: gets that step and those behind it.
+    async::awaitable<result<void>> carry_out(std::vector<model::network_change> steps,
+                                             std::vector<model::network_change>* left = nullptr);
     // The same; where a step fails, those before it are undone, backwards, as far as that is possible.
     async::awaitable<result<void>> carry_out_or_undo(std::vector<model::network_change> steps,
                                                      const model::network_state& before);

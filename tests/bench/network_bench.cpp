@@ -1,8 +1,10 @@
-// Client networks of a node, made in the kernel: network_bench [NETWORKS]
+// Client networks of a node, made in the kernel: network_bench [NETWORKS [ROUTES]]
 //
 // Makes that many client networks (bridge, three settings of it, VXLAN, a port of the bridge, MTU and up of both, no
 // checksums of sent packets) in a network namespace of its own, through the adapter, one change after the other; beside
 // it `ip -batch` makes the same in another namespace. Then looks at all of it, again and again.
+//
+// ROUTES: so many of somebody else are there for the looks, as where a routing daemon keeps those of a whole network.
 //
 // Prints for each its time, the daemon's processor time and that of a look; the ratio is what compares machines.
 #include "pvcnoded/async/adapter/real_loop.hpp"
@@ -97,6 +99,15 @@ double by_iproute2(int networks) {
     return seconds(time);
 }
 
+// Of IPv4, over one link by one gateway.
+void add_routes(int number) {
+    const std::string words = fmt::format(
+        "ip address add 10.0.0.1/24 dev eth0 && ip link set peer0 up && seq 0 {} | awk '{{ printf \"route add "
+        "%d.%d.%d.0/24 via 10.0.0.254\\n\", 20 + $1 / 65536, $1 / 256 % 256, $1 % 256 }}' | ip -batch -",
+        number - 1);
+    must(number == 0 || std::system(words.c_str()) == 0, "routes");
+}
+
 struct made {
     double time = 0;
     double processor = 0;
@@ -142,7 +153,7 @@ async::awaitable<void> take_gateways(async::real_loop& loop, int networks, made&
     }
 }
 
-async::awaitable<made> make_and_look(async::real_loop& loop, int networks) {
+async::awaitable<made> make_and_look(async::real_loop& loop, int networks, int routes) {
     async::thread_offload pool(loop.context());
     netlink::kernel_stack stack(loop.context().get_executor(), loop.clock(), pool);
     async::wakeup changed;
@@ -159,6 +170,7 @@ async::awaitable<made> make_and_look(async::real_loop& loop, int networks) {
     }
     found.time = seconds(loop.clock().now() - begin);
     found.processor = processor_seconds() - used;
+    add_routes(routes);
     co_await async::sleep_for(loop.clock(), 3s, "what the links do by themselves");
     begin = loop.clock().now();
     used = processor_seconds();
@@ -174,11 +186,11 @@ async::awaitable<made> make_and_look(async::real_loop& loop, int networks) {
     co_return found;
 }
 
-made by_adapter(int networks) {
+made by_adapter(int networks, int routes) {
     enter_namespace();
     async::real_loop loop;
     made found;
-    loop.run("bench", [&]() -> async::awaitable<void> { found = co_await make_and_look(loop, networks); });
+    loop.run("bench", [&]() -> async::awaitable<void> { found = co_await make_and_look(loop, networks, routes); });
     return found;
 }
 
@@ -187,12 +199,15 @@ made by_adapter(int networks) {
 int main(int count, char** arguments) {
     const int networks = count > 1 ? std::atoi(arguments[1]) : 200;
     const double reference = by_iproute2(networks);
-    const made ours = by_adapter(networks);
+    const made ours = by_adapter(networks, count > 2 ? std::atoi(arguments[2]) : 0);
     fmt::print("networks {}: ip -batch {:.3f} s, adapter {:.3f} s (processor {:.3f} s), ratio {:.2f}\n", networks,
                reference, ours.time, ours.processor, ours.time / reference);
     fmt::print("one look at {} links: {:.2f} ms, processor {:.2f} ms\n", ours.links, ours.look_time * 1000,
                ours.look_processor * 1000);
     fmt::print("{} gateways: one by one {:.1f} ms, at once {:.1f} ms\n", 2 * networks, ours.one_by_one * 1000,
                ours.at_once * 1000);
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    fmt::print("memory at the most: {:.1f} MB\n", static_cast<double>(used.ru_maxrss) / 1024);
     return 0;
 }

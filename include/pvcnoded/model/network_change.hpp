@@ -48,6 +48,9 @@ struct set_mtu {
 struct set_master {
     std::string name;
     std::string master;
+    // An index: only this link, and only while it is a port of nothing. Somebody may have moved it since it was looked
+    // at; then it stays where it is, and that is a success. 0: whatever it is.
+    int if_free = 0;
     friend bool operator==(const set_master&, const set_master&) = default;
 };
 struct delete_link {

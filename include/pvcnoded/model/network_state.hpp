@@ -89,6 +89,10 @@ struct connected_route {
 // What it leads to by an address; empty: the kernel makes none for that.
 [[nodiscard]] std::optional<host_address> connected_network(const host_address& address);
 
+// So many routes of one link a look shows at the most, beside its default routes: routing daemons may have hundreds of
+// thousands.
+inline constexpr std::size_t link_routes_max = 1000;
+
 // Links in the order of their index. Look-ups by name and index are logarithmic.
 class network_state {
 public:

@@ -46,7 +46,7 @@ public:
     // Carries one out. Success also where it is so already, and where what shall be gone is not there; what is there
     // under that name must be what would have been made (kind, id, port, what it stands on), else already_exists and
     // the cause says what is there. The ways of single kinds:
-    //  - set_master: a device that is a port of another one is taken out of that, and put into this.
+    //  - set_master: a device that is a port of another one is taken out of that, and put into this (`if_free`: not).
     //  - add_default_route: one with the same metric by way of another gateway or device is already_exists, and stays.
     //  - add_route: the same, of its family, metric and where it leads; its gateway must be reached over the device.
     //  - set_sysctl: a key that this kernel does not have is not_found.
@@ -54,6 +54,9 @@ public:
     // Errors: not_found (no such device, or none that it shall stand on), already_exists, refused (the kernel says no:
     // the cause is what it says), unavailable, timed_out (the outcome is unknown).
     virtual async::awaitable<result<void>> apply(model::network_change change, time_point deadline) = 0;
+
+    // A change that ended with timed_out, or was cancelled, is with the kernel still: it may have its effect yet.
+    [[nodiscard]] virtual bool has_late_changes() const { return false; }
 
     // The value of a key below /proc/sys, without the end of its line. Errors: not_found, io.
     [[nodiscard]] virtual result<std::string> sysctl(const std::string& key) const = 0;

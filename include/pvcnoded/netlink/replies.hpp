@@ -64,6 +64,11 @@ struct kernel_link {
 // not.
 [[nodiscard]] result<int> parse_filtering_queue(std::string_view body);
 
+// Bodies of RTM_NEWROUTE, without a closer look: whether it leads everywhere; the one link that it leads over (empty:
+// none, or several).
+[[nodiscard]] bool is_default_route(std::string_view body);
+[[nodiscard]] std::optional<int> link_of_route(std::string_view body);
+
 // Body of RTM_NEWLINK, as far as counters go.
 [[nodiscard]] result<model::link_counters> parse_link_counters(std::string_view body);
 // The same, as far as virtual functions go: without their PCI addresses, by index, each once.

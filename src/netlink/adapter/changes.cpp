@@ -131,6 +131,9 @@ change_work::outcome change_work::operator()(const model::set_mtu& one) {
 
 change_work::outcome change_work::operator()(const model::set_master& one) {
     PVC_TRY(const auto found, requests_.need_link(one.name, by_));
+    if (one.if_free != 0 && (found.link.index != one.if_free || found.link.master != 0)) {
+        return result<void>();
+    }
     int master = 0;
     if (!one.master.empty()) {
         PVC_TRY(const auto bridge, requests_.need_link(one.master, by_));
@@ -219,12 +222,12 @@ change_work::outcome change_work::operator()(const model::remove_route& one) {
 
 result<bool> change_work::has(int link, model::network_route route) {
     const int family = route.to.address.is_v4() ? AF_INET : AF_INET6;
-    PVC_TRY(const auto routes, requests_.link_routes(family, by_));
+    PVC_TRY(const auto routes, requests_.all_routes(family, by_));
     const model::connected_route connected{link, route.to};
     if (route.protocol == RTPROT_KERNEL && std::ranges::find(routes.connected, connected) != routes.connected.end()) {
         return true;
     }
-    return std::ranges::any_of(routes.given, [&](const model::link_route& there) {
+    return std::ranges::any_of(routes.of_links, [&](const model::link_route& there) {
         return there.link == link && there.table == model::main_table && there.is == route;
     });
 }

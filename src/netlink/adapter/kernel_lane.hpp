@@ -41,6 +41,8 @@ public:
     template <class T>
     async::awaitable<result<T>> run(std::string about, time_point deadline, work<T> what);
 
+    // A call is with the kernel, also one that nobody waits for any more.
+    [[nodiscard]] bool is_busy() const;
     // Dumps that were made anew, so far.
     [[nodiscard]] std::uint64_t interrupted() const { return requests_->interrupted(); }
 
@@ -52,7 +54,6 @@ private:
         ~caller() { mine.give_up(); }
         const errand mine;
     };
-    [[nodiscard]] bool is_busy() const;
 
     async::timers& clock_;
     async::offload& pool_;

@@ -11,6 +11,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <limits>
+#include <map>
 #include <utility>
 
 namespace pvc::netlink {
@@ -238,21 +241,49 @@ result<std::vector<model::default_route>> kernel_requests::default_routes(const 
     return found;
 }
 
-result<link_routes_found> kernel_requests::link_routes(int family, const errand& by) {
-    link_routes_found found;
+result<kernel_requests::found_routes> kernel_requests::all_routes(int family, const errand& by) {
+    return dump_routes(family, std::numeric_limits<std::size_t>::max(), by);
+}
+
+result<kernel_requests::found_routes> kernel_requests::routes(int family, const errand& by) {
+    return dump_routes(family, model::link_routes_max, by);
+}
+
+result<kernel_requests::found_routes> kernel_requests::dump_routes(int family, std::size_t most, const errand& by) {
+    found_routes found;
+    std::map<int, std::size_t> count;  // by link
     const taker take = [&](const reply_message& one) -> result<void> {
         // A kernel without IPv6 tells of what it has.
-        if (one.type == RTM_NEWROUTE && one.body.starts_with(static_cast<char>(family))) {
-            PVC_TRY(auto routes, parse_link_routes(one.body));
-            std::ranges::move(routes, std::back_inserter(found.given));
-            PVC_TRY(const auto connected, parse_connected_route(one.body));
-            if (connected) {
-                found.connected.push_back(*connected);
+        if (one.type != RTM_NEWROUTE || !one.body.starts_with(static_cast<char>(family))) {
+            return {};
+        }
+        const bool is_default = is_default_route(one.body);
+        if (is_default) {
+            PVC_TRY(auto defaults, parse_default_route(one.body));
+            std::ranges::move(defaults, std::back_inserter(found.of_default));
+        }
+        PVC_TRY(const auto connected, parse_connected_route(one.body));
+        if (connected) {
+            found.connected.push_back(*connected);
+            return {};
+        }
+        const auto link = link_of_route(one.body);
+        if (!is_default && link && count[*link] >= most) {
+            return {};  // without a closer look: there may be hundreds of thousands
+        }
+        PVC_TRY(const auto read, parse_link_routes(one.body));
+        for (const auto& route : read) {
+            if (auto& so_far = count[route.link]; is_default || so_far < most) {
+                ++so_far;
+                found.of_links.push_back(route);
             }
         }
         return {};
     };
-    const auto begin_anew = [&] { found = {}; };
+    const auto begin_anew = [&] {
+        found = {};
+        count.clear();
+    };
     PVC_TRY(const auto answer, dump(dump_link_routes_message(family), begin_anew, take, by));
     const bool is_none = answer.error == ENOENT || answer.error == EOPNOTSUPP || answer.error == EAFNOSUPPORT;
     if (answer.error != 0 && !is_none) {

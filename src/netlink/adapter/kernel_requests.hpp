@@ -36,12 +36,6 @@ struct kernel_answer {
 // timed_out.
 [[nodiscard]] failure too_late(std::string about);
 
-// Over links: those that somebody made, and those that the kernel makes with addresses.
-struct link_routes_found {
-    std::vector<model::link_route> given;
-    std::vector<model::connected_route> connected;
-};
-
 class kernel_requests {
 public:
     using taker = std::function<result<void>(const reply_message&)>;
@@ -70,7 +64,14 @@ public:
     [[nodiscard]] result<std::vector<model::link_address>> addresses(int link, const errand& by);
     [[nodiscard]] result<std::vector<model::default_route>> default_routes(const errand& by);
     // Of one family (AF_INET, AF_INET6).
-    [[nodiscard]] result<link_routes_found> link_routes(int family, const errand& by);
+    struct found_routes {
+        std::vector<model::default_route> of_default;  // IPv4 only
+        std::vector<model::link_route> of_links;  // that somebody made
+        std::vector<model::connected_route> connected;
+    };
+    // Both in one dump; of each link up to model::link_routes_max beside its default routes.
+    [[nodiscard]] result<found_routes> routes(int family, const errand& by);
+    [[nodiscard]] result<found_routes> all_routes(int family, const errand& by);
     // On which somebody has packets looked at as they come or go.
     [[nodiscard]] result<std::vector<int>> filtered_links(const errand& by);
 
@@ -87,6 +88,7 @@ public:
 
 private:
     result<void> open();
+    [[nodiscard]] result<found_routes> dump_routes(int family, std::size_t most, const errand& by);
     [[nodiscard]] result<kernel_answer> read_answer(std::uint32_t sequence, const taker& each, const errand& by);
 
     std::size_t answer_size_;

@@ -21,11 +21,10 @@ namespace {
 result<model::network_state> look_at_all(kernel_requests& requests, const errand& by) {
     PVC_TRY(auto found, requests.links(by));
     PVC_TRY(auto addresses, requests.addresses(0, by));
-    PVC_TRY(auto routes, requests.default_routes(by));
-    PVC_TRY(auto link_routes, requests.link_routes(AF_INET, by));
-    PVC_TRY(auto link_routes_v6, requests.link_routes(AF_INET6, by));
-    std::ranges::move(link_routes_v6.given, std::back_inserter(link_routes.given));
-    std::ranges::move(link_routes_v6.connected, std::back_inserter(link_routes.connected));
+    PVC_TRY(auto routes, requests.routes(AF_INET, by));
+    PVC_TRY(auto routes_v6, requests.routes(AF_INET6, by));
+    std::ranges::move(routes_v6.of_links, std::back_inserter(routes.of_links));
+    std::ranges::move(routes_v6.connected, std::back_inserter(routes.connected));
     PVC_TRY(const auto filtered, requests.filtered_links(by));
     for (auto& one : found) {
         one.link.has_traffic_filter = std::ranges::find(filtered, one.link.index) != filtered.end();
@@ -35,8 +34,8 @@ result<model::network_state> look_at_all(kernel_requests& requests, const errand
     for (auto& one : found) {
         links.push_back(std::move(one.link));
     }
-    return model::network_state(std::move(links), std::move(addresses), std::move(routes), std::move(link_routes.given),
-                                std::move(link_routes.connected));
+    return model::network_state(std::move(links), std::move(addresses), std::move(routes.of_default),
+                                std::move(routes.of_links), std::move(routes.connected));
 }
 
 }  // namespace
@@ -66,6 +65,10 @@ async::awaitable<result<void>> kernel_stack::apply(model::network_change change,
         return std::visit(change_work(requests, change, by), change);
     };
     co_return co_await changes_->run(about, deadline, std::move(work));
+}
+
+bool kernel_stack::has_late_changes() const {
+    return changes_->is_busy();
 }
 
 result<std::string> kernel_stack::sysctl(const std::string& key) const {

@@ -2,8 +2,10 @@
 
 #include "adapter/attributes.hpp"
 
+#include <arpa/inet.h>
 #include <linux/if_addr.h>
 #include <linux/if_arp.h>
+#include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -80,10 +82,21 @@ bool take_vxlan(model::network_link& link, std::string_view bytes) {
     });
 }
 
+// Of another protocol (802.1ad) it has no number that any of ours could have.
 bool take_vlan(model::network_link& link, std::string_view bytes) {
-    return read_all(bytes, [&](const attribute& one) {
+    bool is_tagged = true;
+    const bool is_well = read_all(bytes, [&](const attribute& one) {
+        if (one.type == IFLA_VLAN_PROTOCOL) {
+            const auto protocol = read_as<std::uint16_t>(one.value);
+            is_tagged = protocol && *protocol == htons(ETH_P_8021Q);
+            return protocol.has_value();
+        }
         return one.type != IFLA_VLAN_ID || put<std::uint16_t>(link.vlan_id.emplace(), one.value);
     });
+    if (!is_tagged) {
+        link.vlan_id.reset();
+    }
+    return is_well;
 }
 
 bool take_bridge(model::network_link& link, std::string_view bytes) {
@@ -379,6 +392,21 @@ result<std::vector<model::default_route>> parse_default_route(std::string_view b
         return malformed("a route");
     }
     return found;
+}
+
+bool is_default_route(std::string_view body) {
+    const auto head = read_as<rtmsg>(body);
+    return head && head->rtm_dst_len == 0;
+}
+
+std::optional<int> link_of_route(std::string_view body) {
+    attributes all(body.substr(std::min(body.size(), sizeof(rtmsg))));
+    while (const auto one = all.next()) {
+        if (one->type == RTA_OIF) {
+            return read_as<int>(one->value);
+        }
+    }
+    return std::nullopt;
 }
 
 result<std::vector<model::link_route>> parse_link_routes(std::string_view body) {

@@ -127,7 +127,7 @@ std::optional<std::uint32_t> find_in(std::string_view table, std::string_view na
     return std::nullopt;
 }
 
-std::vector<std::string_view> names_in(std::string_view table) {
+std::vector<std::string_view> names_of_table(std::string_view table) {
     auto words = split_blanks(table);
     std::vector<std::string_view> names;
     for (std::size_t at = 0; at < words.size(); at += 2) {
@@ -139,11 +139,11 @@ std::vector<std::string_view> names_in(std::string_view table) {
 }  // namespace
 
 std::vector<std::string_view> names_of_services() {
-    return names_in(services);
+    return names_of_table(services);
 }
 
 std::vector<std::string_view> names_of_protocols() {
-    return names_in(protocol_numbers);
+    return names_of_table(protocol_numbers);
 }
 
 std::optional<std::uint32_t> port_of(std::string_view service) {

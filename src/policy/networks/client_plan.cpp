@@ -448,7 +448,7 @@ void network_planner::put_ports_back() {
         const bool is_left = port != nullptr && port->name == name && port->master == 0 && is_guest_port(*port) &&
                              !links_.is_of_host(*port);
         if (is_left) {
-            add(model::set_master{name, bridge_name_});
+            add(model::set_master{name, bridge_name_, index});
             is_port_added_ = true;
             ports.emplace(index, name);
             plan_.damage.push_back(fmt::format("{} was no port of {}", name, bridge_name_));
@@ -514,6 +514,17 @@ std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& n
     set("accept_ra", "0");
     set("autoconf", "0");
     return all;
+}
+
+std::vector<model::network_change> steps_without_base(const model::client_network& network,
+                                                      std::span<const model::network_change> left) {
+    std::vector<model::network_change> steps;
+    if (left.empty() || model::device_of(left.front()) != network.base()) {
+        return steps;
+    }
+    std::ranges::copy_if(left, std::back_inserter(steps),
+                         [&](const auto& one) { return model::device_of(one) == network.bridge(); });
+    return steps;
 }
 
 network_plan plan_network(const model::client_network& wanted, const config::node_config& config,

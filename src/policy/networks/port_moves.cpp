@@ -138,6 +138,12 @@ std::string mover::why_not(const link_route& route) const {
 }
 
 void mover::sort_routes() {
+    const auto is_over_it = [&](const link_route& one) { return one.link == device_.index; };
+    if (static_cast<std::size_t>(std::ranges::count_if(seen_.link_routes(), is_over_it)) >= model::link_routes_max) {
+        not_moved_.push_back(
+            fmt::format("more than {} routes over {} cannot be moved to {}: what comes after the first",
+                        model::link_routes_max, device_.name, bridge_.name));
+    }
     for (const bool has_gateway : {false, true}) {
         for (const auto& route : seen_.link_routes()) {
             if (route.link != device_.index || route.is.gateway.has_value() != has_gateway) {

@@ -86,7 +86,8 @@ TEST_F(acl_and_nft, what_nft_alone_knows_is_given_to_it) {
     }
 }
 
-// Names of the files that nft asks, aliases too: "ssh", "www".
+// Names of the files that nft asks, aliases too: "ssh", "www". Not those of protocols that no byte holds (mptcp, 262:
+// nft takes it for 6, which is TCP; it is refused here).
 std::set<std::string> names_of_file(const std::string& path) {
     std::set<std::string> names;
     std::ifstream in(path);
@@ -94,7 +95,9 @@ std::set<std::string> names_of_file(const std::string& path) {
         std::istringstream words(line.substr(0, line.find('#')));
         std::string name;
         std::string number;
-        if (words >> name >> number) {
+        constexpr int largest = 255;
+        const bool is_there = static_cast<bool>(words >> name >> number);
+        if (is_there && (number.find('/') != std::string::npos || std::stoi(number) <= largest)) {
             names.insert(name);
             while (words >> name) {
                 names.insert(name);
@@ -132,11 +135,8 @@ void expect_same_names(const std::string& before, std::set<std::string> names,
             if (!rule.empty()) {
                 ASSERT_NE(name, names.end());
                 const auto parsed = policy::parse_acl(text_of(*name));
-                // One that somebody added to the files, or that has no number of a byte (mptcp), is nft's business.
-                EXPECT_TRUE(parsed.is_accepted() || parsed.is_beyond) << *name << ": " << parsed.problem;
-                if (parsed.is_accepted()) {
-                    EXPECT_EQ(meaning_of(whole(parsed)), meaning_of_nft(rule)) << *name << "\n" << rule;
-                }
+                EXPECT_TRUE(parsed.is_accepted()) << *name << ": " << parsed.problem;
+                EXPECT_EQ(meaning_of(whole(parsed)), meaning_of_nft(rule)) << *name << "\n" << rule;
                 ++name;
             }
             rule.clear();

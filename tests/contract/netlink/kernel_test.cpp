@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 namespace pvc::contract {
@@ -121,6 +123,34 @@ TEST_F(kernel_network, without_ipv6_none_of_its_addresses_is_there) {
         co_await plug_in_up("eth1");
         co_await done(set_mtu{"eth1", 1000});
         co_await done(remove_address{"eth1", at("fd00::1/64")});
+    });
+}
+
+// As where a routing daemon keeps those of a whole network: a look shows that there are many, and all that lead
+// everywhere.
+TEST_F(kernel_network, of_many_routes_some_are_looked_at) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_up("eth0");
+        ip_command("address add 10.0.0.1/24 dev eth0");
+        ip_command("address add fd00::1/64 dev eth0 nodad");
+        ip_command("route add default via 10.0.0.254 metric 100");
+        ip_command("-6 route add default via fd00::254 metric 100");
+        constexpr int many = 3000;
+        const std::string file = testing::TempDir() + "routes-" + std::to_string(getpid());
+        {
+            std::ofstream out(file);
+            for (int number = 0; number < many; ++number) {
+                out << "route add 11." << number / 250 << '.' << number % 250 << ".0/24 via 10.0.0.254\n";
+            }
+        }
+        ip_command("-batch " + file);
+        std::filesystem::remove(file);
+        const auto seen = co_await look();
+        const auto is_default = [](const link_route& one) { return one.is.is_default(); };
+        EXPECT_EQ(std::ranges::count_if(seen.link_routes(), is_default), 2);
+        EXPECT_LE(seen.link_routes().size(), model::link_routes_max + 2);
+        EXPECT_GE(seen.link_routes().size(), model::link_routes_max);
+        EXPECT_EQ(seen.routes().size(), 1U);
     });
 }
 

@@ -185,6 +185,32 @@ TYPED_TEST(network_links, a_bridge_runs_with_a_port_that_does) {
     });
 }
 
+// What was free when it was looked at may be somebody's by now.
+TYPED_TEST(network_links, a_port_is_taken_only_while_it_is_free) {
+    this->bench.run([this]() -> awaitable<void> {
+        for (const auto* one : {"br0", "br1"}) {
+            co_await this->done(make_bridge{one});
+        }
+        this->bench.plug_tap("tap0");
+        const auto seen = co_await this->link("tap0");
+        ASSERT_CO_TRUE(seen.has_value());
+        const auto master = [this](std::string name) -> awaitable<std::string> {
+            const auto all = co_await this->look();
+            const auto* found = all.find(name);
+            co_return std::string(found == nullptr ? "gone" : all.name_of(found->master));
+        };
+        co_await this->done(set_master{"tap0", "br0", seen->index + 100});
+        EXPECT_EQ(co_await master("tap0"), "") << "another link of that name";
+        co_await this->done(set_master{"tap0", "br0", seen->index});
+        EXPECT_EQ(co_await master("tap0"), "br0");
+        co_await this->done(set_master{"tap0", "br1", seen->index});
+        EXPECT_EQ(co_await master("tap0"), "br0");
+        co_await this->done(set_master{"tap0", "br1"});
+        EXPECT_EQ(co_await master("tap0"), "br1");
+        EXPECT_FALSE(this->bench.stack().has_late_changes());
+    });
+}
+
 TYPED_TEST(network_links, mtu) {
     this->bench.run([this]() -> awaitable<void> {
         this->bench.plug_in("eth0");

@@ -454,4 +454,6 @@ def kernel_refuses(lab):
         soon(lab, node, lambda view: view.ports('vmbr200') == ['vlan200'], 'the bridged network')
     else:
         lab.wait(lambda: any('vlan200' in line for line in node.log().splitlines()), 10, 'a line about it')
+        soon(lab, node, lambda view: view.is_up('vmbr200'), 'its bridge is up: machines here reach each other')
+        check(not any(line.count('create VLAN vlan200') > 1 for line in node.log().splitlines()), 'it names its subject once')
         lab.expect_alive(node)

@@ -46,6 +46,8 @@ protected:
 
     using effect = std::function<result<void>()>;
     [[nodiscard]] std::optional<failure> fault(std::string_view call) const;
+    // Something that was asked is not done yet.
+    [[nodiscard]] bool has_calls() const { return !asked_.empty(); }
     // The outcome of `what`, which is done after everything asked before.
     async::awaitable<result<void>> pass(std::string about, time_point deadline, effect what);
     [[nodiscard]] async::timers& clock() const { return clock_; }

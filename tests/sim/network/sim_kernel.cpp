@@ -384,7 +384,10 @@ struct sim_kernel::applying {
         return to(one.name, [&](device& which) { return kernel.set_mtu(which, one.mtu); });
     }
     result<void> operator()(const model::set_master& one) const {
-        return to(one.name, [&](device& which) { return kernel.set_master(which, one.master); });
+        return to(one.name, [&](device& which) -> result<void> {
+            const bool is_other = one.if_free != 0 && (which.is.index != one.if_free || which.is.master != 0);
+            return is_other ? result<void>() : kernel.set_master(which, one.master);
+        });
     }
     result<void> operator()(const model::delete_link& one) const {
         const auto* which = kernel.find(one.name);

@@ -25,6 +25,7 @@ public:
 
     async::awaitable<result<model::network_state>> look(time_point deadline) override;
     async::awaitable<result<void>> apply(model::network_change change, time_point deadline) override;
+    [[nodiscard]] bool has_late_changes() const override { return has_calls(); }
     [[nodiscard]] result<std::string> sysctl(const std::string& key) const override;
     [[nodiscard]] std::unique_ptr<netlink::network_watch> watch(async::wakeup& changed) override;
     [[nodiscard]] std::size_t watches() const { return watches_.size(); }

@@ -266,6 +266,7 @@ TEST_F(memory_ensemble_test, watch_events_are_delayed_and_keep_their_place) {
     });
 }
 
+// No server takes them: the client does not try (README ruling 82).
 TEST_F(memory_ensemble_test, more_watches_than_fit_in_one_packet_never_reconnect) {
     with_client([&](zookeeper::client& client) -> awaitable<void> {
         const std::string stem = "/" + std::string(80, 'x');
@@ -277,7 +278,32 @@ TEST_F(memory_ensemble_test, more_watches_than_fit_in_one_packet_never_reconnect
         const auto attempts = ensemble.counters().connection_attempts;
         hv1.link().drop();
         co_await loop.sleep(5s);
-        EXPECT_GT(ensemble.counters().connection_attempts, attempts + 2);
+        EXPECT_EQ(ensemble.counters().connection_attempts, attempts);
+        EXPECT_EQ(client.state().value().now, link::lost);
+    });
+}
+
+// As a server does that takes less than others: whoever sends them is dropped, over and over.
+TEST_F(memory_ensemble_test, a_packet_that_is_too_long_for_the_servers_drops_the_connection) {
+    memory_ensemble small(loop.clock(), {.request_limit_bytes = 100'000});
+    memory_connector way(small);
+    loop.run([&]() -> awaitable<void> {
+        auto client = way.open({});
+        co_await async::with_task_group("client", [&](async::task_group& group) -> awaitable<void> {
+            group.spawn("session", [&] { return client->run(); });
+            const auto connected = co_await client->wait_connected(in(5s));
+            EXPECT_TRUE(connected);
+            for (int i = 100; i < 300; ++i) {
+                auto armed =
+                    co_await client->exists(in(1s), "/" + std::string(997, 'x') + std::to_string(i), watching::yes);
+                EXPECT_FALSE(armed);
+            }
+            const auto attempts = small.counters().connection_attempts;
+            way.link().drop();
+            co_await loop.sleep(5s);
+            EXPECT_GT(small.counters().connection_attempts, attempts + 2);
+            group.cancel();
+        });
     });
 }
 

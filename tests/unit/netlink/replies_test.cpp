@@ -160,6 +160,22 @@ TEST(reply_link, a_vlan) {
     EXPECT_EQ((*elsewhere)->link.lower, 0);
 }
 
+// Of 802.1ad: its number is none that 802.1Q has.
+TEST(reply_link, a_vlan_of_another_protocol) {
+    for (const auto& [protocol, is_ours] :
+         {std::pair<std::string, bool>{std::string("\x81\0", 2), true}, {"\x88\xa8", false}}) {
+        for (const bool is_first : {true, false}) {
+            const auto id = attribute(1, raw<std::uint16_t>(200));
+            const auto of = attribute(5, protocol);
+            const auto details = attribute(18, text(1, "vlan") + attribute(2, is_first ? of + id : id + of));
+            const auto read =
+                parse_link(link_head(9, 0) + text(3, "vlan200") + attribute(5, raw<std::uint32_t>(4)) + details);
+            ASSERT_TRUE(read && *read);
+            EXPECT_EQ((*read)->link.vlan_id.has_value(), is_ours);
+        }
+    }
+}
+
 TEST(reply_link, a_bridge) {
     const auto with = [](std::uint32_t state) {
         const auto data = attribute(1, raw<std::uint32_t>(1500)) + attribute(5, raw(state));
@@ -396,6 +412,17 @@ std::string route_head(std::uint8_t table = 254, std::uint8_t type = 1, std::uin
 std::string hop(int link, const std::string& gateway) {
     const auto inside = attribute(5, gateway);
     return raw(static_cast<std::uint16_t>(8 + inside.size())) + std::string(2, '\0') + raw(link) + inside;
+}
+
+TEST(reply_route, without_a_closer_look) {
+    const auto device = attribute(4, raw<std::uint32_t>(4));
+    EXPECT_TRUE(is_default_route(route_head() + device));
+    EXPECT_FALSE(is_default_route(route_head(254, 1, 24) + device));
+    EXPECT_FALSE(is_default_route("abc"));
+    EXPECT_EQ(link_of_route(route_head() + attribute(5, ten_one) + device), 4);
+    EXPECT_FALSE(link_of_route(route_head() + attribute(9, hop(4, ten_one))));
+    EXPECT_FALSE(link_of_route(route_head() + attribute(4, "ab")));
+    EXPECT_FALSE(link_of_route("abc"));
 }
 
 TEST(reply_route, default_routes) {

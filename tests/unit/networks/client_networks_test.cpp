@@ -455,6 +455,7 @@ TEST_F(client_networks_test, one_that_the_kernel_refuses_is_told_of_once_and_hol
     put_network(1002);
     beat(40s);
     EXPECT_EQ(link(hv1, "vxlan1001"), "gone");
+    EXPECT_EQ(link(hv1, "vmbr1001"), "mtu 1450 up") << "machines here reach each other";
     EXPECT_EQ(link(hv1, "vxlan1002"), "mtu 1450 up master vmbr1002");
     EXPECT_EQ(hv1.times_logged("network 1001: create VXLAN"), 1U);
     hv1.network.broken.clear();

@@ -164,6 +164,21 @@ TEST_F(host_network_test, a_step_that_fails_in_the_middle_is_undone_told_of_once
     EXPECT_TRUE(within(31s, [&] { return addresses(hv1, "brstorage") == "10.254.0.1/24"; }));
 }
 
+// It may be done later, and would leave a port without its addresses.
+TEST_F(host_network_test, a_step_that_is_not_answered_is_undone_with_the_others) {
+    auto& hv1 = add_networked();
+    const std::string step = "make ens5 a port of brcluster";
+    hv1.network.broken.insert_or_assign(step, failure(errc::timed_out, step, "the kernel did not answer in time"));
+    hv1.start();
+    hv1.run_until_ready(5s);
+    const auto& calls = hv1.network.calls;
+    const auto asked = std::ranges::find(calls, step);
+    ASSERT_NE(asked, calls.end());
+    EXPECT_NE(std::find(asked, calls.end(), "take ens5 out of its bridge"), calls.end());
+    hv1.network.broken.clear();
+    EXPECT_TRUE(within(31s, [&] { return link(hv1, "ens5") == "mtu 1500 up master brcluster"; }));
+}
+
 TEST_F(host_network_test, routes_of_the_host_go_to_the_bridge_with_its_addresses_and_back_where_that_fails) {
     auto& hv1 = add_networked();
     model::link_route own;

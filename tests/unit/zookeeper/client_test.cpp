@@ -237,6 +237,67 @@ TEST_F(zookeeper_client, a_cancelled_waiter_leaves_the_answer_to_nobody) {
     });
 }
 
+// As the library keeps them: one of a kind for each path, with the chroot in front of it and four bytes beside it.
+TEST(zookeeper_watches, what_is_set) {
+    using kind = set_watches::kind;
+    set_watches all(4);
+    const auto after = [&all](event_kind what, const std::string& path) {
+        all.fired({what, path});
+        return all.bytes();
+    };
+    EXPECT_EQ(all.bytes(), 0U);
+    all.add("/a", kind::data);
+    all.add("/a", kind::data);
+    EXPECT_EQ(all.bytes(), 10U);
+    all.add("/a", kind::children);
+    all.add("/b", kind::absence);
+    all.add("/c/d", kind::children);
+    EXPECT_EQ(all.bytes(), 42U);
+    EXPECT_EQ(after(event_kind::changed, "/nobody"), 42U);
+    EXPECT_EQ(after(event_kind::children_changed, "/b"), 42U);
+    EXPECT_EQ(after(event_kind::created, "/b"), 32U);
+    EXPECT_EQ(after(event_kind::changed, "/a"), 22U);
+    EXPECT_EQ(after(event_kind::changed, "/a"), 22U);
+    EXPECT_EQ(after(event_kind::deleted, "/a"), 12U);
+    EXPECT_EQ(after(event_kind::children_changed, "/c/d"), 0U);
+}
+
+// Only an answer tells that a watch is set, whoever still waits for it.
+TEST_F(zookeeper_client, counts_the_watches_of_its_answers) {
+    scripted_client zk(loop.clock());
+    zk.become(link::connected);
+    run([&]() -> awaitable<void> {
+        co_await async::with_task_group("reads", [&](async::task_group& group) -> awaitable<void> {
+            group.spawn("late", [&]() -> awaitable<void> {
+                auto read = co_await zk.get(in(1s), "/late", watching::yes);
+                EXPECT_FALSE(read);
+            });
+            group.spawn("missing", [&]() -> awaitable<void> {
+                auto read = co_await zk.get(in(5s), "/missing", watching::yes);
+                EXPECT_FALSE(read);
+            });
+            group.spawn("absent", [&]() -> awaitable<void> {
+                auto read = co_await zk.exists(in(5s), "/absent", watching::yes);
+                EXPECT_FALSE(read);
+            });
+            group.spawn("unwatched", [&]() -> awaitable<void> {
+                auto read = co_await zk.get(in(5s), "/unwatched");
+                EXPECT_TRUE(read);
+            });
+            co_await loop.sleep(2s);
+            EXPECT_EQ(zk.watch_bytes(), 0U);
+            zk.answer(scripted_client::good());
+            EXPECT_EQ(zk.watch_bytes(), 9U);
+            zk.answer(scripted_client::bad(errc::not_found));
+            EXPECT_EQ(zk.watch_bytes(), 9U);
+            zk.answer(scripted_client::bad(errc::not_found));
+            EXPECT_EQ(zk.watch_bytes(), 20U);
+            zk.answer(scripted_client::good());
+            EXPECT_EQ(zk.watch_bytes(), 20U);
+        });
+    });
+}
+
 TEST(zookeeper_text, servers_and_states) {
     EXPECT_EQ(servers_text({{"hv1", 2181}, {"10.0.0.2", 2182}, {"fd00::3", 2181}}),
               "hv1:2181, 10.0.0.2:2182, [fd00::3]:2181");

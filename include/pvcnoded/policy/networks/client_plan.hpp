@@ -50,6 +50,10 @@ struct network_plan {
     [[nodiscard]] bool is_right() const { return steps.empty() && !is_refused; }
 };
 
+// Of steps that are left because the first of them was refused: what the bridge alone needs to be up, where that first
+// one is about its base. Machines here then reach each other.
+[[nodiscard]] std::vector<model::network_change> steps_without_base(const model::client_network& network,
+                                                                    std::span<const model::network_change> left);
 [[nodiscard]] network_plan plan_network(const model::client_network& wanted, const config::node_config& config,
                                         const model::network_state& seen, const network_memory& known,
                                         const whose_links& whose = {});

@@ -127,7 +127,6 @@ constexpr planted_mistake network_mistakes[] = {
     {defect::gateway_kept, "gateway_kept"},
     {defect::base_no_port, "base_no_port"},
     {defect::network_left, "network_left"},
-    {defect::host_link_taken, "host_link_taken", "host-vlan-of-a-networks-name-stays"},
     {defect::altname_unknown, "altname_unknown", "cards-are-called-by-other-names"},
     {defect::connected_route_lost, "connected_route_lost"},
     {defect::second_port, "second_port", "host-bridge-gets-another-device"},
@@ -135,6 +134,7 @@ constexpr planted_mistake network_mistakes[] = {
     {.which = defect::advertised_routes_lost, .name = "advertised_routes_lost", .is_of_hosts = true},
     {.which = defect::metric_hinders, .name = "metric_hinders", .is_of_hosts = true},
     {.which = defect::forwarding_unwatched, .name = "forwarding_unwatched", .is_of_hosts = true},
+    {defect::late_link_forgotten, "late_link_forgotten", "network-whose-vlan-comes-late"},
 };
 
 }  // namespace

@@ -328,6 +328,28 @@ TEST(client_plan, a_network_that_becomes_bridged_keeps_its_bridge_and_its_machin
     EXPECT_EQ(kernel.master_of("vnet0"), "vmbr7");
 }
 
+// The machines of one node reach each other also where the way to others cannot be made.
+TEST(client_plan, what_is_left_where_the_base_is_refused) {
+    const auto network = bridged(200);
+    const std::vector<model::network_change> left{
+        model::make_vlan{"vlan200", "eth0", 200},
+        model::set_sysctl{"net/ipv6/conf/vlan200/disable_ipv6", "1"},
+        model::set_master{"vlan200", "vmbr200"},
+        model::set_mtu{"vlan200", 1500},
+        model::set_up{"vlan200"},
+        model::set_master{"vnet0", "vmbr200", 7},
+        model::set_mtu{"vmbr200", 1500},
+        model::set_up{"vmbr200"},
+        model::tx_checksum_off{"vmbr200"},
+    };
+    const std::vector<model::network_change> of_bridge(left.begin() + 6, left.end());
+    EXPECT_EQ(steps_without_base(network, left), of_bridge);
+    EXPECT_EQ(steps_without_base(network, std::span(left).subspan(4)), of_bridge);
+    // What concerns the bridge itself failed.
+    EXPECT_TRUE(steps_without_base(network, std::span(left).subspan(6)).empty());
+    EXPECT_TRUE(steps_without_base(network, {}).empty());
+}
+
 TEST(client_plan, what_somebody_took_away_is_made_again_and_said) {
     const auto config = config_of(client_words());
     struct row {
