@@ -88,7 +88,13 @@ role_addresses::role_addresses(core::node_context& node, netlink::addresses& por
       port_(port),
       stack_(stack),
       bridges_(std::move(bridges)),
-      all_(policy::role_addresses(*node.config)) {}
+      all_(policy::role_addresses(*node.config)) {
+    port_.announce_if([this] { return may_hold(); });
+}
+
+role_addresses::~role_addresses() {
+    port_.announce_if({});
+}
 
 void role_addresses::set_gateways(std::vector<policy::role_address> now) {
     std::erase_if(all_, [](const auto& one) { return one.taken_up == policy::role_phase::f; });
@@ -134,7 +140,29 @@ policy::address_work role_addresses::work_with(const places& found) const {
     return work;
 }
 
+void role_addresses::note_hardware(const model::network_state& seen) {
+    std::map<std::string, model::hardware_address> now;
+    for (const auto& one : added_) {
+        const auto* link = seen.find(one.device);
+        if (link == nullptr) {
+            continue;  // with it the address went
+        }
+        const auto before = hardware_.find(one.device);
+        const bool is_another = before != hardware_.end() && before->second != link->hardware;
+        if (is_another && !is_planted(defect::readdressed_unheeded) &&
+            std::ranges::find(unheard_, one) == unheard_.end()) {
+            node_.log.info(fmt::format("{} has the hardware address {} now, announcing {} again", one.device,
+                                       model::to_text(link->hardware), one.address.text()));
+            unheard_.push_back(one);
+            is_missing_.notify();
+        }
+        now.insert_or_assign(one.device, link->hardware);
+    }
+    hardware_ = std::move(now);
+}
+
 void role_addresses::on_look(const model::network_state& seen) {
+    note_hardware(seen);
     if (phases_ > 0 || work_with(found_in(seen)).is_done()) {
         return;
     }
@@ -317,6 +345,12 @@ async::awaitable<void> role_addresses::look(time_point until) {
             co_await remove(one, std::min(until, action_deadline()));
         });
     missing_ = phase == last_phase_ ? work_with(found).add : places();
+    // Of what became of an addition nobody knew: it is there, and was never announced.
+    for (const auto& one : phase == last_phase_ ? found : places()) {
+        if (is_wanted(one) && !has(one) && std::ranges::find(missing_, one) == missing_.end()) {
+            missing_.push_back(one);
+        }
+    }
     // The bridge of a network that is not there yet comes with a look.
     std::erase_if(missing_, [this](const auto& one) { return is_gateway(one) && !devices_.contains(one.device); });
     for (const auto& one : missing_) {
@@ -347,6 +381,14 @@ async::awaitable<void> role_addresses::add_missing(core::session& s) {
         if (may_hold() && is_wanted(one)) {
             co_await add(one, s);
         }
+    }
+    // To add what is there announces it.
+    while (!unheard_.empty()) {
+        const auto one = unheard_.front();
+        if (may_hold() && is_wanted(one)) {
+            co_await add(one, s);
+        }
+        std::erase(unheard_, one);
     }
 }
 
@@ -532,6 +574,7 @@ async::awaitable<void> role_addresses::give_up(policy::role_phase which, core::s
     for (auto& one : all_) {
         one.wish = one.taken_up == which ? address_wish::unwanted : one.wish;
     }
+    std::erase_if(unheard_, [this](const auto& one) { return !is_wanted(one); });
     for (const auto& one : unwanted) {
         if (must_go(one)) {
             co_await remove(one, action_deadline());

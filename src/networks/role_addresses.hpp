@@ -38,6 +38,9 @@ public:
     // The ports outlive it.
     role_addresses(core::node_context& node, netlink::addresses& port, netlink::network_stack& stack,
                    std::shared_ptr<bridge_record> bridges);
+    role_addresses(const role_addresses&) = delete;
+    role_addresses& operator=(const role_addresses&) = delete;
+    ~role_addresses() override;
 
     // The gateways of all client networks as they are now (policy/networks/gateway_addresses.hpp).
     void set_gateways(std::vector<policy::role_address> now);
@@ -81,6 +84,8 @@ private:
     [[nodiscard]] bool is_stray(const policy::placed_address& where) const;
     [[nodiscard]] bool may_remove_strays() const;
     async::awaitable<void> add_missing(core::session& s);
+    // A device that carries one of them and has another hardware address is not where neighbours look for it.
+    void note_hardware(const model::network_state& seen);
 
     async::awaitable<void> add(policy::placed_address where, core::session& s);
     async::awaitable<result<void>> add_while_named(policy::placed_address where, core::session& s);
@@ -120,7 +125,9 @@ private:
     places added_;                          // by this daemon, and not removed since
     places dropped_;                        // by this daemon, on bridges of networks that want them no more
     places missing_;                        // by the last look
-    std::map<std::string, std::string> troubles_;  // by step: the failure that was told last
+    places unheard_;                        // are here, and to be announced anew
+    std::map<std::string, model::hardware_address> hardware_;  // of the devices that carry them, by the last look
+    std::map<std::string, std::string> troubles_;              // by step: the failure that was told last
     std::uint64_t failures_ = 0;
     std::uint64_t additions_ = 0;
     std::uint64_t removals_ = 0;

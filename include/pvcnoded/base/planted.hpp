@@ -30,6 +30,11 @@ enum class defect : std::uint8_t {
     gateway_kept,              // a gateway is not
     base_no_port,              // what a client network stands on is not made a port of its bridge
     network_left,              // the links of a network that is gone stay
+    refused_unfiltered,        // a network that is refused has no rules, whoever is in its bridge
+    change_without_end,        // a network of another type is taken apart before it can be made
+    announced_as_reply,        // an address is announced by replies alone
+    announced_for_ever,        // what was given up is still announced
+    readdressed_unheeded,      // a bridge with another hardware address is not announced
     filter_in_halves,          // a change of the packet filter is made in two batches
     filter_rule_kept,          // what the host offers a network stays when it is gone
     acls_by_text,              // the order of ACLs is that of a text

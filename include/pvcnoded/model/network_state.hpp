@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pvcnoded/base/address.hpp"
+#include "pvcnoded/model/hardware_address.hpp"
 #include "pvcnoded/model/network_route.hpp"
 
 #include <cstdint>
@@ -37,7 +38,8 @@ struct network_link {
                     // in another namespace
     std::optional<std::uint16_t> vlan_id;
     std::optional<vxlan_settings> vxlan;
-    bool has_stp = false;  // of a bridge: it speaks with others about loops, whoever does that for it
+    bool has_stp = false;         // of a bridge: it speaks with others about loops, whoever does that for it
+    hardware_address hardware{};  // of Ethernet links
 
     friend bool operator==(const network_link&, const network_link&) = default;
 };

@@ -1,5 +1,7 @@
 #include "own_links.hpp"
 
+#include "pvcnoded/base/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -94,7 +96,24 @@ bool own_links::is_base(const model::network_link& link, std::uint32_t vni, mode
     if (type == model::network_type::bridged) {
         return link.kind == "vlan" && link.vlan_id == vni;
     }
-    return link.kind == "vxlan" && link.vxlan == model::vxlan_settings{.vni = vni, .port = vxlan_port};
+    return link.kind == "vxlan" && link.vxlan && link.vxlan->vni == vni && link.vxlan->port == vxlan_port;
+}
+
+std::string own_links::changeable_settings(const model::network_link& base) {
+    if (!base.vxlan) {
+        return {};
+    }
+    std::vector<std::string> all;
+    if (!base.vxlan->is_learning) {
+        all.emplace_back("learning switched off");
+    }
+    if (base.vxlan->has_local) {
+        all.emplace_back("a local address");
+    }
+    if (base.vxlan->has_remote) {
+        all.emplace_back("a remote address or group");
+    }
+    return join(all, ", ");
 }
 
 std::string own_links::why_foreign(const model::network_link& base, std::uint32_t vni) const {

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,13 @@ struct host_plan {
 };
 
 [[nodiscard]] host_plan plan_host(const config::node_config& config, const model::network_state& seen);
+
+// Bridges that shall keep the hardware address that they have, which is their device's, also when another port comes
+// that has a smaller one: switches and providers filter by it (README ruling 83). Whether it was told to keep it nobody
+// can see: `told` are the indexes of those that were. Nothing that one sees is changed by these steps.
+[[nodiscard]] std::vector<model::set_hardware> addresses_to_keep(const config::node_config& config,
+                                                                 const model::network_state& seen,
+                                                                 const std::set<int>& told);
 
 // What undoes a step that was done to a host that was `before`: nothing where it changed nothing.
 [[nodiscard]] std::optional<model::network_change> undo_of(const model::network_change& step,

@@ -127,6 +127,8 @@ constexpr planted_mistake network_mistakes[] = {
     {defect::gateway_kept, "gateway_kept"},
     {defect::base_no_port, "base_no_port"},
     {defect::network_left, "network_left"},
+    {defect::refused_unfiltered, "refused_unfiltered"},
+    {defect::change_without_end, "change_without_end", "network-cannot-become-bridged-without-its-card"},
 };
 
 }  // namespace

@@ -233,6 +233,7 @@ void add_role(registry& to) {
     to.add(mistakes_with_roles);
     to.add(role_keys);
     add_addresses(to);
+    add_address_users(to);
 }
 
 }  // namespace pvc::sim

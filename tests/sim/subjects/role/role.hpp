@@ -14,6 +14,8 @@ namespace pvc::sim {
 
 // The addresses of the primary (addresses.cpp).
 void add_addresses(registry& to);
+// And who uses them (address_users.cpp).
+void add_address_users(registry& to);
 
 struct placed_address {
     std::string_view device;
