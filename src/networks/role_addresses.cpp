@@ -140,27 +140,6 @@ policy::address_work role_addresses::work_with(const places& found) const {
     return work;
 }
 
-void role_addresses::note_hardware(const model::network_state& seen) {
-    std::map<std::string, model::hardware_address> now;
-    for (const auto& one : added_) {
-        const auto* link = seen.find(one.device);
-        if (link == nullptr) {
-            continue;  // with it the address went
-        }
-        const auto before = hardware_.find(one.device);
-        const bool is_another = before != hardware_.end() && before->second != link->hardware;
-        if (is_another && !is_planted(defect::readdressed_unheeded) &&
-            std::ranges::find(unheard_, one) == unheard_.end()) {
-            node_.log.info(fmt::format("{} has the hardware address {} now, announcing {} again", one.device,
-                                       model::to_text(link->hardware), one.address.text()));
-            unheard_.push_back(one);
-            is_missing_.notify();
-        }
-        now.insert_or_assign(one.device, link->hardware);
-    }
-    hardware_ = std::move(now);
-}
-
 void role_addresses::on_look(const model::network_state& seen) {
     note_hardware(seen);
     if (phases_ > 0 || work_with(found_in(seen)).is_done()) {

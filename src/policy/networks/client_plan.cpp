@@ -53,7 +53,7 @@ public:
             return std::move(plan_);
         }
         choose_mtu();
-        if (other_ != nullptr) {  // nothing is taken apart before what comes in its place is there
+        if (other_ != nullptr && lower_ != nullptr) {  // nothing is taken apart before what comes in its place is there
             make_base();
             set_base_mtu();
         }
@@ -397,7 +397,7 @@ void network_planner::remove_other_base() {
 }
 
 void network_planner::make_base() {
-    if (base_ != nullptr || std::exchange(is_base_made_, true)) {
+    if (base_ != nullptr || lower_ == nullptr || std::exchange(is_base_made_, true)) {
         return;
     }
     if (other_ == nullptr) {

@@ -312,24 +312,6 @@ void sim_kernel::follow_ports(device& bridge) {
     }
 }
 
-// A bridge has the smallest address of its ports, a VLAN that of what it stands on, until somebody sets another one.
-void sim_kernel::follow_hardware(device& which) {
-    if (which.has_fixed_hardware) {
-        return;
-    }
-    if (const auto* below = find(which.is.lower); which.is.vlan_id && below != nullptr) {
-        which.is.hardware = below->is.hardware;
-    }
-    if (which.is.kind == "bridge") {
-        std::optional<model::hardware_address> least;
-        for (const int port : ports_of(which.is.index)) {
-            const auto& has = devices_.at(port).is.hardware;
-            least = std::min(least.value_or(has), has);
-        }
-        which.is.hardware = least.value_or(which.is.hardware);
-    }
-}
-
 bool sim_kernel::carrier_of(const device& which) const {
     if (which.is.kind == "bridge") {
         const auto ports = ports_of(which.is.index);
