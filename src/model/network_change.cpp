@@ -14,6 +14,12 @@ struct in_words {
     std::string operator()(const make_vxlan& one) const {
         return fmt::format("create VXLAN {} (VNI {}, port {}) on {}", one.name, one.vni, one.port, one.lower);
     }
+    std::string operator()(const plain_vxlan& one) const {
+        return "switch learning on and take local and remote address away on " + one.name;
+    }
+    std::string operator()(const set_hardware& one) const {
+        return fmt::format("set hardware address {} on {}", to_text(one.hardware), one.name);
+    }
     std::string operator()(const set_up& one) const { return "set " + one.name + " up"; }
     std::string operator()(const set_down& one) const { return "set " + one.name + " down"; }
     std::string operator()(const set_mtu& one) const { return fmt::format("set MTU {} on {}", one.mtu, one.name); }

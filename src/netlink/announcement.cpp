@@ -70,16 +70,17 @@ std::string advertisement(const hardware_address& device, const ip::address_v6::
 
 }  // namespace
 
-std::string arp_announcement(const hardware_address& device, const ip::address_v4& address) {
+std::string arp_announcement(const hardware_address& device, const ip::address_v4& address, announced_as which) {
+    const bool is_request = which == announced_as::request;
     frame made;
     made.ethernet(everybody, device, ethertype_arp);
     made.word(1);       // Ethernet
     made.word(0x0800);  // IPv4
     made.bytes({6, 4});
-    made.word(2);  // a reply
+    made.word(is_request ? 1 : 2);
     made.append(device);
     made.append(address.to_bytes());
-    made.append(everybody);
+    made.append(is_request ? hardware_address() : everybody);
     made.append(address.to_bytes());
     return made.text();
 }
@@ -106,8 +107,8 @@ std::string neighbour_announcement(const hardware_address& device, const ip::add
     return made.text() + advertisement(device, source, checksum);
 }
 
-std::string announcement(const hardware_address& device, const ip::address& address) {
-    return address.is_v4() ? arp_announcement(device, address.to_v4())
+std::string announcement(const hardware_address& device, const ip::address& address, announced_as which) {
+    return address.is_v4() ? arp_announcement(device, address.to_v4(), which)
                            : neighbour_announcement(device, address.to_v6());
 }
 

@@ -124,8 +124,9 @@ std::vector<model::client_network> client_networks::filtered() const {
     const auto left = left_behind();
     std::vector<model::client_network> all;
     for (const auto& [vni, row] : rows_) {
-        const bool is_kept = row.usable && left.contains(vni) && row.usable->type == model::network_type::managed;
-        if (!row.is_gone && row.usable && (!without.contains(vni) || is_kept)) {
+        const bool is_usable = !row.is_gone && row.usable;
+        const bool is_managed = is_usable && row.usable->type == model::network_type::managed;
+        if (is_usable && (left.contains(vni) ? is_managed : !without.contains(vni))) {
             all.push_back(*row.usable);
         } else if (left.contains(vni)) {
             all.push_back(without_addresses(vni));
@@ -139,13 +140,31 @@ std::vector<model::client_network> client_networks::filtered() const {
     return all;
 }
 
+bool client_networks::is_kept_right(std::uint32_t vni) const {
+    const auto row = rows_.find(vni);
+    return row != rows_.end() && row->second.wanted && !(row->second.plan && row->second.plan->is_refused);
+}
+
+// What is in a VXLAN is of a managed network, whatever the network is to be by now; of what nothing is known may be.
+bool client_networks::is_filtered_for_machines(std::uint32_t vni, const policy::machine_bridge& bridge) const {
+    const auto row = rows_.find(vni);
+    const bool is_known = row != rows_.end() && !row->second.is_gone;
+    if (!is_known || !row->second.usable) {
+        return bridge.has_vxlan || (is_known && !bridge.has_vlan);
+    }
+    const bool is_managed = row->second.usable->type == model::network_type::managed;
+    return is_managed ? !is_kept_right(vni) : bridge.has_vxlan;
+}
+
 std::set<std::uint32_t> client_networks::left_behind() const {
     std::set<std::uint32_t> all;
     for (const auto& [vni, one] : bridges_.known()) {
-        const auto row = rows_.find(vni);
-        const bool is_kept_right =
-            row != rows_.end() && row->second.wanted && !(row->second.plan && row->second.plan->is_refused);
-        if (one.has_gateways && !is_kept_right) {
+        if (one.has_gateways && !is_kept_right(vni)) {
+            all.insert(vni);
+        }
+    }
+    for (const auto& [vni, bridge] : with_machines_) {
+        if (is_filtered_for_machines(vni, bridge) && !is_planted(defect::refused_unfiltered)) {
             all.insert(vni);
         }
     }
@@ -179,6 +198,7 @@ async::awaitable<bool> client_networks::settle(const model::network_state& seen)
     }
     const std::uint64_t wants = wants_;
     whose_.bases = bridges_.bases();
+    with_machines_ = policy::bridges_of_machines(work_.config(), seen);
     tell_foreign(seen);
     bool has_changed = false;
     // Rows come and go while steps are carried out.

@@ -62,9 +62,10 @@ public:
     // gateway, and who overlaps another.
     std::vector<model::client_network> tell_gateways();
     // Whose links are filtered: also those whose keys became unusable, as their links and machines are there; and those
-    // that are gone or refused and have left a bridge behind, by the rules of a network without addresses.
+    // that are gone or refused and have left a bridge behind, or have machines in one of that name, whosever it is; by
+    // the rules of a network without addresses where nothing better is known.
     [[nodiscard]] std::vector<model::client_network> filtered() const;
-    // Managed ones with a bridge that is theirs and that nobody keeps right: machines may still be in it.
+    // Managed ones with a bridge that is theirs, or has machines in it, and that nobody keeps right.
     [[nodiscard]] std::set<std::uint32_t> left_behind() const;
     // Numbers of those whose links are, or stand in the way of, somebody else's.
     [[nodiscard]] std::set<std::uint32_t> refused() const;
@@ -76,6 +77,8 @@ private:
     // Null: the network came and went meanwhile.
     network_row* find(std::uint32_t vni);
     [[nodiscard]] bool are_settings_kept(const model::client_network& network) const;
+    [[nodiscard]] bool is_kept_right(std::uint32_t vni) const;
+    [[nodiscard]] bool is_filtered_for_machines(std::uint32_t vni, const policy::machine_bridge& bridge) const;
     async::awaitable<bool> settle_row(std::uint32_t vni, const model::network_state& seen);
     async::awaitable<bool> remove_row(std::uint32_t vni, const model::network_state& seen);
     void tell_overlaps(std::span<const model::client_network> all);
@@ -95,6 +98,7 @@ private:
     std::map<std::uint32_t, network_row> rows_;
     std::set<std::uint32_t> overlapping_;  // that was told
     policy::whose_links whose_;
+    std::map<std::uint32_t, policy::machine_bridge> with_machines_;  // by the last look
     bool are_names_known_ = false;
     bool is_told_ = false;
     bool is_swept_ = false;

@@ -70,7 +70,22 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
         said.push_back({message::network_host, true, failed.text + ", it is as it was before and tried again"});
     }
     remarks_.tell("host", std::move(said));
+    if (!has_changed) {
+        co_await keep_addresses(seen);
+    }
     co_return has_changed;
+}
+
+// What is refused, is refused again with the next look: nothing hangs on it.
+async::awaitable<void> host_network::keep_addresses(const model::network_state& seen) {
+    const auto steps = policy::addresses_to_keep(work_.config(), seen, kept_);
+    for (const auto& one : steps) {
+        std::vector<model::network_change> step{one};
+        auto done = co_await work_.carry_out(std::move(step));
+        if (done) {
+            kept_.insert(seen.find(one.name)->index);
+        }
+    }
 }
 
 // Of these the way of packets hangs: they are looked at with each look, as routing daemons change them (README ruling

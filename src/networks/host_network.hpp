@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ private:
         std::string text;
     };
 
+    async::awaitable<void> keep_addresses(const model::network_state& seen);
     static bool is_of_forwarding(const std::string& key);
     void tell_changed(const model::set_sysctl& one);
 
@@ -52,6 +54,7 @@ private:
     bridge_record& record_;
     bool was_right_ = false;  // by the look before: what is missing now somebody took away
     policy::host_plan plan_;
+    std::set<int> kept_;                       // bridges that were told to keep their hardware address, by index
     std::map<std::string, trouble> troubles_;  // by unit
     // Settings of forwarding that were right once, and when it was last told that somebody changed one.
     std::map<std::string, time_point> was_right_by_key_;

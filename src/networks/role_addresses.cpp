@@ -86,7 +86,13 @@ role_addresses::role_addresses(core::node_context& node, netlink::addresses& por
       port_(port),
       stack_(stack),
       bridges_(std::move(bridges)),
-      all_(policy::role_addresses(*node.config)) {}
+      all_(policy::role_addresses(*node.config)) {
+    port_.announce_if([this] { return may_hold(); });
+}
+
+role_addresses::~role_addresses() {
+    port_.announce_if({});
+}
 
 void role_addresses::set_gateways(std::vector<policy::role_address> now) {
     std::erase_if(all_, [](const auto& one) { return one.taken_up == policy::role_phase::f; });
@@ -133,6 +139,7 @@ policy::address_work role_addresses::work_with(const places& found) const {
 }
 
 void role_addresses::on_look(const model::network_state& seen) {
+    note_hardware(seen);
     if (phases_ > 0 || (work_with(found_in(seen)).is_done() && routes_lost_in(seen).empty())) {
         return;
     }
@@ -356,7 +363,14 @@ async::awaitable<void> role_addresses::look(time_point until) {
         // A look that failed sees nothing (README ruling 88): what was missing before still is, and nothing else.
         std::erase_if(missing_, [this](const auto& one) { return has(one) || !is_wanted(one); });
     } else {
-        note_missing(phase == last_phase_ ? work_with(found).add : places());
+        auto all = phase == last_phase_ ? work_with(found).add : places();
+        // Of what became of an addition nobody knew: it is there, and was never announced.
+        for (const auto& one : phase == last_phase_ ? found : places()) {
+            if (is_wanted(one) && !has(one) && std::ranges::find(all, one) == all.end()) {
+                all.push_back(one);
+            }
+        }
+        note_missing(std::move(all));
     }
     if (!missing_.empty()) {
         is_missing_.notify();
@@ -394,6 +408,14 @@ async::awaitable<void> role_addresses::add_missing(core::session& s) {
     std::erase_if(missing, [this](const auto& one) { return !is_wanted(one); });
     if (may_hold() && !missing.empty()) {
         co_await add(std::move(missing), s);
+    }
+    // To add what is there announces it.
+    while (!unheard_.empty()) {
+        const auto one = unheard_.front();
+        if (may_hold() && is_wanted(one)) {
+            co_await add(places{one}, s);
+        }
+        std::erase(unheard_, one);
     }
 }
 
@@ -514,6 +536,7 @@ async::awaitable<void> role_addresses::give_up(policy::role_phase which, core::s
     for (auto& one : all_) {
         one.wish = one.taken_up == which ? address_wish::unwanted : one.wish;
     }
+    std::erase_if(unheard_, [this](const auto& one) { return !is_wanted(one); });
     for (const auto& one : unwanted) {
         if (must_go(one)) {
             co_await remove(one, action_deadline());

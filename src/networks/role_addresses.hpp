@@ -38,6 +38,9 @@ public:
     // The ports outlive it.
     role_addresses(core::node_context& node, netlink::addresses& port, netlink::network_stack& stack,
                    std::shared_ptr<bridge_record> bridges);
+    role_addresses(const role_addresses&) = delete;
+    role_addresses& operator=(const role_addresses&) = delete;
+    ~role_addresses() override;
 
     // The gateways of all client networks as they are now (policy/networks/gateway_addresses.hpp).
     void set_gateways(std::vector<policy::role_address> now);
@@ -87,6 +90,8 @@ private:
     async::awaitable<void> add_lost_routes(lost_routes lost, time_point until);
     void note_missing(places all);
     void plan_next_look(bool has_failed);
+    // A device that carries one of them and has another hardware address is not where neighbours look for it.
+    void note_hardware(const model::network_state& seen);
 
     // All of them as one errand to the kernel, so that none waits for another.
     async::awaitable<void> add(places wanted, core::session& s);
@@ -131,7 +136,9 @@ private:
     places dropped_;                        // by this daemon, on bridges of networks that want them no more
     places missing_;                        // by the last look
     lost_routes lost_;                      // likewise
-    std::map<std::string, std::string> troubles_;  // by step: the failure that was told last
+    places unheard_;                        // are here, and to be announced anew
+    std::map<std::string, model::hardware_address> hardware_;  // of the devices that carry them, by the last look
+    std::map<std::string, std::string> troubles_;              // by step: the failure that was told last
     std::uint64_t failures_ = 0;
     std::uint64_t additions_ = 0;
     std::uint64_t removals_ = 0;

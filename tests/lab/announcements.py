@@ -1,5 +1,5 @@
 """Prints a line for every frame that this network namespace sends to everybody to announce an address: time, device, kind,
-address, hardware address of the sender, and that of the target (of an ARP reply) or the flags (of an advertisement). The time is
+address, hardware address of the sender, and that of the target (of an ARP frame) or the flags (of an advertisement). The time is
 the kernel's, of the sending. A line on standard input is printed after all that was sent before it. `lost` is printed when the kernel
 had no room for a frame."""
 import os
@@ -19,8 +19,9 @@ def mac(raw):
 
 def say(frame, device, when):
     protocol = int.from_bytes(frame[12:14], 'big')
-    if protocol == 0x0806 and frame[20:22] == b'\0\2' and frame[28:32] == frame[38:42]:
-        print(f'{when:.6f} {device} arp {socket.inet_ntoa(frame[28:32])} {mac(frame[22:28])} {mac(frame[32:38])}')
+    if protocol == 0x0806 and frame[28:32] == frame[38:42]:
+        kind = 'arp' if frame[20:22] == b'\0\2' else 'request'
+        print(f'{when:.6f} {device} {kind} {socket.inet_ntoa(frame[28:32])} {mac(frame[22:28])} {mac(frame[32:38])}')
     elif protocol == 0x86DD and frame[20] == 58 and frame[54] == 136:
         print(f'{when:.6f} {device} na {socket.inet_ntop(socket.AF_INET6, frame[62:78])} {mac(frame[6:12])} {frame[58] >> 5}')
 

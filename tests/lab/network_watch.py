@@ -141,8 +141,8 @@ class LinkMonitor:
 
 
 class FrameMonitor(_Recorder):
-    """Every announcement of an address that a node sends from now on, on whatever device: kind `arp` (a reply to everybody) or
-    `na` (an unsolicited neighbour advertisement). The time is the kernel's."""
+    """Every announcement of an address that a node sends from now on, on whatever device: kind `arp` (a reply to everybody),
+    `request` (an ARP request of an owner for itself) or `na` (an unsolicited neighbour advertisement). The time is the kernel's."""
 
     def __init__(self, node):
         super().__init__(node, 'frames', 'nsenter', '-t', str(node.first), '-n', sys.executable, '-B', '-u',
@@ -157,13 +157,14 @@ class FrameMonitor(_Recorder):
         return found
 
     def pair(self, address, device):
-        """The two announcements of an address on a device: the second comes 20 ms after the first."""
+        """The first two announcements of an address on a device, replies or advertisements: the second comes 0.2 s after the first, of
+        the other kind of node 20 ms."""
         deadline = time.monotonic() + 15
         while True:
             is_last = time.monotonic() > deadline
-            found = [frame for frame in self.frames(address) if frame.device == device]
+            found = [frame for frame in self.frames(address) if frame.device == device and frame.kind != 'request']
             if len(found) >= 2 or is_last:
-                return found
+                return found[:2]
             time.sleep(0.01)
 
 

@@ -172,7 +172,7 @@ sim_node::sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings want
       programs(clock),
       boards(clock),
       consoles(clock),
-      kernel(devices_of(settings)),
+      kernel(devices_of(settings), settings.name),
       network(kernel, clock),
       addresses(kernel, clock),
       traffic(kernel, clock),

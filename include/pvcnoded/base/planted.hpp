@@ -39,6 +39,11 @@ enum class defect : std::uint8_t {
     advertised_routes_lost,    // links do not go on taking router advertisements when forwarding is switched on
     metric_hinders,            // a default route with a metric keeps the upstream one away
     forwarding_unwatched,      // settings of forwarding are made at the start, and not looked at again
+    refused_unfiltered,        // a network that is refused has no rules, whoever is in its bridge
+    change_without_end,        // a network of another type is taken apart before it can be made
+    announced_as_reply,        // an address is announced by replies alone
+    announced_for_ever,        // what was given up is still announced
+    readdressed_unheeded,      // a bridge with another hardware address is not announced
     filter_in_halves,          // a change of the packet filter is made in two batches
     filter_rule_kept,          // what the host offers a network stays when it is gone
     acls_by_text,              // the order of ACLs is that of a text

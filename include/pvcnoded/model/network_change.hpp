@@ -4,6 +4,7 @@
 #pragma once
 
 #include "pvcnoded/base/address.hpp"
+#include "pvcnoded/model/hardware_address.hpp"
 #include "pvcnoded/model/network_route.hpp"
 
 #include <cstdint>
@@ -13,8 +14,11 @@
 
 namespace pvc::model {
 
+// With a hardware address it keeps that, whatever its ports have; else it has that of its smallest port, and another
+// one with each that comes or goes.
 struct make_bridge {
     std::string name;
+    hardware_address hardware{};  // all 0: none of its own
     friend bool operator==(const make_bridge&, const make_bridge&) = default;
 };
 struct make_vlan {
@@ -43,6 +47,17 @@ struct set_mtu {
     std::string name;
     int mtu = 0;
     friend bool operator==(const set_mtu&, const set_mtu&) = default;
+};
+// What a VXLAN can be given while it is used: learning is on, local and remote address are gone.
+struct plain_vxlan {
+    std::string name;
+    friend bool operator==(const plain_vxlan&, const plain_vxlan&) = default;
+};
+// A bridge that is given an address keeps it from then on, also where it has that already.
+struct set_hardware {
+    std::string name;
+    hardware_address hardware{};
+    friend bool operator==(const set_hardware&, const set_hardware&) = default;
 };
 // Makes it a port of a bridge; empty: of none.
 struct set_master {
@@ -104,9 +119,10 @@ struct tx_checksum_off {
     friend bool operator==(const tx_checksum_off&, const tx_checksum_off&) = default;
 };
 
-using network_change = std::variant<make_bridge, make_vlan, make_vxlan, set_up, set_down, set_mtu, set_master,
-                                    delete_link, add_address, remove_address, add_default_route, remove_default_route,
-                                    add_route, remove_route, set_sysctl, tx_checksum_off>;
+using network_change =
+    std::variant<make_bridge, make_vlan, make_vxlan, plain_vxlan, set_up, set_down, set_mtu, set_hardware, set_master,
+                 delete_link, add_address, remove_address, add_default_route, remove_default_route, add_route,
+                 remove_route, set_sysctl, tx_checksum_off>;
 
 // "create bridge brcluster", "make ens4 a port of brcluster", "set MTU 9000 on ens4", "add 10.0.0.1/24 to brcluster".
 [[nodiscard]] std::string to_text(const network_change& change);

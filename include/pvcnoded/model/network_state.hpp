@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pvcnoded/base/address.hpp"
+#include "pvcnoded/model/hardware_address.hpp"
 #include "pvcnoded/model/network_route.hpp"
 
 #include <cstdint>
@@ -40,6 +41,7 @@ struct network_link {
     bool has_stp = false;                  // of a bridge: it speaks with others about loops, whoever does that for it
     std::vector<std::string> alt_names{};  // that it can be called by as well
     bool has_traffic_filter = false;       // somebody has packets looked at as they come or go (tc: ingress, clsact)
+    hardware_address hardware{};           // of Ethernet links
 
     friend bool operator==(const network_link&, const network_link&) = default;
 };

@@ -17,6 +17,7 @@
 #include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/base/result.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,12 +36,14 @@ public:
     virtual ~addresses() = default;
 
     // Adds the address with its prefix length, global scope, no broadcast address, of IPv6 without duplicate address
-    // detection, and announces it, also where it was there already: two gratuitous ARP replies, of IPv6 two unsolicited
-    // neighbour advertisements; nothing on a loopback device. The call does not wait for the second frame, and an
-    // announcement that fails is no failure of it. The same address with another prefix length stays as it is: it is
-    // another entry of the kernel. A guarded step: it starts before `not_after`, else stopped and nothing was done.
-    // Errors: stopped; not_found (no such device); refused (the kernel says no; the cause says why); unavailable (too
-    // much hangs already); timed_out (the outcome is unknown).
+    // detection, and announces it, also where it was there already: at once, and 0.2, 1, 2 and 5 s later, by a
+    // gratuitous ARP request and reply, of IPv6 by an unsolicited neighbour advertisement; nothing on a loopback
+    // device. Each with the hardware address that the device has then, and only while it has the address, no removal of
+    // it was begun and announce_if() says so. The call waits for none but the first, and an announcement
+    // that fails is no failure of it. What the process is too late for (2 s) is not sent. The same address with another
+    // prefix length stays as it is: it is another entry of the kernel. A guarded step: it starts before `not_after`,
+    // else stopped and nothing was done. Errors: stopped; not_found (no such device); refused (the kernel says no; the
+    // cause says why); unavailable (too much hangs already); timed_out (the outcome is unknown).
     virtual async::awaitable<result<void>> add(std::string device, host_address which, boot_time not_after,
                                                time_point deadline) = 0;
     // Each of them as add() does, in this order, as one errand to the kernel: they have one turn and one deadline, and
@@ -50,6 +53,9 @@ public:
     // Removes the address with this prefix length. A device that is not there has none: that is success too. Errors:
     // refused, unavailable, timed_out, as above.
     virtual async::awaitable<result<void>> remove(std::string device, host_address which, time_point deadline) = 0;
+    // A frame is sent only if this says so right before: of what is to go, another node may have taken it already.
+    // Empty: always. It is asked until another one is given.
+    virtual void announce_if(std::function<bool()> is_to_stay) = 0;
     // All addresses of the device, in the order of the kernel. Errors: not_found, refused, unavailable, timed_out.
     virtual async::awaitable<result<std::vector<host_address>>> list(std::string device, time_point deadline) = 0;
 };

@@ -3,20 +3,23 @@
 #pragma once
 
 #include "pvcnoded/base/address.hpp"
+#include "pvcnoded/model/hardware_address.hpp"
 
-#include <array>
 #include <cstdint>
 #include <string>
 
 namespace pvc::netlink {
 
-using hardware_address = std::array<std::uint8_t, 6>;
+using model::hardware_address;
 
-// 42 bytes: a gratuitous ARP reply to everybody, whose sender and target are both `address`.
-[[nodiscard]] std::string arp_announcement(const hardware_address& device, const ip::address_v4& address);
+enum class announced_as : std::uint8_t { request, reply, advertisement };
+
+// 42 bytes: a gratuitous ARP request or reply to everybody, whose sender and target are both `address`.
+[[nodiscard]] std::string arp_announcement(const hardware_address& device, const ip::address_v4& address,
+                                           announced_as which);
 // 86 bytes: an unsolicited neighbour advertisement to all nodes, of a router, that overrides what they know.
 [[nodiscard]] std::string neighbour_announcement(const hardware_address& device, const ip::address_v6& address);
-// That of its family.
-[[nodiscard]] std::string announcement(const hardware_address& device, const ip::address& address);
+// An ARP frame for IPv4, whichever is asked for; an advertisement for IPv6.
+[[nodiscard]] std::string announcement(const hardware_address& device, const ip::address& address, announced_as which);
 
 }  // namespace pvc::netlink

@@ -49,6 +49,7 @@ public:
     //  - set_master: a device that is a port of another one is taken out of that, and put into this (`if_free`: not).
     //  - add_default_route: one with the same metric by way of another gateway or device is already_exists, and stays.
     //  - add_route: the same, of its family, metric and where it leads; its gateway must be reached over the device.
+    //  - make_bridge: one that is there keeps the hardware address that it has.
     //  - set_sysctl: a key that this kernel does not have is not_found.
     //  - tx_checksum_off: a device that cannot is a success.
     // Errors: not_found (no such device, or none that it shall stand on), already_exists, refused (the kernel says no:

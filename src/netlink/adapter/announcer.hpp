@@ -1,45 +1,30 @@
-// Sends announcements of addresses: each frame at once, and once more 20 ms later. What cannot be sent is passed over:
-// the neighbours find out by themselves, later. Specification: networking.md 2.1.
+// Sends the frames that announce addresses. What cannot be sent is passed over: the neighbours find out by themselves,
+// later. Nothing here waits for the kernel's lock of links, as that may take long: who has an address is asked by
+// binding to it. Specification: networking.md 2.1; README ruling 83.
 #pragma once
 
 #include "adapter/owned_descriptor.hpp"
-#include "pvcnoded/async/timers.hpp"
 #include "pvcnoded/netlink/announcement.hpp"
 
-#include <deque>
+#include <span>
 #include <string>
 
 namespace pvc::netlink {
 
 class announcer {
 public:
-    explicit announcer(async::timers& clock) : clock_(clock), again_(clock) {}
+    announcer() = default;
     announcer(const announcer&) = delete;
     announcer& operator=(const announcer&) = delete;
     ~announcer() = default;
 
-    // A device by the number that it is reached by, and its name.
-    struct place {
-        int link = 0;
-        std::string name;
-    };
-    void announce(place on, const hardware_address& device, const ip::address& address);
-    // What has not been repeated yet is not: somebody else may announce the address now.
-    void forget(const std::string& name, const ip::address& address);
+    // False: the device is not there, is none of Ethernet, or does not have the address; nothing was sent.
+    bool send(const std::string& device, const ip::address& address, std::span<const announced_as> frames);
 
 private:
-    struct repetition {
-        time_point when;
-        place on;
-        ip::address address;
-        std::string frame;
-    };
-    void send(int link, const std::string& frame);
-    void repeat_due();
+    void send_frame(int link, const std::string& frame);
 
-    async::timers& clock_;
-    async::timer again_;
-    std::deque<repetition> waiting_;  // in the order of time
+    owned_descriptor asking_;
     owned_descriptor socket_;
 };
 

@@ -87,7 +87,7 @@ change_work::outcome change_work::operator()(const model::make_bridge& one) {
     model::network_link wanted;
     wanted.name = one.name;
     wanted.kind = "bridge";
-    return make(wanted, create_bridge_message(one.name));
+    return make(wanted, create_bridge_message(one.name, one.hardware));
 }
 
 change_work::outcome change_work::operator()(const model::make_vlan& one) {
@@ -109,6 +109,23 @@ change_work::outcome change_work::operator()(const model::make_vxlan& one) {
     wanted.vxlan.emplace().vni = one.vni;
     wanted.vxlan->port = one.port;
     return make(wanted, create_vxlan_message(one.name, lower.link.index, one.vni, one.port));
+}
+
+change_work::outcome change_work::operator()(const model::plain_vxlan& one) {
+    PVC_TRY(const auto found, requests_.need_link(one.name, by_));
+    if (!found.link.vxlan) {
+        return failure(errc::already_exists, about_, "there is " + in_words(found.link));
+    }
+    const auto& has = *found.link.vxlan;
+    auto done = carry_out(plain_vxlan_message(found.link.index, has, false));
+    const bool is_refused = !done && done.error().code() == errc::refused;
+    return is_refused && (has.has_local || has.has_remote) ? carry_out(plain_vxlan_message(found.link.index, has, true))
+                                                           : done;
+}
+
+change_work::outcome change_work::operator()(const model::set_hardware& one) {
+    PVC_TRY(const auto found, requests_.need_link(one.name, by_));
+    return carry_out(set_hardware_message(found.link.index, one.hardware));
 }
 
 change_work::outcome change_work::operator()(const model::set_up& one) {

@@ -18,6 +18,8 @@ public:
     outcome operator()(const model::make_bridge& one);
     outcome operator()(const model::make_vlan& one);
     outcome operator()(const model::make_vxlan& one);
+    outcome operator()(const model::plain_vxlan& one);
+    outcome operator()(const model::set_hardware& one);
     outcome operator()(const model::set_up& one);
     outcome operator()(const model::set_down& one);
     outcome operator()(const model::set_mtu& one);

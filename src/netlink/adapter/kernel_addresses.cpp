@@ -63,20 +63,26 @@ result<host_addresses> list_of(const std::string& device, kernel_requests& reque
 }  // namespace
 
 kernel_addresses::kernel_addresses(async::timers& clock, async::offload& pool)
-    : lane_(std::make_unique<kernel_lane>(clock, pool)), announcer_(std::make_unique<announcer>(clock)) {}
+    : lane_(std::make_unique<kernel_lane>(clock, pool)),
+      announcer_(std::make_unique<announcer>()),
+      announcements_(
+          clock, [this](const std::string& device, const ip::address& address, std::span<const announced_as> frames) {
+              return announcer_->send(device, address, frames);
+          }) {}
 
 kernel_addresses::~kernel_addresses() = default;
 
 async::awaitable<result<void>> kernel_addresses::add(std::string device, host_address which, boot_time not_after,
                                                      time_point deadline) {
     const std::string about = which.text() + " on " + device;
+    announcements_.expect(device, which.address);
     PVC_CO_TRY(const auto turn, co_await lane_->turn(about, deadline));
     kernel_lane::work<kernel_link> work = [device, which, not_after](kernel_requests& requests, const errand& by) {
         return add_to(device, which, not_after, requests, by);
     };
     PVC_CO_TRY(const auto found, co_await lane_->run(about, deadline, std::move(work)));
     if (found.hardware && !found.link.is_loopback) {
-        announcer_->announce({found.link.index, device}, *found.hardware, which.address);
+        announcements_.announce(device, which.address);
     }
     co_return result<void>();
 }
@@ -118,12 +124,16 @@ async::awaitable<std::vector<result<void>>> kernel_addresses::add_all(std::vecto
 
 async::awaitable<result<void>> kernel_addresses::remove(std::string device, host_address which, time_point deadline) {
     const std::string about = which.text() + " on " + device;
+    announcements_.forget(device, which.address);
     PVC_CO_TRY(const auto turn, co_await lane_->turn(about, deadline));
-    announcer_->forget(device, which.address);
     kernel_lane::work<void> work = [device, which](kernel_requests& requests, const errand& by) {
         return remove_from(device, which, requests, by);
     };
     co_return co_await lane_->run(about, deadline, std::move(work));
+}
+
+void kernel_addresses::announce_if(std::function<bool()> is_to_stay) {
+    announcements_.announce_if(std::move(is_to_stay));
 }
 
 async::awaitable<result<std::vector<host_address>>> kernel_addresses::list(std::string device, time_point deadline) {

@@ -222,8 +222,15 @@ std::string set_function_message(int link, int function, const model::function_s
     return made.text();
 }
 
-std::string create_bridge_message(const std::string& name) {
-    return create_link_message(name, "bridge", [](builder&) {});
+std::string create_bridge_message(const std::string& name, const model::hardware_address& hardware) {
+    builder made(RTM_NEWLINK, makes);
+    made.link_header();
+    made.text(IFLA_IFNAME, name);
+    if (hardware != model::hardware_address()) {
+        made.structure(IFLA_ADDRESS, hardware);
+    }
+    made.nest(IFLA_LINKINFO, [&] { made.text(IFLA_INFO_KIND, "bridge"); });
+    return made.text();
 }
 
 std::string create_vlan_message(const std::string& name, int parent, std::uint16_t id) {
@@ -246,6 +253,32 @@ std::string create_vxlan_message(const std::string& name, int lower, std::uint32
             made.u16(IFLA_VXLAN_PORT, htons(port));
         });
     });
+}
+
+std::string plain_vxlan_message(int link, const model::vxlan_settings& has, bool is_v6) {
+    const ip::address none = is_v6 ? ip::address(ip::address_v6()) : ip::address(ip::address_v4());
+    builder made(RTM_NEWLINK, changes);
+    made.link_header(link);
+    made.nest(IFLA_LINKINFO, [&] {
+        made.text(IFLA_INFO_KIND, "vxlan");
+        made.nest(IFLA_INFO_DATA, [&] {
+            made.structure(IFLA_VXLAN_LEARNING, std::uint8_t{1});
+            if (has.has_local) {
+                made.address(is_v6 ? IFLA_VXLAN_LOCAL6 : IFLA_VXLAN_LOCAL, none);
+            }
+            if (has.has_remote) {
+                made.address(is_v6 ? IFLA_VXLAN_GROUP6 : IFLA_VXLAN_GROUP, none);
+            }
+        });
+    });
+    return made.text();
+}
+
+std::string set_hardware_message(int link, const model::hardware_address& hardware) {
+    builder made(RTM_NEWLINK, changes);
+    made.link_header(link);
+    made.structure(IFLA_ADDRESS, hardware);
+    return made.text();
 }
 
 std::string set_up_message(int link, bool is_up) {

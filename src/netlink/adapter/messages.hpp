@@ -5,7 +5,9 @@
 #pragma once
 
 #include "pvcnoded/base/address.hpp"
+#include "pvcnoded/model/hardware_address.hpp"
 #include "pvcnoded/model/network_route.hpp"
+#include "pvcnoded/model/network_state.hpp"
 #include "pvcnoded/model/virtual_functions.hpp"
 
 #include <cstdint>
@@ -26,10 +28,14 @@ namespace pvc::netlink {
 // The same with its virtual functions, and one setting of such a function.
 [[nodiscard]] std::string get_functions_message(const std::string& name);
 [[nodiscard]] std::string set_function_message(int link, int function, const model::function_setting& setting);
-[[nodiscard]] std::string create_bridge_message(const std::string& name);
+// All 0: with none of its own.
+[[nodiscard]] std::string create_bridge_message(const std::string& name, const model::hardware_address& hardware);
 [[nodiscard]] std::string create_vlan_message(const std::string& name, int parent, std::uint16_t id);
 [[nodiscard]] std::string create_vxlan_message(const std::string& name, int lower, std::uint32_t vni,
                                                std::uint16_t port);
+// Learning on, and without the ends of IPv4, or of IPv6: the kernel takes neither for the other.
+[[nodiscard]] std::string plain_vxlan_message(int link, const model::vxlan_settings& has, bool is_v6);
+[[nodiscard]] std::string set_hardware_message(int link, const model::hardware_address& hardware);
 [[nodiscard]] std::string set_up_message(int link, bool is_up);
 [[nodiscard]] std::string set_mtu_message(int link, int mtu);
 [[nodiscard]] std::string set_master_message(int link, int master);

@@ -155,6 +155,7 @@ bool take_lifetime(model::address_lifetime& to, std::string_view bytes) {
 bool take_hardware(kernel_link& to, std::string_view bytes) {
     if (bytes.size() == std::tuple_size_v<hardware_address>) {
         to.hardware = read_as<hardware_address>(bytes);
+        to.link.hardware = to.hardware.value_or(hardware_address());
     }
     return true;
 }

@@ -4,6 +4,7 @@
 #include "pvcnoded/policy/networks/client_plan.hpp"
 
 #include "own_links.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 #include <fmt/format.h>
 
@@ -47,7 +48,16 @@ public:
         }
         find_base_of_before();
         find_other_base();
+        if (auto why = why_not_other_type(); !why.empty() && !is_planted(defect::change_without_end)) {
+            plan_.is_refused = true;
+            remark(message::network_refused, true, std::move(why));
+            return std::move(plan_);
+        }
         choose_mtu();
+        if (other_ != nullptr && before_ == nullptr && lower_ != nullptr) {  // nothing is taken apart before what comes in its place is there
+            make_base();
+            set_base_mtu();
+        }
         plan_settings();
         remove_base_of_before();
         remove_other_base();
@@ -91,11 +101,12 @@ private:
 
     bool is_ours();
     [[nodiscard]] std::string why_bridge_is_foreign() const;
-    [[nodiscard]] std::string other_settings_of_vxlan() const;
+    [[nodiscard]] std::string other_port_of_vxlan() const;
     bool is_number_free();
     [[nodiscard]] bool is_taken_over() const;
     void find_base_of_before();
     void find_other_base();
+    [[nodiscard]] std::string why_not_other_type() const;
     void choose_mtu();
     [[nodiscard]] std::string limit_of_networks() const;
     void plan_settings();
@@ -105,6 +116,8 @@ private:
     void remove_base_of_before();
     void remove_base(const network_link& which);
     void remove_other_base();
+    void make_base();
+    void set_base_mtu();
     void plan_base();
     void put_ports_back();
     void plan_bridge_link();
@@ -126,6 +139,8 @@ private:
         nullptr;                           // its base on a device that was configured before: another one comes instead
     const network_link* other_ = nullptr;  // the base that it had as a network of the other type
     bool are_settings_made_ = false;
+    bool is_base_made_ = false;
+    bool is_base_mtu_set_ = false;
     bool is_port_added_ = false;  // a bridge whose MTU nobody set follows its ports: it is told after the last of them
     bool can_base_be_up_ = false;
     bool is_base_left_ = false;  // on a device that was configured before, as somebody uses it
@@ -155,7 +170,7 @@ bool network_planner::is_ours() {
     }
     if (base_ != nullptr && !links_.is_base(*base_, wanted_.vni, wanted_.type) &&
         !links_.is_base_of_before(*base_, wanted_.vni, wanted_.type)) {
-        if (auto other = other_settings_of_vxlan(); !other.empty()) {
+        if (auto other = other_port_of_vxlan(); !other.empty()) {
             return refuse(fmt::format("{} is VXLAN {}, and not as FRR needs it for EVPN: it has {}", base_name_,
                                       wanted_.vni, other));
         }
@@ -165,6 +180,14 @@ bool network_planner::is_ours() {
     if (base_ != nullptr && !is_taken_over()) {
         if (auto why = links_.why_foreign(*base_, wanted_.vni); !why.empty()) {
             return refuse(fmt::format("{} is a link of this host's own: {}", base_name_, why));
+        }
+    }
+    if (base_ != nullptr && !links_.is_own_base(*base_, wanted_.vni)) {
+        if (auto other = own_links::changeable_settings(*base_); !other.empty()) {
+            return refuse(
+                fmt::format("{} is VXLAN {}, and not as FRR needs it for EVPN: it has {}, and nothing shows "
+                            "that it is this network's",
+                            base_name_, wanted_.vni, other));
         }
     }
     if (bridge_ != nullptr && known_.bridge != bridge_->index && known_.own_bridge != bridge_->index) {
@@ -211,22 +234,13 @@ std::string network_planner::why_bridge_is_foreign() const {
     return {};
 }
 
-// Of a VXLAN of this number on the right device; empty: it is not one, or nothing differs.
-std::string network_planner::other_settings_of_vxlan() const {
+// Of a VXLAN of this number on the right device, which is not ours for that alone; empty: it is not one.
+std::string network_planner::other_port_of_vxlan() const {
     if (!is_managed() || !base_->vxlan || base_->vxlan->vni != wanted_.vni || lower_ == nullptr ||
         base_->lower != lower_->index) {
         return {};
     }
-    const auto& has = *base_->vxlan;
-    std::string text;
-    const auto add_one = [&text](bool differs, std::string what) {
-        text += differs ? (text.empty() ? "" : ", ") + std::move(what) : std::string();
-    };
-    add_one(has.port != model::vxlan_settings().port, fmt::format("port {}", has.port));
-    add_one(!has.is_learning, "learning switched off");
-    add_one(has.has_local, "a local address");
-    add_one(has.has_remote, "a remote address or group");
-    return text;
+    return fmt::format("port {}", base_->vxlan->port);
 }
 
 // The kernel has each VLAN of a device, and each VNI of a port, once, whatever its name.
@@ -279,6 +293,31 @@ void network_planner::find_other_base() {
     other_ = link;
 }
 
+// What has to be there before a network of the other type is taken apart, as its machines go on using that until then;
+// "": all of it.
+std::string network_planner::why_not_other_type() const {
+    if (other_ == nullptr) {
+        return {};
+    }
+    const auto& cluster = config_.networks.cluster;
+    const auto* carrier = seen_.find(cluster.bridge);
+    const auto there = carrier == nullptr ? std::vector<model::link_address>() : seen_.addresses_of(carrier->index);
+    std::string what;
+    if (lower_ == nullptr) {
+        what = fmt::format("device {} is missing", links_.lower_name(wanted_.type));
+    } else if (!lower_->is_up) {
+        what = fmt::format("device {} is down", lower_->name);
+    } else if (is_managed() && !cluster.address) {
+        what = "this node has no address in the cluster network";
+    } else if (is_managed() &&
+               std::ranges::find(there, *cluster.address, &model::link_address::address) == there.end()) {
+        what = fmt::format("{} is not on {} yet", cluster.address->text(), cluster.bridge);
+    }
+    return what.empty() ? what
+                        : fmt::format("it cannot become a {} one: {}: it stays as it was, with {}",
+                                      to_text(wanted_.type), what, other_name_);
+}
+
 void network_planner::choose_mtu() {
     int most = config_.networks.cluster.mtu - vxlan_overhead;
     if (!is_managed()) {
@@ -328,9 +367,13 @@ void network_planner::plan_settings() {
     plan_.next.own_bridge = bridge_ == nullptr ? 0 : bridge_->index;
     if (bridge_ == nullptr) {
         damage("bridge " + bridge_name_ + " was gone");
-        add(model::make_bridge{bridge_name_});
+        add(model::make_bridge{bridge_name_, model::own_bridge_address(config_.node, wanted_.vni)});
     } else if (!is_known) {
         damage("bridge " + bridge_name_ + " was another one");
+        if (bridge_->hardware !=
+            model::hardware_address()) {  // its neighbours know it by that: no port shall change it
+            add(model::set_hardware{bridge_name_, bridge_->hardware});
+        }
     }
     are_settings_made_ = !is_known || other_ != nullptr;
     if (are_settings_made_) {
@@ -392,19 +435,37 @@ void network_planner::remove_base(const network_link& which) {
     add(model::delete_link{which.name});
 }
 
+void network_planner::make_base() {
+    if (base_ != nullptr || lower_ == nullptr || std::exchange(is_base_made_, true)) {
+        return;
+    }
+    if (other_ == nullptr && before_ == nullptr) {
+        damage(base_name_ + " was gone");
+    }
+    if (is_managed()) {
+        add(model::make_vxlan{base_name_, lower_->name, wanted_.vni});
+    } else {
+        add(model::make_vlan{base_name_, lower_->name, static_cast<std::uint16_t>(wanted_.vni)});
+    }
+}
+
+void network_planner::set_base_mtu() {
+    if (std::exchange(is_base_mtu_set_, true) || (base_ != nullptr && base_->mtu == possible_mtu_)) {
+        return;
+    }
+    damage_of_mtu(base_);
+    add(model::set_mtu{base_name_, possible_mtu_});
+    is_port_added_ = true;
+}
+
 void network_planner::plan_base() {
     if (lower_ == nullptr) {
         return;
     }
-    if (base_ == nullptr) {
-        if (other_ == nullptr && before_ == nullptr) {
-            damage(base_name_ + " was gone");
-        }
-        if (is_managed()) {
-            add(model::make_vxlan{base_name_, lower_->name, wanted_.vni});
-        } else {
-            add(model::make_vlan{base_name_, lower_->name, static_cast<std::uint16_t>(wanted_.vni)});
-        }
+    make_base();
+    if (auto other = base_ == nullptr ? std::string() : own_links::changeable_settings(*base_); !other.empty()) {
+        damage(base_name_ + " had " + other);
+        add(model::plain_vxlan{base_name_});
     }
     if (!is_managed() && (base_ == nullptr || are_settings_made_)) {
         set_of(base_name_, "disable_ipv6", "1");
@@ -417,11 +478,7 @@ void network_planner::plan_base() {
         add(model::set_master{base_name_, bridge_name_});
         is_port_added_ = true;
     }
-    if (base_ == nullptr || base_->mtu != possible_mtu_) {
-        damage_of_mtu(base_);
-        add(model::set_mtu{base_name_, possible_mtu_});
-        is_port_added_ = true;
-    }
+    set_base_mtu();
     // A VLAN is not up while its device is down; who looks after that one brings it up, and then this is planned again.
     can_base_be_up_ = is_managed() || is_base_left_ || lower_->is_up;
     if (can_base_be_up_ && (base_ == nullptr || !base_->is_up)) {

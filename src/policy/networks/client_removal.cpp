@@ -143,6 +143,34 @@ std::set<std::uint32_t> numbers_of_links(const model::network_state& seen) {
 
 }  // namespace
 
+std::map<std::uint32_t, machine_bridge> bridges_of_machines(const config::node_config& config,
+                                                            const model::network_state& seen) {
+    const whose_links nobodys;
+    const own_links links(config, seen, nobodys);
+    std::map<std::uint32_t, machine_bridge> all;
+    for (const auto& link : seen.links()) {
+        const auto vni = model::vni_of(link.name, "vmbr");
+        if (!vni || !links.is_bridge(link) || links.is_name_of_host(link.name)) {
+            continue;
+        }
+        machine_bridge found;
+        bool has_machine = false;
+        bool leads_out = false;
+        for (const auto* port : seen.ports_of(link.index)) {
+            const bool is_vxlan = port->name == base_name(*vni, network_type::managed);
+            const bool is_vlan = port->name == base_name(*vni, network_type::bridged);
+            found.has_vxlan = found.has_vxlan || is_vxlan;
+            found.has_vlan = found.has_vlan || is_vlan;
+            has_machine = has_machine || is_guest_port(*port);
+            leads_out = leads_out || !(is_vxlan || is_vlan || is_guest_port(*port));
+        }
+        if (has_machine && !(leads_out && has_address(seen, link))) {
+            all.emplace(*vni, found);
+        }
+    }
+    return all;
+}
+
 // Also of the type that it had before it became one of the other, which may have been refused.
 network_plan plan_removal(std::uint32_t vni, const config::node_config& config, const model::network_state& seen,
                           int own_bridge, const whose_links& whose) {

@@ -51,18 +51,23 @@ bool is_recorded(const own_bridges& own, const model::network_link& bridge, std:
     return found != own.end() && found->second == recorded_bridge{bridge.index, true};
 }
 
-// Which of the host's own networks it overlaps, in words; "": none.
-std::string overlapped_network(const ip::address& address, int prefix, const config::node_config& config) {
-    if (!address.is_v4()) {
+// Which of the host's own networks would be reached otherwise with this gateway, in words; "": none. A route to the
+// whole of it, or to a part, would lead into the client network; a wider one changes nothing, as the kernel prefers the
+// host's own. An address in one of them would be this node's, whoever has it there.
+std::string overlapped_network(const host_address& gateway, const config::node_config& config) {
+    if (!gateway.address.is_v4()) {
         return {};
     }
+    const auto prefix = static_cast<unsigned short>(gateway.prefix);
+    const auto client = ip::network_v4(gateway.address.to_v4(), prefix).canonical();
     for (const auto role :
          {config::network_role::cluster, config::network_role::storage, config::network_role::upstream}) {
-        const auto& own = config.networks[role].subnet;
-        const auto shorter = static_cast<unsigned short>(std::min(prefix, static_cast<int>(own.prefix_length())));
-        if (ip::network_v4(address.to_v4(), shorter).canonical() ==
-            ip::network_v4(own.address(), shorter).canonical()) {
-            return fmt::format("the {} network {}", to_text(role), own.to_string());
+        const auto own = config.networks[role].subnet.canonical();
+        const host_address whole{own.network(), own.prefix_length()};
+        if (is_in(gateway.address, whole)) {
+            const bool is_narrow = client == own || client.is_subnet_of(own);
+            return fmt::format("{} the {} network {}", is_narrow ? "overlaps" : "has its gateway in", to_text(role),
+                               own.to_string());
         }
     }
     return {};
@@ -105,10 +110,9 @@ std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_ne
             if (!gateway) {
                 continue;
             }
-            if (const auto own = overlapped_network(family->network->address, family->network->prefix, config);
-                !own.empty()) {
+            if (const auto own = overlapped_network(*gateway, config); !own.empty()) {
                 conflicts.push_back({network->vni, gateway->address,
-                                     fmt::format("network {}: {} overlaps {}: its gateway {} is not set", network->vni,
+                                     fmt::format("network {}: {} {}: its gateway {} is not set", network->vni,
                                                  family->network->text(), own, gateway->address.to_string())});
                 continue;
             }

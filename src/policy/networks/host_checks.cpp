@@ -88,6 +88,8 @@ struct undo {
     // What a link was cannot be made again from its name, and settings are not among what was seen: neither is planned
     // for the host's own links.
     undoing operator()(const model::delete_link& /*one*/) const { return std::nullopt; }
+    undoing operator()(const model::plain_vxlan& /*one*/) const { return std::nullopt; }
+    undoing operator()(const model::set_hardware& /*one*/) const { return std::nullopt; }
     undoing operator()(const model::set_sysctl& /*one*/) const { return std::nullopt; }
     undoing operator()(const model::tx_checksum_off& /*one*/) const { return std::nullopt; }
 };
@@ -140,6 +142,21 @@ model::network_state with_ports_of(const host_plan& plan, const model::network_s
             {seen.routes().begin(), seen.routes().end()},
             {seen.link_routes().begin(), seen.link_routes().end()},
             {seen.connected_routes().begin(), seen.connected_routes().end()}};
+}
+
+std::vector<model::set_hardware> addresses_to_keep(const config::node_config& config, const model::network_state& seen,
+                                                   const std::set<int>& told) {
+    std::vector<model::set_hardware> steps;
+    for (const auto& bridge : config.host_bridges) {
+        const auto* link = seen.find(bridge.name);
+        const auto* device = seen.find(bridge.device);
+        const bool has_device = link != nullptr && link->kind == "bridge" && device != nullptr &&
+                                device->master == link->index && link->hardware != model::hardware_address();
+        if (config.functions.networking && has_device && !told.contains(link->index)) {
+            steps.push_back({bridge.name, link->hardware});
+        }
+    }
+    return steps;
 }
 
 std::vector<sysctl_setting> advertisement_settings(const config::node_config& config,

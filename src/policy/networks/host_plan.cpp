@@ -242,7 +242,9 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
     usable_bridges_.insert(bridge.name);
     std::vector<model::network_change> steps;
     if (link == nullptr) {
-        steps.emplace_back(model::make_bridge{bridge.name});
+        const auto* device = seen_.find(bridge.device);
+        steps.emplace_back(
+            model::make_bridge{bridge.name, device == nullptr ? model::hardware_address() : device->hardware});
     }
     if (link == nullptr || !link->is_up) {
         steps.emplace_back(model::set_up{bridge.name});

@@ -1,6 +1,7 @@
 #include "own_links.hpp"
 
 #include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -97,7 +98,24 @@ bool own_links::has_number(const model::network_link& link, std::uint32_t vni, m
     if (type == model::network_type::bridged) {
         return link.kind == "vlan" && link.vlan_id == vni;
     }
-    return link.kind == "vxlan" && link.vxlan == model::vxlan_settings{.vni = vni, .port = vxlan_port};
+    return link.kind == "vxlan" && link.vxlan && link.vxlan->vni == vni && link.vxlan->port == vxlan_port;
+}
+
+std::string own_links::changeable_settings(const model::network_link& base) {
+    if (!base.vxlan) {
+        return {};
+    }
+    std::vector<std::string> all;
+    if (!base.vxlan->is_learning) {
+        all.emplace_back("learning switched off");
+    }
+    if (base.vxlan->has_local) {
+        all.emplace_back("a local address");
+    }
+    if (base.vxlan->has_remote) {
+        all.emplace_back("a remote address or group");
+    }
+    return join(all, ", ");
 }
 
 bool own_links::is_base_of_before(const model::network_link& link, std::uint32_t vni, model::network_type type) const {

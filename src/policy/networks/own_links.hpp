@@ -43,11 +43,13 @@ public:
     // The device that bases of this type stand on; "": none is configured.
     [[nodiscard]] const std::string& lower_name(model::network_type type) const;
 
-    // Exactly what would be made as the base of this network.
+    // What would be made as the base of this network, but for what can be changed while it is used.
     [[nodiscard]] bool is_base(const model::network_link& link, std::uint32_t vni, model::network_type type) const;
     // Made as the base of this network for a device that the configuration does not name any more, by record.
     [[nodiscard]] bool is_base_of_before(const model::network_link& link, std::uint32_t vni,
                                          model::network_type type) const;
+    // What a VXLAN has that ours would not, and can be given while it is used: "learning switched off"; "": nothing.
+    [[nodiscard]] static std::string changeable_settings(const model::network_link& base);
     [[nodiscard]] bool is_bridge(const model::network_link& link) const;
     // Why such a base, which the record does not have, is somebody else's: "it has 192.0.2.10/24". "": nothing shows
     // that.

@@ -58,6 +58,31 @@ TEST_F(kernel_network, a_namespace_in_which_nothing_was_done) {
     });
 }
 
+// README ruling 79: what can be set while it is used.
+TEST_F(kernel_network, a_vxlan_that_another_made_is_put_right_while_it_is_used) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_up("eth0");
+        ip_command("address add 10.0.0.1/24 dev eth0");
+        ip_command("address add fd00::1/64 dev eth0 nodad");
+        for (const auto* ends : {"", "local 10.0.0.1", "remote 10.0.0.9", "local 10.0.0.1 remote 10.0.0.9",
+                                 "local fd00::1", "local fd00::1 remote fd00::9"}) {
+            ip_command(std::string("link add vxlan7 type vxlan id 7 dev eth0 dstport 4789 nolearning ") + ends);
+            ip_command("link set vxlan7 up");
+            const auto before = co_await link("vxlan7");
+            ASSERT_CO_TRUE(before && before->vxlan);
+            EXPECT_FALSE(before->vxlan->is_learning);
+            co_await done(plain_vxlan{"vxlan7"});
+            const auto after = co_await link("vxlan7");
+            EXPECT_TRUE(after && after->index == before->index && after->is_up);
+            EXPECT_EQ(after->vxlan, (vxlan_settings{.vni = 7})) << ends;
+            co_await done(plain_vxlan{"vxlan7"});
+            co_await done(delete_link{"vxlan7"});
+        }
+        co_await fails(plain_vxlan{"eth0"}, errc::already_exists);
+        co_await fails(plain_vxlan{"vxlan8"}, errc::not_found, "vxlan8");
+    });
+}
+
 TEST_F(kernel_network, what_others_made_is_read) {
     bench.run([this]() -> awaitable<void> {
         co_await plug_in_up("eth0");

@@ -211,6 +211,39 @@ TYPED_TEST(network_links, a_port_is_taken_only_while_it_is_free) {
     });
 }
 
+// README ruling 83. One of its own, or one that was set, stays whatever its ports have, also where it had that already.
+TYPED_TEST(network_links, the_hardware_address_of_a_bridge) {
+    this->bench.run([this]() -> awaitable<void> {
+        constexpr hardware_address largest{0xfe, 0xff, 0xff, 0xff, 0xff, 0xff};
+        co_await this->done(make_bridge{"br0"});
+        co_await this->done(make_bridge{"br1", largest});
+        co_await this->done(make_bridge{"br2"});
+        co_await this->done(make_bridge{"br1", hardware_address{0x06, 1}});
+        for (const char* number : {"0", "1", "2"}) {
+            this->bench.plug_tap(std::string("tap") + number);
+            co_await this->done(set_hardware{std::string("tap") + number, {0x0a, 0, 0, 0, 0, 2}});
+            co_await this->done(set_master{std::string("tap") + number, std::string("br") + number});
+        }
+        auto seen = co_await this->look();
+        EXPECT_EQ(seen.find("br0")->hardware, seen.find("tap0")->hardware);
+        EXPECT_EQ(seen.find("br0")->hardware, (hardware_address{0x0a, 0, 0, 0, 0, 2}));
+        EXPECT_EQ(seen.find("br1")->hardware, largest) << "one that is there keeps its own";
+        co_await this->done(set_hardware{"br2", seen.find("br2")->hardware});
+        for (const char* number : {"0", "1", "2"}) {
+            co_await this->done(set_hardware{std::string("tap") + number, {0x02, 0, 0, 0, 0, 1}});
+        }
+        seen = co_await this->look();
+        EXPECT_EQ(seen.find("br0")->hardware, (hardware_address{0x02, 0, 0, 0, 0, 1})) << "it follows its ports";
+        EXPECT_EQ(seen.find("br1")->hardware, largest);
+        EXPECT_EQ(seen.find("br2")->hardware, (hardware_address{0x0a, 0, 0, 0, 0, 2})) << "it was told to keep it";
+        co_await this->done(set_up{"br2"});
+        co_await this->done(set_hardware{"br2", {0x06, 0, 0, 0, 0, 3}});
+        const auto live = co_await this->link("br2");
+        EXPECT_EQ(live ? live->hardware : hardware_address(), (hardware_address{0x06, 0, 0, 0, 0, 3}));
+        co_await this->fails(set_hardware{"br9", largest}, errc::not_found, "br9");
+    });
+}
+
 TYPED_TEST(network_links, mtu) {
     this->bench.run([this]() -> awaitable<void> {
         this->bench.plug_in("eth0");

@@ -386,6 +386,40 @@ def startup_sweep(lab):
     station.close()
 
 
+@scenario('README ruling 83: a bridge keeps its hardware address, and neighbours believe another one within a second', limit=90)
+def neighbours_believe(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    start(lab, node)
+    one_primary(lab, [node])
+    bridge = f'vmbr{VNI}'
+    network.create(lab.client, VNI, **network.managed(1))
+    soon(lab, node, lambda view: view.on(bridge) == ['10.1.1.1/24'], 'the gateway')
+    station = network.Station(lab, 'st').in_node(node, bridge, '10.1.1.9/24', gateway='10.1.1.1')
+    ping = station.ping('10.1.1.1')
+    lab.wait(ping.is_answered, 10, 'the gateway answers')
+    mac, index = View(node).links[bridge]['address'], View(node).index(f'vxlan{VNI}')
+    check(mac.startswith('06:'), f'{bridge} has {mac}, which is none of its own')
+    since = time.time()
+    node.enter('ip', 'link', 'del', f'vxlan{VNI}')
+    soon(lab, node, lambda view: view.has(f'vxlan{VNI}') and view.index(f'vxlan{VNI}') != index and view.ports(bridge) != [], 'the VXLAN again')
+    time.sleep(1)
+    equal(View(node).links[bridge]['address'], mac, 'the hardware address of the bridge')
+    gap = ping.longest_gap(since)[0]
+    within(gap, 0.3, f'without the gateway for {gap:.3f} s, as its VXLAN was made anew')
+    # The last word with the old address was just now.
+    station.enter('ip', 'neigh', 'flush', 'all')
+    time.sleep(0.2)
+    since = time.time()
+    node.enter('ip', 'link', 'set', bridge, 'address', '06:00:00:00:00:09')
+    lab.wait(lambda: '06:00:00:00:00:09' in station.enter('ip', 'neigh'), 5, 'the neighbour believes it')
+    time.sleep(1)
+    gap = ping.longest_gap(since)[0]
+    within(gap, 1.0, f'without the gateway for {gap:.3f} s, as its bridge has another hardware address')
+    equal(errors(node), [], 'errors')
+    station.close()
+
+
 @scenario('networking.md 5.3, 6, cases 32 33 34 35: gateways', limit=90)
 def gateways(lab):
     lab.zookeeper()
@@ -403,6 +437,9 @@ def gateways(lab):
     sent = frames.pair('10.1.1.1', bridge)
     equal([(frame.kind, frame.sender, frame.target) for frame in sent], [('arp', mac, 'ff:ff:ff:ff:ff:ff')] * 2, 'announcements')
     apart = sent[1].time - sent[0].time
+    requests = [frame for frame in frames.frames('10.1.1.1') if frame.kind == 'request' and frame.device == bridge]
+    equal({(frame.sender, frame.target) for frame in requests}, {(mac, '00:00:00:00:00:00')}, 'requests for itself')
+    check(requests[0].time <= sent[0].time, 'the request comes first: who believes it takes the reply too')
     check(0.01 <= apart, f'they are {apart * 1000:.0f} ms apart')
     equal({(frame.kind, frame.target) for frame in frames.frames('fd00:1::1') if frame.device == bridge} - {('na', '5')}, set(),
           'advertisements: router and override')

@@ -290,6 +290,36 @@ def load(node, text):
     equal((done.returncode, done.stdout), (0, ''), 'nft')
 
 
+@scenario('README ruling 79: machines on what was taken over stay filtered, whether their network is refused or put right', limit=90)
+def refused_and_filtered(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    node.power_on()
+    node.enter('ip', 'link', 'set', 'ens4', 'up')
+    # As another daemon left it, but for the port of the one and the learning of the other.
+    for number, settings in ((1, ('dstport', '8472')), (2, ('dstport', '4789', 'nolearning'))):
+        bridge, base = f'vmbr100{number}', f'vxlan100{number}'
+        network.create(lab.client, 1000 + number, ip4=V4[number], gateway4=f'10.1.{number}.1')
+        node.enter('ip', 'link', 'add', bridge, 'type', 'bridge')
+        node.enter('ip', 'link', 'add', base, 'mtu', '1450', 'type', 'vxlan', 'id', f'100{number}', 'dev', 'ens4', *settings)
+        node.enter('ip', 'link', 'set', base, 'master', bridge, 'up')
+        node.enter('ip', 'link', 'set', bridge, 'up')
+    load(node, REFERENCE.format(networks=reference_rules(1001, V4[1]) + '\n' + reference_rules(1002, V4[2])))
+    stations = [network.Station(lab, f'st{number}').in_node(node, f'vmbr100{number}', f'10.1.{number}.9/24', f'fd00:{number}::9/64') for number in (1, 2)]
+    network.Answerer(['nsenter', '-t', str(node.first), '-n'], ('tcp/22',))
+    start(lab, node)
+    one_primary(lab, [node])
+    soon(lab, node, lambda view: view.on('vmbr1002', 'inet') == ['10.1.2.1/24'], 'the network that is put right')
+    equal(network.View(node).data('vxlan1002')['learning'], True, 'learning')
+    lab.wait(lambda: 'network 1001: vxlan1001 is VXLAN 1001, and not as FRR needs it for EVPN: it has port 8472' in node.log(), LIMIT, 'the refusal')
+    for number, station in enumerate(stations, 1):
+        has_chain(lab, node, 1000 + number)
+        # What a host is reached by whatever became of its gateway; the port answers without the rules.
+        node.enter('ip', 'address', 'add', f'fd00:{number}::1/64', 'dev', f'vmbr100{number}', 'nodad')
+        equal(station.asks('tcp', f'fd00:{number}::1', 22, 1.0), 'silent', f'a machine of network 100{number} asks the host')
+        station.close()
+
+
 @scenario('networking.md 7.3, ruling 34: the table of the other kind is replaced in one batch, a killed daemon leaves its own, a second start touches nothing', limit=90)
 def firewall_of_the_other_kind(lab):
     lab.zookeeper()

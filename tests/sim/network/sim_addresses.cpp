@@ -1,5 +1,7 @@
 #include "sim/network/sim_addresses.hpp"
 
+#include <algorithm>
+
 namespace pvc::sim {
 
 result<void> sim_addresses::add_now(const std::string& device, const host_address& which) {
@@ -10,22 +12,49 @@ result<void> sim_addresses::add_now(const std::string& device, const host_addres
         const auto& why = added.error();
         return why.code() == errc::already_exists ? failure(errc::refused, why.subject(), why.cause()) : added;
     }
-    if (device != "lo") {
-        announced.push_back(which.address.to_string() + " on " + device);
-    }
     return {};
+}
+
+bool sim_addresses::send(const std::string& device, const ip::address& address,
+                         std::span<const netlink::announced_as> frames) {
+    const auto there = machine_.addresses_on(device);
+    if (cut || std::ranges::find(there, address, &host_address::address) == there.end()) {
+        return false;
+    }
+    const auto* link = machine_.link(device);
+    for (const auto frame : frames) {
+        if (on_frame && link->is_running) {
+            on_frame(device, address, frame);
+        }
+    }
+    return true;
+}
+
+void sim_addresses::announce_if(std::function<bool()> is_to_stay) {
+    announcements_.announce_if(std::move(is_to_stay));
+}
+
+void sim_addresses::drop_calls() {
+    kernel_calls::drop_calls();
+    announcements_.forget_all();
 }
 
 async::awaitable<result<void>> sim_addresses::add(std::string device, host_address which, boot_time not_after,
                                                   time_point deadline) {
     const std::string about = which.text() + " on " + device;
     calls.push_back("add " + about);
-    return pass(about, deadline, [this, device, which, not_after, about]() -> result<void> {
+    announcements_.expect(device, which.address);
+    auto added = co_await pass(about, deadline, [this, device, which, not_after, about]() -> result<void> {
         if (clock().boot_now() - call_time > not_after) {
             return failure(errc::stopped, about, "it could not start in time");
         }
         return add_now(device, which);
     });
+    if (added && device != "lo") {  // by whoever waits for it: nobody else knows
+        announced.push_back(which.address.to_string() + " on " + device);
+        announcements_.announce(device, which.address);
+    }
+    co_return added;
 }
 
 async::awaitable<std::vector<result<void>>> sim_addresses::add_all(std::vector<netlink::address_place> which,
@@ -52,6 +81,7 @@ async::awaitable<std::vector<result<void>>> sim_addresses::add_all(std::vector<n
 async::awaitable<result<void>> sim_addresses::remove(std::string device, host_address which, time_point deadline) {
     const std::string about = which.text() + " on " + device;
     calls.push_back("remove " + about);
+    announcements_.forget(device, which.address);
     return pass(about, deadline, [this, device, which]() -> result<void> {
         if (const auto told = fault("remove " + device)) {
             return *told;

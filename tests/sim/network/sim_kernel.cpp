@@ -66,7 +66,10 @@ sim_kernel::sim_kernel()
                   {"ens5", ethernet_mtu, "brcluster"},
                   {"ens6", ethernet_mtu, "brstorage"}}) {}
 
-sim_kernel::sim_kernel(std::vector<machine_device> devices) : machine_(std::move(devices)) {
+sim_kernel::sim_kernel(std::vector<machine_device> devices, std::string_view host) : machine_(std::move(devices)) {
+    for (const char one : host) {
+        host_ = static_cast<std::uint8_t>(host_ * 31 + one);
+    }
     boot();
 }
 
@@ -130,6 +133,18 @@ sim_kernel::device& sim_kernel::create(model::network_link link) {
     link.index = next_index_++;
     auto& made = devices_[link.index];
     made.is = std::move(link);
+    if (made.is.hardware != model::hardware_address()) {
+        made.has_fixed_hardware = true;
+    } else if (!made.is.is_loopback && !made.is.vlan_id) {
+        // Taps have large ones, as libvirt makes them: no bridge takes them over. Others: random ones.
+        const std::uint8_t kind = made.is.kind.empty() ? 0x52 : made.is.kind == "tun" ? 0xfe : 0x3a;
+        made.is.hardware = {kind,
+                            0x54,
+                            0,
+                            host_,
+                            static_cast<std::uint8_t>(made.is.index >> 8),
+                            static_cast<std::uint8_t>(made.is.index)};
+    }
     sysctls_.add_link(made.is.name, sysctl_family::v4);
     made.has_v6 = made.is.mtu >= mtu_of_ipv6;
     if (made.has_v6) {
@@ -326,6 +341,13 @@ void sim_kernel::settle() {
     for (auto& [index, one] : devices_) {
         follow_ports(one);
     }
+    for (const bool is_bridge : {false, true}) {
+        for (auto& [index, one] : devices_) {
+            if ((one.is.kind == "bridge") == is_bridge) {
+                follow_hardware(one);
+            }
+        }
+    }
     for (bool again = true; again;) {
         again = false;
         for (auto& [index, one] : devices_) {
@@ -357,7 +379,9 @@ struct sim_kernel::applying {
         return which == nullptr ? result<void>(no_device(name)) : act(*which);
     }
     result<void> operator()(const model::make_bridge& one) const {
-        return kernel.make(link_of(one.name, "bridge"), "");
+        auto wanted = link_of(one.name, "bridge");
+        wanted.hardware = one.hardware;
+        return kernel.make(std::move(wanted), "");
     }
     result<void> operator()(const model::make_vlan& one) const {
         auto wanted = link_of(one.name, "vlan");
@@ -370,6 +394,22 @@ struct sim_kernel::applying {
         wanted.vxlan->vni = one.vni;
         wanted.vxlan->port = one.port;
         return kernel.make(std::move(wanted), one.lower);
+    }
+    result<void> operator()(const model::plain_vxlan& one) const {
+        return to(one.name, [&](device& which) {
+            if (!which.is.vxlan) {
+                return result<void>(failure(errc::already_exists, one.name, in_words(which.is)));
+            }
+            which.is.vxlan = model::vxlan_settings{.vni = which.is.vxlan->vni, .port = which.is.vxlan->port};
+            return result<void>();
+        });
+    }
+    result<void> operator()(const model::set_hardware& one) const {
+        return to(one.name, [&](device& which) {
+            which.is.hardware = one.hardware;
+            which.has_fixed_hardware = true;
+            return result<void>();
+        });
     }
     result<void> operator()(const model::set_up& one) const {
         return to(one.name, [&](device& which) { return kernel.set_up(which); });
@@ -576,6 +616,14 @@ void sim_kernel::add_link(model::network_link which, const std::string& lower, c
 void sim_kernel::set_stp(const std::string& bridge, bool is_on) {
     if (auto* const which = find(bridge); which != nullptr && which->is.kind == "bridge") {
         which->is.has_stp = is_on;
+        settle();
+    }
+}
+
+void sim_kernel::set_vxlan(const std::string& name, bool is_learning, bool has_remote) {
+    if (auto* const which = find(name); which != nullptr && which->is.vxlan) {
+        which->is.vxlan->is_learning = is_learning;
+        which->is.vxlan->has_remote = has_remote;
         settle();
     }
 }

@@ -32,7 +32,8 @@ class sim_kernel {
 public:
     // Three devices with the bridges of three networks, without addresses.
     sim_kernel();
-    explicit sim_kernel(std::vector<machine_device> devices);
+    // `host`: its name, as hardware addresses are others on each machine.
+    explicit sim_kernel(std::vector<machine_device> devices, std::string_view host = {});
 
     // What the network port promises of a change (netlink/network_stack.hpp), at once.
     result<void> apply(const model::network_change& change);
@@ -67,6 +68,8 @@ public:
     void set_carrier(const std::string& device, bool is_there);
     // A bridge has STP switched on or off; that it then takes its time to forward is left out.
     void set_stp(const std::string& bridge, bool is_on);
+    // Somebody sets the settings of a VXLAN that can be set while it is used.
+    void set_vxlan(const std::string& name, bool is_learning, bool has_remote);
     // A router on the network of that device says so: who takes advertisements has an address and a route then.
     void advertise(const std::string& device, const ip::network_v6& prefix);
     // Addresses, and nothing else; what is there already is success, and what cannot be has no effect.
@@ -111,10 +114,11 @@ private:
     };
     struct device {
         model::network_link is;
-        bool has_carrier = true;     // of a bridge: of its ports
-        bool had_ports = false;      // a bridge that never had one runs
-        bool has_fixed_mtu = false;  // of a bridge: somebody set it, it no longer follows its ports
-        bool has_v6 = true;          // its MTU allows it
+        bool has_carrier = true;          // of a bridge: of its ports
+        bool had_ports = false;           // a bridge that never had one runs
+        bool has_fixed_mtu = false;       // of a bridge: somebody set it, it no longer follows its ports
+        bool has_fixed_hardware = false;  // likewise
+        bool has_v6 = true;               // its MTU allows it
         bool is_v6_off = false;
         bool is_forwarding_v6 = false;
         bool has_checksums = true;
@@ -140,6 +144,7 @@ private:
     void destroy(int index);
     void mtu_has_changed(device& which);
     void follow_ports(device& bridge);
+    void follow_hardware(device& which);
     [[nodiscard]] bool carrier_of(const device& which) const;
     // What follows from a change: who runs, sizes of bridges, addresses that a device has by itself. Tells of it.
     void settle();
@@ -161,6 +166,7 @@ private:
     void follow_sysctls(device& which);
 
     std::vector<machine_device> machine_;
+    std::uint8_t host_ = 0;  // in its hardware addresses
     int next_index_ = 1;
     std::map<int, device> devices_;
     std::vector<route_entry> routes_;

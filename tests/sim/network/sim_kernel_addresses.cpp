@@ -1,4 +1,4 @@
-// Addresses and routes of the simulated kernel.
+// Addresses, of hardware too, and routes of the simulated kernel.
 #include "sim/network/sim_kernel.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +16,24 @@ ip::network_v4 network_of_v4(const host_address& which) {
 }
 
 }  // namespace
+
+// A bridge has the smallest address of its ports, a VLAN that of what it stands on, until somebody sets another one.
+void sim_kernel::follow_hardware(device& which) {
+    if (which.has_fixed_hardware) {
+        return;
+    }
+    if (const auto* below = find(which.is.lower); which.is.vlan_id && below != nullptr) {
+        which.is.hardware = below->is.hardware;
+    }
+    if (which.is.kind == "bridge") {
+        std::optional<model::hardware_address> least;
+        for (const int port : ports_of(which.is.index)) {
+            const auto& has = devices_.at(port).is.hardware;
+            least = std::min(least.value_or(has), has);
+        }
+        which.is.hardware = least.value_or(which.is.hardware);
+    }
+}
 
 result<void> sim_kernel::add_address(device& to, const host_address& which,
                                      const std::optional<model::address_lifetime>& lifetime) {

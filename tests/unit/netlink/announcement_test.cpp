@@ -21,7 +21,14 @@ std::string digits(const std::string& bytes) {
 }
 
 TEST(announcement, of_ipv4) {
-    EXPECT_EQ(digits(announcement(device, parse_address("10.1.1.1").value())),
+    EXPECT_EQ(digits(announcement(device, parse_address("10.1.1.1").value(), announced_as::request)),
+              "ffffffffffff"
+              "020000000001"
+              "0806"
+              "0001080006040001"
+              "0200000000010a010101"
+              "0000000000000a010101");
+    EXPECT_EQ(digits(announcement(device, parse_address("10.1.1.1").value(), announced_as::reply)),
               "ffffffffffff"
               "020000000001"
               "0806"
@@ -31,7 +38,7 @@ TEST(announcement, of_ipv4) {
 }
 
 TEST(announcement, of_ipv6) {
-    EXPECT_EQ(digits(announcement(device, parse_address("fd00::1").value())),
+    EXPECT_EQ(digits(announcement(device, parse_address("fd00::1").value(), announced_as::advertisement)),
               "333300000001"
               "020000000001"
               "86dd"

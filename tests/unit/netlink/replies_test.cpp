@@ -141,6 +141,7 @@ TEST(reply_link, a_vxlan) {
     expected.master = 8;
     expected.lower = 5;
     expected.vxlan = model::vxlan_settings{1001, 4789, true, false, false};
+    expected.hardware = {2, 1, 2, 3, 4, 5};
     EXPECT_EQ((*read)->link, expected);
     EXPECT_EQ((*read)->hardware, (hardware_address{2, 1, 2, 3, 4, 5}));
 }

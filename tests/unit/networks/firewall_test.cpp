@@ -172,18 +172,70 @@ TEST_F(firewall_test, one_whose_keys_cannot_be_used_at_a_start_stays_filtered) {
     EXPECT_TRUE(within(2s, [&] { return has_all(hv1, 1001); })) << hv1.filter_table.text();
 }
 
-// A bridge of such a name that no daemon noted is somebody else's.
-TEST_F(firewall_test, a_bridge_that_is_not_its_own_is_not_filtered) {
+// A bridge of such a name that no daemon noted is somebody else's, and its network is refused; but machines of the
+// cluster that are in it reach no more of the host than others do.
+TEST_F(firewall_test, a_bridge_that_is_not_its_own_is_filtered_as_long_as_machines_are_in_it) {
     auto& hv1 = add_networked();
     ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"vmbr8"}));
     ASSERT_TRUE(hv1.kernel.apply(model::add_address{"vmbr8", parse_host_address("192.0.2.5/24").value()}));
     start(hv1);
     put_filtered(8);
+    put_acl(8, "in/ssh", "0", "tcp dport 22 accept");
     beat(2s);
     EXPECT_EQ(hv1.filter_table.text(), base_chains);
+    hv1.kernel.add_tap("vnet0", "vmbr8");
+    EXPECT_TRUE(within(1s, [&] { return has_all(hv1, 8, {"ssh"}); })) << hv1.filter_table.text();
+    hv1.kill();
+    start(hv1);
+    EXPECT_TRUE(within(1s, [&] { return has_all(hv1, 8, {"ssh"}); })) << hv1.filter_table.text();
+    EXPECT_EQ(addresses(hv1, "vmbr8"), "192.0.2.5/24");
+    hv1.kernel.remove_device("vnet0");
+    EXPECT_TRUE(within(1s, [&] { return hv1.filter_table.text() == base_chains; })) << hv1.filter_table.text();
     remove_network(8);
     beat(2s);
     EXPECT_EQ(hv1.filter_table.text(), base_chains);
+}
+
+// As another node daemon left it, with another port: refused; with settings that can be changed: put right.
+TEST_F(firewall_test, what_is_taken_over_stays_filtered) {
+    for (const bool is_refused : {true, false}) {
+        auto& hv1 = add_networked({.name = is_refused ? "hv1" : "hv4"});
+        const auto port = static_cast<std::uint16_t>(is_refused ? 8472 : 4789);
+        const model::network_change found[]{
+            model::make_bridge{"vmbr1001"}, model::make_vxlan{"vxlan1001", "ens5", 1001, port},
+            model::set_master{"vxlan1001", "vmbr1001"}, model::set_up{"vmbr1001"}, model::set_up{"vxlan1001"}};
+        for (const auto& one : found) {
+            ASSERT_TRUE(hv1.kernel.apply(one));
+        }
+        hv1.kernel.set_vxlan("vxlan1001", false, !is_refused);
+        hv1.kernel.add_tap("vnet0", "vmbr1001");
+        put_filtered(1001);
+        start(hv1);
+        EXPECT_TRUE(within(1s, [&] { return has_all(hv1, 1001); })) << hv1.filter_table.text();
+        EXPECT_EQ(hv1.logged("network 1001: vxlan1001 is VXLAN 1001, and not as FRR needs it"), is_refused);
+        const auto* base = hv1.kernel.link("vxlan1001");
+        EXPECT_EQ(base->vxlan == model::vxlan_settings{.vni = 1001}, !is_refused);
+    }
+}
+
+TEST_F(firewall_test, one_that_cannot_become_bridged_keeps_its_links_and_stays_filtered) {
+    auto& hv1 = stage_primary();
+    put_filtered(1001);
+    ASSERT_TRUE(within(2s, [&] { return has_all(hv1, 1001) && addresses(hv1, "vmbr1001") == "10.1.233.1/24"; }));
+    hv1.kernel.add_tap("vnet0", "vmbr1001");
+    beat(1s);
+    hv1.kernel.remove_device("ens7");
+    beat(1s);
+    const auto before = link(hv1, "vxlan1001");
+    change(1001, {{"/nettype", "bridged"}});
+    beat(5s);
+    EXPECT_EQ(link(hv1, "vxlan1001"), before);
+    EXPECT_TRUE(has_remains(hv1, 1001)) << hv1.filter_table.text();
+    EXPECT_EQ(hv1.times_logged("it cannot become a bridged one: device ens7 is missing"), 1U) << hv1.log();
+    hv1.kernel.add_device("ens7");
+    EXPECT_TRUE(within(5s, [&] { return link(hv1, "vlan1001").find("master vmbr1001") != std::string::npos; }));
+    EXPECT_EQ(link(hv1, "vxlan1001"), "gone");
+    EXPECT_TRUE(within(1s, [&] { return hv1.filter_table.text() == base_chains; })) << hv1.filter_table.text();
 }
 
 TEST_F(firewall_test, case_50_tables_of_others_stay) {

@@ -150,6 +150,58 @@ TEST_F(role_addresses_test, case_37_and_ac85_shared_devices_have_one_bridge) {
               "10.98.1.254/24 on brcluster, 10.98.0.254/24 on brcluster, 10.254.0.254/24 on brcluster, " + metadata);
 }
 
+// README ruling 83.
+TEST_F(role_addresses_test, a_bridge_with_another_hardware_address_is_announced) {
+    auto& hv1 = stage_primary();
+    beat(10s);
+    std::vector<std::pair<std::string, time_point>> frames;
+    hv1.addresses.on_frame = [&](const std::string& device, const ip::address& address, netlink::announced_as which) {
+        if (which == netlink::announced_as::request) {
+            frames.emplace_back(address.to_string() + " on " + device, loop.clock().now());
+        }
+    };
+    const time_point begun = loop.clock().now();
+    ASSERT_TRUE(hv1.kernel.apply(model::set_hardware{"brcluster", {0x06, 0, 0, 0, 0, 9}}));
+    beat(8s);
+    ASSERT_EQ(frames.size(), 5U) << hv1.log();
+    for (const auto& [what, when] : frames) {
+        EXPECT_EQ(what, "10.98.0.254 on brcluster");
+    }
+    EXPECT_LE(frames.front().second - begun, 500ms);
+    EXPECT_EQ(hv1.times_logged("brcluster has the hardware address 06:00:00:00:00:09 now, announcing 10.98.0.254/24"),
+              1U);
+    frames.clear();
+    beat(60s);
+    EXPECT_TRUE(frames.empty());
+}
+
+TEST_F(role_addresses_test, nothing_is_announced_once_the_role_is_to_go) {
+    auto& hv1 = stage_networking();
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+    std::size_t late = 0;
+    hv1.addresses.on_frame = [&](const std::string& /*device*/, const ip::address& /*address*/,
+                                 netlink::announced_as /*which*/) { late += role_of(hv1) == "primary" ? 0 : 1; };
+    hv1.addresses.call_time = 3s;  // they are still here
+    ensemble.put(primary_key, "hv2");
+    seconds_until([&] { return role_of(hv1) == "secondary"; }, 120s);
+    EXPECT_EQ(late, 0U);
+}
+
+// The kernel did it after the call was given up.
+TEST_F(role_addresses_test, what_was_added_late_is_announced) {
+    auto& hv1 = stage_networking();
+    hv1.addresses.call_time = 11s;
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return !hv1.addresses.calls.empty(); }, 60s);
+    beat(12s);
+    hv1.addresses.end_slowness();
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 120s);
+    beat(20s);
+    const auto& told = hv1.addresses.announced;
+    EXPECT_NE(std::ranges::find(told, "10.98.1.254 on brupstream"), told.end()) << hv1.log();
+}
+
 // Added once, announced once, and there until the last user goes.
 TEST_F(role_addresses_test, equal_addresses_on_one_bridge_are_one) {
     auto& hv1 = stage_primary({.upstream_device = "ens5", .upstream_floating_ip = "10.98.0.254/24"});

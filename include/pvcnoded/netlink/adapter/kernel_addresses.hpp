@@ -5,13 +5,13 @@
 // guard of an addition is looked at on the thread, right before it asks. The namespace is that of the thread that
 // calls, which starts those of the pool. The frames are sent by the loop's thread, for which nobody waits.
 //
-// The second frame of an announcement is this object's to send: it goes 20 ms after the first, unless the address was
-// removed meanwhile or the object is gone.
+// Frames that are sent later are this object's to send, if the address is there then and the object too.
 #pragma once
 
 #include "pvcnoded/async/offload.hpp"
 #include "pvcnoded/async/timers.hpp"
 #include "pvcnoded/netlink/addresses.hpp"
+#include "pvcnoded/netlink/announcement_queue.hpp"
 
 #include <memory>
 
@@ -31,11 +31,13 @@ public:
     async::awaitable<std::vector<result<void>>> add_all(std::vector<address_place> which, boot_time not_after,
                                                         time_point deadline) override;
     async::awaitable<result<void>> remove(std::string device, host_address which, time_point deadline) override;
+    void announce_if(std::function<bool()> is_to_stay) override;
     async::awaitable<result<std::vector<host_address>>> list(std::string device, time_point deadline) override;
 
 private:
     std::unique_ptr<kernel_lane> lane_;
     std::unique_ptr<announcer> announcer_;
+    announcement_queue announcements_;
 };
 
 }  // namespace pvc::netlink

@@ -81,6 +81,18 @@ struct network_plan {
                                                      const model::network_state& seen, const own_bridges& own,
                                                      const whose_links& whose);
 
+// A bridge vmbr<N> in which machines have ports, as they have to be filtered whatever becomes of its network: not the
+// host's own, and none that the host itself is reached over (another port, and addresses that are no gateways).
+struct machine_bridge {
+    bool has_vxlan = false;  // by its ports, of this very number
+    bool has_vlan = false;
+
+    friend bool operator==(const machine_bridge&, const machine_bridge&) = default;
+};
+// By VNI.
+[[nodiscard]] std::map<std::uint32_t, machine_bridge> bridges_of_machines(const config::node_config& config,
+                                                                          const model::network_state& seen);
+
 // A gateway that nobody gets. Two networks want the same address: the one with the smaller VNI has it. Or the network
 // overlaps one of the host's own: with its gateway the way to other nodes would lead into the client network.
 struct gateway_conflict {

@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +60,13 @@ using device_names = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] device_names names_to_resolve(const config::node_config& config, const model::network_state& seen);
 // The same configuration with these devices called by their own names. Virtual functions keep theirs: it is in keys.
 [[nodiscard]] config::node_config with_own_names(const config::node_config& config, const device_names& names);
+
+// Bridges that shall keep the hardware address that they have, which is their device's, also when another port comes
+// that has a smaller one: switches and providers filter by it (README ruling 83). Whether it was told to keep it nobody
+// can see: `told` are the indexes of those that were. Nothing that one sees is changed by these steps.
+[[nodiscard]] std::vector<model::set_hardware> addresses_to_keep(const config::node_config& config,
+                                                                 const model::network_state& seen,
+                                                                 const std::set<int>& told);
 
 // What undoes a step that was done to a host that was `before`: nothing where it changed nothing.
 [[nodiscard]] std::optional<model::network_change> undo_of(const model::network_change& step,

@@ -145,7 +145,28 @@ void draw_many_acls(drawing& from, action& out) {
     out.value = fmt::format("{} {}", from.one_of(vnis), from.one_of(sizes));
 }
 
+// "1001 bridged": a network becomes one of the other type.
+void change_type(cluster& world, const action& what) {
+    std::string_view rest = what.value;
+    const std::string root = network_path(next_word(rest));
+    if (world.ensemble.exists(root)) {
+        world.ensemble.put(root + "/nettype", std::string(rest));
+    }
+}
+
+void draw_type(drawing& from, action& out) {
+    static constexpr std::array vnis{"1001", "1002", "200", "201"};
+    static constexpr std::array types{"managed", "bridged"};
+    const std::string vni = from.one_of(vnis);
+    out.value = vni + " " + from.one_of(types);
+}
+
 constexpr action_kind actions_on_networks[] = {
+    {.name = "network-type",
+     .takes = "v",
+     .meaning = "a client makes a network one of another type: VNI managed|bridged",
+     .on_cluster = change_type,
+     .chance = drawn{.eighths = 2, .favour = where_networks_are, .arguments = draw_type}},
     {.name = "network",
      .takes = "v",
      .meaning = "a client does: create VNI managed|bridged GATEWAY4|none GATEWAY6|none; set VNI KEY VALUE; remove VNI",

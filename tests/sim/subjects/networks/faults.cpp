@@ -116,6 +116,28 @@ void make_host_vlan(cluster& /*world*/, const action& /*what*/, member& target) 
     }
 }
 
+// "vmbr1001": somebody has a bridge of that name, with an address and a machine of the cluster in it.
+void strangers_bridge(cluster& world, const action& what, member& target) {
+    sim_kernel& kernel = target.node.kernel;
+    const std::string name = what.value;
+    const std::string tap = "tap" + name.substr(4);
+    const auto clear = [&kernel, name, tap] {
+        kernel.remove_device(tap);
+        ignore(kernel.apply(model::delete_link{name}), "it is not there");
+    };
+    clear();
+    ignore(kernel.apply(model::make_bridge{name}), "it can be");
+    kernel.add(name, strangers_address);
+    ignore(kernel.apply(model::set_up{name}), "it is there");
+    kernel.add_tap(tap, name);
+    world.lasting(what, &target, false, clear);
+}
+
+void unlearn(cluster& world, const action& what, member& target) {
+    target.node.kernel.set_vxlan(what.value, false, world.now().time_since_epoch().count() % 2 == 0);
+    world.disturb(target, std::nullopt);
+}
+
 std::uint64_t has_links(cluster& world) {
     return has_networking(world) ? 1 : 0;
 }
@@ -226,6 +248,27 @@ constexpr action_kind faults_of_links[] = {
                 "started again",
      .on_member = another_device,
      .chance = drawn{.eighths = 2, .favour = has_links, .arguments = draw_other_device}},
+    {.name = "strangers-bridge",
+     .takes = "nv",
+     .meaning = "somebody has a bridge of that name with an address of his own, and a machine of the cluster is in it",
+     .can_last = true,
+     .on_member = strangers_bridge,
+     .chance = drawn{.favour = has_links,
+                     .arguments =
+                         [](drawing& from, action& out) {
+                             static constexpr std::array bridges{"vmbr1001", "vmbr1002"};
+                             out.value = from.one_of(bridges);
+                         }}},
+    {.name = "unlearn",
+     .takes = "nv",
+     .meaning = "somebody switches learning off on a VXLAN, and may give it a remote address",
+     .on_member = unlearn,
+     .chance = drawn{.favour = has_links,
+                     .arguments =
+                         [](drawing& from, action& out) {
+                             static constexpr std::array links{"vxlan1001", "vxlan1002", "vxlan16777215"};
+                             out.value = from.one_of(links);
+                         }}},
 };
 
 }  // namespace

@@ -135,6 +135,8 @@ constexpr planted_mistake network_mistakes[] = {
     {.which = defect::metric_hinders, .name = "metric_hinders", .is_of_hosts = true},
     {.which = defect::forwarding_unwatched, .name = "forwarding_unwatched", .is_of_hosts = true},
     {defect::late_link_forgotten, "late_link_forgotten", "network-whose-vlan-comes-late"},
+    {defect::refused_unfiltered, "refused_unfiltered"},
+    {defect::change_without_end, "change_without_end", "network-cannot-become-bridged-without-its-card"},
 };
 
 }  // namespace

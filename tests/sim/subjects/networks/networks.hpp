@@ -13,6 +13,9 @@
 
 namespace pvc::sim {
 
+// On a bridge that somebody has of a client network's name.
+inline constexpr std::string_view strangers_address = "192.0.2.5/24";
+
 class judge;
 
 // Of an existing network, as the parser reads it; those that are not set up are left out. By VNI.

@@ -34,13 +34,25 @@ void note_changes(judge& of, const seen_change& seen) {
     }
 }
 
+// The base of the other type, which a network goes on with as long as the one that it is to have cannot be; "": it
+// need not wait.
+std::string waits_for(const sim_node& node, const model::network_state& seen, const model::client_network& network) {
+    const bool is_managed = network.type == model::network_type::managed;
+    const auto* lower = seen.find(is_managed ? node.settings.cluster_device : node.settings.bridge_device);
+    const auto* other = seen.find(fmt::format("{}{}", is_managed ? "vlan" : "vxlan", network.vni));
+    const bool is_hindered = lower == nullptr || !lower->is_up;
+    return other != nullptr && is_hindered ? other->name : "";
+}
+
 // What is not as it shall be; empty: nothing.
 std::string wrong_with(const sim_node& node, const model::network_state& seen, const model::client_network& network) {
     const bool is_managed = network.type == model::network_type::managed;
     const auto* lower = seen.find(is_managed ? node.settings.cluster_device : node.settings.bridge_device);
     const auto* bridge = seen.find(network.bridge());
     const auto* base = seen.find(network.base());
-    if (lower == nullptr) {
+    const bool is_strangers =
+        bridge != nullptr && node.kernel.has(bridge->name, *parse_host_address(strangers_address));
+    if (lower == nullptr || is_strangers || !waits_for(node, seen, network).empty()) {
         return "";
     }
     if (bridge == nullptr || bridge->kind != "bridge" || !bridge->is_up) {
@@ -52,8 +64,8 @@ std::string wrong_with(const sim_node& node, const model::network_state& seen, c
     if (base->master != bridge->index) {
         return network.base() + " is no port of " + network.bridge();
     }
-    const bool is_right = is_managed ? base->vxlan && base->vxlan->vni == network.vni && base->vxlan->port == 4789
-                                     : base->vlan_id == network.vni;
+    const bool is_right =
+        is_managed ? base->vxlan == model::vxlan_settings{.vni = network.vni} : base->vlan_id == network.vni;
     if (!is_right) {
         return network.base() + " has another number";
     }
@@ -265,8 +277,52 @@ void quiet_nodes_rest(judge& of) {
     }
 }
 
+// A base that had a port's place is gone, and the other one, for which it was taken away, is not there.
+struct bases_seen {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> of;  // by member and VNI
+};
+
+void changes_are_whole(judge& of) {
+    if (!has_networking(of.world)) {
+        return;
+    }
+    auto& known = of.state<bases_seen>().of;
+    for (const auto& one : of.world.members) {
+        const auto& seen = one->node.kernel.state();
+        for (const auto& network : networks_of(of.world)) {
+            auto& before = known[{one->number, network.vni}];
+            const auto* bridge = seen.find(network.bridge());
+            std::string now;
+            for (const auto* prefix : {"vxlan", "vlan"}) {
+                const auto* base = seen.find(prefix + std::to_string(network.vni));
+                now = base != nullptr && bridge != nullptr && base->master == bridge->index ? base->name : now;
+            }
+            const bool is_managed = network.type == model::network_type::managed;
+            const auto* lower =
+                seen.find(is_managed ? one->node.settings.cluster_device : one->node.settings.bridge_device);
+            const bool was_other = !before.empty() && before != network.base();
+            const auto* below =
+                seen.find(is_managed ? one->node.settings.bridge_device : one->node.settings.cluster_device);
+            const bool is_excused = of.world.performed.contains("damage") ||
+                                    of.world.performed.contains("pull-cable") ||
+                                    of.world.performed.contains("strangers-bridge") || below == nullptr;
+            if (now.empty() && was_other && lower == nullptr && bridge != nullptr && !is_excused) {
+                of.say("changes_are_whole", fmt::format("{}: {} is gone from {}, and {} cannot be made", one->name(),
+                                                        before, bridge->name, network.base()));
+            }
+            before = now;
+        }
+        std::erase_if(known, [&](const auto& entry) {
+            return !of.world.ensemble.exists("/networks/" + std::to_string(entry.first.second));
+        });
+    }
+}
+
 constexpr rule link_rules[] = {
     {.on_change = note_changes},
+    {.name = "changes_are_whole",
+     .meaning = "what a network stands on is not taken away for what cannot be made",
+     .on_second = changes_are_whole},
     {.name = "quiet_nodes_rest",
      .meaning = "a calm node looks at its links when something has changed, and not for ever",
      .on_tenth_second = quiet_nodes_rest},

@@ -256,6 +256,7 @@ void add_role(registry& to) {
     to.add(role_keys);
     add_addresses(to);
     add_patroni(to);
+    add_address_users(to);
 }
 
 }  // namespace pvc::sim

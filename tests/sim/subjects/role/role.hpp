@@ -16,6 +16,8 @@ namespace pvc::sim {
 void add_addresses(registry& to);
 // Patroni, and what its program says (patroni.cpp).
 void add_patroni(registry& to);
+// And who uses them (address_users.cpp).
+void add_address_users(registry& to);
 
 struct placed_address {
     std::string_view device;

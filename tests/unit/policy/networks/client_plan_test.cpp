@@ -202,9 +202,11 @@ TEST(client_plan, case_31_what_is_right_is_adopted_as_it_is) {
     network_memory memory;
     const auto plan = settle(kernel, managed(1001), config, memory);  // another daemon's, as far as is known
     EXPECT_EQ(steps_of(plan),
-              "set net/ipv6/conf/vmbr1001/disable_ipv6 to 0\nset net/ipv6/conf/vmbr1001/accept_dad to 0\n"
-              "set net/ipv6/conf/vmbr1001/accept_ra to 0\nset net/ipv6/conf/vmbr1001/autoconf to 0\n"
-              "switch checksums of sent packets off on vmbr1001\nremove 2001:db8::5/64 from vmbr1001\n");
+              "set hardware address " + model::to_text(before.find("vmbr1001")->hardware) +
+                  " on vmbr1001\n"
+                  "set net/ipv6/conf/vmbr1001/disable_ipv6 to 0\nset net/ipv6/conf/vmbr1001/accept_dad to 0\n"
+                  "set net/ipv6/conf/vmbr1001/accept_ra to 0\nset net/ipv6/conf/vmbr1001/autoconf to 0\n"
+                  "switch checksums of sent packets off on vmbr1001\nremove 2001:db8::5/64 from vmbr1001\n");
     EXPECT_TRUE(plan.damage.empty());
     const auto after = kernel.state();
     EXPECT_TRUE(std::ranges::equal(after.links(), before.links()));  // indexes too
@@ -315,9 +317,10 @@ TEST(client_plan, a_network_that_becomes_bridged_keeps_its_bridge_and_its_machin
     const auto bridge = kernel.link("vmbr7").index;
     const auto plan = settle(kernel, bridged(7), config, memory);
     EXPECT_EQ(steps_of(plan),
+              "create VLAN vlan7 (id 7) on eth0\nset MTU 1500 on vlan7\n"
               "set net/ipv6/conf/vmbr7/disable_ipv6 to 1\nset vxlan7 down\ntake vxlan7 out of its bridge\n"
-              "delete link vxlan7\ncreate VLAN vlan7 (id 7) on eth0\nset net/ipv6/conf/vlan7/disable_ipv6 to 1\n"
-              "make vlan7 a port of vmbr7\nset MTU 1500 on vlan7\nset vlan7 up\nset MTU 1500 on vmbr7\n"
+              "delete link vxlan7\nset net/ipv6/conf/vlan7/disable_ipv6 to 1\n"
+              "make vlan7 a port of vmbr7\nset vlan7 up\nset MTU 1500 on vmbr7\n"
               "switch checksums of sent packets off on vmbr7\n");
     EXPECT_TRUE(plan.damage.empty());
     EXPECT_FALSE(kernel.has("vxlan7"));
@@ -348,6 +351,96 @@ TEST(client_plan, what_is_left_where_the_base_is_refused) {
     // What concerns the bridge itself failed.
     EXPECT_TRUE(steps_without_base(network, std::span(left).subspan(6)).empty());
     EXPECT_TRUE(steps_without_base(network, {}).empty());
+}
+
+// Nothing is taken apart for what cannot be made; the reason is told.
+TEST(client_plan, a_network_that_cannot_become_the_other_type_stays_as_it_was) {
+    struct row {
+        bool to_managed;
+        std::function<void(network_words&, toy_kernel&)> hindrance;
+        std::string why;
+    };
+    const auto add_vlan = [](network_words& /*words*/, toy_kernel& kernel) {
+        kernel.apply(model::make_vlan{"eth3.7", "eth3", 7});
+    };
+    const std::vector<row> rows{
+        {false, [](auto& words, auto&) { words.bridge_device = words.bridge_mtu = "None"; },
+         "bridge_device is not configured"},
+        {false, [](auto&, auto& kernel) { kernel.remove("eth3"); },
+         "it cannot become a bridged one: device eth3 is missing: it stays as it was, with vxlan7"},
+        {false, [](auto&, auto& kernel) { kernel.apply(model::set_down{"eth3"}); },
+         "it cannot become a bridged one: device eth3 is down: it stays as it was, with vxlan7"},
+        {false, add_vlan, "VLAN 7 is there already as eth3.7"},
+        {true, [](auto&, auto& kernel) { kernel.remove("eth0"); },
+         "it cannot become a managed one: device eth0 is missing: it stays as it was, with vlan7"},
+        {true, [](auto&, auto& kernel) { kernel.apply(model::set_down{"eth0"}); },
+         "it cannot become a managed one: device eth0 is down: it stays as it was, with vlan7"},
+        {true,
+         [](auto&, auto& kernel) {
+             kernel.apply(model::remove_address{"brcluster", *parse_host_address("10.0.0.2/24")});
+         },
+         "it cannot become a managed one: 10.0.0.2/24 is not on brcluster yet: it stays as it was, with vlan7"},
+        {true, [](auto&, auto& kernel) { kernel.apply(model::make_vxlan{"other", "eth0", 7}); },
+         "VXLAN 7 is there already as other"},
+    };
+    for (const auto& one : rows) {
+        auto words = client_words();
+        words.bridge_device = "eth3";
+        auto kernel = host_of(config_of(words));
+        network_memory memory;
+        settle(kernel, one.to_managed ? bridged(7) : managed(7), config_of(words), memory);
+        kernel.add(link_named("vnet0", "tun"));
+        kernel.apply(model::set_master{"vnet0", "vmbr7"});
+        one.hindrance(words, kernel);
+        const auto plan =
+            plan_network(one.to_managed ? managed(7) : bridged(7), config_of(words), kernel.state(), memory);
+        EXPECT_EQ(steps_of(plan), "") << one.why;
+        EXPECT_TRUE(plan.is_refused);
+        EXPECT_EQ(remarks_of(plan.remarks), "error network-refused: network 7: " + one.why + "\n");
+    }
+}
+
+// What the kernel refuses, it refuses before anything is taken apart.
+TEST(client_plan, of_a_network_that_becomes_the_other_type_the_old_base_goes_last) {
+    const auto config = config_of(client_words());
+    for (const bool to_managed : {false, true}) {
+        auto kernel = host_of(config);
+        network_memory memory;
+        settle(kernel, to_managed ? bridged(7) : managed(7), config, memory);
+        const auto plan = plan_network(to_managed ? managed(7) : bridged(7), config, kernel.state(), memory);
+        const std::string old = to_managed ? "vlan7" : "vxlan7";
+        const std::string steps = steps_of(plan);
+        const auto begin = steps.find("set " + old + " down");
+        for (const auto* what : {"create V", "set MTU"}) {
+            EXPECT_LT(steps.find(what), begin) << steps;
+        }
+    }
+}
+
+TEST(client_plan, a_bridge_has_an_address_of_its_own_on_each_node_and_keeps_the_one_that_it_has) {
+    auto words = client_words();
+    std::set<model::hardware_address> all;
+    for (const auto* host : {"pvchv1", "pvchv2", "pvchv3"}) {
+        words.host = host;
+        for (const std::uint32_t vni : {7U, 8U, 1001U}) {
+            auto kernel = host_of(config_of(words));
+            settle(kernel, managed(vni), config_of(words));
+            const auto made = kernel.link(managed(vni).bridge()).hardware;
+            EXPECT_EQ(made[0] & 3U, 2U) << "locally administered, of one station";
+            EXPECT_EQ(made, model::own_bridge_address(host, vni));
+            all.insert(made);
+        }
+    }
+    EXPECT_EQ(all.size(), 9U);
+    const auto config = config_of(words);
+    auto kernel = host_of(config);
+    auto live = link_named("vmbr7", "bridge");
+    live.hardware = {0x52, 0x54, 0, 1, 2, 3};
+    kernel.add(live);
+    network_memory memory;
+    const auto plan = settle(kernel, managed(7), config, memory);
+    EXPECT_EQ(kernel.link("vmbr7").hardware, live.hardware);
+    EXPECT_TRUE(steps_of(plan).starts_with("set hardware address 52:54:00:01:02:03 on vmbr7\n")) << steps_of(plan);
 }
 
 TEST(client_plan, what_somebody_took_away_is_made_again_and_said) {

@@ -280,12 +280,28 @@ TEST(client_strangers, links_that_are_not_what_would_be_made_are_refused) {
         auto link = other.link("vxlan7");
         other.remove("vxlan7");
         change(*link.vxlan);
+        link.master = 0;
         other.add(link);
         const auto plan = plan_network(managed(7), config, other.state(), {});
         EXPECT_TRUE(plan.is_refused);
         EXPECT_EQ(remarks_of(plan.remarks).find("not as FRR needs it for EVPN: it has ") != std::string::npos,
                   link.vxlan->vni == 7);
         EXPECT_EQ(steps_of(plan_removal(7, config, other.state())).find("vxlan7"), std::string::npos);
+        // In its bridge it is a network's, made by a node daemon: what can be set on a live link is put right.
+        other.apply(model::set_master{"vxlan7", "vmbr7"});
+        const bool is_changeable = link.vxlan->vni == 7 && link.vxlan->port == 4789;
+        const auto repaired = plan_network(managed(7), config, other.state(), {});
+        EXPECT_EQ(repaired.is_refused, !is_changeable);
+        EXPECT_EQ(steps_of(repaired).find("switch learning on and take local and remote address away on vxlan7") !=
+                      std::string::npos,
+                  is_changeable);
+        EXPECT_EQ(steps_of(plan_removal(7, config, other.state())).find("delete link vxlan7") != std::string::npos,
+                  is_changeable);
+        if (is_changeable) {
+            network_memory memory;
+            settle(other, managed(7), config, memory);
+            EXPECT_EQ(other.link("vxlan7").vxlan, model::vxlan_settings{.vni = 7});
+        }
     }
     EXPECT_TRUE(plan_network(bridged(5000), config, kernel.state(), {}).is_refused);
     auto words = client_words();
@@ -293,6 +309,31 @@ TEST(client_strangers, links_that_are_not_what_would_be_made_are_refused) {
     words.bridge_mtu = "None";
     EXPECT_EQ(remarks_of(plan_network(bridged(7), config_of(words), kernel.state(), {}).remarks),
               "error network-refused: network 7: bridge_device is not configured\n");
+}
+
+TEST(client_strangers, bridges_in_which_machines_have_ports) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    const auto seen = [&] { return bridges_of_machines(config, kernel.state()); };
+    kernel.add(link_named("vmbr7", "bridge"));
+    kernel.add(link_named("br7", "bridge"));
+    kernel.add_address("vmbr7", "192.0.2.5/24");
+    for (const auto* name : {"vnet0", "vnet1"}) {
+        kernel.add(link_named(name, "tun"));
+    }
+    kernel.apply(model::set_master{"vnet1", "br7"});
+    EXPECT_TRUE(seen().empty());
+    kernel.apply(model::set_master{"vnet0", "vmbr7"});
+    EXPECT_EQ(seen(), (std::map<std::uint32_t, machine_bridge>{{7, {}}}));
+    kernel.apply(model::make_vxlan{"vxlan7", "eth0", 7});
+    kernel.apply(model::set_master{"vxlan7", "vmbr7"});
+    EXPECT_EQ(seen(), (std::map<std::uint32_t, machine_bridge>{{7, {true, false}}}));
+    // The host is reached over it.
+    kernel.add(link_named("ens9"));
+    kernel.apply(model::set_master{"ens9", "vmbr7"});
+    EXPECT_TRUE(seen().empty());
+    kernel.apply(model::remove_address{"vmbr7", *parse_host_address("192.0.2.5/24")});
+    EXPECT_EQ(seen().size(), 1U);
 }
 
 TEST(client_strangers, a_bridge_that_carries_the_host_is_the_hosts) {

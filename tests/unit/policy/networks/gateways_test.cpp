@@ -98,19 +98,26 @@ TEST(gateways, ipv6_needs_an_mtu) {
     EXPECT_EQ(texts_of(gateway_addresses(all, config_of(words))), texts{"F 10.7.0.1/16 on vmbr7"});
 }
 
-// With it the way to other nodes would lead into the client network.
-TEST(gateways, a_network_that_overlaps_one_of_the_hosts_has_none) {
+// With it the way to other nodes would lead into the client network. A wider one leaves the host's own routes first.
+TEST(gateways, a_network_that_would_change_what_the_host_reaches_has_none) {
     const auto config = config_of(network_words::all_on("eth0"));
     const auto& cluster = config.networks.cluster.subnet;
     const auto address = ip::address_v4(cluster.address().to_uint() + 193).to_string();
-    const std::vector all{network_of(7, address + "/26"), network_of(8, "10.7.0.1/16"),
-                          network_of(9, address + "/" + std::to_string(cluster.prefix_length() - 2))};
+    const auto wider = "/" + std::to_string(cluster.prefix_length() - 2);
+    const auto beside = ip::address_v4(cluster.broadcast().to_uint() + (9U << 16U)).to_string();
+    const std::vector all{network_of(6, address + "/" + std::to_string(cluster.prefix_length())),
+                          network_of(7, address + "/26"), network_of(8, "10.7.0.1/16"), network_of(9, address + wider),
+                          network_of(10, beside + "/8")};
     const auto conflicts = gateway_conflicts(all, config);
-    ASSERT_EQ(conflicts.size(), 2U);
-    EXPECT_EQ(conflicts[0].loser, 7U);
-    EXPECT_NE(conflicts[0].text.find("overlaps the cluster network " + cluster.to_string()), std::string::npos);
-    EXPECT_EQ(conflicts[1].loser, 9U);
-    EXPECT_EQ(texts_of(gateway_addresses(all, config)), texts{"F 10.7.0.1/16 on vmbr8"});
+    ASSERT_EQ(conflicts.size(), 3U);
+    for (const std::size_t at : {0U, 1U}) {
+        EXPECT_EQ(conflicts[at].loser, 6U + at);
+        EXPECT_NE(conflicts[at].text.find("overlaps the cluster network " + cluster.to_string()), std::string::npos);
+    }
+    EXPECT_EQ(conflicts[2].loser, 9U) << "the address may be another node's";
+    EXPECT_NE(conflicts[2].text.find(" has its gateway in the cluster network "), std::string::npos);
+    EXPECT_EQ(texts_of(gateway_addresses(all, config)),
+              (texts{"F 10.7.0.1/16 on vmbr8", "F " + beside + "/8 on vmbr10"}));
 }
 
 // Both are kept as they are, and it is said.

@@ -46,6 +46,36 @@ TEST(host_checks, case_9_settings_that_do_not_read_as_they_shall) {
     EXPECT_EQ(written(wanted, host).find("accept_ra"), std::string::npos);
 }
 
+// README ruling 83: their device's, pinned once it is their port; a live one only to what it has.
+TEST(host_checks, bridges_keep_the_hardware_address_that_they_have) {
+    const auto config = config_of({});
+    toy_kernel kernel;
+    const model::hardware_address own{0x52, 0x54, 0, 0, 0, 1};
+    const model::hardware_address other{0x52, 0x54, 0, 0, 0, 9};
+    for (const auto* name : {"eth0", "eth1", "eth2"}) {
+        auto device = link_named(name);
+        device.hardware = own;
+        kernel.add(device);
+    }
+    auto live = link_named("brstorage", "bridge");
+    live.hardware = other;
+    kernel.add(live);
+    std::set<int> told;
+    EXPECT_TRUE(addresses_to_keep(config, kernel.state(), told).empty()) << "eth1 is no port of it yet";
+    carry_out(kernel, plan_host(config, kernel.state()));
+    EXPECT_EQ(kernel.link("brcluster").hardware, own) << "made with that of its device";
+    const auto steps = addresses_to_keep(config, kernel.state(), told);
+    EXPECT_EQ(steps, (std::vector<model::set_hardware>{{"brcluster", own}, {"brstorage", other}, {"brupstream", own}}));
+    for (const auto& one : steps) {
+        told.insert(kernel.link(one.name).index);
+    }
+    EXPECT_TRUE(addresses_to_keep(config, kernel.state(), told).empty());
+    kernel.remove("brstorage");
+    carry_out(kernel, plan_host(config, kernel.state()));
+    EXPECT_EQ(addresses_to_keep(config, kernel.state(), told), (std::vector<model::set_hardware>{{"brstorage", own}}))
+        << "another bridge of the name";
+}
+
 TEST(host_checks, case_9_written_once_they_read_as_they_shall) {
     for (const auto* all_rp_filter : {"0", "1", "2"}) {
         const auto wanted = sysctl_settings({"eth0.100", "brcluster", "eth1", "brupstream"});

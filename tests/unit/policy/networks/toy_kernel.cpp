@@ -178,7 +178,27 @@ struct toy_kernel::applying {
         kernel.settings_[kernel.add(std::move(link))].is_mtu_set = false;
         return "";
     }
-    std::string operator()(const model::make_bridge& one) const { return make(one.name, "bridge", "", {}); }
+    std::string operator()(const model::make_bridge& one) const {
+        model::network_link link;
+        link.hardware = one.hardware;
+        return make(one.name, "bridge", "", std::move(link));
+    }
+    std::string operator()(const model::set_hardware& one) const {
+        auto* link = kernel.find(one.name);
+        if (link == nullptr) {
+            return one.name + ": no such device";
+        }
+        link->hardware = one.hardware;
+        return "";
+    }
+    std::string operator()(const model::plain_vxlan& one) const {
+        auto* link = kernel.find(one.name);
+        if (link == nullptr || !link->vxlan) {
+            return one.name + ": no such VXLAN";
+        }
+        link->vxlan = model::vxlan_settings{.vni = link->vxlan->vni, .port = link->vxlan->port};
+        return "";
+    }
     std::string operator()(const model::make_vlan& one) const {
         for (const auto& [name, link] : kernel.links_) {
             const auto* parent = kernel.find(one.parent);
