@@ -29,8 +29,10 @@ def exceptions():
 
 
 def shape(host):
-    devices = {role: host['devices'][role] for role in ('upstream', 'cluster', 'storage')}
-    return network.Shape(**devices, bridge_device=host['devices']['bridge'], present=host['cards'],
+    # The file may name a device by another name that the kernel knows.
+    named = dict(re.findall(r'ip link property add dev (\S+) altname (cluster\d+)', ' '.join(host['commands'])))
+    devices = {role: named.get(device, device) for role, device in host['devices'].items()}
+    return network.Shape(**{role: devices[role] for role in ('upstream', 'cluster', 'storage')}, bridge_device=devices['bridge'], present=host['cards'],
                          **({} if host['has_gateway'] else {'gateway': None}))
 
 
