@@ -32,8 +32,13 @@ def random_hosts(lab):
         hosts.write_files(node, host)
         node.power_on()
         hosts.furnish(node, host)
-    for name, (node, host) in nodes.items():
+    for node, _ in nodes.values():
         lab.wait(lambda node=node: 'tentative' not in View(node).text, 10, 'the kernel has given out all addresses')
+    hosts.advertise(lab)
+    for name, (node, host) in nodes.items():
+        card = host['cards'][-1]
+        lab.wait(lambda node=node, card=card: network.sysctl(node, f'net/ipv6/conf/{card}/accept_ra') == '0' or _is_routed_by_advertisement(node, card),
+                 10, f'host {host["seed"]}: {card} has heard the router')
         before[name] = hosts.picture(node, host)
         printed[name] = node.execute('--check-config', '--against-host')[1]
         said[name] = hosts.steps(printed[name])
@@ -80,6 +85,13 @@ def random_hosts(lab):
             lab.set('/config/primary_node', target.short)
             lab.await_value(f'/nodes/{target.short}/routerstate', 'primary', 40)
     judge('after the role was handed over')
+    # As a routing daemon does that begins anew.
+    forwarding = 'net/ipv6/conf/all/forwarding'
+    for node, _ in nodes.values():
+        network.set_sysctl(node, forwarding, 0)
+    for node, host in nodes.values():
+        lab.wait(lambda node=node: network.sysctl(node, forwarding) == '1', 15, f'host {host["seed"]}: forwarding is on again')
+    judge('after somebody switched forwarding off')
     for node, _ in nodes.values():
         node.daemon.kill()
     for node, _ in nodes.values():
@@ -102,6 +114,10 @@ def random_hosts(lab):
         node.daemon.stop()
         lab.expect_end(node, 0, 30)
     judge('after the end')
+
+
+def _is_routed_by_advertisement(node, card):
+    return any(one['dst'] == 'default' and one['dev'] == card and one.get('protocol') == 'ra' for one in View(node).routes)
 
 
 @scenario('README rulings 79, 81: a random host with VLANs and bonds', limit=240)
