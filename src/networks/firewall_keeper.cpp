@@ -342,6 +342,9 @@ void firewall_keeper::failed(std::string why) {
 void firewall_keeper::settled(std::uint64_t wants) {
     settled_ = wants;
     settles_.set(settles_.value() + 1);
+    if (on_settled) {
+        on_settled();
+    }
 }
 
 // That one is taken again is said once it is so.

@@ -17,6 +17,7 @@
 #include "told_remarks.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -39,6 +40,7 @@ public:
 
     // What was wanted last is there, or could not be made.
     [[nodiscard]] bool is_settled() const { return networks_.has_value() && settled_ == wants_; }
+    std::function<void()> on_settled;
     // Counts what ends so.
     [[nodiscard]] async::latest<std::uint64_t>& settles() { return settles_; }
 

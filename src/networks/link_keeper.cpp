@@ -118,7 +118,7 @@ void link_keeper::tell_bridges(const model::network_state& seen, bool has_change
             now.refused.emplace(name, why == said.end() ? "it is refused" : why->text);
         }
     }
-    node_.bridges.set(std::move(now), !has_changed && is_settled());
+    node_.bridges.set(std::move(now), !has_changed && is_settled() && (!are_filtered || are_filtered()));
 }
 
 void link_keeper::note_machines(const model::network_state& seen) {

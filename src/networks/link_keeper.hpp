@@ -38,6 +38,15 @@ public:
     std::function<void(std::vector<model::client_network>)> on_networks;
     // Likewise with those that are filtered, and before that.
     std::function<void(std::vector<model::client_network>)> on_filtered;
+    // Whether what on_filtered wanted last is there, or could not be made: before, networks count as coming, so that
+    // no machine is started on a bridge without its rules. Empty: nobody filters.
+    std::function<bool()> are_filtered;
+    // That may have come about.
+    void filter_settled() {
+        if (node_.bridges.are_coming()) {
+            changed_.notify();
+        }
+    }
 
     // S3: sets the host up; waits for the device of the cluster network, at most 30 s.
     async::awaitable<void> set_up_host();

@@ -126,6 +126,8 @@ network_subject::network_subject(core::node_context& node, const network_ports& 
         firewall_.want(std::move(networks));
         dhcp_folders_.want(dhcp_networks_of(keeper_.clients().rows()));
     };
+    keeper_.are_filtered = [this] { return firewall_.is_settled(); };
+    firewall_.on_settled = [this] { keeper_.filter_settled(); };
 }
 
 // Until they are there, one line each; once in the life of the daemon.

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 
 from . import network, node as program, space
 from .firewall import listing
@@ -29,13 +30,19 @@ def exceptions():
 
 
 def shape(host):
-    devices = {role: host['devices'][role] for role in ('upstream', 'cluster', 'storage')}
-    return network.Shape(**devices, bridge_device=host['devices']['bridge'], present=host['cards'],
+    # The file may name a device by another name that the kernel knows.
+    named = dict(re.findall(r'ip link property add dev (\S+) altname (cluster\d+)', ' '.join(host['commands'])))
+    devices = {role: named.get(device, device) for role, device in host['devices'].items()}
+    return network.Shape(**{role: devices[role] for role in ('upstream', 'cluster', 'storage')}, bridge_device=devices['bridge'], present=host['cards'],
                          **({} if host['has_gateway'] else {'gateway': None}))
 
 
 def furnish(node, host):
     """On a node with power, whose cards are there. Its files are there before that (write_files)."""
+    # Of a card that no key names the kind counts: of a veth the daemon takes it that it leads to somebody's guests.
+    card = host['cards'][-1]
+    node.remove_device(card)
+    space.sh('ip', 'link', 'add', 'link', 'lab0', 'name', card, 'mtu', '1500', 'netns', str(node.first), 'type', 'macvlan', 'mode', 'bridge')
     for card in host['cards']:
         node.enter('ip', 'link', 'set', card, 'up')
     for command in host['commands']:
@@ -54,6 +61,25 @@ def guest_commands(host):
     lines = [f'ip link set eth0 name {cards[0]}'] if cards[0] != 'eth0' else []
     lines += [f'ip link add {card} type dummy' for card in cards[1:]] + [f'ip link set {card} up' for card in cards]
     return '\n'.join(lines + host['commands']) + '\n'
+
+
+ROUTER = """
+import socket, struct
+index = socket.if_nametoindex('eth0')
+with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as sender:
+    sender.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+    sender.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+    sender.sendto(struct.pack('!BBHBBHII', 134, 0, 0, 64, 0, 9000, 0, 0), ('ff02::1', 0, 0, index))
+"""
+
+
+def advertise(lab):
+    """A router on the lab's network says that it is one, to all cards there. Who takes that has a default route of IPv6."""
+    router = network.Station(lab, 'router').in_lab()
+    # Else it says to whoever asks for its hardware address that it is none.
+    router.enter('sysctl', '-qw', 'net.ipv6.conf.eth0.forwarding=1')
+    lab.wait(lambda: 'fe80' in router.enter('ip', '-6', 'address', 'show', 'dev', 'eth0', 'scope', 'link', '-tentative'), 10, 'the router has an address')
+    router.enter(sys.executable, '-c', ROUTER)
 
 
 def write_files(node, host):

@@ -128,6 +128,24 @@ const network_link* seen_base(const model::network_state& seen, std::uint32_t vn
     return seen.find(base_name(vni, type));
 }
 
+// What shows without the keys of its network that a bridge is somebody else's; "": nothing does. (An address may be the
+// network's gateway.)
+std::string why_foreign_bridge(const model::network_state& seen, const network_link& bridge, std::uint32_t vni) {
+    const auto ports = seen.ports_of(bridge.index);
+    const auto is_base = [&](const network_link* port) {
+        return port->name == base_name(vni, network_type::managed) ||
+               port->name == base_name(vni, network_type::bridged);
+    };
+    if (std::ranges::any_of(ports, is_base)) {
+        return {};
+    }
+    if (bridge.has_stp) {
+        return "it has STP switched on";
+    }
+    const auto other = std::ranges::find_if_not(ports, [](const network_link* port) { return is_guest_port(*port); });
+    return other == ports.end() ? std::string() : "it has the port " + (*other)->name;
+}
+
 // Those whose number one of the names has.
 std::set<std::uint32_t> numbers_of_links(const model::network_state& seen) {
     std::set<std::uint32_t> numbers;
@@ -223,6 +241,8 @@ std::vector<std::string> foreign_links(const config::node_config& config, const 
                 all.push_back(bridge->name + " (it is no bridge)");
             } else if (links.is_named(bridge->name)) {
                 all.push_back(bridge->name + " (the network configuration of this host names it)");
+            } else if (auto why = why_foreign_bridge(seen, *bridge, vni); !why.empty()) {
+                all.push_back(fmt::format("{} ({})", bridge->name, why));
             }
         }
     }

@@ -174,6 +174,8 @@ TYPED_TEST(network_settings, written_and_read) {
         for (const char* value : {"1", "1", "0", "1"}) {
             co_await this->done(set_sysctl{"net/ipv4/ip_forward", value});
             EXPECT_EQ(this->value_of("net/ipv4/ip_forward"), value);
+            // Which comes with it, by the kernel's own rule: hosts do not redirect who forwards.
+            EXPECT_EQ(this->value_of("net/ipv4/conf/all/accept_redirects"), *value == '1' ? "0" : "1");
         }
         co_await this->done(set_sysctl{"net/ipv6/conf/all/forwarding", "1"});
         EXPECT_EQ(this->value_of("net/ipv6/conf/all/forwarding"), "1");

@@ -3,6 +3,7 @@
 //
 // A node is given half a minute from the last change of a network's keys, from what somebody did to its links, and from
 // anything else that disturbed it. Where a device of the machine is missing, what stands on it is not demanded.
+#include "sim/subjects/hosts/hosts.hpp"
 #include "sim/subjects/networks/networks.hpp"
 #include "sim/subjects/role/role.hpp"
 #include "sim/world/judge.hpp"
@@ -83,7 +84,8 @@ std::string wrong_with(const sim_node& node, const model::network_state& seen, c
 }
 
 // A link of a network that is no more; empty: there is none. Who has other ports in its bridge keeps it.
-std::string left_of(const judge& of, const model::network_state& seen, bool at_once) {
+std::string left_of(const judge& of, const member& one, bool at_once) {
+    const auto& seen = one.node.kernel.state();
     for (const auto& link : seen.links()) {
         for (const std::string_view prefix : {"vmbr", "vxlan", "vlan"}) {
             const auto vni = model::vni_of(link.name, prefix);
@@ -91,7 +93,7 @@ std::string left_of(const judge& of, const model::network_state& seen, bool at_o
                 continue;
             }
             if (!vni || of.world.ensemble.exists("/networks/" + std::to_string(*vni)) ||
-                !(at_once || is_settled(of, *vni))) {
+                !(at_once || is_settled(of, *vni)) || is_link_of_host(of.world, one, link.name)) {
                 continue;
             }
             const auto* bridge = seen.find("vmbr" + std::to_string(*vni));
@@ -110,13 +112,13 @@ std::string left_of(const judge& of, const model::network_state& seen, bool at_o
 std::string wrong_on(const judge& of, const member& one, bool at_once) {
     const auto& seen = one.node.kernel.state();
     for (const auto& network : networks_of(of.world)) {
-        if (at_once || is_settled(of, network.vni)) {
+        if ((at_once || is_settled(of, network.vni)) && !is_network_of_host(of.world, one, network.vni)) {
             if (auto text = wrong_with(one.node, seen, network); !text.empty()) {
                 return fmt::format("{}: network {}: {}", one.name(), network.vni, text);
             }
         }
     }
-    const auto left = left_of(of, seen, at_once);
+    const auto left = left_of(of, one, at_once);
     return left.empty() ? "" : fmt::format("{} has {} of a network that is gone", one.name(), left);
 }
 

@@ -161,6 +161,32 @@ TEST(whose_links, a_vxlan_of_the_operators) {
     EXPECT_EQ(foreign_links(config, kernel.state(), {}, {}), texts{"vxlan7 (it has 192.0.2.10/24)"});
 }
 
+// As far as they show it without the keys of a network.
+TEST(whose_links, bridges_of_the_operators_are_listed) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    for (const auto* name : {"vmbr400", "vmbr401", "vmbr402"}) {
+        kernel.add(link_named(name, "bridge"));
+    }
+    kernel.add(link_named("vnet0", "tun"));
+    kernel.apply(model::set_master{"vnet0", "vmbr400"});
+    kernel.add_address("vmbr401", "192.0.2.10/24");
+    EXPECT_TRUE(foreign_links(config, kernel.state(), {}, {}).empty()) << "it may be a gateway";
+    kernel.add(link_named("bond7", "bond"));
+    kernel.apply(model::set_master{"bond7", "vmbr402"});
+    EXPECT_EQ(foreign_links(config, kernel.state(), {}, {}), texts{"vmbr402 (it has the port bond7)"});
+    auto with_stp = host_of(config);
+    auto bridge = link_named("vmbr403", "bridge");
+    bridge.has_stp = true;
+    with_stp.add(bridge);
+    EXPECT_EQ(foreign_links(config, with_stp.state(), {}, {}), texts{"vmbr403 (it has STP switched on)"});
+    EXPECT_TRUE(plan_network(managed(403), config, with_stp.state(), {}).is_refused);
+    // With its base in it a node daemon made it, and an operator changed it.
+    with_stp.apply(model::make_vxlan{"vxlan403", "eth0", 403});
+    with_stp.apply(model::set_master{"vxlan403", "vmbr403"});
+    EXPECT_TRUE(foreign_links(config, with_stp.state(), {}, {}).empty());
+}
+
 TEST(whose_links, a_bridge_that_the_hosts_configuration_names_stays) {
     const auto config = config_of(client_words());
     auto kernel = host_of(config);
