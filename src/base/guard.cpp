@@ -33,24 +33,13 @@ public:
     }
     guards(const guards&) = delete;
     guards& operator=(const guards&) = delete;
-    ~guards() {
-        std::FILE* out = seen_file_.empty() ? nullptr : std::fopen(seen_file_.c_str(), "ae");
-        if (out == nullptr) {
-            return;
-        }
-        for (const auto& [file, line] : seen_) {
-            if (const auto name = below_src(file); !name.empty()) {
-                std::fprintf(out, "%.*s:%u\n", static_cast<int>(name.size()), name.data(), line);
-            }
-        }
-        std::fclose(out);
-    }
-
     bool is_left_out(const guard_place& where) {
         const std::pair place(std::string_view(where.file_name()), static_cast<unsigned>(where.line()));
         if (!seen_file_.empty()) {
             const std::lock_guard held(turn_);  // adapters ask on threads of the pool
-            seen_.insert(place);
+            if (seen_.insert(place).second) {
+                note(place);
+            }
         }
         return !left_out_.empty() && below_src(place.first).size() + 1 < left_out_.size() &&
                left_out_.starts_with(below_src(place.first)) && !below_src(place.first).empty() &&
@@ -58,6 +47,16 @@ public:
     }
 
 private:
+    // At once: a program may end without its destructors.
+    void note(const std::pair<std::string_view, unsigned>& place) const {
+        const auto name = below_src(place.first);
+        std::FILE* out = name.empty() ? nullptr : std::fopen(seen_file_.c_str(), "ae");
+        if (out != nullptr) {
+            std::fprintf(out, "%.*s:%u\n", static_cast<int>(name.size()), name.data(), place.second);
+            std::fclose(out);
+        }
+    }
+
     std::string left_out_;
     std::string seen_file_;
     std::mutex turn_;

@@ -1,5 +1,6 @@
 #include "pvcnoded/ceph_helper/carry_out.hpp"
 
+#include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/ceph_helper/error_table.hpp"
 
@@ -133,7 +134,7 @@ struct question_answerer {
         const auto key = key_of(what);
         auto ready = with.prepared.find(key);
         // Whatever took its time before: it begins with its proof, and for somebody who waits for it.
-        const auto may_begin = [&] { return !is_late() && is_allowed(what.not_after_ns); };
+        const auto may_begin = [&] { return !is_late() && guarded(is_allowed(what.not_after_ns)); };
         call_status last;
         bool is_begun = false;
         auto end = on_handle(
@@ -165,7 +166,7 @@ struct question_answerer {
             if (with.identities.has_address(what.address)) {
                 status.error = EINVAL;
                 status.said = "that is the address of this helper itself";
-            } else if (!is_allowed(what.not_after_ns)) {
+            } else if (!guarded(is_allowed(what.not_after_ns))) {
                 status.is_too_late = true;
             } else {
                 status = on.blocklist(what.address, static_cast<std::uint32_t>(what.seconds));

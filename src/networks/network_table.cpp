@@ -2,6 +2,7 @@
 
 #include "firewall_keeper.hpp"
 #include "link_keeper.hpp"
+#include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/client_network.hpp"
 
@@ -229,7 +230,7 @@ async::awaitable<void> network_table::write_mtus() {
     const async::latest<std::uint64_t>::observer looks(keeper_.settles(), changed);
     const async::latest<model::router_state>::observer role(session_.node.role.changes(), changed);
     for (;;) {
-        if (has_key && session_.node.role.now() == model::router_state::primary) {
+        if (has_key && session_.node.role.is_primary()) {
             const auto wanted = keeper_.mtus_to_write();
             for (const auto& [vni, mtu] : wanted) {
                 co_await write_mtu(vni, mtu);
@@ -244,7 +245,7 @@ async::awaitable<void> network_table::write_mtu(std::uint32_t vni, int mtu) {
     const std::string primary(model::key_path::primary_node);
     const time_point until = session_.limit(guarded_write);
     auto named = co_await session_.zk.get(until, primary);
-    if (!named || named->data != session_.node.self()) {
+    if (!named || !guarded(named->data == session_.node.self())) {
         co_return;
     }
     auto stored = co_await session_.zk.get(until, path);

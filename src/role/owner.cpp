@@ -1,5 +1,6 @@
 #include "owner.hpp"
 
+#include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/policy/role/coordinator_rules.hpp"
 
@@ -121,7 +122,7 @@ async::awaitable<void> owner::run() {
         co_await changed_.wait_until(node_.clock(), node_.clock().now() + isolation_check,
                                      "the next look at the heartbeat's age");
         const auto isolated = policy::isolation_reason(node_.heartbeat_age(), node_.times);
-        if (isolated && may_hold() && !is_planted(defect::isolation_unnoticed)) {
+        if (isolated && guarded(may_hold()) && !is_planted(defect::isolation_unnoticed)) {
             give_up_locally(*isolated);
             node_.log.error(message::role_isolated, *isolated + ": gave up the primary role");
         }

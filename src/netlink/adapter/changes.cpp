@@ -3,6 +3,7 @@
 #include "adapter/messages.hpp"
 #include "adapter/routing_socket.hpp"
 #include "adapter/settings.hpp"
+#include "pvcnoded/base/guard.hpp"
 
 #include <fmt/format.h>
 #include <linux/rtnetlink.h>
@@ -250,7 +251,7 @@ result<bool> change_work::has(int link, model::network_route route) {
 }
 
 change_work::outcome change_work::operator()(const model::set_sysctl& one) {
-    return by_.is_wanted() ? write_setting(one.key, one.value) : too_late(about_);
+    return guarded(by_.is_wanted()) ? write_setting(one.key, one.value) : too_late(about_);
 }
 
 change_work::outcome change_work::operator()(const model::tx_checksum_off& one) {

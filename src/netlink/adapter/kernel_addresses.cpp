@@ -21,7 +21,7 @@ using host_addresses = std::vector<host_address>;
 result<kernel_link> add_to(const std::string& device, host_address which, boot_time not_after,
                            kernel_requests& requests, const errand& by) {
     const std::string about = which.text() + " on " + device;
-    if (!guarded(async::thread_boot_now() <= not_after)) {
+    if (async::thread_boot_now() > not_after) {
         return failure(errc::stopped, about, "it could not start in time");
     }
     PVC_TRY(auto found, requests.need_link(device, by));

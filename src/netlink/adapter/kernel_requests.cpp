@@ -1,6 +1,7 @@
 #include "adapter/kernel_requests.hpp"
 
 #include "adapter/messages.hpp"
+#include "pvcnoded/base/guard.hpp"
 
 #include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
@@ -91,7 +92,7 @@ result<kernel_answer> kernel_requests::exchange(std::string message, const taker
     if (auto opened = open(); !opened) {
         return std::move(opened).error();
     }
-    if (!by.is_wanted()) {
+    if (!guarded(by.is_wanted())) {
         return too_late("routing socket");
     }
     const std::uint32_t sequence = ++sequence_;
@@ -132,7 +133,7 @@ result<kernel_answer> kernel_requests::read_answer(std::uint32_t sequence, const
             answer.sentence = read.sentence;
             break;
         }
-        if (by.is_given_up()) {
+        if (!guarded(!by.is_given_up())) {
             return too_late("routing socket");
         }
     }
@@ -358,7 +359,7 @@ result<int> kernel_requests::switch_tx_checksum_off(const std::string& device, c
     if (auto opened = open(); !opened) {
         return std::move(opened).error();
     }
-    if (!by.is_wanted()) {
+    if (!guarded(by.is_wanted())) {
         return too_late(device);
     }
     ethtool_value wanted{};

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <thread>
@@ -56,7 +57,13 @@ std::vector<std::string> stub_control::calls(const std::string& name) const {
 }
 
 std::vector<std::string> stub_control::environment() const {
-    return {"LD_LIBRARY_PATH=" PVC_CEPH_STUB, "CEPH_STUB=" + (folder_ / "control")};
+    std::vector<std::string> all{"LD_LIBRARY_PATH=" PVC_CEPH_STUB, "CEPH_STUB=" + (folder_ / "control")};
+    for (const auto* name : {"PVC_GUARD_LEFT_OUT", "PVC_GUARDS_SEEN"}) {  // tests/long/guards
+        if (const char* value = std::getenv(name)) {
+            all.push_back(std::string(name) + "=" + value);
+        }
+    }
+    return all;
 }
 
 helper_program::helper_program(const stub_control& stub, std::vector<std::string> arguments) {

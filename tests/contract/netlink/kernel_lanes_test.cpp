@@ -1,5 +1,7 @@
 // The loop's thread never waits for the kernel, and a kernel that hangs gets one thread for each lane of requests
 // (networking.md 2; architecture.md, the rule that nothing blocks the loop).
+#include "adapter/kernel_requests.hpp"
+#include "adapter/messages.hpp"
 #include "contract/netlink/real_network.hpp"
 #include "contract/support/starvation.hpp"
 #include "pvcnoded/netlink/adapter/kernel_counters.hpp"
@@ -145,6 +147,32 @@ TEST_F(kernel_lanes, a_removal_stands_after_an_addition_that_was_given_up) {
     });
 }
 
+// Whoever left while the kernel was long about which link it is gets no address any more: neither is the rest of the
+// answer waited for, nor is the addition sent.
+TEST_F(kernel_lanes, what_was_given_up_while_the_link_was_looked_up_is_never_sent) {
+    bench.run([this]() -> awaitable<void> {
+        co_await done(make_bridge{"br0"});
+        netlink::kernel_requests requests;
+        const netlink::errand left_in_the_answer(bench.clock().now() + 10s);
+        const auto leave = [&](const netlink::reply_message& /*one*/) -> result<void> {
+            left_in_the_answer.give_up();
+            return {};
+        };
+        const auto seen = requests.exchange(netlink::get_link_message("br0"), leave, left_in_the_answer);
+        EXPECT_EQ(seen.error().code(), errc::timed_out);
+
+        const netlink::errand left_then(bench.clock().now() + 10s);
+        const auto found = requests.need_link("br0", left_then);
+        left_then.give_up();
+        const auto added = requests.add_address(found->link.index, at("10.0.0.1/24"), "the address", left_then);
+        EXPECT_EQ(added.error().code(), errc::timed_out);
+        const auto off = requests.switch_tx_checksum_off("br0", left_then);
+        EXPECT_EQ(off.error().code(), errc::timed_out);
+        const auto listed = co_await addresses_of("br0");
+        EXPECT_EQ(listed, "");
+    });
+}
+
 TEST_F(kernel_lanes, what_was_given_up_before_it_was_sent_is_never_sent) {
     bench.run([this]() -> awaitable<void> {
         co_await done(make_bridge{"br0"});
@@ -175,6 +203,21 @@ TEST_F(kernel_lanes, what_was_given_up_before_it_was_sent_is_never_sent) {
         EXPECT_EQ(after.find("late"), nullptr);
         EXPECT_EQ(after.find("behind"), nullptr);
         EXPECT_NE(after.find("next"), nullptr);
+    });
+}
+
+TEST_F(kernel_lanes, a_setting_that_was_given_up_before_it_was_written_is_never_written) {
+    bench.run([this]() -> awaitable<void> {
+        const std::string key = "net/ipv4/ip_forward";
+        co_await done(set_sysctl{key, "0"});
+        slow.next_hangs();
+        const auto late = co_await slow_stack.apply(set_sysctl{key, "1"}, bench.clock().now() + 20ms);
+        EXPECT_EQ(late.error().code(), errc::timed_out);
+        slow.release();
+        const auto next = co_await slow_stack.apply(make_bridge{"next"}, soon());
+        EXPECT_TRUE(next);
+        const auto read = bench.stack().sysctl(key);
+        EXPECT_TRUE(read && *read == "0");
     });
 }
 

@@ -77,6 +77,21 @@ TEST_F(command_migration, a_migration_that_does_not_end) {
     EXPECT_FALSE(was("hv1: attach_device U1 " + disk) || was("hv2: attach_device U1 " + disk));
 }
 
+// The look right before the call was asked for too long ago when it is answered.
+TEST_F(command_migration, nothing_is_changed_on_a_look_that_took_too_long) {
+    two_of_ours();
+    nodes.front().connector.link().answer_delay = 1200ms;  // and it is two questions
+    for (const auto& command : {attach, "detach_device " + to_text(u1) + " " + disk}) {
+        send(command);
+        pass(60s);
+        EXPECT_NE(value(pipe), "success-" + command);
+        ensemble.put(pipe, "");
+        pass(5s);
+    }
+    EXPECT_EQ(machine("hv1").count("attach_device U1 " + disk), 0U) << hv1().log();
+    EXPECT_EQ(machine("hv1").count("detach_device U1 " + disk), 0U) << hv1().log();
+}
+
 // Right before the call it is looked at again: the text, and the lock that it is carried out under.
 TEST_F(command_migration, taken_back_while_it_waits) {
     for (const bool is_text : {true, false}) {

@@ -34,6 +34,32 @@ TEST_F(client_networks_test, case_22_others_leave_the_mtu_alone) {
     EXPECT_EQ(mtu_key(1001), "");
 }
 
+// Another node is named right before this one looks who is, or right before its write reaches the server.
+TEST_F(client_networks_test, case_22_who_is_not_named_any_more_leaves_the_mtu_alone) {
+    for (const bool is_at_the_look : {true, false}) {
+        auto& hv1 = nodes.empty() ? stage_primary() : nodes.front();
+        bool is_named = false;
+        hv1.connector.link().on_request = [&](const zookeeper::request& request) {
+            const bool is_look = request.what == zookeeper::request::kind::get && request.path == primary_key;
+            const bool is_write = std::ranges::any_of(request.operations, [](const zookeeper::operation& one) {
+                return one.what == zookeeper::operation::kind::set && one.path.ends_with("/mtu");
+            });
+            if ((is_at_the_look ? is_look : is_write) && !std::exchange(is_named, true)) {
+                ensemble.put(primary_key, "hv2");
+            }
+            return sim::verdict::answer;
+        };
+        const int vni = is_at_the_look ? 1001 : 1002;
+        put_network(vni);
+        ASSERT_TRUE(within(2s, [&] { return is_named; })) << hv1.log();
+        EXPECT_FALSE(within(5ms, [&] { return mtu_key(vni) != ""; }));
+        EXPECT_EQ(mtu_key(vni), "") << hv1.log();
+        hv1.connector.link().on_request = nullptr;
+        ensemble.put(primary_key, "hv1");
+        beat(30s);
+    }
+}
+
 TEST_F(client_networks_test, case_23_an_mtu_that_is_too_large_is_clamped_here_and_stays_as_it_is_stored) {
     auto& hv1 = stage_primary();
     put_network(1001, {{"/mtu", "9000"}});

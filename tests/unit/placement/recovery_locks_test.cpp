@@ -37,7 +37,7 @@ protected:
     rbd_clearing::guarded_read guard() {
         return [this]() -> async::awaitable<std::optional<boot_time>> {
             ++guarded;
-            co_return is_dead ? std::optional(loop.clock().boot_now()) : std::nullopt;
+            co_return is_dead ? std::optional(loop.clock().boot_now() - age) : std::nullopt;
         };
     }
 
@@ -45,6 +45,7 @@ protected:
     sim::sim_rbd_store store;
     sim::sim_rbd_locks port{store, "hv1", loop.clock()};
     bool is_dead = true;
+    duration age{};  // of each proof, when it comes
     int guarded = 0;
     texts said;
 };
@@ -182,6 +183,17 @@ TEST_F(recovery_locks, case_37_a_client_without_a_lock_is_kept_from_writing) {
     EXPECT_EQ(said, texts{"blocklisted the RBD client 10.254.0.3:0/7"});
     EXPECT_EQ(store.calls(), (texts{"list vms/a", "watchers vms/a", "blocklist 10.254.0.3:0/7 for 86400s",
                                     "blocklisted", "list vms/a", "watchers vms/a"}));
+}
+
+TEST_F(recovery_locks, on_a_proof_that_is_too_old_nobody_is_blocklisted) {
+    store.lock("vms/a", "10.254.0.3:0/7");
+    age = 2001ms;
+    EXPECT_NE(prove({"vms/a"}).what, policy::proving_by_storage::outcome::proven);
+    EXPECT_TRUE(store.blocklist().empty());
+    age = 1900ms;
+    store.unlock("vms/a");
+    store.watch("vms/a", {"client.7", "10.254.0.3:0/7"});
+    EXPECT_EQ(prove({"vms/a"}).what, policy::proving_by_storage::outcome::proven);
 }
 
 TEST_F(recovery_locks, without_a_proof_nobody_is_blocklisted) {

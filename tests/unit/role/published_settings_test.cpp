@@ -65,6 +65,27 @@ TEST_F(published_settings, ac37_what_somebody_writes_is_made_right_with_the_next
     EXPECT_LE(values_written(selector_key).size() - before - 100U, 3U);
 }
 
+// Another node is named right before the write reaches the server.
+TEST_F(published_settings, ac38_who_is_not_named_any_more_writes_none_of_it) {
+    auto& hv1 = stage_secondary(true, true);
+    take_the_role(hv1);
+    beat(11s);
+    bool is_named = false;
+    hv1.connector.link().on_request = [&](const zookeeper::request& request) {
+        const bool is_it = std::ranges::any_of(request.operations, [](const zookeeper::operation& one) {
+            return one.what == zookeeper::operation::kind::set && one.path == selector_key;
+        });
+        if (is_it && !std::exchange(is_named, true)) {
+            ensemble.put(primary_key, "hv2");
+        }
+        return sim::verdict::answer;
+    };
+    ensemble.put(selector_key, "load");
+    beat(20s);
+    EXPECT_TRUE(is_named);
+    EXPECT_EQ(value(selector_key), "load");
+}
+
 TEST_F(published_settings, ac38_a_secondary_writes_none_of_it) {
     auto& hv1 = stage_secondary(true, true);
     ensemble.put(selector_key, "load");
