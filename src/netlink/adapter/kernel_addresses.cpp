@@ -93,6 +93,9 @@ async::awaitable<std::vector<result<void>>> kernel_addresses::add_all(std::vecto
     if (which.empty()) {
         co_return outcome;
     }
+    for (const auto& one : which) {
+        announcements_.expect(one.device, one.address.address);
+    }
     const std::string about = std::to_string(which.size()) + " addresses";
     auto turn = co_await lane_->turn(about, deadline);
     if (!turn) {
@@ -115,7 +118,7 @@ async::awaitable<std::vector<result<void>>> kernel_addresses::add_all(std::vecto
     for (std::size_t i = 0; i < which.size(); ++i) {
         const auto& found = (*done)[i];
         if (found && found->hardware && !found->link.is_loopback) {
-            announcer_->announce({found->link.index, which[i].device}, *found->hardware, which[i].address.address);
+            announcements_.announce(which[i].device, which[i].address.address);
         }
         outcome.push_back(found ? result<void>() : result<void>(found.error()));
     }

@@ -62,6 +62,7 @@ async::awaitable<std::vector<result<void>>> sim_addresses::add_all(std::vector<n
     auto outcome = std::make_shared<std::vector<result<void>>>();
     for (const auto& one : which) {
         calls.push_back("add " + one.address.text() + " on " + one.device);
+        announcements_.expect(one.device, one.address.address);
     }
     const std::string about = std::to_string(which.size()) + " addresses";
     auto done = co_await pass(about, deadline, [this, which, not_after, outcome]() -> result<void> {
@@ -74,6 +75,12 @@ async::awaitable<std::vector<result<void>>> sim_addresses::add_all(std::vector<n
     });
     if (!done) {
         outcome = std::make_shared<std::vector<result<void>>>(which.size(), done.error());
+    }
+    for (std::size_t i = 0; i < which.size(); ++i) {
+        if ((*outcome)[i] && which[i].device != "lo") {
+            announced.push_back(which[i].address.address.to_string() + " on " + which[i].device);
+            announcements_.announce(which[i].device, which[i].address.address);
+        }
     }
     co_return *outcome;
 }
