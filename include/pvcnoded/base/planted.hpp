@@ -33,6 +33,7 @@ enum class defect : std::uint8_t {
     host_link_taken,           // a link by the name of a network's is the network's, whatever shows that it is not
     advertised_routes_lost,    // links do not go on taking router advertisements when forwarding is switched on
     metric_hinders,            // a default route with a metric keeps the upstream one away
+    rules_not_awaited,         // machines start while the packet filter does not have the rules of their networks yet
     forwarding_unwatched,      // settings of forwarding are made at the start, and not looked at again
     filter_in_halves,          // a change of the packet filter is made in two batches
     filter_rule_kept,          // what the host offers a network stays when it is gone
