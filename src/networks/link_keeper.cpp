@@ -1,5 +1,6 @@
 #include "link_keeper.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/networks/names_of_host.hpp"
 
 #include <fmt/format.h>
@@ -118,7 +119,8 @@ void link_keeper::tell_bridges(const model::network_state& seen, bool has_change
             now.refused.emplace(name, why == said.end() ? "it is refused" : why->text);
         }
     }
-    node_.bridges.set(std::move(now), !has_changed && is_settled() && (!are_filtered || are_filtered()));
+    const bool is_filtered = !are_filtered || are_filtered() || is_planted(defect::rules_not_awaited);
+    node_.bridges.set(std::move(now), !has_changed && is_settled() && is_filtered);
 }
 
 void link_keeper::note_machines(const model::network_state& seen) {

@@ -38,6 +38,7 @@ enum class defect : std::uint8_t {
     host_link_taken,           // a link by the name of a network's is the network's, whatever shows that it is not
     advertised_routes_lost,    // links do not go on taking router advertisements when forwarding is switched on
     metric_hinders,            // a default route with a metric keeps the upstream one away
+    rules_not_awaited,         // machines start while the packet filter does not have the rules of their networks yet
     forwarding_unwatched,      // settings of forwarding are made at the start, and not looked at again
     refused_unfiltered,        // a network that is refused has no rules, whoever is in its bridge
     change_without_end,        // a network of another type is taken apart before it can be made
