@@ -54,7 +54,9 @@ TEST_F(foreign_refusal, it_names_itself_again_and_relinquishes_as_recorded) {
         read_trace(std::string(PVC_SOURCE_DIR) + "/tests/data/traces/primary-reference-to-ours-nobody.jsonl"));
     const std::map<std::int64_t, std::string> writers{{client.link().session_id(), "client"},
                                                       {foreign.front().link().session_id(), "pvchv2"}};
-    const auto seen = of_the_role(written_since(ensemble, start, writers));
+    auto seen = of_the_role(written_since(ensemble, start, writers));
+    // Ours follows README ruling 87, which was not there when this was recorded.
+    std::erase_if(seen, [](const trace_event& one) { return one.by != "client" && one.by != "pvchv2"; });
     ASSERT_EQ(recorded.size(), 4U);
     ASSERT_EQ(seen.size(), recorded.size());
     for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -69,21 +71,19 @@ TEST_F(foreign_refusal, it_names_itself_again_and_relinquishes_as_recorded) {
     EXPECT_NEAR(seen[3].seconds - seen[2].seconds, recorded[3].seconds - recorded[2].seconds, 1.0);
 }
 
-TEST_F(foreign_refusal, nobody_is_primary_for_half_a_minute_at_most) {
+// README ruling 87.
+TEST_F(foreign_refusal, ours_takes_it_up_as_soon_as_it_is_given_up) {
     hand_over_before_tick(200ms);
-    ASSERT_TRUE(run_until([&] { return values_written(role_key) == names{"relinquish", "secondary"}; }));
+    ASSERT_TRUE(run_until([&] { return std::ranges::count(values_written(role_key), "relinquish") == 1; }));
     ASSERT_EQ(value(primary_key), "pvchv2");
-    ASSERT_EQ(value("/nodes/pvchv1/routerstate"), "secondary");
-    const auto vacant = loop.clock().now();
-    EXPECT_TRUE(run_until(
-        [&] { return value("/nodes/pvchv1/routerstate") == "primary" || value(role_key) == "primary"; }, 60s));
-    // 20 s without a change, the next tick, the contention, and a takeover: the reference's own takes some seconds.
-    EXPECT_LT(loop.clock().now() - vacant, 40s);
+    const auto given_up = loop.clock().now();
+    EXPECT_TRUE(run_until([&] { return value("/nodes/pvchv1/routerstate") == "primary"; }, 60s));
+    EXPECT_LT(loop.clock().now() - given_up, 2s);
     loop.run_for(60s);
-    const std::string named = value(primary_key);
-    EXPECT_EQ(value("/nodes/" + named + "/routerstate"), "primary");
-    EXPECT_EQ(std::ranges::count(names{value(role_key), value("/nodes/pvchv1/routerstate")}, "primary"), 1);
-    EXPECT_EQ(std::ranges::count(values_written(primary_key), "none"), 1);
+    EXPECT_EQ(value(primary_key), "pvchv1");
+    EXPECT_EQ(value("/nodes/pvchv1/routerstate"), "primary");
+    EXPECT_EQ(values_written(role_key), (names{"relinquish", "secondary"}));
+    EXPECT_EQ(std::ranges::count(values_written(primary_key), "none"), 0);
 }
 
 // Whatever the moment, somebody is primary in the end, and it is the one that is named.

@@ -84,7 +84,7 @@ TEST_F(announcement_queue_test, what_is_to_go_is_not_announced) {
     add(address(1));
     queue.forget_all();
     loop.run_for(10s);
-    EXPECT_EQ(take(), "10300:1");
+    EXPECT_EQ(take(), "20300:1");
     queue.announce("br0", address(1));
     EXPECT_EQ(take(), "") << "nobody wants it";
 }
