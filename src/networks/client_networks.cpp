@@ -389,15 +389,18 @@ async::awaitable<void> client_networks::announce_bases(const model::network_stat
                                                        ? work_.config().networks.cluster.device
                                                        : work_.config().bridges.device)
                                        : nullptr;
-        // Of another device by now it may be made anew.
-        if (!row.wanted || (base != nullptr && (lower == nullptr || base->lower == lower->index))) {
+        // Of another device by now it may be made anew. One that nobody knows is noted before it is used: the network
+        // may be gone before the next look, and a port of its bridge would be taken for what a daemon of before had
+        // made.
+        const bool is_known = base != nullptr && whose_.find(*base) != nullptr;
+        if (!row.wanted || (is_known && (lower == nullptr || base->lower == lower->index))) {
             continue;
         }
-        // Only what a plan will make: what is recorded and not made would be forgotten with this look, and recorded
-        // again.
+        // Only what a plan will make or use: what is recorded and not made would be forgotten with this look, and
+        // recorded again.
         const auto plan = policy::plan_network(*row.wanted, work_.config(), seen, row.memory, whose_);
         for (const auto& [name, one] : plan.is_refused ? policy::own_bases() : plan.bases) {
-            if (one.index == policy::recorded_base::coming) {
+            if (one.index == policy::recorded_base::coming || !one.is_own) {
                 bases.insert_or_assign(name, one);
             }
         }

@@ -129,6 +129,7 @@ std::string own_things_wrong(const judge& of, const member& one) {
     const auto& kernel = one.node.kernel;
     const bool is_pulled = performed.contains("pull-device");
     const bool is_wiped = performed.contains("wipe-addresses");
+    const bool is_flushed = performed.contains("flush-routes");
     for (const auto& [name, index] : found->second.index) {
         const auto* const link = kernel.link(name);
         // Without its address a VLAN shows nothing of being somebody's, and its network uses it.
@@ -142,7 +143,8 @@ std::string own_things_wrong(const judge& of, const member& one) {
             return fmt::format("{} is gone from {} on {}", address.address.text(), address.device, one.name());
         }
     }
-    if (!is_wiped && found->second.has_advertised && !kernel.has_advertised_route(std::string(own_card))) {
+    if (!is_wiped && !is_flushed && found->second.has_advertised &&
+        !kernel.has_advertised_route(std::string(own_card))) {
         return fmt::format("the route that a router advertised is gone from {}", one.name());
     }
     return "";

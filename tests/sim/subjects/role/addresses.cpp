@@ -240,10 +240,20 @@ void somebody_has_them(judge& of) {
 struct asked_of_kernel {
     std::size_t calls = 0;
     std::uint64_t generation = 0;
+    time_point touched{};  // by somebody else
 };
 
-// Of a primary that has been one for a while: what is there, and was, is not added again.
+// A role that was given up and taken again within a second is a new one.
+void note_role_writes(judge& of, const seen_change& seen) {
+    if (seen.writer != nullptr && seen.suffix == "/routerstate" && seen.subject == seen.writer) {
+        of.state<std::map<std::uint32_t, asked_of_kernel>>()[seen.writer->number].touched = of.world.now();
+    }
+}
+
+// Of a primary that has been one for a while: what is there, and was, is not added again, unless somebody did something
+// to the machine's links before the daemon's last look: a bridge with another hardware address is announced so.
 void nothing_is_added_blindly(judge& of) {
+    constexpr duration between_looks = 15s;
     if (!has_networking(of.world)) {
         return;
     }
@@ -259,7 +269,9 @@ void nothing_is_added_blindly(judge& of) {
         // Each call makes the kernel another, also one that changes nothing: nobody else did.
         const bool is_unchanged =
             one->node.kernel.generation() - before.generation == calls.size() - std::min(before.calls, calls.size());
-        for (std::size_t i = before.calls; is_settled && is_unchanged && i < calls.size(); ++i) {
+        before.touched = is_unchanged ? before.touched : of.world.now();
+        const bool is_untouched = of.world.now() - before.touched > between_looks;
+        for (std::size_t i = before.calls; is_settled && is_untouched && i < calls.size(); ++i) {
             for (const auto& [device, address] : addresses_of_the_primary(one->node.settings)) {
                 const auto which = *parse_host_address(address);
                 if (calls[i] == fmt::format("add {} on {}", which.text(), device) &&
@@ -269,7 +281,7 @@ void nothing_is_added_blindly(judge& of) {
                 }
             }
         }
-        before = {calls.size(), one->node.kernel.generation()};
+        before = {calls.size(), one->node.kernel.generation(), before.touched};
     }
 }
 
@@ -375,6 +387,7 @@ constexpr rule address_rules[] = {
      .on_quiet = somebody_has_them},
     {.name = "nothing_added_blindly",
      .meaning = "a primary adds no address that is there and was not touched",
+     .on_change = note_role_writes,
      .on_second = nothing_is_added_blindly},
     {.name = "secondary_without_addresses",
      .meaning = "a secondary that has been calm for 10 s has no address of the primary",
