@@ -17,7 +17,7 @@ const std::string ip6_forwarding = "net/ipv6/conf/all/forwarding";
 }  // namespace
 
 std::optional<time_point> host_network::next_try() const {
-    std::optional<time_point> first;
+    std::optional<time_point> first = forwarding_pause_.until();
     for (const auto& [unit, one] : troubles_) {
         if (const auto until = one.pause.until()) {
             first = first ? std::min(first, until) : until;
@@ -125,6 +125,7 @@ async::awaitable<void> host_network::apply_settings(std::optional<model::network
     // Without accept_ra, routes that somebody advertises would go with it: the next look comes back to it.
     bool may_forward_ipv6 = seen.has_value();
     std::vector<policy::network_remark> said;
+    bool has_failed = false;  // of those of forwarding: no event tells when they can be set
     for (const auto& one : wanted) {
         if (one.key == ip6_forwarding && !may_forward_ipv6) {
             continue;
@@ -134,6 +135,7 @@ async::awaitable<void> host_network::apply_settings(std::optional<model::network
         auto done = co_await work_.carry_out(std::move(step));
         if (!done) {
             may_forward_ipv6 = may_forward_ipv6 && !one.key.ends_with("/accept_ra");
+            has_failed = has_failed || is_of_forwarding(one.key);
             said.push_back({message::network_setting, true, done.error().text()});
         }
     }
@@ -142,6 +144,11 @@ async::awaitable<void> host_network::apply_settings(std::optional<model::network
         if (read && *read == "1") {
             was_right_by_key_.try_emplace(*key, time_point::min());
         }
+    }
+    if (has_failed) {
+        forwarding_pause_.failed(node_.clock().now());
+    } else {
+        forwarding_pause_.succeeded();
     }
     remarks_.tell("kernel settings", std::move(said));
 }

@@ -213,7 +213,11 @@ void somebody_has_them(judge& of) {
     // One that beats more rarely is silent between two beats, and is waited for.
     const bool is_heard = can_take && giving != nullptr && giving->is_running() && !giving->link().is_cut() &&
                           taking->node.daemon().context().times.grace() > giving->settings.keepalive_interval * 1s;
-    if (!is_heard) {
+    // Whoever else still says that he is primary may have them: he is waited for.
+    const bool has_other = std::ranges::any_of(of.world.members, [&](const auto& one) {
+        return one.get() != taking && value_of(of, one->root() + "/routerstate") == "primary";
+    });
+    if (!is_heard || has_other) {
         now.from.clear();
         return;
     }
