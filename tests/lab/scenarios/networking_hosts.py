@@ -1,7 +1,6 @@
 """Random hosts as people have them, on the real kernel: what was there before, and no key names, is there after, unchanged; and what
 `--against-host` says is what happens. A number draws a host: HOSTS=17 (or HOSTS=1..40) chooses others, as tests/long/hosts does. The
-simulator plays the same hosts by the thousand, also those with VLANs and bonds, which this kernel need not have. HOSTS_ALL=1 draws what is
-known not to hold yet, too."""
+simulator plays the same hosts by the thousand, also those with VLANs and bonds, which this kernel need not have."""
 import json
 import os
 import subprocess
@@ -24,7 +23,7 @@ def chosen():
 @scenario('README rulings 79, 81: random hosts', limit=150)
 def random_hosts(lab):
     lab.zookeeper()
-    drawn = hosts.draw(*chosen(), *(['--all'] if os.environ.get('HOSTS_ALL') else []))
+    drawn = hosts.draw(*chosen(), '--all')
     names = lab.names(len(drawn))
     nodes = {name: (lab.node(name, coordinators=names[:2], network=hosts.shape(host)), host) for name, host in zip(names, drawn)}
     before, said, printed = {}, {}, {}

@@ -24,7 +24,7 @@ struct host_abilities {
     bool vlans = true;
     bool bonds = true;
     bool dummies = true;
-    // Also what is known not to hold yet (see failing_kinds).
+    // Also what only a real kernel has (see real_kinds).
     bool all = false;
 };
 
