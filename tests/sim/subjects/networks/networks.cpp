@@ -44,6 +44,13 @@ void heal_network(cluster& /*world*/, member& one) {
         one.node.kernel.set_carrier(device.name, true);
         one.node.kernel.add_device(device.name);
     }
+    for (const std::string number : {"1001", "1002"}) {
+        const std::string bridge = "vmbr" + number;
+        if (one.node.kernel.has(bridge, *parse_host_address(strangers_address))) {
+            one.node.kernel.remove_device("tap" + number);
+            ignore(one.node.kernel.apply(model::delete_link{bridge}), "it is there");
+        }
+    }
 }
 
 // The primary writes the size that it chose, and nothing else.

@@ -181,8 +181,11 @@ void follow_references(judge& of, const seen_change& seen) {
     }
     if (seen.what.path == "/config/primary_node") {
         now.named_before = std::exchange(now.named, seen.what.data);
-        if (seen.what.session == 0 || (now.named != now.from && now.named != now.to)) {
-            now.from.clear();  // a client wants something else
+        // A client wants something else; or the first sign comes after `relinquish`, and cannot be told from that:
+        // ruling 22 has its time.
+        const bool is_unforeseen = now.named == now.from && !now.is_named_back;
+        if (seen.what.session == 0 || is_unforeseen || (now.named != now.from && now.named != now.to)) {
+            now.from.clear();
         }
         return;
     }
@@ -372,7 +375,12 @@ std::optional<std::string> the_primary_has_all(const judge& of) {
             const auto* link = seen.find(bridge);
             const bool can_have = link != nullptr && (gateway.address.is_v4() || link->mtu >= 1280);
             if (can_have && !one->node.kernel.has(bridge, gateway)) {
-                return fmt::format("{} is primary and has no {} on {}", one->name(), gateway.text(), bridge);
+                std::string has;
+                for (const auto& other : one->node.kernel.addresses_on(bridge)) {
+                    has += " " + other.text();
+                }
+                return fmt::format("{} is primary and has no {} on {}, but{}", one->name(), gateway.text(), bridge,
+                                   has.empty() ? " nothing" : has);
             }
         }
     }
