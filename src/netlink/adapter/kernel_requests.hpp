@@ -66,7 +66,7 @@ public:
     // Of one family (AF_INET, AF_INET6).
     struct found_routes {
         std::vector<model::default_route> of_default;  // IPv4 only
-        std::vector<model::link_route> of_links;  // that somebody made
+        std::vector<model::link_route> of_links;       // that somebody made
         std::vector<model::connected_route> connected;
     };
     // Both in one dump; of each link up to model::link_routes_max beside its default routes.

@@ -54,7 +54,8 @@ public:
             return std::move(plan_);
         }
         choose_mtu();
-        if (other_ != nullptr && before_ == nullptr && lower_ != nullptr) {  // nothing is taken apart before what comes in its place is there
+        if (other_ != nullptr && before_ == nullptr &&
+            lower_ != nullptr) {  // nothing is taken apart before what comes in its place is there
             make_base();
             set_base_mtu();
         }

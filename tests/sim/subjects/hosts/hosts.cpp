@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint32_t own_vlan = 300;  // the number of a network too
 constexpr std::uint32_t own_vxlan = 50;
-constexpr std::string_view own_card = "ens9";
+constexpr std::string_view own_card = "ens15";  // no device of the file, and none that another file names
 constexpr std::string_view forwarding_key = "net/ipv6/conf/all/forwarding";
 constexpr duration until_forwarded = 30s;
 

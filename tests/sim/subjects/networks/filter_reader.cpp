@@ -171,11 +171,20 @@ std::set<std::uint32_t> own_bridges_of(const sim_node& node) {
 // Half a minute: that long a daemon may take after anything.
 constexpr duration after_a_bridge = std::chrono::seconds(30);
 
+// It goes on as what it was before, as the device of what it is to be is not there.
+bool waits_for_device(const sim_node& node, const model::client_network& network) {
+    const bool is_managed = network.type == model::network_type::managed;
+    const auto& seen = node.kernel.state();
+    const auto* lower = seen.find(is_managed ? node.settings.cluster_device : node.settings.bridge_device);
+    return (lower == nullptr || !lower->is_up) &&
+           seen.find(fmt::format("{}{}", is_managed ? "vlan" : "vxlan", network.vni)) != nullptr;
+}
+
 class filter_reader {
 public:
     filter_reader(const judge& of, const member& one) : of_(of), one_(one), table_(one.node.filter_table) {
         for (const auto& network : networks_of(of.world)) {
-            if (!is_settled(of, network.vni)) {
+            if (!is_settled(of, network.vni) || waits_for_device(one.node, network)) {
                 in_flux_.insert(network.vni);
             } else if (network.type == model::network_type::managed) {
                 networks_.emplace(std::to_string(network.vni) + ".nft", network);

@@ -59,6 +59,12 @@ std::string wrong_with(const sim_node& node, const model::network_state& seen, c
     if (bridge == nullptr || bridge->kind != "bridge" || !bridge->is_up) {
         return network.bridge() + " is no bridge that is up";
     }
+    // On the device of before, where its record could not be written: nothing shows whose it is, and that is told.
+    const bool is_left =
+        base != nullptr && base->lower != lower->index && node.logged(network.base() + " is there and is not ");
+    if (is_left) {
+        return "";
+    }
     if (base == nullptr || !base->is_up || base->lower != lower->index) {
         return network.base() + " is not there and up on its device";
     }
@@ -98,9 +104,12 @@ std::string left_of(const judge& of, const member& one, bool at_once) {
             }
             const auto* bridge = seen.find("vmbr" + std::to_string(*vni));
             const bool is_used =
-                bridge != nullptr &&
-                std::ranges::any_of(seen.ports_of(bridge->index), [&](auto* port) { return port->kind == "tun"; });
-            if (!is_used) {
+                bridge != nullptr && std::ranges::any_of(seen.ports_of(bridge->index), [&](auto* port) {
+                    return port->kind == "tun" || is_link_of_host(of.world, one, port->name);
+                });
+            // Without its bridge, and without a record where the disk failed, nothing shows whose it is.
+            const bool has_lost_bridge = bridge == nullptr && of.world.performed.contains("strangers-bridge");
+            if (!is_used && !has_lost_bridge) {
                 return link.name;
             }
         }

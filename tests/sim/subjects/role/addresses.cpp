@@ -248,6 +248,8 @@ struct asked_of_kernel {
     std::size_t calls = 0;
     std::uint64_t generation = 0;
     time_point touched{};  // by somebody else
+    std::set<std::string> had;
+    std::vector<model::hardware_address> hardware;  // of the devices that carry them
 };
 
 // A role that was given up and taken again within a second is a new one.
@@ -257,7 +259,8 @@ void note_role_writes(judge& of, const seen_change& seen) {
     }
 }
 
-// Of a primary that has been one for a while: what is there, and was, is not added again, unless somebody did something
+// Of a primary that has been one for a while, and whose looks at its links are not answered: what is there, and was, is
+// not added again, unless somebody did something
 // to the machine's links before the daemon's last look: a bridge with another hardware address is announced so.
 void nothing_is_added_blindly(judge& of) {
     constexpr duration between_looks = 15s;
@@ -276,19 +279,31 @@ void nothing_is_added_blindly(judge& of) {
         // Each call makes the kernel another, also one that changes nothing: nobody else did.
         const bool is_unchanged =
             one->node.kernel.generation() - before.generation == calls.size() - std::min(before.calls, calls.size());
-        before.touched = is_unchanged ? before.touched : of.world.now();
-        const bool is_untouched = of.world.now() - before.touched > between_looks;
+        std::vector<model::hardware_address> hardware;
+        for (const auto& [device, address] : addresses_of_the_primary(one->node.settings)) {
+            const auto* link = one->node.kernel.link(std::string(device));
+            hardware.push_back(link == nullptr ? model::hardware_address() : link->hardware);
+        }
+        before.touched =
+            is_unchanged && hardware == before.hardware && !one->node.is_paused() ? before.touched : of.world.now();
+        const bool is_untouched = one->node.network.has_fault() && of.world.now() - before.touched > between_looks;
         for (std::size_t i = before.calls; is_settled && is_untouched && i < calls.size(); ++i) {
             for (const auto& [device, address] : addresses_of_the_primary(one->node.settings)) {
                 const auto which = *parse_host_address(address);
-                if (calls[i] == fmt::format("add {} on {}", which.text(), device) &&
-                    one->node.kernel.has(std::string(device), which)) {
+                const auto call = fmt::format("add {} on {}", which.text(), device);
+                if (calls[i] == call && before.had.contains(call)) {
                     of.say("nothing_added_blindly", fmt::format("{} adds {} on {}, which was there all the time",
                                                                 one->name(), which.text(), device));
                 }
             }
         }
-        before = {calls.size(), one->node.kernel.generation(), before.touched};
+        std::set<std::string> has;
+        for (const auto& [device, address] : addresses_of_the_primary(one->node.settings)) {
+            if (const auto which = *parse_host_address(address); one->node.kernel.has(std::string(device), which)) {
+                has.insert(fmt::format("add {} on {}", which.text(), device));
+            }
+        }
+        before = {calls.size(), one->node.kernel.generation(), before.touched, std::move(has), std::move(hardware)};
     }
 }
 
