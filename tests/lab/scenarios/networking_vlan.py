@@ -40,6 +40,7 @@ def bridged_networks(lab):
     check('vmbr1000' not in links, 'the network on the host\'s own VLAN was made')
     equal(own(links), own(host), 'the host\'s own VLAN')
     is_as_it_was(node, host, 'after the start')
+    node.await_said('vlan1003 (it has 10.50.3.1/24)')
     said = node.said('vlan1003 (it has 10.50.3.1/24)')
     equal(len(said), 1, f'lines about the administrator\'s own VLAN {said}')
     network.create(zk, 1003, nettype='bridged')

@@ -130,7 +130,10 @@ void strangers_bridge(cluster& world, const action& what, member& target) {
     kernel.add(name, strangers_address);
     ignore(kernel.apply(model::set_up{name}), "it is there");
     kernel.add_tap(tap, name);
-    world.lasting(what, &target, true, clear);
+    world.lasting(what, &target, false, [&world, &target, clear] {
+        clear();
+        world.disturb(target, std::nullopt);
+    });
 }
 
 void unlearn(cluster& world, const action& what, member& target) {

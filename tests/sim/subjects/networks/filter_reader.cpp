@@ -176,6 +176,12 @@ bool waits_for_device(const sim_node& node, const model::client_network& network
     const bool is_managed = network.type == model::network_type::managed;
     const auto& seen = node.kernel.state();
     const auto* lower = seen.find(is_managed ? node.settings.cluster_device : node.settings.bridge_device);
+    // Or what it stands on is on the device of before, which is told: see rules.cpp.
+    const auto* base = seen.find(network.base());
+    if (base != nullptr && lower != nullptr && base->lower != lower->index &&
+        node.logged(network.base() + " is there and is not ")) {
+        return true;
+    }
     return (lower == nullptr || !lower->is_up) &&
            seen.find(fmt::format("{}{}", is_managed ? "vlan" : "vxlan", network.vni)) != nullptr;
 }

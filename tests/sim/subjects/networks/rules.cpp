@@ -56,14 +56,14 @@ std::string wrong_with(const sim_node& node, const model::network_state& seen, c
     if (lower == nullptr || is_strangers || !waits_for(node, seen, network).empty()) {
         return "";
     }
-    if (bridge == nullptr || bridge->kind != "bridge" || !bridge->is_up) {
-        return network.bridge() + " is no bridge that is up";
-    }
     // On the device of before, where its record could not be written: nothing shows whose it is, and that is told.
     const bool is_left =
         base != nullptr && base->lower != lower->index && node.logged(network.base() + " is there and is not ");
     if (is_left) {
         return "";
+    }
+    if (bridge == nullptr || bridge->kind != "bridge" || !bridge->is_up) {
+        return network.bridge() + " is no bridge that is up";
     }
     if (base == nullptr || !base->is_up || base->lower != lower->index) {
         return network.base() + " is not there and up on its device";

@@ -270,7 +270,6 @@ constexpr rule rules_of_neighbours[] = {
 };
 
 constexpr planted_mistake mistakes_about_neighbours[] = {
-    {defect::announced_as_reply, "announced_as_reply", "neighbours-follow-a-bridge-with-another-address"},
     {defect::announced_for_ever, "announced_for_ever"},
     {defect::readdressed_unheeded, "readdressed_unheeded"},
 };
