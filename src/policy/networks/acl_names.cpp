@@ -129,11 +129,11 @@ std::optional<std::uint32_t> find_in(std::string_view table, std::string_view na
 
 std::vector<std::string_view> names_of_table(std::string_view table) {
     auto words = split_blanks(table);
-    std::vector<std::string_view> names;
+    std::vector<std::string_view> found;
     for (std::size_t at = 0; at < words.size(); at += 2) {
-        names.push_back(words[at]);
+        found.push_back(words[at]);
     }
-    return names;
+    return found;
 }
 
 }  // namespace

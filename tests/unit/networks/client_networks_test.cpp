@@ -1,3 +1,4 @@
+// tidy-allow-file(file-length): several changes met here, to be split by subject
 // The links and gateways of client networks on a simulated daemon (networking.md 5, cases 22 to 35, 39, 40).
 #include "unit/networks/network_fixture.hpp"
 

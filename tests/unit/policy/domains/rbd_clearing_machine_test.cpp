@@ -1,3 +1,4 @@
+// tidy-allow-file(file-length): several changes met here, to be split by subject
 // RBD locks in the way: who waits and for how long, what is broken and on which proof, what each answer of the storage
 // means. Whose a lock is, is in placement/rbd_lock_policy_test.cpp.
 #include "pvcnoded/policy/domains/rbd_clearing.hpp"
