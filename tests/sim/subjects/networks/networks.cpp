@@ -140,6 +140,7 @@ constexpr planted_mistake network_mistakes[] = {
     {.which = defect::host_link_taken, .name = "host_link_taken", .is_of_hosts = true},
     {.which = defect::advertised_routes_lost, .name = "advertised_routes_lost", .is_of_hosts = true},
     {.which = defect::metric_hinders, .name = "metric_hinders", .is_of_hosts = true},
+    {defect::rules_not_awaited, "rules_not_awaited", "guest-starts-behind-the-rules-of-its-network"},
     {.which = defect::forwarding_unwatched, .name = "forwarding_unwatched", .is_of_hosts = true},
     {defect::late_link_forgotten, "late_link_forgotten", "network-whose-vlan-comes-late"},
     {defect::refused_unfiltered, "refused_unfiltered"},

@@ -18,9 +18,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr duration lock_time = 1s;        // locktime
-constexpr duration between_asks = 30s;    // base_reachable_time
-constexpr duration believed_within = 2s;  // a second, as rules are asked once a second
+constexpr duration lock_time = 1s;         // locktime
+constexpr duration between_asks = 30s;     // base_reachable_time
+constexpr duration believed_within = 2s;   // a second, as rules are asked once a second
+constexpr duration heard_within = 1300ms;  // a second, and what a look and a call take
 
 struct owner {
     std::string machine;
@@ -101,37 +102,6 @@ void ask(const cluster& world, neighbour& one, const place& where) {
     }
 }
 
-void hear(cluster& world, member& from, const place& where, netlink::announced_as frame) {
-    auto& all = world.state<neighbours>().all;
-    const auto found = all.find(where);
-    const auto whom = owner_on(from.node.kernel, from.name(), where);
-    if (found == all.end() || !found->second.believes || !whom) {
-        return;  // who never asked does not listen
-    }
-    const bool is_late = world.now() - found->second.changed > lock_time;
-    if (frame != netlink::announced_as::reply || is_late) {
-        believe(world, found->second, *whom);
-    }
-}
-
-void listen_to_frames(judge& of) {
-    if (!has_networking(of.world)) {
-        return;
-    }
-    for (const auto& member : of.world.members) {
-        auto& from = *member;
-        from.node.addresses.on_frame = [&of, &from](const std::string& device, const ip::address& address,
-                                                    netlink::announced_as frame) {
-            hear(of.world, from, {device, address}, frame);
-            const auto role = from.node.daemon().context().role.now();
-            if (role != model::router_state::primary && role != model::router_state::takeover) {
-                of.say("announced_to_stay",
-                       fmt::format("{} announces {}, and its role is to go", from.name(), address.to_string()));
-            }
-        };
-    }
-}
-
 // Empty: nobody of ours that is well has it alone.
 const member* judged_owner(const judge& of, const std::vector<owner>& owners) {
     if (owners.size() != 1) {
@@ -144,6 +114,62 @@ const member* judged_owner(const judge& of, const std::vector<owner>& owners) {
         }
     }
     return nullptr;
+}
+
+// Who is to be believed, and since when: as exactly as it is asked.
+void note_owner(const cluster& world, neighbour& one, const std::vector<owner>& owners) {
+    const auto now = owners.size() == 1 ? std::optional(owners.front()) : std::nullopt;
+    if (one.right != now) {
+        one.right = now;
+        one.right_since = world.now();
+    }
+}
+
+void say_wrong(judge& of, const place& where, const neighbour& one) {
+    of.say("neighbours_know",
+           fmt::format("{} has had {} on {} at {} for {:.3f} s, and a neighbour looks for it at {} of {}",
+                       one.right->machine, where.second.to_string(), where.first, model::to_text(one.right->hardware),
+                       seconds(of.world.now() - one.right_since), model::to_text(one.believes->hardware),
+                       one.believes->machine));
+}
+
+void hear(judge& of, member& from, const place& where, netlink::announced_as frame) {
+    auto& all = of.world.state<neighbours>().all;
+    const auto found = all.find(where);
+    const auto whom = owner_on(from.node.kernel, from.name(), where);
+    if (found == all.end() || !found->second.believes || !whom) {
+        return;  // who never asked does not listen
+    }
+    auto& one = found->second;
+    const auto owners = owners_of(of.world, where);
+    note_owner(of.world, one, owners);
+    const bool is_late = of.world.now() - one.changed > lock_time;
+    if (frame == netlink::announced_as::reply && !is_late) {
+        return;
+    }
+    if (one.right == whom && one.believes != whom && of.world.now() - one.right_since > heard_within &&
+        judged_owner(of, owners) != nullptr) {
+        say_wrong(of, where, one);
+    }
+    believe(of.world, one, *whom);
+}
+
+void listen_to_frames(judge& of) {
+    if (!has_networking(of.world)) {
+        return;
+    }
+    for (const auto& member : of.world.members) {
+        auto& from = *member;
+        from.node.addresses.on_frame = [&of, &from](const std::string& device, const ip::address& address,
+                                                    netlink::announced_as frame) {
+            hear(of, from, {device, address}, frame);
+            const auto role = from.node.daemon().context().role.now();
+            if (role != model::router_state::primary && role != model::router_state::takeover) {
+                of.say("announced_to_stay",
+                       fmt::format("{} announces {}, and its role is to go", from.name(), address.to_string()));
+            }
+        };
+    }
 }
 
 void neighbours_know(judge& of) {
@@ -159,18 +185,10 @@ void neighbours_know(judge& of) {
             ask(of.world, one, where);
         }
         const auto owners = owners_of(of.world, where);
-        const auto now = owners.size() == 1 ? std::optional(owners.front()) : std::nullopt;
-        if (one.right != now) {
-            one.right = now;
-            one.right_since = of.world.now();
-        }
+        note_owner(of.world, one, owners);
         if (judged_owner(of, owners) != nullptr && of.world.now() - one.right_since > believed_within && one.believes &&
-            one.believes != now) {
-            of.say("neighbours_know",
-                   fmt::format("{} has had {} on {} at {} for {:.3f} s, and a neighbour looks for it at {} of {}",
-                               now->machine, where.second.to_string(), where.first, model::to_text(now->hardware),
-                               seconds(of.world.now() - one.right_since), model::to_text(one.believes->hardware),
-                               one.believes->machine));
+            one.believes != one.right) {
+            say_wrong(of, where, one);
         }
     }
 }
@@ -270,6 +288,7 @@ constexpr rule rules_of_neighbours[] = {
 };
 
 constexpr planted_mistake mistakes_about_neighbours[] = {
+    {defect::announced_as_reply, "announced_as_reply", "neighbours-follow-a-bridge-with-another-address"},
     {defect::announced_for_ever, "announced_for_ever"},
     {defect::readdressed_unheeded, "readdressed_unheeded"},
 };

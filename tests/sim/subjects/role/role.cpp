@@ -216,6 +216,7 @@ constexpr planted_mistake mistakes_with_roles[] = {
     {defect::phase_skipped, "phase_skipped", {}, {.subject = "role"}},
     {defect::role_undone_forwards, "role_undone_forwards", {}, {.subject = "role", .writes = 1}},
     {defect::role_lock_kept, "role_lock_kept", {}, {.subject = "role", .writes = 1}},
+    {defect::role_written_late, "role_written_late", "role-other-is-named-in-the-last-moment"},
     {defect::role_given_up_early, "role_given_up_early", {}, {.subject = "role"}},
     {defect::written_back_unnoticed, "written_back_unnoticed", "role-reference-names-itself-again"},
     {defect::relinquished_blindly, "relinquished_blindly", {}, {.subject = "role", .writes = 1}},
