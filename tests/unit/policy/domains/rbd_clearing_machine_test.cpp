@@ -1,4 +1,3 @@
-// tidy-allow-file(file-length): several changes met here, to be split by subject
 // RBD locks in the way: who waits and for how long, what is broken and on which proof, what each answer of the storage
 // means. Whose a lock is, is in placement/rbd_lock_policy_test.cpp.
 #include "pvcnoded/policy/domains/rbd_clearing.hpp"
@@ -592,20 +591,6 @@ TEST(rbd_clearing_machine, before_a_start_nothing_is_said_of_what_is_missing) {
     EXPECT_EQ(p.list({gone("vms/web_sda"), {"vms/web_sdb", {}, {}}}), "over");
     p.expect_end(come::clear);
     EXPECT_EQ(p.acts(), lines{});
-}
-
-// ---- looking only
-
-TEST(reading_rbd_locks, it_is_over_by_its_limit) {
-    played<reading_rbd_locks> p;
-    p.machine.volumes = {"vms/web_sda"};
-    p.machine.limit = p.now + 2s;
-    const rbd_listed unread{{{"vms/web_sda", {}, "no answer", true}}, {}};
-    EXPECT_EQ(p.begin(), "list_rbd_locks vms/web_sda 2s");
-    EXPECT_EQ(p.says(unread), "change 1s");
-    EXPECT_EQ(p.at_limit(), "list_rbd_locks vms/web_sda 1s");
-    EXPECT_EQ(p.says(unread), "over") << "3 s more are too many";
-    EXPECT_EQ(p.machine.found, unread.volumes);
 }
 
 }  // namespace

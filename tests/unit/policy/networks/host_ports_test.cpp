@@ -1,0 +1,159 @@
+// Another device in the configuration takes the place of the one before, by the record of ports (README ruling 79).
+#include "host_plan_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace pvc::policy {
+namespace {
+
+using texts = std::vector<std::string>;
+
+// As the daemon before this one left the record.
+host_ports recorded(const toy_kernel& kernel, const config::node_config& before) {
+    return ports_after_look({}, before, kernel.state());
+}
+
+std::vector<std::string> ports_of(const toy_kernel& kernel, const std::string& bridge) {
+    std::vector<std::string> all;
+    const auto seen = kernel.state();
+    for (const auto* port : seen.ports_of(kernel.link(bridge).index)) {
+        all.push_back(port->name);
+    }
+    return all;
+}
+
+TEST(host_ports_test, another_device_takes_the_place_of_the_one_before) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2"});
+    const auto before = config_of({});
+    settle(kernel, before);
+    const auto ports = recorded(kernel, before);
+    network_words words;
+    words.cluster_device = "eth5";
+    const auto now = config_of(words);
+    // Until it is there, the bridge works as it did.
+    auto plan = plan_host(now, kernel.state(), ports);
+    EXPECT_EQ(steps_of(plan), "");
+    EXPECT_EQ(plan.missing, texts{"eth5"});
+    kernel.add(link_named("eth5"));
+    carry_out(kernel, plan_host(now, kernel.state(), ports));  // it is brought up first: does it have a carrier?
+    EXPECT_EQ(ports_of(kernel, "brcluster"), texts{"eth0"});
+    const auto seen = kernel.state();
+    plan = plan_host(now, seen, ports);
+    const auto unit = std::ranges::find(plan.units, "port eth5 of brcluster", &host_unit::what);
+    ASSERT_NE(unit, plan.units.end());
+    EXPECT_EQ(unit->steps, (std::vector<model::network_change>{model::set_master{"eth0", ""},
+                                                               model::set_master{"eth5", "brcluster"}}));
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "warning network-device-configured: eth0 was the device of brcluster, which is eth5 now: it is taken "
+              "out\n");
+    carry_out(kernel, plan);
+    EXPECT_EQ(ports_of(kernel, "brcluster"), texts{"eth5"});
+    EXPECT_EQ(kernel.addresses_of("brcluster"), texts{"10.0.0.2/24"});
+    const auto after = ports_after_look(ports, now, kernel.state());
+    EXPECT_EQ(after.count("eth0"), 0U);
+    EXPECT_EQ(after.at("eth5").bridge, "brcluster");
+    EXPECT_EQ(steps_of(plan_host(now, kernel.state(), after)), "");
+    // What fails is undone: the old one is back.
+    EXPECT_EQ(undo_of(model::set_master{"eth0", ""}, seen),
+              model::network_change(model::set_master{"eth0", "brcluster"}));
+}
+
+TEST(host_ports_test, a_device_without_a_carrier_waits_for_it_while_the_one_before_works) {
+    for (const bool had_carrier : {false, true}) {
+        for (const bool has_carrier : {false, true}) {
+            auto kernel = bare_host({"eth0", "eth1", "eth2", "eth5"});
+            const auto before = config_of({});
+            settle(kernel, before);
+            const auto ports = recorded(kernel, before);
+            kernel.apply(model::set_up{"eth5"});
+            const auto up = kernel.state();
+            std::vector<model::network_link> links(up.links().begin(), up.links().end());
+            for (auto& one : links) {
+                one.is_running = one.name == "eth0" ? had_carrier : one.name == "eth5" ? has_carrier : one.is_running;
+            }
+            const model::network_state seen(std::move(links), {up.addresses().begin(), up.addresses().end()}, {});
+            network_words words;
+            words.cluster_device = "eth5";
+            const auto plan = plan_host(config_of(words), seen, ports);
+            const bool waits = had_carrier && !has_carrier;
+            EXPECT_EQ(steps_of(plan).find("make eth5 a port of brcluster") == std::string::npos, waits);
+            EXPECT_EQ(steps_of(plan).find("take eth0") == std::string::npos, waits) << steps_of(plan);
+            EXPECT_EQ(remarks_of(plan.remarks).find("eth5 has no carrier") != std::string::npos, waits);
+        }
+    }
+}
+
+TEST(host_ports_test, devices_that_change_places_never_meet_in_one_bridge) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2"});
+    const auto before = config_of({});
+    settle(kernel, before);
+    const auto ports = recorded(kernel, before);
+    network_words words;
+    words.cluster_device = "eth2";
+    words.upstream_device = "eth0";
+    const auto now = config_of(words);
+    const auto plan = plan_host(now, kernel.state(), ports);
+    for (const auto& unit : plan.units) {
+        for (const auto& step : unit.steps) {
+            EXPECT_EQ(kernel.apply(step), "") << to_text(step);
+            for (const auto* bridge : {"brcluster", "brstorage", "brupstream"}) {
+                EXPECT_LE(ports_of(kernel, bridge).size(), 1U) << to_text(step);
+            }
+        }
+    }
+    EXPECT_EQ(kernel.master_of("eth2"), "brcluster");
+    EXPECT_EQ(kernel.master_of("eth0"), "brupstream");
+    const auto second = std::ranges::find(plan.units, "port eth0 of brupstream", &host_unit::what);
+    ASSERT_NE(second, plan.units.end());
+    EXPECT_EQ(second->needs, "port eth2 of brcluster");
+    EXPECT_EQ(steps_of(plan_host(now, kernel.state(), ports_after_look(ports, now, kernel.state()))), "");
+}
+
+// Of whom nothing says that it is ours: it stays, and nothing comes beside it but where STP looks after that.
+TEST(host_ports_test, no_device_comes_beside_a_port_that_nobody_recorded) {
+    for (const bool has_stp : {false, true}) {
+        auto kernel = bare_host({"eth0", "eth1", "eth2"});
+        settle(kernel, config_of({}));
+        if (has_stp) {
+            auto bridge = kernel.link("brcluster");
+            kernel.remove("brcluster");
+            bridge.has_stp = true;
+            kernel.add(bridge);
+            kernel.apply(model::set_master{"eth0", "brcluster"});
+        }
+        kernel.add(link_named("eth5"));
+        network_words words;
+        words.cluster_device = "eth5";
+        const auto plan = settle(kernel, config_of(words));
+        EXPECT_EQ(ports_of(kernel, "brcluster"), has_stp ? (texts{"eth0", "eth5"}) : texts{"eth0"});
+        const std::string error =
+            "error network-device-configured: eth0 is a port of brcluster, whose device is eth5 by the configuration: "
+            "that is not made a port beside it, as two of them may be a loop: take eth0 out\n";
+        EXPECT_EQ(remarks_of(plan.remarks), has_stp ? "" : error);
+    }
+}
+
+// Another link of that name, or one that somebody moved, is not the one that was recorded.
+TEST(host_ports_test, what_is_recorded_is_that_very_port) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2", "eth5"});
+    const auto before = config_of({});
+    settle(kernel, before);
+    auto ports = recorded(kernel, before);
+    network_words words;
+    words.cluster_device = "eth5";
+    const auto now = config_of(words);
+    ++ports["eth0"].index;
+    EXPECT_EQ(steps_of(plan_host(now, kernel.state(), ports)).find("eth0"), std::string::npos);
+    ports = recorded(kernel, before);
+    kernel.add(link_named("br0", "bridge"));
+    kernel.apply(model::set_master{"eth0", "br0"});
+    EXPECT_EQ(steps_of(plan_host(now, kernel.state(), ports)).find("eth0"), std::string::npos);
+    EXPECT_FALSE(ports_after_look(ports, now, kernel.state()).contains("eth0"));
+}
+
+// ---- a host that the system's own configuration set up
+
+}  // namespace
+}  // namespace pvc::policy
