@@ -365,7 +365,8 @@ void client_networks::record_links(const model::network_state& seen) {
         if (row.type && row.plan && row.plan->next.own_bridge != 0) {
             taken[vni] = {row.plan->next.own_bridge, *row.type == model::network_type::managed};
         }
-        if (row.wanted && row.plan && !row.plan->is_refused) {
+        // Also of one that is removed by now: what was planned was carried out after that look.
+        if (row.plan && !row.plan->is_refused) {
             bases.insert(row.plan->bases.begin(), row.plan->bases.end());
         }
     }

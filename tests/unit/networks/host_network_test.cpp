@@ -324,6 +324,18 @@ TEST_F(host_network_test, forwarding_that_somebody_switches_off_is_switched_on_a
         << hv1.log();
 }
 
+// No event tells when a setting that was refused can be made.
+TEST_F(host_network_test, forwarding_that_cannot_be_switched_on_again_is_tried_until_it_can) {
+    auto& hv1 = stage();
+    const std::string key = "net/ipv6/conf/all/forwarding";
+    hv1.network.broken.insert_or_assign("set " + key, failure(errc::refused, key, "Operation not permitted"));
+    ASSERT_TRUE(hv1.kernel.apply(model::set_sysctl{key, "0"}));
+    beat(20s);  // nothing else makes it look again by then
+    EXPECT_EQ(hv1.kernel.sysctls().read(key), "0");
+    hv1.network.broken.clear();
+    EXPECT_TRUE(within(31s, [&] { return hv1.kernel.sysctls().read(key) == "1"; })) << hv1.log();
+}
+
 TEST_F(host_network_test, routes_by_advertisements_survive_forwarding) {
     auto& hv1 = add_networked();
     ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"br9"}));

@@ -109,5 +109,35 @@ TEST_F(whose_links_test, a_base_that_is_made_is_on_record_before) {
     EXPECT_EQ(was_recorded, true);
 }
 
+// One that shows nothing of being the host's is used, and noted before that: its network may go in the same moment, and
+// a port of its bridge would be taken for what a daemon before this one had made.
+TEST_F(whose_links_test, a_link_that_is_used_stays_also_if_its_network_goes_at_once) {
+    auto& hv1 = stage();
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"vlan401", "ens7", 401}));
+    beat(1s);
+    hv1.network.call_time = 50ms;
+    put_network(401, {{"/nettype", "bridged"}});
+    ASSERT_TRUE(within(2s, [&] { return link(hv1, "vlan401").find("master vmbr401") != std::string::npos; }));
+    remove_network(401);
+    EXPECT_TRUE(within(10s, [&] { return link(hv1, "vmbr401") == "gone"; })) << link(hv1, "vmbr401");
+    beat(2s);
+    EXPECT_NE(hv1.kernel.link("vlan401"), nullptr) << hv1.log();
+}
+
+TEST_F(whose_links_test, a_link_that_is_used_stays_also_if_the_daemon_is_killed_before_its_next_look) {
+    auto& hv1 = stage();
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"vlan401", "ens7", 401}));
+    beat(1s);
+    hv1.network.call_time = 50ms;
+    put_network(401, {{"/nettype", "bridged"}});
+    ASSERT_TRUE(within(2s, [&] { return link(hv1, "vlan401").find("master vmbr401") != std::string::npos; }));
+    hv1.kill();
+    remove_network(401);
+    start(hv1);
+    EXPECT_TRUE(within(10s, [&] { return link(hv1, "vmbr401") == "gone"; })) << link(hv1, "vmbr401");
+    beat(2s);
+    EXPECT_NE(hv1.kernel.link("vlan401"), nullptr) << hv1.log();
+}
+
 }  // namespace
 }  // namespace pvc::node
