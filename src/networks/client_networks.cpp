@@ -365,9 +365,11 @@ void client_networks::record_links(const model::network_state& seen) {
         if (row.type && row.plan && row.plan->next.own_bridge != 0) {
             taken[vni] = {row.plan->next.own_bridge, *row.type == model::network_type::managed};
         }
-        // Also of one that is removed by now: what was planned was carried out after that look.
-        if (row.plan && !row.plan->is_refused) {
-            bases.insert(row.plan->bases.begin(), row.plan->bases.end());
+        for (const auto& [name, base] : row.plan && !row.plan->is_refused ? row.plan->bases : policy::own_bases()) {
+            // Also of one that is removed by now: that a base is only used was planned on this look.
+            if (row.wanted || !base.is_own) {
+                bases.emplace(name, base);
+            }
         }
     }
     if (work_.stack().has_late_changes() && !is_planted(defect::late_link_forgotten)) {

@@ -182,9 +182,10 @@ void watch_set::on_watch_event(const watch_event& event) {
 // Those without a watch: whoever wrote one of an object's keys may have written others with it.
 void watch_set::mark_neighbours(std::string_view path) {
     const auto object = object_of(path);
-    if (object.empty() || unwatched() == 0) {
-        return;
+    if (object.empty() || unwatched() == 0 || object == marked_object_) {
+        return;  // of thousands of events about one object the first marks all of it
     }
+    marked_object_ = object;
     for (auto at = keys_.lower_bound(object); at != keys_.end() && at->first.starts_with(object); ++at) {
         // What is being read anew is answered after the event, and so shows what was written with it.
         const bool is_unread = !at->second->dirty_;
@@ -260,6 +261,7 @@ async::awaitable<void> watch_set::read(std::uint64_t id) {
     if (key == nullptr || !got) {
         co_return;  // still dirty if it is still wanted: the dispatcher comes back to it
     }
+    marked_object_.clear();  // what is read by now may change again
     count(*key, false);
     key->armed_ = arms && (got->present || key->kind_ != watch_kind::removal);
     dirty_by_id_.erase(id);

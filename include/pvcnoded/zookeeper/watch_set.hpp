@@ -172,6 +172,7 @@ private:
     std::uint64_t numbers_ = 0;
     std::array<rounds, 2> in_rounds_;  // of rank `here`, `elsewhere`
     async::wakeup looks_;
+    std::string marked_object_;  // whose keys without a watch are all to be read again, and none was read since
     std::string prefix_;
     std::function<void(const watch_event&)> prefix_sink_;
 };

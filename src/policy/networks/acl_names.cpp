@@ -128,10 +128,10 @@ std::optional<std::uint32_t> find_in(std::string_view table, std::string_view na
 }
 
 std::vector<std::string_view> names_of_table(std::string_view table) {
-    auto words = split_blanks(table);
+    auto parts = split_blanks(table);
     std::vector<std::string_view> found;
-    for (std::size_t at = 0; at < words.size(); at += 2) {
-        found.push_back(words[at]);
+    for (std::size_t at = 0; at < parts.size(); at += 2) {
+        found.push_back(parts[at]);
     }
     return found;
 }

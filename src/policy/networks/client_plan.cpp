@@ -54,8 +54,8 @@ public:
             return std::move(plan_);
         }
         choose_mtu();
-        if (other_ != nullptr && before_ == nullptr &&
-            lower_ != nullptr) {  // nothing is taken apart before what comes in its place is there
+        // Nothing is taken apart before what comes in its place is there.
+        if (other_ != nullptr && before_ == nullptr && lower_ != nullptr) {
             make_base();
             set_base_mtu();
         }
@@ -136,8 +136,8 @@ private:
     const network_link* bridge_;
     const network_link* base_;
     const network_link* lower_;
-    const network_link* before_ =
-        nullptr;                           // its base on a device that was configured before: another one comes instead
+    // Its base on a device that was configured before: another one comes instead.
+    const network_link* before_ = nullptr;
     const network_link* other_ = nullptr;  // the base that it had as a network of the other type
     bool are_settings_made_ = false;
     bool is_base_made_ = false;
