@@ -371,8 +371,8 @@ void network_planner::plan_settings() {
         add(model::make_bridge{bridge_name_, model::own_bridge_address(config_.node, wanted_.vni)});
     } else if (!is_known) {
         damage("bridge " + bridge_name_ + " was another one");
-        if (bridge_->hardware !=
-            model::hardware_address()) {  // its neighbours know it by that: no port shall change it
+        // Its neighbours know it by that: no port shall change it.
+        if (bridge_->hardware != model::hardware_address()) {
             add(model::set_hardware{bridge_name_, bridge_->hardware});
         }
     }

@@ -212,6 +212,7 @@ void bridges_keep_theirs(judge& of) {
     }
     auto& seen = of.world.state<neighbours>();
     std::map<std::pair<std::string, model::hardware_address>, std::string> whose;
+    decltype(seen.bridges) now;
     for (const auto& one : of.world.members) {
         const auto& links = one->node.kernel.state();
         for (const auto& link : links.links()) {
@@ -235,12 +236,11 @@ void bridges_keep_theirs(judge& of) {
                                    model::to_text(link.hardware)));
             }
             if (is_judged) {
-                seen.bridges.insert_or_assign(name, std::pair(link.index, link.hardware));
-            } else {
-                seen.bridges.erase(name);
+                now.insert_or_assign(name, std::pair(link.index, link.hardware));
             }
         }
     }
+    seen.bridges = std::move(now);  // what is not there any more is forgotten: indexes begin anew with a boot
 }
 
 void readdress(cluster& world, const action& what, member& target) {

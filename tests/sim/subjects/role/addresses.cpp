@@ -211,8 +211,9 @@ void somebody_has_them(judge& of) {
     }
     const auto* const taking = of.world.find(now.to);
     auto* const giving = of.world.find_foreign(now.from);
-    const bool can_take = taking != nullptr && taking->node.is_ready() && !taking->node.is_paused() &&
-                          of.world.is_calm(*taking) && value_of(of, taking->root() + "/daemonstate") == "run";
+    const bool can_take = taking != nullptr && taking->node.is_running() && taking->node.is_ready() &&
+                          !taking->node.is_paused() && of.world.is_calm(*taking) &&
+                          value_of(of, taking->root() + "/daemonstate") == "run";
     // One that beats more rarely is silent between two beats, and is waited for.
     const bool is_heard = can_take && giving != nullptr && giving->is_running() && !giving->link().is_cut() &&
                           taking->node.daemon().context().times.grace() > giving->settings.keepalive_interval * 1s;
