@@ -61,6 +61,12 @@ void bridge_record::update_ports(policy::host_ports ports) {
     }
 }
 
+bool bridge_record::has_written(const std::string& base) const {
+    const auto now = bases_.find(base);
+    const auto written = written_bases_.find(base);
+    return is_whole_ && now != bases_.end() && written != written_bases_.end() && now->second == written->second;
+}
+
 async::awaitable<void> bridge_record::noted_by(time_point until) {
     while (!is_noted() && node_.clock().now() < until) {
         co_await written_now_.wait_until(node_.clock(), until, "the record of client networks' links");

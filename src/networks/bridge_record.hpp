@@ -30,7 +30,9 @@ public:
     void update_ports(policy::host_ports ports);
     // The files say what is known, or could not be written: whoever waits for that need not wait any more.
     [[nodiscard]] bool is_noted() const { return is_written() || has_failed_; }
-    // Returns when that is so, or at this time.
+    // The files say of this base what is known of it.
+    [[nodiscard]] bool has_written(const std::string& base) const;
+    // Returns when is_noted() is so, or at this time.
     async::awaitable<void> noted_by(time_point until);
     // Called when that has become so.
     std::function<void()> on_noted;

@@ -255,6 +255,21 @@ bool client_networks::are_settings_kept(const model::client_network& network) co
     });
 }
 
+// One that this daemon did not make becomes a port of its bridge: without that in the files the daemon after this one
+// would take it for what a daemon had made, and delete it with its network. "": there is none.
+std::string client_networks::base_not_to_be_used(const policy::network_plan& plan) const {
+    for (const auto& [name, base] : plan.bases) {
+        const bool is_taken = std::ranges::any_of(plan.steps, [&name](const model::network_change& step) {
+            const auto* const port = std::get_if<model::set_master>(&step);
+            return port != nullptr && port->name == name && !port->master.empty();
+        });
+        if (is_taken && !base.is_own && !bridges_.has_written(name)) {
+            return name;
+        }
+    }
+    return {};
+}
+
 async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const model::network_state& seen) {
     auto* row = find(vni);
     if (row == nullptr || !row->wanted) {
@@ -279,6 +294,9 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
             row->memory.was_right = false;
             row->pause.failed(node_.clock().now());
         }
+    } else if (auto base = base_not_to_be_used(plan); is_due && !base.empty()) {
+        row->pause.failed(node_.clock().now());
+        row->trouble = base + " was there, and is not used before that could be noted";
     } else if (is_due) {
         for (const auto& what : plan.damage) {
             ++work_.counts().repairs;

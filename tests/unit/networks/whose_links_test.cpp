@@ -139,5 +139,20 @@ TEST_F(whose_links_test, a_link_that_is_used_stays_also_if_the_daemon_is_killed_
     EXPECT_NE(hv1.kernel.link("vlan401"), nullptr) << hv1.log();
 }
 
+// Else the daemon after this one would take it for what a daemon had made.
+TEST_F(whose_links_test, a_link_is_not_used_before_that_could_be_noted) {
+    auto& hv1 = stage();
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"vlan401", "ens7", 401}));
+    beat(1s);
+    hv1.host.is_full = true;
+    put_network(401, {{"/nettype", "bridged"}});
+    beat(10s);
+    EXPECT_EQ(link(hv1, "vlan401").find("master"), std::string::npos);
+    EXPECT_TRUE(hv1.logged("network 401: vlan401 was there, and is not used before that could be noted")) << hv1.log();
+    hv1.host.is_full = false;
+    EXPECT_TRUE(within(35s, [&] { return link(hv1, "vlan401").find("master vmbr401") != std::string::npos; }))
+        << hv1.log();
+}
+
 }  // namespace
 }  // namespace pvc::node

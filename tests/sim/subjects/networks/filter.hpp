@@ -25,6 +25,7 @@ struct filter_looks {
 struct host_rules {
     std::set<std::uint32_t> have_program;             // members
     std::map<std::uint32_t, std::uint64_t> replaced;  // so often, as was seen, by member
+    std::set<std::uint32_t> to_judge;                 // with the next look
 };
 
 // "1001 in ssh": the ACL that a rule is of; empty: of none.

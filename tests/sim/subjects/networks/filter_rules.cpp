@@ -7,6 +7,7 @@
 #include "sim/world/judge.hpp"
 
 #include <map>
+#include <set>
 #include <utility>
 
 namespace pvc::sim {
@@ -86,14 +87,16 @@ void host_rules_are_kept(judge& of) {
     if (!has_networking(of.world)) {
         return;
     }
-    auto& seen = of.world.state<host_rules>().replaced;
+    auto& known = of.world.state<host_rules>();
     for (const auto& one : of.world.members) {
         const auto replaced = one->node.filter_table.host_rules_replaced;
-        if (replaced == 0 || std::exchange(seen[one->number], replaced) == replaced) {
-            continue;
+        const bool is_now = replaced != 0 && std::exchange(known.replaced[one->number], replaced) != replaced;
+        const bool was_before = known.to_judge.erase(one->number) > 0;  // by now its log has been written
+        if (is_now) {
+            known.to_judge.insert(one->number);
         }
         const bool is_kept = one->node.host.files.contains("/var/lib/pvc/nftables-before");
-        if (!is_kept && !one->node.logged("could not be kept in /var/lib/pvc/nftables-before")) {
+        if (was_before && !is_kept && !one->node.logged("could not be kept in /var/lib/pvc/nftables-before")) {
             of.say("host_rules_are_kept",
                    one->name() + " has replaced the firewall of its host, and kept nothing of it");
         }

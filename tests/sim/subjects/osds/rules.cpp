@@ -337,9 +337,12 @@ void commands_are_taken_up(judge& of) {
     const auto run = run_of(of.world, watch.sent);
     const bool is_removal = run.verb == "osd_remove";
     const member* const whom = of.world.find(is_removal ? trim(run.keys.at("/node")) : run.given.front());
-    const bool must = whom != nullptr && watch.locked.empty() && of.world.is_calm(*whom) && whom->node.is_running() &&
-                      whom->node.is_ready() && value_of(of, whom->root() + "/daemonstate") == "run" &&
-                      value_of(of, osd_pipe) == watch.sent;
+    // Where the pipe came back in another schema nobody reads it.
+    constexpr std::int64_t last_with_pipe = 9;
+    const auto schema = whom == nullptr ? std::nullopt : parse_integer(value_of(of, whom->root() + "/activeschema"));
+    const bool must = schema && *schema <= last_with_pipe && watch.locked.empty() && of.world.is_calm(*whom) &&
+                      whom->node.is_running() && whom->node.is_ready() &&
+                      value_of(of, whom->root() + "/daemonstate") == "run" && value_of(of, osd_pipe) == watch.sent;
     if (!must) {
         watch.sent.clear();
     } else if (of.world.now() - watch.sent_at > taken_up) {

@@ -264,7 +264,7 @@ void note_role_writes(judge& of, const seen_change& seen) {
 // not added again, unless somebody did something
 // to the machine's links before the daemon's last look: a bridge with another hardware address is announced so.
 void nothing_is_added_blindly(judge& of) {
-    constexpr duration between_looks = 15s;
+    constexpr duration between_looks = 1min;  // and as long as an outage may keep what is to be announced
     if (!has_networking(of.world)) {
         return;
     }
