@@ -66,8 +66,10 @@ async::awaitable<result<void>> link_work::carry_out_or_undo(std::vector<model::n
     std::vector<model::network_change> undo;
     for (const auto& step : steps) {
         auto done = co_await apply(step);
-        // One without an answer may come true yet; what is asked later is done later.
-        const bool may_be_done = done || done.error().code() == errc::timed_out;
+        // One without an answer may come true yet; what is asked later is done later. But whoever uses a device by then
+        // loses it with what stands on it, and one that is up harms nobody.
+        const bool may_be_done =
+            done || (done.error().code() == errc::timed_out && !std::holds_alternative<model::set_up>(step));
         if (may_be_done) {
             if (auto back = policy::undo_of(step, before)) {
                 undo.push_back(*std::move(back));
