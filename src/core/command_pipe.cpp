@@ -30,19 +30,35 @@ async::awaitable<bool> command_pipe::note_what_is_old() {
     co_return true;
 }
 
-async::awaitable<void> command_pipe::run() {
+// Also while a command is carried out, which may take a day: what is written after the connection came back is new.
+async::awaitable<void> command_pipe::note_connections() {
     async::wakeup changed;
-    auto key = session_.watches.add(path_, zookeeper::watch_kind::data, changed);
     const async::latest<zookeeper::session_state>::observer follow(session_.zk.state(), changed);
     for (;;) {
-        if (session_.zk.is_connected() && session_.zk.state().value().connections != connection_) {
-            const bool is_noted = co_await note_what_is_old();
-            if (!is_noted) {
-                co_await async::sleep_for(session_.node.clock(), answer_pause, "another look at a command pipe");
-            }
+        if (is_noted()) {
+            changed_.notify();
+            co_await changed.wait(async::wait_note::work("connections to ZooKeeper"));
             continue;
         }
-        if (session_.zk.is_connected() && key->present() && key->stat().mzxid > seen_) {
+        if (!session_.zk.is_connected()) {
+            co_await changed.wait(async::wait_note::work("connections to ZooKeeper"));
+            continue;
+        }
+        const bool is_done = co_await note_what_is_old();
+        if (!is_done) {
+            co_await async::sleep_for(session_.node.clock(), answer_pause, "another look at a command pipe");
+        }
+    }
+}
+
+bool command_pipe::is_noted() const {
+    return session_.zk.is_connected() && session_.zk.state().value().connections == connection_;
+}
+
+async::awaitable<void> command_pipe::take_up() {
+    const auto key = session_.watches.add(path_, zookeeper::watch_kind::data, changed_);
+    for (;;) {
+        if (is_noted() && key->present() && key->stat().mzxid > seen_) {
             seen_ = key->stat().mzxid;
             auto command = read_(key->data());
             if (command) {
@@ -50,8 +66,15 @@ async::awaitable<void> command_pipe::run() {
                 continue;
             }
         }
-        co_await changed.wait(async::wait_note::work("commands of clients"));
+        co_await changed_.wait(async::wait_note::work("commands of clients"));
     }
+}
+
+async::awaitable<void> command_pipe::run() {
+    co_await async::with_task_group("command pipe", [this](async::task_group& group) {
+        group.spawn("connections", [this] { return note_connections(); });
+        return take_up();
+    });
 }
 
 async::awaitable<void> command_pipe::serve(request what, pipe_command command) {

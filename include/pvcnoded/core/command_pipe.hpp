@@ -55,6 +55,9 @@ private:
         std::int32_t version = 0;
     };
     async::awaitable<bool> note_what_is_old();
+    async::awaitable<void> note_connections();
+    bool is_noted() const;
+    async::awaitable<void> take_up();
     async::awaitable<void> serve(request what, pipe_command command);
     async::awaitable<result<void>> carry_out(const request& what, const pipe_command& command,
                                              zookeeper::held_lock& lock);
@@ -63,6 +66,7 @@ private:
     session& session_;
     std::string path_;
     pipe_reader read_;
+    async::wakeup changed_;
     std::int64_t seen_ = 0;  // mzxid of the newest value that was looked at, or was too old to be
     std::uint64_t connection_ = 0;
 };

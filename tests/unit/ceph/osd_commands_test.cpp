@@ -352,6 +352,22 @@ TEST_F(osd_commands_test, a_command_that_waits_for_ceph_is_taken_back) {
     EXPECT_EQ(ask(add_sdb), "success-" + add_sdb);
 }
 
+// What was written after a connection had come back is new, also to one who was busy with another command by then.
+TEST_F(osd_commands_test, a_command_behind_one_during_which_the_connection_broke_is_carried_out) {
+    sim_node& node = running(9);
+    program({"ceph", "osd", "rm"}, "", 0, 20s);
+    send(add_sdb);
+    loop.run_for(5s);
+    node.connector.link().cut();
+    loop.run_for(3s);
+    node.connector.link().mend();
+    loop.run_for(3s);
+    const std::string next = "osd_add hv1,/dev/sdb,0.5,False";
+    send(next);
+    ASSERT_TRUE(run_until([&] { return !answers.empty(); }, 90s));
+    EXPECT_EQ(answers, texts{"success-" + next});
+}
+
 // A lock that somebody takes away, and a connection that breaks for a moment.
 TEST_F(osd_commands_test, a_lost_lock_ends_it_and_a_lost_connection_does_not) {
     sim_node& node = running(9);

@@ -42,8 +42,11 @@ void locks_are_used_in_turn(judge& of, const seen_change& seen) {
     }
     if (seen_locks.check_zxid != seen.what.zxid) {
         const auto first = seen_locks.locks.lower_bound(seen.what.path + '/');
+        // Outside of a transition the lock that is there only waits for its removal (docs/simulation.md).
+        const bool is_in_use = seen.writer->node.is_running() &&
+                               seen.writer->node.daemon().context().role.now() == model::router_state::takeover;
         const bool has_lock = first != seen_locks.locks.end() && first->first.starts_with(seen.what.path + '/') &&
-                              first->second.session == seen.what.session;
+                              first->second.session == seen.what.session && is_in_use;
         if (has_lock && seen.what.what == recorded_kind::set && seen.what.path == "/config/primary_node" &&
             seen.what.data == seen.writer->name()) {
             // The check may stand behind it in the transaction.

@@ -204,6 +204,14 @@ void follow_references(judge& of, const seen_change& seen) {
     }
 }
 
+// Whoever takes the role over has to wait for it.
+bool is_locked_by_client(const judge& of) {
+    const std::string key = "/config/primary_node";
+    return std::ranges::any_of(of.world.ensemble.children(key), [&](const auto& name) {
+        return name.find("lock__") != std::string::npos && value_of(of, key + '/' + name) == "client";
+    });
+}
+
 void somebody_has_them(judge& of) {
     auto& now = of.state<given_by_reference>();
     if (now.from.empty() || !has_networking(of.world)) {
@@ -217,11 +225,12 @@ void somebody_has_them(judge& of) {
     // One that beats more rarely is silent between two beats, and is waited for.
     const bool is_heard = can_take && giving != nullptr && giving->is_running() && !giving->link().is_cut() &&
                           taking->node.daemon().context().times.grace() > giving->settings.keepalive_interval * 1s;
-    // Whoever else still says that he is primary may have them: he is waited for.
+    // Whoever else still says that he is primary, or on his way, may have them: he is waited for.
     const bool has_other = std::ranges::any_of(of.world.members, [&](const auto& one) {
-        return one.get() != taking && value_of(of, one->root() + "/routerstate") == "primary";
+        const std::string role = value_of(of, one->root() + "/routerstate");
+        return one.get() != taking && (role == "primary" || role == "relinquish" || role == "takeover");
     });
-    if (!is_heard || has_other) {
+    if (!is_heard || has_other || is_locked_by_client(of)) {
         now.from.clear();
         return;
     }

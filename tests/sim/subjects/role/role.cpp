@@ -16,7 +16,8 @@ namespace {
 
 struct primaries_seen {
     bool are_both_primary = false;
-    time_point since{};
+    time_point first{};
+    time_point since{};  // from here on it counts
 };
 
 void roles_follow_the_table(judge& of, const seen_change& seen) {
@@ -43,6 +44,7 @@ void there_is_one_primary(judge& of) {
     std::size_t count = 0;
     duration limit = duration::max();
     bool are_calm = true;
+    bool are_in_run = true;
     for (const auto& one : of.world.members) {
         const bool believes = one->node.is_running() && !one->node.is_paused() &&
                               one->node.daemon().context().role.now() == model::router_state::primary;
@@ -54,6 +56,7 @@ void there_is_one_primary(judge& of) {
         }
         ++count;
         are_calm = are_calm && of.world.is_calm(*one);
+        are_in_run = are_in_run && value_of(of, one->root() + "/daemonstate") == "run";
         const auto own = policy::isolation_limit(one->node.daemon().context().times);
         limit = std::min(limit, own.value_or(duration::max()));
     }
@@ -63,6 +66,10 @@ void there_is_one_primary(judge& of) {
     }
     if (!seen.are_both_primary) {
         seen.are_both_primary = true;
+        seen.first = seen.since = of.world.now();
+    }
+    // To one whose state somebody deleted nobody gives the role up (C2'); its next tick writes it anew.
+    if (!are_in_run && of.world.now() - seen.first < 15s) {
         seen.since = of.world.now();
     }
     if (limit == duration::max() && !are_calm) {
