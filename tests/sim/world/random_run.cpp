@@ -20,7 +20,8 @@ constexpr duration progress_limit = 300s;
 // after 300 s: so much longer, and no longer than that in all.
 constexpr duration after_order_limit = 330s;
 constexpr duration orders_limit = 900s;
-constexpr duration stop_limit = 430s;  // the rule of a stop says how long it may really take
+constexpr duration more_for_each_guest = 120s;  // a flush leaves one that does not converge alone after that time
+constexpr duration stop_limit = 430s;           // the rule of a stop says how long it may really take
 
 cluster_settings draw_cluster(const run_settings& wanted) {
     random_source random = random_source(wanted.seed).split("cluster");
@@ -221,11 +222,17 @@ private:
         }
     }
 
+    // A flush, or the move of a machine that does not converge, which takes five minutes.
     [[nodiscard]] bool has_order() const {
-        return std::ranges::any_of(world_.members, [&](const auto& one) {
-            const std::string word = world_.ensemble.get(one->root() + "/domainstate").value_or("");
-            return word == "flush" || word == "unflush";
-        });
+        const auto is_on_the_way = [this](const std::string& uuid) {
+            return world_.ensemble.get("/domains/" + uuid + "/state").value_or("").starts_with("migrate");
+        };
+        return std::ranges::any_of(world_.members,
+                                   [&](const auto& one) {
+                                       const auto word = world_.ensemble.get(one->root() + "/domainstate").value_or("");
+                                       return word == "flush" || word == "unflush";
+                                   }) ||
+               std::ranges::any_of(world_.ensemble.children("/domains"), is_on_the_way);
     }
 
     // Whether all is as it should be; what is missing is said when the time is over.
@@ -236,7 +243,8 @@ private:
         faults_.take_back();
         start_guests();
         time_point limit = world_.now() + progress_limit;
-        const time_point last_limit = world_.now() + orders_limit;
+        const auto guests = static_cast<std::int64_t>(guests_of(world_).defined.size());
+        const time_point last_limit = world_.now() + orders_limit + guests * more_for_each_guest;
         time_point look_again = world_.now() + 10s;
         while (goes_on() && step()) {
             if (world_.now() < look_again) {

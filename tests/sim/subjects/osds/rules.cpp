@@ -95,7 +95,7 @@ time_point at_or_never(const std::map<std::string, time_point>& all, const std::
 // Empty: nobody uses it who did so already when it was looked at last.
 std::string somebody_uses(const command_run& run, const sim_block& block, const std::string& path) {
     const auto was_seen = [&](const std::map<std::string, time_point>& looks) {
-        return block.others_changed <= at_or_never(looks, path);
+        return block.others_changed < at_or_never(looks, path);  // at the same moment: nobody knows what came first
     };
     const bool is_hidden = block.use == disk_use::mounted_elsewhere || block.use == disk_use::held;
     if (block.use != disk_use::none && was_seen(is_hidden ? run.tried : run.looked)) {
