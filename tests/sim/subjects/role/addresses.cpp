@@ -172,7 +172,26 @@ struct given_by_reference {
     std::string to;
     bool is_named_back = false;
     std::map<ip::address, time_point> missing;
+    std::map<std::string, time_point, std::less<>> beats;
+    std::map<std::string, time_point, std::less<>> silent_until;
 };
+
+// Daemons read the heartbeats of others with their own: one that had been silent is heard again so much later.
+constexpr duration silence = 10s;
+constexpr duration heard_after = 10s;
+
+void note_beat(given_by_reference& now, const std::string& path, time_point at) {
+    const auto last = now.beats.find(path);
+    if (last != now.beats.end() && at - last->second > silence) {
+        now.silent_until[path] = at;
+    }
+    now.beats[path] = at;
+}
+
+bool was_heard(const given_by_reference& now, const std::string& path, time_point at) {
+    const auto returned = now.silent_until.find(path);
+    return returned == now.silent_until.end() || at - returned->second > heard_after;
+}
 
 void follow_references(judge& of, const seen_change& seen) {
     auto& now = of.state<given_by_reference>();
@@ -187,6 +206,10 @@ void follow_references(judge& of, const seen_change& seen) {
         if (seen.what.session == 0 || is_unforeseen || (now.named != now.from && now.named != now.to)) {
             now.from.clear();
         }
+        return;
+    }
+    if (seen.what.path.ends_with("/keepalive")) {
+        note_beat(now, seen.what.path, of.world.now());
         return;
     }
     const std::string_view suffix = "/routerstate";
@@ -224,6 +247,7 @@ void somebody_has_them(judge& of) {
                           value_of(of, taking->root() + "/daemonstate") == "run";
     // One that beats more rarely is silent between two beats, and is waited for.
     const bool is_heard = can_take && giving != nullptr && giving->is_running() && !giving->link().is_cut() &&
+                          was_heard(now, "/nodes/" + now.from + "/keepalive", of.world.now()) &&
                           taking->node.daemon().context().times.grace() > giving->settings.keepalive_interval * 1s;
     // Whoever else still says that he is primary, or on his way, may have them: he is waited for.
     const bool has_other = std::ranges::any_of(of.world.members, [&](const auto& one) {
