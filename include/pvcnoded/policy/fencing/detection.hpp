@@ -1,0 +1,83 @@
+// Which nodes are dead (node-lifecycle.md 10.1; README rulings 9, 31, 39, 42, 43, 76). A pure function of what one
+// coordinator knows: no clock and no value of another machine counts, only the observer's own time since it last saw
+// the transaction id of a heartbeat change.
+#pragma once
+
+#include "pvcnoded/base/clock.hpp"
+#include "pvcnoded/model/states.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pvc::policy {
+
+// A board's answers about a node that falls silent (ruling 76), as far as they count.
+enum class seen_power : std::uint8_t {
+    untold,  // never asked, no answer, or the last probe did not hear it say `on`
+    on,
+    off,  // two answers that count as off, the heartbeat's id unchanged throughout
+};
+
+struct node_seen {
+    std::string name;
+    bool is_coordinator = false;  // by the configured list
+    std::optional<model::daemon_state> state;
+    std::optional<std::int64_t> state_id;      // of the transaction that wrote its daemonstate
+    std::optional<std::int64_t> heartbeat_id;  // empty: the key is missing
+    duration silent_for{};                     // by the observer; no longer than its connection has stood
+    bool was_seen_to_beat = false;             // since this daemon started
+    bool has_machines = false;                 // machines in a running state whose key names it
+    seen_power power = seen_power::untold;
+    bool is_lease_over = false;  // its self-reset has certainly happened (10.8)
+};
+
+struct observer_seen {
+    std::string name;
+    bool is_coordinator = false;
+    bool is_run = false;  // own daemonstate
+    bool in_maintenance = false;
+    bool is_heartbeat_fresh = false;  // that of this very tick was acknowledged
+    duration connected_for{};         // without a break
+    std::int64_t fence_intervals = 0;
+    duration keepalive{};
+    std::size_t coordinators = 0;  // that the configuration lists
+};
+
+enum class node_verdict : std::uint8_t {
+    well,       // or in a state that nobody fences
+    silent,     // older than a heartbeat may be, not long enough to be dead
+    seen_off,   // without power: dead at once, and no throws
+    dead,       // to be marked
+    may_boot,   // never seen to beat by this daemon: it may still be booting (39)
+    storm,      // fell silent with more than half of all nodes (39)
+    needed,     // no majority of coordinators would be left (31)
+    forgotten,  // nobody will fence it, and its machines stay down: to be said, hourly
+};
+[[nodiscard]] std::string_view to_text(node_verdict what);
+
+struct verdict_on_node {
+    std::string name;
+    node_verdict what = node_verdict::well;
+    // When it is worth to look again; empty: with the next change only.
+    std::optional<duration> after;
+    friend bool operator==(const verdict_on_node&, const verdict_on_node&) = default;
+};
+
+// Why this node judges nobody now; empty: it does. One clause, for `explain` and the log.
+[[nodiscard]] std::string why_not_judging(const observer_seen& self);
+
+// Of each node but the observer, in ascending order of names. Without judging all are `well` but those to be said.
+[[nodiscard]] std::vector<verdict_on_node> judge_nodes(const observer_seen& self, const std::vector<node_seen>& others);
+
+// Whether enough coordinators stay in `run` without that one (31). `before_power_off`: counted anew before each first
+// power-off, where a node that is silent for longer than a living one may be does not count.
+enum class majority_at : std::uint8_t { mark, before_power_off };
+[[nodiscard]] bool majority_stays(const observer_seen& self, const std::vector<node_seen>& others,
+                                  const std::string& without, majority_at when);
+
+// Whose board is asked for its power now (76).
+[[nodiscard]] bool asks_for_power(const observer_seen& self, const node_seen& one);
+
+}  // namespace pvc::policy

@@ -1,0 +1,198 @@
+// Which nodes are dead. Acceptance cases AC44, AC46, AC47, AC48 (the mark), AC52 (the marks), AC53, AC54, AC129; README
+// rulings 31, 39, 76.
+#include "pvcnoded/policy/fencing/detection.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pvc::policy {
+namespace {
+
+using namespace std::chrono_literals;
+using model::daemon_state;
+using enum node_verdict;
+
+struct detection : ::testing::Test {
+    observer_seen self{.name = "hv1",
+                       .is_coordinator = true,
+                       .is_run = true,
+                       .is_heartbeat_fresh = true,
+                       .connected_for = 1h,
+                       .fence_intervals = 6,
+                       .keepalive = 5s,
+                       .coordinators = 3};
+
+    static node_seen living(const std::string& name, bool is_coordinator = true) {
+        return {.name = name,
+                .is_coordinator = is_coordinator,
+                .state = daemon_state::run,
+                .state_id = 10,
+                .heartbeat_id = 20,
+                .silent_for = 2s,
+                .was_seen_to_beat = true,
+                .has_machines = true};
+    }
+    static node_seen silent(const std::string& name, duration age, bool is_coordinator = true) {
+        auto one = living(name, is_coordinator);
+        one.silent_for = age;
+        return one;
+    }
+    // Of hv3, with hv2 alive.
+    [[nodiscard]] node_verdict of(const node_seen& hv3) const {
+        return judge_nodes(self, {living("hv2"), hv3}).back().what;
+    }
+};
+
+TEST_F(detection, AC44_older_than_the_limit_and_not_as_old) {
+    EXPECT_EQ(of(living("hv3")), well);
+    EXPECT_EQ(of(silent("hv3", 10s)), well);
+    EXPECT_EQ(of(silent("hv3", 10s + 1ms)), node_verdict::silent);
+    EXPECT_EQ(of(silent("hv3", 30s)), node_verdict::silent);
+    EXPECT_EQ(of(silent("hv3", 30s + 1ms)), dead);
+    EXPECT_EQ(of(silent("hv3", 35s)), dead);
+}
+
+TEST_F(detection, says_when_to_look_again) {
+    EXPECT_EQ(judge_nodes(self, {living("hv2"), silent("hv3", 12s)}).back().after, 18s);
+    EXPECT_FALSE(judge_nodes(self, {living("hv2"), silent("hv3", 35s)}).back().after);
+}
+
+TEST_F(detection, AC47_AC48_AC53_AC54_nobody_is_judged_without_the_right_to) {
+    const auto without = [&](auto change) {
+        const auto with = self;
+        change(self);
+        EXPECT_EQ(of(silent("hv3", 35s)), well);
+        EXPECT_NE(why_not_judging(self), "");
+        EXPECT_FALSE(asks_for_power(self, silent("hv3", 35s)));
+        self = with;
+    };
+    EXPECT_EQ(why_not_judging(self), "");
+    without([](observer_seen& one) { one.fence_intervals = 0; });
+    without([](observer_seen& one) { one.in_maintenance = true; });
+    without([](observer_seen& one) { one.is_coordinator = false; });
+    without([](observer_seen& one) { one.is_run = false; });
+    without([](observer_seen& one) { one.is_heartbeat_fresh = false; });
+    without([](observer_seen& one) { one.connected_for = 29999ms; });
+    EXPECT_TRUE(judge_nodes(self, {silent("hv1", 1h)}).empty()) << "never itself";
+    EXPECT_FALSE(asks_for_power(self, silent("hv1", 35s)));
+}
+
+TEST_F(detection, other_states_and_missing_keys_are_never_fenced_and_said_when_they_have_machines) {
+    for (const auto state : {daemon_state::init, daemon_state::shutdown, daemon_state::stop}) {
+        auto one = silent("hv3", 299s);
+        one.state = state;
+        one.state_id = 30;
+        EXPECT_EQ(of(one), well);
+        one.silent_for = 300s;
+        EXPECT_EQ(of(one), forgotten);
+        one.has_machines = false;
+        EXPECT_EQ(of(one), well);
+    }
+    for (const auto state : {daemon_state::dead, daemon_state::fenced}) {
+        auto one = silent("hv3", 300s);
+        one.state = state;
+        one.has_machines = false;
+        EXPECT_EQ(of(one), forgotten);
+    }
+    auto without_key = silent("hv3", 300s);
+    without_key.heartbeat_id.reset();
+    EXPECT_EQ(of(without_key), forgotten);
+    auto without_word = silent("hv3", 300s);
+    without_word.state.reset();
+    EXPECT_EQ(of(without_word), forgotten);
+    self.in_maintenance = true;
+    EXPECT_EQ(of(without_word), well);
+}
+
+TEST_F(detection, AC129_init_that_hangs) {
+    auto one = silent("hv3", 60s);
+    one.state = daemon_state::init;
+    EXPECT_EQ(of(one), node_verdict::silent);
+    one.silent_for = 65s;
+    EXPECT_EQ(of(one), dead);
+    one.state_id = 21;  // it has not checked in since it registered
+    one.silent_for = 600s;
+    EXPECT_EQ(of(one), forgotten);
+}
+
+TEST_F(detection, a_node_that_was_never_seen_to_beat_may_be_booting) {
+    auto one = silent("hv3", 35s);
+    one.was_seen_to_beat = false;
+    EXPECT_EQ(of(one), may_boot);
+    one.power = seen_power::off;
+    EXPECT_EQ(of(one), may_boot) << "a board that boots says off";
+    EXPECT_FALSE(asks_for_power(self, one));
+    one.silent_for = 10min;
+    EXPECT_EQ(of(one), may_boot);
+    one.silent_for = 10min + 1ms;
+    EXPECT_EQ(of(one), dead);
+    self.fence_intervals = 120;
+    self.connected_for = 24h;
+    one.power = seen_power::untold;
+    EXPECT_EQ(of(one), may_boot) << "twice the limit";
+}
+
+TEST_F(detection, a_node_seen_off_is_dead_at_once) {
+    auto one = silent("hv3", 11s);
+    EXPECT_TRUE(asks_for_power(self, one));
+    one.power = seen_power::on;
+    EXPECT_EQ(of(one), node_verdict::silent);
+    one.power = seen_power::off;
+    EXPECT_EQ(of(one), seen_off);
+    one.silent_for = 2s;
+    EXPECT_EQ(of(one), well) << "it beats";
+    EXPECT_FALSE(asks_for_power(self, one));
+    one.silent_for = 11s;
+    one.state = daemon_state::shutdown;
+    EXPECT_EQ(of(one), well);
+    EXPECT_FALSE(asks_for_power(self, one));
+}
+
+TEST_F(detection, the_majority_of_coordinators_stays) {
+    const auto verdicts = judge_nodes(self, {silent("hv3", 40s), silent("hv2", 40s)});
+    ASSERT_EQ(verdicts.size(), 2U);
+    EXPECT_EQ(verdicts[0], (verdict_on_node{"hv2", dead, {}})) << "hv3 still says run";
+    EXPECT_EQ(verdicts[1].what, needed);
+    EXPECT_FALSE(majority_stays(self, {silent("hv2", 40s), silent("hv3", 40s)}, "hv2", majority_at::before_power_off));
+    EXPECT_TRUE(majority_stays(self, {silent("hv2", 40s), living("hv3")}, "hv2", majority_at::before_power_off));
+    self.coordinators = 2;
+    EXPECT_FALSE(majority_stays(self, {silent("hv2", 40s)}, "hv2", majority_at::mark));
+    self.coordinators = 1;
+    EXPECT_EQ(judge_nodes(self, {silent("hv4", 40s, false)}).back().what, dead);
+}
+
+TEST_F(detection, AC52_hypervisors_are_not_limited) {
+    const auto verdicts =
+        judge_nodes(self, {living("hv2"), living("hv3"), silent("hv5", 40s, false), silent("hv4", 40s, false)});
+    EXPECT_EQ(verdicts[2], (verdict_on_node{"hv4", dead, {}}));
+    EXPECT_EQ(verdicts[3], (verdict_on_node{"hv5", dead, {}}));
+}
+
+TEST_F(detection, a_storm_is_waited_out_but_for_what_is_known) {
+    auto of_five = std::vector{living("hv2"), living("hv3"), silent("hv4", 31s, false), silent("hv5", 12s, false),
+                               silent("hv6", 40s, false)};
+    const auto verdict_on = [&](std::size_t place) { return judge_nodes(self, of_five)[place].what; };
+    EXPECT_EQ(verdict_on(2), storm) << "three of five";
+    EXPECT_EQ(verdict_on(3), node_verdict::silent);
+    EXPECT_EQ(verdict_on(4), storm);
+    of_five[4].is_lease_over = true;
+    EXPECT_EQ(verdict_on(4), dead);
+    of_five[4].is_lease_over = false;
+    of_five[4].power = seen_power::off;
+    EXPECT_EQ(verdict_on(4), seen_off);
+    of_five[4].power = seen_power::untold;
+    of_five[4].silent_for = 62s;  // not within 30 s of hv4 and hv5
+    EXPECT_EQ(verdict_on(2), dead);
+    EXPECT_EQ(verdict_on(4), dead);
+    for (const std::size_t place : {2U, 3U, 4U}) {
+        of_five[place].silent_for = 10min;
+    }
+    EXPECT_EQ(verdict_on(2), dead) << "it has lasted";
+    of_five.push_back(living("hv7", false));
+    for (const std::size_t place : {2U, 3U, 4U}) {
+        of_five[place].silent_for = 40s;
+    }
+    EXPECT_EQ(verdict_on(2), dead) << "three of six are not more than half";
+}
+
+}  // namespace
+}  // namespace pvc::policy
