@@ -17,21 +17,26 @@ public:
     void script(const std::vector<std::string>& /*arguments*/, const sim_program& /*program*/) {}
     async::process_runner& processes() { return processes_; }
     std::size_t running() { return processes_.running(); }
+    async::process_runner& one_at_a_time() { return alone_; }
 
 private:
     async::posix_process processes_{loop().context(), clock()};
+    async::posix_process alone_{loop().context(), clock(), 1};
 };
 
 class sim_processes : public sim_world {
 public:
     void script(std::vector<std::string> arguments, sim_program program) {
+        alone_.add(arguments, program);
         processes_.add(std::move(arguments), std::move(program));
     }
     async::process_runner& processes() { return processes_; }
     std::size_t running() { return processes_.running(); }
+    async::process_runner& one_at_a_time() { return alone_; }
 
 private:
     sim::sim_process processes_{clock()};
+    sim::sim_process alone_{clock(), 1};
 };
 
 template <class Bench>
@@ -236,6 +241,61 @@ TYPED_TEST(process_contract, runs_many_after_each_other_and_side_by_side) {
         });
     });
     EXPECT_EQ(good, 40);
+}
+
+// A guarded step: what was looked at before it may have changed by the time at which it begins.
+TYPED_TEST(process_contract, what_is_late_already_is_not_begun) {
+    const scratch_folder folder;
+    const std::vector<std::string> arguments{"touch", folder / "begun"};
+    bool is_begun = false;
+    this->bench.script(arguments, {.effect = [&] { is_begun = true; }});
+    process_limits limits;
+    limits.not_after = this->bench.clock().boot_now() - 1ms;
+    const auto late = this->run(arguments, limits);
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().code(), errc::stopped) << late.error().text();
+    EXPECT_EQ(late.error().subject(), "touch");
+    EXPECT_FALSE(is_begun || std::filesystem::exists(folder / "begun"));
+
+    limits.not_after = this->bench.clock().boot_now() + 50s;
+    const auto in_time = this->run(arguments, limits);
+    ASSERT_TRUE(in_time);
+    EXPECT_TRUE(is_begun || std::filesystem::exists(folder / "begun"));
+}
+
+TYPED_TEST(process_contract, who_waits_for_a_place_beyond_its_latest_start_is_not_begun) {
+    const scratch_folder folder;
+    const std::vector<std::string> first{"sleep", "1000"};
+    const std::vector<std::string> second{"touch", folder / "begun"};
+    bool is_begun = false;
+    this->bench.script(first, {.takes = 1000s});
+    this->bench.script(second, {.effect = [&] { is_begun = true; }});
+    this->bench.run([&]() -> awaitable<void> {
+        auto& processes = this->bench.one_at_a_time();
+        auto& clock = this->bench.clock();
+        co_await async::with_task_group("scope", [&](async::task_group& group) -> awaitable<void> {
+            group.spawn("first", [&]() -> awaitable<void> {
+                const auto ended = co_await processes.run(command{first}, process_limits{.time = 500s});
+                EXPECT_FALSE(ended && ended->succeeded());
+            });
+            co_await async::sleep_for(clock, 10ms, "the first one");
+            const time_point asked = clock.now();
+            process_limits limits{.time = 400s};
+            limits.not_after = clock.boot_now() + 100ms;
+            const auto late = co_await processes.run(command{second}, limits);
+            EXPECT_TRUE(!late && late.error().code() == errc::stopped);
+            EXPECT_GE(clock.now() - asked, 100ms);
+            EXPECT_LT(clock.now() - asked, 60s);
+            // Without a latest start it is the limit that ends the wait.
+            const auto timed = co_await processes.run(command{second}, process_limits{.time = 100ms});
+            EXPECT_TRUE(!timed && timed.error().code() == errc::timed_out);
+            group.cancel();
+        });
+        EXPECT_FALSE(is_begun || std::filesystem::exists(folder / "begun"));
+        // The place is free again, and nobody's who has gone.
+        const auto after = co_await processes.run(command{second}, process_limits{.time = 50s});
+        EXPECT_TRUE(after && after->succeeded());
+    });
 }
 
 }  // namespace

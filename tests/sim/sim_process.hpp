@@ -4,6 +4,7 @@
 
 #include "pvcnoded/async/deadline.hpp"
 #include "pvcnoded/async/process.hpp"
+#include "pvcnoded/async/semaphore.hpp"
 
 #include <boost/asio/this_coro.hpp>
 
@@ -36,7 +37,8 @@ public:
     };
     using rule = std::function<std::optional<sim_program>(const async::command&)>;
 
-    explicit sim_process(async::timers& clock) : clock_(clock) {}
+    // `at_once`: so many run at most, the others wait for a place.
+    explicit sim_process(async::timers& clock, std::size_t at_once = 1'000'000) : clock_(clock), places_(at_once) {}
 
     // The latest rule that answers counts.
     void add(rule answer) { rules_.push_back(std::move(answer)); }
@@ -69,6 +71,18 @@ public:
     void cut() { cut_ = true; }
 
     async::awaitable<result<async::process_outcome>> run(async::command what, async::process_limits limits) override {
+        const time_point deadline = clock_.now() + limits.time;
+        const duration until_latest = limits.not_after - clock_.boot_now();
+        const bool is_guarded = until_latest < limits.time;
+        const auto place = co_await places_.take_until(
+            next_++, clock_, is_guarded ? clock_.now() + until_latest : deadline, "its turn to start a program");
+        const std::string name = what.arguments.empty() ? "command" : what.arguments.front();
+        if (clock_.boot_now() > limits.not_after || (!place && is_guarded)) {
+            co_return failure(errc::stopped, name, "it could not start in time");
+        }
+        if (!place) {
+            co_return failure(errc::timed_out, name, "too many programs run already");
+        }
         const sim_program program = find(what);
         calls_.push_back({what, limits, clock_.now()});
         call& record = calls_.back();  // a deque keeps it in its place
@@ -76,10 +90,11 @@ public:
             record.ended = true;
             co_return *program.refused;
         }
-        const bool in_time = program.takes < limits.time;
+        const duration left = deadline - clock_.now();
+        const bool in_time = program.takes < left;
         const bool throws = co_await async::asio::this_coro::throw_if_cancelled();
         co_await async::asio::this_coro::throw_if_cancelled(false);
-        record.cancelled = co_await wait(std::min(program.takes, limits.time), what.arguments.front());
+        record.cancelled = co_await wait(std::min(program.takes, left), what.arguments.front());
         const bool killed = (record.cancelled || !in_time) && program.ignores_term;
         if (killed) {
             co_await wait(limits.grace, what.arguments.front());
@@ -137,6 +152,8 @@ private:
     }
 
     async::timers& clock_;
+    async::ordered_semaphore<std::uint64_t> places_;
+    std::uint64_t next_ = 0;
     std::vector<rule> rules_;
     std::deque<call> calls_;
     bool cut_ = false;

@@ -24,6 +24,7 @@ struct process_limits {
     duration time = std::chrono::seconds(10);
     duration grace = std::chrono::seconds(1);  // between SIGTERM and SIGKILL to the process group
     std::size_t output_bytes = 65536;          // of each stream; what exceeds it is read and dropped
+    boot_time not_after = boot_time::max();    // a guarded step: it begins by then, or not at all
 };
 
 struct exited {
@@ -59,8 +60,8 @@ public:
     virtual ~process_runner() = default;
 
     // Errors: not_found or io when the program cannot be started, timed_out when too many others ran for all of its
-    // time (it was not started), invalid without a program; a program that fails or is killed is an outcome, not a
-    // failure. Cancellation: the process group is ended (SIGTERM, grace, SIGKILL) and reaped before this returns.
+    // time (it was not started), stopped when it could not begin by `not_after` (likewise), invalid without a program; a
+    // program that fails or is killed is an outcome, not a failure. Cancellation: the process group is ended (SIGTERM, grace, SIGKILL) and reaped before this returns.
     virtual awaitable<result<process_outcome>> run(command what, process_limits limits) = 0;
 };
 

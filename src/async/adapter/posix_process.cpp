@@ -3,6 +3,7 @@
 #include "adapter/child_process.hpp"
 #include "adapter/process_places.hpp"
 #include "pvcnoded/async/adapter/signal_source.hpp"
+#include "pvcnoded/base/guard.hpp"
 
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
@@ -60,6 +61,12 @@ awaitable<bool> end_child(child_process& child, timers& clock, duration grace, s
             deadline = clock.now() + kill_limit;
         }
     }
+}
+
+// How long whoever may begin by `not_after` at the latest waits for a place.
+time_point last_moment(const timers& clock, time_point deadline, boot_time not_after) {
+    const duration left = not_after - clock.boot_now();
+    return left < deadline - clock.now() ? clock.now() + left : deadline;
 }
 
 using end_of_process = std::variant<exited, signalled, timed_out>;
@@ -121,7 +128,10 @@ awaitable<result<process_outcome>> posix_process::run(command what, process_limi
     const std::string name = what.arguments.empty() ? std::string() : what.arguments.front();
     const time_point deadline = clock.now() + limits.time;
     process_places::request place(shared->places);
-    const bool admitted = co_await place.wait(clock, deadline);
+    const bool admitted = co_await place.wait(clock, last_moment(clock, deadline, limits.not_after));
+    if (!admitted && clock.now() < deadline) {
+        co_return failure(errc::stopped, name, "it could not start in time");
+    }
     if (!admitted) {
         co_return failure(errc::timed_out, name, "too many programs run already");
     }
@@ -129,6 +139,10 @@ awaitable<result<process_outcome>> posix_process::run(command what, process_limi
     auto before = co_await asio::this_coro::cancellation_state;
     if (throws && before.cancelled() != asio::cancellation_type::none) {
         throw boost::system::system_error(asio::error::operation_aborted);
+    }
+    // Nothing stands between here and the start.
+    if (!guarded(clock.boot_now() <= limits.not_after)) {
+        co_return failure(errc::stopped, name, "it could not start in time");
     }
     PVC_CO_TRY(auto parts, spawn(shared->executor, what));
     const time_point started = clock.now();
