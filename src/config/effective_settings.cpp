@@ -77,6 +77,8 @@ void add_system(const node_config& config, listing& out) {
     out.add("ipmi_host", config.ipmi.host);
     out.add("ipmi_user", config.ipmi.user);
     out.add("ipmi_pass", config.ipmi.pass);
+    const auto& suite = config.ipmi.cipher_suite;
+    out.add("ipmi_cipher_suite", std::string_view(suite ? fmt::to_string(*suite) : "none"));
     out.add("target_selector", config.target_selector);
     out.add("plugin_directory", config.directories.plugin);
     out.add("dynamic_directory", config.directories.dynamic);

@@ -1,4 +1,5 @@
 // Fencing, migration and intervals (config.md 5.4, 5.5), with the conditions of node-lifecycle.md 10.4 and 10.8.
+#include "pvcnoded/base/board_account.hpp"
 #include "pvcnoded/config/intervals.hpp"
 #include "readers.hpp"
 
@@ -153,9 +154,23 @@ void read_actions(section actions, const interval_settings& intervals, node_conf
 void read_ipmi(section ipmi, node_config& config) {
     const std::string host = config.node + "-lom" + (config.domain.empty() ? "" : "." + config.domain);
     constexpr text_rule any_secret{"not a string", "a string", nullptr, true};
-    config.ipmi.host = ipmi.text("host", presence::defaulted, non_empty_text, host).value;
-    config.ipmi.user = ipmi.text("user", presence::defaulted, any_text, "null").value;
-    config.ipmi.pass = secret(ipmi.text("pass", presence::defaulted, any_secret, "null").value);
+    const auto hostname = ipmi.text("host", presence::defaulted, non_empty_text, host);
+    config.ipmi.host = hostname.value;
+    const auto user = ipmi.text("user", presence::defaulted, any_text, "null");
+    config.ipmi.user = user.value;
+    const auto password = ipmi.text("pass", presence::defaulted, any_secret, "null");
+    config.ipmi.pass = secret(password.value);
+    config.ipmi.cipher_suite = ipmi.optional_integer("cipher_suite", presence::optional, {0, 17}, true, {}).value;
+    // No reason not to start: what no board can have keeps others from fencing this node.
+    const auto doubt = [&](const setting<std::string>& what, const std::string& trouble, std::string_view expected) {
+        if (what.given && !trouble.empty()) {
+            ipmi.report(severity::warning, what.line, what.path,
+                        fmt::format("{}, no node could fence this one with it; expected {}", trouble, expected));
+        }
+    };
+    doubt(hostname, trouble_with_board_host(hostname.value), "a host name or an address");
+    doubt(user, trouble_with_board_user(user.value), "at most 16 bytes");
+    doubt(password, trouble_with_board_password(password.value), "at most 20 bytes");
     ipmi.finish();
 }
 

@@ -126,6 +126,7 @@ struct node_config {
         std::string host;
         std::string user;
         secret pass;
+        std::optional<int> cipher_suite;  // for all boards that this node asks; empty = what proves to be fast
     } ipmi;
     std::string target_selector = "mem";  // lower case
 
