@@ -8,10 +8,10 @@ namespace pvc::policy {
 namespace {
 
 using namespace std::chrono_literals;
-using model::daemon_state;
-using enum node_verdict;
 
 struct detection : ::testing::Test {
+    using enum node_verdict;
+
     observer_seen self{.name = "hv1",
                        .is_coordinator = true,
                        .is_run = true,
@@ -24,14 +24,14 @@ struct detection : ::testing::Test {
     static node_seen living(const std::string& name, bool is_coordinator = true) {
         return {.name = name,
                 .is_coordinator = is_coordinator,
-                .state = daemon_state::run,
+                .state = model::daemon_state::run,
                 .state_id = 10,
                 .heartbeat_id = 20,
                 .silent_for = 2s,
                 .was_seen_to_beat = true,
                 .has_machines = true};
     }
-    static node_seen silent(const std::string& name, duration age, bool is_coordinator = true) {
+    static node_seen quiet(const std::string& name, duration age, bool is_coordinator = true) {
         auto one = living(name, is_coordinator);
         one.silent_for = age;
         return one;
@@ -44,25 +44,25 @@ struct detection : ::testing::Test {
 
 TEST_F(detection, AC44_older_than_the_limit_and_not_as_old) {
     EXPECT_EQ(of(living("hv3")), well);
-    EXPECT_EQ(of(silent("hv3", 10s)), well);
-    EXPECT_EQ(of(silent("hv3", 10s + 1ms)), node_verdict::silent);
-    EXPECT_EQ(of(silent("hv3", 30s)), node_verdict::silent);
-    EXPECT_EQ(of(silent("hv3", 30s + 1ms)), dead);
-    EXPECT_EQ(of(silent("hv3", 35s)), dead);
+    EXPECT_EQ(of(quiet("hv3", 10s)), well);
+    EXPECT_EQ(of(quiet("hv3", 10s + 1ms)), node_verdict::silent);
+    EXPECT_EQ(of(quiet("hv3", 30s)), node_verdict::silent);
+    EXPECT_EQ(of(quiet("hv3", 30s + 1ms)), dead);
+    EXPECT_EQ(of(quiet("hv3", 35s)), dead);
 }
 
 TEST_F(detection, says_when_to_look_again) {
-    EXPECT_EQ(judge_nodes(self, {living("hv2"), silent("hv3", 12s)}).back().after, 18s);
-    EXPECT_FALSE(judge_nodes(self, {living("hv2"), silent("hv3", 35s)}).back().after);
+    EXPECT_EQ(judge_nodes(self, {living("hv2"), quiet("hv3", 12s)}).back().after, 18s);
+    EXPECT_FALSE(judge_nodes(self, {living("hv2"), quiet("hv3", 35s)}).back().after);
 }
 
 TEST_F(detection, AC47_AC48_AC53_AC54_nobody_is_judged_without_the_right_to) {
     const auto without = [&](auto change) {
         const auto with = self;
         change(self);
-        EXPECT_EQ(of(silent("hv3", 35s)), well);
+        EXPECT_EQ(of(quiet("hv3", 35s)), well);
         EXPECT_NE(why_not_judging(self), "");
-        EXPECT_FALSE(asks_for_power(self, silent("hv3", 35s)));
+        EXPECT_FALSE(asks_for_power(self, quiet("hv3", 35s)));
         self = with;
     };
     EXPECT_EQ(why_not_judging(self), "");
@@ -72,13 +72,13 @@ TEST_F(detection, AC47_AC48_AC53_AC54_nobody_is_judged_without_the_right_to) {
     without([](observer_seen& one) { one.is_run = false; });
     without([](observer_seen& one) { one.is_heartbeat_fresh = false; });
     without([](observer_seen& one) { one.connected_for = 29999ms; });
-    EXPECT_TRUE(judge_nodes(self, {silent("hv1", 1h)}).empty()) << "never itself";
-    EXPECT_FALSE(asks_for_power(self, silent("hv1", 35s)));
+    EXPECT_TRUE(judge_nodes(self, {quiet("hv1", 1h)}).empty()) << "never itself";
+    EXPECT_FALSE(asks_for_power(self, quiet("hv1", 35s)));
 }
 
 TEST_F(detection, other_states_and_missing_keys_are_never_fenced_and_said_when_they_have_machines) {
-    for (const auto state : {daemon_state::init, daemon_state::shutdown, daemon_state::stop}) {
-        auto one = silent("hv3", 299s);
+    for (const auto state : {model::daemon_state::init, model::daemon_state::shutdown, model::daemon_state::stop}) {
+        auto one = quiet("hv3", 299s);
         one.state = state;
         one.state_id = 30;
         EXPECT_EQ(of(one), well);
@@ -87,16 +87,16 @@ TEST_F(detection, other_states_and_missing_keys_are_never_fenced_and_said_when_t
         one.has_machines = false;
         EXPECT_EQ(of(one), well);
     }
-    for (const auto state : {daemon_state::dead, daemon_state::fenced}) {
-        auto one = silent("hv3", 300s);
+    for (const auto state : {model::daemon_state::dead, model::daemon_state::fenced}) {
+        auto one = quiet("hv3", 300s);
         one.state = state;
         one.has_machines = false;
         EXPECT_EQ(of(one), forgotten);
     }
-    auto without_key = silent("hv3", 300s);
+    auto without_key = quiet("hv3", 300s);
     without_key.heartbeat_id.reset();
     EXPECT_EQ(of(without_key), forgotten);
-    auto without_word = silent("hv3", 300s);
+    auto without_word = quiet("hv3", 300s);
     without_word.state.reset();
     EXPECT_EQ(of(without_word), forgotten);
     self.in_maintenance = true;
@@ -104,8 +104,8 @@ TEST_F(detection, other_states_and_missing_keys_are_never_fenced_and_said_when_t
 }
 
 TEST_F(detection, AC129_init_that_hangs) {
-    auto one = silent("hv3", 60s);
-    one.state = daemon_state::init;
+    auto one = quiet("hv3", 60s);
+    one.state = model::daemon_state::init;
     EXPECT_EQ(of(one), node_verdict::silent);
     one.silent_for = 65s;
     EXPECT_EQ(of(one), dead);
@@ -115,7 +115,7 @@ TEST_F(detection, AC129_init_that_hangs) {
 }
 
 TEST_F(detection, a_node_that_was_never_seen_to_beat_may_be_booting) {
-    auto one = silent("hv3", 35s);
+    auto one = quiet("hv3", 35s);
     one.was_seen_to_beat = false;
     EXPECT_EQ(of(one), may_boot);
     one.power = seen_power::off;
@@ -132,7 +132,7 @@ TEST_F(detection, a_node_that_was_never_seen_to_beat_may_be_booting) {
 }
 
 TEST_F(detection, a_node_seen_off_is_dead_at_once) {
-    auto one = silent("hv3", 11s);
+    auto one = quiet("hv3", 11s);
     EXPECT_TRUE(asks_for_power(self, one));
     one.power = seen_power::on;
     EXPECT_EQ(of(one), node_verdict::silent);
@@ -142,34 +142,34 @@ TEST_F(detection, a_node_seen_off_is_dead_at_once) {
     EXPECT_EQ(of(one), well) << "it beats";
     EXPECT_FALSE(asks_for_power(self, one));
     one.silent_for = 11s;
-    one.state = daemon_state::shutdown;
+    one.state = model::daemon_state::shutdown;
     EXPECT_EQ(of(one), well);
     EXPECT_FALSE(asks_for_power(self, one));
 }
 
 TEST_F(detection, the_majority_of_coordinators_stays) {
-    const auto verdicts = judge_nodes(self, {silent("hv3", 40s), silent("hv2", 40s)});
+    const auto verdicts = judge_nodes(self, {quiet("hv3", 40s), quiet("hv2", 40s)});
     ASSERT_EQ(verdicts.size(), 2U);
     EXPECT_EQ(verdicts[0], (verdict_on_node{"hv2", dead, {}})) << "hv3 still says run";
     EXPECT_EQ(verdicts[1].what, needed);
-    EXPECT_FALSE(majority_stays(self, {silent("hv2", 40s), silent("hv3", 40s)}, "hv2", majority_at::before_power_off));
-    EXPECT_TRUE(majority_stays(self, {silent("hv2", 40s), living("hv3")}, "hv2", majority_at::before_power_off));
+    EXPECT_FALSE(majority_stays(self, {quiet("hv2", 40s), quiet("hv3", 40s)}, "hv2", majority_at::before_power_off));
+    EXPECT_TRUE(majority_stays(self, {quiet("hv2", 40s), living("hv3")}, "hv2", majority_at::before_power_off));
     self.coordinators = 2;
-    EXPECT_FALSE(majority_stays(self, {silent("hv2", 40s)}, "hv2", majority_at::mark));
+    EXPECT_FALSE(majority_stays(self, {quiet("hv2", 40s)}, "hv2", majority_at::mark));
     self.coordinators = 1;
-    EXPECT_EQ(judge_nodes(self, {silent("hv4", 40s, false)}).back().what, dead);
+    EXPECT_EQ(judge_nodes(self, {quiet("hv4", 40s, false)}).back().what, dead);
 }
 
 TEST_F(detection, AC52_hypervisors_are_not_limited) {
     const auto verdicts =
-        judge_nodes(self, {living("hv2"), living("hv3"), silent("hv5", 40s, false), silent("hv4", 40s, false)});
+        judge_nodes(self, {living("hv2"), living("hv3"), quiet("hv5", 40s, false), quiet("hv4", 40s, false)});
     EXPECT_EQ(verdicts[2], (verdict_on_node{"hv4", dead, {}}));
     EXPECT_EQ(verdicts[3], (verdict_on_node{"hv5", dead, {}}));
 }
 
 TEST_F(detection, a_storm_is_waited_out_but_for_what_is_known) {
-    auto of_five = std::vector{living("hv2"), living("hv3"), silent("hv4", 31s, false), silent("hv5", 12s, false),
-                               silent("hv6", 40s, false)};
+    auto of_five = std::vector{living("hv2"), living("hv3"), quiet("hv4", 31s, false), quiet("hv5", 12s, false),
+                               quiet("hv6", 40s, false)};
     const auto verdict_on = [&](std::size_t place) { return judge_nodes(self, of_five)[place].what; };
     EXPECT_EQ(verdict_on(2), storm) << "three of five";
     EXPECT_EQ(verdict_on(3), node_verdict::silent);
