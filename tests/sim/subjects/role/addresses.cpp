@@ -244,6 +244,7 @@ void somebody_has_them(judge& of) {
     auto* const giving = of.world.find_foreign(now.from);
     const bool can_take = taking != nullptr && taking->node.is_running() && taking->node.is_ready() &&
                           !taking->node.is_paused() && of.world.is_calm(*taking) &&
+                          value_of(of, taking->root() + "/routerstate") != "client" &&
                           value_of(of, taking->root() + "/daemonstate") == "run";
     // One that beats more rarely is silent between two beats, and is waited for.
     const bool is_heard = can_take && giving != nullptr && giving->is_running() && !giving->link().is_cut() &&
