@@ -153,7 +153,12 @@ void firewall_keeper::tell_nft() {
     if (const auto& why = loader_.knowledge().unusable; !why.empty()) {
         said.push_back({message::network_firewall, true, "firewall: " + why + ", what it would add is left out"});
     }
-    remarks_.tell("nft", std::move(said));
+    remarks_.tell("nft", std::exchange(said, {}));
+    if (const auto& why = loader_.unlisted(); !why.empty()) {
+        said.push_back({message::network_firewall, true,
+                        "firewall: static files cannot be listed: " + why + ", those that were read last stay"});
+    }
+    remarks_.tell("static files", std::move(said));
     auto told = std::exchange(told_files_, {});
     for (const auto& [name, why] : loader_.file_problems()) {
         const auto about = "static file " + shown(name);

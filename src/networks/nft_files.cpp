@@ -37,9 +37,12 @@ async::awaitable<bool> nft_loader::look_at_files() {
     }
     std::vector<file> found;
     const auto names = node_.port.host.list_files(folder_ + "/static");
-    if (!names && names.error().code() != errc::not_found) {
+    const bool is_listed = names || names.error().code() == errc::not_found;
+    const std::string trouble = is_listed ? std::string() : names.error().text();
+    const bool is_news = std::exchange(unlisted_, trouble) != trouble;
+    if (!is_listed) {
         const bool are_tables_lost = co_await find_lost_tables();
-        co_return may_ask || are_tables_lost;  // what was read last is in force
+        co_return may_ask || are_tables_lost || is_news;  // what was read last is in force
     }
     for (const auto& name : names ? *names : std::vector<std::string>()) {
         if (name.starts_with(".")) {
@@ -67,7 +70,7 @@ async::awaitable<bool> nft_loader::look_at_files() {
     std::ranges::sort(found, {}, [](const file& one) { return one.is.name; });
     if (found == files_) {
         const bool are_some_lost = co_await find_lost_tables();
-        co_return may_ask || are_some_lost;
+        co_return may_ask || are_some_lost || is_news;
     }
     files_ = std::move(found);
     are_files_judged_ = false;

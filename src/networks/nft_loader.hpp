@@ -44,6 +44,8 @@ public:
     [[nodiscard]] const policy::nft_knowledge& knowledge() const { return knowledge_; }
     // Why files are left out, by their names: "line 3: syntax error …".
     [[nodiscard]] const std::map<std::string, std::string>& file_problems() const { return file_problems_; }
+    // Why they cannot be listed; empty: they can.
+    [[nodiscard]] const std::string& unlisted() const { return unlisted_; }
     // Another wish: what nft said against all of the last one is no more. Its trouble lasts.
     void forget_refusal(bool are_networks_others);
 
@@ -144,6 +146,7 @@ private:
     bool are_files_others_ = false;
     std::map<std::string, std::pair<std::string, time_point>> hanging_files_;  // text, and when it is tried again
     std::map<std::string, std::string> file_problems_;
+    std::string unlisted_;
     policy::nft_knowledge knowledge_;
     bool is_in_trouble_ = false;  // `unusable` is of the program, not of what it was given
     bool must_forget_texts_ = false;

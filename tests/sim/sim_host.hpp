@@ -143,7 +143,12 @@ public:
         PVC_CO_TRY([[maybe_unused]] const bool reached, co_await disk(directory));
         co_return list_files(directory);
     }
-    result<std::vector<std::string>> list_files(std::string directory) override { return names_in(files, directory); }
+    result<std::vector<std::string>> list_files(std::string directory) override {
+        if (const auto fault = broken.find(directory); fault != broken.end()) {
+            return fault->second;
+        }
+        return names_in(files, directory);
+    }
     result<std::vector<std::string>> list_folders(std::string directory) override {
         if (const auto fault = broken.find(directory); fault != broken.end()) {
             return fault->second;

@@ -336,6 +336,27 @@ TEST_F(static_files_test, files_that_cannot_be_looked_at_are_left_out_alone) {
     EXPECT_EQ(hv1.times_logged("static file "), 4U) << hv1.log();
 }
 
+TEST_F(static_files_test, files_that_cannot_be_listed_stay_in_force_and_that_is_told) {
+    auto& hv1 = add_networked();
+    const std::string folder = "/run/pvc/nft/static";
+    hv1.host.files[folder + "/mine"] = "table inet extra { }\n";
+    install_nft(hv1);
+    put_filtered(1001);
+    start(hv1);
+    ASSERT_TRUE(within(5s, [&] { return has_all(hv1, 1001) && !last_whole().empty(); })) << hv1.log();
+    tables = "table inet filter\ntable inet extra\n";
+    loop.run_for(15s);
+    const auto loads = loaded.size();
+    hv1.host.broken[folder] = failure(errc::io, folder, "Input/output error");
+    loop.run_for(60s);
+    EXPECT_EQ(loaded.size(), loads) << "nothing is taken for gone";
+    EXPECT_EQ(hv1.times_logged("static files cannot be listed: "), 1U) << hv1.log();
+    hv1.host.broken.clear();
+    loop.run_for(15s);
+    EXPECT_EQ(hv1.times_logged("this is over: firewall: static files cannot be listed: "), 1U) << hv1.log();
+    EXPECT_EQ(loaded.size(), loads);
+}
+
 // What is asked about another boot's tables, or about one that was never made, is not this daemon's.
 TEST_F(static_files_test, a_table_that_was_not_made_is_not_taken_for_an_own_one_later) {
     auto& hv1 = add_networked();
