@@ -38,7 +38,7 @@ manager::manager(core::node_context& context, domain_ports outside, domain_count
       counts(counted),
       parts{context,    hv,    outside.rbd_locks, outside.console_files, observed,     table,       list,   creations,
             migrations, calls, migration_records, creation_records,      arrived_here, stayed_here, counts, ceph,
-            pace} {
+            pace,       looks} {
     parts.holds_starts = [this] { return holds_starts_ || is_cleaning_; };
     follow_causes();
     calls.on_end = [this](const uuid& id) { look_at(id); };

@@ -1,6 +1,7 @@
 // The one that looks at every domain that changed, asks the tables, and starts operations.
 #pragma once
 
+#include "operations/disk_users.hpp"
 #include "operations/operation.hpp"
 #include "pvcnoded/async/condition.hpp"
 #include "pvcnoded/domains/domain_subject.hpp"
@@ -52,6 +53,7 @@ public:
     domain_counts& counts;
     ceph_news ceph;
     policy::console_pace pace;
+    disk_looks looks;
     domain_parts parts;
     std::optional<domain_figures> figures;
     async::latest<bool> opened{false};  // is_open_, for whoever waits for it

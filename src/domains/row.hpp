@@ -9,6 +9,7 @@
 #include "pvcnoded/model/states.hpp"
 #include "pvcnoded/policy/domains/domain_memory.hpp"
 #include "pvcnoded/policy/domains/domain_table.hpp"
+#include "pvcnoded/policy/placement/disk_users.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -62,12 +63,12 @@ struct local_domain : policy::domain_memory {
     time_point class_since{};                    // when the guest came into its present class
     std::optional<model::domain_xml> live;       // what runs
     bool live_is_stale = true;
-    std::int64_t stored_memory_mib = 0;     // of the stored XML
-    std::int64_t stored_xml = 0;            // its mzxid
-    std::vector<std::string> stored_disks;  // RBD disks, as they were read last to be created
-    std::vector<std::string> bridges;       // that it names
-    std::vector<std::string> pools;         // of Ceph, of its disks
-    std::optional<time_point> pause_until;  // after a failure that another attempt at once would only repeat
+    std::int64_t stored_memory_mib = 0;           // of the stored XML
+    std::int64_t stored_xml = 0;                  // its mzxid
+    std::vector<policy::disk_user> stored_disks;  // RBD images, as they were read last to be created
+    std::vector<std::string> bridges;             // that it names
+    std::vector<std::string> pools;               // of Ceph, of its disks
+    std::optional<time_point> pause_until;        // after a failure that another attempt at once would only repeat
     struct {
         std::string_view action;  // what was begun last, for which state,
         std::int64_t state_changed = 0;

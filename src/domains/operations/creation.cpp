@@ -122,7 +122,8 @@ async::awaitable<result<stored_definition>> read_definition(operation& op) {
     op.here.stored_memory_mib = parsed->memory_mib;
     op.here.stored_xml = xml.stat.mzxid;
     all.volumes = model::rbd_volumes(rbdlist ? rbdlist->data : std::string(), *parsed);
-    op.here.stored_disks = model::rbd_volumes({}, *parsed);
+    op.here.stored_disks = policy::users_in(*parsed, shown(parsed->name.empty() ? to_text(op.id) : parsed->name),
+                                            model::rbd_volumes({}, *parsed));
     op.here.pools = policy::pools_of(all.volumes);
     op.here.bridges.clear();
     for (const auto& one : parsed->interfaces) {

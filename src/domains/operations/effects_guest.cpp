@@ -179,7 +179,7 @@ async::awaitable<answer> effects::perform(ask::prepare_rbd_break what, time_poin
 }
 
 async::awaitable<answer> effects::perform(ask::disk_users what, time_point until) {
-    co_return co_await read_disk_users(op_, std::move(what.volumes), until);
+    co_return co_await op_.looks.look(op_, std::move(what.volumes), until);
 }
 
 async::awaitable<answer> effects::perform(ask::break_rbd_lock what, time_point until) {

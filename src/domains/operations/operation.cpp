@@ -26,7 +26,7 @@ placement::rbd_clearing operation::rbd_locks() const {
     return {rbd, clock(), placement::addresses_of(*node.config),
             [this](policy::act::line what) { say(std::move(what)); },
             [this](std::vector<std::string> volumes, time_point until) {
-                return read_disk_users(*this, std::move(volumes), until);
+                return looks.look(*this, std::move(volumes), until);
             }};
 }
 

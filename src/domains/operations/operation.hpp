@@ -36,6 +36,7 @@ namespace pvc::domains {
 using turns = async::ordered_semaphore<uuid>;
 // How many are created at the same time, fairly by the pools of their RBD disks. README ruling 77.
 using creation_turns = async::fair_turns;
+class disk_looks;
 
 // The parts that operations work with. All references outlive every operation.
 struct domain_parts {
@@ -56,6 +57,7 @@ struct domain_parts {
     domain_counts& counts;
     ceph_news& ceph;
     policy::console_pace& pace;                     // of all consoles
+    disk_looks& looks;                              // at who has which disks open
     async::task_group* consoles_scope = nullptr;    // where console watches run
     std::function<bool()> holds_starts{};           // after a fence: nothing may be created
     std::function<bool(const uuid&)> is_awaited{};  // a client's command waits for its operation to end

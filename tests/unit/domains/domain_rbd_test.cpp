@@ -329,6 +329,133 @@ TEST_F(domain_rbd_neighbours, one_whose_definition_is_refused_once_fails_no_mach
     EXPECT_EQ(value(key("/failedreason")), "");
 }
 
+// After a power cut of a host: what a look costs does not grow with how many ask.
+class domain_rbd_looks : public domain_rbd_neighbours {
+protected:
+    static constexpr int machines = 8;
+    static constexpr int guests = 12;
+    static uuid id_of(int number) {
+        return *parse_any_uuid("0000" + std::to_string(1000 + number) + "-0000-4000-8000-000000000000");
+    }
+    static std::string image_of(int number) { return "vms/m" + std::to_string(number); }
+    // Machines that are off, each with a stale lock on its image, and guests that run beside them.
+    void prepare() {
+        for (int at = 0; at < machines; ++at) {
+            hardware.rbd.lock(image_of(at), "10.254.0.1:0/1");
+            define("stop", "hv1", "", {{"/rbdlist", image_of(at)}}, id_of(at), "m" + std::to_string(at));
+        }
+        for (int at = machines; at < machines + guests; ++at) {
+            const std::string name = "g" + std::to_string(at);
+            hardware.centre.call_it(id_of(at), name);
+            define("start", "hv1", "", {}, id_of(at), name);
+            machine().put_running(id_of(at), name, xml(id_of(at), name));
+        }
+        settled_host();
+        for (int at = machines; at < machines + guests; ++at) {
+            looks_before_ += looks_at(at);
+        }
+    }
+    void start_all() {
+        for (int at = 0; at < machines; ++at) {
+            ensemble.put(model::domain_path(to_text(id_of(at)), "/state"), "start");
+        }
+    }
+    // Calls of libvirt for live definitions of guests that are not started here.
+    [[nodiscard]] std::ptrdiff_t looks() {
+        std::ptrdiff_t all = -looks_before_;
+        for (int at = machines; at < machines + guests; ++at) {
+            all += looks_at(at);
+        }
+        return all;
+    }
+    [[nodiscard]] int running_machines() {
+        int all = 0;
+        for (int at = 0; at < machines; ++at) {
+            all += machine().guest(id_of(at)).executes() ? 1 : 0;
+        }
+        return all;
+    }
+
+private:
+    [[nodiscard]] std::ptrdiff_t looks_at(int number) {
+        return static_cast<std::ptrdiff_t>(machine().count("live_xml g" + std::to_string(number)));
+    }
+    std::ptrdiff_t looks_before_ = 0;
+};
+
+TEST_F(domain_rbd_looks, one_serves_all_that_asked_before_it) {
+    prepare();
+    machine().delay_always("live_xml", 300ms);
+    start_all();
+    pass(30s);
+    EXPECT_EQ(running_machines(), machines);
+    EXPECT_EQ(broken().size(), std::size_t{machines});
+    // Three of them have a turn at a time: the first that asks has a look, all others the next one.
+    EXPECT_EQ(looks(), 6 * guests);
+}
+
+// Whoever came while it was made is seen by the next: the second machine asks when the first one's look is under way.
+TEST_F(domain_rbd_looks, one_that_began_before_the_question_is_no_answer) {
+    prepare();
+    machine().delay_always("live_xml", 300ms);
+    const auto start_one = [&](int at) { ensemble.put(model::domain_path(to_text(id_of(at)), "/state"), "start"); };
+    start_one(0);
+    for (int tries = 0; looks() == 0 && tries < 1000; ++tries) {
+        pass(10ms);
+    }
+    start_one(1);
+    pass(30s);
+    EXPECT_EQ(running_machines(), 2);
+    EXPECT_EQ(looks(), 2 * guests);
+}
+
+// Who made it is called off in the middle: the next one makes another.
+TEST_F(domain_rbd_looks, one_that_is_called_off_is_made_anew) {
+    prepare();
+    machine().delay_always("live_xml", 300ms);
+    start_all();
+    for (int tries = 0; looks() == 0 && tries < 1000; ++tries) {
+        pass(10ms);
+    }
+    for (int at = 0; at < machines; at += 2) {
+        ensemble.put(model::domain_path(to_text(id_of(at)), "/state"), "stop");
+    }
+    pass(40s);
+    EXPECT_EQ(running_machines(), machines / 2);
+    EXPECT_EQ(broken().size(), std::size_t{machines / 2});
+}
+
+// One that fails by the end of its maker's time says nothing to those that asked later.
+TEST_F(domain_rbd_looks, all_of_them_start_once_libvirt_shows_its_guests_again) {
+    prepare();
+    machine().delay_always("live_xml", 60s);
+    start_all();
+    pass(12s);
+    EXPECT_EQ(running_machines(), 0);
+    EXPECT_EQ(broken(), texts{});
+    machine().delay_always("live_xml", 1ms);
+    pass(62s);
+    EXPECT_EQ(running_machines(), machines);
+}
+
+// Two that share an image, of which neither ran: the one that is being created says that it shares it, too.
+TEST_F(domain_rbd_neighbours, two_that_share_it_are_started_together) {
+    const std::string disk =
+        "<disk type='network'><source protocol='rbd' name='vms/web_sda'/><target dev='sdb'/><shareable/></disk>";
+    hardware.rbd.lock(sda, "10.254.0.1:0/1");
+    stopped(sda, xml(u1, "web", disk));
+    define("stop", "hv1", "", {{"/rbdlist", sda}, {"/xml", xml(u2, "db", disk)}}, u2, "db");
+    settled_host();
+    machine().delay_always("create", 3s);
+    set("start");
+    pass(1s);
+    ensemble.put(model::domain_path(to_text(u2), "/state"), "start");
+    pass(20s);
+    EXPECT_TRUE(guest().executes());
+    EXPECT_TRUE(machine().guest(u2).executes());
+    EXPECT_EQ(value(model::domain_path(to_text(u2), "/state")), "start");
+}
+
 TEST_F(domain_rbd_neighbours, what_the_kernel_or_a_program_has_mapped) {
     locked();
     settled_host();
