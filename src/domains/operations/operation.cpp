@@ -147,8 +147,14 @@ async::awaitable<bool> operation::write_own(std::string_view suffix, std::string
         co_return true;
     }
     zookeeper::transaction what;
-    const auto of_key = what.set(key(suffix), std::move(value), stored->stat.version);
+    const auto of_key = what.set(key(suffix), value, stored->stat.version);
     auto done = co_await s.zk.commit(s.limit(), std::move(what));
+    if (!done && done.error().code() == errc::version_conflict) {
+        const auto now = co_await s.zk.get(s.limit(), key(suffix));
+        if (now && now->data == value) {
+            co_return true;  // the other side of a migration clears the same word
+        }
+    }
     if (done && suffix == model::domain_key::migrate_sync_lock) {
         here.migration.sync_written = done->of(of_key).mzxid;
     }

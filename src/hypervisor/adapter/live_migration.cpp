@@ -86,7 +86,9 @@ call_result<void> drive(const std::shared_ptr<migration_job>& job) {
     there.uri = job->target.uri;
     auto to = link::open(there, watching(job, true), job->target_way);
     if (!to) {
-        return call_failure(call_error::no_target, to.error().text);
+        // One that was cut has no words of its own.
+        const bool is_cut = job->unwanted;
+        return call_failure(call_error::no_target, is_cut ? "libvirt there did not answer in time" : to.error().text);
     }
     job->target_open = true;
     if (job->unwanted) {

@@ -225,6 +225,16 @@ TEST_F(guarded_write, what_is_taken_over_while_its_word_changes) {
     expect_refused("state=start");
 }
 
+TEST_F(guarded_write, what_another_clears_in_the_same_moment_is_no_news) {
+    hv1_runs_it();
+    right_before("/vnc", "", [this] { ensemble.put(key("/vnc"), ""); });
+    set("stop");
+    ASSERT_TRUE(run_until([&] { return has_struck; }, 90s)) << story() << hv1().log();
+    pass(1s);
+    EXPECT_EQ(state(), "stop");
+    EXPECT_FALSE(hv1().logged("domain-key-unwritten")) << hv1().log();
+}
+
 TEST_F(guarded_write, what_was_written_in_the_last_moment_is_not_cleared) {
     hv1_runs_it();
     right_before("/vnc", "", [this] { ensemble.put(key("/vnc"), "10.0.0.9:5901"); });
