@@ -1,6 +1,6 @@
 // One step that is to be done to links, addresses, routes and their settings, as a value: policy says which, the port
 // `netlink/network_stack.hpp` carries it out, an operator reads it before. Devices are named as the kernel names them.
-// Each says what shall be: what is so already is a success. Specification: networking.md 2.
+// Each but make_... says what shall be: what is so already is a success. Specification: networking.md 2.
 #pragma once
 
 #include "pvcnoded/base/address.hpp"

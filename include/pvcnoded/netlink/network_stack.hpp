@@ -43,13 +43,12 @@ public:
     // what cannot be understood), timed_out.
     virtual async::awaitable<result<model::network_state>> look(time_point deadline) = 0;
 
-    // Carries one out. Success also where it is so already, and where what shall be gone is not there; what is there
-    // under that name must be what would have been made (kind, id, port, what it stands on), else already_exists and
-    // the cause says what is there. The ways of single kinds:
+    // Carries one out. Success also where it is so already, and where what shall be gone is not there. What is there
+    // under the name of a link that is to be made is somebody else's, however it looks: who wants to make one saw none.
+    // That is already_exists, and the cause says what is there. The ways of single kinds:
     //  - set_master: a device that is a port of another one is taken out of that, and put into this (`if_free`: not).
     //  - add_default_route: one with the same metric by way of another gateway or device is already_exists, and stays.
     //  - add_route: the same, of its family, metric and where it leads; its gateway must be reached over the device.
-    //  - make_bridge: one that is there keeps the hardware address that it has.
     //  - set_sysctl: a key that this kernel does not have is not_found.
     //  - tx_checksum_off: a device that cannot is a success.
     // Errors: not_found (no such device, or none that it shall stand on), already_exists, refused (the kernel says no:

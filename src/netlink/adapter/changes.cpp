@@ -33,14 +33,6 @@ std::string in_words(const model::network_link& link) {
     return text;
 }
 
-bool is_like(const model::network_link& there, const model::network_link& wanted) {
-    if (there.kind != wanted.kind || there.vlan_id != wanted.vlan_id || there.lower != wanted.lower ||
-        there.vxlan.has_value() != wanted.vxlan.has_value()) {
-        return false;
-    }
-    return !wanted.vxlan || (there.vxlan->vni == wanted.vxlan->vni && there.vxlan->port == wanted.vxlan->port);
-}
-
 std::string in_words(const std::vector<model::default_route>& routes) {
     std::string text;
     for (const auto& one : routes) {
@@ -60,8 +52,8 @@ change_work::outcome change_work::carry_out(std::string message, int also) {
     return refusal(about_, answer);
 }
 
-change_work::outcome change_work::make(const model::network_link& wanted, std::string message) {
-    if (!is_device_name(wanted.name) || wanted.name.size() >= IFNAMSIZ) {
+change_work::outcome change_work::make(const std::string& name, std::string message) {
+    if (!is_device_name(name) || name.size() >= IFNAMSIZ) {
         return failure(errc::refused, about_, "it is no name of a device");
     }
     PVC_TRY(const auto answer, requests_.ask(std::move(message), by_));
@@ -71,45 +63,28 @@ change_work::outcome change_work::make(const model::network_link& wanted, std::s
     if (answer.error != EEXIST) {
         return refusal(about_, answer);
     }
-    PVC_TRY(const auto there, requests_.find_link(wanted.name, by_));
+    PVC_TRY(const auto there, requests_.find_link(name, by_));
     if (!there) {
         return failure(errc::refused, about_, answer.cause());  // the same under another name
     }
-    if (there->link.name != wanted.name) {
+    if (there->link.name != name) {
         return failure(errc::already_exists, about_, "it is another name of " + there->link.name);
     }
-    if (!is_like(there->link, wanted)) {
-        return failure(errc::already_exists, about_, "there is " + in_words(there->link));
-    }
-    return result<void>();
+    return failure(errc::already_exists, about_, "there is " + in_words(there->link));
 }
 
 change_work::outcome change_work::operator()(const model::make_bridge& one) {
-    model::network_link wanted;
-    wanted.name = one.name;
-    wanted.kind = "bridge";
-    return make(wanted, create_bridge_message(one.name, one.hardware));
+    return make(one.name, create_bridge_message(one.name, one.hardware));
 }
 
 change_work::outcome change_work::operator()(const model::make_vlan& one) {
     PVC_TRY(const auto parent, requests_.need_link(one.parent, by_));
-    model::network_link wanted;
-    wanted.name = one.name;
-    wanted.kind = "vlan";
-    wanted.lower = parent.link.index;
-    wanted.vlan_id = one.id;
-    return make(wanted, create_vlan_message(one.name, parent.link.index, one.id));
+    return make(one.name, create_vlan_message(one.name, parent.link.index, one.id));
 }
 
 change_work::outcome change_work::operator()(const model::make_vxlan& one) {
     PVC_TRY(const auto lower, requests_.need_link(one.lower, by_));
-    model::network_link wanted;
-    wanted.name = one.name;
-    wanted.kind = "vxlan";
-    wanted.lower = lower.link.index;
-    wanted.vxlan.emplace().vni = one.vni;
-    wanted.vxlan->port = one.port;
-    return make(wanted, create_vxlan_message(one.name, lower.link.index, one.vni, one.port));
+    return make(one.name, create_vxlan_message(one.name, lower.link.index, one.vni, one.port));
 }
 
 change_work::outcome change_work::operator()(const model::plain_vxlan& one) {

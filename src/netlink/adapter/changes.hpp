@@ -36,7 +36,7 @@ public:
 
 private:
     // A link that is to be there as `wanted` is: the message makes it.
-    outcome make(const model::network_link& wanted, std::string message);
+    outcome make(const std::string& name, std::string message);
     // The request that is no more than its refusal or success. `also`: an errno that is success too.
     outcome carry_out(std::string message, int also = 0);
     // Whether the link has exactly this route in the main table.

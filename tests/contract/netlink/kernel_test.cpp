@@ -339,8 +339,8 @@ TEST_F(kernel_network, no_descriptor_is_left_open) {
         for (int round = 0; round < 50; ++round) {
             async::wakeup changed;
             const auto watch = bench.stack().watch(changed);
-            co_await done(make_bridge{"br0"});
-            co_await fails(make_bridge{"lo"}, errc::already_exists);
+            co_await fails(make_bridge{"br0"}, errc::already_exists);
+            co_await done(set_up{"br0"});
             co_await look();
         }
         EXPECT_EQ(open_descriptors(), before);

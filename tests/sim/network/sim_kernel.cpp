@@ -32,11 +32,6 @@ std::string in_words(const model::network_link& link) {
     return link.vlan_id ? text + fmt::format(", id {}", *link.vlan_id) : text;
 }
 
-// What makes it another link than the one that is wanted.
-bool is_same(const model::network_link& a, const model::network_link& b) {
-    return a.kind == b.kind && a.lower == b.lower && a.vlan_id == b.vlan_id && a.vxlan == b.vxlan;
-}
-
 // No second one of these may be there, whatever its name.
 bool collides(const model::network_link& a, const model::network_link& b) {
     if (a.vxlan && b.vxlan) {
@@ -156,11 +151,9 @@ result<void> sim_kernel::make(model::network_link wanted, const std::string& low
         wanted.mtu = wanted.vxlan ? std::max(below->is.mtu - vxlan_overhead, mtu_min) : below->is.mtu;
     }
     if (const auto* there = find(wanted.name)) {
-        if (there->is.name != wanted.name) {
-            return failure(errc::already_exists, wanted.name, "it is another name of " + there->is.name);
-        }
-        return is_same(there->is, wanted) ? result<void>()
-                                          : failure(errc::already_exists, wanted.name, in_words(there->is));
+        const bool is_name = there->is.name == wanted.name;
+        return failure(errc::already_exists, wanted.name,
+                       is_name ? in_words(there->is) : "it is another name of " + there->is.name);
     }
     for (const auto& [index, one] : devices_) {
         if (collides(one.is, wanted)) {

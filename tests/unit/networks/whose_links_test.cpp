@@ -139,6 +139,22 @@ TEST_F(whose_links_test, a_link_that_is_used_stays_also_if_the_daemon_is_killed_
     EXPECT_NE(hv1.kernel.link("vlan401"), nullptr) << hv1.log();
 }
 
+// Between the look and what follows from it: it looks like the one that was to be made, and is somebody's.
+TEST_F(whose_links_test, a_vlan_that_the_host_gets_while_its_network_is_made_stays_its_own) {
+    auto& hv1 = stage();
+    beat(1s);
+    ASSERT_TRUE(hv1.kernel.apply(model::set_up{"ens7"}));
+    hv1.network.call_time = 50ms;
+    put_network(401, {{"/nettype", "bridged"}});
+    ASSERT_TRUE(within(2s, [&] { return hv1.network.calls.back().starts_with("create bridge vmbr401"); }));
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"vlan401", "ens7", 401}));
+    ASSERT_TRUE(hv1.kernel.apply(model::set_up{"vlan401"}));
+    hv1.kernel.add("vlan401", "192.0.2.10/24");
+    const auto before = link(hv1, "vlan401");
+    EXPECT_FALSE(within(10s, [&] { return link(hv1, "vlan401") != before; })) << hv1.log();
+    EXPECT_TRUE(hv1.logged("network 401: vlan401 is a link of this host's own: it has 192.0.2.10/24")) << hv1.log();
+}
+
 // Else the daemon after this one would take it for what a daemon had made.
 TEST_F(whose_links_test, a_link_is_not_used_before_that_could_be_noted) {
     auto& hv1 = stage();
