@@ -22,6 +22,7 @@ constexpr duration filter_commit_limit = 10s;
 constexpr int most_rounds = 8;
 constexpr std::size_t least_until_look = 1000;
 constexpr duration between_damage = 60s;
+constexpr duration between_keeping = 10s;
 constexpr duration longest_judging = 2s;
 constexpr duration longest_first_judging = 20s;   // what was loaded before this start is in force for so long
 const std::string state_folder = "/var/lib/pvc";  // outlives a boot (README ruling 36)
@@ -162,11 +163,13 @@ async::awaitable<void> firewall_keeper::keep_others(const model::filter_state& s
     const auto others = loader_.has_any_files() || is_planted(defect::firewall_not_kept)
                             ? std::string()
                             : policy::rules_of_others(seen);
-    if (others.empty() || others == told_others_) {
+    const bool is_done = others == told_others_ && (!keep_again_ || node_.clock().now() < *keep_again_);
+    if (others.empty() || is_done) {
         co_return;
     }
     told_others_ = others;
     const auto kept = co_await keep_aside();
+    keep_again_ = kept ? std::nullopt : std::optional(node_.clock().now() + between_keeping);
     const auto path = state_folder + "/" + kept_name;
     node_.log.warning(
         message::network_firewall,

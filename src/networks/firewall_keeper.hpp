@@ -107,8 +107,9 @@ private:
     std::size_t refused_until_look_ = 0;  // so many, and those whose texts are gone are forgotten
     std::set<std::string> told_acls_;
     std::set<std::string> told_files_;
-    std::string told_others_;  // rules of the host's own
-    bool is_stale_ = true;     // wanted_ is to be made anew
+    std::string told_others_;               // rules of the host's own
+    std::optional<time_point> keep_again_;  // they could not be kept; where they come again that is tried again
+    bool is_stale_ = true;                  // wanted_ is to be made anew
     bool must_look_ = true;
     bool are_files_stale_ = false;
     bool must_rebuild_ = false;

@@ -231,6 +231,29 @@ TEST_F(firewall_trouble, a_firewall_that_cannot_be_kept_is_told_of) {
     EXPECT_TRUE(hv1.logged("could not be kept in /var/lib/pvc/nftables-before: ")) << hv1.log();
 }
 
+// The disk was full the first time: the next time they are kept.
+TEST_F(firewall_trouble, a_firewall_that_could_not_be_kept_is_kept_when_it_comes_again) {
+    auto& hv1 = stage_filtered();
+    hv1.programs.add([](const async::command& what) {
+        return what.arguments == texts{"nft", "list", "table", "inet", "filter"}
+                   ? std::optional(sim::sim_program{.output = "table inet filter {\n}\n"})
+                   : std::nullopt;
+    });
+    const auto come = [&] {
+        hv1.filter_table.load_host_rules();
+        ASSERT_TRUE(within(5s, [&] { return !hv1.filter_table.has_host_rules(); })) << hv1.log();
+        beat(10s);
+    };
+    hv1.host.is_full = true;
+    come();
+    come();
+    EXPECT_EQ(hv1.times_logged("could not be kept in /var/lib/pvc/nftables-before: "), 2U) << hv1.log();
+    hv1.host.is_full = false;
+    come();
+    EXPECT_TRUE(hv1.logged("the host had first is kept in /var/lib/pvc/nftables-before")) << hv1.log();
+    EXPECT_TRUE(hv1.host.files.contains("/var/lib/pvc/nftables-before"));
+}
+
 TEST_F(firewall_trouble, what_another_daemon_left_is_nobodys_firewall) {
     auto& hv1 = add_networked();
     put_anothers_table(hv1);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,7 +26,16 @@ struct filter_looks {
 struct host_rules {
     std::set<std::uint32_t> have_program;             // members
     std::map<std::uint32_t, std::uint64_t> replaced;  // so often, as was seen, by member
-    std::set<std::uint32_t> to_judge;                 // with the next look
+    struct losses {
+        std::uint64_t lines = 0;  // of its log
+        std::optional<time_point> last;
+    };
+    std::map<std::uint32_t, losses> lost;  // as was seen, by member
+    struct replacement {
+        std::uint64_t life;
+        time_point when;
+    };
+    std::map<std::uint32_t, replacement> to_judge;  // once its log has been written
 };
 
 // "1001 in ssh": the ACL that a rule is of; empty: of none.

@@ -6,6 +6,7 @@
 #include "sim/subjects/role/role.hpp"
 #include "sim/world/judge.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr duration after_trouble = 45s;
 constexpr duration after_change = 30s;
+constexpr duration told_within = 15s;
 
 struct filter_troubles {
     std::map<std::uint32_t, time_point> when;  // by member
@@ -82,23 +84,42 @@ void firewall_stands(judge& of) {
     }
 }
 
-// A disk that hangs or is full keeps nothing: the log says so.
+bool is_written(const core::log_hub& log) {
+    return std::ranges::all_of(log.sinks(), &core::log_sink::idle);
+}
+
+// A disk that hangs or is full keeps nothing: the log says so, not more often than each ten seconds. That line is
+// waited for; a daemon that dies before it was written, and one whose log loses lines then (which it counts), may have
+// said it.
 void host_rules_are_kept(judge& of) {
     if (!has_networking(of.world)) {
         return;
     }
     auto& known = of.world.state<host_rules>();
     for (const auto& one : of.world.members) {
-        const auto replaced = one->node.filter_table.host_rules_replaced;
-        const bool is_now = replaced != 0 && std::exchange(known.replaced[one->number], replaced) != replaced;
-        const bool was_before = known.to_judge.erase(one->number) > 0;  // by now its log has been written
-        if (is_now) {
-            known.to_judge.insert(one->number);
+        const auto* log = one->node.is_running() ? &one->node.daemon().context().log : nullptr;
+        auto& lost = known.lost[one->number];
+        if (log != nullptr && std::exchange(lost.lines, log->lost()) != log->lost()) {
+            lost.last = of.world.now();
         }
-        const bool is_kept = one->node.host.files.contains("/var/lib/pvc/nftables-before");
-        if (was_before && !is_kept && !one->node.logged("could not be kept in /var/lib/pvc/nftables-before")) {
-            of.say("host_rules_are_kept",
-                   one->name() + " has replaced the firewall of its host, and kept nothing of it");
+        const auto found = known.to_judge.find(one->number);
+        if (found != known.to_judge.end()) {
+            const auto& then = found->second;
+            const bool is_lossy = lost.last && *lost.last + told_within > then.when;
+            const bool may_be_lost = log == nullptr || one->life != then.life || is_lossy;
+            const bool is_kept = one->node.host.files.contains("/var/lib/pvc/nftables-before") ||
+                                 one->node.logged("could not be kept in /var/lib/pvc/nftables-before");
+            if (!may_be_lost && is_written(*log) && !is_kept) {
+                of.say("host_rules_are_kept",
+                       one->name() + " has replaced the firewall of its host, and kept nothing of it");
+            }
+            if (may_be_lost || is_written(*log)) {
+                known.to_judge.erase(found);
+            }
+        }
+        const auto replaced = one->node.filter_table.host_rules_replaced;
+        if (replaced != 0 && std::exchange(known.replaced[one->number], replaced) != replaced) {
+            known.to_judge.try_emplace(one->number, host_rules::replacement{one->life, of.world.now()});
         }
     }
 }
