@@ -89,6 +89,16 @@ std::string wrong_with(const sim_node& node, const model::network_state& seen, c
     return node.kernel.has_checksums(bridge->name) ? bridge->name + " leaves checksums to its hardware" : "";
 }
 
+bool has_base_of_before(const sim_node& node, const model::network_state& seen, std::uint32_t vni) {
+    const auto stands_elsewhere = [&seen](const std::string& name, const std::string& device) {
+        const auto* base = seen.find(name);
+        const auto* lower = seen.find(device);
+        return base != nullptr && lower != nullptr && base->lower != lower->index;
+    };
+    return stands_elsewhere(fmt::format("vxlan{}", vni), node.settings.cluster_device) ||
+           stands_elsewhere(fmt::format("vlan{}", vni), node.settings.bridge_device);
+}
+
 // A link of a network that is no more; empty: there is none. Who has other ports in its bridge keeps it.
 std::string left_of(const judge& of, const member& one, bool at_once) {
     const auto& seen = one.node.kernel.state();
@@ -107,9 +117,12 @@ std::string left_of(const judge& of, const member& one, bool at_once) {
                 bridge != nullptr && std::ranges::any_of(seen.ports_of(bridge->index), [&](auto* port) {
                     return port->kind == "tun" || is_link_of_host(of.world, one, port->name);
                 });
-            // Without its bridge, and without a record where the disk failed, nothing shows whose it is.
+            // Without its bridge, or on a device of before, and without a record where the disk failed, nothing shows
+            // whose it is.
             const bool has_lost_bridge = bridge == nullptr && of.world.performed.contains("strangers-bridge");
-            if (!is_used && !has_lost_bridge) {
+            const bool shows_nothing = (bridge == nullptr || has_base_of_before(one.node, seen, *vni)) &&
+                                       one.node.logged("this daemon's own was not noted");
+            if (!is_used && !has_lost_bridge && !shows_nothing) {
                 return link.name;
             }
         }
@@ -210,13 +223,15 @@ constexpr member_rule one_way_out{
     .wrong = wrong_with_ways_out,
 };
 
-// A node that is calm reaches the networks of the addresses that its daemon gave to its bridges.
+// A node that is calm reaches the networks of the addresses that its daemon gave to its bridges. What an administrator
+// gave to a bridge of his own is his.
 std::string wrong_with_routes(const judge& /*of*/, const member& one) {
     const auto& seen = one.node.kernel.state();
+    const auto strangers = parse_host_address(strangers_address);
     for (const auto& address : seen.addresses()) {
         const auto* link = seen.find(address.link);
-        const bool is_own = link->name.starts_with("vmbr") || link->name == "brcluster" || link->name == "brstorage" ||
-                            link->name == "brupstream";
+        const bool is_own = (link->name.starts_with("vmbr") && address.address != *strangers) ||
+                            link->name == "brcluster" || link->name == "brstorage" || link->name == "brupstream";
         const auto network = model::connected_network(address.address);
         if (is_own && link->is_up && address.is_global && address.is_permanent && network &&
             !seen.has_connected_route(link->index, *network)) {
