@@ -112,6 +112,23 @@ enum class defect : std::uint8_t {
     undecided_is_safe,   // that Ceph cannot tell whether an OSD may go counts as that it may
     device_seen_once,    // a device is looked at when the command comes, and not again before it is erased
     partition_by_digit,  // the name of a partition is made by a digit behind that of the disk
+    // Fencing.
+    power_by_letter_case,    // what a board says counts in one case of letters alone
+    fence_status_trusted,    // an exit status of 0 counts as off
+    fence_one_look,          // one answer `off` is enough, whatever was heard before
+    fence_without_lock,      // a fence goes on though its lock is lost
+    fence_majority_ignored,  // a coordinator is switched off, however many are left
+    fence_record_late,       // consequences do not wait for the record
+    fence_on_first,          // a node is switched on before its machines are recovered
+    fence_throws_left_out,   // what a board said before the mark replaces the throws, though it is not seen off again
+    fence_forgets_left,      // machines that could not be recovered are in no list
+    fence_stale_guard,       // an `off` rests on whatever was read last
+    fence_blind_to_return,   // a recovery does not look whether the node is back
+    fence_list_trusted,      // what the dead node's list names is its own
+    fence_moves_blindly,     // a machine that was migrating is moved without asking who has it
+    fence_orphan_at_once,    // an orphan is taken as soon as it is seen
+    fence_one_target,        // all machines are planned on the figures as they were
+    fence_overcommits,       // a target's memory is not looked at
 };
 
 #ifdef PVC_PLANTED_DEFECTS

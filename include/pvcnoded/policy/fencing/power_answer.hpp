@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace pvc::policy {
 
@@ -43,6 +44,9 @@ public:
     // do, at least `apart` from each other: a board that boots says off of a running machine.
     [[nodiscard]] bool is_off() const;
     [[nodiscard]] bool heard_on() const { return heard_on_; }
+    // All that it remembers: machines are compared and hashed.
+    [[nodiscard]] auto fields() const { return std::tie(is_accepted_, heard_on_, has_beaten_, first_off_, last_off_); }
+    friend bool operator==(const off_watch&, const off_watch&) = default;
 
 private:
     bool is_accepted_ = false;
