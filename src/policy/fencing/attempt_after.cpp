@@ -127,7 +127,8 @@ fence_step fence_attempt::recover(context& /*c*/) {
 fence_step fence_attempt::recovered(context& c, const fence_said::recovered& said) {
     using end_of = fence_said::recovered::end;
     switch (said.how) {
-        case end_of::node_back: return finish(c, fence_end::node_back, "it came back while its machines were recovered");
+        case end_of::node_back:
+            return finish(c, fence_end::node_back, "it came back while its machines were recovered");
         case end_of::abandoned: return finish(c, fence_end::abandoned, "its recovery was not finished here");
         case end_of::finished: break;
     }

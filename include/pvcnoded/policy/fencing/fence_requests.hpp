@@ -47,14 +47,14 @@ struct stored_lease {
 };
 
 struct victim_seen {
-    bool is_gone = false;                      // the node was removed, or a key that it must have
-    std::optional<model::daemon_state> state;  // empty: no word that is known
-    std::int64_t state_id = 0;                 // of the transaction that wrote it
-    std::int64_t heartbeat_id = 0;             // likewise
-    bool is_recovering = false;                // its domainstate is `fence-flush`
-    bool is_named_primary = false;             // /config/primary_node names it
-    std::optional<stored_proof> proof;
-    std::optional<stored_lease> lease;
+    bool is_gone = false;                        // the node was removed, or a key that it must have
+    std::optional<model::daemon_state> state{};  // empty: no word that is known
+    std::int64_t state_id = 0;                   // of the transaction that wrote it
+    std::int64_t heartbeat_id = 0;               // likewise
+    bool is_recovering = false;                  // its domainstate is `fence-flush`
+    bool is_named_primary = false;               // /config/primary_node names it
+    std::optional<stored_proof> proof{};
+    std::optional<stored_lease> lease{};
     friend bool operator==(const victim_seen&, const victim_seen&) = default;
 };
 
@@ -127,7 +127,7 @@ struct woken {  // nothing was answered; also at the beginning
     friend bool operator==(const woken&, const woken&) = default;
 };
 struct read {
-    std::optional<victim_seen> victim;  // empty: nobody could be asked
+    std::optional<victim_seen> victim{};  // empty: nobody could be asked
     bool has_lock = false;
     bool in_maintenance = false;
     bool majority_stays = false;  // detection.hpp, majority_at::before_power_off

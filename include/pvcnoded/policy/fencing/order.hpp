@@ -1,0 +1,87 @@
+// Several dead nodes, and dead nodes that nobody looks after (node-lifecycle.md 10.1 "orphans", "repetition"; README
+// rulings 37, 39, 46): who has the turn to be switched off and recovered, whose left-over fence is taken up and when,
+// and when a failed one is tried again. Values and pure functions; each is told the observer's own monotonic time.
+//
+// The shell keeps a `fence_memory` a node as long as its session lives, and begins an attempt (attempt.hpp) with what
+// `next_attempt` says. Marks and throws of several nodes run side by side under one fence lock; the lock is held while
+// any attempt wants it.
+#pragma once
+
+#include "pvcnoded/policy/fencing/fence_requests.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pvc::policy {
+
+// One attempt, as far as its turn goes.
+struct fence_in_line {
+    std::string node;
+    bool wants_turn = false;  // fence_attempt::wants_turn
+    bool has_turn = false;
+    bool has_board_answered = false;  // when it was last asked
+    friend bool operator==(const fence_in_line&, const fence_in_line&) = default;
+};
+// Who has the turn now: who has it keeps it as long as he wants it; then first those whose boards answered, then by
+// name. Empty: nobody wants it.
+[[nodiscard]] std::optional<std::string> turn_of(const std::vector<fence_in_line>& all);
+
+// A dead node as this coordinator has seen it, over its session.
+struct fence_memory {
+    static constexpr duration orphan_age = std::chrono::seconds(180);
+    static constexpr duration without_disk = std::chrono::minutes(5);  // 46
+    static constexpr duration told_again = std::chrono::minutes(60);
+    static constexpr duration lock_awaited = std::chrono::seconds(300);
+
+    // What has to be the same for `orphan_age`: a fencer of 0.9.82 holds no lock, and shows his progress in it.
+    struct looks {
+        std::int64_t mark_id = 0;
+        std::int64_t heartbeat_id = 0;
+        bool is_recovering = false;
+        std::uint64_t machines = 0;  // a hash of the set of machines whose key names it
+        friend bool operator==(const looks&, const looks&) = default;
+    };
+    std::optional<looks> seen{};
+    time_point since{};
+    std::uint8_t failures = 0;  // in a row, of the mark in `failed_mark`
+    std::int64_t failed_mark = 0;
+    std::int64_t failed_heartbeat = 0;
+    time_point failed_at{};
+    std::optional<time_point> not_before{};  // this fencer could not write its record
+    std::optional<time_point> locked_out_since{};
+    std::optional<time_point> told_locked_out{};
+
+    // At each look at the node while it is `dead` or `fenced`; `forget` when it is neither.
+    void look(const looks& now_seen, time_point now);
+    void forget();
+    void ended(fence_end how, std::int64_t mark_id, std::int64_t heartbeat_id, time_point now);
+    // The fence lock was wanted and not had; true: it is to be said now, as an error with the holder's name.
+    [[nodiscard]] bool is_locked_out(time_point now);
+    void had_lock();
+    friend bool operator==(const fence_memory&, const fence_memory&) = default;
+};
+
+// What this fencer's own records say of the node as it is now.
+enum class own_record : std::uint8_t { none, opened, proven, fenced };
+
+struct left_over {
+    victim_seen victim;
+    bool may_detect = false;  // this coordinator may begin fences (detection.hpp, why_not_judging is empty)
+    own_record record = own_record::none;  // K0 and D0 of the record stand, or for `fenced` its F0
+    bool is_recoverable_here = true;       // false: it needs Ceph, and this node cannot ask it
+    bool is_ours = false;                  // an attempt of this daemon is under way for it
+};
+struct next_fence {
+    std::optional<fence_origin> why;  // now
+    std::optional<time_point> after;  // to be asked again, unless something else changes
+    friend bool operator==(const next_fence&, const next_fence&) = default;
+};
+// Whether a node that is `dead` or `fenced` is to be taken up by this coordinator.
+[[nodiscard]] next_fence next_attempt(const left_over& one, const fence_memory& memory, time_point now);
+
+// After so many failures in a row: 10, 20, 40, then every 60 min.
+[[nodiscard]] duration pause_after_failures(std::uint8_t failures);
+
+}  // namespace pvc::policy

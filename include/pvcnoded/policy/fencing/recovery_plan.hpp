@@ -1,0 +1,79 @@
+// Where the machines of a dead node go (README ruling 44; node-lifecycle.md 9, 10.5 c): planned one after the other on
+// published figures less what was planned before, so that they do not all go to one node, and nowhere where memory
+// would run out. A value: what it has placed it takes off what it plans with for a minute, whatever attempt that was
+// for. Figures are texts as nodes publish them; one that cannot be read takes its node out of the choice.
+//
+// The shell makes one planner a session, gives it the nodes' figures, at most 5 s old, before each plan, and carries
+// plans out side by side.
+#pragma once
+
+#include "pvcnoded/base/clock.hpp"
+#include "pvcnoded/base/uuid.hpp"
+#include "pvcnoded/policy/placement/target_selection.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pvc::policy {
+
+struct node_room {
+    node_offer offer;
+    std::string memtotal;  // MiB, as all memory here
+    std::string cpucount;
+};
+
+struct guest_to_place {
+    uuid id;
+    target_request request;   // `current`: the dead node
+    std::int64_t memory = 0;  // its full memory
+    std::int64_t vcpus = 0;
+    std::string preferred;  // the target of its migration (vm-domains.md 15); taken if it takes machines at all
+};
+
+struct planned_guest {
+    enum class kind : std::uint8_t {
+        placed,
+        nobody,      // no allowed node in `run` and `ready`: 10.5 d
+        no_room,     // such nodes, without the memory
+        no_figures,  // such nodes, without figures that can be compared
+    } what = kind::nobody;
+    std::string node;
+    std::string reason;  // why that one, or what is missing
+    friend bool operator==(const planned_guest&, const planned_guest&) = default;
+};
+
+class recovery_planner {
+public:
+    static constexpr duration remembered = std::chrono::seconds(60);
+
+    // Percent (configuration.fencing.overcommit): 100 leaves nothing below 0, 150 half of `memtotal` beyond that.
+    explicit recovery_planner(std::int64_t overcommit = 100) : overcommit_(overcommit) {}
+
+    // Figures of all nodes but the dead one; what was placed before `now - remembered` counts no more.
+    void begin(std::vector<node_room> nodes, time_point now);
+    // The next one; what is placed is taken off at once.
+    [[nodiscard]] planned_guest place(const guest_to_place& guest, time_point now);
+    // It did not go there after all.
+    void take_back(const uuid& id);
+
+private:
+    struct placed {
+        uuid id;
+        std::string node;
+        std::int64_t memory = 0;
+        std::int64_t vcpus = 0;
+        time_point at{};
+    };
+    void take_off(const placed& one);
+    void put(const guest_to_place& guest, const std::string& node, time_point now);
+    [[nodiscard]] std::optional<std::int64_t> missing_in(const node_room& node, std::int64_t memory) const;
+
+    std::int64_t overcommit_;
+    std::vector<node_room> published_;
+    std::vector<node_room> left_;  // published, less what was placed
+    std::vector<placed> placed_;
+};
+
+}  // namespace pvc::policy

@@ -1,0 +1,45 @@
+#include "pvcnoded/policy/fencing/confirm.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace pvc::policy {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr duration shortest_quiet = 30s;
+}
+
+std::string why_not_confirmed(const confirm_seen& seen) {
+    if (!seen.is_coordinator) {
+        return fmt::format("this node is no coordinator; ask one: {}",
+                           fmt::join(seen.coordinators.begin(), seen.coordinators.end(), ", "));
+    }
+    if (!seen.is_known) {
+        return fmt::format("there is no node {}", seen.node);
+    }
+    if (seen.node == seen.self) {
+        return "this is the node itself, and it runs";
+    }
+    if (seen.is_under_way) {
+        return fmt::format("node {} is proven to be off already, and its machines are being recovered", seen.node);
+    }
+    const duration quiet = std::max<duration>(seen.fence_intervals * seen.keepalive, shortest_quiet);
+    if (seen.looked_for < quiet) {
+        return fmt::format("this daemon has looked at the heartbeat of {} for {} s; ask again in {} s", seen.node,
+                           seen.looked_for / 1s, (quiet - seen.looked_for) / 1s + 1);
+    }
+    if (seen.silent_for < quiet) {
+        return fmt::format("the heartbeat of {} moved {} s ago: it runs, or did; if it is off, ask again in {} s",
+                           seen.node, seen.silent_for / 1s, (quiet - seen.silent_for) / 1s + 1);
+    }
+    if (seen.board == board_power::on && !seen.although_on) {
+        return fmt::format("the board of {} says that it is on; switch it off, or say --although-on", seen.node);
+    }
+    return {};
+}
+
+}  // namespace pvc::policy

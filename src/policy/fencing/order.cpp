@@ -1,0 +1,138 @@
+#include "pvcnoded/policy/fencing/order.hpp"
+
+#include "pvcnoded/base/planted.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace pvc::policy {
+
+using model::daemon_state;
+using namespace std::chrono_literals;
+
+std::optional<std::string> turn_of(const std::vector<fence_in_line>& all) {
+    const fence_in_line* first = nullptr;
+    const auto rank = [](const fence_in_line& one) {
+        return std::tuple(!one.has_turn, !one.has_board_answered, std::string_view(one.node));
+    };
+    for (const auto& one : all) {
+        if (one.wants_turn && (first == nullptr || rank(one) < rank(*first))) {
+            first = &one;
+        }
+    }
+    return first == nullptr ? std::nullopt : std::optional(first->node);
+}
+
+void fence_memory::look(const looks& now_seen, time_point now) {
+    if (seen == now_seen) {
+        return;
+    }
+    seen = now_seen;
+    since = now;
+    if (now_seen.mark_id != failed_mark || now_seen.heartbeat_id != failed_heartbeat) {
+        failures = 0;
+    }
+}
+
+void fence_memory::forget() {
+    *this = {};
+}
+
+void fence_memory::ended(fence_end how, std::int64_t mark_id, std::int64_t heartbeat_id, time_point now) {
+    since = now;  // it is nobody's from now on
+    if (how == fence_end::unrecordable) {
+        not_before = now + without_disk;
+    } else if (how == fence_end::failed) {
+        failures = static_cast<std::uint8_t>(std::min<int>(failures + 1, 100));
+        failed_mark = mark_id;
+        failed_heartbeat = heartbeat_id;
+        failed_at = now;
+    }
+}
+
+bool fence_memory::is_locked_out(time_point now) {
+    if (!locked_out_since) {
+        locked_out_since = now;
+    }
+    const bool is_due =
+        now - *locked_out_since >= lock_awaited && (!told_locked_out || now - *told_locked_out >= lock_awaited);
+    if (is_due) {
+        told_locked_out = now;
+    }
+    return is_due;
+}
+
+void fence_memory::had_lock() {
+    locked_out_since.reset();
+    told_locked_out.reset();
+}
+
+duration pause_after_failures(std::uint8_t failures) {
+    return failures <= 1 ? 10min : failures == 2 ? 20min : failures == 3 ? 40min : 60min;
+}
+
+namespace {
+
+// What somebody else left, once it has looked the same for so long.
+next_fence once_old(fence_origin why, const fence_memory& memory, time_point now) {
+    const time_point old = memory.since + fence_memory::orphan_age;
+    if (now >= old || is_planted(defect::fence_orphan_at_once)) {
+        return {why, {}};
+    }
+    return {{}, old};
+}
+
+// Of the node as it is, by this coordinator.
+bool has_failed(const left_over& one, const fence_memory& memory) {
+    return memory.failures > 0 && memory.failed_mark == one.victim.state_id &&
+           memory.failed_heartbeat == one.victim.heartbeat_id;
+}
+
+next_fence for_fenced(const left_over& one, const fence_memory& memory, time_point now) {
+    if (!one.victim.is_recovering) {
+        return {};
+    }
+    const bool is_proven = (one.victim.proof && one.victim.proof->is_valid) || one.record == own_record::fenced;
+    if (is_proven && one.is_recoverable_here) {
+        return {fence_origin::recovering, {}};
+    }
+    // What needs Ceph is for others first (ruling 38).
+    return once_old(is_proven ? fence_origin::recovering : fence_origin::interrupted, memory, now);
+}
+
+next_fence for_dead(const left_over& one, const fence_memory& memory, time_point now) {
+    const bool is_same =
+        memory.failed_mark == one.victim.state_id && memory.failed_heartbeat == one.victim.heartbeat_id;
+    if (memory.failures > 0 && is_same) {
+        const time_point again = memory.failed_at + pause_after_failures(memory.failures);
+        return now >= again ? next_fence{fence_origin::orphan, {}} : next_fence{{}, again};
+    }
+    if (one.record == own_record::proven) {
+        return {fence_origin::proven, {}};
+    }
+    if (one.record == own_record::opened) {
+        return {fence_origin::resumed, {}};
+    }
+    return once_old(fence_origin::orphan, memory, now);
+}
+
+}  // namespace
+
+next_fence next_attempt(const left_over& one, const fence_memory& memory, time_point now) {
+    if (one.is_ours || one.victim.is_gone || !one.may_detect || !memory.seen) {
+        return {};
+    }
+    if (memory.not_before && now < *memory.not_before) {
+        return {{}, memory.not_before};
+    }
+    const time_point again = memory.failed_at + pause_after_failures(memory.failures);
+    if (has_failed(one, memory) && now < again) {
+        return {{}, again};
+    }
+    if (one.victim.state == daemon_state::fenced) {
+        return for_fenced(one, memory, now);
+    }
+    return one.victim.state == daemon_state::dead ? for_dead(one, memory, now) : next_fence{};
+}
+
+}  // namespace pvc::policy

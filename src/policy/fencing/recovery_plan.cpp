@@ -1,0 +1,132 @@
+#include "pvcnoded/policy/fencing/recovery_plan.hpp"
+
+#include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/model/scalar.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pvc::policy {
+
+namespace {
+
+// No node has so much of anything; garbage beyond it must not overflow a sum.
+constexpr std::int64_t room_max = std::int64_t{1} << 40;
+
+std::optional<std::int64_t> room_figure(std::string_view text) {
+    const auto number = parse_integer(trim(text));
+    return number && *number >= -room_max && *number <= room_max ? number : std::nullopt;
+}
+
+void add_to(std::string& figure, std::int64_t what) {
+    if (const auto number = room_figure(figure)) {
+        figure = std::to_string(*number + what);
+    }
+}
+
+}  // namespace
+
+void recovery_planner::take_off(const placed& one) {
+    const auto found =
+        std::ranges::find_if(left_, [&one](const node_room& node) { return node.offer.name == one.node; });
+    if (found == left_.end() || is_planted(defect::fence_one_target)) {
+        return;
+    }
+    auto& offer = found->offer;
+    add_to(offer.memfree, -one.memory);
+    add_to(offer.memused, one.memory);
+    add_to(offer.memprov, one.memory);
+    add_to(offer.vcpualloc, one.vcpus);
+    add_to(offer.domainscount, 1);
+    const auto load = model::parse_float(offer.cpuload);
+    const auto cpus = room_figure(found->cpucount);
+    if (load && cpus && *cpus > 0) {
+        offer.cpuload = fmt::format("{:.4f}", *load + static_cast<double>(one.vcpus) / static_cast<double>(*cpus));
+    }
+}
+
+void recovery_planner::begin(std::vector<node_room> nodes, time_point now) {
+    std::erase_if(placed_, [now](const placed& one) { return now - one.at > remembered; });
+    published_ = std::move(nodes);
+    left_ = published_;
+    for (const auto& one : placed_) {
+        take_off(one);
+    }
+}
+
+void recovery_planner::put(const guest_to_place& guest, const std::string& node, time_point now) {
+    take_back(guest.id);
+    placed_.push_back({guest.id, node, std::clamp<std::int64_t>(guest.memory, 0, room_max),
+                       std::clamp<std::int64_t>(guest.vcpus, 0, room_max), now});
+    take_off(placed_.back());
+}
+
+void recovery_planner::take_back(const uuid& id) {
+    if (std::erase_if(placed_, [&id](const placed& one) { return one.id == id; }) == 0) {
+        return;
+    }
+    left_ = published_;
+    for (const auto& one : placed_) {
+        take_off(one);
+    }
+}
+
+// How much memory it lacks; empty: that is not known. None: 0.
+std::optional<std::int64_t> recovery_planner::missing_in(const node_room& node, std::int64_t memory) const {
+    const auto free = room_figure(node.offer.memfree);
+    const auto total = overcommit_ == 100 ? std::optional<std::int64_t>(0) : room_figure(node.memtotal);
+    if (!free || !total) {
+        return std::nullopt;
+    }
+    // (1 - overcommit/100) x memtotal, in hundredths.
+    const std::int64_t least = (100 - std::clamp<std::int64_t>(overcommit_, 0, 10'000)) * *total;
+    const std::int64_t after = 100 * (*free - memory);
+    return after >= least || is_planted(defect::fence_overcommits) ? 0 : (least - after + 99) / 100;
+}
+
+planned_guest recovery_planner::place(const guest_to_place& guest, time_point now) {
+    using kind = planned_guest::kind;
+    const std::int64_t memory = std::clamp<std::int64_t>(guest.memory, 0, room_max);
+    std::vector<node_offer> fitting;
+    std::optional<std::int64_t> least_missing;
+    const node_room* preferred = nullptr;
+    bool is_somebody_there = false;
+    for (const auto& node : left_) {
+        const bool is_possible = takes_domains(node.offer) && is_allowed(guest.request, node.offer.name) &&
+                                 node.offer.name != guest.request.current;
+        if (!is_possible) {
+            continue;
+        }
+        is_somebody_there = true;
+        const auto missing = missing_in(node, memory);
+        if (missing == 0) {
+            fitting.push_back(node.offer);
+            preferred = node.offer.name == guest.preferred ? &node : preferred;
+        } else if (missing) {
+            least_missing = std::min(least_missing.value_or(*missing), *missing);
+        }
+    }
+    if (preferred != nullptr) {
+        const std::string name = preferred->offer.name;
+        put(guest, name, now);
+        return {kind::placed, name, "it was migrating there"};
+    }
+    if (auto choice = select_target(guest.request, fitting)) {
+        put(guest, choice->node, now);
+        return {kind::placed, std::move(choice->node), std::move(choice->reason)};
+    }
+    if (!is_somebody_there) {
+        return {kind::nobody, {}, "no node that it may run on is in run and ready"};
+    }
+    if (least_missing && fitting.empty()) {
+        return {kind::no_room,
+                {},
+                fmt::format("it needs {} MiB, and the node with the most room lacks {} MiB of that", memory,
+                            *least_missing)};
+    }
+    return {kind::no_figures, {}, "no node that it may run on has figures that can be compared"};
+}
+
+}  // namespace pvc::policy

@@ -1,0 +1,170 @@
+// Several dead nodes, orphans and repetitions, and an operator's word. Acceptance cases AC52, AC56, AC119, AC123,
+// AC124; README rulings 37, 38, 39, 43, 46.
+#include "pvcnoded/policy/fencing/order.hpp"
+#include "pvcnoded/policy/fencing/confirm.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pvc::policy {
+namespace {
+
+using namespace std::chrono_literals;
+using model::daemon_state;
+
+constexpr time_point start{1h};
+
+TEST(fence_order, AC52_R39_one_after_the_other_those_whose_boards_answer_first) {
+    std::vector<fence_in_line> all{{"hv5", true, false, false}, {"hv4", true, false, true}, {"hv3", true, false, true}};
+    EXPECT_EQ(turn_of(all), "hv3");
+    all[0].has_turn = true;
+    EXPECT_EQ(turn_of(all), "hv5") << "until its end";
+    all[0].wants_turn = false;
+    EXPECT_EQ(turn_of(all), "hv3") << "one that waits holds up nobody";
+    all[2].wants_turn = false;
+    EXPECT_EQ(turn_of(all), "hv4");
+    all[1].wants_turn = false;
+    EXPECT_FALSE(turn_of(all));
+}
+
+struct orphans : ::testing::Test {
+    left_over one{.victim = {.state = daemon_state::dead, .state_id = 11, .heartbeat_id = 20}, .may_detect = true};
+    fence_memory memory;
+
+    orphans() { look(start); }
+    void look(time_point when) {
+        memory.look({one.victim.state_id, one.victim.heartbeat_id, one.victim.is_recovering, 1}, when);
+    }
+    [[nodiscard]] std::optional<fence_origin> at(duration when) const {
+        return next_attempt(one, memory, start + when).why;
+    }
+};
+
+TEST_F(orphans, AC56_a_dead_node_that_nobody_goes_on_with_is_taken_up_after_180_s) {
+    EXPECT_FALSE(at(179s));
+    EXPECT_EQ(next_attempt(one, memory, start).after, start + 180s);
+    EXPECT_EQ(at(180s), fence_origin::orphan);
+    look(start + 100s);
+    EXPECT_EQ(at(180s), fence_origin::orphan) << "nothing has changed";
+    memory.look({11, 20, false, 2}, start + 100s);
+    EXPECT_FALSE(at(200s)) << "somebody recovers its machines";
+    memory.look({11, 21, false, 2}, start + 150s);
+    EXPECT_FALSE(at(300s)) << "it beat";
+    EXPECT_EQ(at(330s), fence_origin::orphan);
+}
+
+TEST_F(orphans, AC48_AC54_who_may_not_detect_takes_up_nothing) {
+    one.may_detect = false;
+    EXPECT_FALSE(at(1h));
+    one.may_detect = true;
+    one.is_ours = true;
+    EXPECT_FALSE(at(1h));
+    one.is_ours = false;
+    memory.forget();
+    EXPECT_FALSE(at(1h)) << "not seen yet";
+}
+
+TEST_F(orphans, AC119_R37_what_has_a_valid_proof_is_taken_up_at_once) {
+    one.victim.state = daemon_state::fenced;
+    EXPECT_FALSE(at(1h)) << "its recovery is over";
+    one.victim.is_recovering = true;
+    look(start);
+    EXPECT_FALSE(at(0s));
+    EXPECT_EQ(at(180s), fence_origin::interrupted) << "a reference node fenced it";
+    one.victim.proof = {.record = "r", .by = "hv2", .which = fence_proof::power, .is_valid = true};
+    EXPECT_EQ(at(0s), fence_origin::recovering);
+    one.is_recoverable_here = false;
+    EXPECT_FALSE(at(179s)) << "for those with Ceph first (38)";
+    EXPECT_EQ(at(180s), fence_origin::recovering);
+    one.is_recoverable_here = true;
+    one.victim.proof->is_valid = false;
+    EXPECT_FALSE(at(179s));
+    one.record = own_record::fenced;
+    EXPECT_EQ(at(0s), fence_origin::recovering);
+}
+
+TEST_F(orphans, a_fencer_that_was_restarted_goes_on_from_its_record) {
+    one.record = own_record::opened;
+    EXPECT_EQ(at(0s), fence_origin::resumed);
+    one.record = own_record::proven;
+    EXPECT_EQ(at(0s), fence_origin::proven);
+}
+
+TEST_F(orphans, AC123_a_failed_fence_is_tried_again_by_who_tried_it_after_10_20_40_and_every_60_minutes) {
+    duration then{};
+    for (const auto pause : {10min, 20min, 40min, 60min, 60min}) {
+        memory.ended(fence_end::failed, 11, 20, start + then);
+        EXPECT_FALSE(at(then + pause - 1s));
+        then += pause;
+        EXPECT_EQ(at(then), fence_origin::orphan);
+    }
+    fence_memory other;
+    other.look({11, 20, false, 1}, start);
+    EXPECT_EQ(next_attempt(one, other, start + 180s).why, fence_origin::orphan) << "hv2's attempt after 180 s";
+    memory.ended(fence_end::failed, 11, 20, start + then);
+    one.victim.heartbeat_id = 30;
+    look(start + then);
+    EXPECT_EQ(memory.failures, 0) << "another silence";
+}
+
+TEST_F(orphans, AC124_an_attempt_without_an_outcome_does_not_count) {
+    memory.ended(fence_end::abandoned, 11, 20, start + 100s);
+    EXPECT_FALSE(at(200s));
+    EXPECT_EQ(at(280s), fence_origin::orphan);
+}
+
+TEST_F(orphans, R46_who_cannot_write_leaves_the_lock_to_others_for_five_minutes) {
+    memory.ended(fence_end::unrecordable, 11, 20, start);
+    EXPECT_FALSE(at(299s));
+    EXPECT_EQ(at(300s), fence_origin::orphan);
+}
+
+TEST_F(orphans, a_lock_that_is_not_had_for_300_s_is_an_error) {
+    EXPECT_FALSE(memory.is_locked_out(start));
+    EXPECT_FALSE(memory.is_locked_out(start + 299s));
+    EXPECT_TRUE(memory.is_locked_out(start + 300s));
+    EXPECT_FALSE(memory.is_locked_out(start + 301s));
+    memory.had_lock();
+    EXPECT_FALSE(memory.is_locked_out(start + 700s));
+}
+
+TEST(fence_confirm, R43_what_is_refused_says_what_would_help) {
+    const confirm_seen taken{.node = "hv3",
+                             .self = "hv1",
+                             .is_coordinator = true,
+                             .coordinators = {"hv2"},
+                             .is_known = true,
+                             .state = daemon_state::stop,
+                             .silent_for = 31s,
+                             .looked_for = 31s,
+                             .fence_intervals = 6,
+                             .keepalive = 5s};
+    EXPECT_EQ(why_not_confirmed(taken), "");
+    const auto refused = [&taken](auto change) {
+        auto seen = taken;
+        change(seen);
+        return why_not_confirmed(seen);
+    };
+    EXPECT_EQ(refused([](auto& s) { s.is_coordinator = false; }), "this node is no coordinator; ask one: hv2");
+    EXPECT_EQ(refused([](auto& s) { s.is_known = false; }), "there is no node hv3");
+    EXPECT_EQ(refused([](auto& s) { s.node = "hv1"; }), "this is the node itself, and it runs");
+    EXPECT_EQ(refused([](auto& s) { s.silent_for = 10s; }),
+              "the heartbeat of hv3 moved 10 s ago: it runs, or did; if it is off, ask again in 21 s");
+    EXPECT_EQ(refused([](auto& s) { s.looked_for = 20s; }),
+              "this daemon has looked at the heartbeat of hv3 for 20 s; ask again in 11 s");
+    EXPECT_NE(refused([](auto& s) { s.board = board_power::on; }), "");
+    EXPECT_NE(refused([](auto& s) { s.is_under_way = true; }), "");
+    EXPECT_EQ(refused([](auto& s) {
+                  s.board = board_power::on;
+                  s.although_on = true;
+              }),
+              "");
+    EXPECT_EQ(refused([](auto& s) { s.fence_intervals = 0; }), "") << "good with detection off, too";
+    EXPECT_NE(refused([](auto& s) {
+                  s.fence_intervals = 0;
+                  s.silent_for = 29s;
+              }),
+              "");
+}
+
+}  // namespace
+}  // namespace pvc::policy

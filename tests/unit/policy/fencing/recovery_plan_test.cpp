@@ -1,0 +1,131 @@
+// Targets of a recovery, planned one after the other (README ruling 44).
+#include "pvcnoded/policy/fencing/recovery_plan.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace pvc::policy {
+namespace {
+
+using namespace std::chrono_literals;
+using kind = planned_guest::kind;
+
+constexpr time_point planned_at{1h};
+
+node_room room(const std::string& name, std::int64_t free, std::int64_t total = 16000) {
+    return {.offer = {.name = name,
+                      .daemon = model::daemon_state::run,
+                      .domain = model::domain_state::ready,
+                      .memfree = std::to_string(free),
+                      .memused = std::to_string(total - free),
+                      .memprov = "0",
+                      .cpuload = "1.0",
+                      .vcpualloc = "0",
+                      .domainscount = "0"},
+            .memtotal = std::to_string(total),
+            .cpucount = "8"};
+}
+
+guest_to_place guest_of(int number, std::int64_t memory = 1000, target_selector by = target_selector::mem) {
+    guest_to_place one;
+    one.id.bytes.back() = static_cast<std::uint8_t>(number);
+    one.request = {.selector = by, .limit = {}, .current = "hv3"};
+    one.memory = memory;
+    one.vcpus = 4;
+    return one;
+}
+
+TEST(recovery_plan, R44_ten_machines_do_not_all_go_to_one_node) {
+    for (const auto by : {target_selector::mem, target_selector::memprov, target_selector::load, target_selector::vcpus,
+                          target_selector::vms}) {
+        recovery_planner planner;
+        planner.begin({room("hv1", 15000), room("hv2", 14900)}, planned_at);
+        std::map<std::string, int> count;
+        for (int i = 0; i < 10; ++i) {
+            ++count[planner.place(guest_of(i, 1000, by), planned_at).node];
+        }
+        EXPECT_EQ(count["hv1"], 5) << to_text(by);
+        EXPECT_EQ(count["hv2"], 5);
+    }
+}
+
+TEST(recovery_plan, R44_what_was_placed_in_the_last_minute_counts_in_the_next_plan) {
+    recovery_planner planner;
+    planner.begin({room("hv1", 15000), room("hv2", 14000)}, planned_at);
+    EXPECT_EQ(planner.place(guest_of(1, 5000), planned_at).node, "hv1");
+    planner.begin({room("hv1", 15000), room("hv2", 14000)}, planned_at + 60s);
+    EXPECT_EQ(planner.place(guest_of(2), planned_at + 60s).node, "hv2");
+    planner.begin({room("hv1", 15000), room("hv2", 14000)}, planned_at + 61s);
+    EXPECT_EQ(planner.place(guest_of(3), planned_at + 61s).node, "hv1");
+    planner.take_back(guest_of(3).id);
+    EXPECT_EQ(planner.place(guest_of(4, 15000), planned_at + 61s).node, "hv1") << "its room is free again";
+}
+
+TEST(recovery_plan, R44_nobody_runs_out_of_memory) {
+    recovery_planner planner;
+    planner.begin({room("hv1", 3000), room("hv2", 1000)}, planned_at);
+    EXPECT_EQ(planner.place(guest_of(1, 2000), planned_at).node, "hv1");
+    const auto second = planner.place(guest_of(2, 2000), planned_at);
+    EXPECT_EQ(second.what, kind::no_room);
+    EXPECT_EQ(second.reason, "it needs 2000 MiB, and the node with the most room lacks 1000 MiB of that");
+    EXPECT_EQ(planner.place(guest_of(3, 900), planned_at).what, kind::placed);
+}
+
+TEST(recovery_plan, R44_overcommit_is_a_share_of_all_memory) {
+    struct row {
+        std::int64_t overcommit;
+        std::int64_t memory;
+        kind what;
+    };
+    for (const auto& one : {row{100, 4000, kind::placed}, row{100, 4001, kind::no_room}, row{150, 9000, kind::placed},
+                            row{150, 9001, kind::no_room}, row{80, 2000, kind::placed}, row{80, 2001, kind::no_room}}) {
+        recovery_planner planner(one.overcommit);
+        planner.begin({room("hv1", 4000, 10000)}, planned_at);
+        EXPECT_EQ(planner.place(guest_of(1, one.memory), planned_at).what, one.what)
+            << one.overcommit << " " << one.memory;
+    }
+}
+
+TEST(recovery_plan, AC65_nobody_is_there_and_R44_no_room_are_two_things) {
+    recovery_planner planner;
+    auto flushed = room("hv1", 8000);
+    flushed.offer.domain = model::domain_state::flushed;
+    auto stopped = room("hv2", 8000);
+    stopped.offer.daemon = model::daemon_state::stop;
+    planner.begin({flushed, stopped}, planned_at);
+    EXPECT_EQ(planner.place(guest_of(1), planned_at).what, kind::nobody);
+    planner.begin({room("hv1", 8000)}, planned_at);
+    auto limited = guest_of(1);
+    limited.request.limit = {"hv2"};
+    EXPECT_EQ(planner.place(limited, planned_at).what, kind::nobody);
+    auto unread = room("hv1", 8000);
+    unread.offer.memfree = "much";
+    planner.begin({unread}, planned_at);
+    EXPECT_EQ(planner.place(guest_of(1), planned_at).what, kind::no_figures);
+}
+
+TEST(recovery_plan, the_target_of_a_migration_is_preferred) {
+    recovery_planner planner;
+    planner.begin({room("hv1", 8000), room("hv2", 2000)}, planned_at);
+    auto one = guest_of(1, 1500);
+    one.preferred = "hv2";
+    EXPECT_EQ(planner.place(one, planned_at).node, "hv2");
+    auto other = guest_of(2, 1500);
+    other.preferred = "hv2";
+    EXPECT_EQ(planner.place(other, planned_at).node, "hv1") << "no room there";
+}
+
+TEST(recovery_plan, garbage_of_any_size_is_no_figure) {
+    for (const std::string text : {"", "nan", "-1", "99999999999999999999999", "1e9", "0x10"}) {
+        recovery_planner planner(120);
+        auto node = room("hv1", 8000);
+        node.offer.memfree = node.offer.cpuload = node.offer.vcpualloc = node.memtotal = node.cpucount = text;
+        planner.begin({node}, planned_at);
+        EXPECT_NE(planner.place(guest_of(1, INT64_MAX, target_selector::load), planned_at).what, kind::placed) << text;
+    }
+}
+
+}  // namespace
+}  // namespace pvc::policy
