@@ -81,7 +81,8 @@ bool is_in_storm(const observer_seen& self, const std::vector<node_seen>& others
 }
 
 verdict_on_node judge_silent(const observer_seen& self, const std::vector<node_seen>& others, const node_seen& one) {
-    const bool is_off = one.power == seen_power::off && one.was_seen_to_beat && one.state == daemon_state::run;
+    const bool is_off = one.power == seen_power::off && one.has_probe_heard_on && one.was_seen_to_beat &&
+                        one.state == daemon_state::run;
     if (is_off) {
         return {.name = one.name, .what = node_verdict::seen_off, .after = {}};
     }
@@ -179,7 +180,7 @@ bool majority_stays(const observer_seen& self, const std::vector<node_seen>& oth
 
 bool asks_for_power(const observer_seen& self, const node_seen& one) {
     return why_not_judging(self).empty() && one.name != self.name && one.state == daemon_state::run &&
-           one.was_seen_to_beat && one.heartbeat_id && one.silent_for > silent_after(self);
+           one.was_seen_to_beat && one.has_probe_heard_on && one.heartbeat_id && one.silent_for > silent_after(self);
 }
 
 }  // namespace pvc::policy

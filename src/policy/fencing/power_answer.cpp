@@ -1,5 +1,6 @@
 #include "pvcnoded/policy/fencing/power_answer.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 
 #include <fmt/format.h>
@@ -51,7 +52,10 @@ lines_about_power lines_in(std::string_view output) {
         if (line.size() < states_power.size() || lower_case(line.substr(0, states_power.size())) != states_power) {
             continue;
         }
-        const auto word = line.size() > longest_line ? std::string() : lower_case(line.substr(states_power.size()));
+        auto word = line.size() > longest_line ? std::string() : lower_case(line.substr(states_power.size()));
+        if (is_planted(defect::power_by_letter_case) && !line.ends_with("Off") && word == "off") {
+            word = "Off";
+        }
         found.on += word == "on" ? 1 : 0;
         found.off += word == "off" ? 1 : 0;
         found.is_else = found.is_else || (word != "on" && word != "off");

@@ -15,7 +15,7 @@ namespace pvc::policy {
 
 // A board's answers about a node that falls silent (ruling 76), as far as they count.
 enum class seen_power : std::uint8_t {
-    untold,  // never asked, no answer, or the last probe did not hear it say `on`
+    untold,  // never asked, or no answer
     on,
     off,  // two answers that count as off, the heartbeat's id unchanged throughout
 };
@@ -29,6 +29,7 @@ struct node_seen {
     duration silent_for{};                     // by the observer; no longer than its connection has stood
     bool was_seen_to_beat = false;             // since this daemon started
     bool has_machines = false;                 // machines in a running state whose key names it
+    bool has_probe_heard_on = false;           // the last probe of its board heard it say `on` (76)
     seen_power power = seen_power::untold;
     bool is_lease_over = false;  // its self-reset has certainly happened (10.8)
 };

@@ -107,14 +107,14 @@ struct wrote {              // a transaction about the node
     friend bool operator==(const wrote&, const wrote&) = default;
 };
 struct guest {  // one step with a machine
-    uuid id;
-    std::string step;  // in words
-    std::vector<recorded_lock> locks;
-    std::vector<std::string> clients;  // blocklisted
-    std::string target;
+    uuid id{};
+    std::string step{};  // in words
+    std::vector<recorded_lock> locks{};
+    std::vector<std::string> clients{};  // blocklisted
+    std::string target{};
     std::int64_t zxid = 0;  // of its write; 0: none
-    std::optional<guest_end> end;
-    std::optional<bool> ran;  // whether it was then seen to run there
+    std::optional<guest_end> end{};
+    std::optional<bool> ran{};  // whether it was then seen to run there
     friend bool operator==(const guest&, const guest&) = default;
 };
 struct outcome {

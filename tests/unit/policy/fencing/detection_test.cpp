@@ -29,7 +29,8 @@ struct detection : ::testing::Test {
                 .heartbeat_id = 20,
                 .silent_for = 2s,
                 .was_seen_to_beat = true,
-                .has_machines = true};
+                .has_machines = true,
+                .has_probe_heard_on = true};
     }
     static node_seen quiet(const std::string& name, duration age, bool is_coordinator = true) {
         auto one = living(name, is_coordinator);
