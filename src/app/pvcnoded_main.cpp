@@ -20,6 +20,7 @@
 #include "pvcnoded/netlink/adapter/kernel_stack.hpp"
 #include "pvcnoded/node/daemon.hpp"
 #include "pvcnoded/policy/membership/schema_rules.hpp"
+#include "pvcnoded/power/adapter/ipmitool_board.hpp"
 #include "pvcnoded/services/adapter/file_log_output.hpp"
 #include "pvcnoded/services/adapter/inotify_console_files.hpp"
 #include "pvcnoded/services/adapter/linux_host.hpp"
@@ -214,7 +215,8 @@ int run(config::changeable_file others_can_change) {
     netlink::kernel_functions functions(loop.clock(), links_lane, processes);
     netlink::kernel_packet_filter filter(loop.context().get_executor(), loop.clock(), filter_lane);
     outside.networks.emplace(networks::network_ports{stack, addresses, counters, functions, filter, processes});
-    outside.fencing.emplace(fencing::fence_ports{processes});
+    power::ipmitool_board board(processes, loop.clock());
+    outside.fencing.emplace(fencing::fence_ports{board});
     outside.role.emplace(role::role_ports{processes});
     node::daemon daemon(platform, std::move(process), node::all_subjects(outside));
     services::unix_sockets sockets(loop.context(), pool, loop.clock());

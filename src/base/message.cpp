@@ -9,7 +9,10 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 194> names{
+constexpr std::array<std::string_view, 199> names{
+    "board-foreign",
+    "board-slow",
+    "board-unusable",
     "ceph-answer-unusable",
     "ceph-helper-gone",
     "ceph-helper-missing",
@@ -77,6 +80,8 @@ constexpr std::array<std::string_view, 194> names{
     "flush-word",
     "heartbeat-missed",
     "heartbeat-note",
+    "ipmi-foreign",
+    "ipmi-slow",
     "ipmi-unreachable",
     "keys-missing",
     "libvirt-away",

@@ -3,6 +3,7 @@
 
 #include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/control/server.hpp"
+#include "pvcnoded/core/explainer.hpp"
 #include "pvcnoded/protocol/messages.hpp"
 
 #include <chrono>
@@ -21,6 +22,9 @@ inline protocol::answer refuse(protocol::problem what, std::string text) {
     said.error.emplace(protocol::refusal{what, std::move(text)});
     return said;
 }
+
+// Facts and lists as they are documented.
+[[nodiscard]] protocol::answer explained_answer(const core::explanation& what);
 
 // For a line of the log.
 inline std::string name_of(const asker& who) {

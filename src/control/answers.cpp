@@ -165,6 +165,9 @@ reply answers::to(const protocol::request& asked, const asker& who) const {
     if (asked.name.starts_with("explain ")) {
         return explain(asked);
     }
+    if (asked.name == "fence list" || asked.name == "fence show" || asked.name == "fence probe") {
+        return fence(asked);
+    }
     return refuse(problem::unknown_request, "nobody here answers to \"" + shown(asked.name) + "\"");
 }
 

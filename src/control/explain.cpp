@@ -45,9 +45,15 @@ protocol::answer answer_of(const result<core::explanation>& got) {
         const bool is_late = why.code() == errc::timed_out;
         return refuse(is_late ? problem::too_late : problem::not_found, "it cannot be explained now: " + why.text());
     }
+    return explained_answer(*got);
+}
+
+}  // namespace
+
+protocol::answer explained_answer(const core::explanation& what) {
     protocol::answer said;
-    said.result = object_of(got->facts);
-    for (const auto& [name, rows] : got->lists) {
+    said.result = object_of(what.facts);
+    for (const auto& [name, rows] : what.lists) {
         json::array list;
         for (const auto& row : rows) {
             list.push_back(object_of(row));
@@ -56,8 +62,6 @@ protocol::answer answer_of(const result<core::explanation>& got) {
     }
     return said;
 }
-
-}  // namespace
 
 // Asked when the answer is waited for, and not kept: a subject lives as long as an attempt.
 reply answers::explain(const protocol::request& asked) const {

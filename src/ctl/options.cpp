@@ -31,7 +31,7 @@ struct command {
     [[nodiscard]] std::string line() const { return fmt::format("{}{}{}", name, usage.empty() ? "" : " ", usage); }
 };
 
-constexpr std::array<command, 15> commands{{
+constexpr std::array<command, 18> commands{{
     {"status",
      "",
      0,
@@ -107,6 +107,28 @@ constexpr std::array<command, 15> commands{{
      "What is still to be done to the host's own network, why it was not, each client network with its state, and\n"
      "settings of virtual functions that are not as their keys say. The steps are those that the daemon takes.\n"
      "Nothing is done by asking.\n"},
+    {"fence list",
+     "",
+     0,
+     {},
+     "the fences that this node carried out, or tried to",
+     "The youngest 50 of its records, each with how the node was found dead, what came of it, and how many virtual\n"
+     "machines were started elsewhere. Records of other coordinators are on their disks.\n"},
+    {"fence show",
+     "ID|NODE",
+     1,
+     {"which"},
+     "one fence: each command with its answer, the proof, each virtual machine",
+     "By its id in `fence list`, or the youngest of a node. The file itself is /var/lib/pvc/fences/ID.json.\n"},
+    {"fence probe",
+     "NODE",
+     1,
+     {"which"},
+     "asks the board of another node now: could it be fenced?",
+     "Whether the board answers, how fast, with which cipher suite, and what it says of the power; nothing is\n"
+     "switched. Coordinators do that by themselves every ten minutes, not in maintenance. A board that is silent "
+     "takes\n"
+     "20 seconds and more: see --timeout.\n"},
     {"daemon",
      "",
      0,

@@ -462,7 +462,7 @@ std::string table(std::string_view command, const json::object& result, bool col
     if (command == "config check") {
         return check_page(from, coloured);
     }
-    if (command.starts_with("explain ")) {
+    if (command.starts_with("explain ") || command.starts_with("fence ")) {
         return explained_page(result);
     }
     if (command == "absent") {

@@ -135,8 +135,12 @@ public:
         co_return below == directories.end() ? failure(errc::not_found, path)
                                              : failure(errc::refused, path, "it is no file");
     }
-    async::awaitable<result<std::string>> read_disk_file(std::string path) override {
+    async::awaitable<result<std::string>> read_disk_file(std::string path, std::size_t most) override {
         PVC_CO_TRY([[maybe_unused]] const bool reached, co_await disk(path));
+        const auto found = files.find(path);
+        if (found != files.end() && found->second.size() <= most) {
+            co_return found->second;
+        }
         co_return read_file(path);
     }
     async::awaitable<result<std::vector<std::string>>> list_disk_files(std::string directory) override {

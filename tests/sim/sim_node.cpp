@@ -193,6 +193,12 @@ sim_node::sim_node(sim_loop& loop, memory_ensemble& ensemble, node_settings want
     }
     boards.add([](const async::command& what) {
         const auto& words = what.arguments;
+        if (words.size() == 3 && words.front() == "getent") {
+            return std::optional(sim_program{.output = words.back() + "  STREAM " + words.back() + '\n'});
+        }
+        if (!words.empty() && words.front() == "ipmitool" && words.back() == "guid") {
+            return std::optional(sim_program{.how = async::exited{1}, .error_output = "Get GUID command failed\n"});
+        }
         const bool is_question = !words.empty() && words.front() == "ipmitool" && words.back() == "status";
         return is_question ? std::optional(sim_program{.output = "Chassis Power is on\n"}) : std::nullopt;
     });
@@ -325,7 +331,7 @@ void sim_node::start() {
         outside.domains.emplace(domains::domain_ports{*hypervisor, locks, consoles});
         outside.ceph.emplace(ceph::ceph_ports{ceph->client, "pvcnoded-ceph", ceph->processes});
     }
-    outside.fencing.emplace(fencing::fence_ports{boards});
+    outside.fencing.emplace(fencing::fence_ports{board});
     if (settings.networking) {
         outside.networks.emplace(networks::network_ports{network, addresses, traffic, functions, filter, programs});
         outside.role.emplace(role::role_ports{programs});

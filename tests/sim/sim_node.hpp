@@ -3,6 +3,7 @@
 
 #include "pvcnoded/config/load.hpp"
 #include "pvcnoded/node/daemon.hpp"
+#include "pvcnoded/power/adapter/ipmitool_board.hpp"
 #include "sim/ceph/sim_ceph_cluster.hpp"
 #include "sim/ceph/sim_ceph_helper.hpp"
 #include "sim/ceph/sim_rbd_locks.hpp"
@@ -216,7 +217,8 @@ public:
     sim_service_manager services;
     sim_host host;
     sim_process programs;  // what the primary starts; none is installed
-    sim_process boards;    // ipmitool; the board of this machine says that it is on
+    sim_process boards;    // ipmitool; all boards say that their machines are on
+    power::ipmitool_board board{boards, clock};
     sim_console_files consoles;
     sim_kernel kernel;
     sim_network_stack network;

@@ -8,6 +8,9 @@
 namespace pvc {
 
 enum class message : std::uint8_t {
+    board_foreign,
+    board_slow,
+    board_unusable,
     ceph_answer_unusable,
     ceph_helper_gone,
     ceph_helper_missing,
@@ -75,6 +78,8 @@ enum class message : std::uint8_t {
     flush_word,
     heartbeat_missed,
     heartbeat_note,
+    ipmi_foreign,
+    ipmi_slow,
     ipmi_unreachable,
     keys_missing,
     libvirt_away,

@@ -1,32 +1,41 @@
 // Asks this node's own management controller once, at the start, whether it answers: those who would fence this node
-// depend on it. What it says is logged and has no other effect; it runs beside the start-up and holds nothing up. The
-// password goes through the environment of ipmitool, never through an argument.
-// Specification: node-lifecycle.md 10.6, 3.2 (S8), AC10; README ruling 16.
+// depend on it. What it says is logged; it runs beside the start-up and holds nothing up. Where the board that answers
+// there is not the one that this host has by its own interface, whoever fenced this node would switch off another: the
+// node then publishes an empty `ipmihostname`, and says so each hour.
+// Specification: node-lifecycle.md 10.6, 3.2 (S8), AC10; README rulings 16, 41, 42.
 #pragma once
 
-#include "pvcnoded/async/process.hpp"
 #include "pvcnoded/core/subject.hpp"
+#include "pvcnoded/power/board.hpp"
 
 namespace pvc::fencing {
 
 // Outlives the subjects.
 struct fence_ports {
-    async::process_runner& processes;
+    power::board& board;
 };
 
-class ipmi_check final : public core::subject, public core::prepared_subject {
+class ipmi_check final : public core::subject, public core::prepared_subject, public core::session_subject {
 public:
-    ipmi_check(core::node_context& node, fence_ports outside) : node_(node), processes_(outside.processes) {}
+    ipmi_check(core::node_context& node, fence_ports outside) : node_(node), board_(outside.board) {}
 
     [[nodiscard]] std::string_view name() const override { return "ipmi check"; }
     // Leaves a child in the attempt; cancelled, its program has ended.
     async::awaitable<result<void>> prepare(core::preparation in) override;
+    // Of the sessions: withdraws what was published.
+    std::unique_ptr<core::session_part> begin(core::session& s) override;
 
 private:
-    async::awaitable<void> ask();
+    friend class withdrawal;
+
+    async::awaitable<void> look();
+    [[nodiscard]] power::board_access access() const;
+    async::awaitable<bool> ask_power();
+    async::awaitable<std::string> ask_which();
 
     core::node_context& node_;
-    async::process_runner& processes_;
+    power::board& board_;
+    async::latest<bool> is_foreign_{false};
 };
 
 }  // namespace pvc::fencing

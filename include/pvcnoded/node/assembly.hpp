@@ -7,6 +7,8 @@
 #include "pvcnoded/ceph/ceph_subject.hpp"
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/domains/domain_subject.hpp"
+#include "pvcnoded/fencing/board_probes.hpp"
+#include "pvcnoded/fencing/fence_archive.hpp"
 #include "pvcnoded/fencing/ipmi_check.hpp"
 #include "pvcnoded/networks/network_subjects.hpp"
 #include "pvcnoded/role/role_parts.hpp"

@@ -59,8 +59,10 @@ public:
     virtual async::awaitable<result<void>> can_read(std::string path) = 0;
     // Of a directory of memory, at once. Errors: not_found, io, too_large (above 64 KiB).
     virtual result<std::string> read_file(std::string path) = 0;
-    // Of wherever it is. Errors: those of read_file; timed_out, unavailable as above.
-    virtual async::awaitable<result<std::string>> read_disk_file(std::string path) = 0;
+    // Of wherever it is, at most so many bytes. Errors: those of read_file; timed_out, unavailable as above.
+    static constexpr std::size_t usual_file_limit = 65536;
+    virtual async::awaitable<result<std::string>> read_disk_file(std::string path,
+                                                                 std::size_t most = usual_file_limit) = 0;
     // Names of the files in a directory, wherever it is, at most 10,000. Errors: not_found, io; timed_out, unavailable
     // as above.
     virtual async::awaitable<result<std::vector<std::string>>> list_disk_files(std::string directory) = 0;

@@ -136,9 +136,9 @@ async::awaitable<result<void>> linux_host::can_read(std::string path) {
     return pool_.run<void>(clock_, clock_.now() + disk_limit, what, std::move(work));
 }
 
-async::awaitable<result<std::string>> linux_host::read_disk_file(std::string path) {
+async::awaitable<result<std::string>> linux_host::read_disk_file(std::string path, std::size_t most) {
     const std::string what = "read " + path;
-    std::function<result<std::string>()> work = [path = std::move(path)] { return read_small_file(path, file_limit); };
+    std::function<result<std::string>()> work = [path = std::move(path), most] { return read_small_file(path, most); };
     return pool_.run<std::string>(clock_, clock_.now() + disk_limit, what, std::move(work));
 }
 

@@ -27,6 +27,9 @@ TEST(ctl_options, commands) {
         {{"explain", "primary"}, "explain primary"},
         {{"explain", "flush"}, "explain flush"},
         {{"explain", "networks"}, "explain networks"},
+        {{"fence", "list"}, "fence list"},
+        {{"fence", "show", "hv3"}, "fence show"},
+        {{"fence", "probe", "hv3"}, "fence probe"},
     };
     for (const auto& [words, name] : table) {
         const auto got = parse_options(words);
@@ -80,6 +83,9 @@ TEST(ctl_options, what_is_wrong_is_said) {
         {{"tasks", "cancel", "+1"}, "\"+1\" is no number of a task; pvcnodectl tasks shows them"},
         {{"explain"}, "explain what? explain primary, explain flush, explain networks; see pvcnodectl --help"},
         {{"explain", "flush", "hv1"}, "explain flush takes no argument"},
+        {{"fence"}, "fence what? fence list, fence show, fence probe; see pvcnodectl --help"},
+        {{"fence", "probe"}, "fence probe takes one argument: NODE"},
+        {{"fence", "list", "hv3"}, "fence list takes no argument"},
         {{"watch", "--json"}, "watch is for people; for programs: status --json"},
         {{"log"}, "log what? log level, log follow; see pvcnodectl --help"},
         {{"log", "follow", "web"}, "log follow takes no argument"},
@@ -107,6 +113,7 @@ TEST(ctl_options, each_command_has_its_help) {
                                                                                        {"log", "level", "-h"},
                                                                                        {"tasks", "cancel", "-h"},
                                                                                        {"explain", "flush", "-h"},
+                                                                                       {"fence", "probe", "-h"},
                                                                                        {"log", "follow", "-h"}}) {
         const auto got = parse_options(words);
         EXPECT_EQ(got.problem, "");

@@ -25,7 +25,7 @@ public:
     async::awaitable<result<void>> remove_file(std::string path) override;
     async::awaitable<result<void>> remove_folder(std::string path) override;
     async::awaitable<result<void>> can_read(std::string path) override;
-    async::awaitable<result<std::string>> read_disk_file(std::string path) override;
+    async::awaitable<result<std::string>> read_disk_file(std::string path, std::size_t most) override;
     async::awaitable<result<std::vector<std::string>>> list_disk_files(std::string directory) override;
     result<std::string> read_file(std::string path) override;
     result<std::vector<std::string>> list_files(std::string directory) override;

@@ -20,7 +20,7 @@ ceph_round round_with(time_point begun, ceph_question which = ceph_question::non
     }
     return round;
 }
-ceph_round silent(time_point begun) {
+ceph_round silent_round(time_point begun) {
     return round_with(begun, ceph_question::health, failure(errc::timed_out, "x", "no answer"));
 }
 ceph_round refused(time_point begun) {
@@ -32,7 +32,7 @@ TEST(ceph_reachability, clients_are_told_after_a_minute_and_again_after_each) {
     ceph_reachability ceph(since);
     std::vector<std::int64_t> told;
     for (time_point now = since; now <= since + 190s; now += 5s) {
-        ceph.take(silent(now), now, 5s);
+        ceph.take(silent_round(now), now, 5s);
         if (const auto silence = ceph.silence_to_publish(now)) {
             told.push_back(silence->count());
             ceph.note_published(now);
@@ -74,7 +74,7 @@ TEST(ceph_reachability, refusals_make_attempts_rarer_and_silence_does_not) {
         }
     }
     EXPECT_EQ(asked, (std::vector{0, 1, 3, 5, 7}));
-    ceph.take(silent(since + 100s), since + 102s, 5s);
+    ceph.take(silent_round(since + 100s), since + 102s, 5s);
     EXPECT_TRUE(ceph.is_attempt_due(since + 105s));
 }
 
@@ -97,7 +97,7 @@ TEST(ceph_lines, of_a_refusal_once_and_then_once_a_minute) {
     EXPECT_TRUE(ceph_lines(refused(since + 59s), known, since + 59s).empty());
     EXPECT_EQ(ceph_lines(refused(since + 60s), known, since + 60s).size(), 1U);
     EXPECT_TRUE(ceph_lines(refused(since + 65s), known, since + 65s).empty());
-    EXPECT_EQ(texts_of(ceph_lines(silent(since + 70s), known, since + 70s)),
+    EXPECT_EQ(texts_of(ceph_lines(silent_round(since + 70s), known, since + 70s)),
               (std::vector<std::string>{"Ceph does not answer, its figures stay as they are: no answer"}));
     EXPECT_EQ(known.all().begin()->second.since, since);
     EXPECT_EQ(texts_of(ceph_lines(round_with(since + 75s), known, since + 75s)),
@@ -123,7 +123,7 @@ TEST(ceph_lines, texts_of_one_kind_that_take_turns_are_no_news) {
     lines = 0;
     for (int tick = 0; tick < 24; ++tick) {
         const time_point now = since + tick * 5s;
-        tell(tick % 2 == 0 ? silent(now) : refused(now), now);
+        tell(tick % 2 == 0 ? silent_round(now) : refused(now), now);
     }
     EXPECT_EQ(lines, 4U);
     // Garbage that differs each time.
@@ -164,7 +164,7 @@ TEST(ceph_lines, of_garbage_name_the_question_and_the_place) {
 // A round that asks nothing has heard nothing.
 TEST(ceph_lines, a_round_without_a_question_does_not_end_a_silence) {
     ceph_conditions known;
-    EXPECT_EQ(ceph_lines(silent(since), known, since).size(), 1U);
+    EXPECT_EQ(ceph_lines(silent_round(since), known, since).size(), 1U);
     ceph_round idle({.begun = since, .deadline = since});
     EXPECT_FALSE(idle.next(since));
     for (const auto& text : texts_of(ceph_lines(idle, known, since + 5s))) {

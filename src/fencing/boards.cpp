@@ -1,0 +1,129 @@
+#include "pvcnoded/fencing/boards.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace pvc::fencing {
+
+policy::known_board boards::known_of(const std::string& node) const {
+    const auto found = known_.find(node);
+    return found == known_.end() ? policy::known_board() : found->second;
+}
+
+void boards::keep_only(const std::vector<std::string>& nodes) {
+    std::erase_if(known_, [&](const auto& one) { return std::ranges::find(nodes, one.first) == nodes.end(); });
+}
+
+std::string boards::why_unusable(const std::string& node) const {
+    const auto own = known_.find(node_.self());
+    return policy::why_board_unusable(node, known_, node_.self(), node_.config->ipmi.host,
+                                      own == known_.end() ? std::string() : own->second.address);
+}
+
+boards::turn& boards::turn_of(const std::string& address) {
+    auto& found = turns_[address];
+    if (!found) {
+        found = std::make_unique<turn>();
+    }
+    return *found;
+}
+
+void boards::count(power::board_command what, const result<power::board_answer>& heard) const {
+    if (what == power::board_command::status && heard && heard->status == 0) {
+        counts_.answers.add(heard->took);
+    }
+}
+
+async::awaitable<result<power::board_access>> boards::reach(std::string node, policy::board_entry entry,
+                                                            duration limit) {
+    auto before = known_of(node);
+    if (before.entry != entry) {
+        before = policy::known_board();
+    }
+    power::board_access to{before.address, entry.user, entry.password, before.suite, before.as_operator};
+    if (node_.config->ipmi.cipher_suite) {
+        to.cipher_suite = node_.config->ipmi.cipher_suite;
+    }
+    const auto found = co_await port_.resolve(entry.host, limit);
+    if (found) {
+        if (std::ranges::find(*found, to.address) == found->end()) {
+            to.address = found->front();
+        }
+        co_return to;
+    }
+    if (found.error().code() == errc::invalid || before.address.empty() || before.guid.empty()) {
+        co_return found.error();
+    }
+    const auto heard = co_await command(to, power::board_command::guid, boot_time::max());
+    if (!heard) {
+        co_return heard.error();
+    }
+    if (policy::read_board_guid(heard->status, heard->output) != before.guid) {
+        co_return failure(errc::refused, to.address,
+                          "the name " + entry.host + " does not resolve, and here is not the board that was probed");
+    }
+    co_return to;
+}
+
+async::awaitable<result<power::board_answer>> boards::command(power::board_access to, power::board_command what,
+                                                              boot_time not_after, duration limit) {
+    turn& mine = turn_of(to.address);
+    struct wish {
+        explicit wish(turn& of) : at(of) { ++at.fencers; }
+        wish(const wish&) = delete;
+        wish& operator=(const wish&) = delete;
+        ~wish() { --at.fencers; }
+        turn& at;
+    };
+    const wish wanted(mine);
+    if (mine.question != nullptr) {
+        mine.question->cancel();
+    }
+    const time_point deadline = node_.clock().now() + limit;
+    const auto place = co_await mine.order.lock_until(node_.clock(), deadline, "the board of a node");
+    if (!place) {
+        co_return failure(errc::timed_out, to.address, "another command to this board does not end");
+    }
+    auto heard = co_await port_.ask(std::move(to), what, not_after, deadline - node_.clock().now());
+    count(what, heard);
+    co_return heard;
+}
+
+async::awaitable<result<power::board_answer>> boards::question(power::board_access to, power::board_command what,
+                                                               duration limit) {
+    turn& mine = turn_of(to.address);
+    const time_point deadline = node_.clock().now() + limit;
+    const auto place = co_await mine.order.lock_until(node_.clock(), deadline, "the board of a node");
+    if (!place) {
+        co_return failure(errc::timed_out, to.address, "another command to this board does not end");
+    }
+    if (mine.fencers > 0) {
+        co_return failure(errc::stopped, to.address, "a fence has this board");
+    }
+    std::optional<result<power::board_answer>> heard;
+    struct mark {
+        mark(turn& of, async::task_group& scope) : at(of) { at.question = &scope; }
+        mark(const mark&) = delete;
+        mark& operator=(const mark&) = delete;
+        ~mark() { at.question = nullptr; }
+        turn& at;
+    };
+    std::optional<mark> under_way;
+    co_await async::with_task_group("question to a board", [&](async::task_group& scope) -> async::awaitable<void> {
+        under_way.emplace(mine, scope);
+        scope.spawn("ipmitool", [&]() -> async::awaitable<void> {
+            auto answer = co_await port_.ask(to, what, boot_time::max(), deadline - node_.clock().now());
+            heard.emplace(std::move(answer));
+        });
+        co_return;
+    });
+    under_way.reset();
+    if (!heard) {
+        co_return failure(errc::stopped, to.address, "a fence has this board");
+    }
+    count(what, *heard);
+    co_return std::move(*heard);
+}
+
+}  // namespace pvc::fencing

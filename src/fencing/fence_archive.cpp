@@ -1,0 +1,197 @@
+#include "pvcnoded/fencing/fence_archive.hpp"
+
+#include "pvcnoded/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace pvc::fencing {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t most_listed = 50;
+constexpr std::size_t most_questions = 16;
+constexpr std::size_t shown_answer = 200;
+
+double seconds_between(const model::fence_moment& from, const model::fence_moment& to) {
+    return std::chrono::duration<double>(to.boot - from.boot).count();
+}
+
+std::string time_of(const model::fence_moment& when) {
+    return model::fence_record_id(when.wall, "").substr(0, std::string_view("20261127T070012").size()) + "Z";
+}
+
+core::explained_value text_if_any(const std::string& text) {
+    return text.empty() ? core::explained_value() : core::explained_value(text);
+}
+
+core::explained_value number_if_any(const std::optional<std::int64_t>& number) {
+    return number ? core::explained_value(static_cast<double>(*number)) : core::explained_value();
+}
+
+std::size_t recovered_in(const model::fence_record& one) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(one.machines, [](const auto& machine) { return machine.transaction.has_value(); }));
+}
+
+core::explained_fields summary_of(const model::fence_record& one) {
+    const auto recovered = recovered_in(one);
+    return {
+        {"id", one.id},
+        {"node", one.node},
+        {"began", time_of(one.begun)},
+        {"took_s", one.ended ? core::explained_value(seconds_between(one.begun, *one.ended)) : core::explained_value()},
+        {"way", std::string(to_text(one.way))},
+        {"outcome", std::string(to_text(one.outcome))},
+        {"proof", one.proof ? core::explained_value(std::string(to_text(one.proof->kind))) : core::explained_value()},
+        {"machines", static_cast<double>(one.machines.size())},
+        {"recovered", static_cast<double>(recovered)}};
+}
+
+core::explanation whole_of(const model::fence_record& one) {
+    core::explanation told;
+    told.facts = summary_of(one);
+    const core::explained_fields more{
+        {"coordinator", one.coordinator},
+        {"follows", text_if_any(one.follows)},
+        {"remark", text_if_any(one.remark)},
+        {"keepalive_id", static_cast<double>(one.keepalive_id)},
+        {"mark_id", static_cast<double>(one.mark_id)},
+        {"fenced_id", number_if_any(one.fenced_id)},
+        {"proof_text", one.proof ? text_if_any(one.proof->text) : core::explained_value()},
+        {"proof_although_on", one.proof && one.proof->although_on},
+        {"is_left_off", one.is_left_off},
+        {"powered_on", one.powered_on ? core::explained_value(time_of(*one.powered_on)) : core::explained_value()}};
+    told.facts.insert(told.facts.end(), more.begin(), more.end());
+    std::vector<core::explained_fields> commands;
+    for (const auto& command : one.commands) {
+        const std::string& said = command.errors.empty() ? command.output : command.errors;
+        commands.push_back({{"at_s", seconds_between(one.begun, command.begun)},
+                            {"took_s", seconds_between(command.begun, command.ended)},
+                            {"what", command.what},
+                            {"times", static_cast<double>(command.times)},
+                            {"status", command.status ? core::explained_value(static_cast<double>(*command.status))
+                                                      : core::explained_value()},
+                            {"read_as", text_if_any(command.read_as)},
+                            {"said", shown(trim(std::string_view(said).substr(0, shown_answer)))}});
+    }
+    std::vector<core::explained_fields> machines;
+    for (const auto& machine : one.machines) {
+        machines.push_back(
+            {{"uuid", machine.id},
+             {"name", text_if_any(machine.name)},
+             {"target", text_if_any(machine.target)},
+             {"outcome", machine.outcome},
+             {"locks", static_cast<double>(machine.locks.size())},
+             {"transaction", number_if_any(machine.transaction)},
+             {"has_run", machine.has_run ? core::explained_value(*machine.has_run) : core::explained_value()}});
+    }
+    told.lists = {{"commands", std::move(commands)}, {"machines", std::move(machines)}};
+    return told;
+}
+
+}  // namespace
+
+async::awaitable<result<void>> fence_archive::prepare(core::preparation in) {
+    in.attempt.spawn("fence records", [this] { return serve(); });
+    co_return result<void>();
+}
+
+async::awaitable<void> fence_archive::end(time_point /*deadline*/) {
+    is_serving_ = false;
+    for (auto& one : std::exchange(questions_, {})) {
+        one.answer->give(failure(errc::unavailable, "fence records", "the daemon stops"));
+    }
+    co_return;
+}
+
+async::awaitable<void> fence_archive::serve() {
+    is_serving_ = true;
+    const auto ready = co_await records_->make_ready();
+    if (!ready) {
+        trouble_ = ready.error().text();
+        node_.log.info("no fence can be recorded, so this node would fence nobody: " + trouble_);
+    }
+    for (;;) {
+        co_await changed_.wait(async::wait_note::work("questions about fences"));
+        while (!questions_.empty()) {
+            const auto next = std::move(questions_.front());
+            questions_.pop_front();
+            auto told = next.which.empty() ? co_await list() : co_await show(next.which);
+            next.answer->give(std::move(told));
+        }
+    }
+}
+
+void fence_archive::report(std::vector<std::string>& lines) const {
+    if (!trouble_.empty()) {
+        lines.push_back("fence records: none could be written at the start: " + trouble_);
+    }
+}
+
+fence_archive::asked fence_archive::ask(std::string which) {
+    auto answer = std::make_shared<core::awaited_explanation>();
+    if (!is_serving_ || questions_.size() >= most_questions) {
+        answer->give(failure(errc::unavailable, "fence records", "too many ask, or the daemon starts or stops"));
+        return answer;
+    }
+    questions_.push_back({std::move(which), answer});
+    changed_.notify();
+    return answer;
+}
+
+std::shared_ptr<core::awaited_explanation> fence_archive::list_fences(time_point /*until*/) {
+    return ask({});
+}
+
+std::shared_ptr<core::awaited_explanation> fence_archive::show_fence(std::string which, time_point /*until*/) {
+    return ask(std::move(which));
+}
+
+async::awaitable<result<core::explanation>> fence_archive::list() const {
+    PVC_CO_TRY(const auto ids, co_await records_->list());
+    std::vector<core::explained_fields> rows;
+    for (std::size_t at = 0; at < std::min(ids.size(), most_listed); ++at) {
+        const auto one = co_await records_->read(ids[at]);
+        if (one) {
+            rows.push_back(summary_of(*one));
+            continue;
+        }
+        if (one.error().code() == errc::timed_out || one.error().code() == errc::unavailable) {
+            co_return one.error();
+        }
+        rows.push_back({{"id", ids[at]}, {"outcome", "cannot be read: " + one.error().cause()}});
+    }
+    core::explanation told;
+    told.facts = {{"records", static_cast<double>(ids.size())}, {"is_complete", ids.size() <= most_listed}};
+    told.lists = {{"fences", std::move(rows)}};
+    co_return told;
+}
+
+async::awaitable<result<std::string>> fence_archive::youngest_about(std::string node) const {
+    PVC_CO_TRY(const auto ids, co_await records_->list());
+    const std::string ending = "-" + node;
+    const auto found = std::ranges::find_if(ids, [&](const auto& id) { return id.ends_with(ending); });
+    if (found == ids.end()) {
+        co_return failure(errc::not_found, node, "this node has no record of a fence with that id, or of that node");
+    }
+    co_return *found;
+}
+
+async::awaitable<result<core::explanation>> fence_archive::show(std::string which) const {
+    auto one = co_await records_->read(which);
+    if (!one && one.error().code() == errc::not_found) {
+        PVC_CO_TRY(const auto id, co_await youngest_about(which));
+        one = co_await records_->read(id);
+    }
+    if (!one) {
+        co_return one.error();
+    }
+    co_return whole_of(*one);
+}
+
+}  // namespace pvc::fencing
