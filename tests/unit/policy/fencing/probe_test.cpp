@@ -7,7 +7,7 @@ namespace pvc::policy {
 namespace {
 
 using namespace std::chrono_literals;
-using kind = probe_question_kind;
+using probe_kind = probe_question_kind;
 
 const time_point probed_at{1h};
 const std::string board_guid = "31303043-534d-2500-90d8-7a1600000000";
@@ -25,9 +25,9 @@ const probe_heard says_guid = says("System GUID  : " + board_guid + "\n");
 board_probe at_status(const known_board& before = {}, std::optional<int> configured = std::nullopt,
                       bool is_run = true) {
     board_probe probe(entry_of_hv3, before, configured, is_run);
-    EXPECT_EQ(probe.next().what, kind::resolve);
+    EXPECT_EQ(probe.next().what, probe_kind::resolve);
     probe.resolved({"192.0.2.3"}, "");
-    EXPECT_EQ(probe.next().what, kind::status);
+    EXPECT_EQ(probe.next().what, probe_kind::status);
     return probe;
 }
 
@@ -45,9 +45,9 @@ TEST(probe, of_a_good_board) {
     EXPECT_EQ(probe.next().address, "192.0.2.3");
     EXPECT_EQ(probe.next().suite, std::nullopt);
     probe.answered(says_on);
-    ASSERT_EQ(probe.next().what, kind::guid);
+    ASSERT_EQ(probe.next().what, probe_kind::guid);
     probe.answered(says_guid);
-    EXPECT_EQ(probe.next().what, kind::none);
+    EXPECT_EQ(probe.next().what, probe_kind::none);
     EXPECT_EQ(probe.found.power, board_power::on);
     EXPECT_EQ(probe.found.guid, board_guid);
     EXPECT_EQ(probe.found.latency, 300ms);
@@ -61,7 +61,7 @@ TEST(probe, learns_the_suite_that_is_fast) {
     probe.answered(fails("invalid authentication algorithm"));
     EXPECT_EQ(probe.next().suite, 3);
     probe.answered(says("Chassis Power is on\n", 100ms));
-    ASSERT_EQ(probe.next().what, kind::guid);
+    ASSERT_EQ(probe.next().what, probe_kind::guid);
     EXPECT_EQ(probe.next().suite, 3);
     probe.answered(says_guid);
     EXPECT_EQ(probe.found.suite, 3);
@@ -70,7 +70,7 @@ TEST(probe, learns_the_suite_that_is_fast) {
     auto again = at_status(probe.found);
     EXPECT_EQ(again.next().suite, 3);
     again.answered(says_on);
-    EXPECT_EQ(again.next().what, kind::guid);
+    EXPECT_EQ(again.next().what, probe_kind::guid);
 }
 
 TEST(probe, a_slow_board_that_knows_no_other_suite_is_asked_as_ever) {
@@ -87,7 +87,7 @@ TEST(probe, a_configured_suite_is_the_only_one) {
     auto probe = at_status({}, 8);
     EXPECT_EQ(probe.next().suite, 8);
     probe.answered(fails("Error: Unable to establish IPMI v2 / RMCP+ session"));
-    EXPECT_EQ(probe.next().what, kind::none);
+    EXPECT_EQ(probe.next().what, probe_kind::none);
     EXPECT_EQ(
         probe.found.trouble,
         "its board 192.0.2.3 does not answer (exit status 1, Error: Unable to establish IPMI v2 / RMCP+ session)");
@@ -106,7 +106,7 @@ TEST(probe, learns_that_it_is_an_operator) {
 TEST(probe, a_board_that_answered_and_is_silent_now_is_asked_once) {
     auto probe = at_status(known_as_good());
     probe.answered(fails("Error: Unable to establish IPMI v2 / RMCP+ session", 20s));
-    EXPECT_EQ(probe.next().what, kind::none);
+    EXPECT_EQ(probe.next().what, probe_kind::none);
     EXPECT_FALSE(probe.found.is_usable());
     EXPECT_EQ(probe.found.address, "192.0.2.3");
     EXPECT_EQ(probe.found.guid, board_guid);
@@ -127,7 +127,7 @@ TEST(probe, no_answer_at_all) {
 TEST(probe, a_name_that_does_not_resolve) {
     board_probe probe(entry_of_hv3, {}, std::nullopt, true);
     probe.resolved({}, "it resolves to no address, exit status 2");
-    EXPECT_EQ(probe.next().what, kind::none);
+    EXPECT_EQ(probe.next().what, probe_kind::none);
     EXPECT_EQ(probe.found.trouble,
               "the name of its board, hv3-lom, does not resolve (it resolves to no address, exit status 2)");
 
@@ -159,9 +159,9 @@ TEST(probe, off_while_the_node_checks_in_is_not_believed_until_it_says_on) {
     auto probe = at_status(known_as_good());
     probe.answered(says("Chassis Power is off\n"));
     probe.answered(says_guid);
-    ASSERT_EQ(probe.next().what, kind::heartbeat);
+    ASSERT_EQ(probe.next().what, probe_kind::heartbeat);
     probe.heartbeat_seen(true);
-    EXPECT_EQ(probe.next().what, kind::none);
+    EXPECT_EQ(probe.next().what, probe_kind::none);
     EXPECT_TRUE(probe.found.is_distrusted);
     EXPECT_EQ(probe.found.trouble, "its board 192.0.2.3 says off while the node checks in: it is another's, or lies");
 
@@ -189,7 +189,7 @@ TEST(probe, off_of_a_node_that_does_not_check_in_is_usual) {
     auto stopped = at_status({}, std::nullopt, false);
     stopped.answered(says("Chassis Power is off\n"));
     stopped.answered(says_guid);
-    EXPECT_EQ(stopped.next().what, kind::none);
+    EXPECT_EQ(stopped.next().what, probe_kind::none);
     EXPECT_TRUE(stopped.found.is_usable());
 
     auto dying = at_status();

@@ -10,7 +10,7 @@ namespace pvc::policy {
 namespace {
 
 using namespace std::chrono_literals;
-using kind = planned_guest::kind;
+using planned_kind = planned_guest::kind;
 
 constexpr time_point planned_at{1h};
 
@@ -68,19 +68,20 @@ TEST(recovery_plan, R44_nobody_runs_out_of_memory) {
     planner.begin({room("hv1", 3000), room("hv2", 1000)}, planned_at);
     EXPECT_EQ(planner.place(guest_of(1, 2000), planned_at).node, "hv1");
     const auto second = planner.place(guest_of(2, 2000), planned_at);
-    EXPECT_EQ(second.what, kind::no_room);
+    EXPECT_EQ(second.what, planned_kind::no_room);
     EXPECT_EQ(second.reason, "it needs 2000 MiB, and the node with the most room lacks 1000 MiB of that");
-    EXPECT_EQ(planner.place(guest_of(3, 900), planned_at).what, kind::placed);
+    EXPECT_EQ(planner.place(guest_of(3, 900), planned_at).what, planned_kind::placed);
 }
 
 TEST(recovery_plan, R44_overcommit_is_a_share_of_all_memory) {
     struct row {
         std::int64_t overcommit;
         std::int64_t memory;
-        kind what;
+        planned_kind what;
     };
-    for (const auto& one : {row{100, 4000, kind::placed}, row{100, 4001, kind::no_room}, row{150, 9000, kind::placed},
-                            row{150, 9001, kind::no_room}, row{80, 2000, kind::placed}, row{80, 2001, kind::no_room}}) {
+    for (const auto& one : {row{100, 4000, planned_kind::placed}, row{100, 4001, planned_kind::no_room},
+                            row{150, 9000, planned_kind::placed}, row{150, 9001, planned_kind::no_room},
+                            row{80, 2000, planned_kind::placed}, row{80, 2001, planned_kind::no_room}}) {
         recovery_planner planner(one.overcommit);
         planner.begin({room("hv1", 4000, 10000)}, planned_at);
         EXPECT_EQ(planner.place(guest_of(1, one.memory), planned_at).what, one.what)
@@ -95,15 +96,15 @@ TEST(recovery_plan, AC65_nobody_is_there_and_R44_no_room_are_two_things) {
     auto stopped = room("hv2", 8000);
     stopped.offer.daemon = model::daemon_state::stop;
     planner.begin({flushed, stopped}, planned_at);
-    EXPECT_EQ(planner.place(guest_of(1), planned_at).what, kind::nobody);
+    EXPECT_EQ(planner.place(guest_of(1), planned_at).what, planned_kind::nobody);
     planner.begin({room("hv1", 8000)}, planned_at);
     auto limited = guest_of(1);
     limited.request.limit = {"hv2"};
-    EXPECT_EQ(planner.place(limited, planned_at).what, kind::nobody);
+    EXPECT_EQ(planner.place(limited, planned_at).what, planned_kind::nobody);
     auto unread = room("hv1", 8000);
     unread.offer.memfree = "much";
     planner.begin({unread}, planned_at);
-    EXPECT_EQ(planner.place(guest_of(1), planned_at).what, kind::no_figures);
+    EXPECT_EQ(planner.place(guest_of(1), planned_at).what, planned_kind::no_figures);
 }
 
 TEST(recovery_plan, the_target_of_a_migration_is_preferred) {
@@ -123,7 +124,8 @@ TEST(recovery_plan, garbage_of_any_size_is_no_figure) {
         auto node = room("hv1", 8000);
         node.offer.memfree = node.offer.cpuload = node.offer.vcpualloc = node.memtotal = node.cpucount = text;
         planner.begin({node}, planned_at);
-        EXPECT_NE(planner.place(guest_of(1, INT64_MAX, target_selector::load), planned_at).what, kind::placed) << text;
+        EXPECT_NE(planner.place(guest_of(1, INT64_MAX, target_selector::load), planned_at).what, planned_kind::placed)
+            << text;
     }
 }
 
