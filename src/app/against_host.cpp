@@ -12,7 +12,10 @@
 #include "pvcnoded/policy/networks/host_plan.hpp"
 #include "pvcnoded/services/adapter/linux_host.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -76,11 +79,23 @@ policy::leftover_lines leftovers_of(const config::node_config& config, const mod
     return policy::describe_leftovers(view, policy::found_of_primary(config, seen, own.bridges));
 }
 
-// The host's own rules in the table of client networks: what static files made is none of them.
+// The host's own rules in the table of client networks: what static files made in this boot is none of them.
 std::string replaced_rules(const config::node_config& config, services::host& host,
                            const result<model::filter_state>& filter) {
-    const auto files = host.list_files(config.directories.dynamic + "/nft/static");
-    return !filter || (files && !files->empty()) ? std::string() : policy::rules_of_others(*filter);
+    if (!filter || (filter->flags & model::owned_table) != 0) {
+        return {};
+    }
+    const std::string folder = config.directories.dynamic + "/nft";
+    const auto names = host.list_files(folder + "/static");
+    const bool has_files = names && std::ranges::any_of(*names, [](const auto& one) { return !one.starts_with("."); });
+    const bool may_be_of_files =
+        has_files && (policy::is_of_daemons(*filter) || host.read_file(folder + "/static-tables").has_value());
+    return may_be_of_files ? std::string() : policy::rules_of_others(*filter);
+}
+
+bool has_nft() {
+    return std::ranges::any_of(std::array{"/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft", "/usr/local/sbin/nft"},
+                               [](const char* path) { return ::access(path, X_OK) == 0; });
 }
 
 }  // namespace
@@ -129,7 +144,13 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
     std::ranges::move(leftovers.changes, std::back_inserter(out.lines));
     if (const auto others = replaced_rules(config, host, filter); !others.empty()) {
         out.lines.push_back("firewall: would replace all of table inet filter, which has " + others +
-                            ": put rules of the host into a table of another name");
+                            ": put rules of the host into a table of another name" +
+                            (has_nft() ? "" : "; nft is not installed, so that what is there would not be kept"));
+    }
+    if (filter && (filter->flags & model::owned_table) != 0) {
+        out.warnings.emplace_back(
+            "firewall: table inet filter belongs to another running program (flags owner): "
+            "client networks would have no filter until that program has ended");
     }
     if (out.lines.empty()) {
         out.lines.emplace_back("nothing would be changed");

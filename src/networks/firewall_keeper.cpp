@@ -92,6 +92,7 @@ async::awaitable<void> firewall_keeper::run() {
             must_look_ = false;
             co_await settle();
         }
+        co_await keep_again();
         const time_point next = std::min(pause_.until().value_or(time_point::max()), loader_.next_look());
         const bool is_notified =
             co_await changed_.wait_until(node_.clock(), next, "a change of networks, of a table or of static files");
@@ -145,39 +146,85 @@ async::awaitable<void> firewall_keeper::refresh() {
 async::awaitable<result<void>> firewall_keeper::keep_aside() {
     auto& host = node_.port.host;
     auto made = co_await host.make_directory(state_folder, state_mode, "");
+    if (made) {
+        PVC_CO_TRY(const auto names, co_await host.list_disk_files(state_folder));
+        if (std::ranges::find(names, kept_name) != names.end()) {
+            unkept_.reset();
+            co_return result<void>();
+        }
+    }
+    if (!unkept_) {
+        PVC_CO_TRY(auto text, co_await loader_.list_table());
+        text.insert(0,
+                    "# Table inet filter of this host, as it was before pvcnoded made it that of its client networks.\n"
+                    "# What shall be in force beside it belongs into a table of another name.\n");
+        unkept_ = std::move(text);
+    }
     if (!made) {
         co_return made;
     }
-    PVC_CO_TRY(const auto names, co_await host.list_disk_files(state_folder));
-    if (std::ranges::find(names, kept_name) != names.end()) {
-        co_return result<void>();
+    auto written = co_await host.replace_file(state_folder + "/" + kept_name, *unkept_);
+    if (written) {
+        unkept_.reset();
     }
-    PVC_CO_TRY(auto text, co_await loader_.list_table());
-    text.insert(0,
-                "# Table inet filter of this host, as it was before pvcnoded made it that of its client networks.\n"
-                "# What shall be in force beside it belongs into a table of another name.\n");
-    co_return co_await host.replace_file(state_folder + "/" + kept_name, std::move(text));
+    co_return written;
+}
+
+// Where it is until the next boot; empty: nowhere.
+async::awaitable<std::string> firewall_keeper::keep_for_now() {
+    if (!unkept_) {
+        co_return std::string();
+    }
+    const std::string path = node_.config->directories.dynamic + "/" + kept_name;
+    const auto written = co_await node_.port.host.replace_file(path, *unkept_);
+    co_return written ? path : std::string();
+}
+
+async::awaitable<void> firewall_keeper::keep_again() {
+    if (!unkept_ || !keep_again_ || node_.clock().now() < *keep_again_) {
+        co_return;
+    }
+    const auto kept = co_await keep_aside();
+    keep_again_ = kept ? std::nullopt : std::optional(node_.clock().now() + between_keeping);
+    if (kept) {
+        node_.log.ok("firewall: what table inet filter of this host held first is now kept in " + state_folder + "/" +
+                     kept_name);
+    }
+}
+
+// What static files made in this boot looks like the host's own.
+std::string firewall_keeper::others_in(const model::filter_state& seen) {
+    const bool may_be_of_files = loader_.has_any_files() && (policy::is_of_daemons(seen) || loader_.has_loaded_files());
+    return may_be_of_files || is_planted(defect::firewall_not_kept) ? std::string() : policy::rules_of_others(seen);
 }
 
 async::awaitable<void> firewall_keeper::keep_others(const model::filter_state& seen) {
-    const auto others = loader_.has_any_files() || is_planted(defect::firewall_not_kept)
-                            ? std::string()
-                            : policy::rules_of_others(seen);
+    const auto others = others_in(seen);
     const bool is_done = others == told_others_ && (!keep_again_ || node_.clock().now() < *keep_again_);
     if (others.empty() || is_done) {
         co_return;
     }
     told_others_ = others;
+    if ((seen.flags & model::owned_table) != 0) {
+        node_.log.warning(message::network_firewall,
+                          "firewall: table inet filter belongs to another running program (flags owner): nobody else "
+                          "may change it, and client networks have no filter until that program has ended");
+        co_return;
+    }
     const auto kept = co_await keep_aside();
     keep_again_ = kept ? std::nullopt : std::optional(node_.clock().now() + between_keeping);
     const auto path = state_folder + "/" + kept_name;
-    node_.log.warning(
-        message::network_firewall,
-        fmt::format(
-            "firewall: table inet filter of this host has {}: all of it is replaced by what client networks "
-            "need, and what the host had first {}; put rules of the host into a table of another name",
-            others,
-            kept ? "is kept in " + path : fmt::format("could not be kept in {}: {}", path, kept.error().text())));
+    std::string where = "is kept in " + path;
+    if (!kept) {
+        const auto meanwhile = co_await keep_for_now();
+        where = fmt::format("could not be kept in {}: {}{}", path, kept.error().text(),
+                            meanwhile.empty() ? "" : ", it is in " + meanwhile + " until the next boot");
+    }
+    node_.log.warning(message::network_firewall,
+                      fmt::format("firewall: table inet filter of this host has {}: all of it is replaced by what "
+                                  "client networks need, and what the host had first {}; put rules of the host into a "
+                                  "table of another name",
+                                  others, where));
 }
 
 // Somebody may do that all the time: then it is told once a minute.

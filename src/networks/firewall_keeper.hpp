@@ -84,6 +84,9 @@ private:
     void tell_nft();
 
     // The host's own rules in the table go: that is said, and they are kept aside, before it is done.
+    async::awaitable<std::string> keep_for_now();
+    async::awaitable<void> keep_again();
+    std::string others_in(const model::filter_state& seen);
     async::awaitable<void> keep_others(const model::filter_state& seen);
     async::awaitable<result<void>> keep_aside();
     async::awaitable<void> refresh();
@@ -108,6 +111,7 @@ private:
     std::set<std::string> told_acls_;
     std::set<std::string> told_files_;
     std::string told_others_;               // rules of the host's own
+    std::optional<std::string> unkept_;     // what is to be kept, and is nowhere that outlives a boot
     std::optional<time_point> keep_again_;  // they could not be kept; where they come again that is tried again
     bool is_stale_ = true;                  // wanted_ is to be made anew
     bool must_look_ = true;

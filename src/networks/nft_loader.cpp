@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr async::process_limits list_limits{.time = 10s, .grace = 1s, .output_bytes = 1 << 20};
+constexpr async::process_limits keep_limits{.time = 20s, .grace = 1s, .output_bytes = 16 << 20};  // sets of a host
 constexpr std::size_t most_verdicts = 10'000;
 constexpr std::string_view record_name = "static-tables";
 constexpr std::string_view loaded_name = "loaded.nft";
@@ -215,8 +216,13 @@ async::awaitable<bool> nft_loader::judge(std::vector<std::string> acls, time_poi
 
 // ---- tables of static files ----
 
+bool nft_loader::has_loaded_files() {
+    has_record_ = has_record_ || node_.port.host.read_file(folder_ + "/" + std::string(record_name)).has_value();
+    return has_record_;
+}
+
 async::awaitable<void> nft_loader::record(std::vector<std::string> tables) {
-    if (own_tables_ == tables && is_recorded_) {
+    if (own_tables_ == tables && is_recorded_ && (accepted_.empty() || has_loaded_files())) {
         co_return;
     }
     own_tables_ = std::move(tables);
@@ -229,7 +235,7 @@ async::awaitable<void> nft_loader::record(std::vector<std::string> tables) {
 }
 
 async::awaitable<result<std::string>> nft_loader::list_table() {
-    auto listed = co_await run({"list", "table", "inet", "filter"}, "", list_limits);
+    auto listed = co_await run({"list", "table", "inet", "filter"}, "", keep_limits);
     if (!listed) {
         co_return std::move(listed).error();
     }

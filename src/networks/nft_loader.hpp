@@ -37,6 +37,8 @@ public:
     [[nodiscard]] bool take_files_changed() { return std::exchange(are_files_others_, false); }
     [[nodiscard]] bool can_load_files() const { return has_files() && is_usable(); }
     [[nodiscard]] bool is_usable() const { return knowledge_.unusable.empty(); }
+    // In this boot, be it by a daemon before.
+    [[nodiscard]] bool has_loaded_files();
     // There are some, whatever nft says of them.
     [[nodiscard]] bool has_any_files() const { return !files_.empty(); }
     // Whether it is one of the files over which a load fails is not known yet: one without files tells.
@@ -155,6 +157,7 @@ private:
     std::map<std::string, time_point> doubtful_;  // texts over which the program died or hung: when to ask again
     std::optional<std::vector<std::string>> own_tables_;  // of static files; empty: the record was not read yet
     bool is_recorded_ = true;
+    bool has_record_ = false;  // on disk
     std::vector<std::string> shared_tables_;
     std::vector<std::string> made_tables_;  // that were there behind the last load
     std::vector<std::string> lost_tables_;

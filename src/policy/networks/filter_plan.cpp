@@ -147,11 +147,15 @@ bool is_of_network(std::string_view chain) {
 
 }  // namespace
 
-std::string rules_of_others(const filter_state& seen) {
-    const bool is_daemons = std::ranges::any_of(seen.chains, [](const seen_chain& chain) {
+bool is_of_daemons(const filter_state& seen) {
+    return std::ranges::any_of(seen.chains, [](const seen_chain& chain) {
         return is_of_network(chain.name) ||
                std::ranges::any_of(chain.rules, [](const seen_rule& one) { return is_own_tag(one.tag); });
     });
+}
+
+std::string rules_of_others(const filter_state& seen) {
+    const bool is_daemons = is_of_daemons(seen);
     std::string all;
     for (const auto& chain : seen.chains) {
         const bool has_own_place = chain.is_base && chain.hook == filter_hook::none;

@@ -393,6 +393,32 @@ def firewall_of_the_host(lab):
     equal(open(path).read(), kept, 'what was kept')
 
 
+@scenario('firewall.md: the host\'s own firewall beside static files, and where its copy cannot be written for good', limit=60)
+def firewall_of_the_host_that_cannot_be_kept(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    node.power_on()
+    load(node, HOST_RULES)
+    before = node.enter('nft', 'list', 'table', 'inet', 'filter')
+    static = os.path.join(node.folder, 'run', 'pvc', 'nft', 'static')
+    os.makedirs(static)
+    with open(os.path.join(static, 'mine.nft'), 'w') as file:
+        file.write('table inet mine { }\n')
+    lines = [line for line in node.execute('--check-config', '--against-host')[1].splitlines() if line.startswith('firewall: would replace')]
+    equal(len(lines), 1, f'lines about the firewall {lines}')
+    node.inside('mount', '-t', 'tmpfs', '-o', 'ro', 'none', '/var/lib/pvc')
+    start(lab, node)
+    one_primary(lab, [node])
+    lab.wait(lambda: 'mine' in node.enter('nft', 'list', 'tables'), LIMIT, 'the static file is loaded')
+    meanwhile = os.path.join(node.folder, 'run', 'pvc', 'nftables-before')
+    check(open(meanwhile).read().endswith(before), 'the copy until the next boot')
+    check('it is in /run/pvc/nftables-before until the next boot' in node.log(), node.log())
+    node.inside('umount', '/var/lib/pvc')
+    path = os.path.join(node.folder, 'state', 'nftables-before')
+    lab.wait(lambda: os.path.exists(path), 30, 'the copy that outlives a boot')
+    check(open(path).read().endswith(before), 'the copy')
+
+
 @scenario('issue: a change of a network with 500 rules beside 200 others, and the full rebuild of 200', limit=120)
 def firewall_of_many_networks(lab):
     """Judged by what is there in the end; tests/bench/networks measures."""

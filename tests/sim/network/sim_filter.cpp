@@ -288,6 +288,13 @@ void sim_filter::make_owned() {
     }
 }
 
+void sim_filter::own_table() {
+    if (table_) {
+        table_->flags |= model::owned_table;
+        step();
+    }
+}
+
 void sim_filter::end_owner() {
     if ((flags() & model::owned_table) != 0) {
         table_.reset();

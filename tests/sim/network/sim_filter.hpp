@@ -59,6 +59,7 @@ public:
     // change it. When that program ends, the table is gone: the kernel says so to nobody, and counts no generation.
     void make_dormant();
     void make_owned();
+    void own_table();  // that is there
     void end_owner();
     // The machine goes off, and is on again when somebody looks.
     void lose_power();

@@ -249,9 +249,54 @@ TEST_F(firewall_trouble, a_firewall_that_could_not_be_kept_is_kept_when_it_comes
     come();
     EXPECT_EQ(hv1.times_logged("could not be kept in /var/lib/pvc/nftables-before: "), 2U) << hv1.log();
     hv1.host.is_full = false;
-    come();
-    EXPECT_TRUE(hv1.logged("the host had first is kept in /var/lib/pvc/nftables-before")) << hv1.log();
+    beat(35s);
+    EXPECT_TRUE(hv1.logged("held first is now kept in /var/lib/pvc/nftables-before")) << hv1.log();
     EXPECT_TRUE(hv1.host.files.contains("/var/lib/pvc/nftables-before"));
+}
+
+// The state directory is read-only: what the host had is not lost with the table.
+TEST_F(firewall_trouble, a_firewall_that_cannot_be_kept_for_good_is_kept_until_the_next_boot) {
+    auto& hv1 = add_networked();
+    hv1.programs.add([](const async::command& what) {
+        return what.arguments == texts{"nft", "list", "table", "inet", "filter"}
+                   ? std::optional(sim::sim_program{.output = "table inet filter {\n}\n"})
+                   : std::nullopt;
+    });
+    hv1.host.broken["/var/lib/pvc/nftables-before"] = failure(errc::io, "/var/lib/pvc", "Read-only file system");
+    hv1.filter_table.load_host_rules();
+    start(hv1);
+    ASSERT_TRUE(within(5s, [&] { return !hv1.filter_table.has_host_rules(); })) << hv1.log();
+    EXPECT_TRUE(hv1.host.files["/run/pvc/nftables-before"].ends_with("\ntable inet filter {\n}\n"));
+    EXPECT_TRUE(hv1.logged("it is in /run/pvc/nftables-before until the next boot")) << hv1.log();
+}
+
+// Files of other rules say nothing about who made the table: only that they were loaded in this boot does.
+TEST_F(firewall_trouble, the_hosts_own_firewall_is_kept_also_beside_static_files) {
+    auto& hv1 = add_networked();
+    hv1.host.files["/run/pvc/nft/static/mine"] = "add rule inet filter input counter\n";
+    int listed = 0;
+    hv1.programs.add([&](const async::command& what) {
+        std::optional<sim::sim_program> ran;
+        if (what.arguments == texts{"nft", "list", "table", "inet", "filter"}) {
+            ran.emplace().output = fmt::format("table inet filter {{ # {}\n}}\n", ++listed);
+        }
+        return ran;
+    });
+    hv1.filter_table.load_host_rules();
+    start(hv1);
+    ASSERT_TRUE(within(5s, [&] { return !hv1.filter_table.has_host_rules(); })) << hv1.log();
+    EXPECT_TRUE(hv1.host.files.contains("/var/lib/pvc/nftables-before")) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("table inet filter of this host has"), 1U) << hv1.log();
+}
+
+TEST_F(firewall_trouble, a_table_of_a_running_program_is_told_of) {
+    auto& hv1 = add_networked();
+    hv1.filter_table.load_host_rules();
+    hv1.filter_table.own_table();
+    start(hv1);
+    beat(5s);
+    EXPECT_EQ(hv1.times_logged("table inet filter belongs to another running program"), 1U) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("table inet filter of this host has"), 0U) << hv1.log();
 }
 
 TEST_F(firewall_trouble, what_another_daemon_left_is_nobodys_firewall) {

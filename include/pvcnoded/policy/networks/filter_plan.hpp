@@ -24,7 +24,9 @@ struct filter_plan {
 
 // What of the table is neither this daemon's nor of the other kind, and goes with it: "chain output, 5 rules in input".
 // "": nothing. Chains with a place or a policy of their own are; where no chain is a client network's, also any other
-// chain, and rules without a tag. To be asked only where no static files are: what these made looks the same.
+// chain, and rules without a tag. What static files made looks the same.
 [[nodiscard]] std::string rules_of_others(const model::filter_state& seen);
+// It has a chain of a client network, or a rule with a tag: a daemon of either kind made it.
+[[nodiscard]] bool is_of_daemons(const model::filter_state& seen);
 
 }  // namespace pvc::policy
