@@ -57,6 +57,7 @@ void client_networks::want(std::map<std::uint32_t, model::parsed_network> all) {
     for (auto& [vni, row] : rows_) {
         if (!all.contains(vni) && !std::exchange(row.is_gone, true)) {
             row.wanted.reset();
+            row.standing.reset();
             row.pause.succeeded();
             remarks_.forget("keys of " + name_of(vni));
         }
@@ -89,7 +90,9 @@ std::vector<model::client_network> client_networks::tell_gateways() {
     const auto without = refused();
     std::vector<model::client_network> all;
     for (const auto& [vni, row] : rows_) {
-        if (row.wanted && !without.contains(vni)) {
+        if (row.wanted && row.standing && row.standing->type != row.wanted->type) {
+            all.push_back(*row.standing);  // its machines go on using it until the other type is there
+        } else if (row.wanted && !without.contains(vni)) {
             all.push_back(*row.wanted);
         }
     }
@@ -284,6 +287,9 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     const bool is_due = row->pause.is_over(node_.clock().now());
     bool has_changed = false;
     const bool was_right = row->memory.was_right;
+    if (plan.is_right()) {
+        row->standing = row->wanted;
+    }
     if (plan.steps.empty()) {
         row->memory = plan.next;
         row->pause.succeeded();
