@@ -1,6 +1,5 @@
-// What `df`, `osd dump` and `osd df` print as JSON: what is published of it is one line, ASCII, and JSON that another
-// parser reads.
-// Covers: src/model/ceph_json.cpp src/model/ceph_texts.cpp src/model/json_figure.cpp
+// What `df`, `osd pool stats`, `osd dump` and `osd df` print as JSON: what is published of it is one line, ASCII, and
+// JSON that another parser reads. Covers: src/model/ceph_json.cpp src/model/ceph_texts.cpp src/model/json_figure.cpp
 #include "fuzz_support.hpp"
 #include "pvcnoded/model/ceph_osds.hpp"
 #include "pvcnoded/model/ceph_pools.hpp"
@@ -23,6 +22,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             pool_counters counters;
             counters.written_kib = static_cast<std::uint64_t>(one.id);
             check(pool_stats_text(one, counters), 15);
+        }
+    }
+    if (const auto rows = parse_pool_recovery(text)) {
+        for (const auto& one : *rows) {
+            PVC_ASSERT(pvc::fuzz::is_one_line(one.pool));
         }
     }
     if (const auto rows = parse_osd_dump(text)) {

@@ -205,6 +205,14 @@ private:
             return bad_output("no JSON: " + code.message());
         }
         const json::value all = stack.release();
+        if constexpr (std::is_invocable_v<Read&, const json::array&>) {
+            return all.is_array() ? read(all.get_array()) : result<T>(bad_output("no list"));
+        } else {
+            return parsed_object<T>(all, printed, read);
+        }
+    }
+    template <class T, class Read>
+    static result<T> parsed_object(const json::value& all, std::string_view printed, Read& read) {
         if (!all.is_object()) {
             return bad_output("no object");
         }
@@ -296,6 +304,26 @@ result<std::string> printed_words(const place& in, std::string_view name) {
 
 // Every object of a list, read by `row`; rows for which it gives nothing are left out.
 template <class T, class Row>
+result<std::vector<T>> rows_of(const json::array& list, std::string_view name, std::size_t most, Row& row) {
+    if (list.size() > most) {
+        return failure(errc::too_large, "what Ceph printed", std::string(name) + ": more than " + std::to_string(most));
+    }
+    std::vector<T> rows;
+    rows.reserve(list.size());
+    for (std::size_t at = 0; at < list.size(); ++at) {
+        if (!list[at].is_object()) {
+            return bad_output(std::string(name) + "[" + std::to_string(at) + "] is no object");
+        }
+        PVC_TRY(std::optional<T> one, row(place{list[at].get_object(), name, at}));
+        if (one) {
+            rows.push_back(*std::move(one));
+        }
+    }
+    return rows;
+}
+
+// Of the list of that name.
+template <class T, class Row>
 result<std::vector<T>> printed_rows(std::string_view printed, std::string_view name, std::size_t most, Row row) {
     return printed_json::read<std::vector<T>>(
         printed, [&](const json::object& all, std::string_view /*text*/) -> result<std::vector<T>> {
@@ -303,23 +331,7 @@ result<std::vector<T>> printed_rows(std::string_view printed, std::string_view n
             if (found == nullptr || !found->is_array()) {
                 return bad_output("\"" + std::string(name) + "\" is no list");
             }
-            const json::array& list = found->get_array();
-            if (list.size() > most) {
-                return failure(errc::too_large, "what Ceph printed",
-                               std::string(name) + ": more than " + std::to_string(most));
-            }
-            std::vector<T> rows;
-            rows.reserve(list.size());
-            for (std::size_t at = 0; at < list.size(); ++at) {
-                if (!list[at].is_object()) {
-                    return bad_output(std::string(name) + "[" + std::to_string(at) + "] is no object");
-                }
-                PVC_TRY(std::optional<T> one, row(place{list[at].get_object(), name, at}));
-                if (one) {
-                    rows.push_back(*std::move(one));
-                }
-            }
-            return rows;
+            return rows_of<T>(found->get_array(), name, most, row);
         });
 }
 
@@ -337,6 +349,19 @@ result<std::optional<pool_room>> pool_of(const place& in) {
     PVC_TRY(one.used, printed_figure(inside, "bytes_used"));
     PVC_TRY(one.used_fraction, printed_figure(inside, "percent_used"));
     PVC_TRY(one.objects, printed_figure(inside, "objects"));
+    return std::optional(std::move(one));
+}
+
+result<std::optional<pool_recovery>> recovery_of(const place& in) {
+    pool_recovery one;
+    PVC_TRY(one.pool, printed_text(in, "pool_name"));
+    const json::value* found = in.object.if_contains("recovery");
+    if (found == nullptr || !found->is_object()) {
+        return in.bad("recovery", "object");
+    }
+    if (found->get_object().contains("degraded_objects")) {
+        PVC_TRY(one.objects_degraded, printed_whole({found->get_object(), in.of, in.row}, "degraded_objects"));
+    }
     return std::optional(std::move(one));
 }
 
@@ -463,6 +488,12 @@ result<ceph_health> parse_ceph_health(std::string_view printed) {
 
 result<std::vector<pool_room>> parse_pool_rooms(std::string_view printed) {
     return printed_rows<pool_room>(printed, "pools", ceph_pools_max, pool_of);
+}
+
+result<std::vector<pool_recovery>> parse_pool_recovery(std::string_view printed) {
+    return printed_json::read<std::vector<pool_recovery>>(printed, [](const json::array& all) {
+        return rows_of<pool_recovery>(all, "pools", ceph_pools_max, recovery_of);
+    });
 }
 
 result<std::vector<osd_map_row>> parse_osd_dump(std::string_view printed) {

@@ -105,6 +105,15 @@ std::string answer_to(const std::string& prefix, const std::string& format, cons
     if (prefix == "df") {
         return format == "json" ? df_json(of) : df_plain(of);
     }
+    if (prefix == "osd pool stats") {
+        return "[" +
+               listed(of.pools,
+                      [](int i) {
+                          return R"({"pool_name":"pool)" + to_string(i) + R"(","pool_id":)" + to_string(i + 1) +
+                                 R"(,"recovery":{"degraded_objects":5}})";
+                      }) +
+               "]\n";
+    }
     if (prefix == "osd dump") {
         return osd_dump(of);
     }

@@ -28,6 +28,18 @@ struct pool_room {
 // What `df` printed as JSON, in its order. Errors: too_large, invalid; the cause names the place.
 [[nodiscard]] result<std::vector<pool_room>> parse_pool_rooms(std::string_view printed);
 
+// What the manager says of a pool that is not whole (`osd pool stats`). librados counts objects that only lie where
+// they are not to stay among those that lack a copy; `rados df`, and this, do not.
+struct pool_recovery {
+    std::string pool;
+    std::int64_t objects_degraded = 0;
+
+    friend bool operator==(const pool_recovery&, const pool_recovery&) = default;
+};
+
+// What `osd pool stats` printed as JSON, in its order. Errors as above.
+[[nodiscard]] result<std::vector<pool_recovery>> parse_pool_recovery(std::string_view printed);
+
 // The pool's `stats`.
 [[nodiscard]] std::string pool_stats_text(const pool_room& room, const pool_counters& counters);
 

@@ -2,6 +2,7 @@
 
 #include "pvcnoded/base/text.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -82,11 +83,17 @@ std::optional<model::osd_stats> stats_of(const osd_rows& rows, const ceph_tree::
 void add_pools(std::vector<ceph_write>& all, const ceph_seen& seen, const ceph_tree& tree) {
     const auto rooms = by_key<std::string_view>(seen.rooms, &model::pool_room::pool);
     const auto counters = by_key<std::string_view>(seen.counters, &model::pool_counters::pool);
+    const auto recoveries = by_key<std::string_view>(seen.recovery, &model::pool_recovery::pool);
     for (const auto& pool : tree.pools) {
         const auto* room = row_with(rooms, std::string_view(pool));
         const auto* counted = row_with(counters, std::string_view(pool));
         if (room != nullptr && counted != nullptr) {
-            all.push_back({ceph_key::pool_stats, pool, model::pool_stats_text(*room, *counted)});
+            model::pool_counters counters_now = *counted;
+            if (const auto* recovery = row_with(recoveries, std::string_view(pool))) {
+                const auto exact = static_cast<std::uint64_t>(std::max(recovery->objects_degraded, std::int64_t{0}));
+                counters_now.objects_degraded = std::min(counters_now.objects_degraded, exact);
+            }
+            all.push_back({ceph_key::pool_stats, pool, model::pool_stats_text(*room, counters_now)});
         }
     }
 }

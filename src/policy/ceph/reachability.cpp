@@ -111,7 +111,7 @@ struct speaker {
         if (round.is_manager_silent()) {
             hold(manager_topic, log_level::warning, message::ceph_manager_silent, {},
                  "Ceph's manager does not answer: of OSDs only up and in are published");
-        } else if (round.seen().osd_rooms || round.seen().osd_status) {
+        } else if (round.seen().osd_rooms || round.seen().osd_status || round.seen().recovery) {
             end(manager_topic, "Ceph's manager answers again");
         }
     }
@@ -150,6 +150,7 @@ struct speaker {
         end_if(seen.df.has_value(), ceph_question::df);
         end_if(seen.rooms.has_value(), ceph_question::pools);
         end_if(seen.counters.has_value(), ceph_question::counters);
+        end_if(seen.recovery.has_value(), ceph_question::recovery);
         end_if(seen.osd_map.has_value(), ceph_question::osd_dump);
         end_if(seen.osd_rooms.has_value(), ceph_question::osd_df);
         end_if(seen.osd_status.has_value(), ceph_question::osd_status);

@@ -21,12 +21,13 @@ struct question_words {
     std::string_view name;
     std::string_view command;
 };
-constexpr std::array<question_words, 8> questions{{
+constexpr std::array<question_words, 9> questions{{
     {"health", R"({"prefix":"health","format":"json"})"},
     {"status", R"({"prefix":"status","format":"plain"})"},
     {"df", R"({"prefix":"df","format":"plain"})"},
     {"df as JSON", R"({"prefix":"df","format":"json"})"},
     {"counters of pools", ""},
+    {"osd pool stats", R"({"prefix":"osd pool stats","format":"json"})"},
     {"osd dump", R"({"prefix":"osd dump","format":"json"})"},
     {"osd df", R"({"prefix":"osd df","format":"json"})"},
     {"osd status", R"({"prefix":"osd status","format":"json"})"},
@@ -50,7 +51,8 @@ bool is_silence(const failure& why) {
 // The first of those that are published together, for which they have to be answered in one round.
 ceph_question group_of(ceph_question what) {
     switch (what) {
-        case ceph_question::counters: return ceph_question::pools;
+        case ceph_question::counters:
+        case ceph_question::recovery: return ceph_question::pools;
         case ceph_question::osd_df:
         case ceph_question::osd_status: return ceph_question::osd_dump;
         default: return what;
@@ -74,7 +76,7 @@ std::string_view to_text(ceph_question what) {
 }
 
 bool needs_manager(ceph_question what) {
-    return what == ceph_question::osd_df || what == ceph_question::osd_status;
+    return what == ceph_question::recovery || what == ceph_question::osd_df || what == ceph_question::osd_status;
 }
 
 duration ceph_round_limit(duration keepalive) {
@@ -85,6 +87,9 @@ bool ceph_round::is_wanted(ceph_question what, time_point now) const {
     switch (what) {
         case ceph_question::pools:
         case ceph_question::counters: return about_.has_pools;
+        case ceph_question::recovery:
+            return about_.has_pools && now >= about_.manager_paused_until && seen_.counters &&
+                   std::ranges::any_of(*seen_.counters, [](const auto& one) { return one.objects_degraded > 0; });
         case ceph_question::osd_dump: return about_.has_osds;
         // Without a dump nothing of an OSD is published.
         case ceph_question::osd_df:
@@ -159,6 +164,7 @@ result<void> ceph_round::read(std::string_view printed) {
         case ceph_question::status: return keep(seen_.status, model::parse_ceph_text(printed));
         case ceph_question::df: return keep(seen_.df, model::parse_ceph_text(printed));
         case ceph_question::pools: return keep(seen_.rooms, model::parse_pool_rooms(printed));
+        case ceph_question::recovery: return keep(seen_.recovery, model::parse_pool_recovery(printed));
         case ceph_question::osd_dump: return keep(seen_.osd_map, model::parse_osd_dump(printed));
         case ceph_question::osd_df: return keep(seen_.osd_rooms, model::parse_osd_df(printed));
         case ceph_question::osd_status: return keep(seen_.osd_status, model::parse_osd_status(printed));

@@ -91,6 +91,8 @@ TEST_P(ceph_contract, commands_are_answered_by_who_has_to) {
         EXPECT_TRUE(shows(usage, "\"kb_avail\"")) << usage;
         const auto state = co_await said("osd status");
         EXPECT_TRUE(shows(state, "WR OPS")) << state;
+        const auto recovery = co_await said("osd pool stats");
+        EXPECT_TRUE(shows(recovery, "\"pool_name\"") && shows(recovery, "\"recovery\"")) << recovery;
         const auto df = co_await said("df");
         EXPECT_TRUE(shows(df, "\"vms\"")) << df;
         const auto unknown = co_await failure_of("nonsense");

@@ -146,6 +146,39 @@ def ceph_is_published(lab):
     judge_osd(document(lab, '/ceph/osds/0/stats'), 'OSD 0 without a manager')
 
 
+@scenario('issue: objects that lack a copy are counted as `rados df` counts them, without those that only lie elsewhere', limit=120)
+def ceph_pool_is_not_whole(lab):
+    cluster = lab.ceph(osds=3)
+    lab.zookeeper()
+    register(lab, 3)
+    node = lab.running_node(interval=2)
+    cluster.ceph('osd', 'pool', 'set', 'vms', 'size', '2')
+    for number in range(12):
+        cluster.make_image(f'i{number}')
+    lab.wait(lambda: '8 active+clean' in cluster.ceph('pg', 'stat'), 60, 'the pool has two copies of all')
+    for flag in ('norebalance', 'nobackfill', 'norecover'):
+        cluster.ceph('osd', 'set', flag)
+    cluster.ceph('osd', 'out', '2')
+
+    def recovery():
+        return next(one['recovery'] for one in cluster.ask('osd pool stats') if one['pool_name'] == 'vms')
+    lab.wait(lambda: recovery().get('misplaced_objects', 0) > 0, 30, 'objects that lie elsewhere')
+    cluster.end_daemon('osd.1')
+    cluster.ceph('osd', 'down', '1')
+
+    def counted():
+        """By `rados df`, and as it is published."""
+        pools = json.loads(cluster.rados('df', '--format', 'json'))['pools']
+        return next(one['num_objects_degraded'] for one in pools if one['name'] == 'vms'), document(lab, '/ceph/pools/vms/stats').get('num_objects_degraded')
+
+    def agree():
+        theirs, ours = counted()
+        return theirs > 0 and theirs == ours and recovery().get('misplaced_objects', 0) > 0
+    lab.wait(agree, 40, lambda: f'what `rados df` counts is published: {counted()}, {recovery()}')
+    print(counted(), recovery())
+    lab.expect_alive(node)
+
+
 def monitor_is_silent(lab, seconds):
     interval = 2
     cluster = lab.ceph(manager=False)

@@ -39,7 +39,7 @@ std::string kind_of(std::string_view command) {
 
 bool is_of_manager(std::string_view command) {
     const auto prefix = prefix_of(command);
-    return prefix == "osd df" || prefix == "osd status";
+    return prefix == "osd df" || prefix == "osd status" || prefix == "osd pool stats";
 }
 
 template <class Things, class Text>
@@ -89,6 +89,18 @@ std::string sim_ceph::usage_json() const {
            "]}\n";
 }
 
+std::string sim_ceph::pool_recovery() const {
+    return "\n[" +
+           listed(
+               pools,
+               [](const auto& one) {
+                   return fmt::format(
+                       R"({{"pool_name":"{}","pool_id":{},"recovery":{{}},"recovery_rate":{{}},"client_io_rate":{{}}}})",
+                       one.first, one.second.id);
+               }) +
+           "]\n";
+}
+
 std::string sim_ceph::osd_dump() const {
     return "{\"osds\":[" +
            listed(
@@ -133,7 +145,7 @@ std::optional<std::string> sim_ceph::answer(std::string_view command) const {
         row{"health", &sim_ceph::health},         row{"status", &sim_ceph::status},
         row{"df plain", &sim_ceph::usage},        row{"df json", &sim_ceph::usage_json},
         row{"osd dump", &sim_ceph::osd_dump},     row{"osd df", &sim_ceph::osd_usage},
-        row{"osd status", &sim_ceph::osd_status},
+        row{"osd status", &sim_ceph::osd_status}, row{"osd pool stats", &sim_ceph::pool_recovery},
     };
     const auto found = std::ranges::find(rows, kind_of(command), &row::kind);
     return found == rows.end() ? std::nullopt : std::optional((this->*found->text)());

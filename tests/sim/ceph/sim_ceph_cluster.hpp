@@ -35,7 +35,7 @@ public:
     std::map<int, osd> osds;
     duration takes = std::chrono::milliseconds(2);  // each answer
     bool hangs = false;                             // nobody answers
-    bool has_manager = true;                        // else `osd df` and `osd status` wait for one
+    bool has_manager = true;                        // else `osd df`, `osd status`, `osd pool stats` wait for one
     std::optional<failure> refusal;                 // there is no connection to it
     std::deque<std::string> wrong;                  // the next answers, whatever is asked
     std::set<std::string> cut_off;                  // machines that cannot reach it
@@ -55,6 +55,7 @@ private:
     [[nodiscard]] std::string status() const;
     [[nodiscard]] std::string usage() const;
     [[nodiscard]] std::string usage_json() const;
+    [[nodiscard]] std::string pool_recovery() const;
     [[nodiscard]] std::string osd_dump() const;
     [[nodiscard]] std::string osd_usage() const;
     [[nodiscard]] std::string osd_status() const;

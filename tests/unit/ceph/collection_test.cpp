@@ -168,6 +168,27 @@ TEST_F(ceph_collection, case_15_what_is_no_number_is_zero) {
     EXPECT_EQ(pool("backup"), "{}");
 }
 
+// As `rados df` has it; what lies elsewhere counts only while the manager cannot be asked.
+TEST_F(ceph_collection, objects_that_lack_a_copy_are_not_those_that_lie_elsewhere) {
+    sim_node& hv1 = add_cluster();
+    cluster.counted["vms"].objects_degraded = 113;
+    cluster.answers[question::recovery] =
+        R"([{"pool_name":"vms","pool_id":2,"recovery":{"degraded_objects":92,"misplaced_objects":21}}])";
+    start_primary(hv1);
+    EXPECT_TRUE(says(pool("vms"), R"("num_objects_degraded": 92,)")) << pool("vms");
+    EXPECT_TRUE(says(pool("backup"), R"("num_objects_degraded": 0,)")) << pool("backup");
+    cluster.delays[question::recovery] = 60s;
+    loop.run_for(20s);
+    EXPECT_TRUE(says(pool("vms"), R"("num_objects_degraded": 113,)")) << pool("vms");
+    EXPECT_TRUE(hv1.logged("Ceph's manager does not answer")) << hv1.log();
+    cluster.delays.clear();
+    cluster.counted["vms"].objects_degraded = 0;
+    const auto asked = cluster.times_asked(question::recovery);
+    loop.run_for(60s);
+    EXPECT_TRUE(says(pool("vms"), R"("num_objects_degraded": 0,)")) << pool("vms");
+    EXPECT_EQ(cluster.times_asked(question::recovery), asked) << "all of them are whole";
+}
+
 // Case 16 of storage.md.
 TEST_F(ceph_collection, case_16_without_osds_none_is_asked_of) {
     sim_node& hv1 = add_with_ceph();

@@ -139,6 +139,26 @@ TEST(ceph_pools, stats_have_their_keys_in_order_and_numbers_of_their_kind) {
               std::string::npos);
 }
 
+// As Ceph 16.2.15 prints it of a pool with 92 objects that lack a copy, and 21 that lie elsewhere; then of one that is
+// whole.
+TEST(ceph_pools, what_is_not_whole) {
+    const auto two = parse_pool_recovery(
+        "\n"
+        R"([{"pool_name":"vms","pool_id":1,"recovery":{"degraded_objects":92,"degraded_total":184,"degraded_ratio":0.5,)"
+        R"("misplaced_objects":21,"misplaced_total":184,"misplaced_ratio":0.11413043478260869},"recovery_rate":{},)"
+        R"("client_io_rate":{"read_bytes_sec":360}},{"pool_name":"backup","pool_id":2,"recovery":{},)"
+        R"("recovery_rate":{},"client_io_rate":{}}])");
+    ASSERT_TRUE(two) << two.error().text();
+    EXPECT_EQ(*two, (std::vector<pool_recovery>{{"vms", 92}, {"backup", 0}}));
+    const auto cause = [](std::string_view text) { return parse_pool_recovery(text).error().cause(); };
+    EXPECT_EQ(cause("{}"), "no list");
+    EXPECT_EQ(cause("[1]"), "pools[0] is no object");
+    EXPECT_EQ(cause(R"([{"pool_name":"vms"}])"), R"(pools[0]: "recovery" is no object)");
+    EXPECT_EQ(cause(R"([{"pool_name":"vms","recovery":{"degraded_objects":"x"}}])"),
+              R"(pools[0]: "degraded_objects" is no number)");
+    EXPECT_EQ(parse_pool_recovery("[]").value(), std::vector<pool_recovery>{});
+}
+
 // As the last digit was printed, so it is published.
 TEST(ceph_pools, numbers_with_a_fraction_are_exact) {
     for (int at = 1; at < 2000; ++at) {

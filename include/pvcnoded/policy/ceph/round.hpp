@@ -16,7 +16,18 @@
 namespace pvc::policy {
 
 // In the order in which they are asked.
-enum class ceph_question : std::uint8_t { health, status, df, pools, counters, osd_dump, osd_df, osd_status, none };
+enum class ceph_question : std::uint8_t {
+    health,
+    status,
+    df,
+    pools,
+    counters,
+    recovery,
+    osd_dump,
+    osd_df,
+    osd_status,
+    none
+};
 
 // The complete command; empty for `counters`, which are asked of the library.
 [[nodiscard]] std::string_view command_of(ceph_question what);
@@ -35,6 +46,7 @@ struct ceph_seen {
     std::optional<std::string> df;      // text of `ceph df`
     std::optional<std::vector<model::pool_room>> rooms;
     std::optional<std::vector<model::pool_counters>> counters;
+    std::optional<std::vector<model::pool_recovery>> recovery;  // asked only where a pool is not whole
     std::optional<std::vector<model::osd_map_row>> osd_map;
     std::optional<std::vector<model::osd_room_row>> osd_rooms;
     std::optional<std::vector<model::osd_status_row>> osd_status;

@@ -18,6 +18,8 @@ inline std::string pool(const std::string& name, int id, const std::string& perc
 inline const std::string pools =
     R"({"pools":[)" + pool("metrics", 1) + "," + pool("vms", 2) + "," + pool("backup", 3) + "]}";
 
+inline const std::string recovery = R"([{"pool_name":"vms","pool_id":2,"recovery":{}}])";
+
 inline std::string map_row(int id, int up, int in, const std::string& state) {
     return R"({"osd":)" + std::to_string(id) + R"(,"uuid":"u)" + std::to_string(id) + R"(","up":)" +
            std::to_string(up) + R"(,"in":)" + std::to_string(in) + R"(,"primary_affinity":1,"state":)" + state + "}";
@@ -40,6 +42,7 @@ inline std::string answer_to(ceph_question what) {
         case ceph_question::status: return status;
         case ceph_question::df: return df;
         case ceph_question::pools: return pools;
+        case ceph_question::recovery: return recovery;
         case ceph_question::osd_dump: return osd_dump;
         case ceph_question::osd_df: return osd_df;
         case ceph_question::osd_status: return osd_status;

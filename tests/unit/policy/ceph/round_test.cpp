@@ -66,6 +66,34 @@ TEST(ceph_round, asks_in_order_and_knows_all_in_the_end) {
     EXPECT_EQ(p.round.left_out(), question::none);
 }
 
+// librados counts what only lies elsewhere among what lacks a copy: the manager, who does not, is asked where that
+// matters.
+TEST(ceph_round, the_manager_is_asked_about_pools_that_are_not_whole) {
+    const auto asked_after = [](std::uint64_t degraded, time_point manager_paused_until) {
+        auto about = usual();
+        about.has_osds = false;
+        about.manager_paused_until = manager_paused_until;
+        ceph_round round(about);
+        std::vector<question> asked;
+        while (const auto next = round.next(t0)) {
+            asked.push_back(next->what);
+            if (next->what == question::counters) {
+                round.take(
+                    std::vector<model::pool_counters>{{.pool = "a"}, {.pool = "b", .objects_degraded = degraded}}, t0);
+            } else {
+                round.take(sample::answer_to(next->what), t0);
+            }
+        }
+        return asked;
+    };
+    const std::vector<question> without(all.begin(), all.begin() + 5);
+    auto with = without;
+    with.push_back(question::recovery);
+    EXPECT_EQ(asked_after(0, {}), without);
+    EXPECT_EQ(asked_after(1, {}), with);
+    EXPECT_EQ(asked_after(1, t0 + 1s), without);
+}
+
 // The complete commands of storage.md 4.2.
 TEST(ceph_round, commands_are_complete) {
     EXPECT_EQ(command_of(question::status), R"({"prefix":"status","format":"plain"})");
