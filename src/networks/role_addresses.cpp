@@ -226,6 +226,9 @@ async::awaitable<void> role_addresses::keep() {
     const async::latest<router_state>::observer role(node_.role.changes(), changed_);
     for (;;) {
         const auto ask_again_in = settle_wishes();
+        if (!unheard_.empty()) {
+            is_missing_.notify();  // the role may be here to stay again
+        }
         const time_point now = node_.clock().now();
         const bool is_due = must_look_ || (next_look_ && *next_look_ <= now);
         if (is_due && may_look()) {
@@ -372,7 +375,7 @@ async::awaitable<void> role_addresses::look(time_point until) {
         }
         note_missing(std::move(all));
     }
-    if (!missing_.empty()) {
+    if (!missing_.empty() || !unheard_.empty()) {
         is_missing_.notify();
     }
     plan_next_look(failures_ != before);
@@ -396,7 +399,8 @@ void role_addresses::plan_next_look(bool has_failed) {
     };
     is_clean_ = !has_failed && !has_wish(address_wish::wanted) && !has_wish(address_wish::as_found);
     next_look_.reset();
-    if (has_failed || !missing_.empty()) {
+    std::erase_if(unheard_, [this](const auto& one) { return !has(one) || !is_wanted(one); });
+    if (has_failed || !missing_.empty() || !unheard_.empty()) {
         next_look_ = node_.clock().now() + another_try;
     } else if (has_wish(address_wish::wanted)) {
         next_look_ = node_.clock().now() + another_look;
@@ -409,14 +413,7 @@ async::awaitable<void> role_addresses::add_missing(core::session& s) {
     if (may_hold() && !missing.empty()) {
         co_await add(std::move(missing), s);
     }
-    // To add what is there announces it.
-    while (!unheard_.empty()) {
-        const auto one = unheard_.front();
-        if (may_hold() && is_wanted(one)) {
-            co_await add(places{one}, s);
-        }
-        std::erase(unheard_, one);
-    }
+    co_await announce_unheard(s);
 }
 
 bool role_addresses::may_hold() const {

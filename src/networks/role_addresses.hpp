@@ -92,6 +92,7 @@ private:
     void plan_next_look(bool has_failed);
     // A device that carries one of them and has another hardware address is not where neighbours look for it.
     void note_hardware(const model::network_state& seen);
+    async::awaitable<void> announce_unheard(core::session& s);
 
     // All of them as one errand to the kernel, so that none waits for another.
     async::awaitable<void> add(places wanted, core::session& s);

@@ -1,5 +1,6 @@
 // When addresses of the primary that are here are announced anew (README ruling 83).
 #include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/model/node_payloads.hpp"
 #include "role_addresses.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +8,10 @@
 #include <algorithm>
 
 namespace pvc::networks {
+
+namespace {
+constexpr duration in_touch_limit = std::chrono::seconds(2);
+}  // namespace
 
 void role_addresses::note_hardware(const model::network_state& seen) {
     std::map<std::string, model::hardware_address> now;
@@ -27,6 +32,24 @@ void role_addresses::note_hardware(const model::network_state& seen) {
         now.insert_or_assign(one.device, link->hardware);
     }
     hardware_ = std::move(now);
+}
+
+// Whoever is named, the address is here. But who is out of touch may have a successor already, whose neighbours would
+// come back; and what a role that is to go does not announce is left until it is gone, or here to stay again.
+async::awaitable<void> role_addresses::announce_unheard(core::session& s) {
+    if (unheard_.empty() || !may_hold()) {
+        co_return;
+    }
+    const auto stored = co_await s.zk.get(s.limit(in_touch_limit), std::string(model::key_path::primary_node));
+    if (!stored && stored.error().code() != errc::not_found) {
+        co_return;  // tried again with the next look
+    }
+    std::erase_if(unheard_, [this](const auto& one) {
+        if (may_hold() && has(one)) {
+            port_.announce(one.device, one.address.address);
+        }
+        return may_hold() || !has(one);
+    });
 }
 
 }  // namespace pvc::networks

@@ -53,6 +53,8 @@ public:
     // Removes the address with this prefix length. A device that is not there has none: that is success too. Errors:
     // refused, unavailable, timed_out, as above.
     virtual async::awaitable<result<void>> remove(std::string device, host_address which, time_point deadline) = 0;
+    // Announces one that add() added, and no removal was begun of since, from the beginning; else nothing.
+    virtual void announce(const std::string& device, const ip::address& which) = 0;
     // A frame is sent only if this says so right before: of what is to go, another node may have taken it already.
     // Empty: always. It is asked until another one is given.
     virtual void announce_if(std::function<bool()> is_to_stay) = 0;

@@ -135,6 +135,10 @@ async::awaitable<result<void>> kernel_addresses::remove(std::string device, host
     co_return co_await lane_->run(about, deadline, std::move(work));
 }
 
+void kernel_addresses::announce(const std::string& device, const ip::address& which) {
+    announcements_.announce(device, which);
+}
+
 void kernel_addresses::announce_if(std::function<bool()> is_to_stay) {
     announcements_.announce_if(std::move(is_to_stay));
 }

@@ -230,6 +230,26 @@ TEST_F(announcements, what_is_repeated_is_as_it_is_by_then) {
     });
 }
 
+TEST_F(announcements, once_more_by_word_and_only_of_what_was_added) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_known();
+        co_await done(add_address{"eth0", at("10.1.1.2/24")});
+        listener ear(real_network::far_end("eth0"));
+        bench.addresses().announce("eth0", address("10.1.1.2"));
+        EXPECT_TRUE(ear.frames(arp).empty());
+        co_await add("10.1.1.1/24");
+        co_await heard(ear, arp, 10);
+        bench.addresses().announce("eth0", address("10.1.1.1"));
+        const auto again = co_await heard(ear, arp, 20);
+        EXPECT_EQ(again.size(), 20U);
+        const auto removed = co_await bench.addresses().remove("eth0", at("10.1.1.1/24"), soon());
+        EXPECT_TRUE(removed);
+        bench.addresses().announce("eth0", address("10.1.1.1"));
+        const auto later = co_await heard(ear, arp, 0);
+        EXPECT_EQ(later.size(), 20U);
+    });
+}
+
 TEST_F(announcements, none_of_what_failed_and_none_by_a_change) {
     bench.run([this]() -> awaitable<void> {
         co_await plug_in_known();

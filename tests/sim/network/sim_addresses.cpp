@@ -30,6 +30,10 @@ bool sim_addresses::send(const std::string& device, const ip::address& address,
     return true;
 }
 
+void sim_addresses::announce(const std::string& device, const ip::address& which) {
+    announcements_.announce(device, which);
+}
+
 void sim_addresses::announce_if(std::function<bool()> is_to_stay) {
     announcements_.announce_if(std::move(is_to_stay));
 }

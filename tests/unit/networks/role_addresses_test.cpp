@@ -175,6 +175,40 @@ TEST_F(role_addresses_test, a_bridge_with_another_hardware_address_is_announced)
     EXPECT_TRUE(frames.empty());
 }
 
+// Who is named does not matter to that: the address is here.
+TEST_F(role_addresses_test, a_bridge_with_another_hardware_address_is_announced_whoever_is_named) {
+    auto& hv1 = stage_primary();
+    beat(10s);
+    std::size_t frames = 0;
+    hv1.addresses.on_frame = [&](const std::string& /*device*/, const ip::address& /*address*/,
+                                 netlink::announced_as which) {
+        frames += which == netlink::announced_as::request ? 1 : 0;
+    };
+    ensemble.put(primary_key, "??");
+    ASSERT_TRUE(hv1.kernel.apply(model::set_hardware{"brcluster", {0x06, 0, 0, 0, 0, 9}}));
+    beat(8s);
+    EXPECT_EQ(frames, 5U) << hv1.log();
+    EXPECT_EQ(role_of(hv1), "primary");
+}
+
+// Who is out of touch may have a successor already.
+TEST_F(role_addresses_test, a_bridge_with_another_hardware_address_is_announced_once_in_touch) {
+    auto& hv1 = stage_primary();
+    beat(10s);
+    std::size_t frames = 0;
+    hv1.addresses.on_frame = [&](const std::string& /*device*/, const ip::address& /*address*/,
+                                 netlink::announced_as which) {
+        frames += which == netlink::announced_as::request ? 1 : 0;
+    };
+    hv1.connector.link().cut();
+    ASSERT_TRUE(hv1.kernel.apply(model::set_hardware{"brcluster", {0x06, 0, 0, 0, 0, 9}}));
+    beat(4s);
+    EXPECT_EQ(frames, 0U);
+    hv1.connector.link().mend();
+    beat(20s);
+    EXPECT_EQ(frames, 5U) << hv1.log();
+}
+
 TEST_F(role_addresses_test, nothing_is_announced_once_the_role_is_to_go) {
     auto& hv1 = stage_networking();
     ensemble.put(primary_key, "hv1");
