@@ -258,16 +258,25 @@ bool client_networks::are_settings_kept(const model::client_network& network) co
     });
 }
 
-// One that this daemon did not make becomes a port of its bridge: without that in the files the daemon after this one
-// would take it for what a daemon had made, and delete it with its network. "": there is none.
-std::string client_networks::base_not_to_be_used(const policy::network_plan& plan) const {
+// "": its base can be made or used. One that this daemon did not make becomes a port of its bridge: without that in the
+// files the daemon after this one would take it for what a daemon had made, and delete it with its network. One that
+// works on the device of before is made anew on another one: without that in the files it is nobody's after that,
+// should the device change once more.
+std::string client_networks::why_not_yet(const policy::network_plan& plan, const model::network_state& seen) const {
     for (const auto& [name, base] : plan.bases) {
+        if (bridges_.has_written(name)) {
+            continue;
+        }
         const bool is_taken = std::ranges::any_of(plan.steps, [&name](const model::network_change& step) {
             const auto* const port = std::get_if<model::set_master>(&step);
             return port != nullptr && port->name == name && !port->master.empty();
         });
-        if (is_taken && !base.is_own && !bridges_.has_written(name)) {
-            return name;
+        const auto* there = seen.find(name);
+        if (!base.is_own && is_taken) {
+            return name + " was there, and is not used before that could be noted";
+        }
+        if (base.index == policy::recorded_base::coming && there != nullptr && there->is_running) {
+            return name + " is on another device, and is not made anew before that could be noted";
         }
     }
     return {};
@@ -300,9 +309,9 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
             row->memory.was_right = false;
             row->pause.failed(node_.clock().now());
         }
-    } else if (auto base = base_not_to_be_used(plan); is_due && !base.empty()) {
+    } else if (auto why = why_not_yet(plan, seen); is_due && !why.empty()) {
         row->pause.failed(node_.clock().now());
-        row->trouble = base + " was there, and is not used before that could be noted";
+        row->trouble = std::move(why);
     } else if (is_due) {
         for (const auto& what : plan.damage) {
             ++work_.counts().repairs;

@@ -80,7 +80,7 @@ private:
     [[nodiscard]] bool are_settings_kept(const model::client_network& network) const;
     [[nodiscard]] bool is_kept_right(std::uint32_t vni) const;
     [[nodiscard]] bool is_filtered_for_machines(std::uint32_t vni, const policy::machine_bridge& bridge) const;
-    [[nodiscard]] std::string base_not_to_be_used(const policy::network_plan& plan) const;
+    [[nodiscard]] std::string why_not_yet(const policy::network_plan& plan, const model::network_state& seen) const;
     async::awaitable<bool> settle_row(std::uint32_t vni, const model::network_state& seen);
     async::awaitable<bool> remove_row(std::uint32_t vni, const model::network_state& seen);
     void tell_overlaps(std::span<const model::client_network> all);

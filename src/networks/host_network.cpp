@@ -12,6 +12,7 @@ namespace pvc::networks {
 
 namespace {
 constexpr duration tell_again = std::chrono::minutes(1);
+constexpr duration ports_note_limit = std::chrono::milliseconds(250);  // a full disk keeps no device out of its bridge
 const std::string ip4_forwarding = "net/ipv4/ip_forward";
 const std::string ip6_forwarding = "net/ipv6/conf/all/forwarding";
 }  // namespace
@@ -34,9 +35,24 @@ std::map<std::string, std::string> host_network::troubles() const {
     return all;
 }
 
+// A port that is to be made is noted before: else a daemon that dies right after leaves one that nobody takes out when
+// the device is another one.
+async::awaitable<void> host_network::make_plan(const model::network_state& seen) {
+    auto ports = policy::ports_after_look(record_.ports(), work_.config(), seen);
+    plan_ = policy::plan_host(work_.config(), seen, ports);
+    const auto are_there = ports;
+    for (const auto& unit : plan_.units) {
+        ports = policy::with_ports_of(std::move(ports), unit.steps, seen);
+    }
+    const bool is_waited_for = ports != are_there;
+    record_.update_ports(std::move(ports));
+    if (is_waited_for) {
+        co_await record_.noted_by(node_.clock().now() + ports_note_limit);
+    }
+}
+
 async::awaitable<bool> host_network::settle(const model::network_state& seen) {
-    record_.update_ports(policy::ports_after_look(record_.ports(), work_.config(), seen));
-    plan_ = policy::plan_host(work_.config(), seen, record_.ports());
+    co_await make_plan(seen);
     const auto units = plan_.units;
     auto said = plan_.remarks;
     std::erase_if(troubles_, [&](const auto& one) {

@@ -44,6 +44,7 @@ private:
         std::string text;
     };
 
+    async::awaitable<void> make_plan(const model::network_state& seen);
     async::awaitable<void> keep_addresses(const model::network_state& seen);
     static bool is_of_forwarding(const std::string& key);
     void tell_changed(const model::set_sysctl& one);

@@ -138,6 +138,18 @@ host_ports ports_after_look(const host_ports& before, const config::node_config&
     return now;
 }
 
+host_ports with_ports_of(host_ports before, std::span<const model::network_change> steps,
+                         const model::network_state& seen) {
+    for (const auto& step : steps) {
+        const auto* const port = std::get_if<model::set_master>(&step);
+        const auto* const link = port == nullptr || port->master.empty() ? nullptr : seen.find(port->name);
+        if (link != nullptr) {
+            before[link->name] = {link->index, port->master};
+        }
+    }
+    return before;
+}
+
 std::vector<std::string> record_texts(const own_bridges& all, const own_bases& bases, std::string_view boot_id,
                                       std::size_t limit, const host_ports& ports) {
     const std::string first = fmt::format("{}{}\n", boot_word, boot_id);

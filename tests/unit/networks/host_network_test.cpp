@@ -132,6 +132,28 @@ TEST_F(host_network_test, another_device_in_the_file_takes_the_place_of_the_one_
     EXPECT_EQ(link(hv1, "vlan400"), "gone");
 }
 
+// Killed right after, and the file says the first one again.
+TEST_F(host_network_test, a_port_is_on_record_before_it_is_one) {
+    auto& hv1 = stage();
+    beat(2s);
+    hv1.kill();
+    hv1.settings.cluster_device = "ens9";
+    hv1.kernel.add_card("ens9");
+    std::optional<std::string> record;
+    hv1.kernel.changed = [&, before = hv1.kernel.changed] {
+        if (!record && link(hv1, "ens9").find("master brcluster") != std::string::npos) {
+            record = hv1.host.files["/run/pvc/client-bridges"];
+        }
+        if (before) {
+            before();
+        }
+    };
+    start(hv1);
+    ASSERT_TRUE(within(5s, [&] { return record.has_value(); })) << hv1.log();
+    hv1.kernel.changed = nullptr;  // what it calls lives no longer than this
+    EXPECT_NE(record->find("port ens9 "), std::string::npos) << *record;
+}
+
 TEST_F(host_network_test, each_device_that_comes_late_is_over_by_itself) {
     auto& hv1 = add_networked();
     hv1.kernel.remove_device("ens4");

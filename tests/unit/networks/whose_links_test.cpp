@@ -139,6 +139,31 @@ TEST_F(whose_links_test, a_link_that_is_used_stays_also_if_the_daemon_is_killed_
     EXPECT_NE(hv1.kernel.link("vlan401"), nullptr) << hv1.log();
 }
 
+// What works on the device of before stays there: unnoted on another one it would be nobody's as soon as the device is
+// yet another one.
+TEST_F(whose_links_test, a_base_is_made_anew_on_another_device_once_that_could_be_noted) {
+    auto& hv1 = stage();
+    put_network(401, {{"/nettype", "bridged"}});
+    ASSERT_TRUE(within(5s, [&] { return link(hv1, "vlan401").find("master vmbr401") != std::string::npos; }));
+    beat(1s);
+    hv1.kill();
+    hv1.settings.bridge_device = "ens10";
+    hv1.kernel.add_card("ens10");
+    hv1.host.is_full = true;
+    start(hv1);
+    beat(10s);
+    const auto is_on = [&](const std::string& device) {
+        const auto* base = hv1.kernel.link("vlan401");
+        return base != nullptr && base->lower == hv1.kernel.link(device)->index &&
+               link(hv1, "vlan401").find("master vmbr401") != std::string::npos;
+    };
+    EXPECT_TRUE(is_on("ens7"));
+    EXPECT_TRUE(hv1.logged("vlan401 is on another device, and is not made anew before that could be noted"))
+        << hv1.log();
+    hv1.host.is_full = false;
+    EXPECT_TRUE(within(35s, [&] { return is_on("ens10"); })) << hv1.log();
+}
+
 // Between the look and what follows from it: it looks like the one that was to be made, and is somebody's.
 TEST_F(whose_links_test, a_vlan_that_the_host_gets_while_its_network_is_made_stays_its_own) {
     auto& hv1 = stage();

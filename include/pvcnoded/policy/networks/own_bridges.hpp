@@ -7,11 +7,13 @@
 #pragma once
 
 #include "pvcnoded/config/node_config.hpp"
+#include "pvcnoded/model/network_change.hpp"
 #include "pvcnoded/model/network_state.hpp"
 
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,6 +71,10 @@ struct whose_links {
 // Likewise: those of `before` that still are ports of the same bridge, and those that `config` names.
 [[nodiscard]] host_ports ports_after_look(const host_ports& before, const config::node_config& config,
                                           const model::network_state& seen);
+// And those that these steps make, so that they are known also if the daemon dies right after: what comes to nothing
+// goes with the next look.
+[[nodiscard]] host_ports with_ports_of(host_ports before, std::span<const model::network_change> steps,
+                                       const model::network_state& seen);
 
 // The record as text, in as many files as it takes: none is longer than `limit` bytes. A line for the boot, then one a
 // bridge: "1014 57 m" (VNI, index; m: has_gateways, b: not), and one a base: "base vlan400 58 own" (name, index, 0: it

@@ -24,6 +24,20 @@ std::vector<std::string> ports_of(const toy_kernel& kernel, const std::string& b
     return all;
 }
 
+// Both: which of them is a port after a death in between, nobody knows.
+TEST(host_ports_test, a_port_that_is_to_be_made_is_noted_beside_the_one_before) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2", "eth5"});
+    const auto before = config_of({});
+    settle(kernel, before);
+    const auto ports = recorded(kernel, before);
+    const std::vector<model::network_change> steps{
+        model::set_master{"eth0", ""}, model::set_master{"eth5", "brcluster"}, model::set_master{"nono", "brcluster"}};
+    auto wanted = ports;
+    wanted["eth5"] = {kernel.link("eth5").index, "brcluster"};
+    EXPECT_EQ(with_ports_of(ports, steps, kernel.state()), wanted);
+    EXPECT_EQ(ports_after_look(wanted, before, kernel.state()), ports) << "it came to nothing";
+}
+
 TEST(host_ports_test, another_device_takes_the_place_of_the_one_before) {
     auto kernel = bare_host({"eth0", "eth1", "eth2"});
     const auto before = config_of({});
