@@ -33,6 +33,9 @@ struct network_changes {
 [[nodiscard]] bool is_settled(const judge& of, std::uint32_t vni);
 [[nodiscard]] bool are_all_settled(const judge& of);
 
+// What a network stands on is on a device of before, and its daemon has told that it leaves it there.
+[[nodiscard]] bool is_left_on_device_of_before(const sim_node& node, std::uint32_t vni);
+
 // What a machine's administrator made for himself, and called as a client network's VLAN would be.
 inline constexpr std::string_view host_vlan = "vlan400";
 

@@ -249,6 +249,13 @@ constexpr member_rule networks_are_reached{
     .wrong = wrong_with_routes,
 };
 
+// The one before was made a port while the disk was full, and its daemon died before it could note that: nothing shows
+// that it was a daemon's, which is told.
+bool keeps_unrecorded_port(const member& one, const std::string& device) {
+    return one.node.logged("this daemon's own was not noted") &&
+           one.node.logged(fmt::format("whose device is {} by the configuration: that is not made a port", device));
+}
+
 // The bridge of the cluster network has the device of the file, if that is there and works.
 std::optional<std::string> devices_are_ports(const judge& of) {
     for (const auto& one : of.world.members) {
@@ -256,7 +263,7 @@ std::optional<std::string> devices_are_ports(const judge& of) {
         const auto* device = seen.find(one->node.settings.cluster_device);
         const auto* bridge = seen.find("brcluster");
         if (has_networking(of.world) && device != nullptr && device->is_running &&
-            (bridge == nullptr || device->master != bridge->index)) {
+            (bridge == nullptr || device->master != bridge->index) && !keeps_unrecorded_port(*one, device->name)) {
             return fmt::format("{}: {} is no port of brcluster", one->name(), device->name);
         }
     }
@@ -381,6 +388,12 @@ constexpr progress link_progress[] = {
 // Where there were more keys than a session may watch.
 duration time_for_networks(const judge& of) {
     return for_a_network + (of.world.performed.contains("many-acls") ? for_a_round : duration::zero());
+}
+
+bool is_left_on_device_of_before(const sim_node& node, std::uint32_t vni) {
+    return has_base_of_before(node, node.kernel.state(), vni) &&
+           (node.logged(fmt::format("vxlan{} is there and is not ", vni)) ||
+            node.logged(fmt::format("vlan{} is there and is not ", vni)));
 }
 
 bool is_settled(const judge& of, std::uint32_t vni) {

@@ -420,10 +420,13 @@ std::optional<std::string> the_primary_has_all(const judge& of) {
             }
         }
         for (const auto& [bridge, gateway] : gateways_of(of.world)) {
-            // A bridge that is too small for IPv6, or that could not be made: see network_links.
+            // A bridge that is too small for IPv6, or that could not be made: see network_links. A network is refused
+            // where what it stands on was left on the device of before.
             const auto& seen = one->node.kernel.state();
             const auto* link = seen.find(bridge);
-            const bool can_have = link != nullptr && (gateway.address.is_v4() || link->mtu >= 1280);
+            const auto vni = model::vni_of(bridge, "vmbr");
+            const bool can_have = link != nullptr && (gateway.address.is_v4() || link->mtu >= 1280) &&
+                                  !(vni && is_left_on_device_of_before(one->node, *vni));
             if (can_have && !one->node.kernel.has(bridge, gateway)) {
                 std::string has;
                 for (const auto& other : one->node.kernel.addresses_on(bridge)) {
