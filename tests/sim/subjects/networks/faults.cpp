@@ -84,6 +84,9 @@ void another_device(cluster& world, const action& what, member& target) {
     auto& settings = target.node.settings;
     auto& device = next_word(rest) == "cluster" ? settings.cluster_device : settings.bridge_device;
     target.node.kernel.leave_to_daemon(device);  // by the system's own configuration, as by ours
+    if (!target.is_powered) {
+        target.node.kernel.lose_power();  // it boots by what is written now
+    }
     device = rest;
     const std::string card(rest);
     target.node.kernel.add_card(card, settings.has_other_names ? other_name_of(card) : "");

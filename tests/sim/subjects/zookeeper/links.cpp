@@ -25,14 +25,15 @@ void delay_link(cluster& world, const action& what, member& target, duration mem
                   [&target, which, usual] { link_of(target).*which = usual; });
 }
 
-// The next write of the node meets this.
+// The next write of the node meets this, whenever that is: a node that waits may not write for a minute.
 void break_next_write(cluster& world, member& target, verdict how) {
     world.disturb(target, std::nullopt);
-    link_of(target).on_request = [how, done = false](const zookeeper::request& request) mutable {
+    link_of(target).on_request = [&world, &target, how, done = false](const zookeeper::request& request) mutable {
         if (done || !request.is_write()) {
             return verdict::answer;
         }
         done = true;
+        world.disturb(target, std::nullopt);
         return how;
     };
 }
