@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 199> names{
+constexpr std::array<std::string_view, 200> names{
     "board-foreign",
     "board-slow",
     "board-unusable",
@@ -55,6 +55,7 @@ constexpr std::array<std::string_view, 199> names{
     "domain-word-running",
     "domain-xml-unread",
     "domains-wait",
+    "fence-record-unwritten",
     "fenced-alive",
     "fenced-destroys",
     "fenced-holds",

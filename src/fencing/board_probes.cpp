@@ -1,6 +1,7 @@
 #include "pvcnoded/fencing/board_probes.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/model/fence_record.hpp"
 
 #include <fmt/format.h>
 
@@ -190,6 +191,8 @@ private:
             after.entry = keys->read.entry;
             after.trouble = keys->read.trouble;
         }
+        // What a program said stands in it.
+        after.trouble = model::fence_answer_text(std::move(after.trouble), after.entry.password.reveal());
         after.probed = node_.clock().now();
         auto& counts = boards_.counts();
         ++(after.power == policy::board_power::unknown ? counts.probes_failed : counts.probes_answered);

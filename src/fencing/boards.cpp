@@ -21,6 +21,13 @@ std::string boards::why_unusable(const std::string& node) const {
                                       own == known_.end() ? std::string() : own->second.address);
 }
 
+power::board_access boards::access_of(const std::string& node) const {
+    const auto known = known_of(node);
+    const auto configured = node_.config->ipmi.cipher_suite;
+    return {known.address, known.entry.user, known.entry.password, configured ? configured : known.suite,
+            known.as_operator};
+}
+
 boards::turn& boards::turn_of(const std::string& address) {
     auto& found = turns_[address];
     if (!found) {

@@ -114,7 +114,8 @@ async::awaitable<void> fence_archive::serve() {
     const auto ready = co_await records_->make_ready();
     if (!ready) {
         trouble_ = ready.error().text();
-        node_.log.info("no fence can be recorded, so this node would fence nobody: " + trouble_);
+        node_.log.warning(message::fence_record_unwritten,
+                          "no fence can be recorded, so this node would fence nobody: " + trouble_);
     }
     for (;;) {
         co_await changed_.wait(async::wait_note::work("questions about fences"));

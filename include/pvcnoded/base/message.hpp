@@ -53,6 +53,7 @@ enum class message : std::uint8_t {
     domain_word_running,
     domain_xml_unread,
     domains_wait,
+    fence_record_unwritten,
     fenced_alive,
     fenced_destroys,
     fenced_holds,

@@ -26,7 +26,7 @@ struct board_counts {
 class boards {
 public:
     // All outlive it.
-    boards(core::node_context& node, power::board& port, board_counts& counts)
+    boards(const core::node_context& node, power::board& port, board_counts& counts)
         : node_(node), port_(port), counts_(counts) {}
     boards(const boards&) = delete;
     boards& operator=(const boards&) = delete;
@@ -37,6 +37,9 @@ public:
     void keep_only(const std::vector<std::string>& nodes);
     // Why a fencer may not use that node's board, as a clause; empty: it may (policy/fencing/probe).
     [[nodiscard]] std::string why_unusable(const std::string& node) const;
+
+    // How it was asked by the last probe, for who asks once more; without an address: it never was.
+    [[nodiscard]] power::board_access access_of(const std::string& node) const;
 
     // While it lives, probes leave the node's board to whoever has it.
     class claim {
@@ -80,7 +83,7 @@ private:
     turn& turn_of(const std::string& address);
     void count(power::board_command what, const result<power::board_answer>& heard) const;
 
-    core::node_context& node_;
+    const core::node_context& node_;
     power::board& port_;
     board_counts& counts_;
     policy::known_boards known_;

@@ -130,9 +130,10 @@ TEST_F(ipmi_check, it_ends_with_the_attempt) {
 TEST_F(ipmi_check, another_nodes_board_is_not_published) {
     start_with_guids("31303043-534d-2500-90d8-7a1600000001", "31303043-534d-2500-90d8-7a1600000002");
     EXPECT_EQ(values_written("/nodes/hv1/ipmihostname"), (std::vector<std::string>{"hv1-lom", ""}));
-    EXPECT_NE(said().find("failed: IPMI interface hv1-lom is not that of this node (its GUID is 31303043-534d-2500-90d8-"
-                          "7a1600000002, that of this host's board 31303043-534d-2500-90d8-7a1600000001)"),
-              std::string::npos)
+    EXPECT_NE(
+        said().find("failed: IPMI interface hv1-lom is not that of this node (its GUID is 31303043-534d-2500-90d8-"
+                    "7a1600000002, that of this host's board 31303043-534d-2500-90d8-7a1600000001)"),
+        std::string::npos)
         << said();
     loop.run_for(1h);
     EXPECT_EQ(split(said(), '\n').size(), 4U) << said();  // again each hour

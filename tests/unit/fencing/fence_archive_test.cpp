@@ -1,0 +1,110 @@
+// What a coordinator tells of its records of fences.
+#include "unit/node/node_fixture.hpp"
+
+#include "pvcnoded/core/fence_desk.hpp"
+#include "pvcnoded/model/fence_record.hpp"
+
+namespace pvc::node {
+namespace {
+
+constexpr std::string_view record_folder = "/var/lib/pvc/fences/";
+
+class fence_archive : public node_test {
+protected:
+    fence_archive() { sim::initialise(ensemble, 10); }
+
+    static model::fence_record record_of(int second, const std::string& node) {
+        model::fence_record one;
+        one.begun.wall = wall_time(1'795'762'812s + std::chrono::seconds(second));
+        one.id = model::fence_record_id(one.begun.wall, node);
+        one.coordinator = "hv1";
+        one.node = node;
+        return one;
+    }
+    static void put(sim_node& on, const model::fence_record& what) {
+        on.host.files[std::string(record_folder) + what.id + ".json"] = to_text(what);
+    }
+    result<core::explanation> ask(sim_node& node, const std::string& which) {
+        auto* teller = core::all_that_are<core::fence_teller>(node.daemon().subjects()).front();
+        const auto until = loop.clock().now() + 10s;
+        const auto answer = which.empty() ? teller->list_fences(until) : teller->show_fence(which, until);
+        run_until([&] { return answer->answer.has_value(); }, 10s);
+        return answer->answer.value_or(failure(errc::timed_out));
+    }
+    static core::explained_value value_in(const core::explained_fields& fields, std::string_view name) {
+        for (const auto& [key, value] : fields) {
+            if (key == name) {
+                return value;
+            }
+        }
+        return {};
+    }
+};
+
+TEST_F(fence_archive, lists_and_shows) {
+    sim_node& hv1 = add();
+    auto one = record_of(1, "hv3");
+    one.outcome = model::fence_outcome::fenced;
+    one.proof = model::fence_proof{};
+    one.ended = model::fence_moment{one.begun.wall + 5s, boot_time(5s)};
+    model::fence_command off;
+    off.what = "chassis power off";
+    off.status = 0;
+    off.output = "Chassis Power Control: Down/Off\n";
+    one.commands.push_back(off);
+    one.machines.push_back({.id = "u1",
+                            .name = "web",
+                            .locks = {},
+                            .clients = {},
+                            .target = "hv2",
+                            .outcome = "started",
+                            .transaction = 7,
+                            .has_run = true});
+    put(hv1, one);
+    put(hv1, record_of(2, "hv3"));
+    put(hv1, record_of(3, "hv2"));
+    hv1.host.files[std::string(record_folder) + "20200101T000000.000Z-hv9.json"] = "{";
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready()) << hv1.log();
+
+    const auto all = ask(hv1, "");
+    ASSERT_TRUE(all) << all.error().text();
+    ASSERT_EQ(all->lists.size(), 1U);
+    const auto& rows = all->lists[0].second;
+    ASSERT_EQ(rows.size(), 4U);
+    EXPECT_EQ(value_in(rows[0], "id"), core::explained_value(record_of(3, "hv2").id));
+    EXPECT_EQ(value_in(rows[2], "outcome"), core::explained_value("fenced"));
+    EXPECT_EQ(value_in(rows[2], "recovered"), core::explained_value(1.0));
+    EXPECT_EQ(value_in(rows[2], "began"), core::explained_value("20261127T070013Z"));
+    EXPECT_EQ(value_in(rows[3], "outcome"), core::explained_value("cannot be read: it is cut off, or no JSON"));
+
+    const auto shown = ask(hv1, one.id);
+    ASSERT_TRUE(shown) << shown.error().text();
+    EXPECT_EQ(value_in(shown->facts, "took_s"), core::explained_value(5.0));
+    EXPECT_EQ(value_in(shown->lists[0].second[0], "said"), core::explained_value("Chassis Power Control: Down/Off"));
+    EXPECT_EQ(value_in(shown->lists[1].second[0], "target"), core::explained_value("hv2"));
+    const auto youngest = ask(hv1, "hv3");
+    ASSERT_TRUE(youngest);
+    EXPECT_EQ(value_in(youngest->facts, "id"), core::explained_value(record_of(2, "hv3").id));
+    EXPECT_EQ(ask(hv1, "hv7").error().code(), errc::not_found);
+    EXPECT_EQ(ask(hv1, "hv9").error().code(), errc::invalid);
+}
+
+TEST_F(fence_archive, a_disk_that_cannot_be_written_is_said) {
+    sim_node& hv1 = add();
+    hv1.host.broken.emplace("/var/lib/pvc", failure(errc::io, "/var/lib/pvc", "Read-only file system"));
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    EXPECT_NE(hv1.log().find("no fence can be recorded, so this node would fence nobody: "), std::string::npos);
+}
+
+TEST_F(fence_archive, only_coordinators_have_one) {
+    sim_node& hv4 = add({.name = "hv4", .coordinators = {"hv1", "hv2"}});
+    hv4.start();
+    ASSERT_TRUE(hv4.run_until_ready());
+    EXPECT_TRUE(core::all_that_are<core::fence_teller>(hv4.daemon().subjects()).empty());
+    EXPECT_FALSE(hv4.host.directories.contains("/var/lib/pvc/fences"));
+}
+
+}  // namespace
+}  // namespace pvc::node
