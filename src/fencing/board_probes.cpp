@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr duration resolve_limit = 15s;
+constexpr duration own_every = 10min;
 constexpr duration look_again = 1min;  // where the list of nodes, or a node's keys, could not be read
 
 policy::probe_heard heard_of(const result<power::board_answer>& answer) {
@@ -167,7 +168,23 @@ private:
         co_return keys;
     }
 
+    // The address of this node's own board, which no other may have.
+    async::awaitable<void> look_at_own() {
+        auto own = boards_.known_of(node_.self());
+        if (own.probed && node_.clock().now() - *own.probed < own_every) {
+            co_return;
+        }
+        own.entry.host = node_.config->ipmi.host;
+        const auto found = co_await boards_.resolve(own.entry.host, resolve_limit);
+        if (found) {
+            own.address = found->front();
+        }
+        own.probed = node_.clock().now();
+        boards_.remember(node_.self(), std::move(own));
+    }
+
     async::awaitable<void> probe(std::string node) {
+        co_await look_at_own();
         const auto before = boards_.known_of(node);
         const auto keys = co_await read_keys(node);
         if (!keys) {
@@ -316,30 +333,37 @@ std::shared_ptr<core::awaited_explanation> board_probes::probe_board(std::string
 }
 
 void board_probes::report(std::vector<std::string>& lines) const {
+    std::size_t asked = 0;
     std::size_t usable = 0;
     std::vector<std::string> others;
     for (const auto& [node, board] : boards_->known()) {
+        if (node == node_.self()) {
+            continue;
+        }
         const auto why = boards_->why_unusable(node);
+        ++asked;
         usable += why.empty() ? 1 : 0;
         if (!why.empty()) {
             others.push_back(fmt::format("node {} could not be fenced now: {}", node, why));
         }
     }
-    lines.push_back(
-        fmt::format("boards: {} of {} other nodes asked so far could be fenced now", usable, boards_->known().size()));
+    lines.push_back(fmt::format("boards: {} of {} other nodes asked so far could be fenced now", usable, asked));
     lines.insert(lines.end(), others.begin(), others.end());
 }
 
 void board_probes::put_metrics(core::metrics_sheet& sheet) const {
     const auto& counts = boards_->counts();
     std::size_t usable = 0;
+    std::size_t unusable = 0;
     for (const auto& one : boards_->known()) {
-        usable += boards_->why_unusable(one.first).empty() ? 1U : 0U;
+        const bool is_usable = boards_->why_unusable(one.first).empty();
+        usable += is_usable && one.first != node_.self() ? 1U : 0U;
+        unusable += !is_usable && one.first != node_.self() ? 1U : 0U;
     }
     const auto number = [](std::size_t count) { return static_cast<double>(count); };
     sheet.gauge("fence_boards_usable", "other nodes that could be fenced, by the last probe of their board",
                 number(usable));
-    sheet.gauge("fence_boards_unusable", "other nodes that could not", number(boards_->known().size() - usable));
+    sheet.gauge("fence_boards_unusable", "other nodes that could not", number(unusable));
     constexpr std::string_view probes = "fence_board_probes_total";
     constexpr std::string_view probes_help = "how often the board of another node was probed";
     sheet.counter(probes, probes_help, counts.probes_answered, {{"outcome", "answered"}});

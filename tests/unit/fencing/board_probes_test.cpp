@@ -142,6 +142,25 @@ TEST_F(board_probes, a_board_that_two_nodes_name_is_used_for_none) {
     EXPECT_EQ(fact(told, "why_not"), core::explained_value("its board is the same as that of node hv3"));
 }
 
+// Who fenced hv3 by its entry would switch itself off.
+TEST_F(board_probes, the_own_board_is_no_others) {
+    put_node("hv2").address = "192.0.2.77";
+    sim_node& hv1 = add();
+    boards.front().attach(hv1.boards);
+    hv1.boards.add({"getent", "ahosts", "hv1-lom"}, {.output = "192.0.2.77  STREAM hv1-lom\n"});
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    run_beating(30s);
+    EXPECT_EQ(said("node hv2 could"),
+              "failed: node hv2 could not be fenced now: its board is the same as that of node hv1 "
+              "[board-foreign]\n");
+    std::vector<std::string> lines;
+    for (const auto* one : core::all_that_are<core::reporter>(hv1.daemon().subjects())) {
+        one->report(lines);
+    }
+    EXPECT_EQ(std::ranges::count(lines, "boards: 0 of 1 other nodes asked so far could be fenced now"), 1);
+}
+
 // It is another's, or lies: either way nobody is to be fenced through it.
 TEST_F(board_probes, a_board_that_says_off_of_a_node_that_checks_in) {
     put_node("hv2").is_machine_on = false;
