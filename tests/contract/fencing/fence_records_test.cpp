@@ -4,6 +4,9 @@
 #include "pvcnoded/services/adapter/linux_host.hpp"
 #include "sim/sim_host.hpp"
 
+#include <sched.h>
+#include <sys/mount.h>
+
 namespace pvc::contract {
 namespace {
 
@@ -144,6 +147,69 @@ TYPED_TEST(fence_records_contract, the_oldest_go) {
         EXPECT_TRUE(all && all->size() == 500);
         EXPECT_TRUE(all && all->front() == record_of(1000).id);
         EXPECT_TRUE(all && all->back() == record_of(4).id);
+    });
+}
+
+// ---- a real disk that is full, and one that is read-only
+// --------------------------------------------------------------
+class small_disk : public testing::Test {
+protected:
+    // A file system of 3 MiB of its own, which ends with this process.
+    void SetUp() override {
+        const bool is_alone =
+            ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+        if (!is_alone || ::mount("none", scratch.path().c_str(), "tmpfs", 0, "size=3m,mode=0700") != 0) {
+            GTEST_SKIP() << "takes root";
+        }
+        is_mounted = true;
+    }
+    void TearDown() override {
+        if (is_mounted) {
+            ::umount2(scratch.path().c_str(), MNT_DETACH);
+        }
+    }
+    void run(const std::function<awaitable<void>(fence_records&)>& body) {
+        real_world world;
+        async::thread_offload pool{world.loop().context()};
+        services::linux_host host{pool, world.clock()};
+        world.run([&]() -> awaitable<void> {
+            fence_records records(host, scratch / "pvc/fences");
+            co_await body(records);
+        });
+    }
+    scratch_folder scratch;
+    bool is_mounted = false;
+};
+
+TEST_F(small_disk, what_was_kept_is_room_for_one_record) {
+    run([&](fence_records& records) -> awaitable<void> {
+        auto one = record_of(1);
+        EXPECT_TRUE(co_await records.open(one));
+        scratch.write("much", std::string(4'000'000, 'x'));  // as much as there is room for
+        one.remark = std::string(500'000, 'x');
+        const auto saved = co_await records.save(one);
+        EXPECT_TRUE(saved) << saved.error().text();
+        const auto read = co_await records.read(one.id);
+        EXPECT_TRUE(read && *read == one);
+        // Another fence has none any more.
+        const auto next = co_await records.open(record_of(2));
+        EXPECT_TRUE(!next && next.error().code() == errc::io);
+        std::filesystem::remove(scratch / "much");
+        EXPECT_TRUE(co_await records.open(record_of(2)));
+    });
+}
+
+TEST_F(small_disk, one_that_is_read_only) {
+    run([&](fence_records& records) -> awaitable<void> {
+        auto one = record_of(1);
+        EXPECT_TRUE(co_await records.open(one));
+        EXPECT_EQ(::mount("none", scratch.path().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, "size=3m"), 0);
+        const auto saved = co_await records.save(one);
+        EXPECT_TRUE(!saved && saved.error().code() == errc::io);
+        const auto next = co_await records.open(record_of(2));
+        EXPECT_TRUE(!next && next.error().code() == errc::io);
+        const auto read = co_await records.read(one.id);
+        EXPECT_TRUE(read);
     });
 }
 
