@@ -35,7 +35,7 @@ core::explained_value number_if_any(const std::optional<std::int64_t>& number) {
 
 std::size_t recovered_in(const model::fence_record& one) {
     return static_cast<std::size_t>(
-        std::ranges::count_if(one.machines, [](const auto& machine) { return machine.transaction.has_value(); }));
+        std::ranges::count(one.machines, std::string("recovered"), &model::fence_machine::outcome));
 }
 
 core::explained_fields summary_of(const model::fence_record& one) {
@@ -85,7 +85,7 @@ core::explanation whole_of(const model::fence_record& one) {
             {{"uuid", machine.id},
              {"name", text_if_any(machine.name)},
              {"target", text_if_any(machine.target)},
-             {"outcome", machine.outcome},
+             {"outcome", text_if_any(machine.outcome)},
              {"locks", static_cast<double>(machine.locks.size())},
              {"transaction", number_if_any(machine.transaction)},
              {"has_run", machine.has_run ? core::explained_value(*machine.has_run) : core::explained_value()}});

@@ -34,21 +34,30 @@ fence_moment fence_moment_of(const clock& now) {
 
 std::string_view to_text(fence_way what) {
     switch (what) {
-        case fence_way::silence: return "silence";
-        case fence_way::power_seen_off: return "power seen off";
-        case fence_way::operator_word: return "operator";
-        case fence_way::taken_over: return "taken over";
+        case fence_way::silence: return "silent";
+        case fence_way::seen_off: return "seen without power";
+        case fence_way::left_dead: return "left dead";
+        case fence_way::left_fenced: return "left in its recovery";
+        case fence_way::resumed: return "resumed";
+        case fence_way::proven: return "resumed with a proof";
+        case fence_way::recovering: return "recovery resumed";
+        case fence_way::operator_word: return "confirmed by an operator";
     }
-    return "silence";
+    return "silent";
 }
 
 std::string_view to_text(fence_outcome what) {
     switch (what) {
         case fence_outcome::under_way: return "under way";
-        case fence_outcome::fenced: return "fenced";
+        case fence_outcome::done: return "done";
+        case fence_outcome::handed_on: return "handed on";
         case fence_outcome::failed: return "failed";
-        case fence_outcome::passed: return "node is back";
-        case fence_outcome::given_up: return "given up";
+        case fence_outcome::passed: return "passed";
+        case fence_outcome::node_back: return "node back";
+        case fence_outcome::held_back: return "held back";
+        case fence_outcome::unrecordable: return "not recordable";
+        case fence_outcome::abandoned: return "abandoned";
+        case fence_outcome::gone: return "gone";
     }
     return "under way";
 }

@@ -48,7 +48,17 @@ std::string json_of(const fence_proof& what) {
         .add("kind", to_text(what.kind))
         .add_raw("at", json_of(what.at))
         .add("text", what.text)
+        .add("keepalive_id", what.keepalive_id)
+        .add("mark_id", what.mark_id)
         .add_raw("although_on", what.although_on ? "true" : "false")
+        .text();
+}
+
+std::string json_of(const fence_written& what) {
+    return json_object()
+        .add("what", what.what)
+        .add("transaction", what.transaction)
+        .add_raw("at", json_of(what.at))
         .text();
 }
 
@@ -56,7 +66,7 @@ std::string json_of(const fence_machine& what) {
     json_object out;
     out.add("uuid", what.id).add("name", what.name);
     out.add_raw("locks", json_of(what.locks)).add_raw("clients", json_of(what.clients));
-    out.add("target", what.target).add("outcome", what.outcome);
+    out.add("target", what.target).add_raw("steps", json_of(what.steps)).add("outcome", what.outcome);
     out.add_raw("transaction", what.transaction ? std::to_string(*what.transaction) : "null");
     out.add_raw("has_run", what.has_run ? (*what.has_run ? "true" : "false") : "null");
     return out.text();
@@ -179,10 +189,12 @@ private:
     std::string& problem_;
 };
 
-constexpr std::array ways{fence_way::silence, fence_way::power_seen_off, fence_way::operator_word,
-                          fence_way::taken_over};
-constexpr std::array outcomes{fence_outcome::under_way, fence_outcome::fenced, fence_outcome::failed,
-                              fence_outcome::passed, fence_outcome::given_up};
+constexpr std::array ways{fence_way::silence, fence_way::seen_off, fence_way::left_dead,  fence_way::left_fenced,
+                          fence_way::resumed, fence_way::proven,   fence_way::recovering, fence_way::operator_word};
+constexpr std::array outcomes{fence_outcome::under_way, fence_outcome::done,         fence_outcome::handed_on,
+                              fence_outcome::failed,    fence_outcome::passed,       fence_outcome::node_back,
+                              fence_outcome::held_back, fence_outcome::unrecordable, fence_outcome::abandoned,
+                              fence_outcome::gone};
 constexpr std::array proof_kinds{fence_proof_kind::power, fence_proof_kind::lease, fence_proof_kind::operator_word,
                                  fence_proof_kind::storage};
 
@@ -213,7 +225,17 @@ fence_proof proof_in(record_reader from) {
     out.kind = from.word("kind", proof_kinds);
     out.at = from.moment("at", true).value_or(fence_moment());
     out.text = from.text("text");
+    out.keepalive_id = from.number("keepalive_id").value_or(0);
+    out.mark_id = from.number("mark_id").value_or(0);
     out.although_on = from.truth("although_on").value_or(false);
+    return out;
+}
+
+fence_written write_in(record_reader from) {
+    fence_written out;
+    out.what = from.text("what", true);
+    out.transaction = from.number("transaction", true).value_or(0);
+    out.at = from.moment("at", true).value_or(fence_moment());
     return out;
 }
 
@@ -224,6 +246,7 @@ fence_machine machine_in(record_reader from) {
     out.locks = from.texts("locks");
     out.clients = from.texts("clients");
     out.target = from.text("target");
+    out.steps = from.texts("steps");
     out.outcome = from.text("outcome");
     out.transaction = from.number("transaction");
     out.has_run = from.truth("has_run");
@@ -263,6 +286,7 @@ fence_record record_in(const boost::json::object& members, std::string& problem)
     if (const auto* proof = from.object("proof")) {
         out.proof = proof_in(record_reader(*proof, problem));
     }
+    out.writes = items_in<fence_written>(from, "writes", problem, write_in);
     out.machines = items_in<fence_machine>(from, "machines", problem, machine_in);
     out.is_left_off = from.truth("is_left_off").value_or(false);
     out.powered_on = from.moment("powered_on");
@@ -290,6 +314,7 @@ std::string to_text(const fence_record& what) {
     out.add_raw("is_left_off", what.is_left_off ? "true" : "false");
     out.add_raw("powered_on", moment_or_null(what.powered_on));
     out.add_raw("commands", json_list(what.commands));
+    out.add_raw("writes", json_list(what.writes));
     out.add_raw("machines", json_list(what.machines));
     return out.text() + "\n";
 }

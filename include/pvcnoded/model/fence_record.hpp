@@ -23,18 +23,28 @@ struct fence_moment {
 // Now, cut to what a record keeps.
 [[nodiscard]] fence_moment fence_moment_of(const clock& now);
 
+// Why it began.
 enum class fence_way : std::uint8_t {
-    silence,         // six throws, then the power
-    power_seen_off,  // its board said that it had no power (ruling 76)
-    operator_word,   // somebody's word (ruling 43)
-    taken_over,      // the fence of another coordinator, or of this one, that did not come to its end
+    silence,        // its heartbeat was older than it may be
+    seen_off,       // its board said that it had no power (ruling 76)
+    left_dead,      // another fencer left it so
+    left_fenced,    // likewise, in its recovery
+    resumed,        // this fencer goes on, without a proof
+    proven,         // likewise, with one of which nothing was written
+    recovering,     // what was proven and written is gone on with (ruling 37)
+    operator_word,  // somebody's word (ruling 43)
 };
 enum class fence_outcome : std::uint8_t {
     under_way,
-    fenced,    // seen off, or proved otherwise
-    failed,    // not seen off
-    passed,    // the node was back
-    given_up,  // maintenance, a lost session, the end of the daemon
+    done,          // fenced, its machines recovered or left over
+    handed_on,     // fenced; others recover its machines
+    failed,        // not seen off
+    passed,        // the node was back before anything was done
+    node_back,     // likewise, during the recovery
+    held_back,     // no majority of coordinators would have been left
+    unrecordable,  // the disk took no more
+    abandoned,     // maintenance, a lost lock or session, the end of the daemon
+    gone,          // the node was removed
 };
 enum class fence_proof_kind : std::uint8_t {
     power,
@@ -62,16 +72,26 @@ struct fence_proof {
     fence_proof_kind kind = fence_proof_kind::power;
     fence_moment at;
     std::string text;
+    std::int64_t keepalive_id = 0;  // with `mark_id`: of the state of the node that it is about
+    std::int64_t mark_id = 0;
     bool although_on = false;  // by an operator, against what the board said
     friend bool operator==(const fence_proof&, const fence_proof&) = default;
+};
+// A transaction about the node.
+struct fence_written {
+    std::string what;
+    std::int64_t transaction = 0;
+    fence_moment at;
+    friend bool operator==(const fence_written&, const fence_written&) = default;
 };
 struct fence_machine {
     std::string id;
     std::string name;
-    std::vector<std::string> locks;    // that were found on its disks, and what became of each
-    std::vector<std::string> clients;  // of Ceph that held or watched them
-    std::string target;                // empty: none
-    std::string outcome;
+    std::vector<std::string> locks;           // that were found on its disks, and what became of each
+    std::vector<std::string> clients;         // of Ceph that held or watched them
+    std::string target;                       // empty: none
+    std::vector<std::string> steps;           // in words, as far as it has come
+    std::string outcome;                      // "recovered", "kept"; empty: under way
     std::optional<std::int64_t> transaction;  // of the write that gave it to its target
     std::optional<bool> has_run;              // whether it was seen to run there; empty: not looked yet
     friend bool operator==(const fence_machine&, const fence_machine&) = default;
@@ -89,6 +109,7 @@ struct fence_record {
     std::optional<std::int64_t> fenced_id;  // F0
     std::vector<fence_command> commands;
     std::optional<fence_proof> proof;
+    std::vector<fence_written> writes;
     std::vector<fence_machine> machines;
     bool is_left_off = false;  // it is not switched on again
     std::optional<fence_moment> powered_on;

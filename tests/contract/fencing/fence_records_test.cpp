@@ -76,7 +76,7 @@ TYPED_TEST(fence_records_contract, what_is_saved_is_read) {
         EXPECT_TRUE(this->bench.has("reserve"));
         const auto twice = co_await records.open(one);
         EXPECT_TRUE(!twice && twice.error().code() == errc::already_exists);
-        one.outcome = model::fence_outcome::fenced;
+        one.outcome = model::fence_outcome::done;
         one.proof = model::fence_proof{};
         EXPECT_TRUE(co_await records.save(one));
         const auto read = co_await records.read(one.id);

@@ -44,7 +44,7 @@ protected:
 TEST_F(fence_archive, lists_and_shows) {
     sim_node& hv1 = add();
     auto one = record_of(1, "hv3");
-    one.outcome = model::fence_outcome::fenced;
+    one.outcome = model::fence_outcome::done;
     one.proof = model::fence_proof{};
     one.ended = model::fence_moment{one.begun.wall + 5s, boot_time(5s)};
     model::fence_command off;
@@ -57,7 +57,8 @@ TEST_F(fence_archive, lists_and_shows) {
                             .locks = {},
                             .clients = {},
                             .target = "hv2",
-                            .outcome = "started",
+                            .steps = {},
+                            .outcome = "recovered",
                             .transaction = 7,
                             .has_run = true});
     put(hv1, one);
@@ -73,7 +74,7 @@ TEST_F(fence_archive, lists_and_shows) {
     const auto& rows = all->lists[0].second;
     ASSERT_EQ(rows.size(), 4U);
     EXPECT_EQ(value_in(rows[0], "id"), core::explained_value(record_of(3, "hv2").id));
-    EXPECT_EQ(value_in(rows[2], "outcome"), core::explained_value("fenced"));
+    EXPECT_EQ(value_in(rows[2], "outcome"), core::explained_value("done"));
     EXPECT_EQ(value_in(rows[2], "recovered"), core::explained_value(1.0));
     EXPECT_EQ(value_in(rows[2], "began"), core::explained_value("20261127T070013Z"));
     EXPECT_EQ(value_in(rows[3], "outcome"), core::explained_value("cannot be read: it is cut off, or no JSON"));

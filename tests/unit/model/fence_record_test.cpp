@@ -30,7 +30,7 @@ fence_record complete_record() {
     all.node = "hv3";
     all.boot_id = "5f3f2f0c-1111-4222-8333-444455556666";
     all.follows = "20261127T065900.000Z-hv3";
-    all.way = fence_way::taken_over;
+    all.way = fence_way::left_fenced;
     all.begun = at_second(0);
     all.keepalive_id = 4294967297;
     all.mark_id = 4294967300;
@@ -41,19 +41,30 @@ fence_record complete_record() {
     off.begun = off.ended = at_second(7);
     off.errors = "binary \x01\"\\\n";
     all.commands.push_back(off);
-    all.proof = fence_proof{fence_proof_kind::power, at_second(8), "two answers 5 s apart", false};
-    all.machines.push_back({"11111111-2222-4333-8444-555555555555",
-                            "web1",
-                            {"vms/web1_disk0 client.4711"},
-                            {"192.0.2.3:0/1234"},
-                            "hv2",
-                            "started",
-                            4294967401,
-                            true});
-    all.machines.push_back({"aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee", "", {}, {}, "", "left: no node has room", {}, {}});
+    all.proof =
+        fence_proof{fence_proof_kind::power, at_second(8), "two answers 5 s apart", 4294967297, 4294967300, false};
+    all.writes.push_back({"fenced", 4294967400, at_second(9)});
+    all.machines.push_back({.id = "11111111-2222-4333-8444-555555555555",
+                            .name = "web1",
+                            .locks = {"vms/web1_disk0 client.4711"},
+                            .clients = {"192.0.2.3:0/1234"},
+                            .target = "hv2",
+                            .steps = {"its locks are cleared", "it is given to hv2"},
+                            .outcome = "recovered",
+                            .transaction = 4294967401,
+                            .has_run = true});
+    all.machines.push_back({.id = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee",
+                            .name = "",
+                            .locks = {},
+                            .clients = {},
+                            .target = "",
+                            .steps = {},
+                            .outcome = "kept",
+                            .transaction = {},
+                            .has_run = {}});
     all.is_left_off = true;
     all.powered_on = at_second(20);
-    all.outcome = fence_outcome::fenced;
+    all.outcome = fence_outcome::done;
     all.remark = "r\xc3\xa4";
     all.ended = at_second(21);
     return all;
@@ -111,7 +122,7 @@ TEST(fence_record, of_others_and_of_later) {
     EXPECT_EQ(with("\"status\": 0", "\"status\": 300"), "its \"status\" is no status of a program");
     EXPECT_EQ(with("\"times\": 1", "\"times\": -1"), "its \"times\" is no count");
     EXPECT_EQ(with("\"boot_us\": 1000000000", "\"boot_us\": 9223372036854775807"), "its \"begun\" is no moment");
-    EXPECT_EQ(with("\"outcome\": \"fenced\"", "\"outcome\": \"fenced\", \"unknown\": [1]"), "");
+    EXPECT_EQ(with("\"outcome\": \"done\"", "\"outcome\": \"done\", \"unknown\": [1]"), "");
 }
 
 TEST(fence_record, answers_that_are_the_same_are_counted) {
