@@ -122,13 +122,10 @@ enum class defect : std::uint8_t {
     fence_on_first,          // a node is switched on before its machines are recovered
     fence_throws_left_out,   // what a board said before the mark replaces the throws, though it is not seen off again
     fence_forgets_left,      // machines that could not be recovered are in no list
-    fence_stale_guard,       // an `off` rests on whatever was read last
     fence_blind_to_return,   // a recovery does not look whether the node is back
     fence_list_trusted,      // what the dead node's list names is its own
     fence_moves_blindly,     // a machine that was migrating is moved without asking who has it
     fence_orphan_at_once,    // an orphan is taken as soon as it is seen
-    fence_one_target,        // all machines are planned on the figures as they were
-    fence_overcommits,       // a target's memory is not looked at
 };
 
 #ifdef PVC_PLANTED_DEFECTS

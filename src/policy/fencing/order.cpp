@@ -40,6 +40,7 @@ void fence_memory::forget() {
 
 void fence_memory::ended(fence_end how, std::int64_t mark_id, std::int64_t heartbeat_id, time_point now) {
     since = now;  // it is nobody's from now on
+    ended_mark = mark_id;
     if (how == fence_end::unrecordable) {
         not_before = now + without_disk;
     } else if (how == fence_end::failed) {
@@ -110,7 +111,7 @@ next_fence for_dead(const left_over& one, const fence_memory& memory, time_point
     if (one.record == own_record::proven) {
         return {fence_origin::proven, {}};
     }
-    if (one.record == own_record::opened) {
+    if (one.record == own_record::opened && memory.ended_mark != one.victim.state_id) {
         return {fence_origin::resumed, {}};
     }
     return once_old(fence_origin::orphan, memory, now);

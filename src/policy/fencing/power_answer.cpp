@@ -104,7 +104,7 @@ void off_watch::beaten() {
 
 void off_watch::heard(board_power what, time_point at) {
     if (what != board_power::off) {
-        heard_on_ = heard_on_ || what == board_power::on;
+        heard_on_ = what == board_power::on;
         first_off_.reset();
         last_off_.reset();
         return;

@@ -43,6 +43,7 @@ struct recovery_in_words {
         return what.blocked.empty() ? "clear locks" : "clear locks, of blocked clients too";
     }
     std::string operator()(const recovery_ask::prove_silent& /*what*/) const { return "prove by storage"; }
+    std::string operator()(const recovery_ask::record& /*what*/) const { return "record the proof"; }
     std::string operator()(const recovery_ask::blocklist& what) const { return "blocklist " + what.address; }
     std::string operator()(const recovery_ask::blocklisted& /*what*/) const { return "read the blocklist"; }
     std::string operator()(const recovery_ask::write& what) const {
@@ -264,10 +265,13 @@ recovery_step guest_recovery::disks_read(context& c) {
 
 recovery_step guest_recovery::proven(context& c, const recovery_said::proven& said) {
     using kind = recovery_said::proven::kind;
-    fence_entry::guest entry{.id = id, .step = "proof by storage", .locks = {}, .clients = said.clients, .target = {}};
-    c.notes.push_back(std::move(entry));
     switch (said.what) {
-        case kind::proven: is_proven_silent = true; return read(c, at::reading_again);
+        case kind::proven: {
+            fence_entry::guest entry{
+                .id = id, .step = "proof by storage", .locks = {}, .clients = said.clients, .target = {}};
+            return ask(c, recovery_ask::record{std::move(entry)}, at::recording, recovery_limits::read,
+                       "the proof to be on the disk");
+        }
         case kind::refused: return finish(c, guest_end::kept, said.reason);
         case kind::no_ceph: return finish(c, guest_end::needs_ceph, said.reason);
         case kind::changed: break;
@@ -380,6 +384,12 @@ recovery_step guest_recovery::resume(const recovery_said::any& said, time_point 
         case at::proving:
             return proven(c, said_or(recovery_said::proven{
                                  recovery_said::proven::kind::refused, "Ceph does not answer in time", {}}));
+        case at::recording:
+            if (const auto done = said_or(recovery_said::done{"the disk does not answer in time"}); done.error) {
+                return finish(c, guest_end::kept, "the proof could not be recorded: " + *done.error);
+            }
+            is_proven_silent = true;
+            return read(c, at::reading_again);
         case at::clearing:
             return cleared(c, said_or(recovery_said::cleared{
                                   recovery_said::cleared::kind::refused, "Ceph does not answer in time", {}, {}}));

@@ -1,6 +1,5 @@
 #include "pvcnoded/policy/fencing/recovery_plan.hpp"
 
-#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/scalar.hpp"
 
@@ -31,7 +30,7 @@ void add_to(std::string& figure, std::int64_t what) {
 void recovery_planner::take_off(const placed& one) {
     const auto found =
         std::ranges::find_if(left_, [&one](const node_room& node) { return node.offer.name == one.node; });
-    if (found == left_.end() || is_planted(defect::fence_one_target)) {
+    if (found == left_.end()) {
         return;
     }
     auto& offer = found->offer;
@@ -83,7 +82,7 @@ std::optional<std::int64_t> recovery_planner::missing_in(const node_room& node, 
     // (1 - overcommit/100) x memtotal, in hundredths.
     const std::int64_t least = (100 - std::clamp<std::int64_t>(overcommit_, 0, 10'000)) * *total;
     const std::int64_t after = 100 * (*free - memory);
-    return after >= least || is_planted(defect::fence_overcommits) ? 0 : (least - after + 99) / 100;
+    return after >= least ? 0 : (least - after + 99) / 100;
 }
 
 planned_guest recovery_planner::place(const guest_to_place& guest, time_point now) {

@@ -105,6 +105,7 @@ void list_subjects(std::ostream& out) {
         out << fmt::format("  {:<12} {}\n", one.name, one.meaning);
     }
     out << fmt::format("  {:<12} {}\n", "role", "the role of the primary is handed over");
+    out << fmt::format("  {:<12} {}\n", "fence", "a node falls silent, is fenced, and may be back at any moment");
 }
 
 int explore(const explore_wish& wanted, std::ostream& out, std::ostream& error) {

@@ -4,7 +4,7 @@
 
 #define PVC_SUBJECTS(subject)                                                                            \
     subject(machine) subject(zookeeper) subject(clients) subject(core) subject(membership) subject(role) \
-        subject(networks) subject(domains) subject(ceph) subject(osds) subject(hosts)
+        subject(networks) subject(domains) subject(ceph) subject(osds) subject(hosts) subject(fencing)
 
 namespace pvc::sim {
 

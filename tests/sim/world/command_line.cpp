@@ -1,6 +1,7 @@
 #include "sim/world/command_line.hpp"
 
 #include "sim/explore/explore_command.hpp"
+#include "sim/explore/fence/fence_search.hpp"
 #include "sim/explore/role/role_search.hpp"
 #include "sim/subjects/hosts/host_runs.hpp"
 #include "sim/world/defects.hpp"
@@ -297,6 +298,7 @@ int explore_orders(const words& given, std::ostream& out, std::ostream& error) {
     explore::explore_wish wanted;
     std::uint64_t states = wanted.limits.states;
     std::string defect_name = "none";
+    std::string failed_fence = "none";  // what comes of a failed fence
     words others;
     options::options_description known;
     known.add_options()("nodes", small_into(wanted.within.nodes, "--nodes", 2, explore::nodes_max))(
@@ -305,7 +307,7 @@ int explore_orders(const words& given, std::ostream& out, std::ostream& error) {
         "delays", small_into(wanted.within.delays, "--delays", 0, 20))("states", number_into(states, "--states", 1))(
         "reference", options::value(&wanted.reference))("verbose", options::bool_switch(&wanted.verbose))(
         "defect", options::value(&defect_name))("scenario", options::value(&wanted.scenario_file))(
-        "graph", options::value(&wanted.graph_file));
+        "graph", options::value(&wanted.graph_file))("failed", options::value(&failed_fence));
     auto problem = understand(known, given, &others);
     if (problem.empty() && others.size() > 1) {
         problem = "one subject at a time";
@@ -324,6 +326,18 @@ int explore_orders(const words& given, std::ostream& out, std::ostream& error) {
         const auto& within = wanted.within;
         return explore::roles::explore({within.nodes, within.faults, within.writes}, wanted.reference, states, out,
                                        error);
+    }
+    if (wanted.subject == "fence") {
+        if (!wanted.scenario_file.empty() || !wanted.graph_file.empty()) {
+            return refused(error, "explore", "of a fence there is no script and no picture");
+        }
+        if (failed_fence != "none" && failed_fence != "migrate") {
+            return refused(error, "explore", "--failed is none or migrate");
+        }
+        return explore::fences::explore({.faults = wanted.within.faults,
+                                         .writes = wanted.within.writes,
+                                         .recovers_after_failure = failed_fence == "migrate"},
+                                        wanted.reference, states, out, error);
     }
     wanted.limits.states = states;
     wanted.is_watched = ::isatty(STDERR_FILENO) == 1;

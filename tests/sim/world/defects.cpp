@@ -2,6 +2,7 @@
 
 #include "pvcnoded/base/planted.hpp"
 #include "sim/explore/explore_command.hpp"
+#include "sim/explore/fence/fence_search.hpp"
 #include "sim/explore/role/role_search.hpp"
 #include "sim/explore/to_scenario.hpp"
 #include "sim/subjects/hosts/host_runs.hpp"
@@ -81,6 +82,16 @@ bool judge_by_exploring_role(const planted_mistake& which, std::ostream& out) {
     return result.broken.has_value();
 }
 
+// The same in the world of a fence.
+bool judge_by_exploring_fence(const planted_mistake& which, std::ostream& out) {
+    const auto result = explore::fences::search({.faults = which.explored.faults, .writes = which.explored.writes});
+    out << (result.broken ? fmt::format("{:26} after {} states, {} steps  {}: {}\n", which.name, result.states,
+                                        result.broken->way.size(), result.broken->what.rule,
+                                        result.broken->what.text.substr(0, 80))
+                          : fmt::format("{:26} nothing was found in {} states\n", which.name, result.states));
+    return result.broken.has_value();
+}
+
 // The same by random hosts.
 bool judge_by_hosts(const planted_mistake& which, std::uint64_t first, std::uint64_t last, std::ostream& out) {
     for (std::uint64_t seed = first; seed <= last; ++seed) {
@@ -150,8 +161,9 @@ int judge_the_judge(std::string_view only, std::uint64_t first, std::uint64_t la
             return 2;
         }
         const bool is_explored = !one.explored.subject.empty();
-        bool is_found = !is_explored || (one.explored.subject == "role" ? judge_by_exploring_role(one, out)
-                                                                        : judge_by_exploring(one, out));
+        bool is_found = !is_explored || (one.explored.subject == "role"    ? judge_by_exploring_role(one, out)
+                                         : one.explored.subject == "fence" ? judge_by_exploring_fence(one, out)
+                                                                           : judge_by_exploring(one, out));
         if (!one.scenario.empty()) {
             is_found = judge_by_scenario(one, out) && is_found;
         } else if (one.is_of_hosts) {

@@ -60,13 +60,15 @@ struct victim_seen {
 
 // What is known without asking.
 struct fence_seen {
-    bool session_lives = true;       // false: it has ended. One that is suspended fails reads, and is no end
-    bool has_lock = false;           // own child of /config/fence_lock, held
-    bool must_end = false;           // the daemon, or the scope of this fence, ends
-    bool has_turn = false;           // order.hpp has given it the turn (ruling 39)
-    bool is_board_silent = false;    // when last asked it did not answer
-    bool has_board_said_on = false;  // to this fencer, since the node's last heartbeat (ruling 40)
-    bool is_confirmed = false;       // an operator's word for this node has come (ruling 43), its refusals looked at
+    bool session_lives = true;     // false: it has ended. One that is suspended fails reads, and is no end
+    bool has_lock = false;         // own child of /config/fence_lock, held
+    bool must_end = false;         // the daemon, or the scope of this fence, ends
+    bool has_turn = false;         // order.hpp has given it the turn (ruling 39)
+    bool is_board_silent = false;  // when last asked it did not answer
+    // To this fencer, since the node's last heartbeat (ruling 40), in the last answer, which is at most 10 s old: a
+    // board that was silent after it said so may have booted, and says off of a running machine then.
+    bool has_board_said_on = false;
+    bool is_confirmed = false;  // an operator's word for this node has come (ruling 43), its refusals looked at
     std::uint8_t fences_in_an_hour = 0;  // of this node, done, by this fencer's records, this one not counted
     friend bool operator==(const fence_seen&, const fence_seen&) = default;
 };

@@ -49,6 +49,7 @@ struct fence_memory {
     std::int64_t failed_mark = 0;
     std::int64_t failed_heartbeat = 0;
     time_point failed_at{};
+    std::int64_t ended_mark = 0;             // of the last attempt without an outcome: it is not resumed at once
     std::optional<time_point> not_before{};  // this fencer could not write its record
     std::optional<time_point> locked_out_since{};
     std::optional<time_point> told_locked_out{};

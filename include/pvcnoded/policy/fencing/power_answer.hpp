@@ -40,8 +40,9 @@ public:
     // An answer to `status`, at the moment at which it came.
     void heard(board_power what, time_point at);
 
-    // One answer does if an `off` was accepted and this fencer heard `on` since the last heartbeat; else two in a row
-    // do, at least `apart` from each other: a board that boots says off of a running machine.
+    // One answer does if an `off` was accepted and this fencer heard `on` since the last heartbeat, and no silence
+    // since that: a board that is silent may boot. Else two in a row do, at least `apart` from each other: a board that
+    // boots says off of a running machine.
     [[nodiscard]] bool is_off() const;
     [[nodiscard]] bool heard_on() const { return heard_on_; }
     // All that it remembers: machines are compared and hashed.

@@ -71,6 +71,10 @@ struct prove_silent {  // [proven] nobody can write to these any more (README ru
     std::vector<std::string> volumes;
     friend bool operator==(const prove_silent&, const prove_silent&) = default;
 };
+struct record {  // [done] on the disk, synced, before anything rests on it (46)
+    fence_entry::guest entry;
+    friend bool operator==(const record&, const record&) = default;
+};
 struct blocklist {  // [done] by the monitors' command `osd blocklist add`, the time as a number
     std::string address;
     std::chrono::seconds time{};
@@ -96,8 +100,8 @@ struct runs {  // [yes] it is seen to run there, by the running list of that nod
     friend bool operator==(const runs&, const runs&) = default;
 };
 
-using any = std::variant<nothing, time, guarded_read, others, target, clear_locks, prove_silent, blocklist, blocklisted,
-                         write, runs>;
+using any = std::variant<nothing, time, guarded_read, others, target, clear_locks, prove_silent, record, blocklist,
+                         blocklisted, write, runs>;
 
 }  // namespace recovery_ask
 
@@ -181,6 +185,7 @@ struct guest_recovery {
         asking_others,
         reading_again,  // right before locks are touched
         proving,
+        recording,  // that proof
         clearing,
         reading_client,  // right before a client is blocklisted by command
         blocklisting,

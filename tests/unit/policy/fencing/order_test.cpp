@@ -89,6 +89,14 @@ TEST_F(orphans, a_fencer_that_was_restarted_goes_on_from_its_record) {
     EXPECT_EQ(at(0s), fence_origin::proven);
 }
 
+// Held back for want of a majority, it would begin anew for ever.
+TEST_F(orphans, what_this_session_has_ended_without_an_outcome_is_not_resumed_at_once) {
+    one.record = own_record::opened;
+    memory.ended(fence_end::held_back, 11, 20, start);
+    EXPECT_FALSE(at(179s));
+    EXPECT_EQ(at(180s), fence_origin::orphan);
+}
+
 TEST_F(orphans, AC123_a_failed_fence_is_tried_again_by_who_tried_it_after_10_20_40_and_every_60_minutes) {
     duration then{};
     for (const auto pause : {10min, 20min, 40min, 60min, 60min}) {

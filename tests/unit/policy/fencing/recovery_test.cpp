@@ -26,6 +26,7 @@ struct recovered_by_hand {
     said::proven proven{said::proven::kind::proven, {}, {}};
     fence_said::written written{fence_said::written::end::written, 77};
     bool runs = true;
+    bool is_disk_good = true;
     time_point now{1h};
     recovery_step step;
     std::vector<fence_entry::guest> notes;
@@ -66,6 +67,8 @@ struct recovered_by_hand {
             resume(cleared);
         } else if (std::holds_alternative<recovery_ask::prove_silent>(step.what)) {
             resume(proven);
+        } else if (std::holds_alternative<recovery_ask::record>(step.what)) {
+            resume(said::done{is_disk_good ? std::nullopt : std::optional<std::string>("no space left")});
         } else if (std::holds_alternative<recovery_ask::write>(step.what)) {
             resume(written);
         } else if (std::holds_alternative<recovery_ask::runs>(step.what)) {
@@ -340,7 +343,13 @@ TEST(recovery, R12_without_a_power_off_each_machine_is_proven_by_storage) {
     p.machine.proof = fence_proof::storage;
     EXPECT_EQ(p.run(), guest_end::recovered);
     EXPECT_EQ(p.asked[0], "prove by storage");
-    EXPECT_EQ(p.asked[1], "clear locks");
+    EXPECT_EQ(p.asked[1], "record the proof");
+    EXPECT_EQ(p.asked[2], "clear locks");
+    recovered_by_hand full;
+    full.machine.proof = fence_proof::storage;
+    full.is_disk_good = false;
+    EXPECT_EQ(full.run(), guest_end::kept);
+    EXPECT_EQ(full.asked.back(), "record the proof");
     for (const int what : {0, 1, 2}) {
         recovered_by_hand q;
         q.machine.proof = what == 2 ? fence_proof::none : fence_proof::storage;

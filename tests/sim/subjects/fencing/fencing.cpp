@@ -1,0 +1,31 @@
+// What belongs to fencing in the simulated world: so far the mistakes that exploring finds (explore/fence).
+#include "sim/world/registry.hpp"
+
+namespace pvc::sim {
+
+namespace {
+
+constexpr planted_mistake mistakes_in_fencing[] = {
+    {defect::power_by_letter_case, "power_by_letter_case", {}, {.subject = "fence"}},
+    {defect::fence_status_trusted, "fence_status_trusted", {}, {.subject = "fence", .faults = 1}},
+    {defect::fence_one_look, "fence_one_look", {}, {.subject = "fence", .faults = 1}},
+    {defect::fence_without_lock, "fence_without_lock", {}, {.subject = "fence", .faults = 1}},
+    {defect::fence_majority_ignored, "fence_majority_ignored", {}, {.subject = "fence", .faults = 1}},
+    {defect::fence_record_late, "fence_record_late", {}, {.subject = "fence"}},
+    {defect::fence_on_first, "fence_on_first", {}, {.subject = "fence"}},
+    {defect::fence_throws_left_out, "fence_throws_left_out", {}, {.subject = "fence", .writes = 1}},
+    {defect::fence_forgets_left, "fence_forgets_left", {}, {.subject = "fence", .faults = 1}},
+    {defect::fence_blind_to_return, "fence_blind_to_return", {}, {.subject = "fence", .faults = 1, .writes = 1}},
+    {defect::fence_list_trusted, "fence_list_trusted", {}, {.subject = "fence"}},
+    {defect::fence_moves_blindly, "fence_moves_blindly", {}, {.subject = "fence"}},
+    {defect::fence_orphan_at_once, "fence_orphan_at_once", {}, {.subject = "fence"}},
+};
+
+}  // namespace
+
+void add_fencing(registry& to);
+void add_fencing(registry& to) {
+    to.add(mistakes_in_fencing);
+}
+
+}  // namespace pvc::sim
