@@ -134,6 +134,7 @@ fence_step fence_attempt::out_of_time(context& c) {
 fence_step fence_attempt::heed_word(context& c) {
     has_word = true;
     is_failed = is_brief = false;
+    moved_at.reset();
     proof_words = "an operator's word";
     return take_turn(c, at::recording_proof);
 }
@@ -197,7 +198,7 @@ fence_step fence_attempt::judge(context& c, const fence_said::read& said) {
         return finish(c, fence_end::abandoned, "the fence lock is lost");
     }
     // Maintenance ends a fence until its first `off`; what was proven before is carried to its end.
-    const bool is_begun = is_off_sent || is_proven() || is_fenced || has_word;
+    const bool is_begun = is_off_sent || is_proven() || is_fenced || has_word || origin == fence_origin::recovering;
     if (said.in_maintenance && !is_begun) {
         return finish(c, fence_end::abandoned, "maintenance mode is on");
     }
@@ -245,7 +246,12 @@ fence_step fence_attempt::go_on(context& c, const fence_said::read& said) {
                 case fence_origin::resumed: return take_turn(c, at::powering_off);
                 case fence_origin::interrupted: return take_turn(c, at::looking);
                 case fence_origin::proven: return take_turn(c, at::writing_fenced);
-                case fence_origin::recovering: return take_turn(c, at::recovering);
+                case fence_origin::recovering:
+                    // Of a node that was not seen off: on its lease (ruling 37), and it stays `dead`.
+                    is_fenced = seen.state == daemon_state::fenced;
+                    is_failed = !is_fenced;
+                    stored = seen.proof ? seen.proof->which : fence_proof::power;
+                    return take_turn(c, at::recovering);
                 case fence_origin::operators_word: return take_turn(c, at::recording_proof);
             }
             break;
@@ -357,7 +363,7 @@ fence_step fence_attempt::opened(context& c, bool is_synced) {
         case at::looking: return begin_looks(c);
         case at::writing_fenced:
         case at::writing_flush: return read_for(c, after);
-        case at::recovering: return prove(c, fence_proof::power, proof_words);
+        case at::recovering: return prove(c, stored, proof_words);
         case at::recording_proof:
             return has_word ? prove(c, fence_proof::operators_word, proof_words)
                             : prove(c, fence_proof::lease, "its self-reset is over, by its lease");

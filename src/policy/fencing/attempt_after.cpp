@@ -33,7 +33,7 @@ fence_step fence_attempt::proof_recorded(context& c, bool is_synced) {
     }
     is_proof_recorded = true;
     tries = 0;
-    if (is_fenced) {
+    if (is_fenced || (origin == fence_origin::recovering && !has_word)) {
         return recover(c);  // somebody's, whose record is elsewhere (ruling 37)
     }
     return read_for(c, proof == fence_proof::lease ? at::writing_flush : at::writing_fenced);

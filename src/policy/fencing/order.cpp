@@ -89,11 +89,15 @@ bool has_failed(const left_over& one, const fence_memory& memory) {
            memory.failed_heartbeat == one.victim.heartbeat_id;
 }
 
+bool is_proven_in_store(const left_over& one) {
+    return one.victim.proof && one.victim.proof->is_valid;
+}
+
 next_fence for_fenced(const left_over& one, const fence_memory& memory, time_point now) {
     if (!one.victim.is_recovering) {
         return {};
     }
-    const bool is_proven = (one.victim.proof && one.victim.proof->is_valid) || one.record == own_record::fenced;
+    const bool is_proven = is_proven_in_store(one) || one.record == own_record::fenced;
     if (is_proven && one.is_recoverable_here) {
         return {fence_origin::recovering, {}};
     }
@@ -102,11 +106,11 @@ next_fence for_fenced(const left_over& one, const fence_memory& memory, time_poi
 }
 
 next_fence for_dead(const left_over& one, const fence_memory& memory, time_point now) {
-    const bool is_same =
-        memory.failed_mark == one.victim.state_id && memory.failed_heartbeat == one.victim.heartbeat_id;
-    if (memory.failures > 0 && is_same) {
-        const time_point again = memory.failed_at + pause_after_failures(memory.failures);
-        return now >= again ? next_fence{fence_origin::orphan, {}} : next_fence{{}, again};
+    if (is_proven_in_store(one) && one.victim.is_recovering && one.is_recoverable_here) {
+        return {fence_origin::recovering, {}};  // on a lease: it stays `dead`
+    }
+    if (has_failed(one, memory)) {
+        return {fence_origin::orphan, {}};
     }
     if (one.record == own_record::proven) {
         return {fence_origin::proven, {}};
@@ -127,7 +131,8 @@ next_fence next_attempt(const left_over& one, const fence_memory& memory, time_p
         return {{}, memory.not_before};
     }
     const time_point again = memory.failed_at + pause_after_failures(memory.failures);
-    if (has_failed(one, memory) && now < again) {
+    const bool is_proven_recovery = one.victim.is_recovering && is_proven_in_store(one);
+    if (!is_proven_recovery && has_failed(one, memory) && now < again) {
         return {{}, again};
     }
     if (one.victim.state == daemon_state::fenced) {

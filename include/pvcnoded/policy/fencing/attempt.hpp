@@ -91,7 +91,8 @@ struct fence_attempt {
     fence_origin origin = fence_origin::silence;
     bool is_coordinator = false;  // the dead node, by the configured list
     // K0 and D0 as they were judged. `silence`, `seen_off`: D0 of the state that is to be marked. `proven`, `resumed`:
-    // of the record. `recovering`, `interrupted`: of `fenced`.
+    // of the record. `recovering`, `interrupted`: of `fenced`, or of `dead`
+    // where the proof is a lease.
     std::int64_t heartbeat_id = 0;
     std::int64_t mark_id = 0;
     time_point silent_since{};  // the observer last saw its heartbeat move
@@ -102,6 +103,7 @@ struct fence_attempt {
     at where = at::begin;
     at after = at::begin;
     fence_proof proof = fence_proof::none;
+    fence_proof stored = fence_proof::power;  // `recovering`: somebody's, in the store or in a record
     bool wants_lock = false;
     bool wants_turn = false;
     bool is_opened = false;  // the record

@@ -384,6 +384,21 @@ TEST(fence_attempt, AC119_a_recovery_with_a_valid_proof_is_gone_on_with_at_once)
                               "35 power on", "37 power status", "done"}));
 }
 
+// One that was not seen off stays `dead`, and keeps its figures.
+TEST(fence_attempt, R37_a_recovery_on_a_lease_is_gone_on_with) {
+    fence_play p;
+    p.is_dead(fence_origin::recovering);
+    p.victim.is_recovering = true;
+    p.victim.proof = {.record = "r0", .by = "hv2", .which = fence_proof::lease, .is_valid = true};
+    EXPECT_EQ(p.run(), (lines{"35 record the attempt", "35 record the proof", "35 recover by lease", "35 write flushed",
+                              "35 power on", "37 power status", "failed"}));
+    fence_play back;
+    back.is_dead(fence_origin::recovering);
+    back.recovery.how = fence_said::recovered::end::node_back;
+    back.run();
+    EXPECT_EQ(back.done.back(), "node back");
+}
+
 TEST(fence_attempt, AC119_what_a_reference_node_left_is_looked_at_first) {
     fence_play p;
     p.is_dead(fence_origin::interrupted);

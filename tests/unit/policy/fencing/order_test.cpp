@@ -82,6 +82,16 @@ TEST_F(orphans, AC119_R37_what_has_a_valid_proof_is_taken_up_at_once) {
     EXPECT_EQ(at(0s), fence_origin::recovering);
 }
 
+TEST_F(orphans, R37_a_recovery_on_a_lease_that_somebody_left_is_taken_up_at_once) {
+    one.victim.is_recovering = true;
+    look(start);
+    EXPECT_FALSE(at(0s)) << "by storage: each machine for itself, after a fence of one's own";
+    one.victim.proof = {.record = "r", .by = "hv2", .which = fence_proof::lease, .is_valid = true};
+    EXPECT_EQ(at(0s), fence_origin::recovering);
+    one.victim.proof->is_valid = false;
+    EXPECT_FALSE(at(0s));
+}
+
 TEST_F(orphans, a_fencer_that_was_restarted_goes_on_from_its_record) {
     one.record = own_record::opened;
     EXPECT_EQ(at(0s), fence_origin::resumed);
