@@ -164,6 +164,7 @@ step clearing_rbd_locks::decide(context& c) {
         return finish(outcome::clear);
     }
     to_break = std::move(seen.to_break);
+    broken_now.clear();
     return rules.asks_libvirt && !is_planted(defect::lock_of_a_guest) ? look_here(c) : prepare(c);
 }
 
@@ -273,6 +274,7 @@ step clearing_rbd_locks::broken(context& c) {
         return list_anew(c, answer);
     }
     late = 0;
+    broken_now.push_back(to_break.front());
     to_break.erase(to_break.begin());
     return to_break.empty() ? list(c, at::listing_again) : prepare(c);
 }
@@ -308,8 +310,17 @@ step clearing_rbd_locks::refuse(const call_answer& why) {
     return finish(outcome::refused, unbreakable_lock_text(to_break.front(), why.text));
 }
 
+// Another that shares the image was started in the same moment, broke the same stale lock, and has its own by now:
+// whose that is, is asked as of the first.
+bool clearing_rbd_locks::has_successor(const lock_decision& left) const {
+    return rules.asks_users && rounds < rounds_max && !left.to_break.empty() &&
+           std::ranges::all_of(
+               left.to_break,
+               [this](const lock_to_break& one) { return std::ranges::find(broken_now, one) == broken_now.end(); });
+}
+
 // Whoever took it at once after the break may write: only what is seen to be gone is out of the way.
-step clearing_rbd_locks::conclude() {
+step clearing_rbd_locks::conclude(context& c) {
     if (is_planted(defect::break_unverified)) {
         return finish(outcome::clear);
     }
@@ -320,6 +331,11 @@ step clearing_rbd_locks::conclude() {
     if (left.verdict != lock_verdict::own) {
         is_cephs = left.verdict == lock_verdict::unreadable && is_ceph_silent();
         return finish(outcome::refused, std::move(left.reason));
+    }
+    if (has_successor(left)) {
+        ++rounds;
+        left_alone.clear();
+        return decide(c);
     }
     if (!left.to_break.empty()) {
         return finish(outcome::refused, unbreakable_lock_text(left.to_break.front(), "it is still there"));
@@ -367,7 +383,7 @@ step clearing_rbd_locks::resume(context& c, bool goes_on) {
         case at::asking_users: return users_seen(c);
         case at::proving: return is_proven() || is_blind ? break_next(c) : finish(outcome::changed);
         case at::breaking: return broken(c);
-        case at::listing_again: return hand_on(read, c, [&] { return conclude(); });
+        case at::listing_again: return hand_on(read, c, [&] { return conclude(c); });
         case at::over: break;
     }
     return over();

@@ -72,6 +72,18 @@ def ceph_image_in_two_definitions(lab):
         herd.settled(machine, node)
     equal(cluster.blocklist(), before, 'whom Ceph refuses')
 
+    # After a power cut both start at once, and the one that has the lock by then keeps it.
+    stale = cluster.locks(volumes[2])
+    node.cut_power()
+    equal(cluster.locks(volumes[2]), stale, 'the lock outlives the power cut')
+    mark = herd.mark()
+    node.power_on()
+    herd.start()
+    for machine in both:
+        herd.await_running(node, machine, 40)
+        equal(herd.values(machine, 'state', mark), [], f'values of state of {machine} since then')
+        herd.settled(machine, node)
+
 
 @scenario('issue: an image that a program of this host serves as a block device', limit=90)
 def ceph_image_mapped_by_the_host(lab):

@@ -92,11 +92,12 @@ struct clearing_rbd_locks {
     time_point again_at{};
     std::string in_the_way{};  // while it waits: which lock, of whom
     std::vector<lock_to_break> to_break{};
-    std::vector<std::string> left_alone{};   // volumes that others here share
-    time_point users_until{};                // what the last look at who has them open saw counts so long; zero: none
-    std::optional<boot_time> users_proof{};  // the proof that was taken right after it
-    int rounds = 0;                          // it was listed anew, as nobody knew what became of a break
-    int late = 0;                            // so often the next one could not begin in time
+    std::vector<lock_to_break> broken_now{};  // since it was listed
+    std::vector<std::string> left_alone{};    // volumes that others here share
+    time_point users_until{};                 // what the last look at who has them open saw counts so long; zero: none
+    std::optional<boot_time> users_proof{};   // the proof that was taken right after it
+    int rounds = 0;                           // it was listed anew, as nobody knew what became of a break
+    int late = 0;                             // so often the next one could not begin in time
     outcome end = outcome::changed;
     std::string reason{};   // of `refused`, `no_libvirt`, `unseen`: the failedreason
     bool is_cephs = false;  // of `refused`: Ceph, or the way to it, was silent; it says nothing of the domain
@@ -127,7 +128,8 @@ private:
     step refuse(const call_answer& why);
     void tell_broken(context& c) const;
     step broken(context& c);
-    step conclude();
+    [[nodiscard]] bool has_successor(const lock_decision& left) const;
+    step conclude(context& c);
     step finish(outcome how, std::string why = {});
 };
 
