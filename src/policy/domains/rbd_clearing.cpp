@@ -165,6 +165,7 @@ step clearing_rbd_locks::decide(context& c) {
     }
     to_break = std::move(seen.to_break);
     broken_now.clear();
+    is_after_break = false;
     return rules.asks_libvirt && !is_planted(defect::lock_of_a_guest) ? look_here(c) : prepare(c);
 }
 
@@ -250,6 +251,9 @@ step clearing_rbd_locks::users_seen(context& c) {
     if (to_break.empty()) {
         return finish(outcome::clear);
     }
+    if (is_after_break) {
+        return finish(outcome::refused, unbreakable_lock_text(to_break.front(), "it is still there"));
+    }
     return to_break.front() == next ? prove(at::proving) : prepare(c);
 }
 
@@ -310,13 +314,13 @@ step clearing_rbd_locks::refuse(const call_answer& why) {
     return finish(outcome::refused, unbreakable_lock_text(to_break.front(), why.text));
 }
 
-// Another that shares the image was started in the same moment, broke the same stale lock, and has its own by now:
-// whose that is, is asked as of the first.
+// Another that shares the image was started in the same moment, broke the same stale lock, and has its own by now: who
+// that is, is asked. What nobody here is seen to have is not broken a second time.
 bool clearing_rbd_locks::has_successor(const lock_decision& left) const {
-    return rules.asks_users && rounds < rounds_max && !left.to_break.empty() &&
-           std::ranges::all_of(
-               left.to_break,
-               [this](const lock_to_break& one) { return std::ranges::find(broken_now, one) == broken_now.end(); });
+    return rules.asks_users && !is_after_break && !volumes_to_ask_about(left.to_break, read.own_addresses).empty() &&
+           std::ranges::all_of(left.to_break, [this](const lock_to_break& one) {
+               return std::ranges::find(broken_now, one) == broken_now.end();
+           });
 }
 
 // Whoever took it at once after the break may write: only what is seen to be gone is out of the way.
@@ -333,9 +337,9 @@ step clearing_rbd_locks::conclude(context& c) {
         return finish(outcome::refused, std::move(left.reason));
     }
     if (has_successor(left)) {
-        ++rounds;
-        left_alone.clear();
-        return decide(c);
+        is_after_break = true;
+        to_break = std::move(left.to_break);
+        return ask_users(c);
     }
     if (!left.to_break.empty()) {
         return finish(outcome::refused, unbreakable_lock_text(left.to_break.front(), "it is still there"));

@@ -92,6 +92,7 @@ struct clearing_rbd_locks {
     time_point again_at{};
     std::string in_the_way{};  // while it waits: which lock, of whom
     std::vector<lock_to_break> to_break{};
+    bool is_after_break = false;              // what is asked about came after the break
     std::vector<lock_to_break> broken_now{};  // since it was listed
     std::vector<std::string> left_alone{};    // volumes that others here share
     time_point users_until{};                 // what the last look at who has them open saw counts so long; zero: none
