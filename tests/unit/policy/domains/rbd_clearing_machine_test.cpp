@@ -1,74 +1,9 @@
 // RBD locks in the way: who waits and for how long, what is broken and on which proof, what each answer of the storage
 // means. Whose a lock is, is in placement/rbd_lock_policy_test.cpp.
-#include "pvcnoded/policy/domains/rbd_clearing.hpp"
-
-#include "machine_world.hpp"
+#include "rbd_clearing_fixture.hpp"
 
 namespace pvc::policy {
 namespace {
-
-using namespace std::chrono_literals;
-using lines = std::vector<std::string>;
-using come = clearing_rbd_locks::outcome;
-using volumes = std::vector<volume_locks>;
-
-const held_lock ours{"auto 1", "client.1", "10.254.0.1:0/1"};
-const held_lock ours_too{"auto 2", "client.2", "10.254.0.1:0/2"};
-const held_lock foreign{"auto 7", "client.7", "10.254.0.2:0/7"};
-const std::string both = "list_rbd_locks vms/web_sda vms/web_sdb 8s";
-
-// A part has no `hold`: nothing of it lasts over several steps.
-struct locks_played : clearing_rbd_locks {
-    bool goes_on = true;
-    step resume(context& c) { return clearing_rbd_locks::resume(c, goes_on); }
-    friend bool operator==(const locks_played&, const locks_played&) = default;
-};
-class played_locks : public played<locks_played> {
-public:
-    explicit played_locks(lock_rules rules, std::vector<std::string> of = {"vms/web_sda", "vms/web_sdb"}) {
-        machine.rules = rules;
-        machine.read.volumes = std::move(of);
-    }
-    std::string listed(std::vector<held_lock> sda, std::vector<held_lock> sdb = {}) {
-        return list({{"vms/web_sda", std::move(sda), {}}, {"vms/web_sdb", std::move(sdb), {}}});
-    }
-    // From the listing to the proof: its guest is not here, the image is opened, and nobody else has it open.
-    std::string absent() {
-        EXPECT_EQ(last_question(), "own_guest 5s");
-        guest(model::guest_class::absent);
-        return open();
-    }
-    std::string open() {
-        EXPECT_EQ(last_question().substr(0, 17), "prepare_rbd_break");
-        call(call_end::done);
-        return last_question().starts_with("disk_users") ? users({}) : last_question();
-    }
-    std::string users(std::vector<disk_user> all) {
-        return says(disk_users_read{disk_users_read::end::known, {}, std::move(all)});
-    }
-    std::string nobody_lists_it() { return says(others_read{true, {}}); }
-    std::string list(volumes all) { return says(rbd_listed{std::move(all), {"10.254.0.1"}}); }
-    // Over, and how.
-    void expect_end(come how, const std::string& reason = {}) {
-        EXPECT_TRUE(is_over()) << story();
-        EXPECT_EQ(machine.end, how) << story();
-        EXPECT_EQ(machine.reason, reason) << story();
-    }
-};
-
-played_locks before_a_start() {
-    played_locks p(lock_rules::before_a_start());
-    EXPECT_EQ(p.begin(), both);
-    return p;
-}
-volume_locks gone(std::string volume) {
-    volume_locks one{std::move(volume), {}, {}};
-    one.is_missing = true;
-    return one;
-}
-const std::string held_by_hv2 =
-    "RBD lock \"auto 7\" on vms/web_sdb is held by 10.254.0.2, not by this node; make sure the VM is stopped there, "
-    "flush its locks, then start it";
 
 // ---- before a start
 
@@ -472,66 +407,6 @@ TEST(rbd_clearing_machine, what_cannot_be_listed_after_the_break_does_not_count_
     EXPECT_EQ(p.list({unread}), "over");
     p.expect_end(come::refused, "RBD locks of vms/web_sda could not be read: no answer");
     EXPECT_TRUE(p.machine.is_cephs);
-}
-
-TEST(rbd_clearing_machine, what_is_found_after_the_break) {
-    struct line {
-        std::vector<held_lock> sda;
-        std::vector<held_lock> sdb;
-        std::string reason;
-    };
-    for (const auto& one :
-         {line{{ours}, {}, "RBD lock \"auto 1\" on vms/web_sda could not be removed: it is still there"},
-          line{{}, {foreign}, held_by_hv2}}) {
-        auto p = before_a_start();
-        p.listed({ours});
-        p.absent();
-        p.fresh();
-        p.call(call_end::done);
-        EXPECT_EQ(p.listed(one.sda, one.sdb), "over") << "at once: who took it after the break may write";
-        p.expect_end(come::refused, one.reason);
-    }
-}
-
-// Two that have an image are started at once, and both break the stale lock on it: the first has it by now.
-TEST(rbd_clearing_machine, whose_the_lock_is_that_came_after_the_break_is_asked_anew) {
-    auto p = before_a_start();
-    p.listed({ours});
-    p.absent();
-    p.fresh();
-    p.call(call_end::done);
-    EXPECT_EQ(p.listed({ours_too}), "disk_users vms/web_sda 10s");
-    auto shares = p;
-    EXPECT_EQ(shares.users({{disk_user::kind::guest, "vms/web_sda", "db", true}}), "over");
-    shares.expect_end(come::clear);
-    auto is_in_the_way = p;
-    EXPECT_EQ(is_in_the_way.users({{disk_user::kind::guest, "vms/web_sda", "db", false}}), "over");
-    EXPECT_EQ(is_in_the_way.machine.end, come::refused);
-    EXPECT_NE(is_in_the_way.machine.reason.find("is in use by the VM db"), std::string::npos);
-    EXPECT_EQ(p.users({}), "over") << "at once: who took it after the break may write";
-    p.expect_end(come::refused, "RBD lock \"auto 2\" on vms/web_sda could not be removed: it is still there");
-}
-
-TEST(rbd_clearing_machine, another_hosts_lock_that_came_after_the_break_is_not_broken_for_a_client_either) {
-    played_locks p({.breaks_any = true, .asks_users = true});
-    p.begin();
-    p.listed({ours});
-    p.open();
-    p.fresh();
-    p.call(call_end::done);
-    EXPECT_EQ(p.listed({foreign}), "over");
-    p.expect_end(come::refused, "RBD lock \"auto 7\" on vms/web_sda could not be removed: it is still there");
-}
-
-TEST(rbd_clearing_machine, who_asks_nobody_about_users_is_refused_by_a_lock_that_came_after_the_break) {
-    played_locks p({.breaks_any = true});
-    p.begin();
-    p.listed({ours});
-    p.open();
-    p.fresh();
-    p.call(call_end::done);
-    EXPECT_EQ(p.listed({ours_too}), "over");
-    p.expect_end(come::refused, "RBD lock \"auto 2\" on vms/web_sda could not be removed: it is still there");
 }
 
 TEST(rbd_clearing_machine, what_could_not_be_listed_is_listed_twice_more) {
