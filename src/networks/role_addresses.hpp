@@ -138,7 +138,7 @@ private:
     places missing_;                        // by the last look
     lost_routes lost_;                      // likewise
     places unheard_;                        // are here, and to be announced anew
-    std::map<std::string, model::hardware_address> hardware_;  // of the devices that carry them, by the last look
+    std::map<std::string, model::hardware_address> hardware_;  // of the devices that may carry them, by a look
     std::map<std::string, std::string> troubles_;              // by step: the failure that was told last
     std::uint64_t failures_ = 0;
     std::uint64_t additions_ = 0;

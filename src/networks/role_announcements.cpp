@@ -13,8 +13,15 @@ namespace {
 constexpr duration in_touch_limit = std::chrono::seconds(2);
 }  // namespace
 
+// Of all devices that may carry one: an address that was there is added without a word of the kernel, so that no look
+// follows.
 void role_addresses::note_hardware(const model::network_state& seen) {
     std::map<std::string, model::hardware_address> now;
+    for (const auto& one : all_) {
+        if (const auto* link = seen.find(one.where.device)) {
+            now.emplace(one.where.device, link->hardware);
+        }
+    }
     for (const auto& one : added_) {
         const auto* link = seen.find(one.device);
         if (link == nullptr) {
@@ -29,7 +36,7 @@ void role_addresses::note_hardware(const model::network_state& seen) {
             unheard_.push_back(one);
             is_missing_.notify();
         }
-        now.insert_or_assign(one.device, link->hardware);
+        now.emplace(one.device, link->hardware);
     }
     hardware_ = std::move(now);
 }

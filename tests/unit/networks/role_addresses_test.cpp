@@ -191,6 +191,29 @@ TEST_F(role_addresses_test, a_bridge_with_another_hardware_address_is_announced_
     EXPECT_EQ(role_of(hv1), "primary");
 }
 
+// It had never gone, so that the kernel told nobody when it was added anew.
+TEST_F(role_addresses_test, a_bridge_with_another_hardware_address_is_announced_also_of_what_was_only_found) {
+    auto& hv1 = stage_primary();
+    const failure refused(errc::refused, "brcluster", "Operation not permitted");
+    hv1.addresses.broken.insert_or_assign("remove brcluster", refused);
+    hv1.addresses.broken.insert_or_assign("add brcluster", refused);
+    ensemble.put(primary_key, "hv2");
+    seconds_until([&] { return role_of(hv1) == "secondary"; }, 120s);
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 120s);
+    beat(10s);
+    hv1.addresses.broken.clear();
+    beat(60s);
+    std::size_t frames = 0;
+    hv1.addresses.on_frame = [&](const std::string& /*device*/, const ip::address& /*address*/,
+                                 netlink::announced_as which) {
+        frames += which == netlink::announced_as::request ? 1 : 0;
+    };
+    ASSERT_TRUE(hv1.kernel.apply(model::set_hardware{"brcluster", {0x06, 0, 0, 0, 0, 9}}));
+    beat(8s);
+    EXPECT_EQ(frames, 5U) << hv1.log();
+}
+
 // Who is out of touch may have a successor already.
 TEST_F(role_addresses_test, a_bridge_with_another_hardware_address_is_announced_once_in_touch) {
     auto& hv1 = stage_primary();
