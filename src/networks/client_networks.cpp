@@ -32,6 +32,14 @@ model::client_network without_addresses(std::uint32_t vni) {
     return one;
 }
 
+// Somebody made a link of the name before this daemon could: without what shows that now it would be taken for its own.
+void forget_coming(policy::own_bases& all, const std::string& name) {
+    const auto found = all.find(name);
+    if (found != all.end() && found->second.index == policy::recorded_base::coming) {
+        all.erase(found);
+    }
+}
+
 }  // namespace
 
 std::string overlap_remarks(std::uint32_t vni) {
@@ -394,7 +402,11 @@ int client_networks::own_bridge_of(std::uint32_t vni, const model::network_state
 void client_networks::record_links(const model::network_state& seen) {
     policy::own_bridges taken;
     policy::own_bases bases;
+    auto before = bridges_.bases();
     for (const auto& [vni, row] : rows_) {
+        if (row.wanted && row.plan) {
+            forget_coming(before, row.plan->foreign_base);
+        }
         if (row.type && row.plan && row.plan->next.own_bridge != 0) {
             taken[vni] = {row.plan->next.own_bridge, *row.type == model::network_type::managed};
         }
@@ -406,14 +418,13 @@ void client_networks::record_links(const model::network_state& seen) {
         }
     }
     if (work_.stack().has_late_changes() && !is_planted(defect::late_link_forgotten)) {
-        for (const auto& [name, base] : bridges_.bases()) {
+        for (const auto& [name, base] : before) {
             if (base.index == policy::recorded_base::coming) {
                 bases.emplace(name, base);  // it may be made yet, whoever wants it by then
             }
         }
     }
-    bridges_.update(policy::after_look(bridges_.known(), taken, seen),
-                    policy::bases_after_look(bridges_.bases(), bases, seen));
+    bridges_.update(policy::after_look(bridges_.known(), taken, seen), policy::bases_after_look(before, bases, seen));
     whose_.bases = bridges_.bases();
 }
 

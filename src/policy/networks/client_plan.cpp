@@ -180,6 +180,7 @@ bool network_planner::is_ours() {
     }
     if (base_ != nullptr && !is_taken_over()) {
         if (auto why = links_.why_foreign(*base_, wanted_.vni); !why.empty()) {
+            plan_.foreign_base = base_name_;
             return refuse(fmt::format("{} is a link of this host's own: {}", base_name_, why));
         }
     }

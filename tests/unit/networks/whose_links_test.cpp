@@ -178,6 +178,14 @@ TEST_F(whose_links_test, a_vlan_that_the_host_gets_while_its_network_is_made_sta
     const auto before = link(hv1, "vlan401");
     EXPECT_FALSE(within(10s, [&] { return link(hv1, "vlan401") != before; })) << hv1.log();
     EXPECT_TRUE(hv1.logged("network 401: vlan401 is a link of this host's own: it has 192.0.2.10/24")) << hv1.log();
+    // Nor is it the one that was about to be made once nothing shows that.
+    hv1.kernel.remove("vlan401", *parse_host_address("192.0.2.10/24"));
+    EXPECT_TRUE(within(5s, [&] { return link(hv1, "vlan401").find("master vmbr401") != std::string::npos; }))
+        << hv1.log();
+    remove_network(401);
+    EXPECT_TRUE(within(10s, [&] { return link(hv1, "vmbr401") == "gone"; })) << hv1.log();
+    beat(2s);
+    EXPECT_NE(hv1.kernel.link("vlan401"), nullptr) << hv1.log();
 }
 
 // Else the daemon after this one would take it for what a daemon had made.

@@ -41,6 +41,7 @@ struct network_plan {
     std::vector<model::network_change> steps;  // in order
     std::vector<network_remark> remarks;
     own_bases bases{};                // of this network, for the record: after its steps, if it has any
+    std::string foreign_base{};       // the name of its base, where a link of the host's own has that
     int mtu = 0;                      // effective
     std::optional<int> mtu_to_write;  // into its key, by the primary, if the key is empty
     std::vector<std::string> damage;  // what somebody took away or changed, in words; `steps` repair it
