@@ -190,7 +190,8 @@ class filter_reader {
 public:
     filter_reader(const judge& of, const member& one) : of_(of), one_(one), table_(one.node.filter_table) {
         for (const auto& network : networks_of(of.world)) {
-            if (!is_settled(of, network.vni) || waits_for_device(one.node, network)) {
+            if (!is_settled(of, network.vni) || waits_for_device(one.node, network) ||
+                is_nobodys_base(one.node, network)) {
                 in_flux_.insert(network.vni);
             } else if (network.type == model::network_type::managed) {
                 networks_.emplace(std::to_string(network.vni) + ".nft", network);

@@ -45,17 +45,6 @@ std::string waits_for(const sim_node& node, const model::network_state& seen, co
     return other != nullptr && is_hindered ? other->name : "";
 }
 
-// Its record could not be written when somebody had a bridge of its name: nothing shows whose it is, and that is told.
-bool is_nobodys(const sim_node& node, const model::network_link* base) {
-    if (base == nullptr || !node.logged(base->name + " is VXLAN ") ||
-        !node.logged("nothing shows that it is this network's")) {
-        return false;
-    }
-    const auto record = node.host.files.find("/run/pvc/client-bridges");
-    return record == node.host.files.end() ||
-           record->second.find(fmt::format("base {} {} own\n", base->name, base->index)) == std::string::npos;
-}
-
 // What is not as it shall be; empty: nothing.
 std::string wrong_with(const sim_node& node, const model::network_state& seen, const model::client_network& network) {
     const bool is_managed = network.type == model::network_type::managed;
@@ -70,7 +59,7 @@ std::string wrong_with(const sim_node& node, const model::network_state& seen, c
     // On the device of before, where its record could not be written: nothing shows whose it is, and that is told.
     const bool is_left =
         base != nullptr && base->lower != lower->index && node.logged(network.base() + " is there and is not ");
-    if (is_left || (bridge == nullptr && is_nobodys(node, base))) {
+    if (is_left || is_nobodys_base(node, network)) {
         return "";
     }
     if (bridge == nullptr || bridge->kind != "bridge" || !bridge->is_up) {
@@ -399,6 +388,18 @@ constexpr progress link_progress[] = {
 // Where there were more keys than a session may watch.
 duration time_for_networks(const judge& of) {
     return for_a_network + (of.world.performed.contains("many-acls") ? for_a_round : duration::zero());
+}
+
+bool is_nobodys_base(const sim_node& node, const model::client_network& network) {
+    const auto& seen = node.kernel.state();
+    const auto* base = seen.find(network.base());
+    if (base == nullptr || seen.find(network.bridge()) != nullptr || !node.logged(base->name + " is VXLAN ") ||
+        !node.logged("nothing shows that it is this network's")) {
+        return false;
+    }
+    const auto record = node.host.files.find("/run/pvc/client-bridges");
+    return record == node.host.files.end() ||
+           record->second.find(fmt::format("base {} {} own\n", base->name, base->index)) == std::string::npos;
 }
 
 bool is_left_on_device_of_before(const sim_node& node, std::uint32_t vni) {
