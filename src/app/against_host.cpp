@@ -2,6 +2,7 @@
 
 #include "pvcnoded/async/adapter/real_loop.hpp"
 #include "pvcnoded/async/adapter/thread_offload.hpp"
+#include "pvcnoded/base/text.hpp"
 #include "pvcnoded/core/heartbeat_note.hpp"
 #include "pvcnoded/netlink/adapter/kernel_packet_filter.hpp"
 #include "pvcnoded/netlink/adapter/kernel_stack.hpp"
@@ -67,8 +68,8 @@ recorded_links links_of_record(services::host& host, const config::node_config& 
 
 // What a start decides before ZooKeeper is read (networking.md 6 "Stale addresses").
 policy::leftover_lines leftovers_of(const config::node_config& config, const model::network_state& seen,
-                                    services::host& host, const recorded_links& own, boot_time now,
-                                    host_comparison& out) {
+                                    services::host& host, const recorded_links& own, const policy::whose_links& whose,
+                                    boot_time now, host_comparison& out) {
     const auto boot_id = host.facts().boot_id;
     const auto text = read_record(host, core::heartbeat_note_path(config), out);
     const auto noted = core::role_of_note(text ? core::parse_heartbeat_note(*text) : std::nullopt, boot_id, now);
@@ -76,7 +77,7 @@ policy::leftover_lines leftovers_of(const config::node_config& config, const mod
     view.was_primary = noted.was_primary;
     view.heartbeat_age = noted.beat ? std::optional<duration>(now - *noted.beat) : std::nullopt;
     view.times = {config.keepalive_interval, config.fence_intervals, config.suicide_intervals};
-    return policy::describe_leftovers(view, policy::found_of_primary(config, seen, own.bridges));
+    return policy::describe_leftovers(view, policy::found_of_primary(config, seen, own.bridges, &whose));
 }
 
 // The host's own rules in the table of client networks: what static files made in this boot is none of them.
@@ -140,7 +141,16 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
     for (const auto& one : settings_to_set(config, *seen, plan, stack)) {
         out.lines.push_back("kernel settings: would " + model::to_text(one));
     }
-    auto leftovers = leftovers_of(config, *seen, host, own, loop.clock().boot_now(), out);
+    policy::whose_links whose{std::move(own.bases)};
+    loop.run("names", [&]() -> async::awaitable<void> {
+        auto named = co_await networks::names_of_host(host);
+        if (named) {
+            whose.named = *std::move(named);
+        } else {
+            out.warnings.push_back(named.error().text());
+        }
+    });
+    auto leftovers = leftovers_of(config, *seen, host, own, whose, loop.clock().boot_now(), out);
     std::ranges::move(leftovers.changes, std::back_inserter(out.lines));
     if (const auto others = replaced_rules(config, host, filter); !others.empty()) {
         out.lines.push_back("firewall: would replace all of table inet filter, which has " + others +
@@ -158,15 +168,13 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
     if (!leftovers.condition.empty()) {
         out.lines.push_back(std::move(leftovers.condition));
     }
-    policy::whose_links whose{std::move(own.bases)};
-    loop.run("names", [&]() -> async::awaitable<void> {
-        auto named = co_await networks::names_of_host(host);
-        if (named) {
-            whose.named = *std::move(named);
-        } else {
-            out.warnings.push_back(named.error().text());
-        }
-    });
+    if (const auto swept = policy::links_to_sweep(config, *seen, own.bridges, whose); !swept.empty()) {
+        out.lines.push_back("if no client network has such a number: would remove, as left by a node daemon: " +
+                            join(swept, ", "));
+    }
+    for (const auto& one : policy::kept_bridges({}, config, *seen, own.bridges, whose)) {
+        out.lines.push_back("left alone, unless a client network has its number: " + one);
+    }
     for (const auto& one : policy::foreign_links(config, *seen, own.bridges, whose)) {
         out.lines.push_back("left alone, though a client network may want its name: " + one);
     }

@@ -46,10 +46,22 @@ void bridge_record::read() {
     written_ports_ = ports_;
 }
 
+void bridge_record::set_named(const std::optional<std::set<std::string, std::less<>>>& names) {
+    if (!whose_) {
+        whose_ = policy::whose_links{bases_};
+    }
+    if (names) {
+        whose_->named = *names;
+    }
+}
+
 void bridge_record::update(policy::own_bridges now, policy::own_bases bases) {
     if (now != known_ || bases != bases_ || !is_whole_) {
         known_ = std::move(now);
         bases_ = std::move(bases);
+        if (whose_) {
+            whose_->bases = bases_;
+        }
         changed_.notify();
     }
 }

@@ -10,6 +10,8 @@
 #include "pvcnoded/policy/networks/own_bridges.hpp"
 
 #include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,10 @@ public:
     [[nodiscard]] const policy::own_bridges& known() const { return known_; }
     [[nodiscard]] const policy::own_bases& bases() const { return bases_; }
     [[nodiscard]] const policy::host_ports& ports() const { return ports_; }
+    // What tells whose a link is; null until the names of the host's own links were asked for.
+    [[nodiscard]] const policy::whose_links* whose() const { return whose_ ? &*whose_ : nullptr; }
+    // By files of the host itself. None: they cannot be read; what was known before stays.
+    void set_named(const std::optional<std::set<std::string, std::less<>>>& names);
     // As it is after a look; written if it has changed.
     void update(policy::own_bridges now, policy::own_bases bases);
     void update_ports(policy::host_ports ports);
@@ -54,6 +60,7 @@ private:
     policy::own_bases written_bases_;
     policy::host_ports ports_;
     policy::host_ports written_ports_;
+    std::optional<policy::whose_links> whose_;
     bool has_failed_ = false;  // the last try
     bool is_whole_ = true;     // the files say what was written last, and nothing else
     std::size_t parts_ = 0;    // files that are there

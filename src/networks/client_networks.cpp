@@ -490,6 +490,12 @@ async::awaitable<bool> client_networks::sweep(const model::network_state& seen) 
         co_await remove_row(vni, seen);
     }
     std::vector<policy::network_remark> said;
+    if (const auto kept = policy::kept_bridges(known, work_.config(), seen, bridges_.known(), whose_); !kept.empty()) {
+        said.push_back({message::network_left_alone, false,
+                        fmt::format("no client network has the number of these bridges of this host, and none left "
+                                    "them: {}: they are left alone",
+                                    join(kept, ", "))});
+    }
     auto done = co_await work_.carry_out(plan.steps);
     if (done) {
         is_swept_ = true;

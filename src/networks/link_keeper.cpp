@@ -216,7 +216,9 @@ async::awaitable<void> link_keeper::follow_names() {
                                 ": until it is, nothing that networks left behind before the start is removed"});
         }
         remarks_.tell("names of the host's links", std::move(said));
-        clients_.set_named(is_known ? std::optional(*std::move(named)) : std::nullopt);
+        auto names = is_known ? std::optional(*std::move(named)) : std::nullopt;
+        bridges_.set_named(names);
+        clients_.set_named(std::move(names));
         changed_.notify();
         if (!is_known) {
             co_await async::sleep_for(node_.clock(), names_again,

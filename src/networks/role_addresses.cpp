@@ -253,7 +253,7 @@ role_addresses::places role_addresses::found_in(const model::network_state& seen
         devices.insert(one.where.device);
     }
     places found = policy::addresses_beside(all_, seen);
-    auto left = policy::gateways_left_behind(seen, bridges_->known());
+    auto left = policy::gateways_left_behind(*node_.config, seen, bridges_->known(), bridges_->whose());
     // Likewise on bridges that the record does not have yet.
     for (const auto& one : dropped_) {
         const auto* link = seen.find(one.device);

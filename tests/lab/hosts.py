@@ -37,12 +37,17 @@ def shape(host):
                          **({} if host['has_gateway'] else {'gateway': None}))
 
 
+def make_card(node, name):
+    """In place of a veth that is there."""
+    node.remove_device(name)
+    space.sh('ip', 'link', 'add', 'link', 'lab0', 'name', name, 'mtu', '1500', 'netns', str(node.first), 'type', 'macvlan', 'mode', 'bridge')
+
+
 def furnish(node, host):
     """On a node with power, whose cards are there. Its files are there before that (write_files)."""
     # Of a card that no key names the kind counts: of a veth the daemon takes it that it leads to somebody's guests.
     card = host['cards'][-1]
-    node.remove_device(card)
-    space.sh('ip', 'link', 'add', 'link', 'lab0', 'name', card, 'mtu', '1500', 'netns', str(node.first), 'type', 'macvlan', 'mode', 'bridge')
+    make_card(node, card)
     for card in host['cards']:
         node.enter('ip', 'link', 'set', card, 'up')
     for command in host['commands']:

@@ -32,6 +32,7 @@ public:
         if (bridge_ != nullptr && !links.is_bridge(*bridge_)) {
             bridge_ = nullptr;
         }
+        find_owner();
     }
 
     void add_base(network_type type) {
@@ -39,7 +40,8 @@ public:
         if (link == nullptr || !(links_.is_base(*link, vni_, type) || links_.is_base_of_before(*link, vni_, type))) {
             return;
         }
-        if (links_.is_own_base(*link, vni_)) {
+        const bool is_with_foreign = is_foreign_ && link->master == bridge_->index && links_.recorded(*link) == nullptr;
+        if (links_.is_own_base(*link, vni_) && !is_with_foreign) {
             bases_.push_back(link);
         } else if (bridge_ != nullptr && link->master == bridge_->index) {
             used_ = link;
@@ -47,7 +49,7 @@ public:
     }
 
     void plan(network_plan& into) const {
-        const auto* bridge = is_foreign() ? nullptr : bridge_;
+        const auto* bridge = is_foreign_ ? nullptr : bridge_;
         const auto* user = find_user(bridge);
         if (user != nullptr) {
             into.left.insert(vni_);
@@ -77,16 +79,16 @@ public:
     }
 
 private:
-    // A bridge of such a name alone is anybody's if it has addresses, or STP, which none of ours has; and nobody
-    // recorded it.
-    [[nodiscard]] bool is_foreign() const {
+    // A bridge of such a name alone is anybody's if it has addresses, STP, which none of ours has, or a port that leads
+    // out; one with its base if it has what no daemon gives it; and nobody recorded it.
+    void find_owner() {
         if (bridge_ == nullptr || bridge_->index == own_bridge_) {
-            return false;
+            return;
         }
-        return links_.is_named(bridge_->name) || (!has_base() && (bridge_->has_stp || has_address(seen_, *bridge_)));
-    }
-    [[nodiscard]] bool has_base() const {
-        return std::ranges::any_of(bases_, [&](const auto* base) { return base->master == bridge_->index; });
+        const bool has_base = links_.has_base(*bridge_, vni_, network_type::managed) ||
+                              links_.has_base(*bridge_, vni_, network_type::bridged);
+        is_foreign_ = !links_.why_kept_bridge(*bridge_, vni_).empty() ||
+                      !links_.why_foreign_bridge(*bridge_, vni_).empty() || (!has_base && has_address(seen_, *bridge_));
     }
     [[nodiscard]] bool is_own(const network_link* link) const {
         return std::ranges::find(bases_, link) != bases_.end();
@@ -121,29 +123,12 @@ private:
     const network_link* bridge_;
     int own_bridge_;
     std::vector<const network_link*> bases_;
+    bool is_foreign_ = false;             // the bridge is
     const network_link* used_ = nullptr;  // a port of the bridge that was there before the network
 };
 
 const network_link* seen_base(const model::network_state& seen, std::uint32_t vni, network_type type) {
     return seen.find(base_name(vni, type));
-}
-
-// What shows without the keys of its network that a bridge is somebody else's; "": nothing does. (An address may be the
-// network's gateway.)
-std::string why_foreign_bridge(const model::network_state& seen, const network_link& bridge, std::uint32_t vni) {
-    const auto ports = seen.ports_of(bridge.index);
-    const auto is_base = [&](const network_link* port) {
-        return port->name == base_name(vni, network_type::managed) ||
-               port->name == base_name(vni, network_type::bridged);
-    };
-    if (std::ranges::any_of(ports, is_base)) {
-        return {};
-    }
-    if (bridge.has_stp) {
-        return "it has STP switched on";
-    }
-    const auto other = std::ranges::find_if_not(ports, [](const network_link* port) { return is_guest_port(*port); });
-    return other == ports.end() ? std::string() : "it has the port " + (*other)->name;
 }
 
 // Those whose number one of the names has.
@@ -216,6 +201,44 @@ network_plan plan_sweep(const std::set<std::uint32_t>& known, const config::node
     return plan;
 }
 
+std::vector<std::string> kept_bridges(const std::set<std::uint32_t>& known, const config::node_config& config,
+                                      const model::network_state& seen, const own_bridges& own,
+                                      const whose_links& whose) {
+    const own_links links(config, seen, whose);
+    std::vector<std::string> all;
+    for (const auto vni : numbers_of_links(seen)) {
+        const auto* bridge = seen.find(bridge_name(vni));
+        if (bridge == nullptr || known.contains(vni) || !links.is_bridge(*bridge) || links.is_named(bridge->name) ||
+            index_of(own, vni) == bridge->index) {
+            continue;
+        }
+        if (auto why = links.why_kept_bridge(*bridge, vni); !why.empty()) {
+            all.push_back(fmt::format("{} ({})", bridge->name, why));
+        }
+    }
+    return all;
+}
+
+std::vector<std::string> links_to_sweep(const config::node_config& config, const model::network_state& seen,
+                                        const own_bridges& own, const whose_links& whose) {
+    std::vector<std::string> all;
+    for (const auto& step : plan_sweep({}, config, seen, own, whose).steps) {
+        const auto* gone = std::get_if<model::delete_link>(&step);
+        const auto* link = gone == nullptr ? nullptr : seen.find(gone->name);
+        if (link == nullptr) {
+            continue;
+        }
+        const auto vni = model::vni_of(link->name, "vmbr");
+        const auto* base = whose.find(*link);
+        const bool is_recorded =
+            (vni && index_of(own, *vni) == link->index) || (base != nullptr && base->index != recorded_base::coming);
+        if (!is_recorded) {
+            all.push_back(link->name);
+        }
+    }
+    return all;
+}
+
 std::vector<std::string> foreign_links(const config::node_config& config, const model::network_state& seen,
                                        const own_bridges& own, const whose_links& whose) {
     const own_links links(config, seen, whose);
@@ -239,9 +262,7 @@ std::vector<std::string> foreign_links(const config::node_config& config, const 
         if (bridge != nullptr && !is_bridge_recorded && !links.is_of_host(*bridge)) {
             if (!links.is_bridge(*bridge)) {
                 all.push_back(bridge->name + " (it is no bridge)");
-            } else if (links.is_named(bridge->name)) {
-                all.push_back(bridge->name + " (the network configuration of this host names it)");
-            } else if (auto why = why_foreign_bridge(seen, *bridge, vni); !why.empty()) {
+            } else if (auto why = links.why_foreign_bridge(*bridge, vni); !why.empty()) {
                 all.push_back(fmt::format("{} ({})", bridge->name, why));
             }
         }

@@ -40,10 +40,15 @@ std::vector<const model::client_network*> managed_by_vni(std::span<const model::
     return managed;
 }
 
-bool has_own_base(const model::network_state& seen, const model::network_link& bridge, std::uint32_t vni) {
-    const auto* base = seen.find(base_name(vni, model::network_type::managed));
-    return base != nullptr && base->kind == "vxlan" && base->vxlan && base->vxlan->vni == vni &&
-           base->master == bridge.index;
+// As a node daemon of before made it, whatever somebody did to its base: its addresses are of a primary.
+bool is_as_left(const own_links& links, const model::network_state& seen, const model::network_link& bridge,
+                std::uint32_t vni) {
+    constexpr auto type = model::network_type::managed;
+    const auto* base = seen.find(base_name(vni, type));
+    return base != nullptr && base->master == bridge.index && links.is_bridge(bridge) &&
+           (links.is_base(*base, vni, type) || links.is_base_of_before(*base, vni, type)) &&
+           !links.is_named(bridge.name) && (!links.is_named(base->name) || links.recorded(*base) != nullptr) &&
+           links.why_kept_bridge(bridge, vni).empty();
 }
 
 bool is_recorded(const own_bridges& own, const model::network_link& bridge, std::uint32_t vni) {
@@ -190,11 +195,18 @@ std::vector<network_overlap> network_overlaps(std::span<const model::client_netw
     return overlaps;
 }
 
-std::vector<placed_address> gateways_left_behind(const model::network_state& seen, const own_bridges& own) {
+std::vector<placed_address> gateways_left_behind(const config::node_config& config, const model::network_state& seen,
+                                                 const own_bridges& own, const whose_links* whose) {
+    const whose_links nobodys;
+    const own_links links(config, seen, whose == nullptr ? nobodys : *whose);
     std::vector<placed_address> left;
     for (const auto& link : seen.links()) {
         const auto vni = model::vni_of(link.name, "vmbr");
-        if (!vni || link.kind != "bridge" || !(has_own_base(seen, link, *vni) || is_recorded(own, link, *vni))) {
+        if (!vni || link.kind != "bridge") {
+            continue;
+        }
+        const bool is_left = whose != nullptr && is_as_left(links, seen, link, *vni);
+        if (!is_left && !is_recorded(own, link, *vni)) {
             continue;
         }
         for (const auto& one : seen.addresses_of(link.index)) {
@@ -226,13 +238,13 @@ std::vector<placed_address> addresses_beside(std::span<const role_address> all, 
 }
 
 std::vector<placed_address> found_of_primary(const config::node_config& config, const model::network_state& seen,
-                                             const own_bridges& own) {
+                                             const own_bridges& own, const whose_links* whose) {
     auto all = role_addresses(config);
     for (auto& one : all) {
         one.wish = address_wish::unwanted;
     }
     auto found = work_on(all, addresses_beside(all, seen)).remove;
-    std::ranges::move(all.empty() ? std::vector<placed_address>() : gateways_left_behind(seen, own),
+    std::ranges::move(all.empty() ? std::vector<placed_address>() : gateways_left_behind(config, seen, own, whose),
                       std::back_inserter(found));
     return found;
 }
@@ -255,7 +267,8 @@ leftover_lines describe_leftovers(const leftover_view& view, std::span<const pla
 std::vector<placed_address> gateways_of_nobody(std::span<const model::client_network> all,
                                                const config::node_config& config, const model::network_state& seen) {
     const auto gateways = gateway_addresses(all, config);
-    auto left = gateways_left_behind(seen);
+    const whose_links nobodys;
+    auto left = gateways_left_behind(config, seen, {}, &nobodys);
     std::erase_if(left, [&](const placed_address& one) {
         return std::ranges::find(gateways, one, &role_address::where) != gateways.end();
     });

@@ -13,6 +13,12 @@ namespace pvc::policy {
 namespace {
 constexpr std::uint32_t most_vlans = 4094;
 constexpr std::uint16_t vxlan_port = 4789;
+
+// Not of a routing daemon, which may hear of networks from guests.
+bool is_by_hand(const model::network_route& route) {
+    constexpr std::array<std::uint8_t, 3> hands{3, 4, 16};  // RTPROT_BOOT, _STATIC, _DHCP
+    return std::ranges::find(hands, route.protocol) != hands.end();
+}
 }  // namespace
 
 std::vector<std::string> core_device_names(const config::node_config& config) {
@@ -170,6 +176,46 @@ bool own_links::is_own_base(const model::network_link& base, std::uint32_t vni) 
     const auto* master = seen_.find(base.master);
     const bool is_port = master != nullptr && master->name == bridge_name(vni);
     return known != nullptr || (is_port && !is_named(base.name) && !is_named(master->name));
+}
+
+bool own_links::has_base(const model::network_link& bridge, std::uint32_t vni, model::network_type type) const {
+    const auto* base = can_have(vni, type) ? seen_.find(base_name(vni, type)) : nullptr;
+    return base != nullptr && base->master == bridge.index &&
+           (is_base(*base, vni, type) || is_base_of_before(*base, vni, type)) &&
+           (is_own_base(*base, vni) || recorded(*base) != nullptr);
+}
+
+std::string own_links::why_foreign_bridge(const model::network_link& bridge, std::uint32_t vni) const {
+    if (is_named(bridge.name)) {
+        return "the network configuration of this host names it";
+    }
+    if (has_base(bridge, vni, model::network_type::managed) || has_base(bridge, vni, model::network_type::bridged)) {
+        return {};  // an operator may have changed the rest
+    }
+    if (bridge.has_stp) {
+        return "it has STP switched on";
+    }
+    const auto ports = seen_.ports_of(bridge.index);
+    const auto other = std::ranges::find_if_not(ports, [](const auto* port) { return is_guest_port(*port); });
+    return other == ports.end() ? std::string() : "it has the port " + (*other)->name;
+}
+
+std::string own_links::why_kept_bridge(const model::network_link& bridge, std::uint32_t vni) const {
+    const bool is_managed = has_base(bridge, vni, model::network_type::managed);
+    if (!is_managed && !has_base(bridge, vni, model::network_type::bridged)) {
+        return {};
+    }
+    for (const auto& one : seen_.link_routes()) {
+        if (one.link == bridge.index && is_by_hand(one.is)) {
+            return "routes lead over it";
+        }
+    }
+    for (const auto& one : is_managed ? std::vector<model::link_address>() : seen_.addresses_of(bridge.index)) {
+        if (is_given(one)) {
+            return "it has " + one.address.text();
+        }
+    }
+    return {};
 }
 
 const model::network_link* own_links::called(std::string_view name) const {

@@ -54,6 +54,14 @@ public:
     // Why such a base, which the record does not have, is somebody else's: "it has 192.0.2.10/24". "": nothing shows
     // that.
     [[nodiscard]] std::string why_foreign(const model::network_link& base, std::uint32_t vni) const;
+    // Of a bridge that the record does not have: a base of ours, or one that a network used by the record, is its port.
+    [[nodiscard]] bool has_base(const model::network_link& bridge, std::uint32_t vni, model::network_type type) const;
+    // Why such a bridge is somebody else's, whatever network there is: "it has STP switched on". "": nothing shows
+    // that.
+    [[nodiscard]] std::string why_foreign_bridge(const model::network_link& bridge, std::uint32_t vni) const;
+    // Why one with its base, of a network that is not there, was not left by a node daemon: the primary gives addresses
+    // to bridges of managed networks alone, and no daemon makes routes over them. "": nothing shows that.
+    [[nodiscard]] std::string why_kept_bridge(const model::network_link& bridge, std::uint32_t vni) const;
     // It goes with its network: recorded as made or adopted, or one that a daemon of the other kind made, whose only
     // role is to be a port of the network's bridge.
     [[nodiscard]] bool is_own_base(const model::network_link& base, std::uint32_t vni) const;

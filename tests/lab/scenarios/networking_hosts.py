@@ -9,7 +9,7 @@ from .. import firewall, hosts, network
 from ..guest_node import GuestNode
 from ..lab import check, equal, scenario
 from ..network import View
-from .networking import soon
+from .networking import soon, start
 
 COUNT = 10
 RICH = '28'  # of --vlans: a bond, a VLAN of its own, the upstream network on another
@@ -187,3 +187,59 @@ def sets_of_others(lab):
     nft('add table inet filter { flags dormant; }\n')
     lab.wait(lambda: 'dormant' not in firewall.listing(node) and 'tcp dport 22' in str(firewall.chains(node)), 20, 'the table is made anew')
     check('set mine' not in firewall.listing(node), 'the set is there behind a table that was made anew')
+
+
+def _bridge(node, number, device='ens4', port=4789, address='', more=''):
+    """As a node daemon leaves it, but for what is told."""
+    for words in (f'link add vmbr{number} type bridge {more}', f'link add vxlan{number} mtu 1450 type vxlan id {number} dev {device} dstport {port}',
+                  f'link set vxlan{number} master vmbr{number}', f'link set vxlan{number} up', f'link set vmbr{number} up', f'address add {address} dev vmbr{number}'):
+        node.enter('ip', *words.split())
+
+
+@scenario('README ruling 79: bridges of the host that have names of networks keep their addresses, and stay', limit=60)
+def bridges_of_the_host(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(present=('ens4', 'ens8', 'ens9')))
+    node.power_on()
+    folder = os.path.join(node.folder, 'etc', 'network')
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, 'interfaces'), 'w') as file:
+        file.write('auto vmbr1003\niface vmbr1003 inet static\n  address 10.77.3.1/24\n  bridge_ports vxlan1003\n')
+    hosts.make_card(node, 'ens8')
+    for words in ('link set ens4 up', 'link set ens9 up'):
+        node.enter('ip', *words.split())
+    _bridge(node, 1001, 'ens9', 8472, '10.77.1.1/24', 'stp_state 1')
+    _bridge(node, 1002, address='10.77.2.1/24')
+    _bridge(node, 1003, address='10.77.3.1/24')
+    _bridge(node, 1004, address='10.77.4.1/24')
+    for words in ('route add 10.78.1.0/24 via 10.77.1.2 dev vmbr1001', 'route add 10.78.2.0/24 via 10.77.2.2 dev vmbr1002', 'link add vmbr1 type bridge',
+                  'link set ens8 master vmbr1', 'link set vmbr1 up'):
+        node.enter('ip', *words.split())
+    text = node.execute('--check-config', '--against-host')[1]
+    for said in ('its name: vmbr1 (it has the port ens8)', 'its name: vmbr1001 (it has STP switched on)', 'its name: vmbr1003 (the network configuration of this host names it)',
+                 'left alone, unless a client network has its number: vmbr1002 (routes lead over it)', 'would remove 10.77.4.1/24 from vmbr1004',
+                 'if no client network has such a number: would remove, as left by a node daemon: vmbr1004, vxlan1004\n'):
+        check(said in text, f'--against-host does not say "{said}": {text}')
+    check('would remove 10.77.1.1' not in text and 'would remove 10.77.2.1' not in text and 'would remove 10.77.3.1' not in text, text)
+    start(lab, node)
+    soon(lab, node, lambda view: not view.has('vmbr1004') and not view.has('vxlan1004'), 'what a daemon left goes')
+
+    def stays(when):
+        view = View(node)
+        for number in (1001, 1002, 1003):
+            equal((view.on(f'vmbr{number}'), view.ports(f'vmbr{number}')), ([f'10.77.{number - 1000}.1/24'], [f'vxlan{number}']), f'vmbr{number} {when}')
+        routes = node.enter('ip', 'route')
+        check('10.78.1.0/24' in routes and '10.78.2.0/24' in routes, f'{when}: {routes}')
+        check(view.has('vmbr1'), f'vmbr1 is gone {when}')
+
+    stays('after the start')
+    check('network 1 is gone' not in node.log(), 'vmbr1 was no network\'s')
+    node.enter('ip', 'link', 'set', 'ens8', 'nomaster')
+    # What comes later is looked at in the same way.
+    _bridge(node, 1005, 'ens9', 8472, '10.77.5.1/24')
+    lab.await_beats(node, 3)
+    stays('without its card')
+    equal(View(node).on('vmbr1005'), ['10.77.5.1/24'], 'addresses of a bridge that came later')
+    node.daemon.stop()
+    lab.expect_end(node, 0, 30)
+    stays('after the stop')

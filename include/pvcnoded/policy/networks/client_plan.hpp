@@ -64,7 +64,8 @@ struct network_plan {
 
 // The links of a network that is no more, of either type: nothing where they are not this daemon's (ruling 79), or
 // others use them (the remark says so). `own_bridge`: the index of the bridge that is
-// the network's own (network_memory); any other one stays if its base is not in it and it has an address, or STP.
+// the network's own (network_memory); any other one stays if it is named, if its base is not in it and it has an address, STP,
+// or a port that leads out, or if it is one of kept_bridges.
 [[nodiscard]] network_plan plan_removal(std::uint32_t vni, const config::node_config& config,
                                         const model::network_state& seen, int own_bridge = 0,
                                         const whose_links& whose = {});
@@ -81,6 +82,17 @@ struct network_plan {
 [[nodiscard]] std::vector<std::string> foreign_links(const config::node_config& config,
                                                      const model::network_state& seen, const own_bridges& own,
                                                      const whose_links& whose);
+
+// Bridges vmbr<N> with a base in them as of a network that is not there (`known` as above), which stay all the same, as
+// they have what no node daemon left: each with the reason, "vmbr60 (it has 192.0.2.10/24)".
+[[nodiscard]] std::vector<std::string> kept_bridges(const std::set<std::uint32_t>& known,
+                                                    const config::node_config& config, const model::network_state& seen,
+                                                    const own_bridges& own, const whose_links& whose);
+
+// What would go for the want of its network, by plan_sweep, although no record says that a daemon made it: names.
+[[nodiscard]] std::vector<std::string> links_to_sweep(const config::node_config& config,
+                                                      const model::network_state& seen, const own_bridges& own,
+                                                      const whose_links& whose);
 
 // A bridge vmbr<N> in which machines have ports, as they have to be filtered whatever becomes of its network: not the
 // host's own, and none that the host itself is reached over (another port, and addresses that are no gateways).

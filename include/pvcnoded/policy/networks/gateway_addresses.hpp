@@ -19,11 +19,13 @@ namespace pvc::policy {
 [[nodiscard]] std::vector<role_address> gateway_addresses(std::span<const model::client_network> all,
                                                           const config::node_config& config);
 
-// What is on bridges vmbr<N> that have their own base vxlan<N> as a port, or had it by the record (`own`): global
-// addresses that somebody added. Before ZooKeeper is read each of them counts as a gateway that a primary left. By
-// index of the bridge.
-[[nodiscard]] std::vector<placed_address> gateways_left_behind(const model::network_state& seen,
-                                                               const own_bridges& own = {});
+// What is on bridges vmbr<N> that a node daemon made: by the record (`own`), or as they have their own base vxlan<N> as
+// a port and nothing shows that they are somebody else's (README ruling 79): global addresses that somebody added.
+// Before ZooKeeper is read each of them counts as a gateway that a primary left. `whose`: null as long as nobody knows
+// what the host's configuration names; only the record counts then. By index of the bridge.
+[[nodiscard]] std::vector<placed_address> gateways_left_behind(const config::node_config& config,
+                                                               const model::network_state& seen, const own_bridges& own,
+                                                               const whose_links* whose);
 
 // What is on the devices of these addresses: global ones, whosever they are.
 [[nodiscard]] std::vector<placed_address> addresses_beside(std::span<const role_address> all,
@@ -31,7 +33,8 @@ namespace pvc::policy {
 
 // What a daemon that starts removes of a machine, if what was left behind has to go: all that is on it of a primary.
 [[nodiscard]] std::vector<placed_address> found_of_primary(const config::node_config& config,
-                                                           const model::network_state& seen, const own_bridges& own);
+                                                           const model::network_state& seen, const own_bridges& own,
+                                                           const whose_links* whose);
 
 // In words: what a start would do about these, by what is decided before ZooKeeper is read. "addresses of the primary:
 // would remove …" each, or one line with a condition.

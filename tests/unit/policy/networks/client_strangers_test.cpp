@@ -205,7 +205,6 @@ TEST(whose_links, a_named_bridge_stays_with_its_port) {
     auto kernel = host_with_vlan(config, "");
     kernel.add(link_named("vmbr400", "bridge"));
     kernel.apply(model::set_master{"vlan400", "vmbr400"});
-    kernel.add_address("vmbr400", "192.0.2.10/24");
     const whose_links whose{{}, {"vmbr400"}};
     EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state(), {}, whose)), "");
     EXPECT_EQ(steps_of(plan_removal(400, config, kernel.state(), 0, whose)), "");

@@ -9,6 +9,7 @@ namespace pvc::policy {
 namespace {
 
 using texts = std::vector<std::string>;
+const whose_links nobodys;
 
 model::client_network network_of(std::uint32_t vni, const std::string& gateway4, const std::string& gateway6 = "") {
     model::client_network network;
@@ -174,17 +175,18 @@ TEST(gateways, those_left_behind_are_on_bridges_with_their_own_base) {
     kernel.add_address("vmbr7", "2001:db8::2/64", false);  // of an advertisement: another matter
     kernel.add_address("vmbr7", "fe80::1/64");
     kernel.apply(model::set_master{"vxlan8", "vmbr9"});
-    EXPECT_EQ(texts_of(gateways_left_behind(kernel.state())),
+    EXPECT_EQ(texts_of(gateways_left_behind(config, kernel.state(), {}, &nobodys)),
               (texts{"10.0.9.7/24 on vmbr7", "2001:db8::1/64 on vmbr7"}));
     const std::vector networks{network_of(7, "10.0.9.7/24"), network_of(8, "10.0.9.8/24")};
     EXPECT_EQ(texts_of(gateways_of_nobody(networks, config, kernel.state())), texts{"2001:db8::1/64 on vmbr7"});
     // Those that had their base by the record too; one of a bridged network has other addresses.
     const int index = kernel.link("vmbr9").index;
-    EXPECT_EQ(texts_of(gateways_left_behind(kernel.state(), {{9, {index, true}}})),
+    EXPECT_EQ(texts_of(gateways_left_behind(config, kernel.state(), {{9, {index, true}}}, &nobodys)),
               (texts{"10.0.9.7/24 on vmbr7", "2001:db8::1/64 on vmbr7", "10.0.9.9/24 on vmbr9"}));
     for (const auto& other :
          {own_bridges{{9, {index, false}}}, own_bridges{{9, {index + 1, true}}}, own_bridges{{8, {index, true}}}}) {
-        EXPECT_EQ(gateways_left_behind(kernel.state(), other), gateways_left_behind(kernel.state()));
+        EXPECT_EQ(gateways_left_behind(config, kernel.state(), other, &nobodys),
+                  gateways_left_behind(config, kernel.state(), {}, &nobodys));
     }
     // Another prefix length is another address.
     EXPECT_EQ(gateways_of_nobody(std::vector{network_of(7, "10.0.9.7/25")}, config, kernel.state()).size(), 2U);
@@ -200,7 +202,7 @@ TEST(gateways, what_a_start_removes_of_a_primary_that_was_killed) {
     kernel.add(link_named("eth0"));
     carry_out(kernel, plan_host(config, kernel.state()));
     carry_out(kernel, plan_network(network_of(7, "10.0.9.7/24"), config, kernel.state(), {}));
-    EXPECT_TRUE(found_of_primary(config, kernel.state(), {}).empty());
+    EXPECT_TRUE(found_of_primary(config, kernel.state(), {}, &nobodys).empty());
     for (const auto* text : {"10.0.2.254/24", "10.0.0.254/16", "10.0.0.77/24"}) {
         kernel.add_address("brcluster", text);
     }
@@ -209,12 +211,12 @@ TEST(gateways, what_a_start_removes_of_a_primary_that_was_killed) {
     kernel.add(link_named("vmbr8", "bridge"));
     kernel.add_address("vmbr8", "10.0.9.8/24");
     const own_bridges own{{8, {kernel.link("vmbr8").index, true}}};
-    const auto found = found_of_primary(config, kernel.state(), own);
+    const auto found = found_of_primary(config, kernel.state(), own, &nobodys);
     EXPECT_EQ(texts_of(found), (texts{"10.0.2.254/24 on brcluster", "10.0.0.254/16 on brcluster",
                                       "169.254.169.254/32 on lo", "10.0.9.7/24 on vmbr7", "10.0.9.8/24 on vmbr8"}));
     network_words off;
     off.is_networking = false;
-    EXPECT_TRUE(found_of_primary(config_of(off), kernel.state(), own).empty());
+    EXPECT_TRUE(found_of_primary(config_of(off), kernel.state(), own, &nobodys).empty());
 
     leftover_view view;
     const std::vector two{found.front(), found.back()};

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr time_point start{100s};
+constexpr time_point rates_begin{100s};
 
 // One card with even traffic; `at`: in seconds.
 model::link_counters counters(double at, int index = 2, const std::string& name = "ens4") {
@@ -17,7 +17,7 @@ model::link_counters counters(double at, int index = 2, const std::string& name 
 }
 
 time_point at(double seconds) {
-    return start + std::chrono::duration_cast<duration>(std::chrono::duration<double>(seconds));
+    return rates_begin + std::chrono::duration_cast<duration>(std::chrono::duration<double>(seconds));
 }
 
 link_rates with_card(std::size_t window = 5, std::optional<std::int64_t> speed = 10'000) {
@@ -32,7 +32,7 @@ const std::string even =
 
 TEST(link_rates, case_87_a_card_is_published_from_the_sixth_sample_on) {
     auto rates = with_card();
-    EXPECT_EQ(rates.text(start), "{}");
+    EXPECT_EQ(rates.text(rates_begin), "{}");
     for (int i = 0; i < 5; ++i) {
         rates.take(at(i), {counters(i)});
         EXPECT_EQ(rates.text(at(i)), "{}") << i;

@@ -91,7 +91,7 @@ TEST(other_names, a_link_with_a_traffic_filter_is_somebodys) {
               "error network-refused: network 7: vxlan7 is a link of this host's own: it has a traffic filter\n");
     EXPECT_EQ(steps_of(plan_sweep({}, config, kernel.state())).find("delete link vxlan7"), std::string::npos);
     EXPECT_EQ(foreign_links(config, kernel.state(), {}, {}),
-              std::vector<std::string>{"vxlan7 (it has a traffic filter)"});
+              (std::vector<std::string>{"vmbr7 (it has the port vxlan7)", "vxlan7 (it has a traffic filter)"}));
     // Not one that the record has.
     const whose_links whose{{{"vxlan7", {kernel.link("vxlan7").index, true}}}};
     EXPECT_FALSE(plan_network(managed(7), config, kernel.state(), {}, whose).is_refused);

@@ -1,0 +1,136 @@
+// README ruling 79: bridges of the host that have names of client networks: their addresses, and they, stay.
+#include "client_plan_fixture.hpp"
+#include "pvcnoded/policy/networks/gateway_addresses.hpp"
+
+#include <string>
+#include <vector>
+
+namespace pvc::policy {
+namespace {
+
+using words = std::vector<std::string>;
+
+// vmbr50 with 10.77.0.1/24 and the port vxlan50, as the daemon of the reference leaves them, but for what is told.
+struct left_bridge {
+    config::node_config config = config_of(client_words());
+    toy_kernel kernel = host_of(config);
+    whose_links whose{};
+
+    explicit left_bridge(const std::string& lower = "eth0", std::uint16_t port = 4789, bool has_stp = false) {
+        auto bridge = link_named("vmbr50", "bridge");
+        bridge.has_stp = has_stp;
+        kernel.add(bridge);
+        auto base = link_named("vxlan50", "vxlan");
+        base.vxlan = model::vxlan_settings{50, port};
+        base.lower = kernel.link(lower).index;
+        kernel.add(base);
+        kernel.apply(model::set_master{"vxlan50", "vmbr50"});
+        kernel.add_address("vmbr50", "10.77.0.1/24");
+    }
+    [[nodiscard]] std::size_t left_addresses() const {
+        return gateways_left_behind(config, kernel.state(), {}, &whose).size();
+    }
+    [[nodiscard]] std::string swept() const { return steps_of(plan_sweep({}, config, kernel.state(), {}, whose)); }
+};
+
+TEST(foreign_bridges, only_those_that_are_as_a_node_daemons_lose_their_addresses) {
+    const left_bridge ours;
+    EXPECT_EQ(ours.left_addresses(), 1U);
+    EXPECT_NE(ours.swept(), "");
+    EXPECT_EQ(links_to_sweep(ours.config, ours.kernel.state(), {}, {}), (words{"vmbr50", "vxlan50"}));
+    // As long as nobody knows what the host's configuration names, only the record counts.
+    EXPECT_TRUE(gateways_left_behind(ours.config, ours.kernel.state(), {}, nullptr).empty());
+    const own_bridges own{{50, {ours.kernel.link("vmbr50").index, true}}};
+    EXPECT_EQ(gateways_left_behind(ours.config, ours.kernel.state(), own, nullptr).size(), 1U);
+    // It is known to be a daemon's then: nothing is said of it beforehand.
+    EXPECT_EQ(links_to_sweep(ours.config, ours.kernel.state(), own,
+                             {.bases = {{"vxlan50", {ours.kernel.link("vxlan50").index, true}}}}),
+              words());
+    // An operator who switched STP on in one of ours, or put a card into it.
+    left_bridge changed("eth0", 4789, true);
+    changed.kernel.apply(model::set_master{"eth1", "vmbr50"});
+    EXPECT_EQ(changed.left_addresses(), 1U);
+
+    for (const auto& theirs : {left_bridge("eth1"), left_bridge("eth0", 8472), left_bridge("eth1", 8472, true)}) {
+        EXPECT_EQ(theirs.left_addresses(), 0U);
+        EXPECT_EQ(theirs.swept(), "");
+        EXPECT_EQ(links_to_sweep(theirs.config, theirs.kernel.state(), {}, {}), words());
+        const auto told = foreign_links(theirs.config, theirs.kernel.state(), {}, {});
+        EXPECT_EQ(told.size(), 2U) << "the bridge and its base";
+    }
+    for (const std::string name : {"vmbr50", "vxlan50"}) {
+        left_bridge named;
+        named.whose.named.insert(name);
+        EXPECT_EQ(named.left_addresses(), 0U) << name;
+        EXPECT_EQ(named.swept(), "") << name;
+    }
+}
+
+// A primary gives addresses to bridges of managed networks alone, and no daemon makes routes.
+TEST(foreign_bridges, one_with_its_base_stays_with_what_no_daemon_gives_it) {
+    const auto route_by = [](std::uint8_t protocol) {
+        model::link_route route{{*parse_host_address("10.78.0.0/16")}};
+        route.is.gateway = ip::make_address("10.77.0.2");
+        route.is.protocol = protocol;
+        return route;
+    };
+    left_bridge routed;
+    routed.kernel.add_route("vmbr50", route_by(3));
+    EXPECT_EQ(routed.left_addresses(), 0U);
+    EXPECT_EQ(routed.swept(), "");
+    EXPECT_EQ(kept_bridges({}, routed.config, routed.kernel.state(), {}, {}), words{"vmbr50 (routes lead over it)"});
+    EXPECT_EQ(kept_bridges({50}, routed.config, routed.kernel.state(), {}, {}), words());
+    // Its network has it as ever.
+    EXPECT_FALSE(plan_network(managed(50), routed.config, routed.kernel.state(), {}).is_refused);
+    // Guests tell routing daemons of networks.
+    left_bridge learnt;
+    learnt.kernel.add_route("vmbr50", route_by(186));  // RTPROT_BGP
+    EXPECT_EQ(learnt.left_addresses(), 1U);
+    EXPECT_NE(learnt.swept(), "");
+
+    const auto config = config_of(client_words());
+    for (const auto& [address, is_permanent, is_kept] :
+         std::vector<std::tuple<std::string, bool, bool>>{{"192.0.2.10/24", true, true},
+                                                          {"192.0.2.10/24", false, true},
+                                                          {"fd00:9::1/64", true, true},
+                                                          {"fd00:9::1/64", false, false},  // by an advertisement
+                                                          {"fe80::7/64", true, false}}) {
+        auto kernel = host_of(config);
+        kernel.add(link_named("vmbr60", "bridge"));
+        kernel.apply(model::make_vlan{"vlan60", "eth0", 60});
+        kernel.apply(model::set_master{"vlan60", "vmbr60"});
+        kernel.add_address("vmbr60", address, is_permanent);
+        const auto plan = plan_sweep({}, config, kernel.state());
+        EXPECT_EQ(steps_of(plan).empty(), is_kept) << address;
+        EXPECT_EQ(remarks_of(plan.remarks), "") << address;
+        EXPECT_TRUE(plan.left.empty()) << address;
+        EXPECT_EQ(kept_bridges({}, config, kernel.state(), {}, {}),
+                  is_kept ? words{"vmbr60 (it has " + address + ")"} : words())
+            << address;
+        // What a daemon of this boot had goes as ever.
+        const own_bridges own{{60, {kernel.link("vmbr60").index, false}}};
+        EXPECT_NE(steps_of(plan_sweep({}, config, kernel.state(), own)), "") << address;
+        EXPECT_EQ(kept_bridges({}, config, kernel.state(), own, {}), words()) << address;
+    }
+}
+
+// It is not said to be what a network left, and so nobody waits for its card to go.
+TEST(foreign_bridges, one_with_a_card_was_no_networks) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    kernel.add(link_named("vmbr1", "bridge"));
+    kernel.apply(model::set_master{"eth1", "vmbr1"});
+    auto plan = plan_sweep({}, config, kernel.state());
+    EXPECT_EQ(steps_of(plan) + remarks_of(plan.remarks), "");
+    EXPECT_TRUE(plan.left.empty());
+    EXPECT_EQ(foreign_links(config, kernel.state(), {}, {}), words{"vmbr1 (it has the port eth1)"});
+    // The record says that it was one's: it stays for the card alone.
+    const own_bridges own{{1, {kernel.link("vmbr1").index, true}}};
+    plan = plan_sweep({}, config, kernel.state(), own);
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "warning network-left-alone: network 1 is gone, but eth1 uses its links: they stay\n");
+    EXPECT_EQ(plan.left.size(), 1U);
+}
+
+}  // namespace
+}  // namespace pvc::policy
