@@ -105,7 +105,7 @@ std::vector<model::client_network> client_networks::tell_gateways() {
         }
     }
     std::vector<policy::network_remark> conflicts;
-    for (auto& one : policy::gateway_conflicts(all, work_.config())) {
+    for (auto& one : policy::gateway_conflicts(all, work_.config(), reach_)) {
         conflicts.push_back({message::network_gateway_conflict, true, std::move(one.text)});
     }
     remarks_.tell(std::string(gateways_remarks), std::move(conflicts));
@@ -116,7 +116,7 @@ std::vector<model::client_network> client_networks::tell_gateways() {
 // Of each network by itself: one may be over while others stay.
 void client_networks::tell_overlaps(std::span<const model::client_network> all) {
     std::map<std::uint32_t, std::vector<policy::network_remark>> now;
-    for (auto& one : policy::network_overlaps(all, work_.config())) {
+    for (auto& one : policy::network_overlaps(all, work_.config(), reach_)) {
         now[one.inner].push_back({message::network_overlap, false, std::move(one.text)});
     }
     for (const auto vni : std::exchange(overlapping_, {})) {
@@ -232,6 +232,7 @@ async::awaitable<bool> client_networks::settle(const model::network_state& seen)
         has_changed = has_changed || changed;
     }
     record_links(seen);
+    note_reach(seen);
     settled_ = wants;
     co_return has_changed;
 }
@@ -396,6 +397,17 @@ int client_networks::own_bridge_of(std::uint32_t vni, const model::network_state
     }
     const int recorded = policy::index_of(bridges_.known(), vni);
     return recorded != 0 ? recorded : known;
+}
+
+// The next look tells of what was made now.
+void client_networks::note_reach(const model::network_state& seen) {
+    std::set<std::uint32_t> known;
+    for (const auto& [vni, row] : rows_) {
+        if (row.wanted && !(row.plan && row.plan->is_refused)) {
+            known.insert(vni);
+        }
+    }
+    reach_ = policy::reach_of_host(known, work_.config(), seen, bridges_.known());
 }
 
 // Also those of networks that are gone, until they are removed.

@@ -62,6 +62,8 @@ public:
     // Those that are not refused: what they want of the primary may be given to them. Says who of them gets no
     // gateway, and who overlaps another.
     std::vector<model::client_network> tell_gateways();
+    // What this host reaches by itself, at the last look: networks whose gateways would change that get none.
+    [[nodiscard]] const std::vector<policy::host_reach>& reach() const { return reach_; }
     // Whose links are filtered: also those whose keys became unusable, as their links and machines are there; and those
     // that are gone or refused and have left a bridge behind, or have machines in one of that name, whosever it is; by
     // the rules of a network without addresses where nothing better is known.
@@ -87,6 +89,7 @@ private:
     // What the bridge of a network that is gone is known by.
     [[nodiscard]] int own_bridge_of(std::uint32_t vni, const model::network_state& seen) const;
     void record_links(const model::network_state& seen);
+    void note_reach(const model::network_state& seen);
     // Bases that are about to be made are on record before they are.
     async::awaitable<void> announce_bases(const model::network_state& seen);
     void tell_foreign(const model::network_state& seen);
@@ -99,6 +102,7 @@ private:
     bridge_record& bridges_;
     std::map<std::uint32_t, network_row> rows_;
     std::set<std::uint32_t> overlapping_;  // that was told
+    std::vector<policy::host_reach> reach_;
     policy::whose_links whose_;
     std::map<std::uint32_t, policy::machine_bridge> with_machines_;  // by the last look
     bool are_names_known_ = false;

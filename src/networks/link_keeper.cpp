@@ -252,8 +252,9 @@ void link_keeper::tell_filtered() {
 }
 
 void link_keeper::tell_networks() {
-    if (is_settled() && told_ != now()) {
-        told_ = now();
+    std::pair news_of_gateways{now(), clients_.reach()};
+    if (is_settled() && told_ != news_of_gateways) {
+        told_ = std::move(news_of_gateways);
         on_networks(clients_.tell_gateways());
     }
 }

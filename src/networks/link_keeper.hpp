@@ -102,9 +102,9 @@ private:
     bool waits_for_note_ = false;
     bool are_settings_made_ = false;  // S4 is over
     std::set<std::uint32_t> with_machines_;
-    int changes_in_row_ = 0;               // looks that all led to changes
-    std::optional<news> told_;             // on_networks
-    std::optional<filter_news> filtered_;  // on_filtered
+    int changes_in_row_ = 0;                                                // looks that all led to changes
+    std::optional<std::pair<news, std::vector<policy::host_reach>>> told_;  // on_networks
+    std::optional<filter_news> filtered_;                                   // on_filtered
 };
 
 }  // namespace pvc::networks

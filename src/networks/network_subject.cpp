@@ -120,7 +120,7 @@ network_subject::network_subject(core::node_context& node, const network_ports& 
       dhcp_folders_(node) {
     keeper_.on_look = [this](const model::network_state& seen) { addresses_.on_look(seen); };
     keeper_.on_networks = [this](const std::vector<model::client_network>& networks) {
-        addresses_.set_gateways(policy::gateway_addresses(networks, *node_.config));
+        addresses_.set_gateways(policy::gateway_addresses(networks, *node_.config, keeper_.clients().reach()));
     };
     keeper_.on_filtered = [this](std::vector<model::client_network> networks) {
         firewall_.want(std::move(networks));

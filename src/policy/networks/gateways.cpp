@@ -56,32 +56,60 @@ bool is_recorded(const own_bridges& own, const model::network_link& bridge, std:
     return found != own.end() && found->second == recorded_bridge{bridge.index, true};
 }
 
+ip::address network_address_of(const host_address& network) {
+    const auto prefix = static_cast<unsigned short>(network.prefix);
+    return network.address.is_v4() ? ip::address(ip::network_v4(network.address.to_v4(), prefix).network())
+                                   : ip::address(ip::network_v6(network.address.to_v6(), prefix).network());
+}
+
+// Of one family, and not larger.
+bool is_within(const host_address& one, const host_address& other) {
+    return one.prefix >= other.prefix && is_in(one.address, other);
+}
+
+// A route to all of that is as good as a default route.
+bool is_whole_range(const host_address& network) {
+    const auto text = network.text();
+    return network.prefix <= 8 || text == "172.16.0.0/12" || text == "192.168.0.0/16";
+}
+
 // Which of the host's own networks would be reached otherwise with this gateway, in words; "": none. A route to the
 // whole of it, or to a part, would lead into the client network; a wider one changes nothing, as the kernel prefers the
 // host's own. An address in one of them would be this node's, whoever has it there.
-std::string overlapped_network(const host_address& gateway, const config::node_config& config) {
-    if (!gateway.address.is_v4()) {
-        return {};
-    }
-    const auto prefix = static_cast<unsigned short>(gateway.prefix);
-    const auto client = ip::network_v4(gateway.address.to_v4(), prefix).canonical();
+std::string overlapped_network(const host_address& gateway, const config::node_config& config,
+                               std::span<const host_reach> reach) {
+    const host_address client{network_address_of(gateway), gateway.prefix};
     for (const auto role :
          {config::network_role::cluster, config::network_role::storage, config::network_role::upstream}) {
         const auto own = config.networks[role].subnet.canonical();
         const host_address whole{own.network(), own.prefix_length()};
         if (is_in(gateway.address, whole)) {
-            const bool is_narrow = client == own || client.is_subnet_of(own);
-            return fmt::format("{} the {} network {}", is_narrow ? "overlaps" : "has its gateway in", to_text(role),
-                               own.to_string());
+            return fmt::format("{} the {} network {}", is_within(client, whole) ? "overlaps" : "has its gateway in",
+                               to_text(role), own.to_string());
+        }
+    }
+    for (const auto& one : reach) {
+        if (!is_in(gateway.address, one.network)) {
+            continue;
+        }
+        if (!one.is_route) {
+            return fmt::format("{} {} of {}, a network of this host's own",
+                               is_within(client, one.network) ? "overlaps" : "has its gateway in", one.network.text(),
+                               one.device);
+        }
+        // The kernel prefers a route to the very same network, and to a smaller one.
+        if (client.prefix > one.network.prefix) {
+            return fmt::format("lies in {}, to which this host has a route over {}", one.network.text(), one.device);
         }
     }
     return {};
 }
 
 std::set<std::pair<std::uint32_t, ip::address>> lost_gateways(std::span<const model::client_network> all,
-                                                              const config::node_config& config) {
+                                                              const config::node_config& config,
+                                                              std::span<const host_reach> reach) {
     std::set<std::pair<std::uint32_t, ip::address>> lost;
-    for (const auto& one : gateway_conflicts(all, config)) {
+    for (const auto& one : gateway_conflicts(all, config, reach)) {
         lost.emplace(one.loser, one.address);
     }
     return lost;
@@ -97,16 +125,52 @@ struct placed_network {
     [[nodiscard]] std::tuple<ip::address, int, std::uint32_t> order() const { return {first, prefix, vni}; }
 };
 
-ip::address network_address_of(const host_address& network) {
-    const auto prefix = static_cast<unsigned short>(network.prefix);
-    return network.address.is_v4() ? ip::address(ip::network_v4(network.address.to_v4(), prefix).network())
-                                   : ip::address(ip::network_v6(network.address.to_v6(), prefix).network());
-}
-
 }  // namespace
 
+std::vector<host_reach> reach_of_host(const std::set<std::uint32_t>& networks, const config::node_config& config,
+                                      const model::network_state& seen, const own_bridges& own) {
+    const auto is_hosts = [&](int index) {
+        const auto* link = seen.find(index);
+        if (link == nullptr || link->is_loopback) {
+            return false;
+        }
+        const auto vni = model::vni_of(link->name, "vmbr");
+        if (vni && (networks.contains(*vni) || index_of(own, *vni) == index)) {
+            return false;
+        }
+        const auto ports = seen.ports_of(index);
+        return link->kind != "bridge" ||
+               !std::ranges::all_of(ports, [](const auto* one) { return is_guest_port(*one); }) ||
+               std::ranges::find(config.host_bridges, link->name, &config::host_bridge::name) !=
+                   config.host_bridges.end();
+    };
+    std::set<ip::address> floating;
+    for (const auto& one : role_addresses(config)) {
+        floating.insert(one.where.address.address);
+    }
+    std::vector<host_reach> all;
+    const auto add = [&](host_reach one) {
+        if (!is_of_link(one.network.address) && std::ranges::find(all, one) == all.end()) {
+            all.push_back(std::move(one));
+        }
+    };
+    for (const auto& one : seen.connected_routes()) {
+        if (is_hosts(one.link)) {
+            add({one.network, false, std::string(seen.name_of(one.link))});
+        }
+    }
+    for (const auto& one : seen.link_routes()) {
+        const bool is_there = one.table == model::main_table && is_by_hand(one.is) && !is_whole_range(one.is.to);
+        const bool is_by_primary = one.is.gateway && floating.contains(*one.is.gateway);
+        if (is_there && !is_by_primary && is_hosts(one.link)) {
+            add({one.is.to, one.is.gateway.has_value(), std::string(seen.name_of(one.link))});
+        }
+    }
+    return all;
+}
+
 std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_network> all,
-                                                const config::node_config& config) {
+                                                const config::node_config& config, std::span<const host_reach> reach) {
     std::vector<gateway_conflict> conflicts;
     std::map<ip::address, std::uint32_t> holders;
     for (const auto* network : managed_by_vni(all)) {
@@ -115,7 +179,9 @@ std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_ne
             if (!gateway) {
                 continue;
             }
-            if (const auto own = overlapped_network(*gateway, config); !own.empty()) {
+            if (const auto own =
+                    is_of_link(gateway->address) ? std::string() : overlapped_network(*gateway, config, reach);
+                !own.empty()) {
                 conflicts.push_back({network->vni, gateway->address,
                                      fmt::format("network {}: {} {}: its gateway {} is not set", network->vni,
                                                  family->network->text(), own, gateway->address.to_string())});
@@ -143,8 +209,8 @@ std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_ne
 }
 
 std::vector<role_address> gateway_addresses(std::span<const model::client_network> all,
-                                            const config::node_config& config) {
-    const auto lost = lost_gateways(all, config);
+                                            const config::node_config& config, std::span<const host_reach> reach) {
+    const auto lost = lost_gateways(all, config, reach);
     std::vector<role_address> gateways;
     for (const auto* network : managed_by_vni(all)) {
         const auto add = [&](std::string_view what, const model::network_family& family) {
@@ -160,8 +226,8 @@ std::vector<role_address> gateway_addresses(std::span<const model::client_networ
 }
 
 std::vector<network_overlap> network_overlaps(std::span<const model::client_network> all,
-                                              const config::node_config& config) {
-    const auto lost = lost_gateways(all, config);
+                                              const config::node_config& config, std::span<const host_reach> reach) {
+    const auto lost = lost_gateways(all, config, reach);
     std::vector<placed_network> placed;
     for (const auto* one : managed_by_vni(all)) {
         for (const auto* family : {&one->ip6, &one->ip4}) {

@@ -13,12 +13,6 @@ namespace pvc::policy {
 namespace {
 constexpr std::uint32_t most_vlans = 4094;
 constexpr std::uint16_t vxlan_port = 4789;
-
-// Not of a routing daemon, which may hear of networks from guests.
-bool is_by_hand(const model::network_route& route) {
-    constexpr std::array<std::uint8_t, 3> hands{3, 4, 16};  // RTPROT_BOOT, _STATIC, _DHCP
-    return std::ranges::find(hands, route.protocol) != hands.end();
-}
 }  // namespace
 
 std::vector<std::string> core_device_names(const config::node_config& config) {
@@ -52,6 +46,11 @@ bool can_have(std::uint32_t vni, model::network_type type) {
 bool is_guest_port(const model::network_link& link) {
     constexpr std::array<std::string_view, 4> kinds{"tun", "tap", "veth", "macvtap"};
     return std::ranges::find(kinds, link.kind) != kinds.end();
+}
+
+bool is_by_hand(const model::network_route& route) {
+    constexpr std::array<std::uint8_t, 3> hands{3, 4, 16};  // RTPROT_BOOT, _STATIC, _DHCP
+    return std::ranges::find(hands, route.protocol) != hands.end();
 }
 
 bool is_given(const model::link_address& one) {

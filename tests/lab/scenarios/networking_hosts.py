@@ -4,12 +4,14 @@ simulator plays the same hosts by the thousand, also those with VLANs and bonds,
 import json
 import os
 import subprocess
+import time
 
 from .. import firewall, hosts, network
 from ..guest_node import GuestNode
 from ..lab import check, equal, scenario
 from ..network import View
 from .networking import soon, start
+from .role import one_primary
 
 COUNT = 10
 RICH = '28'  # of --vlans: a bond, a VLAN of its own, the upstream network on another
@@ -243,3 +245,33 @@ def bridges_of_the_host(lab):
     node.daemon.stop()
     lab.expect_end(node, 0, 30)
     stays('after the stop')
+
+
+@scenario('networking.md 6: a client network gets no gateway that would change what the host reaches by itself', limit=90)
+def gateways_and_the_host(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(present=('ens4', 'ens9')))
+    node.power_on()
+    for words in ('link set ens9 up', 'address add 192.0.2.10/24 dev ens9', '-6 address add 2001:db8:1::10/64 dev ens9 nodad', 'route add 10.66.0.0/16 via 192.0.2.1 dev ens9'):
+        node.enter('ip', *words.split())
+    station = network.Station(lab, 'manager').in_lab('192.0.2.5/24')
+    ping = station.ping('192.0.2.10')
+    lab.wait(ping.is_answered, 10, 'answers before')
+    start(lab, node)
+    one_primary(lab, [node])
+    network.create(lab.client, 1001, ip4='192.0.2.0/25', gateway4='192.0.2.1')
+    network.create(lab.client, 1002, ip4='10.66.7.0/24', gateway4='10.66.7.1')
+    network.create(lab.client, 1003, ip6='2001:db8:1::/80', gateway6='2001:db8:1::1')
+    network.create(lab.client, 1004, **network.managed(4))
+    soon(lab, node, lambda view: view.on('vmbr1004') == ['10.1.4.1/24'], 'another network has its gateway')
+    view = View(node)
+    equal([view.on(f'vmbr{number}') for number in (1001, 1002, 1003)], [[], [], []], 'addresses')
+    for vni, text in ((1001, 'overlaps 192.0.2.0/24 of ens9'), (1002, 'lies in 10.66.0.0/16'), (1003, 'overlaps 2001:db8:1::/64 of ens9')):
+        check(any(f'network {vni}: ' in line and text in line for line in node.log().splitlines()), f'network {vni}: {text} is not said')
+    lab.await_beats(node, 3)
+    check(ping.is_answered(time.time() - 1), 'the operator does not reach his host any more')
+    # It is over when the host's own is.
+    node.enter('ip', 'route', 'del', '10.66.0.0/16')
+    soon(lab, node, lambda view: view.on('vmbr1002') == ['10.66.7.1/24'], 'the gateway comes when the route is gone')
+    node.enter('ip', 'address', 'add', '10.1.4.77/24', 'dev', 'ens9')
+    soon(lab, node, lambda view: view.on('vmbr1004') == [], 'the gateway goes when the host gets that network')

@@ -64,8 +64,8 @@ struct network_plan {
 
 // The links of a network that is no more, of either type: nothing where they are not this daemon's (ruling 79), or
 // others use them (the remark says so). `own_bridge`: the index of the bridge that is
-// the network's own (network_memory); any other one stays if it is named, if its base is not in it and it has an address, STP,
-// or a port that leads out, or if it is one of kept_bridges.
+// the network's own (network_memory); any other one stays if it is named, if its base is not in it and it has an
+// address, STP, or a port that leads out, or if it is one of kept_bridges.
 [[nodiscard]] network_plan plan_removal(std::uint32_t vni, const config::node_config& config,
                                         const model::network_state& seen, int own_bridge = 0,
                                         const whose_links& whose = {});
@@ -106,6 +106,21 @@ struct machine_bridge {
 [[nodiscard]] std::map<std::uint32_t, machine_bridge> bridges_of_machines(const config::node_config& config,
                                                                           const model::network_state& seen);
 
+// What this host reaches by itself, beside the networks of the file: the networks of its own links, and where routes
+// lead that somebody made by hand. Not what a whole private range leads to (10.0.0.0/8, say: that is as good as a
+// default route), nor by the primary's floating addresses, nor a bridge in which there are only machines.
+struct host_reach {
+    host_address network;
+    bool is_route = false;
+    std::string device;
+
+    friend bool operator==(const host_reach&, const host_reach&) = default;
+};
+// `networks`: their bridges are none of the host's; nor are those of the record.
+[[nodiscard]] std::vector<host_reach> reach_of_host(const std::set<std::uint32_t>& networks,
+                                                    const config::node_config& config, const model::network_state& seen,
+                                                    const own_bridges& own);
+
 // A gateway that nobody gets. Two networks want the same address: the one with the smaller VNI has it. Or the network
 // overlaps one of the host's own: with its gateway the way to other nodes would lead into the client network.
 struct gateway_conflict {
@@ -114,7 +129,8 @@ struct gateway_conflict {
     std::string text;  // "network 1002: its gateway 10.1.1.1 is that of network 1001, which keeps it"
 };
 [[nodiscard]] std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_network> all,
-                                                              const config::node_config& config);
+                                                              const config::node_config& config,
+                                                              std::span<const host_reach> reach = {});
 
 // A network that lies in another one, or is the same, where both have gateways: the primary reaches what they have in
 // common in one of the two only. Of each network and family the next one around it, so that of many there are few.
@@ -127,6 +143,7 @@ struct network_overlap {
 };
 // By the inner one, of each IPv6 first.
 [[nodiscard]] std::vector<network_overlap> network_overlaps(std::span<const model::client_network> all,
-                                                            const config::node_config& config);
+                                                            const config::node_config& config,
+                                                            std::span<const host_reach> reach = {});
 
 }  // namespace pvc::policy

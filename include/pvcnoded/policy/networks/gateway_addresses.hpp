@@ -5,6 +5,7 @@
 #include "pvcnoded/config/node_config.hpp"
 #include "pvcnoded/model/client_network.hpp"
 #include "pvcnoded/model/network_state.hpp"
+#include "pvcnoded/policy/networks/client_plan.hpp"
 #include "pvcnoded/policy/networks/own_bridges.hpp"
 #include "pvcnoded/policy/role/leftover_addresses.hpp"
 #include "pvcnoded/policy/role/role_addresses.hpp"
@@ -17,7 +18,8 @@ namespace pvc::policy {
 // Of managed networks, by VNI, of each IPv6 first; without those that lose a conflict (gateway_conflicts). Wishes:
 // as found.
 [[nodiscard]] std::vector<role_address> gateway_addresses(std::span<const model::client_network> all,
-                                                          const config::node_config& config);
+                                                          const config::node_config& config,
+                                                          std::span<const host_reach> reach = {});
 
 // What is on bridges vmbr<N> that a node daemon made: by the record (`own`), or as they have their own base vxlan<N> as
 // a port and nothing shows that they are somebody else's (README ruling 79): global addresses that somebody added.

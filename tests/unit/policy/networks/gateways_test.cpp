@@ -121,6 +121,69 @@ TEST(gateways, a_network_that_would_change_what_the_host_reaches_has_none) {
               (texts{"F 10.7.0.1/16 on vmbr8", "F " + beside + "/8 on vmbr10"}));
 }
 
+// What the file does not name: other links of the host, and routes that somebody made.
+TEST(gateways, a_network_that_would_change_what_the_host_reaches_by_itself_has_none) {
+    const auto config = config_of(network_words::all_on("eth0"));
+    toy_kernel kernel;
+    for (const auto* name : {"eth0", "eth1"}) {
+        kernel.add(link_named(name));
+        kernel.apply(model::set_up{name});
+    }
+    for (const auto* name : {"vmbr7", "vmbr8", "virbr0", "lo"}) {
+        auto link = link_named(name, std::string_view(name) == "lo" ? "" : "bridge");
+        link.is_loopback = link.name == "lo";
+        link.is_up = true;
+        kernel.add(link);
+    }
+    for (const auto* bridge : {"vmbr7", "vmbr8"}) {
+        const auto card = std::string("eth") + bridge[4];
+        kernel.add(link_named(card));
+        kernel.apply(model::set_master{card, bridge});
+    }
+    kernel.add_address("eth1", "192.0.2.10/24");
+    kernel.add_address("eth1", "2001:db8:1::10/64");
+    kernel.add_address("eth1", "fe80::10/64");
+    kernel.add_address("vmbr7", "198.51.100.1/24");
+    kernel.add_address("vmbr8", "198.51.101.1/24");
+    kernel.add_address("virbr0", "192.168.122.1/24");
+    kernel.add_address("lo", "203.0.113.1/32");
+    const auto route = [&](const std::string& to, const std::string& gateway, std::uint8_t protocol = 4) {
+        model::link_route one{{*parse_host_address(to)}};
+        one.is.gateway = ip::make_address(gateway);
+        one.is.protocol = protocol;
+        kernel.add_route("eth1", one);
+    };
+    route("10.66.0.0/16", "192.0.2.1");
+    route("10.0.0.0/8", "192.0.2.1");
+    route("10.67.0.0/16", "192.0.2.1", 186);  // RTPROT_BGP
+    const own_bridges own{{8, {kernel.link("vmbr8").index, true}}};
+    const auto reach = reach_of_host({7}, config, kernel.state(), own);
+    const auto said = [&](const std::string& gateway4, const std::string& gateway6 = "") {
+        const std::vector all{network_of(1001, gateway4, gateway6)};
+        const auto conflicts = gateway_conflicts(all, config, reach);
+        EXPECT_EQ(gateway_addresses(all, config, reach).empty(), !conflicts.empty());
+        return conflicts.empty() ? std::string() : conflicts.front().text;
+    };
+    EXPECT_EQ(said("192.0.2.129/25"),
+              "network 1001: 192.0.2.129/25 overlaps 192.0.2.0/24 of eth1, a network of this host's own: its gateway "
+              "192.0.2.129 is not set");
+    EXPECT_NE(said("192.0.2.1/24"), "");
+    EXPECT_NE(said("192.0.2.1/16").find(" has its gateway in 192.0.2.0/24 of eth1"), std::string::npos);
+    EXPECT_EQ(said("192.0.77.1/16"), "") << "wider: the kernel prefers the host's own";
+    EXPECT_NE(said("", "2001:db8:1::1/80"), "");
+    EXPECT_EQ(said("", "2001:db8:2::1/64"), "");
+    EXPECT_EQ(said("", "fe80::1/64"), "");
+    EXPECT_EQ(said("10.66.7.1/24"),
+              "network 1001: 10.66.7.1/24 lies in 10.66.0.0/16, to which this host has a route over eth1: its gateway "
+              "10.66.7.1 is not set");
+    for (const auto* other : {"10.66.0.1/16", "10.67.7.1/24", "10.1.1.1/24", "198.51.100.1/24", "198.51.101.1/24",
+                              "192.168.122.1/24", "203.0.113.1/24"}) {
+        EXPECT_EQ(said(other), "") << other;
+    }
+    const own_bridges none;
+    EXPECT_EQ(reach_of_host({}, config, kernel.state(), none).size(), reach.size() + 2) << "bridges of the host";
+}
+
 // Both are kept as they are, and it is said.
 TEST(gateways, networks_that_overlap_each_other_are_told) {
     const auto config = config_of(network_words::all_on("eth0"));
