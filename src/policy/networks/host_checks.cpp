@@ -161,18 +161,26 @@ std::vector<model::set_hardware> addresses_to_keep(const config::node_config& co
 
 std::vector<sysctl_setting> advertisement_settings(const config::node_config& config,
                                                    const model::network_state& seen) {
-    // Of libvirt's, a container manager's, …
+    // Of libvirt's, a container manager's, or a client network: all its ports are guests', or carry such a network. One
+    // with a card beside them is the host's, and has the routes that the card would have.
     const auto is_bridge_of_guests = [&](const model::network_link& link) {
         const auto ports = seen.ports_of(link.index);
+        const bool is_of_network = model::vni_of(link.name, "vmbr").has_value();
         const bool is_hosts =
             std::ranges::find(config.host_bridges, link.name, &config::host_bridge::name) != config.host_bridges.end();
-        return !is_hosts && std::ranges::any_of(ports, [](const auto* port) { return is_guest_port(*port); });
+        return !is_hosts && (is_of_network || !ports.empty()) && std::ranges::all_of(ports, [&](const auto* port) {
+            return is_guest_port(*port) || (is_of_network && (port->kind == "vxlan" || port->kind == "vlan"));
+        });
+    };
+    // A VRF is no bridge: what is in it has routes of its own.
+    const auto is_port = [&](const model::network_link& link) {
+        const auto* master = seen.find(link.master);
+        return link.master != 0 && (master == nullptr || master->kind != "vrf");
     };
     std::vector<sysctl_setting> all;
     for (const auto& link : seen.links()) {
-        const bool is_of_network = model::vni_of(link.name, "vmbr") || model::vni_of(link.name, "vxlan");
-        if (is_planted(defect::advertised_routes_lost) || link.is_loopback || link.master != 0 || is_of_network ||
-            is_guest_port(link) || is_bridge_of_guests(link)) {
+        if (is_planted(defect::advertised_routes_lost) || link.is_loopback || is_port(link) ||
+            model::vni_of(link.name, "vxlan") || is_guest_port(link) || is_bridge_of_guests(link)) {
             continue;
         }
         const std::string key = "net/ipv6/conf/" + link.name + "/accept_ra";

@@ -179,6 +179,35 @@ TEST(host_checks, links_whose_routes_by_advertisements_must_survive_forwarding) 
                                               "net/ipv6/conf/bond0/accept_ra"}));
 }
 
+// A card in a bridge makes that the host's, whatever else is in it; a port of a VRF hears advertisements itself.
+TEST(host_checks, whose_bridges_have_routes_by_advertisements) {
+    toy_kernel kernel;
+    for (const auto& [name, kind] : {std::pair("br0", "bridge"),
+                                     {"docker0", "bridge"},
+                                     {"vmbr1", "bridge"},
+                                     {"vmbr7", "bridge"},
+                                     {"br9", "bridge"},
+                                     {"vrf1", "vrf"}}) {
+        kernel.add(link_named(name, kind));
+    }
+    for (const auto& [name, kind, master] : {std::tuple("ens8", "", "br0"),
+                                             {"vnet0", "tun", "br0"},
+                                             {"veth1", "veth", "docker0"},
+                                             {"ens9", "", "vmbr1"},
+                                             {"vnet1", "tun", "vmbr1"},
+                                             {"vlan7", "vlan", "vmbr7"},
+                                             {"vnet2", "tun", "vmbr7"},
+                                             {"uplink", "vlan", "vrf1"}}) {
+        kernel.add(link_named(name, kind));
+        kernel.apply(model::set_master{name, master});
+    }
+    std::set<std::string> keys;
+    for (const auto& one : advertisement_settings(config_of({}), kernel.state())) {
+        keys.insert(one.key.substr(14, one.key.size() - 14 - std::string_view("/accept_ra").size()));
+    }
+    EXPECT_EQ(keys, (std::set<std::string>{"br0", "br9", "uplink", "vmbr1", "vrf1"}));
+}
+
 // A device that becomes a port by the plan gets no such setting, and what is said before does not name it.
 TEST(host_checks, a_device_that_becomes_a_port_counts_as_one_before) {
     toy_kernel kernel;
