@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 
@@ -79,6 +80,7 @@ private:
     [[nodiscard]] bool is_port(const config::host_bridge& bridge, const network_link& device) const {
         return device.master != 0 && seen_.name_of(device.master) == bridge.name;
     }
+    [[nodiscard]] const network_link* sole_user(const network_link& device) const;
     [[nodiscard]] bool is_recorded_port(const network_link& link) const;
     [[nodiscard]] std::vector<const network_link*> other_ports(const config::host_bridge& bridge) const;
     [[nodiscard]] std::optional<network_remark> why_not_yet(const config::host_bridge& bridge,
@@ -299,6 +301,12 @@ std::optional<network_remark> host_planner::why_no_port(const config::host_bridg
                               fmt::format("device {} is {}: it cannot be a port of {}", device.name,
                                           device.is_loopback ? "the loopback" : "a bridge itself", bridge.name)};
     }
+    if (const auto* user = sole_user(device); user != nullptr && !is_port(bridge, device)) {
+        return network_remark{message::network_device_elsewhere, true,
+                              fmt::format("device {} carries {} of kind {}: the kernel makes it no port of {} as long "
+                                          "as that is there",
+                                          device.name, user->name, user->kind, bridge.name)};
+    }
     for (const auto& other : config_.host_bridges) {
         if (&other == &bridge) {
             break;
@@ -323,6 +331,17 @@ std::optional<network_remark> host_planner::why_no_port(const config::host_bridg
                                           device.name, address, bridge.name)};
     }
     return is_port(bridge, device) ? std::nullopt : why_not_yet(bridge, device);
+}
+
+// Of those the kernel gives a device's frames to one only: to them, or to a bridge. Null: there is none.
+const network_link* host_planner::sole_user(const network_link& device) const {
+    constexpr std::array<std::string_view, 4> kinds{"macvlan", "macvtap", "ipvlan", "ipvtap"};
+    for (const auto* one : seen_.standing_on(device.index)) {
+        if (std::ranges::find(kinds, one->kind) != kinds.end()) {
+            return one;
+        }
+    }
+    return nullptr;
 }
 
 // The configuration gave it to the bridge that it is a port of.
@@ -506,10 +525,21 @@ void host_planner::tell_other_ports(const config::host_bridge& bridge) {
     }
 }
 
+// Not by a bridge without a port: it leads nowhere there, and is preferred to those with a metric, over which the host
+// is reached.
 void host_planner::plan_route() {
     const auto& upstream = config_.networks.upstream;
-    if (is_route_wanted_ && usable_bridges_.contains(upstream.bridge)) {
-        add_unit("default route", {model::add_default_route{*upstream.gateway, upstream.bridge}});
+    if (!is_route_wanted_ || !usable_bridges_.contains(upstream.bridge)) {
+        return;
+    }
+    const auto bridge = std::ranges::find(config_.host_bridges, upstream.bridge, &config::host_bridge::name);
+    const auto* device = bridge == config_.host_bridges.end() ? nullptr : seen_.find(bridge->device);
+    const bool has_port = bridge != config_.host_bridges.end() &&
+                          ((device != nullptr && is_port(*bridge, *device)) || !other_ports(*bridge).empty());
+    const bool gets_port = moves_.contains(upstream.bridge);
+    if (has_port || gets_port) {
+        add_unit("default route", {model::add_default_route{*upstream.gateway, upstream.bridge}},
+                 gets_port ? fmt::format("port {} of {}", device->name, upstream.bridge) : "");
     }
 }
 

@@ -106,6 +106,38 @@ TEST(host_plan, case_6_a_default_route_with_a_metric_hinders_nobody) {
     }
 }
 
+// It would be preferred to the one that works, and lead nowhere.
+TEST(host_plan, a_default_route_waits_for_the_port) {
+    const auto config = config_of({});
+    const std::string wanted = "add default route via 10.0.2.1 on brupstream";
+    auto kernel = bare_host({"eth0", "eth1"});
+    auto plan = plan_host(config, kernel.state());
+    EXPECT_EQ(steps_of(plan).find(wanted), std::string::npos) << "eth2 is missing";
+    carry_out(kernel, plan);
+    kernel.add(link_named("eth2"));
+    plan = plan_host(config, kernel.state());
+    EXPECT_NE(steps_of(plan).find(wanted), std::string::npos);
+    ASSERT_EQ(plan.units.back().what, "default route");
+    EXPECT_EQ(plan.units.back().needs, "port eth2 of brupstream") << "also where the kernel refuses that";
+    carry_out(kernel, plan);
+    EXPECT_TRUE(plan_host(config, kernel.state()).is_right());
+}
+
+TEST(host_plan, what_takes_the_frames_of_a_device_is_named_and_keeps_them) {
+    for (const auto* kind : {"macvlan", "ipvlan", "macvtap"}) {
+        auto kernel = bare_host({"eth0", "eth1", "eth2"});
+        auto user = link_named("docker_mv", kind);
+        user.lower = kernel.link("eth2").index;
+        kernel.add(user);
+        const auto plan = settle(kernel, config_of({}));
+        EXPECT_EQ(remarks_of(plan.remarks),
+                  "error network-device-elsewhere: device eth2 carries docker_mv of kind " + std::string(kind) +
+                      ": the kernel makes it no port of brupstream as long as that is there\n");
+        EXPECT_EQ(steps_of(plan).find("make eth2 a port"), std::string::npos);
+        EXPECT_TRUE(kernel.state().routes().empty());
+    }
+}
+
 TEST(host_plan, case_7_a_device_that_comes_later) {
     auto kernel = bare_host({"eth1", "eth2"});
     const auto config = config_of({});
