@@ -85,11 +85,16 @@ struct undo {
     undoing operator()(const model::remove_route& one) const {
         return has_route(one.route, one.device) ? undoing(model::add_route{one.route, one.device}) : undoing();
     }
+    undoing operator()(const model::set_hardware& one) const {
+        const auto* link = before.find(one.name);
+        return link == nullptr || link->hardware == one.hardware
+                   ? undoing()
+                   : undoing(model::set_hardware{one.name, link->hardware});
+    }
     // What a link was cannot be made again from its name, and settings are not among what was seen: neither is planned
     // for the host's own links.
     undoing operator()(const model::delete_link& /*one*/) const { return std::nullopt; }
     undoing operator()(const model::plain_vxlan& /*one*/) const { return std::nullopt; }
-    undoing operator()(const model::set_hardware& /*one*/) const { return std::nullopt; }
     undoing operator()(const model::set_sysctl& /*one*/) const { return std::nullopt; }
     undoing operator()(const model::tx_checksum_off& /*one*/) const { return std::nullopt; }
 };

@@ -5,6 +5,7 @@
 // undoes only its own unit: address and routes stay on the device if the bridge did not get the port.
 #include "pvcnoded/policy/networks/host_plan.hpp"
 
+#include "former_bridges.hpp"
 #include "own_links.hpp"
 #include "port_moves.hpp"
 #include "pvcnoded/base/planted.hpp"
@@ -39,15 +40,20 @@ public:
         for (const auto& bridge : config_.host_bridges) {
             const auto* device = seen_.find(bridge.device);
             if (device != nullptr && !is_foreign(bridge.name) && !why_no_port(bridge, *device)) {
-                moves_.emplace(bridge.name, plan_moves(seen_, *device, addresses_.at(bridge.name)));
+                const auto* left = bridge_left_by(config_, seen_, ports_, *device);
+                const auto& from = sources_[bridge.name] = left == nullptr ? device : left;
+                moves_.emplace(bridge.name, plan_moves(seen_, *from, addresses_.at(bridge.name)));
             }
         }
+        leaving_ = plan_leavings(config_, seen_, ports_, addresses_, sources_);
+        std::ranges::copy(leaving_.remarks, std::back_inserter(plan_.remarks));
         look_at_routes();
         for (const auto& bridge : config_.host_bridges) {
             plan_bridge(bridge);
         }
         look_for_strays();
         plan_route();
+        std::ranges::move(leaving_.units, std::back_inserter(plan_.units));
         return std::move(plan_);
     }
 
@@ -98,10 +104,13 @@ private:
     const host_ports& ports_;
     std::vector<std::string> names_;
     host_plan plan_;
-    std::map<std::string, bridge_addresses> addresses_;  // by bridge
-    std::set<std::string> usable_bridges_;               // there, or made by this plan
-    std::map<std::string, port_moves> moves_;            // by bridge, of those whose device is its port or becomes one
+    std::map<std::string, bridge_addresses> addresses_;   // by bridge
+    std::set<std::string> usable_bridges_;                // there, or made by this plan
+    std::map<std::string, port_moves> moves_;             // by bridge, of those whose device is its port or becomes one
+    std::map<std::string, const network_link*> sources_;  // of these moves: the device, or the bridge that it leaves
+    leavings leaving_;
     bool is_route_wanted_ = false;
+    std::string dead_way_;                 // the bridge over which a route to the gateway leads nowhere; "": none does
     std::map<int, int> mtus_;              // that devices have at its end, by index
     std::map<int, std::string> released_;  // old ports that leave their bridges, by index: with which unit
 };
@@ -391,7 +400,7 @@ std::optional<network_remark> host_planner::why_not_yet(const config::host_bridg
 // Once the device can be a port. What another bridge has taken over meanwhile is its own; and what it failed to take is
 // here still, so that nothing may come beside it.
 void host_planner::plan_port(const config::host_bridge& bridge, const network_link& device) {
-    const auto what = fmt::format("port {} of {}", device.name, bridge.name);
+    const auto what = unit_of_port(bridge);
     std::vector<model::network_change> steps;
     std::string needs;
     for (const auto* port :
@@ -412,6 +421,9 @@ void host_planner::plan_port(const config::host_bridge& bridge, const network_li
     if (!is_port(bridge, device)) {
         steps.emplace_back(model::set_master{device.name, bridge.name});
         released_.emplace(device.index, what);
+        if (has_hardware_of_another(config_, seen_, bridge)) {
+            steps.emplace_back(model::set_hardware{bridge.name, device.hardware});
+        }
     }
     auto& moves = moves_.at(bridge.name);
     std::ranges::move(moves.remarks, std::back_inserter(plan_.remarks));
@@ -422,7 +434,8 @@ void host_planner::plan_port(const config::host_bridge& bridge, const network_li
 // The one that has this link as its port, or gets it. Null: none.
 const config::host_bridge* host_planner::bridge_with_port(int link) const {
     const auto found = std::ranges::find_if(config_.host_bridges, [&](const config::host_bridge& one) {
-        return moves_.contains(one.name) && seen_.name_of(link) == one.device;
+        const auto source = sources_.find(one.name);
+        return source != sources_.end() && source->second->index == link;
     });
     return found == config_.host_bridges.end() ? nullptr : &*found;
 }
@@ -467,6 +480,10 @@ void host_planner::look_at_routes() {
             continue;  // the one of this host's configuration has none: both can be
         }
         const auto place = bridge == nullptr ? seen_.name_of(route.link) : std::string_view(bridge->name);
+        if (bridge == nullptr && is_dead_way(config_, seen_, ports_, leaving_, route)) {
+            dead_way_ = place;
+            continue;
+        }
         if (route.gateway == *upstream.gateway && place == upstream.bridge) {
             return;
         }
@@ -533,14 +550,16 @@ void host_planner::plan_route() {
         return;
     }
     const auto bridge = std::ranges::find(config_.host_bridges, upstream.bridge, &config::host_bridge::name);
-    const auto* device = bridge == config_.host_bridges.end() ? nullptr : seen_.find(bridge->device);
-    const bool has_port = bridge != config_.host_bridges.end() &&
-                          ((device != nullptr && is_port(*bridge, *device)) || !other_ports(*bridge).empty());
     const bool gets_port = moves_.contains(upstream.bridge);
-    if (has_port || gets_port) {
-        add_unit("default route", {model::add_default_route{*upstream.gateway, upstream.bridge}},
-                 gets_port ? fmt::format("port {} of {}", device->name, upstream.bridge) : "");
+    if (bridge == config_.host_bridges.end() || (!gets_port && other_ports(*bridge).empty())) {
+        return;
     }
+    std::vector<model::network_change> steps;
+    if (!dead_way_.empty()) {
+        steps.emplace_back(model::remove_default_route{*upstream.gateway, dead_way_});
+    }
+    steps.emplace_back(model::add_default_route{*upstream.gateway, upstream.bridge});
+    add_unit("default route", std::move(steps), gets_port ? unit_of_port(*bridge) : "");
 }
 
 }  // namespace

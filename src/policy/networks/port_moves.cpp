@@ -189,8 +189,9 @@ void mover::add_remarks() {
                            listed(of_network_), bridge_.name));
     }
     if (!of_nobody_.empty()) {
-        remark(fmt::format("device {} has {}, which nobody would reach on a port: that is moved to {}", device_.name,
-                           listed(of_nobody_), bridge_.name));
+        remark(fmt::format("device {} has {}, which nobody would reach {}: that is moved to {}", device_.name,
+                           listed(of_nobody_), device_.kind == "bridge" ? "without its port" : "on a port",
+                           bridge_.name));
     }
     std::vector<std::string> routes;
     std::ranges::transform(plan_.routes, std::back_inserter(routes),

@@ -213,6 +213,33 @@ def another_device(lab):
     equal([line for line in errors(node) if 'missing' not in line], [], 'errors')
 
 
+@scenario('networking.md 3.1: three devices become one in the file, and one three: addresses and the way out come along', limit=90)
+def devices_become_one(lab):
+    lab.zookeeper()
+    three, one = network.three_devices(), network.Shape(upstream='ens4', cluster='ens4', storage='ens4')
+    node = lab.node(network=three)
+    start(lab, node)
+    gateways = ('10.253.0.250', '10.254.0.250', '10.255.0.250')
+
+    def begin_anew(shape):
+        node.daemon.stop()
+        node.daemon.wait(20)
+        node.configure(**shape.settings())
+        node.up()
+    begin_anew(one)
+    soon(lab, node, lambda view: view.ports('brcluster') == ['ens4'] and not view.on('brupstream') and not view.on('brstorage'), 'the move')
+    lab.wait(lambda: '10.253.0.250' in node.enter('ip', 'route', 'show', 'default'), 10, 'the default route')
+    check(all('dev brcluster' in node.enter('ip', 'route', 'get', gateway) for gateway in (*gateways, '8.8.8.8')), node.enter('ip', 'route'))
+    check('is not as it was' not in node.log(), 'a change of the file is called damage')
+    begin_anew(three)
+    soon(lab, node, lambda view: [view.ports(bridge) for bridge in ('brupstream', 'brcluster', 'brstorage')] == [['ens4'], ['ens5'], ['ens6']], 'the ports')
+    lab.wait(lambda: len({View(node).links[bridge]['address'] for bridge in ('brupstream', 'brcluster', 'brstorage')}) == 3, 10, 'an address for each')
+    for address in ('10.253.0.1/24', '10.254.0.1/24'):
+        lab.wait(lambda address=address: f'{address} of br' in node.log() and 'is also on brcluster: remove it there' in node.log(), 10, 'what is to be removed')
+        node.enter('ip', 'address', 'del', address, 'dev', 'brcluster')
+    lab.wait(lambda: 'dev brupstream' in node.enter('ip', 'route', 'get', '8.8.8.8'), 20, 'the way out is by its own bridge')
+
+
 @scenario('networking.md 3.1: devices that the file calls by another name that they have', limit=60)
 def other_names_of_devices(lab):
     lab.zookeeper()

@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 
-from .. import firewall, hosts, network
+from .. import firewall, hosts, network, space
 from ..guest_node import GuestNode
 from ..lab import check, equal, scenario
 from ..network import View
@@ -275,3 +275,47 @@ def gateways_and_the_host(lab):
     soon(lab, node, lambda view: view.on('vmbr1002') == ['10.66.7.1/24'], 'the gateway comes when the route is gone')
     node.enter('ip', 'address', 'add', '10.1.4.77/24', 'dev', 'ens9')
     soon(lab, node, lambda view: view.on('vmbr1004') == [], 'the gateway goes when the host gets that network')
+
+
+def _card(node, name):
+    """One that is no veth, as those of containers are."""
+    node.remove_device(name)
+    space.sh('ip', 'link', 'add', 'link', 'lab0', 'name', name, 'mtu', '1500', 'netns', str(node.first), 'type', 'macvlan', 'mode', 'bridge')
+    node.enter('ip', 'link', 'set', name, 'up')
+
+
+@scenario('README ruling 81: the default route waits for its port, and leaves a host meanwhile that has another way', limit=60)
+def route_waits_for_port(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(present=('ens4', 'ens9')))
+    node.power_on()
+    for words in ('link set ens9 up', 'address add 192.0.2.10/24 dev ens9', 'route add default via 192.0.2.250 dev ens9 proto dhcp metric 100',
+                  'link set ens4 up', 'link add link ens4 name docker_mv type macvlan mode bridge', 'link set docker_mv up'):
+        node.enter('ip', *words.split())
+    status, text = node.execute('--check-config', '--against-host')
+    check(status != 0 and 'device ens4 carries docker_mv' in text and 'default route' not in text, f'{status}: {text}')
+    node.start()
+    lab.wait(lambda: 'device ens4 carries docker_mv' in node.log(), 20, 'it says why there is no port')
+    lab.wait(lambda: View(node).on('brcluster'), 20, 'the addresses')
+    equal([one['dev'] for one in View(node).routes if one['dst'] == 'default'], ['ens9'], 'the default routes')
+    node.enter('ip', 'link', 'del', 'docker_mv')
+    soon(lab, node, lambda view: view.ports('brcluster') == ['ens4'], 'the port')
+    soon(lab, node, lambda view: 'brcluster' in [one['dev'] for one in view.routes if one['dst'] == 'default'], 'the route')
+
+
+@scenario('README ruling 81: a host whose way out is by an advertisement, over a bridge with a card and a machine', limit=60)
+def advertised_over_a_bridge(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(present=('ens4', 'ens8')))
+    node.power_on()
+    _card(node, 'ens8')
+    for words in ('link add br0 type bridge', 'link set ens8 master br0', 'link set br0 up', 'tuntap add vnet0 mode tap', 'link set vnet0 master br0 up'):
+        node.enter('ip', *words.split())
+    lab.wait(lambda: 'tentative' not in View(node).text, 10, 'the kernel has given out all addresses')
+    hosts.advertise(lab)
+    lab.wait(lambda: _is_routed_by_advertisement(node, 'br0'), 10, 'the router is heard')
+    check('net/ipv6/conf/br0/accept_ra' in node.execute('--check-config', '--against-host')[1], '--against-host tells of accept_ra')
+    node.start()
+    lab.wait(lambda: network.sysctl(node, 'net/ipv6/conf/all/forwarding') == '1', 30, 'IPv6 is forwarded')
+    equal(network.sysctl(node, 'net/ipv6/conf/br0/accept_ra'), '2', 'accept_ra of br0')
+    check(_is_routed_by_advertisement(node, 'br0'), 'the default route of br0 is there')

@@ -167,6 +167,69 @@ TEST(host_ports_test, what_is_recorded_is_that_very_port) {
     EXPECT_FALSE(ports_after_look(ports, now, kernel.state()).contains("eth0"));
 }
 
+// Another configuration: what was on the bridge that its port leaves goes along, its addresses and the way out.
+TEST(host_ports_test, three_devices_become_one) {
+    for (const auto* one : {"eth0", "eth2"}) {
+        auto kernel = bare_host({"eth0", "eth1", "eth2"});
+        const auto before = config_of({});
+        settle(kernel, before);
+        kernel.add_address("brupstream", "192.168.5.7/24");
+        const auto ports = recorded(kernel, before);
+        auto words = network_words::all_on(one);
+        words.cluster_mtu = words.storage_mtu = 1500;
+        const auto now = config_of(words);
+        const auto plan = plan_host(now, kernel.state(), ports);
+        carry_out(kernel, plan);
+        const bool is_taken = one == std::string("eth2");
+        EXPECT_EQ(ports_of(kernel, "brcluster"), texts{one});
+        EXPECT_EQ(kernel.addresses_of("brstorage"), texts{});
+        EXPECT_EQ(kernel.addresses_of("brupstream"), is_taken ? texts{} : texts{"192.168.5.7/24"});
+        auto there = kernel.addresses_of("brcluster");
+        EXPECT_EQ(std::ranges::count(there, "192.168.5.7/24"), is_taken ? 1 : 0);
+        const auto seen = kernel.state();
+        ASSERT_EQ(seen.routes().size(), 1U) << one;
+        EXPECT_EQ(seen.name_of(seen.routes()[0].link), "brcluster");
+        EXPECT_EQ(remarks_of(plan.remarks).find("it stays"), std::string::npos) << remarks_of(plan.remarks);
+        EXPECT_NE(remarks_of(plan.remarks)
+                      .find("10.0.1.2/24 was on brstorage by the configuration, and is on "
+                            "brcluster now: it is removed there"),
+                  std::string::npos);
+        EXPECT_EQ(steps_of(plan_host(now, seen, ports_after_look(ports, now, seen))), "");
+    }
+}
+
+// Once somebody has removed the address as he was told, the route by it leads nowhere.
+TEST(host_ports_test, one_device_becomes_three) {
+    auto kernel = bare_host({});
+    for (std::uint8_t number = 0; number < 3; ++number) {
+        auto device = link_named("eth" + std::to_string(number));
+        device.hardware = {0x52, 0x54, 0, 0, 0, number};
+        kernel.add(device);
+    }
+    auto words = network_words::all_on("eth2");
+    words.cluster_mtu = words.storage_mtu = 1500;
+    const auto before = config_of(words);
+    settle(kernel, before);
+    auto ports = recorded(kernel, before);
+    const auto now = config_of({});
+    for (int round = 0; round < 2; ++round) {  // eth0 is brought up first: does it have a carrier?
+        carry_out(kernel, plan_host(now, kernel.state(), ports));
+        ports = ports_after_look(ports, now, kernel.state());
+    }
+    EXPECT_EQ(kernel.link("brcluster").hardware, kernel.link("eth0").hardware) << "what it had is brupstream's";
+    EXPECT_EQ(kernel.link("brupstream").hardware, kernel.link("eth2").hardware);
+    auto plan = plan_host(now, kernel.state(), ports);
+    EXPECT_NE(remarks_of(plan.remarks).find("10.0.2.2/24 of brupstream is also on brcluster: remove it there"),
+              std::string::npos);
+    EXPECT_EQ(steps_of(plan), "") << "until then it works there";
+    kernel.apply(model::remove_address{"brcluster", *parse_host_address("10.0.2.2/24")});
+    plan = plan_host(now, kernel.state(), ports);
+    EXPECT_EQ(steps_of(plan),
+              "remove default route via 10.0.2.1 on brcluster\nadd default route via 10.0.2.1 on brupstream\n");
+    carry_out(kernel, plan);
+    EXPECT_EQ(steps_of(plan_host(now, kernel.state(), ports)), "");
+}
+
 // ---- a host that the system's own configuration set up
 
 }  // namespace

@@ -1,0 +1,101 @@
+#include "former_bridges.hpp"
+
+#include "own_links.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pvc::policy {
+
+bool is_former_bridge(const config::node_config& config, const model::network_state& seen, const host_ports& ports,
+                      const model::network_link& link) {
+    const auto is_on_it = [&](const auto& one) {
+        const auto* port = seen.find(one.first);
+        return one.second.bridge == link.name && port != nullptr && port->index == one.second.index &&
+               port->master == link.index;
+    };
+    return link.kind == "bridge" &&
+           std::ranges::find(config.host_bridges, link.name, &config::host_bridge::name) == config.host_bridges.end() &&
+           std::ranges::any_of(ports, is_on_it);
+}
+
+const model::network_link* bridge_left_by(const config::node_config& config, const model::network_state& seen,
+                                          const host_ports& ports, const model::network_link& device) {
+    const auto* bridge = seen.find(device.master);
+    if (bridge == nullptr || !is_former_bridge(config, seen, ports, *bridge)) {
+        return nullptr;
+    }
+    const auto stays = [&](const auto* port) { return port->index != device.index && !is_guest_port(*port); };
+    return std::ranges::any_of(seen.ports_of(bridge->index), stays) ? nullptr : bridge;
+}
+
+bool has_hardware_of_another(const config::node_config& config, const model::network_state& seen,
+                             const config::host_bridge& bridge) {
+    const auto* link = seen.find(bridge.name);
+    return link != nullptr && link->hardware != model::hardware_address() &&
+           std::ranges::any_of(config.host_bridges, [&](const config::host_bridge& other) {
+               const auto* device = seen.find(other.device);
+               return other.device != bridge.device && device != nullptr && device->hardware == link->hardware;
+           });
+}
+
+leavings plan_leavings(const config::node_config& config, const model::network_state& seen, const host_ports& ports,
+                       const std::map<std::string, bridge_addresses>& addresses,
+                       const std::map<std::string, const model::network_link*>& sources) {
+    leavings plan;
+    for (const auto& link : seen.links()) {
+        if (!is_former_bridge(config, seen, ports, link)) {
+            continue;
+        }
+        for (const auto& bridge : config.host_bridges) {
+            const auto source = sources.find(bridge.name);
+            if (source == sources.end() || source->second->index == link.index) {
+                continue;  // without a port it could not serve them; what moves with its port does already
+            }
+            for (const auto& one : seen.addresses_of(link.index)) {
+                const auto& own = addresses.at(bridge.name).own;
+                if (std::ranges::find(own, one.address) == own.end()) {
+                    continue;
+                }
+                plan.remarks.push_back(
+                    {message::network_device_configured, false,
+                     fmt::format("{} was on {} by the configuration, and is on {} now: it is removed there",
+                                 one.address.text(), link.name, bridge.name)});
+                plan.units.push_back({fmt::format("address {} off {}", one.address.text(), link.name),
+                                      {model::remove_address{link.name, one.address}},
+                                      unit_of_port(bridge)});
+            }
+        }
+    }
+    return plan;
+}
+
+bool is_dead_way(const config::node_config& config, const model::network_state& seen, const host_ports& ports,
+                 const leavings& leaving, const model::default_route& route) {
+    const auto& upstream = config.networks.upstream;
+    const auto* link = seen.find(route.link);
+    if (route.gateway != *upstream.gateway || link == nullptr || link->kind != "bridge" ||
+        link->name == upstream.bridge) {
+        return false;
+    }
+    const bool is_hosts =
+        std::ranges::find(config.host_bridges, link->name, &config::host_bridge::name) != config.host_bridges.end();
+    const auto reaches = [&](const model::link_address& one) {
+        const model::network_change gone = model::remove_address{link->name, one.address};
+        return is_in(route.gateway, one.address) &&
+               std::ranges::none_of(leaving.units, [&](const host_unit& unit) { return unit.steps.front() == gone; });
+    };
+    const auto is_onlink = [&](const model::link_route& one) {
+        return one.link == route.link && one.is.is_default() && one.is.gateway == route.gateway && one.is.is_onlink;
+    };
+    return (is_hosts || is_former_bridge(config, seen, ports, *link)) &&
+           std::ranges::none_of(seen.addresses_of(link->index), reaches) &&
+           std::ranges::none_of(seen.link_routes(), is_onlink);
+}
+
+std::string unit_of_port(const config::host_bridge& bridge) {
+    return fmt::format("port {} of {}", bridge.device, bridge.name);
+}
+
+}  // namespace pvc::policy
