@@ -228,7 +228,7 @@ TEST_F(role_addresses_test, a_bridge_with_another_hardware_address_is_announced_
     beat(4s);
     EXPECT_EQ(frames, 0U);
     hv1.connector.link().mend();
-    beat(20s);
+    beat(30s);  // with the next look after that
     EXPECT_EQ(frames, 5U) << hv1.log();
 }
 
