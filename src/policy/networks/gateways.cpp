@@ -149,8 +149,14 @@ std::vector<host_reach> reach_of_host(const std::set<std::uint32_t>& networks, c
         floating.insert(one.where.address.address);
     }
     std::vector<host_reach> all;
+    std::set<std::string> of_file;
+    for (const auto role :
+         {config::network_role::cluster, config::network_role::storage, config::network_role::upstream}) {
+        of_file.insert(config.networks[role].subnet.canonical().to_string());
+    }
     const auto add = [&](host_reach one) {
-        if (!is_of_link(one.network.address) && std::ranges::find(all, one) == all.end()) {
+        if (!is_of_link(one.network.address) && !of_file.contains(one.network.text()) &&
+            std::ranges::find(all, one) == all.end()) {
             all.push_back(std::move(one));
         }
     };
