@@ -53,15 +53,25 @@ struct recorded_links {
 };
 
 recorded_links links_of_record(services::host& host, const config::node_config& config, const std::string& boot_id,
-                               host_comparison& out) {
+                               const model::network_state& seen, host_comparison& out) {
     recorded_links own;
+    bool is_whole = true;
     for (std::size_t part = 0; part < policy::record_files_max; ++part) {
-        const auto text = read_record(host, config.directories.dynamic + "/" + policy::record_name(part), out);
+        const auto path = config.directories.dynamic + "/" + policy::record_name(part);
+        const std::size_t before = out.warnings.size();
+        const auto text = read_record(host, path, out);
+        is_whole = is_whole && out.warnings.size() == before;
         if (!text) {
             break;
         }
-        // A line that is ignored is told of by the start.
-        static_cast<void>(policy::add_record(own.bridges, own.bases, *text, boot_id, &own.ports));
+        if (const auto ignored = policy::add_record(own.bridges, own.bases, *text, boot_id, &own.ports);
+            !ignored.empty()) {
+            is_whole = false;
+            out.warnings.push_back(path + ": " + ignored + ", ignored: links in bridges of networks stay with them");
+        }
+    }
+    if (!is_whole) {
+        own.bases = policy::with_unknown_bases(std::move(own.bases), seen);
     }
     return own;
 }
@@ -123,7 +133,7 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
     }
     const auto config = policy::with_own_names(configured, policy::names_to_resolve(configured, *seen));
     services::linux_host host(pool, loop.clock());
-    auto own = links_of_record(host, config, host.facts().boot_id, out);
+    auto own = links_of_record(host, config, host.facts().boot_id, *seen, out);
     const auto plan = policy::plan_host(config, *seen, own.ports);
     for (const auto& remark : plan.remarks) {
         out.warnings.push_back(remark.text);

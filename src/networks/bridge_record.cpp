@@ -38,12 +38,19 @@ void bridge_record::read() {
             text ? policy::add_record(known_, bases_, *text, node_.machine.boot_id, &ports_) : text.error().text();
         if (!ignored.empty()) {
             is_whole_ = false;
+            is_incomplete_ = true;
             tell(fmt::format("{}: {}, ignored", path, ignored));
         }
     }
     written_ = known_;
     written_bases_ = bases_;
     written_ports_ = ports_;
+}
+
+void bridge_record::note_unknown(const model::network_state& seen) {
+    if (std::exchange(is_incomplete_, false)) {
+        update(known_, policy::with_unknown_bases(bases_, seen));
+    }
 }
 
 void bridge_record::set_named(const std::optional<std::set<std::string, std::less<>>>& names) {
@@ -87,7 +94,7 @@ async::awaitable<void> bridge_record::noted_by(time_point until) {
 
 async::awaitable<void> bridge_record::run() {
     for (;;) {
-        if (!is_written()) {
+        if (!is_written() && !is_incomplete_) {
             const auto now = known_;
             const auto bases = bases_;
             const auto ports = ports_;

@@ -27,6 +27,8 @@ public:
     [[nodiscard]] const policy::own_bridges& known() const { return known_; }
     [[nodiscard]] const policy::own_bases& bases() const { return bases_; }
     [[nodiscard]] const policy::host_ports& ports() const { return ports_; }
+    // With the first look: what a record that could not be read may have said of bases.
+    void note_unknown(const model::network_state& seen);
     // What tells whose a link is; null until the names of the host's own links were asked for.
     [[nodiscard]] const policy::whose_links* whose() const { return whose_ ? &*whose_ : nullptr; }
     // By files of the host itself. None: they cannot be read; what was known before stays.
@@ -50,7 +52,8 @@ private:
     [[nodiscard]] std::string path_of(std::size_t part) const;
     void tell(std::string text);
     [[nodiscard]] bool is_written() const {
-        return known_ == written_ && bases_ == written_bases_ && ports_ == written_ports_ && is_whole_;
+        return known_ == written_ && bases_ == written_bases_ && ports_ == written_ports_ && is_whole_ &&
+               !is_incomplete_;
     }
 
     core::node_context& node_;
@@ -61,9 +64,10 @@ private:
     policy::host_ports ports_;
     policy::host_ports written_ports_;
     std::optional<policy::whose_links> whose_;
-    bool has_failed_ = false;  // the last try
-    bool is_whole_ = true;     // the files say what was written last, and nothing else
-    std::size_t parts_ = 0;    // files that are there
+    bool has_failed_ = false;     // the last try
+    bool is_incomplete_ = false;  // what was read, until note_unknown
+    bool is_whole_ = true;        // the files say what was written last, and nothing else
+    std::size_t parts_ = 0;       // files that are there
     std::string told_;
     async::wakeup changed_;
     async::wakeup written_now_;

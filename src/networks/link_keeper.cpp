@@ -70,6 +70,7 @@ async::awaitable<bool> link_keeper::settle() {
     }
     look_pause_.succeeded();
     remarks_.tell("look", {});
+    bridges_.note_unknown(*seen);
     note_machines(*seen);
     work_.name_devices(*seen);
     bool has_changed = co_await host_.settle(*seen);

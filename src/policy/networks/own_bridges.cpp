@@ -176,8 +176,25 @@ std::string record_name(std::size_t part) {
     return part == 0 ? "client-bridges" : fmt::format("client-bridges.{}", part + 1);
 }
 
+own_bases with_unknown_bases(own_bases known, const model::network_state& seen) {
+    for (const auto& link : seen.links()) {
+        for (const auto* prefix : {"vxlan", "vlan"}) {
+            const auto vni = model::vni_of(link.name, prefix);
+            const auto found = known.find(link.name);
+            const bool is_known = found != known.end() && found->second.index == link.index;
+            if (vni && !is_known && link.master != 0 && seen.name_of(link.master) == bridge_name(*vni)) {
+                known[link.name] = {link.index, false};
+            }
+        }
+    }
+    return known;
+}
+
 std::string add_record(own_bridges& to, own_bases& bases, std::string_view text, std::string_view boot_id,
                        host_ports* ports) {
+    if (text.empty()) {
+        return "the file is empty";
+    }
     std::string ignored;
     std::size_t number = 0;
     while (!text.empty()) {
@@ -186,6 +203,9 @@ std::string add_record(own_bridges& to, own_bases& bases, std::string_view text,
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
         ++number;
         const bool is_boot = number == 1 && line.starts_with(boot_word);
+        if (end == std::string_view::npos) {
+            return ignored.empty() ? fmt::format("line {} has no end: \"{}\"", number, shown(line)) : ignored;
+        }
         if (is_boot && (boot_id.empty() || line.substr(boot_word.size()) != boot_id)) {
             return {};
         }

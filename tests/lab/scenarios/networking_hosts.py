@@ -319,3 +319,32 @@ def advertised_over_a_bridge(lab):
     lab.wait(lambda: network.sysctl(node, 'net/ipv6/conf/all/forwarding') == '1', 30, 'IPv6 is forwarded')
     equal(network.sysctl(node, 'net/ipv6/conf/br0/accept_ra'), '2', 'accept_ra of br0')
     check(_is_routed_by_advertisement(node, 'br0'), 'the default route of br0 is there')
+
+
+@scenario('README ruling 79: a link of the host that a network used stays, although the record of that is cut off', limit=60)
+def record_cut_off(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    node.power_on()
+    for words in ('link set ens4 up', 'link add vxlan1003 mtu 1450 type vxlan id 1003 dev ens4 dstport 4789', 'link set vxlan1003 up'):
+        node.enter('ip', *words.split())
+    start(lab, node)
+    one_primary(lab, [node])
+    network.create(lab.client, 1003, **network.managed(3))
+    soon(lab, node, lambda view: view.ports('vmbr1003') == ['vxlan1003'], 'it is used')
+    path = os.path.join(node.folder, 'run', 'pvc', 'client-bridges')
+
+    def record():
+        with open(path) as file:
+            return file.read()
+    lab.wait(lambda: 'base vxlan1003' in record(), 10, 'the record')
+    node.daemon.kill()
+    node.daemon.wait(10)
+    text = record()
+    with open(path, 'w') as file:
+        file.write(text[:len(text) // 2])
+    network.remove(lab.client, 1003)
+    check('has no end' in node.execute('--check-config', '--against-host')[1], '--against-host says nothing of the record')
+    node.start()
+    soon(lab, node, lambda view: not view.has('vmbr1003'), 'the bridge goes')
+    check(View(node).has('vxlan1003'), 'the link of the host is gone')

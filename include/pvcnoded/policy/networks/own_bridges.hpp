@@ -88,8 +88,13 @@ struct whose_links {
 // There are no more.
 inline constexpr std::size_t record_files_max = 1000;
 
-// Adds what one file says. One of another boot says nothing. What is returned says which line was ignored, if any was,
-// and why ("line 3: expected `VNI index m|b`, got \"?\""). Ports are read past where nobody wants them.
+// Where a part of the record of this boot is not to be read: with each base that is in its bridge and of which it says
+// nothing, as one that is only used. Whoever made it is not known, and so it is not deleted.
+[[nodiscard]] own_bases with_unknown_bases(own_bases known, const model::network_state& seen);
+
+// Adds what one file says. One of another boot says nothing; of one that ends within a line that line is ignored. What
+// is returned says which line was ignored, if any was, and why ("line 3: expected `VNI index m|b`, got \"?\""). Ports
+// are read past where nobody wants them.
 [[nodiscard]] std::string add_record(own_bridges& to, own_bases& bases, std::string_view text, std::string_view boot_id,
                                      host_ports* ports = nullptr);
 

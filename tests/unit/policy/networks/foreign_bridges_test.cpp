@@ -114,6 +114,19 @@ TEST(foreign_bridges, one_with_its_base_stays_with_what_no_daemon_gives_it) {
     }
 }
 
+// The record says nothing of it, and a part of that cannot be read.
+TEST(foreign_bridges, what_a_broken_record_may_have_named_as_used_is_not_deleted) {
+    left_bridge host;
+    host.kernel.apply(model::make_vxlan{"vxlan51", "eth0", 51});
+    const int index = host.kernel.link("vxlan50").index;
+    host.whose.bases = with_unknown_bases({}, host.kernel.state());
+    EXPECT_EQ(host.whose.bases, (own_bases{{"vxlan50", {index, false}}})) << "the other is in no bridge";
+    EXPECT_EQ(host.swept().find("delete link vxlan50"), std::string::npos);
+    EXPECT_EQ(host.left_addresses(), 1U) << "it may be a primary's";
+    const own_bases own{{"vxlan50", {index, true}}};
+    EXPECT_EQ(with_unknown_bases(own, host.kernel.state()), own);
+}
+
 // It is not said to be what a network left, and so nobody waits for its card to go.
 TEST(foreign_bridges, one_with_a_card_was_no_networks) {
     const auto config = config_of(client_words());

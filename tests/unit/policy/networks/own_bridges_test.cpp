@@ -100,7 +100,10 @@ TEST(own_bridges, garbage_is_said_once_and_the_rest_holds) {
     own_bases bases;
     EXPECT_EQ(add_record(read, bases, "7 12 m\n", "a"),
               "line 1: expected `boot` and the identity of the boot, got \"7 12 m\"");
-    EXPECT_EQ(add_record(read, bases, "", "a"), "");
+    EXPECT_EQ(add_record(read, bases, "", "a"), "the file is empty");
+    // A disk that was full.
+    EXPECT_EQ(add_record(read, bases, "boot a-bo", "a-boot"), "line 1 has no end: \"boot a-bo\"");
+    EXPECT_EQ(add_record(read, bases, "boot a\nbase vxlan7 12 us", "a"), "line 2 has no end: \"base vxlan7 12 us\"");
     EXPECT_TRUE(read.empty());
 }
 
