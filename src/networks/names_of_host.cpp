@@ -2,10 +2,13 @@
 
 #include "pvcnoded/policy/networks/ifupdown.hpp"
 
+#include <fmt/format.h>
+
 #include <fnmatch.h>
 
 #include <functional>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +17,8 @@ namespace pvc::networks {
 namespace {
 
 constexpr std::string_view folder_of_ifupdown = "/etc/network";
-constexpr std::size_t most_files = 256;  // a file may source itself
+constexpr std::size_t most_files = 4096;
+constexpr std::size_t most_bytes = 1U << 20U;  // of a file
 
 std::string absolute(const std::string& path) {
     return path.starts_with('/') ? path : std::string(folder_of_ifupdown) + "/" + path;
@@ -57,8 +61,16 @@ std::vector<wanted_files> sources_of(const policy::ifupdown_file& found, std::ve
 async::awaitable<result<host_names>> names_of_host(services::host& host) {
     host_names names;
     std::vector<std::string> files{std::string(folder_of_ifupdown) + "/interfaces"};
-    for (std::size_t at = 0; at < files.size() && at < most_files; ++at) {
-        const auto text = co_await host.read_disk_file(files[at]);
+    std::set<std::string> read;
+    for (std::size_t at = 0; at < files.size(); ++at) {
+        const std::string path = files[at];
+        if (!read.insert(path).second) {
+            continue;  // a file may source itself
+        }
+        if (read.size() > most_files) {
+            co_return failure(errc::unavailable, fmt::format("more than {} files", most_files));
+        }
+        const auto text = co_await host.read_disk_file(path, most_bytes);
         if (!text && is_unknown(text.error())) {
             co_return text.error();
         }
@@ -69,6 +81,11 @@ async::awaitable<result<host_names>> names_of_host(services::host& host) {
         names.insert(std::make_move_iterator(found.names.begin()), std::make_move_iterator(found.names.end()));
         const auto folders = sources_of(found, files);
         for (const auto& folder : folders) {
+            if (folder.folder.find_first_of("*?[") != std::string::npos) {
+                co_return failure(errc::unavailable, fmt::format("{} sources folders by a pattern, {}, which is not "
+                                                                 "followed",
+                                                                 path, folder.folder));
+            }
             const auto there = co_await host.list_disk_files(folder.folder);
             if (!there && is_unknown(there.error())) {
                 co_return there.error();

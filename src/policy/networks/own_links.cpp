@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
 
@@ -175,6 +177,15 @@ bool own_links::is_own_base(const model::network_link& base, std::uint32_t vni) 
     const auto* master = seen_.find(base.master);
     const bool is_port = master != nullptr && master->name == bridge_name(vni);
     return known != nullptr || (is_port && !is_named(base.name) && !is_named(master->name));
+}
+
+bool own_links::is_named(std::string_view name) const {
+    return whose_.named.contains(name) || std::ranges::any_of(whose_.named, [&](const std::string& one) {
+               const auto pattern =
+                   one.starts_with('/') ? one.substr(1, one.find_first_of("/=", 1) - 1) : std::string();
+               return !pattern.empty() && pattern.find_first_of("*?[") != 0 &&
+                      ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
+           });
 }
 
 bool own_links::has_base(const model::network_link& bridge, std::uint32_t vni, model::network_type type) const {

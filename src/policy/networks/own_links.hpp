@@ -70,7 +70,8 @@ public:
     [[nodiscard]] const recorded_base* recorded(const model::network_link& base) const { return whose_.find(base); }
     // What has this as another name, so that nothing can be made that is called so; null: nothing.
     [[nodiscard]] const model::network_link* called(std::string_view name) const;
-    [[nodiscard]] bool is_named(std::string_view name) const { return whose_.named.contains(name); }
+    // Also by a pattern of ifupdown ("/vxlan*"), unless that begins with what fits anything.
+    [[nodiscard]] bool is_named(std::string_view name) const;
 
 private:
     [[nodiscard]] static bool has_number(const model::network_link& link, std::uint32_t vni, model::network_type type);

@@ -348,3 +348,26 @@ def record_cut_off(lab):
     node.start()
     soon(lab, node, lambda view: not view.has('vmbr1003'), 'the bridge goes')
     check(View(node).has('vxlan1003'), 'the link of the host is gone')
+
+
+@scenario('README ruling 79: links that ifupdown names by a pattern, in a large file, or in one of many', limit=90)
+def names_by_ifupdown(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    node.power_on()
+    base = os.path.join(node.folder, 'etc', 'network')
+    os.makedirs(os.path.join(base, 'first.d'))
+    many = ''.join(f'auto ens9.{n}\niface ens9.{n} inet manual\n    vlan-raw-device ens9\n    # {"-" * 40}\n' for n in range(1, 700))
+    files = {'interfaces': many + 'source /etc/network/first.d/*\nauto vxlan1001\niface vxlan1001 inet manual\nauto /vxlan100[2]\niface vxlan inet manual\n',
+             'first.d/zz': 'iface vxlan1003 inet manual\n', **{f'first.d/a{n}': f'auto ens8.{n}\n' for n in range(300)}}
+    for name, text in files.items():
+        with open(os.path.join(base, name), 'w') as file:
+            file.write(text)
+    node.enter('ip', 'link', 'set', 'ens4', 'up')
+    for vni in (1001, 1002, 1003):
+        node.enter('ip', *f'link add vxlan{vni} mtu 1450 type vxlan id {vni} dev ens4 dstport 4789'.split())
+        network.create(lab.client, vni, **network.managed(vni - 1000))
+    start(lab, node)
+    for vni in (1001, 1002, 1003):
+        lab.wait(lambda vni=vni: f'network {vni}: vxlan{vni} is a link of this host\'s own' in node.log(), 10, f'network {vni} is refused')
+        check(View(node).links[f'vxlan{vni}'].get('master') is None, f'vxlan{vni} is in a bridge')

@@ -58,11 +58,19 @@ TEST(foreign_bridges, only_those_that_are_as_a_node_daemons_lose_their_addresses
         const auto told = foreign_links(theirs.config, theirs.kernel.state(), {}, {});
         EXPECT_EQ(told.size(), 2U) << "the bridge and its base";
     }
-    for (const std::string name : {"vmbr50", "vxlan50"}) {
+    for (const std::string name : {"vmbr50", "vxlan50", "/vmbr5?", "/vxlan*=vxlan"}) {
         left_bridge named;
         named.whose.named.insert(name);
         EXPECT_EQ(named.left_addresses(), 0U) << name;
         EXPECT_EQ(named.swept(), "") << name;
+    }
+}
+
+TEST(foreign_bridges, patterns_that_name_no_link_of_theirs) {
+    for (const std::string name : {"/*", "/eth*", "vmbr*", "/"}) {
+        left_bridge named;
+        named.whose.named.insert(name);
+        EXPECT_NE(named.swept(), "") << name;
     }
 }
 
