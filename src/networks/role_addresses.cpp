@@ -214,10 +214,14 @@ std::optional<duration> role_addresses::settle_wishes() {
         give_all_up("this node is secondary");
         return std::nullopt;
     }
-    auto decision = policy::decide_leftovers(leftovers());
+    const auto view = leftovers();
+    auto decision = policy::decide_leftovers(view);
     if (decision.must_go) {
         give_all_up(std::move(decision.reason));
         return std::nullopt;
+    }
+    if (view.primary) {
+        return leftover_check;  // once the connection is away nobody says that it counts no more
     }
     return decision.decide_again_in ? std::optional(std::min(*decision.decide_again_in, leftover_check)) : std::nullopt;
 }

@@ -82,6 +82,19 @@ TEST_F(leftovers_test, case_95_zookeeper_is_away_and_the_record_is_20_s_old) {
     EXPECT_GE(hv1.times_logged("starting again"), 2U);
 }
 
+// It was named, and is cut off before it takes over: another may be primary by then.
+TEST_F(leftovers_test, case_95_the_connection_is_lost_between_the_start_and_the_takeover) {
+    auto& hv1 = killed_primary();
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    loop.run_for(50ms);
+    ASSERT_EQ(count(hv1), 4U);
+    hv1.connector.link().cut();
+    const auto cut = loop.clock().now();
+    ASSERT_TRUE(run_until([&] { return count(hv1) == 0; }, 100s)) << hv1.log();
+    EXPECT_NEAR(seconds_since(cut), 55.0, 2.0);
+}
+
 TEST_F(leftovers_test, case_95_without_a_record_they_go_at_once) {
     for (const auto* text : {"", "garbage", "secondary", "boot"}) {
         auto& hv1 = killed_primary();
