@@ -321,6 +321,12 @@ async::awaitable<role_addresses::places> role_addresses::present(time_point unti
         for (const auto& link : seen->links()) {
             devices_.insert(link.name);
         }
+        foreign_.clear();
+        for (const auto& bridge : node_.config->host_bridges) {
+            if (!policy::why_no_bridge(*seen, bridge.name).empty()) {
+                foreign_.insert(bridge.name);
+            }
+        }
         found = found_in(*seen);
         lost_ = routes_lost_in(*seen);
         co_return found;
@@ -388,7 +394,9 @@ async::awaitable<void> role_addresses::look(time_point until) {
 void role_addresses::note_missing(places all) {
     missing_ = std::move(all);
     // The bridge of a network that is not there yet comes with a look.
-    std::erase_if(missing_, [this](const auto& one) { return is_gateway(one) && !devices_.contains(one.device); });
+    std::erase_if(missing_, [this](const auto& one) {
+        return foreign_.contains(one.device) || (is_gateway(one) && !devices_.contains(one.device));
+    });
     for (const auto& one : missing_) {
         // It was there, and its device is: somebody took it away.
         if (devices_.contains(one.device) && std::erase(added_, one) > 0) {
@@ -426,8 +434,9 @@ bool role_addresses::may_hold() const {
 }
 
 bool role_addresses::is_wanted(const placed_address& where) const {
-    return std::ranges::any_of(all_,
-                               [&](const auto& one) { return one.where == where && one.wish == address_wish::wanted; });
+    return !foreign_.contains(where.device) && std::ranges::any_of(all_, [&](const auto& one) {
+        return one.where == where && one.wish == address_wish::wanted;
+    });
 }
 
 bool role_addresses::is_dropped(const placed_address& where) const {

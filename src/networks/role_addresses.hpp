@@ -121,6 +121,7 @@ private:
     policy::address_wish gateway_wish_ = policy::address_wish::as_found;
     bool knows_gateways_ = false;
     std::set<std::string> devices_;  // by the last look
+    std::set<std::string> foreign_;  // likewise: called as a bridge of the host, and none
     bool is_seen_ = false;           // what there is, likewise
     time_point seen_at_{};           // by the last look that was answered
     struct named {

@@ -4,6 +4,8 @@
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace pvc::policy {
@@ -210,13 +212,24 @@ std::vector<model::set_sysctl> sysctls_to_set(
     return steps;
 }
 
+std::string why_no_bridge(const model::network_state& seen, const std::string& name) {
+    const auto* link = seen.find_by_any_name(name);
+    if (link != nullptr && link->name != name) {
+        return fmt::format("{} is another name of {}", name, link->name);
+    }
+    if (link == nullptr || link->kind == "bridge") {
+        return {};
+    }
+    return fmt::format("{} is no bridge{}", name, link->kind.empty() ? "" : " but a link of kind " + link->kind);
+}
+
 std::vector<std::string> bridges_not_running(const config::node_config& config, const model::network_state& seen) {
     std::vector<std::string> names;
     for (const auto& bridge : config.host_bridges) {
         const auto* device = seen.find(bridge.device);
         const auto* link = seen.find(bridge.name);
         // One whose device serves another, or that is none, never runs: nobody waits for it.
-        const bool can_run = device != nullptr && (link == nullptr || link->kind == "bridge") &&
+        const bool can_run = device != nullptr && why_no_bridge(seen, bridge.name).empty() &&
                              (device->master == 0 || (link != nullptr && device->master == link->index));
         if (can_run && (link == nullptr || !link->is_running)) {
             names.push_back(bridge.name);

@@ -77,10 +77,7 @@ private:
     void leave_out_misplaced();
     void plan_bridge(const config::host_bridge& bridge);
     void plan_connected(const network_link& bridge, const host_address& address);
-    [[nodiscard]] bool is_foreign(const std::string& bridge) const {
-        const auto* link = seen_.find(bridge);
-        return link != nullptr && link->kind != "bridge";
-    }
+    [[nodiscard]] bool is_foreign(const std::string& bridge) const { return !why_no_bridge(seen_, bridge).empty(); }
     [[nodiscard]] std::optional<network_remark> why_no_port(const config::host_bridge& bridge,
                                                             const network_link& device) const;
     [[nodiscard]] bool is_port(const config::host_bridge& bridge, const network_link& device) const {
@@ -244,10 +241,8 @@ void host_planner::leave_out_misplaced() {
 
 void host_planner::plan_bridge(const config::host_bridge& bridge) {
     const auto* link = seen_.find(bridge.name);
-    if (is_foreign(bridge.name)) {
-        remark(message::network_bridge_foreign, true,
-               fmt::format("{} is no bridge{}: nothing is done to it, and no address is added", bridge.name,
-                           link->kind.empty() ? "" : " but a link of kind " + link->kind));
+    if (const auto why = why_no_bridge(seen_, bridge.name); !why.empty()) {
+        remark(message::network_bridge_foreign, true, why + ": nothing is done to it, and no address is added");
         return;
     }
     usable_bridges_.insert(bridge.name);

@@ -371,3 +371,28 @@ def names_by_ifupdown(lab):
     for vni in (1001, 1002, 1003):
         lab.wait(lambda vni=vni: f'network {vni}: vxlan{vni} is a link of this host\'s own' in node.log(), 10, f'network {vni} is refused')
         check(View(node).links[f'vxlan{vni}'].get('master') is None, f'vxlan{vni} is in a bridge')
+
+
+@scenario('networking.md 3.1: a link of the host that is called as a bridge of the daemon, or has that as another name, gets no address', limit=90)
+def called_as_a_bridge(lab):
+    lab.zookeeper()
+    nodes = [lab.node(name, coordinators=['pvchv1', 'pvchv2'], network=network.three_devices(present=('ens4', 'ens5', 'ens6', card)))
+             for name, card in (('pvchv1', 'brupstream'), ('pvchv2', 'ens9'))]
+    for node, card in zip(nodes, ('brupstream', 'ens9')):
+        node.power_on()
+        node.enter('ip', 'link', 'set', card, 'up')
+        node.enter('ip', 'address', 'add', '192.0.2.10/24', 'dev', card)
+    nodes[1].enter('ip', 'link', 'property', 'add', 'dev', 'ens9', 'altname', 'brupstream')
+    for node, why in zip(nodes, ('brupstream is no bridge', 'brupstream is another name of ens9')):
+        status, text = node.execute('--check-config', '--against-host')
+        check(status != 0 and why in text and 'nothing is done to it, and no address is added' in text and 'create bridge brupstream' not in text, f'{status}: {text}')
+        node.up()
+        lab.await_state(node, 'run', 60)
+        lab.await_value(f'/nodes/{node.short}/routerstate', 'primary', 40)
+        soon(lab, node, lambda view: '10.255.0.254/24' in view.on('brcluster'), 'addresses of the primary')
+        lab.await_beats(node, 3)
+        card = 'ens9' if node is nodes[1] else 'brupstream'
+        equal(View(node).on(card), ['192.0.2.10/24'], f'addresses of {card}')
+        check(why in node.log(), node.log())
+        node.daemon.stop()
+        lab.expect_end(node, 0, 30)

@@ -313,6 +313,22 @@ TEST_F(role_addresses_test, a_bridge_that_somebody_deletes_comes_back_with_all_i
     EXPECT_TRUE(hv1.kernel.text().find("10.254.0.1/24 on brstorage") != std::string::npos);
 }
 
+TEST_F(role_addresses_test, a_card_that_is_called_as_a_bridge_gets_none) {
+    auto& hv1 = stage_networking();
+    hv1.kill();
+    hv1.kernel.remove_device("brupstream");
+    hv1.kernel.add_card("brupstream");
+    hv1.start();
+    EXPECT_TRUE(hv1.run_until_ready()) << hv1.log();
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+    beat(40s);
+    EXPECT_EQ(there(hv1), cluster_one + ", " + storage_one + ", " + metadata);
+    EXPECT_EQ(hv1.times_logged("brupstream is no bridge"), 1U);
+    hv1.kernel.remove_device("brupstream");
+    EXPECT_LT(seconds_until([&] { return there(hv1) == all_of_them; }, 20s), 2.0);
+}
+
 TEST_F(role_addresses_test, one_that_somebody_took_away_is_added_again) {
     auto& hv1 = stage_primary();
     EXPECT_FALSE(hv1.logged("was gone"));

@@ -96,6 +96,10 @@ using device_names = std::vector<std::pair<std::string, std::string>>;
     const std::vector<sysctl_setting>& wanted,
     const std::function<std::optional<std::string>(const std::string&)>& read);
 
+// Why no bridge of this name is there, nor can be made: another link is called so, if only by another name that it has.
+// Nothing is done to that, and no address added. "": nothing.
+[[nodiscard]] std::string why_no_bridge(const model::network_state& seen, const std::string& name);
+
 // The bridges of the static networks whose device is there, but which do not run yet.
 [[nodiscard]] std::vector<std::string> bridges_not_running(const config::node_config& config,
                                                            const model::network_state& seen);

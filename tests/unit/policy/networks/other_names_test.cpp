@@ -80,6 +80,23 @@ TEST(other_names, a_network_whose_name_somebody_has_so_is_refused) {
     }
 }
 
+TEST(other_names, a_bridge_of_the_host_whose_name_somebody_has_so_is_not_made) {
+    const auto config = config_of(network_words());
+    toy_kernel kernel;
+    for (const auto* name : {"eth0", "eth1", "eth2", "ens9"}) {
+        kernel.add(link_named(name));
+    }
+    kernel.edit("ens9").alt_names = {"brupstream"};
+    const auto plan = plan_host(config, kernel.state());
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "error network-bridge-foreign: brupstream is another name of ens9: nothing is done to it, and no address "
+              "is added\n");
+    EXPECT_EQ(steps_of(plan).find("brupstream"), std::string::npos) << steps_of(plan);
+    carry_out(kernel, plan);
+    EXPECT_TRUE(plan_host(config, kernel.state()).is_right());
+    EXPECT_TRUE(bridges_not_running(config, kernel.state()).empty()) << "nobody waits for it";
+}
+
 // README ruling 79.
 TEST(other_names, a_link_with_a_traffic_filter_is_somebodys) {
     const auto config = config_of(client_words());
