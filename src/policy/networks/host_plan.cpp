@@ -145,13 +145,14 @@ std::vector<const network_link*> host_planner::parents_first() const {
     return order;
 }
 
-// Making it smaller would make VLANs on it smaller, of which nobody here knows how large they have to be.
+// Making it smaller would make those smaller that stand on it (the kernel sees to that), of which nobody here knows how
+// large they have to be.
 bool host_planner::is_only_raised(const network_link& link) const {
-    const auto is_on_it = [&](const std::string& name) {
-        const auto* other = seen_.find(name);
-        return other != nullptr && other->lower == link.index;
+    const auto follows = [](const network_link* one) {
+        return one->kind == "vlan" || one->kind == "macvlan" || one->kind == "macvtap" || one->kind == "ipvlan" ||
+               one->kind == "ipvtap";
     };
-    return link.name == config_.networks.upstream.device || std::ranges::any_of(names_, is_on_it);
+    return link.name == config_.networks.upstream.device || std::ranges::any_of(seen_.standing_on(link.index), follows);
 }
 
 std::optional<int> host_planner::wanted_mtu(const network_link& link) const {

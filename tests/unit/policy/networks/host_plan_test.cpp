@@ -321,6 +321,22 @@ TEST(host_plan, a_device_is_not_made_smaller_under_the_vlan_of_another_network) 
     EXPECT_EQ(kernel.link("brcluster").mtu, 1500);
 }
 
+// Nor under what is the host's own, and would shrink with it.
+TEST(host_plan, a_device_is_not_made_smaller_under_links_of_somebody) {
+    for (const auto* kind : {"vlan", "macvlan", "vxlan"}) {
+        auto kernel = bare_host({"eth1", "eth2"});
+        kernel.add(link_named("eth0", "", 9000));
+        auto user = link_named("backup", kind, 9000);
+        user.lower = kernel.link("eth0").index;
+        kernel.add(user);
+        network_words words;
+        words.cluster_mtu = 1500;
+        carry_out(kernel, plan_host(config_of(words), kernel.state()));
+        EXPECT_EQ(kernel.link("eth0").mtu, kind == std::string("vxlan") ? 1500 : 9000) << kind;
+        EXPECT_EQ(kernel.link("brcluster").mtu, 1500);
+    }
+}
+
 TEST(host_plan, a_bridge_gets_no_more_than_its_device_can_have) {
     auto kernel = bare_host({"eth0", "eth1", "eth2"});
     const auto plan = plan_host(config_of({}), kernel.state());
