@@ -26,8 +26,8 @@ constexpr std::string_view gateways_remarks = "gateways";
 [[nodiscard]] std::string overlap_remarks(std::uint32_t vni);
 
 struct network_row {
-    std::optional<model::client_network> wanted;  // empty: what is stored cannot be used, or the network is no more
-    std::optional<model::client_network> usable;  // what was wanted when what is stored could be used, if ever
+    std::optional<model::client_network> wanted;      // empty: what is stored cannot be used, or the network is no more
+    std::optional<model::client_network> usable;      // what was wanted when what is stored could be used, if ever
     std::optional<model::client_network> standing{};  // what was wanted when all of it was there last
     bool is_gone = false;
     policy::network_memory memory;

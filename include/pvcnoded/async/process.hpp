@@ -60,8 +60,9 @@ public:
     virtual ~process_runner() = default;
 
     // Errors: not_found or io when the program cannot be started, timed_out when too many others ran for all of its
-    // time (it was not started), stopped when it could not begin by `not_after` (likewise), invalid without a program; a
-    // program that fails or is killed is an outcome, not a failure. Cancellation: the process group is ended (SIGTERM, grace, SIGKILL) and reaped before this returns.
+    // time (it was not started), stopped when it could not begin by `not_after` (likewise), invalid without a program;
+    // a program that fails or is killed is an outcome, not a failure. Cancellation: the process group is ended
+    // (SIGTERM, grace, SIGKILL) and reaped before this returns.
     virtual awaitable<result<process_outcome>> run(command what, process_limits limits) = 0;
 };
 

@@ -16,8 +16,7 @@ TEST(board_account, hosts) {
     EXPECT_EQ(trouble_with_board_host("hv1\n"), "is neither a host name nor an address: hv1?");
     EXPECT_EQ(trouble_with_board_host("-v"), "is neither a host name nor an address: -v");
     EXPECT_EQ(trouble_with_board_host(std::string("a\0b", 3)), "is neither a host name nor an address: a?b");
-    EXPECT_EQ(trouble_with_board_host(std::string(10240, 'a')),
-              "has 10240 bytes, more than the 253 that are possible");
+    EXPECT_EQ(trouble_with_board_host(std::string(10240, 'a')), "has 10240 bytes, more than the 253 that are possible");
 }
 
 TEST(board_account, users_and_passwords) {

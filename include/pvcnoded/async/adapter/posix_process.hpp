@@ -3,8 +3,9 @@
 // Each program runs in a process group of its own, with an empty signal mask, default signal dispositions, /dev/null or
 // a pipe as standard input, and no other descriptor of ours. Its time limit includes the time that it waits for its
 // turn when too many run already; a program whose turn did not come in time is failure(timed_out) and was never
-// started (failure(stopped), if it was its latest start that passed). After SIGKILL the leader gets 5 s to end; one that is stuck in the kernel longer is left to be reaped when
-// it does end, and keeps its place among those that run until then. Specification: runtime-design.md 5.
+// started (failure(stopped), if it was its latest start that passed). After SIGKILL the leader gets 5 s to end; one
+// that is stuck in the kernel longer is left to be reaped when it does end, and keeps its place among those that run
+// until then. Specification: runtime-design.md 5.
 #pragma once
 
 #include "pvcnoded/async/process.hpp"
