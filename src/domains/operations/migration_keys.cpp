@@ -138,6 +138,7 @@ async::awaitable<bool> reference_sender::look() {
         co_return true;
     }
     const std::int32_t version = of_state_->stat().cversion;
+    const std::int64_t changed = of_state_->stat().pzxid;
     const auto first = model::contenders(of_state_->names(), model::lock_tag::lock);
     const auto holders = model::contenders(of_node_->names(), model::lock_tag::lock);
     if (first.empty() || holders.empty()) {
@@ -157,7 +158,8 @@ async::awaitable<bool> reference_sender::look() {
     const bool are_of_one = child && other && child->stat.ephemeral_owner != 0 &&
                             child->stat.ephemeral_owner == other->stat.ephemeral_owner;
     if (are_of_one && !is_of_ours(child->data)) {  // one of ours would have said so
-        locks_ = policy::sender_locks{first.front().name, version};
+        const bool is_known = locks_ && locks_->child == first.front().name;
+        locks_ = policy::sender_locks{first.front().name, version, is_known ? locks_->first_since : changed};
     }
     co_return true;
 }

@@ -13,6 +13,9 @@ bool is_hand_over(const uuid& id, std::int64_t state_changed, std::string_view s
 }
 
 bool held_it_then(const sender_locks& sender, const state_lock& now, std::int64_t written) {
+    if (sender.first_since > written) {
+        return false;
+    }
     if (!now.contenders.empty() && now.contenders.front() == sender.child) {
         return true;
     }

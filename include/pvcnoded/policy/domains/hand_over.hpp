@@ -25,14 +25,16 @@ namespace pvc::policy {
 struct sender_locks {
     std::string child;  // the one on `state`
     std::int32_t children_version = 0;
+    std::int64_t first_since = 0;  // pzxid when it was seen as the first for the first time
 };
 struct state_lock {
     std::vector<std::string> contenders;  // by turn
     std::int32_t children_version = 0;
     std::int64_t children_changed = 0;  // pzxid
 };
-// Whether that session still had the lock of `state` when the `stop` was written: it has it now, or giving it back is
-// the one change of the children since, and came after the write.
+// Whether that session had the lock of `state` when the `stop` was written: it had it before, and has it now, or giving
+// it back is the one change of the children since, and came after the write. A client may have had it before one whose
+// turn came later.
 [[nodiscard]] bool held_it_then(const sender_locks& sender, const state_lock& now, std::int64_t written);
 
 }  // namespace pvc::policy

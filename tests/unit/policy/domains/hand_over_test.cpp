@@ -38,6 +38,9 @@ TEST(hand_over, where_both_are_possible_it_is_the_clients) {
     EXPECT_FALSE(held_it_then(seen, {{}, 18, 90}, 70)) << "a client came and went as well";
     EXPECT_FALSE(held_it_then(seen, {{}, 16, 69}, 70)) << "gone, then written without the lock";
     EXPECT_FALSE(held_it_then(seen, {{"c__lock__0000000006", "s__lock__0000000007"}, 15, 60}, 70)) << "not its turn";
+    // The client wrote under its lock, and gave it back: whose turn came then had nothing when that was written.
+    EXPECT_FALSE(held_it_then({"s__lock__0000000007", 16, 71}, {{"s__lock__0000000007"}, 16, 71}, 70));
+    EXPECT_FALSE(held_it_then({"s__lock__0000000007", 16, 71}, {{}, 17, 75}, 70));
 }
 
 }  // namespace
