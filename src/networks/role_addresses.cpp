@@ -479,7 +479,11 @@ time_point role_addresses::action_deadline() const {
 // Told once for as long as it stays the same.
 void role_addresses::failed(const std::string& step, const failure& why) {
     ++failures_;
-    const std::string text = fmt::format("cannot {}: {}, trying again", step, why.text());
+    std::string what = why.text();
+    if (!why.subject().empty() && step.ends_with(why.subject()) && what.starts_with(why.subject() + ": ")) {
+        what.erase(0, why.subject().size() + 2);  // the step names it
+    }
+    const std::string text = fmt::format("cannot {}: {}, trying again", step, what);
     if (text != std::exchange(troubles_[step], text)) {
         node_.log.error(message::role_address, text);
     }
