@@ -202,6 +202,7 @@ class Node:
         for function in ('hypervisor', 'networking', 'storage', 'api'):
             set_at(pvc, f'functions.enable_{function}', False)
         settings = {'node': self.short, 'cluster.coordinators': self.coordinators,
+                    'system.fencing.ipmi.host': f'{self.short}-lom',  # the sample has that of one node
                     'system.configuration.directories.dynamic_directory': '/run/pvc',
                     'system.configuration.directories.log_directory': '/var/log/pvc',
                     'system.configuration.logging.file_logging': True,
