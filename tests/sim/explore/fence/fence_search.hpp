@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/explore/fence/fence_world.hpp"
+#include "sim/explore/world_search.hpp"
 
 #include <cstddef>
 #include <iosfwd>
@@ -12,19 +13,13 @@
 
 namespace pvc::explore::fences {
 
-struct found_break {
-    broken_rule what;
-    std::vector<move> way;
-    std::vector<std::string> said;
+struct kind_of_world {
+    using world = fences::world;
+    using move = fences::move;
+    using bounds = fences::bounds;
+    using broken_rule = fences::broken_rule;
 };
-
-struct search_result {
-    std::size_t states = 0;
-    std::size_t steps = 0;
-    std::size_t settled = 0;
-    bool is_exhausted = false;
-    std::optional<found_break> broken;  // the nearest one
-};
+using search_result = world_search_result<kind_of_world>;
 
 [[nodiscard]] search_result search(const bounds& of, std::size_t states_limit = 20'000'000);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/explore/role/role_world.hpp"
+#include "sim/explore/world_search.hpp"
 
 #include <cstddef>
 #include <iosfwd>
@@ -13,19 +14,13 @@
 
 namespace pvc::explore::roles {
 
-struct found_break {
-    broken_rule what;
-    std::vector<move> way;
-    std::vector<std::string> said;
+struct kind_of_world {
+    using world = roles::world;
+    using move = roles::move;
+    using bounds = roles::bounds;
+    using broken_rule = roles::broken_rule;
 };
-
-struct search_result {
-    std::size_t states = 0;
-    std::size_t steps = 0;
-    std::size_t settled = 0;
-    bool is_exhausted = false;
-    std::optional<found_break> broken;  // the nearest one
-};
+using search_result = world_search_result<kind_of_world>;
 
 [[nodiscard]] search_result search(const bounds& of, std::size_t states_limit = 20'000'000);
 
