@@ -42,6 +42,7 @@ void peers::follow_list() {
         added.state_since = now;
         added.role_since = now;
         added.last_run = now;
+        added.read = now;
     }
 }
 
@@ -110,7 +111,11 @@ void peers::observe(const std::string& name, peer& seen, const result<zookeeper:
     }
     auto& clock = session_.node.clock();
     const auto id = stat ? std::optional(stat->stat.mzxid) : std::nullopt;
-    if (!seen.heartbeat.observe(id, sent, clock.now()) || !stat) {
+    if (!seen.heartbeat.observe(id, sent, clock.now())) {
+        return;
+    }
+    seen.read = sent;
+    if (!stat) {
         return;
     }
     if (model::daemon_state_or_fallback(seen.daemon->data()) != model::daemon_state::run) {
@@ -144,6 +149,15 @@ std::vector<policy::coordinator_peer> peers::coordinators() const {
         view.router_written = peer.router->present() ? peer.router->stat().mzxid : 0;
         view.not_run_for = view.daemon == model::daemon_state::run ? duration::zero() : now - peer.last_run;
         all.push_back(std::move(view));
+    }
+    return all;
+}
+
+std::vector<other_node> peers::all() const {
+    std::vector<other_node> all;
+    all.reserve(peers_.size());
+    for (const auto& [name, peer] : peers_) {
+        all.push_back({name, peer.daemon.get(), peer.heartbeat.id(), peer.heartbeat.unchanged_for(peer.read)});
     }
     return all;
 }

@@ -19,6 +19,14 @@ namespace pvc::core {
 
 struct session;
 
+// Another node, as far as a fencer looks at it.
+struct other_node {
+    std::string name;
+    const zookeeper::watched* daemon = nullptr;  // its daemonstate; as long as nobody awaits
+    std::optional<std::int64_t> heartbeat_id;    // of the last look; empty: there was no key, or no look yet
+    duration silent_for{};                       // at the sending of that look
+};
+
 class peers {
 public:
     explicit peers(session& s);
@@ -38,6 +46,8 @@ public:
     // Lets the transaction fail if a coordinator's role is not the one that is seen here.
     void add_role_checks(zookeeper::transaction& what) const;
     [[nodiscard]] std::size_t count() const { return peers_.size(); }
+    // All other nodes, ascending by name.
+    [[nodiscard]] std::vector<other_node> all() const;
     // The daemon state of any node by name; empty if it has no entry.
     [[nodiscard]] std::optional<model::daemon_state> daemon_state(const std::string& name) const;
     // True once the list of nodes and all states have been read.
@@ -55,6 +65,7 @@ private:
         time_point state_since{};
         time_point role_since{};
         time_point last_run{};
+        time_point read{};  // the sending of the last look at its heartbeat
     };
 
     void follow_list();
