@@ -38,6 +38,7 @@ std::optional<sim_program> sim_bmc::answer(const async::command& what) {
     if (!is_ipmitool || !asked || (*asked != host && *asked != address)) {
         return std::nullopt;
     }
+    look();
     ++commands_;
     heard_.push_back(words.back());
     const std::string no_session = "Error: Unable to establish IPMI v2 / RMCP+ session\n";
@@ -46,7 +47,7 @@ std::optional<sim_program> sim_bmc::answer(const async::command& what) {
     }
     const auto given =
         std::ranges::find(what.environment, "IPMI_PASSWORD", &std::pair<std::string, std::string>::first);
-    const bool is_let_in = (!user || after(words, "-U") == *user) &&
+    const bool is_let_in = !is_locked && (!user || after(words, "-U") == *user) &&
                            (!password || (given != what.environment.end() && given->second == *password));
     const auto suite = after(words, "-C");
     if (!is_let_in || (suite && only_suite && *suite != std::to_string(*only_suite))) {
@@ -91,12 +92,17 @@ sim_program sim_bmc::switch_to(bool on) {
     done.takes = answer_time;
     done.output = on ? "Chassis Power Control: Up/On\n" : "Chassis Power Control: Down/Off\n";
     if (!lies && !is_booting) {
-        done.effect = [this, on] {
+        const auto deed = [this, on] {
             const bool is_ignored = !on && asks_to_shut_down && heeds_shutdown && !heeds_shutdown();
             if (!is_ignored) {
                 act(on);
             }
         };
+        if (acts_before_answer) {
+            later(answer_time / 2, deed);
+        } else {
+            done.effect = deed;
+        }
     }
     return done;
 }
@@ -121,7 +127,25 @@ void sim_bmc::act(bool on) {
     later(acts_after, [this, on] { set_power(on); });
 }
 
+void sim_bmc::set_well() {
+    answer_time = std::chrono::milliseconds(300);
+    is_reachable = is_name_known = knows_guid = true;
+    dies_with_machine = lies = refuses = only_operators = asks_to_shut_down = is_booting = false;
+    is_locked = false;
+    only_suite.reset();
+    acts_after = {};
+    switches_on_after.reset();
+    due_.clear();
+}
+
+void sim_bmc::look() {
+    if (has_power) {
+        is_machine_on = has_power();
+    }
+}
+
 void sim_bmc::set_power(bool on) {
+    look();
     if (is_machine_on == on) {
         return;
     }

@@ -33,6 +33,7 @@ public:
     bool dies_with_machine = false;  // it has no power of its own
     bool lies = false;               // it says that it has done what it was told, and does nothing
     bool refuses = false;            // to switch off: "Command not supported in present state"
+    bool is_locked = false;          // nobody is let in: another password was set
     bool only_operators = false;     // nobody is let in as ADMINISTRATOR
     bool knows_guid = true;
     std::optional<int> only_suite;   // it knows this cipher suite alone, and is ten seconds late where none is given
@@ -42,22 +43,28 @@ public:
     std::optional<duration> switches_on_after;  // by itself, so long after the machine went off
     std::function<void(bool is_on)> on_power;   // the machine: told when its power changes
     std::function<bool()> heeds_shutdown;       // whether the machine shuts down when asked; empty: it does
+    std::function<bool()> has_power;            // the machine: whether it is on; empty: as it was last set
+    bool acts_before_answer = false;            // what it was told it does, whatever becomes of who told it
 
     // Makes the `ipmitool` of this simulation know the board. The board must outlive the programs' last run.
     void attach(sim_process& programs) {
         programs.add([this](const async::command& what) { return answer(what); });
     }
+    // The same, for a world that decides who reaches which board; empty: none of its programs.
+    std::optional<sim_program> answer(const async::command& what);
     // Of the machine, whatever the board is like: somebody pulls the plug, or presses the button.
     void set_power(bool on);
+    // No fault any more, and what it was still to do it will not.
+    void set_well();
     [[nodiscard]] std::size_t commands() const { return commands_; }
     // What it was told and asked, in this order: "off", "status".
     [[nodiscard]] const std::vector<std::string>& heard() const { return heard_; }
 
 private:
-    std::optional<sim_program> answer(const async::command& what);
     [[nodiscard]] sim_program answer_to_guest(const async::command& what);
     [[nodiscard]] sim_program switch_to(bool on);
     [[nodiscard]] sim_program again(bool is_cycle);
+    void look();
     void act(bool on);
     void later(duration time, std::function<void()> what);
 

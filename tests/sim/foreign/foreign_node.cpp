@@ -13,6 +13,7 @@ foreign_node::~foreign_node() {
 
 void foreign_node::start() {
     kill();
+    is_powered_ = true;
     ++starts_;
     daemon_ = std::make_unique<foreign_daemon>(
         settings, process_.clock(), process_.connector(),
@@ -33,6 +34,7 @@ void foreign_node::terminate() {
 
 void foreign_node::lose_power() {
     kill();
+    is_powered_ = false;
     kernel.lose_power();
 }
 

@@ -33,6 +33,9 @@ public:
     void kill();
     // The same, and they are gone.
     void lose_power();
+    [[nodiscard]] bool is_powered() const { return is_powered_; }
+    // Somebody switches the machine on; its daemon starts later.
+    void power_on() { is_powered_ = true; }
     [[nodiscard]] bool is_running() const { return process_.is_running(); }
     [[nodiscard]] bool is_ready() const { return is_running() && daemon_->is_ready(); }
     // Of a running daemon: what it believes about itself.
@@ -49,6 +52,7 @@ private:
     foreign_process process_;
     std::unique_ptr<foreign_daemon> daemon_;
     std::uint64_t starts_ = 0;
+    bool is_powered_ = true;
 };
 
 }  // namespace pvc::sim

@@ -11,7 +11,8 @@ cluster::cluster(cluster_settings settings, const registry* subjects)
       hardware(loop.clock()),
       later(loop.clock()),
       known(subjects == nullptr ? all_subjects() : *subjects),
-      has_guests(settings.guests > 0) {
+      has_guests(settings.guests > 0),
+      has_boards(settings.boards) {
     if (settings.shuffle) {
         loop.context().shuffle(random_source(settings.seed).split("order of ready work").next());
     }

@@ -29,6 +29,7 @@ struct cluster_settings {
     std::optional<int> schema = 10;    // empty: nobody has initialised the cluster
     bool keeps_schema = false;  // a node that is off, and knows no later version, is registered: nobody raises it
     std::uint64_t guests = 0;   // virtual machines of a random run
+    bool boards = false;        // each machine has a board that switches it, and is as good or bad as it is told
     // How long a live migration copies the memory of one.
     duration migration_time = std::chrono::milliseconds(300);
     // And how long it takes from the target's start until the source hears of it.
@@ -115,6 +116,7 @@ public:
     trace_hash hash;
     const registry& known;
     bool has_guests = false;                                // virtual machines are meant to be there
+    bool has_boards = false;                                // as its settings say
     std::map<std::string_view, std::uint64_t> performed{};  // by action: how often
     // What a subject remembers of this cluster.
     template <class T>

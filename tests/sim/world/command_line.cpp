@@ -33,9 +33,10 @@ namespace {
 namespace options = boost::program_options;
 
 constexpr std::string_view usage =
-    R"(pvcnoded-sim run --seed N [--nodes 3] [--duration 1h] [--faults all|none|KIND,...] [--dense] [--foreign] [--trace FILE]
+    R"(pvcnoded-sim run --seed N [--nodes 3] [--duration 1h] [--faults all|none|KIND,...] [--dense] [--foreign] [--fences] [--trace FILE]
     one random run; prints its verdict, and what was broken. --nodes any: 1 to 5, from the seed;
-    --dense: faults all the time, whatever the seed says; --foreign: with a node of the reference that runs machines
+    --dense: faults all the time, whatever the seed says; --foreign: with a node of the reference that runs machines;
+    --fences: with a board for each machine that switches it, good or bad
 pvcnoded-sim run --seeds A..B [--verbose] [--twice] [--ask] [--reach] [the options above]
     many runs and their speed. --twice compares the hashes of two runs of each seed; --ask likewise, but the second time
     every daemon is asked all that its socket and its metrics port can be asked, all the time; --reach fails unless every
@@ -180,7 +181,7 @@ void add_shape(options::options_description& known, many_runs& wanted) {
                                     wanted.faults_text = text;
                                     take_kinds(text, wanted.run);
                                 }))("dense", options::bool_switch(&wanted.run.dense))(
-        "foreign", options::bool_switch(&wanted.run.foreign));
+        "foreign", options::bool_switch(&wanted.run.foreign))("fences", options::bool_switch(&wanted.run.fences));
 }
 
 // Says what was not understood, and what would be.

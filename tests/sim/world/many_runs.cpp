@@ -40,6 +40,9 @@ std::string replay_command(const many_runs& wanted, std::uint64_t seed) {
     if (wanted.run.foreign) {
         line += " --foreign";
     }
+    if (wanted.run.fences) {
+        line += " --fences";
+    }
     if (!wanted.defect_name.empty()) {
         line += " --defect " + wanted.defect_name;
     }

@@ -27,6 +27,7 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     random_source random = random_source(wanted.seed).split("cluster");
     cluster_settings out;
     out.seed = wanted.seed;
+    out.boards = wanted.fences;
     static constexpr std::array schemas{10, 10, 10, 8, 9, 11, 12, 14, 15};
     out.schema = schemas[random.below(schemas.size())];
     const auto count = wanted.nodes ? static_cast<std::uint64_t>(*wanted.nodes) : 1 + random.below(5);
@@ -72,7 +73,7 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     // Virtual machines, from a stream of their own.
     random_source machines = random_source(wanted.seed).split("virtual machines");
     out.guests = machines.below(2) == 0 ? machines.below(4) + 1 : 0;
-    if (wanted.foreign && out.guests == 0) {
+    if ((wanted.foreign || wanted.fences) && out.guests == 0) {
         out.guests = 2;
     }
     // Where there are machines there may be many: a node that is started again, emptied or fenced has all its own to

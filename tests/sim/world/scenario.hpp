@@ -37,6 +37,7 @@ struct condition {
         address_is_there,  // `text`, on the device that `path` names; without: on none
         chain_is,          // `text` names it, of the packet filter; `path`: its rules, "count-in, ssh"
         chain_is_gone,
+        power_is,  // of the machine: `text` is "on" or "off"
         all_well,  // nothing is missing of what is demanded once all faults have ended
     };
     kind what = kind::runs;

@@ -181,6 +181,10 @@ struct parser {
             return ask_chain(asked, rest);
         }
         asked.text = std::string(rest);
+        if (word == "power") {
+            asked.what = condition::kind::power_is;
+            return rest == "on" || rest == "off" ? result<condition>(asked) : wrong("power on|off", rest);
+        }
         static constexpr std::array words{
             std::pair("runs", condition::kind::runs),        std::pair("is", condition::kind::has_role),
             std::pair("state", condition::kind::has_state),  std::pair("ended", condition::kind::ended),
@@ -191,7 +195,7 @@ struct parser {
         if (found == words.end()) {
             return wrong(
                 "runs, beats, is ROLE, state STATE, ended [STATUS], has ADDRESSES, link NAME up|gone, address A on "
-                "DEVICE|gone, chain NAME = RULES|gone, or logged, wrote, called TEXT [N times]",
+                "DEVICE|gone, chain NAME = RULES|gone, power on|off, or logged, wrote, called TEXT [N times]",
                 word);
         }
         asked.what = found->second;
@@ -282,6 +286,10 @@ struct parser {
         }
         if (word == "setting") {
             return setting(rest);
+        }
+        if (word == "boards") {
+            out.world.boards = rest.empty();
+            return out.world.boards ? result<void>() : wrong("`boards` alone", text);
         }
         if (word == "schema") {
             const auto number = next_word(rest);

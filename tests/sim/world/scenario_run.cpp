@@ -91,6 +91,7 @@ std::string to_text(const condition& asked) {
         case kind::guest_off: return text + fmt::format("guest {} off", asked.guest);
         case kind::guest_key:
             return text + fmt::format("guest {} {} = {}", asked.guest, asked.path.substr(1), asked.text);
+        case kind::power_is: return text + asked.node + " power " + asked.text;
         case kind::all_well: return text + "all is well";
     }
     return text;
@@ -223,6 +224,9 @@ private:
             case kind::guest_key:
                 holds =
                     world_.ensemble.get("/domains/" + pvc::to_text(guest_id(asked.guest)) + asked.path) == asked.text;
+                break;
+            case kind::power_is:
+                holds = (other != nullptr ? other->is_powered() : node->is_powered) == (asked.text == "on");
                 break;
             case kind::all_well: return is_well() != asked.is_negated;
         }

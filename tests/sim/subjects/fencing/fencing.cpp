@@ -1,5 +1,6 @@
-// What belongs to fencing in the simulated world: so far the mistakes that exploring finds (explore/fence).
-#include "sim/world/registry.hpp"
+// What belongs to fencing in the simulated world: boards and the power (boards, power_actions), and the mistakes that
+// exploring finds (explore/fence).
+#include "sim/subjects/fencing/fencing.hpp"
 
 namespace pvc::sim {
 
@@ -21,10 +22,14 @@ constexpr planted_mistake mistakes_in_fencing[] = {
     {defect::fence_orphan_at_once, "fence_orphan_at_once", {}, {.subject = "fence"}},
 };
 
+constexpr subject_part fencing_part{.begin = begin_boards, .heal = heal_boards};
+
 }  // namespace
 
 void add_fencing(registry& to);
 void add_fencing(registry& to) {
+    to.add(fencing_part);
+    add_power_actions(to);
     to.add(mistakes_in_fencing);
 }
 

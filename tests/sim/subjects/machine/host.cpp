@@ -54,7 +54,7 @@ void slow_services(cluster& world, const action& what, member& target, duration 
                   [&target] { target.node.services.set_answer_time(services_time); });
 }
 
-constexpr action_kind actions_on_hosts[] = {
+constexpr action_kind actions_on_machines[] = {
     {.name = "step-clock",
      .takes = "nd",
      .meaning = "the wall clock jumps",
@@ -180,7 +180,7 @@ void heal_host(cluster& /*world*/, member& one) {
 void add_machine(registry& to);
 void add_machine(registry& to) {
     add_processes(to);
-    to.add(actions_on_hosts);
+    to.add(actions_on_machines);
     to.add(host_faults);
     to.add(subject_part{.heal_member = heal_host});
 }

@@ -1,0 +1,38 @@
+// Fencing in the simulated world: the power of each machine and the board that switches it, and what must be true of a
+// fence. Only clusters with boards have any of it (`boards` in scripts, `--fences` for random runs); in others every
+// board says that its machine is on (sim_node).
+#pragma once
+
+#include "sim/sim_bmc.hpp"
+#include "sim/world/cluster.hpp"
+#include "sim/world/registry.hpp"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace pvc::sim {
+
+struct power_world {
+    std::map<std::string, std::unique_ptr<sim_bmc>> boards;  // by node
+    std::map<std::string, std::string> leads_to;             // by node: whose board answers where its own should
+    std::set<std::string> behind;                            // a switch that failed: nodes, with boards and Ceph
+    duration boot_time = std::chrono::seconds(30);           // from the power until the daemon starts
+};
+
+[[nodiscard]] inline power_world& powers_of(cluster& world) {
+    return world.state<power_world>();
+}
+// The board of that node; null: it has none.
+[[nodiscard]] sim_bmc* board_of(cluster& world, const std::string& node);
+[[nodiscard]] bool is_machine_on(cluster& world, const std::string& node);
+
+void begin_boards(cluster& world);
+void heal_boards(cluster& world);
+// The power of a machine of ours or of the reference goes away, or comes back: then its daemon starts a while later.
+void switch_machine(cluster& world, const std::string& node, bool on);
+void add_power_actions(registry& to);
+
+}  // namespace pvc::sim
