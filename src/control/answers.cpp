@@ -168,6 +168,9 @@ reply answers::to(const protocol::request& asked, const asker& who) const {
     if (asked.name == "fence list" || asked.name == "fence show" || asked.name == "fence probe") {
         return fence(asked);
     }
+    if (asked.name == "fence confirm") {
+        return confirm_fence(asked, who);
+    }
     return refuse(problem::unknown_request, "nobody here answers to \"" + shown(asked.name) + "\"");
 }
 

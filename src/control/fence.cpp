@@ -1,8 +1,12 @@
-// `fence list`, `fence show` and `fence probe`: what this node knows of fences, and of the boards of others.
+// `fence list`, `fence show` and `fence probe`: what this node knows of fences, and of the boards of others; and
+// `fence confirm`: an operator's word that a node is off.
 #include "answer_parts.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/control/answers.hpp"
 #include "pvcnoded/core/fence_desk.hpp"
+#include "pvcnoded/policy/fencing/confirm.hpp"
+
+#include <fmt/format.h>
 
 namespace pvc::control {
 
@@ -13,8 +17,8 @@ namespace {
 
 constexpr std::size_t longest_name = 253;
 
-std::string name_in(const protocol::request& asked) {
-    const json::value* found = asked.parameters.if_contains("which");
+std::string name_in(const protocol::request& asked, std::string_view parameter = "which") {
+    const json::value* found = asked.parameters.if_contains(parameter);
     const json::string* text = found == nullptr ? nullptr : found->if_string();
     return text == nullptr || text->size() > longest_name ? std::string() : std::string(text->data(), text->size());
 }
@@ -33,6 +37,22 @@ std::shared_ptr<core::awaited_explanation> ask_subjects(const core::subjects& al
     return name == "fence list" ? found.front()->list_fences(until) : found.front()->show_fence(which, until);
 }
 
+async::awaitable<protocol::answer> answered(async::timers& clock, std::shared_ptr<core::awaited_explanation> to_come,
+                                            time_point until) {
+    while (!to_come->answer) {
+        const bool is_told = co_await to_come->changed.wait_until(clock, until, "what is asked");
+        if (!is_told && !to_come->answer) {
+            co_return refuse(problem::too_late, "there was no answer in time; a board may take a minute (--timeout)");
+        }
+    }
+    if (!*to_come->answer) {
+        const failure why = to_come->answer->error();
+        const bool is_late = why.code() == errc::timed_out;
+        co_return refuse(is_late ? problem::too_late : problem::not_found, why.subject() + ": " + why.cause());
+    }
+    co_return explained_answer(**to_come->answer);
+}
+
 }  // namespace
 
 reply answers::fence(const protocol::request& asked) const {
@@ -45,19 +65,41 @@ reply answers::fence(const protocol::request& asked) const {
         if (!to_come) {
             co_return refuse(problem::not_found, "this node fences nobody and probes no boards: it is no coordinator");
         }
-        while (!to_come->answer) {
-            const bool is_told = co_await to_come->changed.wait_until(of.context().clock(), until, "what is asked");
-            if (!is_told && !to_come->answer) {
-                co_return refuse(problem::too_late,
-                                 "there was no answer in time; a board may take a minute (--timeout)");
-            }
+        co_return co_await answered(of.context().clock(), to_come, until);
+    });
+}
+
+// The name comes twice, so that no slip of a script's variable is taken for a word.
+reply answers::confirm_fence(const protocol::request& asked, const asker& who) const {
+    const std::string which = name_in(asked);
+    if (which.empty()) {
+        return refuse(problem::bad_request, "the parameter \"which\" is missing: the name of a node");
+    }
+    if (who.user != 0) {
+        return refuse(problem::refused, "only root may say that a node is off");
+    }
+    if (name_in(asked, "is_off") != which) {
+        return refuse(problem::bad_request, "the parameter \"is_off\" does not name the node again");
+    }
+    const json::value* over = asked.parameters.if_contains("although_on");
+    if (over != nullptr && !over->is_bool()) {
+        return refuse(problem::bad_request, "the parameter \"although_on\" is neither true nor false");
+    }
+    core::fence_word word{.node = which, .although_on = over != nullptr && over->get_bool(), .by = name_of(who)};
+    return reply([&of = daemon_, word = std::move(word)](time_point until) -> async::awaitable<protocol::answer> {
+        const auto& node = of.context();
+        const auto found = core::all_that_are<core::fence_confirmer>(of.subjects());
+        if (found.empty() && node.config && node.mode == model::daemon_mode::hypervisor) {
+            policy::confirm_seen seen;
+            seen.coordinators = node.config->coordinators;
+            co_return refuse(problem::not_found, policy::why_not_confirmed(seen));
         }
-        if (!*to_come->answer) {
-            const failure why = to_come->answer->error();
-            const bool is_late = why.code() == errc::timed_out;
-            co_return refuse(is_late ? problem::too_late : problem::not_found, why.subject() + ": " + why.cause());
+        if (found.empty()) {
+            co_return refuse(problem::not_found, "nobody here takes a word yet: the node is still starting");
         }
-        co_return explained_answer(**to_come->answer);
+        node.log.state(fmt::format("node {} is off, says {}{}", shown(word.node), word.by,
+                                   word.although_on ? ", whatever its board says" : ""));
+        co_return co_await answered(node.clock(), found.front()->confirm_fence(word, until), until);
     });
 }
 

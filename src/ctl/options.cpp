@@ -15,6 +15,7 @@ namespace pvc::ctl {
 namespace {
 
 constexpr std::int64_t answer_seconds_max = 60;
+constexpr std::string_view says_off = "--yes-the-node-is-off";
 constexpr std::int64_t wait_seconds_max = 86'400;
 
 struct command {
@@ -31,7 +32,7 @@ struct command {
     [[nodiscard]] std::string line() const { return fmt::format("{}{}{}", name, usage.empty() ? "" : " ", usage); }
 };
 
-constexpr std::array<command, 18> commands{{
+constexpr std::array<command, 19> commands{{
     {"status",
      "",
      0,
@@ -129,6 +130,17 @@ constexpr std::array<command, 18> commands{{
      "switched. Coordinators do that by themselves every ten minutes, not in maintenance. A board that is silent "
      "takes\n"
      "20 seconds and more: see --timeout.\n"},
+    {"fence confirm",
+     "NODE",
+     1,
+     {"which"},
+     "your word that a node is off: its machines are started elsewhere",
+     "For a node that is off but could not be seen off: its board died with it, it lost power while it was shut down,\n"
+     "or fence_intervals is 0. It holds in maintenance mode, too. IF THE NODE RUNS, ITS MACHINES RUN TWICE and\n"
+     "destroy their disks: look at the machine, pull its plugs, and let nobody switch it on meanwhile.\n"
+     "Refused while its heartbeat has moved within the time after which it is dead, or its board says on. Asks for\n"
+     "the name again, on a terminal only. For scripts: --yes-the-node-is-off NODE, the same name. --although-on:\n"
+     "the board says on, and is wrong. On a coordinator, as root. Here --timeout is 60 if nothing is said.\n"},
     {"daemon",
      "",
      0,
@@ -221,6 +233,8 @@ struct raw_options {
     bool wants_help = false;
     bool waits = false;
     bool is_confirmed = false;
+    std::optional<std::string> off;  // the node that is, as a script says
+    bool although_on = false;
 };
 
 std::string problem_of_arguments(const command& of) {
@@ -241,6 +255,19 @@ void take_seconds(const raw_options& from, options& out) {
         out.wait_limit = std::chrono::seconds(*from.seconds);
     } else if (from.seconds) {
         out.asked.deadline = std::chrono::seconds(*from.seconds);
+    }
+}
+
+void take_word(const raw_options& from, options& out) {
+    if (from.off && *from.off != out.asked.parameters.at("which").as_string()) {
+        out.problem = fmt::format("{} names another node", says_off);
+    } else if (from.off) {
+        out.is_confirmed = true;
+        out.asked.parameters["is_off"] = *from.off;
+    }
+    out.asked.parameters["although_on"] = from.although_on;
+    if (!from.seconds) {
+        out.asked.deadline = std::chrono::seconds(answer_seconds_max);  // its board is asked
     }
 }
 
@@ -285,6 +312,10 @@ void take_command(const raw_options& from, options& out) {
         out.problem = "--yes is for tasks cancel";
         return;
     }
+    if ((from.off || from.although_on) && found->name != "fence confirm") {
+        out.problem = fmt::format("{} is for fence confirm", from.off ? says_off : "--although-on");
+        return;
+    }
     if (out.as_json && found->name == "watch") {
         out.problem = "watch is for people; for programs: status --json";
         return;
@@ -303,6 +334,8 @@ void take_command(const raw_options& from, options& out) {
     }
     if (found->name == "tasks cancel") {
         take_number(from.words[taken], out);
+    } else if (found->name == "fence confirm") {
+        take_word(from, out);
     }
 }
 
@@ -315,7 +348,8 @@ options parse_options(const std::vector<std::string>& arguments) {
     bool are_words = false;
     for (std::size_t at = 0; at < arguments.size(); ++at) {
         const std::string& argument = arguments[at];
-        const bool takes_value = !are_words && (argument == "--socket" || argument == "--timeout");
+        const bool takes_value =
+            !are_words && (argument == "--socket" || argument == "--timeout" || argument == says_off);
         if (takes_value && at + 1 == arguments.size()) {
             out.problem = argument + " takes a value; see pvcnodectl --help";
             return out;
@@ -330,6 +364,10 @@ options parse_options(const std::vector<std::string>& arguments) {
             raw.waits = true;
         } else if (argument == "--yes") {
             raw.is_confirmed = true;
+        } else if (argument == says_off) {
+            raw.off = arguments[++at];
+        } else if (argument == "--although-on") {
+            raw.although_on = true;
         } else if (argument == "--socket") {
             out.socket = arguments[++at];
         } else if (argument == "--timeout") {

@@ -151,13 +151,18 @@ int tell_ready(const options& given) {
     }
 }
 
-// On the terminal, where "y" and "yes" mean yes.
-bool is_agreed(const std::string& question) {
-    constexpr std::size_t room = 64;
-    put(stderr, question + " [y/N] ");
+// A line from the terminal.
+std::string typed_after(const std::string& question) {
+    constexpr std::size_t room = 256;
+    put(stderr, question);
     std::array<char, room> typed{};
     const ssize_t size = ::read(STDIN_FILENO, typed.data(), typed.size());
-    const std::string said = size > 0 ? lower(trim({typed.data(), static_cast<std::size_t>(size)})) : std::string();
+    return size > 0 ? std::string(trim({typed.data(), static_cast<std::size_t>(size)})) : std::string();
+}
+
+// "y" and "yes" mean yes.
+bool is_agreed(const std::string& question) {
+    const std::string said = lower(typed_after(question + " [y/N] "));
     return said == "y" || said == "yes";
 }
 
@@ -202,6 +207,29 @@ int cancel_task(const options& given) {
     const bool has_ended = ended->get_bool();
     const bool is_printed = print(given, "tasks cancel", answer->result);
     return !is_printed ? exit_status::refused : has_ended ? exit_status::good : exit_status::no_answer;
+}
+
+// Asks for the node's name again: a word that is wrong costs disks.
+int confirm_fence(const options& given) {
+    if (given.is_confirmed) {
+        return ask_once(given);
+    }
+    if (::isatty(STDIN_FILENO) != 1) {
+        return report("fence confirm asks for the name again; where there is no terminal: --yes-the-node-is-off NODE",
+                      exit_status::usage);
+    }
+    const std::string which(given.asked.parameters.at("which").as_string());
+    const std::string typed = typed_after(
+        fmt::format("Your word is the proof that node {} is off: its virtual machines are started on other nodes.\n"
+                    "If it runs, or somebody switches it on before they are, they run twice and their disks are lost.\n"
+                    "If it is off and stays off, type its name: ",
+                    tame(which)));
+    if (typed != which) {
+        return report("that is not its name; nothing was done", exit_status::refused);
+    }
+    options now = given;
+    now.asked.parameters["is_off"] = which;
+    return ask_once(now);
 }
 
 json::array lines_of(const std::string& text) {
@@ -277,6 +305,9 @@ int run(const options& given, const place& here) {
     }
     if (given.asked.name == "tasks cancel") {
         return cancel_task(given);
+    }
+    if (given.asked.name == "fence confirm") {
+        return confirm_fence(given);
     }
     return ask_once(given);
 }

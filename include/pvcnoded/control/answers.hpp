@@ -1,7 +1,7 @@
 // What the daemon answers over its local socket: from memory, at once, so that it is told also while ZooKeeper and
 // libvirt are away. Some answers are waited for: the end of a task that is cancelled, `explain flush`, which reads, and
-// those about fences, for which a board or the disk is asked. Asking changes nothing, but for the level of the log and
-// such a task. The fields are documented in docs/control.md.
+// those about fences, for which a board or the disk is asked. Asking changes nothing, but for the level of the log, such
+// a task, and a node that an operator says is off. The fields are documented in docs/control.md.
 #pragma once
 
 #include "pvcnoded/control/server.hpp"
@@ -49,6 +49,7 @@ private:
     [[nodiscard]] reply log_follow() const;
     [[nodiscard]] reply explain(const protocol::request& asked) const;
     [[nodiscard]] reply fence(const protocol::request& asked) const;
+    [[nodiscard]] reply confirm_fence(const protocol::request& asked, const asker& who) const;
     [[nodiscard]] reply cancel_task(const protocol::request& asked, const asker& who) const;
     [[nodiscard]] boost::json::object levels() const;
     void add_figures(boost::json::object& out) const;

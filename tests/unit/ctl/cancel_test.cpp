@@ -35,5 +35,13 @@ TEST(ctl_cancel, is_not_done_where_nobody_can_be_asked) {
               exit_status::no_daemon);
 }
 
+TEST(ctl_confirm, is_not_done_where_nobody_can_be_asked) {
+    const no_terminal here;
+    EXPECT_EQ(run(parse_options({"--socket", "/nowhere", "fence", "confirm", "hv3"}), {}), exit_status::usage);
+    EXPECT_EQ(
+        run(parse_options({"--socket", "/nowhere", "fence", "confirm", "hv3", "--yes-the-node-is-off", "hv3"}), {}),
+        exit_status::no_daemon);
+}
+
 }  // namespace
 }  // namespace pvc::ctl

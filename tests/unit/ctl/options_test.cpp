@@ -60,6 +60,22 @@ TEST(ctl_options, commands) {
     EXPECT_EQ(parse_options({"ready", "--timeout", "9"}).asked.deadline, 9s);
 }
 
+TEST(ctl_options, a_word_that_a_node_is_off) {
+    const auto asked = parse_options({"fence", "confirm", "hv3"});
+    EXPECT_EQ(asked.problem, "");
+    EXPECT_EQ(asked.asked.name, "fence confirm");
+    EXPECT_EQ(asked.asked.parameters, (boost::json::object{{"which", "hv3"}, {"although_on", false}}));
+    EXPECT_EQ(asked.asked.deadline, 60s);
+    EXPECT_FALSE(asked.is_confirmed);
+    const auto by_script =
+        parse_options({"fence", "confirm", "--yes-the-node-is-off", "hv3", "hv3", "--although-on", "--timeout", "9"});
+    EXPECT_EQ(by_script.problem, "");
+    EXPECT_EQ(by_script.asked.parameters,
+              (boost::json::object{{"which", "hv3"}, {"is_off", "hv3"}, {"although_on", true}}));
+    EXPECT_EQ(by_script.asked.deadline, 9s);
+    EXPECT_TRUE(by_script.is_confirmed);
+}
+
 TEST(ctl_options, what_is_wrong_is_said) {
     const std::vector<std::pair<std::vector<std::string>, std::string>> table{
         {{}, "a command is missing; see pvcnodectl --help"},
@@ -83,9 +99,17 @@ TEST(ctl_options, what_is_wrong_is_said) {
         {{"tasks", "cancel", "+1"}, "\"+1\" is no number of a task; pvcnodectl tasks shows them"},
         {{"explain"}, "explain what? explain primary, explain flush, explain networks; see pvcnodectl --help"},
         {{"explain", "flush", "hv1"}, "explain flush takes no argument"},
-        {{"fence"}, "fence what? fence list, fence show, fence probe; see pvcnodectl --help"},
+        {{"fence"}, "fence what? fence list, fence show, fence probe, fence confirm; see pvcnodectl --help"},
         {{"fence", "probe"}, "fence probe takes one argument: NODE"},
         {{"fence", "list", "hv3"}, "fence list takes no argument"},
+        {{"fence", "confirm"}, "fence confirm takes one argument: NODE"},
+        {{"fence", "confirm", ""}, "fence confirm: an argument is empty: NODE"},
+        {{"fence", "confirm", "hv3", "--yes"}, "--yes is for tasks cancel"},
+        {{"fence", "confirm", "hv3", "--yes-the-node-is-off"},
+         "--yes-the-node-is-off takes a value; see pvcnodectl --help"},
+        {{"fence", "confirm", "hv3", "--yes-the-node-is-off", "HV3"}, "--yes-the-node-is-off names another node"},
+        {{"fence", "probe", "hv3", "--yes-the-node-is-off", "hv3"}, "--yes-the-node-is-off is for fence confirm"},
+        {{"fence", "probe", "hv3", "--although-on"}, "--although-on is for fence confirm"},
         {{"watch", "--json"}, "watch is for people; for programs: status --json"},
         {{"log"}, "log what? log level, log follow; see pvcnodectl --help"},
         {{"log", "follow", "web"}, "log follow takes no argument"},
@@ -114,6 +138,7 @@ TEST(ctl_options, each_command_has_its_help) {
                                                                                        {"tasks", "cancel", "-h"},
                                                                                        {"explain", "flush", "-h"},
                                                                                        {"fence", "probe", "-h"},
+                                                                                       {"fence", "confirm", "-h"},
                                                                                        {"log", "follow", "-h"}}) {
         const auto got = parse_options(words);
         EXPECT_EQ(got.problem, "");

@@ -1,0 +1,57 @@
+// `fence confirm`: whose word is taken at all, and who names those to ask.
+#include "pvcnoded/control/answers.hpp"
+
+#include "unit/domains/domain_state_fixture.hpp"
+
+namespace pvc::node {
+namespace {
+
+namespace json = boost::json;
+using protocol::problem;
+
+class confirm_answers : public domain_state_fixture {
+protected:
+    static control::reply asked(sim_node& node, json::object parameters, std::uint32_t user = 0) {
+        protocol::request what;
+        what.name = "fence confirm";
+        what.parameters = std::move(parameters);
+        return control::answers(node.daemon(), node.host).to(what, {user, 77, true});
+    }
+    static void expect_refused(const control::reply& got, problem what, const std::string& text) {
+        EXPECT_FALSE(got.later);
+        ASSERT_TRUE(got.said.error);
+        EXPECT_EQ(got.said.error->what, what);
+        EXPECT_EQ(got.said.error->text, text);
+    }
+};
+
+TEST_F(confirm_answers, only_root_and_the_name_twice) {
+    sim_node& hv1 = add_running_host();
+    expect_refused(asked(hv1, {{"which", "hv3"}, {"is_off", "hv3"}}, 1000), problem::refused,
+                   "only root may say that a node is off");
+    expect_refused(asked(hv1, {{"is_off", "hv3"}}), problem::bad_request,
+                   "the parameter \"which\" is missing: the name of a node");
+    for (const json::value& again : {json::value("hv2"), json::value(), json::value(true)}) {
+        expect_refused(asked(hv1, {{"which", "hv3"}, {"is_off", again}}), problem::bad_request,
+                       "the parameter \"is_off\" does not name the node again");
+    }
+    expect_refused(asked(hv1, {{"which", "hv3"}}), problem::bad_request,
+                   "the parameter \"is_off\" does not name the node again");
+    expect_refused(asked(hv1, {{"which", "hv3"}, {"is_off", "hv3"}, {"although_on", "yes"}}), problem::bad_request,
+                   "the parameter \"although_on\" is neither true nor false");
+}
+
+TEST_F(confirm_answers, a_hypervisor_names_the_coordinators) {
+    sim_node& hv1 = add_running_host();
+    hv1.daemon().context().mode = model::daemon_mode::hypervisor;
+    const auto got = asked(hv1, {{"which", "hv3"}, {"is_off", "hv3"}});
+    ASSERT_TRUE(got.later);
+    protocol::answer said;
+    loop.run([&]() -> async::awaitable<void> { said = co_await got.later(loop.clock().now() + 5s); });
+    ASSERT_TRUE(said.error);
+    EXPECT_EQ(said.error->what, problem::not_found);
+    EXPECT_TRUE(said.error->text.starts_with("this node is no coordinator; ask one: hv1")) << said.error->text;
+}
+
+}  // namespace
+}  // namespace pvc::node
