@@ -29,7 +29,8 @@ struct in_words {
     }
     std::string operator()(const delete_link& one) const { return "delete link " + one.name; }
     std::string operator()(const add_address& one) const {
-        return "add " + one.address.text() + " to " + one.device +
+        return "add " + one.address.text() +
+               (one.scope == universe_scope ? "" : " (scope " + scope_text(one.scope) + ")") + " to " + one.device +
                (one.lifetime ? " for the time that it has left" : "");
     }
     std::string operator()(const remove_address& one) const {

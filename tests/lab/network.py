@@ -264,9 +264,10 @@ class Station:
         space.sh('ip', 'link', 'set', outside, 'master', 'lab0', 'up')
         return self._address(addresses, gateway)
 
-    def in_node(self, node, bridge, *addresses, gateway=None):
-        """Plugged into a bridge of a node, as a virtual machine is."""
-        tap = f't-{self.name[:12]}'
+    def in_node(self, node, bridge, *addresses, gateway=None, is_container=False):
+        """Plugged into a bridge of a node, as a virtual machine is, or a container of the host."""
+        # By this name it is known as a machine's, as its kind, which is a container's, does not tell.
+        tap = f'{"veth" if is_container else "vnet"}-{self.name[:10]}'
         node.enter('ip', 'link', 'add', tap, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', f'/proc/{self.process.pid}/ns/net')
         node.enter('ip', 'link', 'set', tap, 'master', bridge, 'up')
         return self._address(addresses, gateway)

@@ -72,12 +72,14 @@ struct delete_link {
     std::string name;
     friend bool operator==(const delete_link&, const delete_link&) = default;
 };
-// Global scope, no broadcast address, of IPv6 without duplicate address detection. Not announced (netlink/addresses.hpp
+// No broadcast address, of IPv6 without duplicate address detection. Not announced (netlink/addresses.hpp
 // does that).
 struct add_address {
     std::string device;
     host_address address;
     std::optional<address_lifetime> lifetime{};  // empty: it stays
+    // Of IPv4: what is of one network has one scope on a link, another one is refused. Of IPv6 the address says it.
+    std::uint8_t scope = universe_scope;
     friend bool operator==(const add_address&, const add_address&) = default;
 };
 struct remove_address {

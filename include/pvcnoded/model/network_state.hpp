@@ -49,11 +49,13 @@ struct network_link {
 struct link_address {
     int link = 0;  // index
     host_address address;
-    bool is_global = true;     // scope universe
+    std::uint8_t scope = universe_scope;
     bool is_permanent = true;  // false: it came with a router advertisement or a lease, and goes by itself
     bool has_broadcast = false;
     std::optional<ip::address> peer{};  // the far end that it was given with: the prefix length is that one's
     address_lifetime lifetime{};        // of one that is not permanent
+
+    [[nodiscard]] bool is_global() const { return scope == universe_scope; }
 
     friend bool operator==(const link_address&, const link_address&) = default;
 };

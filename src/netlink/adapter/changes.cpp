@@ -145,7 +145,7 @@ change_work::outcome change_work::operator()(const model::delete_link& one) {
 
 change_work::outcome change_work::operator()(const model::add_address& one) {
     PVC_TRY(const auto found, requests_.need_link(one.device, by_));
-    return requests_.add_address(found.link.index, one.address, about_, by_, one.lifetime);
+    return requests_.add_address(found.link.index, one.address, about_, by_, one.lifetime, one.scope);
 }
 
 change_work::outcome change_work::operator()(const model::remove_address& one) {

@@ -113,12 +113,13 @@ private:
 };
 
 std::string address_message(std::uint16_t type, std::uint16_t flags, int link, const host_address& which,
-                            const ip::address& far_end, const std::optional<model::address_lifetime>& lifetime = {}) {
+                            const ip::address& far_end, const std::optional<model::address_lifetime>& lifetime = {},
+                            std::uint8_t scope = model::universe_scope) {
     builder made(type, flags);
     auto& head = made.header<ifaddrmsg>();
     head.ifa_family = which.address.is_v4() ? AF_INET : AF_INET6;
     head.ifa_prefixlen = static_cast<std::uint8_t>(which.prefix);
-    head.ifa_scope = RT_SCOPE_UNIVERSE;
+    head.ifa_scope = scope;
     head.ifa_index = static_cast<std::uint32_t>(link);
     made.address(IFA_LOCAL, which.address);
     made.address(IFA_ADDRESS, far_end);
@@ -319,8 +320,8 @@ std::string get_address_message(int link, const ip::address_v6& address) {
 }
 
 std::string add_address_message(int link, const host_address& which,
-                                const std::optional<model::address_lifetime>& lifetime) {
-    return address_message(RTM_NEWADDR, makes, link, which, which.address, lifetime);
+                                const std::optional<model::address_lifetime>& lifetime, std::uint8_t scope) {
+    return address_message(RTM_NEWADDR, makes, link, which, which.address, lifetime, scope);
 }
 
 std::string remove_address_message(int link, const host_address& which, const std::optional<ip::address>& peer) {

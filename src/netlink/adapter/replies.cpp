@@ -341,7 +341,7 @@ result<std::optional<model::link_address>> parse_link_address(std::string_view b
     model::link_address to;
     to.link = static_cast<int>(head->ifa_index);
     to.address.prefix = head->ifa_prefixlen;
-    to.is_global = head->ifa_scope == RT_SCOPE_UNIVERSE;
+    to.scope = head->ifa_scope;
     std::uint32_t flags = head->ifa_flags;
     std::optional<ip::address> local;
     std::optional<ip::address> other;  // the same, of one that was given with a far end that

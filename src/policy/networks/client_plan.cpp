@@ -552,7 +552,7 @@ void network_planner::drop_learnt_addresses() {
     }
     for (const auto& one : seen_.addresses_of(bridge_->index)) {
         const auto& address = one.address.address;
-        if (address.is_v6() && !one.is_permanent && one.is_global && !address.to_v6().is_link_local()) {
+        if (address.is_v6() && !one.is_permanent && one.is_global() && !address.to_v6().is_link_local()) {
             add(model::remove_address{bridge_name_, one.address});
         }
     }

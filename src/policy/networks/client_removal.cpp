@@ -164,7 +164,7 @@ std::map<std::uint32_t, machine_bridge> bridges_of_machines(const config::node_c
             const bool is_vlan = port->name == base_name(*vni, network_type::bridged);
             found.has_vxlan = found.has_vxlan || is_vxlan;
             found.has_vlan = found.has_vlan || is_vlan;
-            has_machine = has_machine || is_guest_port(*port);
+            has_machine = has_machine || is_machine_port(*port);
             leads_out = leads_out || !(is_vxlan || is_vlan || is_guest_port(*port));
         }
         if (has_machine && !(leads_out && has_address(seen, link))) {

@@ -283,7 +283,7 @@ std::vector<placed_address> gateways_left_behind(const config::node_config& conf
         }
         for (const auto& one : seen.addresses_of(link.index)) {
             const auto& address = one.address.address;
-            if (one.is_global && one.is_permanent && !(address.is_v6() && address.to_v6().is_link_local())) {
+            if (one.is_global() && one.is_permanent && !(address.is_v6() && address.to_v6().is_link_local())) {
                 left.push_back({link.name, one.address});
             }
         }
@@ -301,7 +301,7 @@ std::vector<placed_address> addresses_beside(std::span<const role_address> all, 
         const auto* link = seen.find(device);
         const auto there = link == nullptr ? std::vector<model::link_address>() : seen.addresses_of(link->index);
         for (const auto& one : there) {
-            if (one.is_global) {  // those that every device has by itself are no business of a role
+            if (one.is_global()) {  // those that every device has by itself are no business of a role
                 found.push_back({link->name, one.address});
             }
         }

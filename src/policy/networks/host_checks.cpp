@@ -71,7 +71,7 @@ struct undo {
             return undoing();
         }
         return undoing(model::add_address{one.device, one.address,
-                                          was->is_permanent ? std::nullopt : std::optional(was->lifetime)});
+                                          was->is_permanent ? std::nullopt : std::optional(was->lifetime), was->scope});
     }
     undoing operator()(const model::add_default_route& one) const {
         return has_route(one.gateway, one.device) ? undoing()
@@ -110,7 +110,6 @@ std::optional<model::network_change> undo_of(const model::network_change& step, 
 std::optional<model::network_route> lost_connected_route(const model::network_state& seen,
                                                          const model::network_link& link, const host_address& address) {
     constexpr std::uint8_t of_kernel = 2;          // RTPROT_KERNEL
-    constexpr std::uint8_t scope_link = 253;       // RT_SCOPE_LINK
     constexpr std::uint32_t metric_of_ipv6 = 256;  // IP6_RT_PRIO_ADDRCONF
     const auto network = model::connected_network(address);
     const auto is_the_same = [&](const model::link_route& one) {
@@ -123,7 +122,7 @@ std::optional<model::network_route> lost_connected_route(const model::network_st
     model::network_route route{.to = *network, .protocol = of_kernel};
     if (address.address.is_v4()) {
         route.source = address.address;
-        route.scope = scope_link;
+        route.scope = model::link_scope;
     } else {
         route.metric = metric_of_ipv6;
     }

@@ -20,7 +20,7 @@ bool has_given_address(const model::network_state& seen, int index) {
     const auto all = seen.addresses_of(index);
     return std::ranges::any_of(all, [](const model::link_address& one) {
         const auto& address = one.address.address;
-        return one.is_global && one.is_permanent && !(address.is_v6() && address.to_v6().is_link_local());
+        return one.is_global() && one.is_permanent && !(address.is_v6() && address.to_v6().is_link_local());
     });
 }
 

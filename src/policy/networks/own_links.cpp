@@ -50,6 +50,10 @@ bool is_guest_port(const model::network_link& link) {
     return std::ranges::find(kinds, link.kind) != kinds.end();
 }
 
+bool is_machine_port(const model::network_link& link) {
+    return is_guest_port(link) && (link.kind != "veth" || link.name.starts_with("vnet"));
+}
+
 bool is_by_hand(const model::network_route& route) {
     constexpr std::array<std::uint8_t, 3> hands{3, 4, 16};  // RTPROT_BOOT, _STATIC, _DHCP
     return std::ranges::find(hands, route.protocol) != hands.end();
@@ -57,7 +61,7 @@ bool is_by_hand(const model::network_route& route) {
 
 bool is_given(const model::link_address& one) {
     const auto& address = one.address.address;
-    return address.is_v4() || (one.is_global && one.is_permanent && !address.to_v6().is_link_local());
+    return address.is_v4() || (one.is_global() && one.is_permanent && !address.to_v6().is_link_local());
 }
 
 bool is_in(const ip::address& address, const host_address& network) {

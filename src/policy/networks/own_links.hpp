@@ -22,8 +22,10 @@ namespace pvc::policy {
 // Whether a network of this type can have this number: VLANs have 12 bits.
 [[nodiscard]] bool can_have(std::uint32_t vni, model::network_type type);
 
-// A port of a machine, by its kind.
+// A port of a machine or of a container, by its kind.
 [[nodiscard]] bool is_guest_port(const model::network_link& link);
+// Of a machine alone, as libvirt makes it: containers of the host (docker, LXC) have one end of a pair of veth.
+[[nodiscard]] bool is_machine_port(const model::network_link& link);
 // Somebody gave it to its link, or had a program of his do that: it did not come by itself. IPv4 never does (one that
 // has a lifetime is of a DHCP client); of IPv6 those that the kernel makes, and those of router advertisements.
 [[nodiscard]] bool is_given(const model::link_address& one);

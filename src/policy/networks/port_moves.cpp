@@ -52,6 +52,7 @@ private:
     void sort_addresses();
     [[nodiscard]] bool goes_along(const link_address& one) const;
     [[nodiscard]] bool is_needed_too(const link_address& one) const;
+    [[nodiscard]] std::uint8_t scope_there(const link_address& one) const;
     void sort_routes();
     [[nodiscard]] std::string why_not(const link_route& route) const;
     [[nodiscard]] bool is_reached(const ip::address& gateway) const;
@@ -89,10 +90,24 @@ bool mover::goes_along(const link_address& one) const {
     return one.is_permanent && !one.peer && std::ranges::none_of(bridge_.others, is_of_it);
 }
 
+// That which it has, but what is of one network has one scope on a link: that of the first, as the kernel refuses
+// others.
+std::uint8_t mover::scope_there(const link_address& one) const {
+    const auto is_of_network = [&](const host_address& other) {
+        return other.prefix == one.address.prefix && is_in(one.address.address, other);
+    };
+    for (const auto& other : seen_.addresses_of(bridge_index_)) {
+        if (is_of_network(other.address)) {
+            return other.scope;
+        }
+    }
+    return std::ranges::any_of(bridge_.own, is_of_network) ? model::universe_scope : one.scope;
+}
+
 void mover::sort_addresses() {
     for (const auto& one : seen_.addresses_of(device_.index)) {
         const bool is_its_own = is_wanted(one.address) || is_of(bridge_, one);
-        if (!is_its_own && (!one.is_global || is_link_local(one.address.address))) {
+        if (!is_its_own && is_link_local(one.address.address)) {
             continue;
         }
         if (is_its_own || goes_along(one)) {
@@ -169,8 +184,8 @@ void mover::sort_routes() {
 void mover::add_steps() {
     for (const auto& address : plan_.addresses) {
         const auto one = std::ranges::find(going_, address, &link_address::address);
-        plan_.steps.emplace_back(
-            model::add_address{bridge_.name, address, one->is_permanent ? std::nullopt : std::optional(one->lifetime)});
+        plan_.steps.emplace_back(model::add_address{
+            bridge_.name, address, one->is_permanent ? std::nullopt : std::optional(one->lifetime), scope_there(*one)});
     }
     for (auto route = plan_.routes.rbegin(); route != plan_.routes.rend(); ++route) {
         plan_.steps.emplace_back(model::remove_route{route->is, device_.name});
@@ -228,7 +243,7 @@ bool is_link_local(const ip::address& address) {
 }
 
 bool is_of(const bridge_addresses& bridge, const link_address& one) {
-    return one.is_global && !is_link_local(one.address.address) &&
+    return !is_link_local(one.address.address) &&
            std::ranges::any_of(bridge.networks,
                                [&](const host_address& network) { return is_in(one.address.address, network); });
 }

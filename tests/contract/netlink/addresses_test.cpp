@@ -70,6 +70,35 @@ TYPED_TEST(network_addresses, with_another_prefix_length) {
     });
 }
 
+// Of IPv4: narrow ones come first, and what is of one network has one scope.
+TYPED_TEST(network_addresses, of_another_scope) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->plug_in_up("eth0");
+        const auto listed = [this]() -> awaitable<std::string> {
+            const auto seen = co_await this->look();
+            std::string text;
+            for (const auto& one : seen.addresses_of(seen.find("eth0")->index)) {
+                text += one.address.address.is_v6() ? "" : one.address.text() + " " + scope_text(one.scope) + ", ";
+            }
+            co_return text;
+        };
+        for (int round = 0; round < 2; ++round) {
+            co_await this->done(add_address{"eth0", at("10.0.0.1/24")});
+            co_await this->done(add_address{"eth0", at("10.0.1.1/24"), std::nullopt, link_scope});
+            co_await this->done(add_address{"eth0", at("10.0.2.1/24"), std::nullopt, 254});
+            co_await this->done(add_address{"eth0", at("10.0.1.2/24"), std::nullopt, link_scope});
+            const auto seen = co_await listed();
+            EXPECT_EQ(seen, "10.0.2.1/24 host, 10.0.1.1/24 link, 10.0.0.1/24 global, 10.0.1.2/24 link, ");
+        }
+        co_await this->fails(add_address{"eth0", at("10.0.1.3/24")}, errc::refused, "10.0.1.3/24");
+        co_await this->fails(add_address{"eth0", at("10.0.0.3/24"), std::nullopt, link_scope}, errc::refused);
+        co_await this->done(remove_address{"eth0", at("10.0.1.1/24")});
+        co_await this->done(remove_address{"eth0", at("10.0.2.1/24")});
+        const auto seen = co_await listed();
+        EXPECT_NE(seen.find("10.0.0.1/24 global, "), std::string::npos) << seen;
+    });
+}
+
 // With the first of a network those go that came after it, as the kernel has it unless it is told to promote them.
 TYPED_TEST(network_addresses, the_first_of_a_network_is_removed) {
     this->bench.run([this]() -> awaitable<void> {

@@ -99,9 +99,9 @@ TEST_F(kernel_network, what_others_made_is_read) {
         const int index = seen.find("eth0")->index;
         const auto all = seen.addresses_of(index);
         ASSERT_CO_TRUE(all.size() >= 3);
-        EXPECT_EQ(all[0], (link_address{index, at("10.0.0.1/24"), true, true, true}));
-        EXPECT_EQ(all[1], (link_address{index, at("10.0.9.1/32"), true, true, false, address("10.0.9.2")}));
-        EXPECT_EQ(all[2], (link_address{index, at("fd00::1/64"), true, false, false}));
+        EXPECT_EQ(all[0], (link_address{index, at("10.0.0.1/24"), universe_scope, true, true}));
+        EXPECT_EQ(all[1], (link_address{index, at("10.0.9.1/32"), universe_scope, true, false, address("10.0.9.2")}));
+        EXPECT_EQ(all[2], (link_address{index, at("fd00::1/64"), universe_scope, false, false}));
         EXPECT_EQ(seen.find("vxlan5")->vxlan, (vxlan_settings{5, 4790, false, true, true}));
         EXPECT_EQ(seen.find("vxlan6")->vxlan, (vxlan_settings{6, 4791, true, false, true}));
         EXPECT_EQ(seen.find("vxlan6")->lower, 0);

@@ -95,7 +95,7 @@ protected:
             co_return "no device";
         }
         for (const auto& one : seen.addresses_of(found->index)) {
-            if (one.is_global) {
+            if (one.is_global()) {
                 text += (text.empty() ? "" : " ") + one.address.text();
                 EXPECT_FALSE(one.has_broadcast) << one.address.text();
                 EXPECT_TRUE(one.is_permanent) << one.address.text();

@@ -141,7 +141,7 @@ def managed_over_a_port(lab):
     node = lab.node(network=network.Shape())
     node.power_on()
     for words in ('link set ens4 up', 'address add 192.168.5.7/24 dev ens4', 'address add fd55::7/64 dev ens4 nodad',
-                  'route add default via 192.168.5.250 dev ens4', '-6 route add default via fd55::250 dev ens4 metric 77'):
+                  'address add 192.168.6.7/24 dev ens4 scope link', 'route add default via 192.168.5.250 dev ens4', '-6 route add default via fd55::250 dev ens4 metric 77'):
         node.enter('ip', *words.split())
     station = network.Station(lab, 'manager').in_lab('192.168.5.240/24', 'fd55::240/64')
     pings = {address: station.ping(address) for address in ('192.168.5.7', 'fd55::7')}
@@ -150,7 +150,7 @@ def managed_over_a_port(lab):
     lab.wait(lambda: 'tentative' not in View(node).text, 10, 'the kernel has given out all addresses')
     before = View(node).text
     status, text = node.execute('--check-config', '--against-host')
-    for step in ('add 192.168.5.7/24 to brcluster', 'add default route via 192.168.5.250 on brcluster', 'remove 192.168.5.7/24 from ens4',
+    for step in ('add 192.168.5.7/24 to brcluster', 'add 192.168.6.7/24 (scope link) to brcluster', 'add default route via 192.168.5.250 on brcluster', 'remove 192.168.5.7/24 from ens4',
                  'add fd55::7/64 to brcluster', 'remove fd55::7/64 from ens4'):
         check(f'would {step}' in text, f'--against-host says nothing of "{step}": {status}: {text}')
     equal(View(node).text, before, 'what is seen after somebody looked')
@@ -158,6 +158,7 @@ def managed_over_a_port(lab):
     start(lab, node)
     view = soon(lab, node, lambda view: view.on('ens4') == [], 'the device has no address')
     check({'192.168.5.7/24', 'fd55::7/64'} <= set(view.on('brcluster')), f'on the bridge: {view.on("brcluster")}')
+    check('192.168.6.7/24 scope link' in node.enter('ip', '-o', 'address', 'show', 'dev', 'brcluster'), 'an address of scope link is another one there')
     equal(routes(view), [('192.168.5.250', 'brcluster', 'boot'), ('fd55::250', 'brcluster', 'boot')], 'default routes')
     time.sleep(12)  # neighbours forget within this time what does not answer
     for address, ping in pings.items():
@@ -404,7 +405,7 @@ def startup_sweep(lab):
     view = soon(lab, node, lambda view: not view.has('vmbr7') and not view.has('vxlan7'), 'network 7 is gone', 10)
     equal([view.index(name) for name in ('vmbr1001', 'vxlan1001', 'vmbr8', 'vxlan8', 'vxlan9')],
           [before.index(name) for name in ('vmbr1001', 'vxlan1001', 'vmbr8', 'vxlan8', 'vxlan9')], 'indexes of the others')
-    equal(view.ports('vmbr8'), ['t-guest', 'vxlan8'], 'ports of the bridge that is used')
+    equal(view.ports('vmbr8'), ['vnet-guest', 'vxlan8'], 'ports of the bridge that is used')
     # The kernel gives one when the bridge has a carrier, which may be after the look.
     missing = set(before.on('vmbr1001', 'inet6', link_local=True)) - set(view.on('vmbr1001', 'inet6', link_local=True))
     equal((missing, 'remove fe80' in node.log()), (set(), False), 'link-local addresses that went')

@@ -247,6 +247,31 @@ def bridges_of_the_host(lab):
     stays('after the stop')
 
 
+@scenario('README ruling 79: containers of the host on an overlay of its own ask it what they like; a machine beside them is filtered', limit=60)
+def containers_of_the_host(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(present=('ens4', 'ens9')))
+    node.power_on()
+    for words in ('link set ens9 up', 'address add 192.0.2.10/24 dev ens9', 'link add vmbr50 type bridge',
+                  'link add vxlan50 mtu 1450 type vxlan id 50 dev ens9 dstport 8472 remote 192.0.2.11',
+                  'link set vxlan50 master vmbr50', 'link set vxlan50 up', 'link set vmbr50 up', '-6 address add fd77::1/64 dev vmbr50 nodad'):
+        node.enter('ip', *words.split())
+    container = network.Station(lab, 'container').in_node(node, 'vmbr50', 'fd77::5/64', is_container=True)
+    network.Answerer(['nsenter', '-t', str(node.first), '-n'], ('tcp/3306',))
+    equal(container.asks('tcp', 'fd77::1', 3306, 1.0), 'answered', 'a container, before the start')
+    start(lab, node)
+    one_primary(lab, [node])
+    network.create(lab.client, 1001, **network.managed(1))
+    soon(lab, node, lambda view: '10.1.1.1/24' in view.on('vmbr1001'), 'a network')
+    equal(container.asks('tcp', 'fd77::1', 3306, 1.0), 'answered', 'a container')
+    network.create(lab.client, 50, **network.managed(50))
+    lab.await_log(node, 'network 50: ')
+    equal(container.asks('tcp', 'fd77::1', 3306, 1.0), 'answered', 'a container, with a network of its number that is refused')
+    machine = network.Station(lab, 'machine').in_node(node, 'vmbr50', 'fd77::6/64')
+    lab.wait(lambda: 'vxlan50-in' in firewall.chains(node), 10, 'a machine in it is filtered')
+    equal(machine.asks('tcp', 'fd77::1', 3306, 1.0), 'silent', 'a machine')
+
+
 @scenario('networking.md 6: a client network gets no gateway that would change what the host reaches by itself', limit=90)
 def gateways_and_the_host(lab):
     lab.zookeeper()

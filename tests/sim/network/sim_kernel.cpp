@@ -419,7 +419,8 @@ struct sim_kernel::applying {
         return {};
     }
     result<void> operator()(const model::add_address& one) const {
-        return to(one.device, [&](device& which) { return kernel.add_address(which, one.address, one.lifetime); });
+        return to(one.device,
+                  [&](device& which) { return kernel.add_address(which, one.address, one.lifetime, one.scope); });
     }
     result<void> operator()(const model::remove_address& one) const {
         if (auto* which = kernel.find(one.device)) {

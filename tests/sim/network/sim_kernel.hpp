@@ -152,7 +152,8 @@ private:
 
     // sim_kernel_addresses.cpp
     result<void> add_address(device& to, const host_address& which,
-                             const std::optional<model::address_lifetime>& lifetime = {});
+                             const std::optional<model::address_lifetime>& lifetime = {},
+                             std::uint8_t scope = model::universe_scope);
     void remove_address(device& from, const host_address& which, const std::optional<ip::address>& peer);
     void add_own_addresses(device& to);
     void drop_v6(device& of);

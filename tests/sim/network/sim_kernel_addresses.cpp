@@ -36,7 +36,7 @@ void sim_kernel::follow_hardware(device& which) {
 }
 
 result<void> sim_kernel::add_address(device& to, const host_address& which,
-                                     const std::optional<model::address_lifetime>& lifetime) {
+                                     const std::optional<model::address_lifetime>& lifetime, std::uint8_t scope) {
     const bool is_v6 = which.address.is_v6();
     auto& all = is_v6 ? to.v6 : to.v4;
     const std::string about = which.text() + " on " + to.is.name;
@@ -45,17 +45,25 @@ result<void> sim_kernel::add_address(device& to, const host_address& which,
     }
     address_entry added{.is = {.link = to.is.index,
                                .address = which,
+                               .scope = scope,
                                .is_permanent = !lifetime,
                                .lifetime = lifetime.value_or(model::address_lifetime())}};
     if (!is_v6) {
         const auto network = network_of_v4(which);
-        const auto is_secondary = std::ranges::any_of(
-            all, [&](const address_entry& one) { return network_of_v4(one.is.address) == network; });
+        const auto of_network =
+            std::ranges::find(all, network, [](const address_entry& one) { return network_of_v4(one.is.address); });
+        const bool is_secondary = of_network != all.end();
+        if (is_secondary && of_network->is.scope != scope) {
+            return failure(errc::refused, about, "Invalid argument");
+        }
         added.is_secondary = is_secondary;
         if (const auto connected = is_secondary ? std::nullopt : model::connected_network(which)) {
             std::erase(lost_, model::connected_route{to.is.index, *connected});
         }
-        const auto before = is_secondary ? all.end() : std::ranges::find_if(all, &address_entry::is_secondary);
+        // Behind those of the same scope and of narrower ones, which come first.
+        const auto before = is_secondary ? all.end() : std::ranges::find_if(all, [&](const address_entry& one) {
+            return one.is_secondary || one.is.scope < scope;
+        });
         all.insert(before, std::move(added));
         return {};
     }
@@ -70,14 +78,14 @@ result<void> sim_kernel::add_address(device& to, const host_address& which,
         found != all.end()) {
         return failure(errc::already_exists, about, "it is there as " + found->is.address.text());
     }
-    added.is.is_global = !which.address.to_v6().is_link_local();
+    added.is.scope = which.address.to_v6().is_link_local() ? model::link_scope : model::universe_scope;
     if (const auto connected = model::connected_network(which)) {
         std::erase(lost_, model::connected_route{to.is.index, *connected});
     }
     // The newest first, those of a wider scope before the others.
-    all.insert(added.is.is_global
+    all.insert(added.is.is_global()
                    ? all.begin()
-                   : std::ranges::find(all, false, [](const address_entry& one) { return one.is.is_global; }),
+                   : std::ranges::find(all, false, [](const address_entry& one) { return one.is.is_global(); }),
                std::move(added));
     return {};
 }
@@ -116,7 +124,7 @@ void sim_kernel::add_own_addresses(device& to) {
     const auto add_host = [&](const host_address& which) {
         auto& all = which.address.is_v6() ? to.v6 : to.v4;
         if (std::ranges::find(all, which, [](const address_entry& one) { return one.is.address; }) == all.end()) {
-            all.insert(all.begin(), {.is = {.link = to.is.index, .address = which, .is_global = false}});
+            all.insert(all.begin(), {.is = {.link = to.is.index, .address = which, .scope = model::link_scope}});
         }
     };
     const bool has_v6 = to.has_v6 && !to.is_v6_off;
@@ -127,11 +135,11 @@ void sim_kernel::add_own_addresses(device& to) {
         }
         return;
     }
-    const bool has_own = std::ranges::any_of(to.v6, [](const address_entry& one) { return !one.is.is_global; });
+    const bool has_own = std::ranges::any_of(to.v6, [](const address_entry& one) { return !one.is.is_global(); });
     if (has_v6 && !has_own) {
         // By its number: as unlike those of other devices as by a hardware address.
         const auto own = *parse_host_address(fmt::format("fe80::{:x}/64", to.is.index));
-        to.v6.push_back({.is = {.link = to.is.index, .address = own, .is_global = false}});
+        to.v6.push_back({.is = {.link = to.is.index, .address = own, .scope = model::link_scope}});
     }
 }
 
@@ -330,7 +338,7 @@ void sim_kernel::remove(const std::string& device, const host_address& which) {
 
 void sim_kernel::remove_all_addresses() {
     for (auto& [index, one] : devices_) {
-        const auto is_given = [](const address_entry& entry) { return entry.is.is_global; };
+        const auto is_given = [](const address_entry& entry) { return entry.is.is_global(); };
         std::erase_if(one.v4, is_given);
         std::erase_if(one.v6, is_given);
         if (one.v4.empty()) {
@@ -375,7 +383,7 @@ std::string sim_kernel::text() const {
     for (const auto& [index, one] : devices_) {
         for (const auto* family : {&one.v4, &one.v6}) {
             for (const auto& entry : *family) {
-                if (entry.is.is_global && entry.is.is_permanent) {
+                if (entry.is.is_global() && entry.is.is_permanent) {
                     auto& text = by_device[one.is.name];
                     text += (text.empty() ? "" : ", ") + entry.is.address.text() + " on " + one.is.name;
                 }

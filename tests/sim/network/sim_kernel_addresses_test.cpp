@@ -59,7 +59,7 @@ TEST_F(kernel_addresses_test, what_runs_has_an_address_of_its_own) {
     EXPECT_EQ(on("brx"), own());
     EXPECT_EQ(on("ens6"), "");
     EXPECT_EQ(kernel.text(), "");
-    EXPECT_FALSE(kernel.state().addresses_of(kernel.state().find("brx")->index).front().is_global);
+    EXPECT_FALSE(kernel.state().addresses_of(kernel.state().find("brx")->index).front().is_global());
 }
 
 TEST_F(kernel_addresses_test, secondary_ones_come_behind_and_go_with_the_first) {

@@ -381,14 +381,15 @@ const std::string six{"\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16};
 TEST(reply_address, of_both_families) {
     const auto four = parse_link_address(address_head(2, 24) + attribute(1, ten_two) + attribute(2, ten_one));
     ASSERT_TRUE(four && *four);
-    EXPECT_EQ(**four, (model::link_address{4, parse_host_address("10.0.0.1/24").value(), true, true, false,
-                                           parse_address("10.0.0.2").value()}));
+    EXPECT_EQ(**four, (model::link_address{4, parse_host_address("10.0.0.1/24").value(), model::universe_scope, true,
+                                           false, parse_address("10.0.0.2").value()}));
     const auto broad = parse_link_address(address_head(2, 24) + attribute(1, ten_one) + attribute(4, ten_two));
     EXPECT_TRUE(broad && *broad && (*broad)->has_broadcast);
     const auto of_six = parse_link_address(address_head(10, 64, 0x80, 253) + attribute(1, six) +
                                            attribute(8, raw<std::uint32_t>(0x100)));
     ASSERT_TRUE(of_six && *of_six);
-    EXPECT_EQ(**of_six, (model::link_address{4, parse_host_address("fd00::1/64").value(), false, false, false}));
+    EXPECT_EQ(**of_six,
+              (model::link_address{4, parse_host_address("fd00::1/64").value(), model::link_scope, false, false}));
 }
 
 TEST(reply_address, what_is_none) {

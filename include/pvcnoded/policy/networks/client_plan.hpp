@@ -96,6 +96,8 @@ struct network_plan {
 
 // A bridge vmbr<N> in which machines have ports, as they have to be filtered whatever becomes of its network: not the
 // host's own, and none that the host itself is reached over (another port, and addresses that are no gateways).
+// Containers of the host alone are no reason: they are nobody's of the cluster. Beside machines they are filtered with
+// them, as the rules see the bridge that a packet came by and not its port.
 struct machine_bridge {
     bool has_vxlan = false;  // by its ports, of this very number
     bool has_vlan = false;

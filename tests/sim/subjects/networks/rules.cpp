@@ -233,7 +233,7 @@ std::string wrong_with_routes(const judge& /*of*/, const member& one) {
         const bool is_own = (link->name.starts_with("vmbr") && address.address != *strangers) ||
                             link->name == "brcluster" || link->name == "brstorage" || link->name == "brupstream";
         const auto network = model::connected_network(address.address);
-        if (is_own && link->is_up && address.is_global && address.is_permanent && network &&
+        if (is_own && link->is_up && address.is_global() && address.is_permanent && network &&
             !seen.has_connected_route(link->index, *network)) {
             return fmt::format("{} has {} on {}, and no way to its network", one.name(), address.address.text(),
                                link->name);

@@ -370,7 +370,7 @@ std::string held_by(const member& one) {
     const auto& seen = one.node.kernel.state();
     for (const auto& address : seen.addresses()) {
         const auto device = seen.name_of(address.link);
-        if (device.starts_with("vmbr") && address.is_global && address.is_permanent &&
+        if (device.starts_with("vmbr") && address.is_global() && address.is_permanent &&
             address.address.text() != strangers_address) {
             held += fmt::format("{}{} on {}", held.empty() ? "" : ", ", address.address.text(), device);
         }

@@ -361,6 +361,26 @@ TEST(client_strangers, bridges_in_which_machines_have_ports) {
     EXPECT_EQ(seen().size(), 1U);
 }
 
+// What a container of the host asks of it is nobody's business here.
+TEST(client_strangers, a_bridge_in_which_containers_alone_have_ports) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    const auto seen = [&] { return bridges_of_machines(config, kernel.state()); };
+    kernel.add(link_named("vmbr7", "bridge"));
+    kernel.apply(model::make_vxlan{"vxlan7", "eth0", 7});
+    kernel.apply(model::set_master{"vxlan7", "vmbr7"});
+    kernel.add(link_named("veth12ab", "veth"));
+    kernel.apply(model::set_master{"veth12ab", "vmbr7"});
+    EXPECT_TRUE(seen().empty());
+    for (const auto& [name, kind] : {std::pair{"vnet3", "veth"}, {"vnet3", "tun"}, {"macvtap0", "macvtap"}}) {
+        kernel.add(link_named(name, kind));
+        kernel.apply(model::set_master{name, "vmbr7"});
+        EXPECT_EQ(seen(), (std::map<std::uint32_t, machine_bridge>{{7, {true, false}}})) << name << " " << kind;
+        kernel.remove(name);
+    }
+    EXPECT_TRUE(seen().empty());
+}
+
 TEST(client_strangers, a_bridge_that_carries_the_host_is_the_hosts) {
     auto words = client_words();
     auto config = config_of(words);

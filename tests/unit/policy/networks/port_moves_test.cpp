@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 namespace pvc::policy {
 namespace {
@@ -225,6 +226,33 @@ TEST(port_moves, an_address_of_a_network_in_which_this_node_has_none_goes_along)
     settle_host(kernel, config_of(words));
     EXPECT_EQ(routes_of(kernel), texts{"default route via 10.0.2.1 on brcluster"});
     EXPECT_EQ(kernel.addresses_of("eth0"), texts{});
+}
+
+// No packet to elsewhere shall have such an address: it is there what it was here. One of the bridge's own network, or
+// of one that the bridge has, is as those of it are, as the kernel has it.
+TEST(port_moves, an_address_keeps_its_scope) {
+    auto kernel = host_with({{"eth0", {"10.0.0.2/24"}}});
+    kernel.add_address_of_scope_link("eth0", "192.168.5.7/24");
+    kernel.add_address_of_scope_link("eth0", "10.0.0.99/24");
+    const auto config = config_of(one_device("None"));
+    const auto plan = settle_host(kernel, config);
+    EXPECT_EQ(kernel.addresses_of("eth0"), texts{});
+    EXPECT_NE(steps_of(plan).find("add 192.168.5.7/24 (scope link) to brcluster\n"), std::string::npos)
+        << steps_of(plan);
+    EXPECT_NE(steps_of(plan).find("add 10.0.0.99/24 to brcluster\n"), std::string::npos) << steps_of(plan);
+    std::map<std::string, std::uint8_t> scopes;
+    for (const auto& one : kernel.state().addresses_of(kernel.link("brcluster").index)) {
+        scopes[one.address.text()] = one.scope;
+    }
+    EXPECT_EQ(scopes["192.168.5.7/24"], model::link_scope);
+    EXPECT_EQ(scopes["10.0.0.99/24"], model::universe_scope);
+    EXPECT_NE(remarks_of(plan.remarks).find("192.168.5.7/24, which nobody would reach on a port"), std::string::npos)
+        << remarks_of(plan.remarks);
+    // What was to come back does as it was.
+    kernel.add_address_of_scope_link("eth0", "192.168.6.7/24");
+    const auto undone = undo_of(model::remove_address{"eth0", *parse_host_address("192.168.6.7/24")}, kernel.state());
+    ASSERT_TRUE(undone);
+    EXPECT_EQ(to_text(*undone), "add 192.168.6.7/24 (scope link) to eth0");
 }
 
 TEST(port_moves, routes_over_the_bridge_and_over_other_devices_are_left_alone) {

@@ -88,12 +88,13 @@ int toy_kernel::add(model::network_link link) {
 void toy_kernel::add_address(const std::string& device, const std::string& text, bool is_permanent) {
     const auto address = *parse_host_address(text);
     const bool is_global = !(address.address.is_v6() && address.address.to_v6().is_link_local());
-    addresses_.push_back({link(device).index, address, is_global, is_permanent, false});
+    addresses_.push_back(
+        {link(device).index, address, is_global ? model::universe_scope : model::link_scope, is_permanent, false});
 }
 
 void toy_kernel::add_address_of_scope_link(const std::string& device, const std::string& text) {
     add_address(device, text);
-    addresses_.back().is_global = false;
+    addresses_.back().scope = model::link_scope;
 }
 
 void toy_kernel::add_address_with_peer(const std::string& device, const std::string& text, const std::string& peer) {
@@ -300,8 +301,15 @@ struct toy_kernel::applying {
             return one.device + ": no such device";
         }
         const auto is_it = [&](const auto& has) { return has.link == link->index && has.address == one.address; };
+        const auto is_of_other_scope = [&](const auto& has) {
+            return has.link == link->index && one.address.address.is_v4() && has.address.prefix == one.address.prefix &&
+                   is_in(one.address.address, has.address) && has.scope != one.scope;
+        };
         if (std::ranges::none_of(kernel.addresses_, is_it)) {
-            kernel.addresses_.push_back({link->index, one.address, true, !one.lifetime, false});
+            if (std::ranges::any_of(kernel.addresses_, is_of_other_scope)) {
+                return one.address.text() + ": invalid scope value";
+            }
+            kernel.addresses_.push_back({link->index, one.address, one.scope, !one.lifetime, false});
             kernel.addresses_.back().lifetime = one.lifetime.value_or(model::address_lifetime());
         }
         return "";
