@@ -168,6 +168,8 @@ constexpr std::array<std::string_view, 200> names{
     "osd-step-skipped",
     "peer-cadence",
     "rbd-image-missing",
+    "recovery-left",
+    "recovery-parked",
     "role-address",
     "role-api",
     "role-database",

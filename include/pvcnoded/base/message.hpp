@@ -166,6 +166,8 @@ enum class message : std::uint8_t {
     osd_step_skipped,
     peer_cadence,
     rbd_image_missing,
+    recovery_left,
+    recovery_parked,
     role_address,
     role_api,
     role_database,

@@ -1,0 +1,116 @@
+#include "recovery_planning.hpp"
+
+#include "pvcnoded/model/node_payloads.hpp"
+#include "pvcnoded/model/scalar.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace pvc::fencing {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr duration figures_validity = 5s;
+
+using reply = result<zookeeper::read_reply>;
+
+constexpr std::array<const char*, 10> offer_keys{model::node_key::daemon_state, model::node_key::domain_state,
+                                                 model::node_key::mem_free,     model::node_key::mem_used,
+                                                 model::node_key::mem_prov,     model::node_key::cpu_load,
+                                                 model::node_key::vcpu_alloc,   model::node_key::domains_count,
+                                                 model::node_key::mem_total,    "/staticdata"};
+
+std::string offered(const reply& one) {
+    return one ? one->data : std::string();
+}
+
+policy::node_room room_of(std::string name, std::span<const reply> keys) {
+    policy::node_room room;
+    room.offer.name = std::move(name);
+    room.offer.daemon = model::daemon_state_or_fallback(offered(keys[0]));
+    room.offer.domain = model::domain_state_or_fallback(offered(keys[1]));
+    room.offer.memfree = offered(keys[2]);
+    room.offer.memused = offered(keys[3]);
+    room.offer.memprov = offered(keys[4]);
+    room.offer.cpuload = offered(keys[5]);
+    room.offer.vcpualloc = offered(keys[6]);
+    room.offer.domainscount = offered(keys[7]);
+    room.memtotal = offered(keys[8]);
+    if (const auto statics = model::parse_static_data(offered(keys[9]))) {
+        room.cpucount = statics->cpu_count;
+    }
+    return room;
+}
+
+}  // namespace
+
+// All nodes, the dead ones too: they take nothing.
+async::awaitable<bool> recovery_planning::read() {
+    const time_point begun = session_.node.clock().now();
+    const auto names = co_await nodes_but(session_, {}, session_.limit());
+    if (!names) {
+        co_return false;
+    }
+    std::vector<zookeeper::read_wish> wishes{{.path = std::string(model::key_path::migration_target_selector)}};
+    for (const auto& name : *names) {
+        for (const char* key : offer_keys) {
+            wishes.push_back({.path = model::node_path(name, key)});
+        }
+    }
+    const auto answers = co_await session_.zk.read_together(session_.limit(), std::move(wishes));
+    const auto is_unknown = [](const reply& one) { return !one && one.error().code() != errc::not_found; };
+    if (std::ranges::any_of(answers, is_unknown)) {
+        co_return false;
+    }
+    cluster_selector_ = offered(answers.front());
+    std::vector<policy::node_room> rooms;
+    versions_.clear();
+    for (std::size_t i = 0; i < names->size(); ++i) {
+        const auto keys = std::span(answers).subspan(1 + i * offer_keys.size(), offer_keys.size());
+        rooms.push_back(room_of((*names)[i], keys));
+        if (keys[0] && keys[1]) {
+            versions_[(*names)[i]] = {keys[0]->stat.version, keys[1]->stat.version};
+        }
+    }
+    planner_.begin(std::move(rooms), session_.node.clock().now());
+    read_at_ = begun;
+    co_return true;
+}
+
+async::awaitable<planned_place> recovery_planning::place(std::string dead_node, uuid id, const guest_view& guest,
+                                                         std::string preferred, bool is_again) {
+    const time_point asked = session_.node.clock().now();
+    const auto turn = co_await order_.lock("figures of nodes, for the recovery of another machine");
+    const bool is_fresh = read_at_ && session_.node.clock().now() - *read_at_ < figures_validity;
+    if (is_again) {
+        planner_.take_back(id);
+    }
+    planned_place out;
+    if (!is_fresh || (is_again && *read_at_ < asked)) {
+        const bool is_read = co_await read();
+        if (!is_read) {
+            out.plan = {policy::planned_guest::kind::no_figures, {}, "the figures of nodes could not be read"};
+            co_return out;
+        }
+    }
+    policy::guest_to_place one;
+    one.id = id;
+    one.request.selector =
+        policy::effective_selector(guest.node_selector, cluster_selector_, session_.node.config->target_selector);
+    one.request.limit = model::parse_comma_list(guest.node_limit);
+    one.request.current = std::move(dead_node);
+    one.memory = guest.memory_mib;
+    one.vcpus = guest.vcpus;
+    one.preferred = std::move(preferred);
+    out.plan = planner_.place(one, session_.node.clock().now());
+    if (const auto seen = versions_.find(out.plan.node); seen != versions_.end()) {
+        out.checks.check(model::node_path(seen->first, model::node_key::daemon_state), seen->second.daemon);
+        out.checks.check(model::node_path(seen->first, model::node_key::domain_state), seen->second.domain);
+    }
+    co_return out;
+}
+
+}  // namespace pvc::fencing

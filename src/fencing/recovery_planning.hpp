@@ -1,0 +1,45 @@
+// Where the machines of dead nodes go: one planner for all of them, on figures that are at most 5 s old. One a session;
+// loop thread only. Specification: README ruling 44; node-lifecycle.md 9, 10.5 c.
+#pragma once
+
+#include "guest_view.hpp"
+
+#include "pvcnoded/async/semaphore.hpp"
+#include "pvcnoded/policy/fencing/recovery_plan.hpp"
+
+#include <map>
+#include <string>
+
+namespace pvc::fencing {
+
+struct planned_place {
+    policy::planned_guest plan;
+    zookeeper::transaction checks;  // that the node takes machines, as the plan saw it
+};
+
+class recovery_planning {
+public:
+    explicit recovery_planning(core::session& s) : session_(s) {}
+
+    // `is_again`: what was planned for it before is no longer right, so that figures are read anew.
+    async::awaitable<planned_place> place(std::string dead_node, uuid id, const guest_view& guest,
+                                          std::string preferred, bool is_again);
+    // It did not go there after all.
+    void take_back(const uuid& id) { planner_.take_back(id); }
+
+private:
+    async::awaitable<bool> read();
+
+    struct offer_versions {
+        std::int32_t daemon = -1;
+        std::int32_t domain = -1;
+    };
+    core::session& session_;
+    policy::recovery_planner planner_;
+    async::mutex order_;
+    std::optional<time_point> read_at_;
+    std::map<std::string, offer_versions> versions_;
+    std::string cluster_selector_;
+};
+
+}  // namespace pvc::fencing
