@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 200> names{
+constexpr std::array<std::string_view, 215> names{
     "board-foreign",
     "board-slow",
     "board-unusable",
