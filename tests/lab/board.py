@@ -3,6 +3,7 @@ import os
 import signal
 import stat
 
+USER, PASSWORD = 'admin', 'Passw0rd'
 CONFIGURATION = '''\
 name "board"
 set_working_mc 0x20
@@ -13,7 +14,7 @@ set_working_mc 0x20
     allowed_auths_user none md2 md5 straight
     allowed_auths_operator none md2 md5 straight
     allowed_auths_admin none md2 md5 straight
-    guid a123456789abcdefa123456789abcdef
+    guid {guid}
   endlan
   chassis_control "{folder}/chassis x"
   user 1 true "" "test" user 10 none md2 md5 straight
@@ -39,7 +40,7 @@ class Board:
         self.folder = node.run_path('board-' + address)
         self.inner = '/run/board-' + address
         os.makedirs(self.folder)
-        self.write('lan.conf', CONFIGURATION.format(address=address, folder=self.inner))
+        self.write('lan.conf', CONFIGURATION.format(address=address, folder=self.inner, guid='a123456789abcdefa123456789abcdef'))
         self.write('commands', COMMANDS)
         self.write('chassis', CHASSIS.format(folder=self.inner))
         os.chmod(os.path.join(self.folder, 'chassis'), stat.S_IRWXU)

@@ -40,13 +40,13 @@ class Events:
 
 
 class Herd:
-    """Nodes with a hypervisor each, one ZooKeeper, and a client."""
+    """Nodes with a hypervisor each, one ZooKeeper, and a client. each: what is to be done to a node before it gets power."""
 
-    def __init__(self, lab, count=1, driver='qemu', settings=None, version=10, network=None):
+    def __init__(self, lab, count=1, driver='qemu', settings=None, version=10, network=None, servers=1, each=lambda node: None):
         self.lab = lab
         self.driver = driver
         self.version = version
-        lab.zookeeper(version=version)
+        lab.zookeeper(servers, version=version)
         values = {'system.intervals.vm_shutdown_timeout': SHUTDOWN_TIMEOUT}
         values.update(settings or {})
         self.nodes = [lab.node(name, coordinators=lab.names(3), settings=values, hypervisor=True, network=network)
@@ -54,6 +54,7 @@ class Herd:
         self.client = guests.Client(lab.client)
         self.kinds = {}
         for node in self.nodes:
+            each(node)
             node.power_on()
 
     # --- daemons ---

@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import uuid
 
@@ -176,6 +177,9 @@ class Node:
         self.daemons = []  # all that were started
         self.notify = None
         self.linked = False
+        self.board = None  # that holds its power switch (power.py)
+        self.switching = threading.RLock()  # of its power: a board does so too
+        self.cuts = []  # of its power, by the clock of the wall
         self.patroni = Patroni(self, os.path.join(folder, 'patroni'))
         self.hypervisor = Hypervisor(self, os.path.join(folder, 'libvirt-cache')) if hypervisor else None
         for part in ('run', 'log', 'etc', 'etc/pvc'):
@@ -239,6 +243,12 @@ class Node:
         return self.first_outside is not None and self.first_outside.poll() is None
 
     def power_on(self):
+        with self.switching:
+            if not self.powered:
+                self._power_on()
+
+    def _power_on(self):
+        self.tell_power(True)
         run = os.path.join(self.folder, 'run')
         for entry in os.listdir(run):
             path = os.path.join(run, entry)
@@ -247,7 +257,8 @@ class Node:
         os.makedirs(os.path.join(run, 'lab', 'systemctl', 'units'))
         shutil.copy(os.path.join(HERE, 'standins', 'systemctl'), os.path.join(run, 'lab', 'bin', 'systemctl'))
         for command in STAND_INS:
-            shutil.copy(os.path.join(HERE, 'standins', 'recorder'), os.path.join(run, 'lab', 'bin', command))
+            if command != 'ipmitool' or self.board is None:
+                shutil.copy(os.path.join(HERE, 'standins', 'recorder'), os.path.join(run, 'lab', 'bin', command))
         self.patroni.install()
         with open(os.path.join(self.folder, 'boot_id'), 'w') as file:
             file.write(str(uuid.uuid4()) + '\n')
@@ -277,10 +288,19 @@ class Node:
 
     def cut_power(self):
         """Everything in the node ends at once, and not a packet says goodbye."""
-        if not self.powered:
-            return
+        with self.switching:
+            if self.powered:
+                self._cut_power()
+
+    def tell_power(self, is_on):
+        """What its board says from now on."""
+        if self.board is not None:
+            self.board.tell(is_on)
+
+    def _cut_power(self):
         self.unlink()
         os.kill(self.first, signal.SIGKILL)
+        self.cuts.append(time.time())
         self.first_outside.wait(10)
         if self.daemon is not None:
             self.daemon.carrier.wait(10)
@@ -292,6 +312,7 @@ class Node:
             space.sh('ip', 'link', 'delete', link, check=False)
         self.links = {}
         self.first_outside = self.first = self.daemon = self.notify = None
+        self.tell_power(False)
 
     def unlink(self):
         if self.linked:

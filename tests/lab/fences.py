@@ -1,0 +1,127 @@
+"""A laboratory of nodes with boards that hold their power switches: what a fence did, by its record, and that no guest ran twice."""
+import glob
+import json
+import os
+import time
+
+from . import power
+from .herd import Herd
+from .lab import check, equal
+from .node import read_file
+
+DEAD_AFTER = 6  # fence_intervals
+QUICK = {'system.intervals.keepalive_interval': 1, 'system.intervals.fence_intervals': DEAD_AFTER}
+
+
+class Fences(Herd):
+    """Coordinators with libvirtd, QEMU and a board each. settings: of each, over those of QUICK. suite: with which they ask boards."""
+
+    def __init__(self, lab, count=3, settings=None, suite=3, servers=1, ceph=None, **options):
+        if ceph is not None:
+            lab.ceph(**ceph)
+        self.suite = suite
+        super().__init__(lab, count, settings={**QUICK, **(settings or {})}, servers=servers, each=self._with_board, **options)
+        self.boards = {node.short: node.board for node in self.nodes}
+
+    def _with_board(self, node):
+        node.settings.update(power.settings(node.number, self.suite))
+        node.write_configuration()
+        power.PowerBoard(node)
+
+    # --- the way there ---
+
+    def start_and_arm(self, nodes=None):
+        """All are `run` and `ready`, each board was asked, and each daemon has looked long enough to find a node dead."""
+        begun = time.monotonic()
+        for node in nodes or self.nodes:
+            node.up()
+        for node in nodes or self.nodes:
+            self.lab.await_state(node, 'run')
+            self.lab.set(f'/nodes/{node.short}/domainstate', 'ready')
+        for node in nodes or self.nodes:
+            for other in self.nodes:
+                if other is not node:
+                    self.lab.await_log(node, f'node {other.short} can be fenced', timeout=60)
+        interval = self.nodes[0].settings['system.intervals.keepalive_interval']
+        least = interval * self.nodes[0].settings['system.intervals.fence_intervals'] + 2 * interval
+        self.lab.wait(lambda: time.monotonic() - begun > least + 3, 2 * least, 'each is armed')
+
+    def guest_on(self, node, number=1, name='web', kind='hang', **values):
+        uuid = self.define(number, name, kind, node, **values)
+        self.run(uuid, node, 40)
+        return uuid
+
+    # --- what came of it ---
+
+    def records(self, about, by=None):
+        """Records of fences of that node, with whose disk they are on, the oldest first."""
+        found = []
+        for node in self.nodes if by is None else [by]:
+            for path in glob.glob(os.path.join(node.folder, 'state', 'fences', '*.json')):
+                try:
+                    record = json.loads(read_file(path))
+                except ValueError:
+                    continue  # it is being replaced
+                if record['node'] == about.short:
+                    found.append((record, node))
+        return sorted(found, key=lambda one: one[0]['id'])
+
+    def await_outcome(self, about, outcome='done', timeout=60.0, by=None):
+        """The record with that outcome, and the node that has it."""
+        def seen():
+            return next((one for one in self.records(about, by) if one[0]['outcome'] == outcome), None)
+        return self.lab.wait(seen, timeout, lambda: f'a fence of {about.short} with the outcome {outcome}; records: '
+                             f'{[(one["coordinator"], one["way"], one["outcome"], one["remark"]) for one, _ in self.records(about)]}')
+
+    def judge_power_proof(self, record, way):
+        """The way it went; that `off` was ordered and seen before the proof; and the order of it all."""
+        equal(record['way'], way, f'the way of {record["id"]}')
+        proof = record['proof']
+        check(proof is not None and proof['kind'] == 'power', f'the proof: {proof}')
+        words = [one['what'] for one in record['commands']]
+        check(any(word == 'chassis power off' for word in words), f'commands: {words}')
+        seen_off = [one for one in record['commands'] if one['what'] == 'chassis power status' and one['read_as'] == 'off']
+        check(seen_off and seen_off[-1]['ended']['boot_us'] <= proof['at']['boot_us'], f'off was seen before it was proven: {record["commands"]}')
+        check(all(proof['at']['boot_us'] <= one['at']['boot_us'] for one in record['writes'] if 'fenced' in one['what']),
+              f'nothing was written before the proof: {record["writes"]}')
+        check('Passw0rd' not in json.dumps(record), 'the password is in the record')
+
+    def machine(self, record, uuid):
+        found = [one for one in record['machines'] if one['uuid'] == uuid]
+        check(len(found) == 1, f'{uuid} in the record: {record["machines"]}')
+        return found[0]
+
+    def await_moved(self, uuid, name, victim, timeout=60.0):
+        """Until it runs on another node: that node, and when it was begun there."""
+        others = [node for node in self.nodes if node is not victim]
+
+        def there():
+            where = [node for node in others if node.powered and node.short == self.key(uuid, 'node')]
+            return where and self.key(uuid, 'state') == 'start' and self.look(where[0], uuid) == 'A' and where[0]
+        node = self.lab.wait(there, timeout, lambda: f'{name} runs elsewhere; it is {self.key(uuid, "state")} on {self.key(uuid, "node")}')
+        return node, node.hypervisor.lives(name)[-1].begun
+
+    def lives(self, name):
+        """From when to when it executed where; what lives still lives until now."""
+        found = []
+        for node in self.nodes:
+            if node.hypervisor is None:
+                continue
+            for life in node.hypervisor.lives(name):
+                ends = [end for end in (life.ended, *node.cuts) if end is not None and end >= life.begun]
+                found.append((life.begun, min(ends, default=time.time()), node.label))
+        return sorted(found)
+
+    def never_twice(self, name):
+        lives = self.lives(name)
+        check(lives, f'{name} never ran')
+        for before, after in zip(lives, lives[1:]):
+            check(before[1] <= after[0], f'{name} ran twice: {before} and {after}')
+        return lives
+
+    def cut(self, node):
+        """Its power: when."""
+        node.cut_power()
+        return node.cuts[-1]
+
+
