@@ -12,6 +12,7 @@ namespace pvc::networks {
 namespace {
 
 constexpr duration note_limit = std::chrono::milliseconds(250);  // a record that cannot be written costs no network
+constexpr duration longest_for_names = std::chrono::seconds(3);  // nor does a disk
 
 std::string name_of(std::uint32_t vni) {
     return fmt::format("network {}", vni);
@@ -54,6 +55,8 @@ void client_networks::want(std::map<std::uint32_t, model::parsed_network> all) {
         auto& row = rows_[vni];
         if (parsed.network != row.wanted || row.is_gone) {
             row.pause.succeeded();  // what failed was another wish
+            row.wish = wants_;
+            row.wished = node_.clock().now();
         }
         if (row.is_gone) {
             row.memory.was_right = false;  // what is missing now this daemon took away
@@ -72,11 +75,27 @@ void client_networks::want(std::map<std::uint32_t, model::parsed_network> all) {
     }
 }
 
-void client_networks::set_named(std::optional<std::set<std::string, std::less<>>> names) {
+void client_networks::set_named(std::optional<std::set<std::string, std::less<>>> names, std::uint64_t wishes) {
+    names_of_ = wishes;
+    is_names_read_failed_ = !names;
     if (names) {
         are_names_known_ = true;
         whose_.named = *std::move(names);
     }
+}
+
+bool client_networks::waits_for_names(std::uint32_t vni, const network_row& row,
+                                      const model::network_state& seen) const {
+    if (row.wish <= names_of_ || is_names_read_failed_ || node_.clock().now() >= row.wished + longest_for_names) {
+        return false;
+    }
+    const auto is_unknown = [&](std::string_view prefix) {
+        const auto* link = seen.find(fmt::format("{}{}", prefix, vni));
+        return link != nullptr && whose_.find(*link) == nullptr;
+    };
+    const auto* bridge = seen.find(fmt::format("vmbr{}", vni));
+    return is_unknown("vxlan") || is_unknown("vlan") ||
+           (bridge != nullptr && policy::index_of(bridges_.known(), vni) != bridge->index);
 }
 
 network_row* client_networks::find(std::uint32_t vni) {
@@ -195,6 +214,10 @@ std::map<std::uint32_t, int> client_networks::mtus_to_write() const {
 std::optional<time_point> client_networks::next_try() const {
     std::optional<time_point> first = sweep_pause_.until();
     for (const auto& [vni, row] : rows_) {
+        // One that waits is seen again when they were read, or then.
+        if (row.wanted && row.wish > names_of_) {
+            first = std::min(first.value_or(time_point::max()), row.wished + longest_for_names);
+        }
         if (row.pause.until()) {
             first = std::min(first.value_or(time_point::max()), *row.pause.until());
         }
@@ -227,13 +250,22 @@ async::awaitable<bool> client_networks::settle(const model::network_state& seen)
         has_changed = has_changed || changed;
     }
     co_await announce_bases(seen);
+    bool is_any_held = false;
     for (const auto vni : wanted) {
+        auto* row = find(vni);
+        if (row != nullptr && row->wanted && waits_for_names(vni, *row, seen)) {
+            is_any_held = true;
+            continue;
+        }
+        if (row != nullptr) {
+            row->wish = 0;
+        }
         const bool changed = co_await settle_row(vni, seen);
         has_changed = has_changed || changed;
     }
     record_links(seen);
     note_reach(seen);
-    settled_ = wants;
+    settled_ = is_any_held ? settled_ : wants;
     co_return has_changed;
 }
 
@@ -452,7 +484,8 @@ async::awaitable<void> client_networks::announce_bases(const model::network_stat
         // may be gone before the next look, and a port of its bridge would be taken for what a daemon of before had
         // made.
         const bool is_known = base != nullptr && whose_.find(*base) != nullptr;
-        if (!row.wanted || (is_known && (lower == nullptr || base->lower == lower->index))) {
+        if (!row.wanted || waits_for_names(vni, row, seen) ||
+            (is_known && (lower == nullptr || base->lower == lower->index))) {
             continue;
         }
         // Only what a plan will make or use: what is recorded and not made would be forgotten with this look, and

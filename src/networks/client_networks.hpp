@@ -36,6 +36,8 @@ struct network_row {
     std::string trouble;                      // why the last try failed
     std::optional<model::network_type> type;  // that it had last
     bool has_links = false;                   // some may have been made, or were found
+    std::uint64_t wish = 0;                   // which one of want() it is, since when; 0: it was begun with
+    time_point wished{};
 };
 
 class client_networks {
@@ -47,8 +49,11 @@ public:
     // What ZooKeeper has: all names that are numbers of networks, with what is stored where that can be used. `remarks`
     // of the parser, by network.
     void want(std::map<std::uint32_t, model::parsed_network> all);
-    // What the host's own configuration names; until it could be read once, nothing that was left behind is removed.
-    void set_named(std::optional<std::set<std::string, std::less<>>> names);
+    // What the host's own configuration names, as it was when so many wishes had come (wanted_count() of then); empty:
+    // it could not be read. Until it could be read once, nothing that was left behind is removed. A network whose links
+    // are there and on no record waits until it was looked at after its wish, 3 s at the most: a link may have come
+    // together with what names it.
+    void set_named(std::optional<std::set<std::string, std::less<>>> names, std::uint64_t wishes);
     // Something has been wanted since the start: what is not wanted may be removed.
     [[nodiscard]] bool is_told() const { return is_told_; }
 
@@ -79,6 +84,8 @@ public:
 private:
     // Null: the network came and went meanwhile.
     network_row* find(std::uint32_t vni);
+    [[nodiscard]] bool waits_for_names(std::uint32_t vni, const network_row& row,
+                                       const model::network_state& seen) const;
     [[nodiscard]] bool are_settings_kept(const model::client_network& network) const;
     [[nodiscard]] bool is_kept_right(std::uint32_t vni) const;
     [[nodiscard]] bool is_filtered_for_machines(std::uint32_t vni, const policy::machine_bridge& bridge) const;
@@ -106,6 +113,8 @@ private:
     policy::whose_links whose_;
     std::map<std::uint32_t, policy::machine_bridge> with_machines_;  // by the last look
     bool are_names_known_ = false;
+    bool is_names_read_failed_ = false;
+    std::uint64_t names_of_ = 0;  // wishes that had come before names were read last
     bool is_told_ = false;
     bool is_swept_ = false;
     retry_pause sweep_pause_;

@@ -22,7 +22,9 @@ constexpr duration device_limit = 30s;  // for the device of the cluster network
 constexpr duration running_limit = 3s;  // for bridges to run
 constexpr duration running_check = 500ms;
 constexpr duration names_again = 10s;
-constexpr duration names_pause = 5s;
+constexpr duration least_names_pause = 100ms;
+constexpr duration most_names_pause = 5s;
+constexpr int share_of_names = 10;
 
 }  // namespace
 
@@ -208,7 +210,11 @@ async::awaitable<void> link_keeper::run() {
 // A disk that hangs holds up no network.
 async::awaitable<void> link_keeper::follow_names() {
     for (;;) {
+        const auto wishes = clients_.wanted_count();
+        const time_point begun = node_.clock().now();
         auto named = co_await names_of_host(node_.port.host);
+        const duration pause =
+            std::clamp<duration>((node_.clock().now() - begun) * share_of_names, least_names_pause, most_names_pause);
         const bool is_known = named.has_value();
         std::vector<policy::network_remark> said;
         if (!is_known) {
@@ -219,7 +225,7 @@ async::awaitable<void> link_keeper::follow_names() {
         remarks_.tell("names of the host's links", std::move(said));
         auto names = is_known ? std::optional(*std::move(named)) : std::nullopt;
         bridges_.set_named(names);
-        clients_.set_named(std::move(names));
+        clients_.set_named(std::move(names), wishes);
         changed_.notify();
         if (!is_known) {
             co_await async::sleep_for(node_.clock(), names_again,
@@ -227,7 +233,7 @@ async::awaitable<void> link_keeper::follow_names() {
             continue;
         }
         co_await names_due_.wait(async::wait_note::work("a change of client networks"));
-        co_await async::sleep_for(node_.clock(), names_pause, "what changes together");
+        co_await async::sleep_for(node_.clock(), pause, "what changes together");
     }
 }
 

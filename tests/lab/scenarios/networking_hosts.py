@@ -396,6 +396,13 @@ def names_by_ifupdown(lab):
     for vni in (1001, 1002, 1003):
         lab.wait(lambda vni=vni: f'network {vni}: vxlan{vni} is a link of this host\'s own' in node.log(), 10, f'network {vni} is refused')
         check(View(node).links[f'vxlan{vni}'].get('master') is None, f'vxlan{vni} is in a bridge')
+    # While the daemon runs, together with the link and just before the network.
+    with open(os.path.join(base, 'first.d', 'zz'), 'a') as file:
+        file.write('iface vxlan1004 inet manual\n')
+    node.enter('ip', *'link add vxlan1004 mtu 1450 type vxlan id 1004 dev ens4 dstport 4789'.split())
+    network.create(lab.client, 1004, **network.managed(4))
+    lab.await_log(node, 'network 1004: vxlan1004 is a link of this host\'s own')
+    check(View(node).links['vxlan1004'].get('master') is None, 'vxlan1004 is in a bridge')
 
 
 @scenario('networking.md 3.1: a link of the host that is called as a bridge of the daemon, or has that as another name, gets no address', limit=90)

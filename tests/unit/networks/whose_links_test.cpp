@@ -54,6 +54,26 @@ TEST_F(whose_links_test, what_the_hosts_configuration_names_is_no_networks) {
     EXPECT_NE(link(hv1, "vlan401"), "gone") << "and stays behind";
 }
 
+// The daemon runs while somebody writes the stanza, makes the link, and a client the network.
+TEST_F(whose_links_test, what_is_named_just_before_its_network_comes_is_no_networks) {
+    auto& hv1 = add_networked();
+    start(hv1);
+    put_network(401, {{"/nettype", "bridged"}});
+    beat(10s);
+    hv1.host.files["/etc/network/interfaces"] = "auto vlan400\niface vlan400 inet manual\n  vlan-raw-device ens7\n";
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"vlan400", "ens7", 400}));
+    put_network(400, {{"/nettype", "bridged"}});
+    EXPECT_TRUE(within(2s, [&] { return hv1.logged("network 400: vlan400 is a link of this host's own"); }))
+        << hv1.log();
+    beat(10s);
+    EXPECT_EQ(link(hv1, "vmbr400"), "gone");
+    EXPECT_EQ(link(hv1, "vlan400").find("master"), std::string::npos);
+    // A bare one is used at once, and one that nothing is known of soon, whatever the disk does.
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"vlan402", "ens7", 402}));
+    put_network(402, {{"/nettype", "bridged"}});
+    EXPECT_TRUE(within(1s, [&] { return link(hv1, "vlan402").find("master vmbr402") != std::string::npos; }));
+}
+
 // What is wanted and cannot be made is not recorded over and over.
 TEST_F(whose_links_test, a_network_that_cannot_be_made_keeps_nobody_busy) {
     auto& hv1 = add_networked();
