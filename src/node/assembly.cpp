@@ -14,7 +14,8 @@ assembly all_subjects(subject_ports outside) {
     // Made anew with each attempt; what they count goes on.
     all.make = [outside, counts = std::make_shared<domains::domain_counts>(),
                 network_counts = std::make_shared<networks::network_counts>(),
-                board_counts = std::make_shared<fencing::board_counts>()](core::node_context& node) {
+                board_counts = std::make_shared<fencing::board_counts>(),
+                fence_counts = std::make_shared<fencing::fence_counts>()](core::node_context& node) {
         core::subjects made;
         const bool has_networking = node.config->functions.networking;
         if (outside.networks && has_networking) {
@@ -32,9 +33,11 @@ assembly all_subjects(subject_ports outside) {
         }
         if (outside.fencing && node.mode == model::daemon_mode::coordinator) {
             auto boards = std::make_shared<fencing::boards>(node, outside.fencing->board, *board_counts);
-            made.push_back(std::make_unique<fencing::board_probes>(node, std::move(boards)));
+            made.push_back(std::make_unique<fencing::board_probes>(node, boards));
             auto records = std::make_shared<fencing::fence_records>(node.port.host);
-            made.push_back(std::make_unique<fencing::fence_archive>(node, std::move(records)));
+            made.push_back(std::make_unique<fencing::fence_archive>(node, records));
+            made.push_back(std::make_unique<fencing::fencer>(node, std::move(boards), std::move(records),
+                                                             fencing::no_recoveries(), fence_counts));
         }
         if (outside.role && has_networking) {
             role::add_role_parts(made, node, *outside.role);
@@ -55,6 +58,7 @@ assembly all_subjects(subject_ports outside) {
     if (outside.fencing) {
         all.phases.push_back({phase::node_entry, "ipmi check"});
         all.phases.push_back({phase::node_entry, "fence records"});
+        all.phases.push_back({phase::node_entry, "fencing"});
     }
     if (outside.ceph) {
         all.phases.push_back({phase::services, "ceph"});

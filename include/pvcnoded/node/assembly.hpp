@@ -9,6 +9,7 @@
 #include "pvcnoded/domains/domain_subject.hpp"
 #include "pvcnoded/fencing/board_probes.hpp"
 #include "pvcnoded/fencing/fence_archive.hpp"
+#include "pvcnoded/fencing/fencer.hpp"
 #include "pvcnoded/fencing/ipmi_check.hpp"
 #include "pvcnoded/networks/network_subjects.hpp"
 #include "pvcnoded/role/role_parts.hpp"

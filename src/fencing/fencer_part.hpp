@@ -1,0 +1,131 @@
+// The fences of one session: who is judged dead, whose board is asked, which attempts run, who has the turn.
+#pragma once
+
+#include "fence_run.hpp"
+#include "pvcnoded/fencing/fencer.hpp"
+#include "pvcnoded/policy/fencing/detection.hpp"
+#include "pvcnoded/policy/fencing/order.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pvc::fencing {
+
+class fencer_part final : public core::session_part, private fence_ground, private fence_holds {
+public:
+    fencer_part(core::session& s, fencer& owner);
+    fencer_part(const fencer_part&) = delete;
+    fencer_part& operator=(const fencer_part&) = delete;
+    ~fencer_part() override;
+
+    async::awaitable<void> run() override;
+    void open() override;
+    void close() override { is_open_ = false; }
+
+    void report(std::vector<std::string>& lines) const;
+    [[nodiscard]] std::size_t attempts_under_way() const { return runs_.size(); }
+    // How long the node that is dead for longest has been so; empty: none is.
+    [[nodiscard]] std::optional<duration> oldest_dead() const;
+    [[nodiscard]] std::size_t dead() const;
+
+private:
+    // What the board of a silent node said (ruling 76).
+    struct asked_power {
+        std::int64_t heartbeat_id = 0;
+        policy::off_watch heard{};
+        policy::board_power last = policy::board_power::unknown;
+        std::optional<time_point> asked{};
+        std::optional<time_point> answered{};
+        bool is_under_way = false;
+    };
+    // Of a node that is silent, dead or fenced.
+    struct closer_look {
+        std::unique_ptr<zookeeper::watched> domain_state{};
+        std::unique_ptr<zookeeper::watched> proof{};
+        std::unique_ptr<zookeeper::watched> lease{};
+        // What own records say, of the state that was written by this transaction.
+        std::int64_t records_of = -1;
+        bool is_reading_records = false;
+        bool are_records_read = false;
+        policy::own_record record = policy::own_record::none;
+        std::optional<model::fence_record> found{};
+        std::optional<time_point> dead_since{};
+    };
+    struct machines_of {
+        std::size_t running = 0;
+        std::uint64_t hash = 0;
+    };
+    // A try at what a recovery left.
+    struct tending;
+
+    // fence_ground
+    [[nodiscard]] bool has_turn(const std::string& node) const override { return turn_ == node; }
+    [[nodiscard]] bool has_word(const std::string& node) const override { return words_.contains(node); }
+    [[nodiscard]] bool has_heard_on(const std::string& node) const override;
+    [[nodiscard]] bool majority_stays_without(const std::string& node) const override;
+    void look_again() override;
+    void keeps_off(const std::string& node) override;
+    [[nodiscard]] async::latest<std::uint64_t>& changes() override { return changes_; }
+
+    // fence_holds
+    async::awaitable<result<void>> with_hold(std::string dead_node,
+                                             std::function<async::awaitable<result<void>>(fence_hold&)> body) override;
+
+    void follow_connection();
+    [[nodiscard]] policy::observer_seen observer() const;
+    [[nodiscard]] policy::node_seen seen_of(const core::other_node& one) const;
+    [[nodiscard]] std::vector<policy::node_seen> all_seen() const;
+    void look_closer(const std::vector<policy::node_seen>& all);
+    void judge();
+    void tell(const policy::verdict_on_node& verdict, const policy::node_seen& one);
+    // Once an hour for each node, whatever it is.
+    [[nodiscard]] bool is_to_be_told(const std::string& node);
+    void ask_boards(const policy::observer_seen& self, const std::vector<policy::node_seen>& all);
+    async::awaitable<void> ask_board(std::string node, std::int64_t heartbeat_id);
+    void take_up_left_over(const policy::node_seen& one, bool may_detect);
+    [[nodiscard]] std::optional<policy::victim_seen> victim_of(const policy::node_seen& one) const;
+    async::awaitable<void> read_records(std::string node, std::int64_t state_id, std::int64_t heartbeat_id);
+    void begin(const policy::node_seen& one, policy::fence_origin why);
+    async::awaitable<void> carry_out(std::shared_ptr<fence_run> which);
+    async::awaitable<void> tell_locked_out(std::string node);
+    void want_machines(duration no_older_than);
+    async::awaitable<void> count_machines();
+    void give_turn();
+
+    core::session& session_;
+    core::node_context& node_;
+    fencer& owner_;
+    boards& boards_;
+    async::wakeup changed_;
+    async::latest<std::uint64_t> changes_;
+    lock_keeper lock_;
+    std::unique_ptr<session_recovery> recovery_;
+    async::task_group* scope_ = nullptr;
+    bool is_open_ = false;
+    time_point connected_since_;
+    std::uint64_t connections_ = 0;
+    std::uint64_t judged_tick_ = 0;
+
+    std::map<std::string, asked_power> powers_;
+    std::size_t questions_ = 0;  // to boards, under way
+    std::optional<time_point> next_question_;
+    std::map<std::string, closer_look> closer_;
+    std::map<std::string, policy::fence_memory> memories_;
+    std::map<std::string, std::shared_ptr<fence_run>> runs_;
+    std::vector<tending*> tended_;
+    std::optional<std::string> turn_;
+    struct given_word {
+        bool although_on = false;
+        std::string by;
+    };
+    std::map<std::string, given_word> words_;
+
+    std::map<std::string, machines_of> machines_;
+    std::optional<time_point> machines_read_;
+    bool are_machines_wanted_ = false;
+};
+
+}  // namespace pvc::fencing
