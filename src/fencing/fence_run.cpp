@@ -66,6 +66,7 @@ policy::fence_step fence_run::resume(const said::any& what, std::uint32_t number
     const auto seen = look();
     has_had_lock_ = has_had_lock_ || seen.has_lock;
     const bool wanted_turn = machine_.wants_turn;
+    const bool was_recorded = machine_.is_proof_recorded;
     step_ = machine_.resume({seen, what, number, node_.clock().now()}, acts);
     for (const auto& one : acts) {
         act(one);
@@ -73,7 +74,7 @@ policy::fence_step fence_run::resume(const said::any& what, std::uint32_t number
     if (machine_.wants_lock != wish_.has_value()) {
         machine_.wants_lock ? static_cast<void>(wish_.emplace(tools_.lock)) : wish_.reset();
     }
-    if (machine_.wants_turn != wanted_turn) {
+    if (machine_.wants_turn != wanted_turn || machine_.is_proof_recorded != was_recorded || step_.is_over()) {
         tools_.ground.look_again();
     }
     return step_;

@@ -12,32 +12,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-class no_session_recovery final : public session_recovery {
-public:
-    async::awaitable<policy::fence_said::recovered> recover(recovery_order /*what*/, fence_hold& /*under*/) override {
-        co_return policy::fence_said::recovered{};
-    }
-    async::awaitable<void> tend(fence_holds& /*holds*/) override { co_return; }
-    [[nodiscard]] bool can_recover() const override { return false; }
-};
-
-class absent_recoveries final : public recoveries {
-public:
-    std::unique_ptr<session_recovery> begin(core::session& /*s*/) override {
-        return std::make_unique<no_session_recovery>();
-    }
-};
-
 constexpr std::array<policy::fence_end, 9> all_ends{
     policy::fence_end::passed,       policy::fence_end::abandoned, policy::fence_end::held_back,
     policy::fence_end::unrecordable, policy::fence_end::failed,    policy::fence_end::done,
     policy::fence_end::handed_on,    policy::fence_end::node_back, policy::fence_end::gone};
 
 }  // namespace
-
-std::shared_ptr<recoveries> no_recoveries() {
-    return std::make_shared<absent_recoveries>();
-}
 
 async::awaitable<result<void>> fencer::prepare(core::preparation in) {
     in.attempt.spawn("fence records", [this] { return ledgers_.run(); });
@@ -74,6 +54,16 @@ void fencer::put_metrics(core::metrics_sheet& sheet) const {
                 has_part ? static_cast<double>(part_->dead()) : 0.0);
     sheet.gauge("fence_oldest_down_seconds", "for how long this node has seen one of them so, at most",
                 oldest ? core::metric_seconds(*oldest) : 0.0);
+}
+
+std::shared_ptr<core::awaited_explanation> fencer::confirm_fence(core::fence_word word, time_point until) {
+    auto said = std::make_shared<core::awaited_explanation>();
+    if (part_ == nullptr) {
+        said->give(failure(errc::unavailable, word.node, "there is no ZooKeeper session"));
+    } else {
+        part_->confirm(std::move(word), until, said);
+    }
+    return said;
 }
 
 // ---- of a session ---------------------------------------------------------------------------------------------------

@@ -81,6 +81,9 @@ fencer_part::fencer_part(core::session& s, fencer& owner)
 
 fencer_part::~fencer_part() {
     owner_.part_ = nullptr;
+    for (const auto& one : asked_) {
+        one->give(failure(errc::unavailable, "fence", "the ZooKeeper session has ended"));
+    }
 }
 
 void fencer_part::open() {
@@ -192,6 +195,7 @@ bool fencer_part::majority_stays_without(const std::string& node) const {
 
 void fencer_part::look_again() {
     give_turn();
+    changes_.set(changes_.value() + 1);
     changed_.notify();
 }
 
@@ -282,7 +286,8 @@ void fencer_part::judge() {
             memories_.erase(verdict.name);
         }
     }
-    for (const auto& [node, word] : words_) {
+    for (const auto& entry : words_) {
+        const std::string& node = entry.first;
         const auto found = std::ranges::find(all, node, &policy::node_seen::name);
         if (!runs_.contains(node) && found != all.end()) {
             begin(*found, policy::fence_origin::operators_word);

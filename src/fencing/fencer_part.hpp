@@ -25,6 +25,8 @@ public:
     void open() override;
     void close() override { is_open_ = false; }
 
+    using asked = std::shared_ptr<core::awaited_explanation>;
+    void confirm(core::fence_word word, time_point until, asked answer);
     void report(std::vector<std::string>& lines) const;
     [[nodiscard]] std::size_t attempts_under_way() const { return runs_.size(); }
     // How long the node that is dead for longest has been so; empty: none is.
@@ -91,6 +93,8 @@ private:
     void begin(const policy::node_seen& one, policy::fence_origin why);
     async::awaitable<void> carry_out(std::shared_ptr<fence_run> which);
     async::awaitable<void> tell_locked_out(std::string node);
+    async::awaitable<void> take_word(core::fence_word word, time_point until, asked answer);
+    [[nodiscard]] std::string why_not_confirmed(const core::fence_word& word, policy::board_power board) const;
     void want_machines(duration no_older_than);
     async::awaitable<void> count_machines();
     void give_turn();
@@ -117,11 +121,8 @@ private:
     std::map<std::string, std::shared_ptr<fence_run>> runs_;
     std::vector<tending*> tended_;
     std::optional<std::string> turn_;
-    struct given_word {
-        bool although_on = false;
-        std::string by;
-    };
-    std::map<std::string, given_word> words_;
+    std::map<std::string, core::fence_word> words_;  // of operators, for nodes whose fence is to rest on them
+    std::vector<asked> asked_;                       // about words, not answered yet
 
     std::map<std::string, machines_of> machines_;
     std::optional<time_point> machines_read_;

@@ -15,7 +15,8 @@ assembly all_subjects(subject_ports outside) {
     all.make = [outside, counts = std::make_shared<domains::domain_counts>(),
                 network_counts = std::make_shared<networks::network_counts>(),
                 board_counts = std::make_shared<fencing::board_counts>(),
-                fence_counts = std::make_shared<fencing::fence_counts>()](core::node_context& node) {
+                fence_counts = std::make_shared<fencing::fence_counts>(),
+                recovery_counts = std::make_shared<fencing::recovery_counts>()](core::node_context& node) {
         core::subjects made;
         const bool has_networking = node.config->functions.networking;
         if (outside.networks && has_networking) {
@@ -36,8 +37,13 @@ assembly all_subjects(subject_ports outside) {
             made.push_back(std::make_unique<fencing::board_probes>(node, boards));
             auto records = std::make_shared<fencing::fence_records>(node.port.host);
             made.push_back(std::make_unique<fencing::fence_archive>(node, records));
+            const bool has_machines = outside.domains.has_value();
+            auto recovery = std::make_shared<fencing::machine_recoveries>(
+                fencing::recovery_ports{.hypervisors = has_machines ? &outside.domains->hypervisor : nullptr,
+                                        .locks = has_machines ? &outside.domains->rbd_locks : nullptr},
+                *recovery_counts);
             made.push_back(std::make_unique<fencing::fencer>(node, std::move(boards), std::move(records),
-                                                             fencing::no_recoveries(), fence_counts));
+                                                             std::move(recovery), fence_counts));
         }
         if (outside.role && has_networking) {
             role::add_role_parts(made, node, *outside.role);

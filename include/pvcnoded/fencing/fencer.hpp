@@ -32,7 +32,8 @@ class fencer final : public core::subject,
                      public core::prepared_subject,
                      public core::session_subject,
                      public core::reporter,
-                     public core::metrics_source {
+                     public core::metrics_source,
+                     public core::fence_confirmer {
 public:
     fencer(core::node_context& node, std::shared_ptr<boards> all, std::shared_ptr<fence_records> records,
            std::shared_ptr<recoveries> recovery, std::shared_ptr<fence_counts> counts)
@@ -49,6 +50,7 @@ public:
     std::unique_ptr<core::session_part> begin(core::session& s) override;
     void report(std::vector<std::string>& lines) const override;
     void put_metrics(core::metrics_sheet& sheet) const override;
+    std::shared_ptr<core::awaited_explanation> confirm_fence(core::fence_word word, time_point until) override;
 
 private:
     friend class fencer_part;
@@ -64,8 +66,5 @@ private:
     std::set<std::string> beaten_;               // seen to move
     std::map<std::string, time_point> told_;     // of each node, what is said each hour
 };
-
-// Answers that nothing was recovered, and that others may: where the recovery is not there.
-[[nodiscard]] std::shared_ptr<recoveries> no_recoveries();
 
 }  // namespace pvc::fencing

@@ -11,6 +11,7 @@
 #include "pvcnoded/fencing/fence_archive.hpp"
 #include "pvcnoded/fencing/fencer.hpp"
 #include "pvcnoded/fencing/ipmi_check.hpp"
+#include "pvcnoded/fencing/machine_recoveries.hpp"
 #include "pvcnoded/networks/network_subjects.hpp"
 #include "pvcnoded/role/role_parts.hpp"
 

@@ -1,0 +1,122 @@
+// An operator's word that a node is off (README ruling 43).
+#include "fencer_part.hpp"
+
+#include "pvcnoded/policy/fencing/confirm.hpp"
+
+#include <algorithm>
+
+namespace pvc::fencing {
+
+void fencer_part::confirm(core::fence_word word, time_point until, asked answer) {
+    if (scope_ == nullptr || !is_open_) {
+        answer->give(failure(errc::unavailable, word.node, "this node does not run yet, or stops"));
+        return;
+    }
+    asked_.push_back(answer);
+    scope_->spawn("word about " + word.node, [this, word = std::move(word), until, answer = std::move(answer)] {
+        return take_word(word, until, answer);
+    });
+}
+
+std::string fencer_part::why_not_confirmed(const core::fence_word& word, policy::board_power board) const {
+    const auto self = observer();
+    const auto all = all_seen();
+    const auto found = std::ranges::find(all, word.node, &policy::node_seen::name);
+    const auto run = runs_.find(word.node);
+    policy::confirm_seen seen;
+    seen.node = word.node;
+    seen.self = node_.self();
+    seen.is_coordinator = self.is_coordinator;
+    std::ranges::copy_if(node_.config->coordinators, std::back_inserter(seen.coordinators),
+                         [&](const auto& name) { return name != node_.self(); });
+    seen.is_known = found != all.end() || word.node == node_.self();
+    if (found != all.end()) {
+        seen.state = found->state;
+        seen.silent_for = found->silent_for;
+    }
+    seen.looked_for = self.connected_for;
+    seen.fence_intervals = self.fence_intervals;
+    seen.keepalive = self.keepalive;
+    seen.board = board;
+    seen.although_on = word.although_on;
+    seen.is_under_way = run != runs_.end() &&
+                        (run->second->machine().is_fenced || run->second->machine().proof != policy::fence_proof::none);
+    return policy::why_not_confirmed(seen);
+}
+
+async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point until, asked answer) {
+    struct leaving {
+        fencer_part& part;
+        asked& answer;
+        const std::string& node;
+        bool is_taken = false;
+        ~leaving() {
+            if (!is_taken) {
+                part.words_.erase(node);
+            }
+            std::erase(part.asked_, answer);
+            if (!answer->answer) {
+                answer->give(failure(errc::unavailable, node, "the ZooKeeper session has ended"));
+            }
+        }
+    };
+    const std::string node = word.node;
+    leaving guard{*this, answer, node};
+    const auto refuse = [&](const std::string& why) { answer->give(failure(errc::refused, node, why)); };
+    const bool is_known = session_.others.daemon_state(node).has_value() || node == node_.self();
+    if (const auto why = why_not_confirmed(word, policy::board_power::unknown); !why.empty()) {
+        answer->give(failure(is_known ? errc::refused : errc::not_found, node, why));
+        co_return;
+    }
+    auto power = policy::board_power::unknown;
+    if (const auto to = boards_.access_of(node); !to.address.empty()) {
+        const auto heard = co_await boards_.question(to, power::board_command::status);
+        power = heard ? policy::read_power(heard->status, heard->output, heard->errors).power : power;
+    }
+    if (const auto why = why_not_confirmed(word, power); !why.empty()) {
+        refuse(why);
+        co_return;
+    }
+    if (node_.clock().now() >= until) {
+        answer->give(failure(errc::timed_out, node));
+        co_return;
+    }
+    node_.log.warning(message::fence_word, "node " + node + " is off by the word of " + word.by +
+                                               ": it counts as fenced, and its machines are started elsewhere");
+    words_[node] = word;
+    if (const auto run = runs_.find(node); run != runs_.end()) {
+        run->second->take_word(word.although_on, word.by);
+    }
+    async::wakeup changed;
+    const async::latest<std::uint64_t>::observer follow(changes_, changed);
+    look_again();
+    for (std::shared_ptr<fence_run> run;;) {
+        if (const auto found = runs_.find(node); found != runs_.end()) {
+            run = found->second;
+        }
+        if (run && run->machine().is_proof_recorded && run->machine().proof == policy::fence_proof::operators_word) {
+            guard.is_taken = true;  // it goes with its fence
+            core::explanation told;
+            told.facts = {
+                {"node", node}, {"record", run->ledger().now().id}, {"power", std::string(policy::to_text(power))}};
+            answer->give(std::move(told));
+            co_return;
+        }
+        const bool is_over = run && run->has_had_lock() && run->machine().where == policy::fence_attempt::at::over;
+        if (is_over && run->machine().end == policy::fence_end::unrecordable) {
+            answer->give(failure(errc::io, node, run->ledger().trouble()));
+            co_return;
+        }
+        if (is_over) {
+            refuse("its fence has ended: " + std::string(to_text(run->machine().end)));
+            co_return;
+        }
+        const bool is_notified = co_await changed.wait_until(node_.clock(), until, "an operator's word to be recorded");
+        if (!is_notified) {
+            answer->give(failure(errc::timed_out, node, "the fence lock or the disk was not to be had in time"));
+            co_return;
+        }
+    }
+}
+
+}  // namespace pvc::fencing
