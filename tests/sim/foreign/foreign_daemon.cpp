@@ -86,6 +86,12 @@ async::awaitable<void> foreign_daemon::start_up() {
         co_await make_bridges();  // before the first machine
         run_apart("networks", [this] { return follow_networks(); });
     }
+    if (settings.boards) {
+        fence_.emplace(state_, [this](std::string name, foreign_fence::body what) {
+            run_apart(std::move(name), std::move(what));
+        });
+        keepalive_.after_tick = [this] { return fence_->look_for_dead(); };
+    }
     co_await health_.load();
     run_apart("keepalive", [this] { return keepalive_.run(); });
     run_apart("health", [this] { return health_.run(); });

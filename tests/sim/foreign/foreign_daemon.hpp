@@ -6,6 +6,7 @@
 #pragma once
 
 #include "pvcnoded/async/task_group.hpp"
+#include "sim/foreign/foreign_fence.hpp"
 #include "sim/foreign/foreign_health.hpp"
 #include "sim/foreign/foreign_keepalive.hpp"
 #include "sim/foreign/foreign_migration.hpp"
@@ -60,6 +61,7 @@ private:
     foreign_keepalive keepalive_;
     foreign_health_checks health_;
     std::optional<foreign_migration> machines_;
+    std::optional<foreign_fence> fence_;
     async::task_group* tasks_ = nullptr;
     async::wakeup stop_;
     async::wakeup job_done_;

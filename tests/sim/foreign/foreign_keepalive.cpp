@@ -23,6 +23,9 @@ async::awaitable<void> foreign_keepalive::tick_early() {
     }
     is_ticking_ = true;
     co_await tick();
+    if (after_tick) {
+        co_await after_tick();
+    }
     is_ticking_ = false;
     idle_.notify();
 }

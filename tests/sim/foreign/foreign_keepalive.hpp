@@ -3,6 +3,8 @@
 // ZooKeeper waits for a connection, however long. Without the search for dead nodes.
 #pragma once
 
+#include <functional>
+
 #include "sim/foreign/foreign_state.hpp"
 
 namespace pvc::sim {
@@ -18,6 +20,8 @@ public:
     async::awaitable<void> tick();
     // One whose turn it is not; nothing while one is running.
     async::awaitable<void> tick_early();
+    // At the end of each but the last one; may be empty.
+    std::function<async::awaitable<void>()> after_tick;
 
 private:
     async::awaitable<void> publish_settings();

@@ -4,6 +4,7 @@
 
 #include "sim/foreign/foreign_timings.hpp"
 
+#include "pvcnoded/async/process.hpp"
 #include "pvcnoded/base/address.hpp"
 #include "pvcnoded/base/uuid.hpp"
 
@@ -16,6 +17,7 @@ namespace pvc::sim {
 
 class sim_datacentre;
 class sim_kernel;
+struct sim_program;
 
 // Whose behaviour: the limits of read locks and what a start and a stop write differ.
 enum class reference_level : std::uint8_t { v0_9_82, v1_0_3 };
@@ -90,6 +92,10 @@ struct foreign_settings {
     std::function<std::optional<std::string>(const uuid&)> refuse_start{};
     // What it finds as gateways of client networks, by bridge; empty: none.
     std::function<std::vector<std::pair<std::string, host_address>>()> gateways{};
+    // The boards of all nodes, as its programs reach them; empty: it fences nobody.
+    std::function<std::optional<sim_program>(const async::command&)> boards{};
+    // Removes the locks of a machine's disks, whoever has them; false: Ceph does not do it.
+    std::function<bool(const uuid&)> break_locks{};
     sim_kernel* kernel = nullptr;  // of its machine; the node's own
 };
 

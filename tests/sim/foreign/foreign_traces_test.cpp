@@ -180,6 +180,65 @@ TEST_F(foreign_traces, empty_nodes_become_ready) {
     compare("ready-empty-nodes", 4038ms);
 }
 
+// What a fencer writes: the mark under its lock, the end of the power cycle, the machines of the list.
+TEST_F(foreign_traces, a_secondary_with_three_machines_is_fenced) {
+    load("fence-secondary-3vms");
+    const auto is_of_fence = [](const trace_event& one) {
+        const std::string_view path = one.path;
+        const bool is_machine = path.starts_with("/domains/") &&
+                                (path.ends_with("/state") || path.ends_with("/node") || path.ends_with("/lastnode"));
+        return one.by == "pvchv3" && (is_machine || path.starts_with("/nodes/pvchv1/"));
+    };
+    std::erase_if(recorded, [&](const trace_event& one) { return !is_of_fence(one); });
+    std::string list;
+    for (int number = 1; number <= 3; ++number) {
+        const std::string id =
+            "0000000" + std::to_string(number) + "-aaaa-4bbb-8ccc-00000000000" + std::to_string(number);
+        const std::string root = "/domains/" + id;
+        ensemble.put({{root, "vm"}, {root + "/state", "start"}, {root + "/node", "pvchv1"}, {root + "/lastnode", ""}});
+        list += (list.empty() ? "" : " ") + id;
+    }
+    ensemble.put("/config/primary_node", "pvchv3");
+    std::vector<std::string> board;
+    const auto answer = [&](const async::command& what) {
+        board.push_back(what.arguments.back());
+        const bool is_off = board.size() == 2;
+        return std::optional(sim_program{.output = is_off ? "Chassis Power is off\n" : "Chassis Power is on\n",
+                                         .takes = what.arguments.back() == "off" ? 35ms : 45ms});
+    };
+    for (int i = 1; i <= 3; ++i) {
+        foreign_settings settings{.name = "pvchv" + std::to_string(i), .storage = false};
+        settings.first_tick = seconds(i == 3 ? 6.19 : i == 2 ? 6.37 : 6.0);
+        settings.boards = answer;
+        settings.figures.memory_free = i == 3 ? "20000" : "18000";
+        add(std::move(settings));
+    }
+    for (auto& one : foreign) {
+        one.start();
+    }
+    EXPECT_TRUE(run_until([&] { return std::ranges::all_of(foreign, &foreign_node::is_ready); }));
+    loop.run_for(1s);
+    for (const auto* name : {"pvchv1", "pvchv2", "pvchv3"}) {
+        ensemble.put(std::string("/nodes/") + name + "/domainstate", "ready");
+    }
+    ensemble.put("/nodes/pvchv1/runningdomains", list);
+    loop.run_for(29s);
+    start = loop.clock().now();
+    ensemble.clear_trace();
+    node(1).kill();
+    loop.run_for(90s);
+    std::map<std::int64_t, std::string> writers;
+    for (auto& one : foreign) {
+        writers[one.link().session_id()] = one.settings.name;
+    }
+    auto written = written_since(ensemble, start, writers);
+    std::erase_if(written, [&](const trace_event& one) { return !is_of_fence(one); });
+    const auto result = compare_traces(recorded, written, 0.25);
+    EXPECT_EQ(result.difference, "");
+    EXPECT_EQ(result.events, recorded.size());
+    EXPECT_EQ(board, (std::vector<std::string>{"off", "status", "on", "status"}));
+}
+
 // The same with the deadlock's cause taken away: only the time at which the reader looks.
 TEST_F(foreign_traces, without_the_late_look_hand_over_4_succeeds) {
     load("primary-pvchv1-to-pvchv2-4");

@@ -1,7 +1,6 @@
 // The board of each machine: what it switches, who reaches it, and what it is like.
+#include "sim/subjects/domains/guests.hpp"
 #include "sim/subjects/fencing/fencing.hpp"
-
-#include "pvcnoded/base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -129,6 +128,21 @@ std::optional<sim_program> ask_boards(cluster& world, const std::string& asker, 
     return board->answer(what);
 }
 
+// As `rbd lock remove` by whoever can ask Ceph.
+bool remove_locks(cluster& world, const std::string& node, const uuid& id) {
+    auto& rbd = world.hardware.rbd;
+    if (rbd.hangs || rbd.cut_off.contains(node)) {
+        return false;
+    }
+    for (const auto number : guests_of(world).disks) {
+        if (guest_id(number) == id) {
+            rbd.unlock(guest_image(number));
+            guests_of(world).crashed.erase(number);
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 sim_bmc* board_of(cluster& world, const std::string& node) {
@@ -173,7 +187,10 @@ void begin_boards(cluster& world) {
             [&world, asker = one->name()](const async::command& what) { return ask_boards(world, asker, what); });
     }
     for (const auto& one : world.foreigners) {
-        add_board(world, one->settings.name, ++number);
+        const std::string& name = one->settings.name;
+        add_board(world, name, ++number);
+        one->settings.boards = [&world, name](const async::command& what) { return ask_boards(world, name, what); };
+        one->settings.break_locks = [&world, name](const uuid& id) { return remove_locks(world, name, id); };
     }
 }
 
