@@ -46,6 +46,7 @@ public:
         unsynced_.clear();
         std::erase_if(files, [](const auto& one) { return one.first.starts_with("/run/"); });
     }
+    [[nodiscard]] bool is_synced(const std::string& path) const { return !unsynced_.contains(path); }
     [[nodiscard]] std::size_t unsynced() const { return unsynced_.size(); }
 
 private:

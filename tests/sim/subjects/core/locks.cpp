@@ -73,9 +73,11 @@ void locks_are_given_back(judge& of) {
         }
         // A migration holds its locks until it has ended (zookeeper-schema.md 4.3, README).
         // A command about an OSD may wait for a day; its subject has a rule of its own.
-        const duration limit = path.starts_with("/domains/")    ? duration(700s)
-                               : path.starts_with("/cmd/ceph/") ? duration(25h)
-                                                                : duration(90s);
+        // The fence lock is held as long as some node is dead and something is tried.
+        const duration limit = path.starts_with("/domains/")             ? duration(700s)
+                               : path.starts_with("/config/fence_lock/") ? duration(1800s)
+                               : path.starts_with("/cmd/ceph/")          ? duration(25h)
+                                                                         : duration(90s);
         if (of.world.is_calm(*lock.owner) && of.world.now() - lock.since > limit) {
             of.say("locks_are_given_back",
                    fmt::format("{} has been there for {:.0f} s", path, seconds(of.world.now() - lock.since)));

@@ -1,5 +1,6 @@
 // Where virtual machines execute, what is written of them, and that what must run does.
 #include "sim/subjects/domains/guest_rules.hpp"
+#include "sim/subjects/fencing/fence_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -98,7 +99,8 @@ void listen_to_hypervisors(judge& of) {
             return;
         }
         const std::string& network = one->node.settings.storage_address;
-        if (!which.address.starts_with(network.substr(0, network.find('/')) + ":")) {
+        if (!which.address.starts_with(network.substr(0, network.find('/')) + ":") &&
+            !may_break_for_fence(of, *one, which.address)) {
             of.state<machines_seen>().foreign_break =
                 fmt::format("{} broke the lock of {} on {}", by, which.address, image);
         }

@@ -1,6 +1,7 @@
 // What clients last asked of each virtual machine, by whatever way they write it, and that no daemon says otherwise.
 // Commands through /cmd/domains ask for locks and devices, never for a state: nothing to follow there.
 #include "sim/subjects/domains/guest_rules.hpp"
+#include "sim/subjects/fencing/fence_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -120,7 +121,13 @@ void clients_have_the_last_word(judge& of, const seen_change& seen) {
                                                               seen.writer->name(), seen.what.data, wish.state, root);
             of.state<wishes_seen>().overwritten_zxid = seen.what.zxid;
         }
-        wish.is_parked = seen.what.data == "shutdown" || (wish.is_parked && seen.what.data == "stop");
+        // A recovery that has nowhere to go marks it, in the same transaction: it starts again once there is somewhere.
+        if (seen.what.data == "stop" && wish.is_on && has_fence_lock(of, *seen.writer)) {
+            of.state<wishes_seen>().overwritten.clear();
+            wish.is_parked = true;
+        }
+        wish.is_parked = (wish.is_parked && seen.what.data == "stop") || seen.what.data == "shutdown" ||
+                         (wish.is_parked && seen.what.data == "stop");
         wish.is_clients = wish.is_clients && wish.state == seen.what.data;
     } else if (seen.what.owner >= cluster::first_foreign_number) {
         wish.is_clients = false;

@@ -115,6 +115,9 @@ std::optional<sim_program> ask_boards(cluster& world, const std::string& asker, 
     }
     const std::string verb = words.back();
     if (verb == "off" || verb == "on") {
+        for (const auto& told : powers_of(world).on_command) {
+            told(asker, node, verb);
+        }
         for (const auto& told : world.on_program) {
             told(asker, fmt::format("ipmitool {} chassis power {}", board->host, verb));
         }

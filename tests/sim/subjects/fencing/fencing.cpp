@@ -2,6 +2,8 @@
 // exploring finds (explore/fence).
 #include "sim/subjects/fencing/fencing.hpp"
 
+#include "sim/subjects/fencing/fence_rules.hpp"
+
 namespace pvc::sim {
 
 namespace {
@@ -30,6 +32,7 @@ void add_fencing(registry& to);
 void add_fencing(registry& to) {
     to.add(fencing_part);
     add_power_actions(to);
+    add_fence_rules(to);
     to.add(mistakes_in_fencing);
 }
 

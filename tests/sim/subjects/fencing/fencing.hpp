@@ -7,11 +7,13 @@
 #include "sim/world/cluster.hpp"
 #include "sim/world/registry.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pvc::sim {
 
@@ -19,7 +21,12 @@ struct power_world {
     std::map<std::string, std::unique_ptr<sim_bmc>> boards;  // by node
     std::map<std::string, std::string> leads_to;             // by node: whose board answers where its own should
     std::set<std::string> behind;                            // a switch that failed: nodes, with boards and Ceph
-    duration boot_time = std::chrono::seconds(30);           // from the power until the daemon starts
+    std::map<std::string, time_point> trait_since;           // by node: its board became as it is
+    time_point led_since{};                                  // `leads_to` last changed
+    // Told of each command to switch a machine off or on: who, whose board, "off".
+    std::vector<std::function<void(const std::string& by, const std::string& node, const std::string& verb)>>
+        on_command;
+    duration boot_time = std::chrono::seconds(30);  // from the power until the daemon starts
 };
 
 [[nodiscard]] inline power_world& powers_of(cluster& world) {

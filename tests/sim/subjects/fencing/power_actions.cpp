@@ -64,8 +64,11 @@ constexpr board_trait board_traits[] = {
          board.switches_on_after = time;
      },
      10s},
-    {"of", [](cluster& world, const std::string& node, sim_bmc& /*board*/, duration /*time*/,
-              std::string_view rest) { powers_of(world).leads_to[node] = std::string(rest); }},
+    {"of",
+     [](cluster& world, const std::string& node, sim_bmc& /*board*/, duration /*time*/, std::string_view rest) {
+         powers_of(world).leads_to[node] = std::string(rest);
+         powers_of(world).led_since = world.now();
+     }},
 };
 
 void set_well(cluster& world, const std::string& node) {
@@ -85,6 +88,7 @@ void set_trait(cluster& world, const action& what) {
         return;
     }
     set_well(world, what.node);
+    powers_of(world).trait_since[what.node] = world.now();
     trait->set(world, what.node, *board, parse_duration(rest).value_or(trait->usual), rest);
 }
 

@@ -1,0 +1,282 @@
+// What must be true of a fence, whatever befalls the cluster: seen from outside, of the power, the store and the disks.
+#include "sim/subjects/fencing/fence_rules.hpp"
+
+#include "pvcnoded/base/text.hpp"
+#include "pvcnoded/model/fence_record.hpp"
+#include "sim/subjects/fencing/fencing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace pvc::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::string_view fence_lock_prefix = "/config/fence_lock/";
+constexpr std::string_view records_folder = "/var/lib/pvc/fences/";
+constexpr duration guard_time = 2s;      // what a command or a write rests on may be so old
+constexpr duration way_of_answers = 1s;  // and the lock may have gone while that was on its way
+constexpr duration lies_for_long = 5s;   // a board that boots
+constexpr duration next_probe = 11min;
+
+// --- who has the lock ---
+
+void follow_fence_lock(judge& of, const seen_change& seen) {
+    if (!seen.what.path.starts_with(fence_lock_prefix) || !is_lock_child(seen.what.path)) {
+        return;
+    }
+    auto& all = of.state<fences_seen>();
+    const std::string place(sequence_of(seen.what.path));
+    if (seen.what.what == recorded_kind::create) {
+        all.lock[place] = seen.writer == nullptr ? 0 : seen.writer->number;
+    } else if (seen.what.what == recorded_kind::remove) {
+        if (const auto found = all.lock.find(place); found != all.lock.end()) {
+            if (found == all.lock.begin()) {
+                all.had_lock[found->second] = of.world.now();
+            }
+            all.lock.erase(found);
+        }
+    }
+}
+
+bool has_or_had_lock(const judge& of, const member& one) {
+    const auto& all = of.state<fences_seen>();
+    const auto had = all.had_lock.find(one.number);
+    const duration late = one.node.connector.link().latency + one.node.connector.link().write_answer_delay;
+    return has_fence_lock(of, one) ||
+           (had != all.had_lock.end() && of.world.now() - had->second <= guard_time + way_of_answers + late);
+}
+
+// --- what is true of a node ---
+
+void follow_heartbeats(judge& of, const seen_change& seen) {
+    constexpr std::string_view nodes = "/nodes/";
+    const std::string& path = seen.what.path;
+    if (path.starts_with(nodes) && path.ends_with("/keepalive") && seen.what.what == recorded_kind::set) {
+        of.state<fences_seen>().beat[path.substr(nodes.size(), path.rfind('/') - nodes.size())] = of.world.now();
+    }
+}
+
+time_point last_beat(const judge& of, const std::string& node) {
+    const auto& beats = of.state<fences_seen>().beat;
+    const auto found = beats.find(node);
+    return found == beats.end() ? time_point{} : found->second;
+}
+
+// It is off, or was since it last lived.
+bool was_off(judge& of, const std::string& node) {
+    const auto& all = of.state<fences_seen>().went_off;
+    const auto found = all.find(node);
+    return !is_machine_on(of.world, node) || (found != all.end() && found->second >= last_beat(of, node));
+}
+
+// Boards that nobody could see through (issue of fencing, "excused by name").
+std::string excuse_of_board(judge& of, const std::string& node) {
+    auto& powers = powers_of(of.world);
+    const auto since = powers.trait_since.find(node);
+    const duration age = since == powers.trait_since.end() ? duration{} : of.world.now() - since->second;
+    const sim_bmc* const board = board_of(of.world, node);
+    if (board != nullptr && board->is_booting && age > lies_for_long) {
+        return "a board says off of a running machine for long";
+    }
+    const bool is_led =
+        std::ranges::any_of(powers.leads_to, [&](const auto& one) { return one.first == node || one.second == node; });
+    return is_led && of.world.now() - powers.led_since < next_probe ? "a board that is another's" : "";
+}
+
+bool is_excused(judge& of, const std::string& node) {
+    const std::string why = excuse_of_board(of, node);
+    if (!why.empty()) {
+        ++of.transitions["excused: " + why];
+    }
+    return !why.empty();
+}
+
+struct proof_found {
+    bool is_there = false;
+    bool is_synced = false;
+    bool is_word = false;  // an operator's
+};
+
+proof_found proof_of(const member& writer, const std::string& node) {
+    proof_found found;
+    for (const auto& [path, text] : writer.node.host.storage.files) {
+        if (!path.starts_with(records_folder) || !path.ends_with(".json")) {
+            continue;
+        }
+        const auto record = model::parse_fence_record(text);
+        if (record && record->node == node && record->proof) {
+            found.is_there = true;
+            found.is_synced = found.is_synced || writer.node.host.storage.is_synced(path);
+            found.is_word = found.is_word || record->proof->kind == model::fence_proof_kind::operator_word;
+        }
+    }
+    return found;
+}
+
+// --- the rules ---
+
+int coordinators_left(judge& of, const member& asker, const std::string& without) {
+    int left = 0;
+    const auto limit =
+        std::chrono::seconds(asker.node.settings.fence_intervals * asker.node.settings.keepalive_interval);
+    for (const auto& name : asker.node.settings.coordinators) {
+        const bool is_run = of.world.ensemble.get("/nodes/" + name + "/daemonstate").value_or("") == "run";
+        left += name != without && is_run && of.world.now() - last_beat(of, name) <= limit + 5s ? 1 : 0;
+    }
+    return left;
+}
+
+void power_off_is_sent(judge& of, const std::string& by, const std::string& node) {
+    member* const asker = of.world.find(by);
+    if (asker == nullptr) {
+        return;
+    }
+    ++of.transitions["fence off"];
+    const duration age = of.world.now() - last_beat(of, node);
+    const auto& settings = asker->node.settings;
+    const auto limit = std::chrono::seconds(settings.fence_intervals * settings.keepalive_interval);
+    const duration late = asker->node.connector.link().lag + guard_time + way_of_answers;
+    if (is_machine_on(of.world, node) && age > late && age < limit && !is_excused(of, node)) {
+        of.say("living_not_fenced",
+               fmt::format("{} switches {} off, whose last heartbeat was {:.1f} s ago", by, node, seconds(age)));
+    }
+    if (!has_or_had_lock(of, *asker)) {
+        of.say("one_fencer", fmt::format("{} switches {} off, and does not have the fence lock", by, node));
+    }
+    const auto& all = settings.coordinators;
+    const bool is_coordinator = std::ranges::find(all, node) != all.end();
+    if (is_coordinator && is_machine_on(of.world, node) &&
+        coordinators_left(of, *asker, node) * 2 <= static_cast<int>(all.size()) && !is_excused(of, node)) {
+        of.say("majority_stays", fmt::format("{} switches {} off, and {} of {} coordinators would be left", by, node,
+                                             coordinators_left(of, *asker, node), all.size()));
+    }
+}
+
+void listen_to_power(judge& of) {
+    if (!of.world.has_boards) {
+        return;
+    }
+    powers_of(of.world).on_command.emplace_back(
+        [&of](const std::string& by, const std::string& node, const std::string& verb) {
+            if (verb == "off") {
+                power_off_is_sent(of, by, node);
+            }
+        });
+    of.world.on_power_loss.emplace_back(
+        [&of](const std::string& node) { of.state<fences_seen>().went_off[node] = of.world.now(); });
+}
+
+void proof_comes_first(judge& of, const std::string& what, const member& writer, const std::string& node) {
+    const proof_found proof = proof_of(writer, node);
+    if (!proof.is_there || !proof.is_synced) {
+        of.say("fence_has_proof", fmt::format("{} {}, and has no record of a proof{}", writer.name(), what,
+                                              proof.is_there ? " that is on its disk" : ""));
+    } else if (!proof.is_word && of.world.has_boards && !was_off(of, node) && !is_excused(of, node)) {
+        of.say("fence_has_proof",
+               fmt::format("{} {}, which has been on since its last heartbeat", writer.name(), what));
+    }
+}
+
+void consequences_have_proof(judge& of, const seen_change& seen) {
+    constexpr std::string_view domains = "/domains/";
+    auto& all = of.state<fences_seen>();
+    const std::string& path = seen.what.path;
+    if (path.starts_with(domains) && path.ends_with("/node") && seen.what.what != recorded_kind::remove) {
+        const std::string before = std::exchange(all.node_of[path], seen.what.data);
+        const std::string state = of.world.ensemble.get("/nodes/" + before + "/daemonstate").value_or("");
+        if (seen.writer != nullptr && !before.empty() && before != seen.what.data &&
+            (state == "fenced" || state == "dead") && has_fence_lock(of, *seen.writer)) {
+            ++of.transitions["fence recovered a machine"];
+            proof_comes_first(of, "takes a machine of " + before, *seen.writer, before);
+        }
+        return;
+    }
+    if (seen.writer == nullptr || seen.suffix != "/daemonstate" || seen.what.what != recorded_kind::set) {
+        return;
+    }
+    const std::string node = path.substr(7, path.rfind('/') - 7);
+    if (node != seen.writer->name() && (seen.what.data == "fenced" || seen.what.data == "dead")) {
+        ++of.transitions["fence " + seen.what.data];
+        if (seen.what.data == "fenced") {
+            proof_comes_first(of, "writes `fenced` of " + node, *seen.writer, node);
+        }
+    }
+}
+
+// A recovery that nobody ended, or a node that was left as it was marked.
+std::optional<std::string> nothing_is_forgotten(const judge& of) {
+    for (const auto& name : of.world.ensemble.children("/nodes")) {
+        const std::string root = "/nodes/" + name;
+        if (value_of(of, root + "/domainstate") == "fence-flush") {
+            return root + "/domainstate is fence-flush";
+        }
+    }
+    return std::nullopt;
+}
+
+constexpr rule fence_rules[] = {
+    {.name = "fence_has_proof",
+     .meaning = "no consequence of a fence without a synced record of a proof that is true",
+     .on_change = consequences_have_proof},
+    {.name = "living_not_fenced",
+     .meaning = "nobody is switched off whose heartbeat is younger than the fence limit",
+     .on_begin = listen_to_power,
+     .on_change = follow_heartbeats},
+    {.name = "majority_stays", .meaning = "a majority of coordinators is left in run by every power-off"},
+    {.name = "one_fencer",
+     .meaning = "who switches a node off has the fence lock, or had it two seconds ago",
+     .on_change = follow_fence_lock},
+};
+
+constexpr progress fence_progress[] = {
+    {"nothing_forgotten", "no recovery is left half done", nothing_is_forgotten},
+};
+
+}  // namespace
+
+bool has_fence_lock(const judge& of, const member& one) {
+    const auto& lock = of.state<fences_seen>().lock;
+    return !lock.empty() && lock.begin()->second == one.number;
+}
+
+bool is_of_fencer(const judge& of, const seen_change& seen) {
+    static constexpr std::array<std::string_view, 11> figures{
+        "/fenceproof", "/runningdomains", "/domainscount", "/cpuload", "/vcpualloc",        "/memtotal",
+        "/memused",    "/memfree",        "/memalloc",     "/memprov", "/monitoring_health"};
+    const std::string_view data = seen.what.data;
+    const bool is_word = (seen.suffix == "/daemonstate" && (data == "dead" || data == "fenced")) ||
+                         (seen.suffix == "/routerstate" && data == "secondary") ||
+                         (seen.suffix == "/domainstate" && (data == "fence-flush" || data == "flushed"));
+    return seen.writer != nullptr && has_fence_lock(of, *seen.writer) && seen.what.what == recorded_kind::set &&
+           (is_word || std::ranges::find(figures, seen.suffix) != figures.end());
+}
+
+bool may_break_for_fence(judge& of, const member& by, const std::string& address) {
+    if (!has_or_had_lock(of, by)) {
+        return false;
+    }
+    return std::ranges::any_of(of.world.ensemble.children("/nodes"), [&](const std::string& name) {
+        const std::string state = of.world.ensemble.get("/nodes/" + name + "/daemonstate").value_or("");
+        const member* const one = of.world.find(name);
+        if (state != "fenced" && state != "dead") {
+            return false;
+        }
+        if (one == nullptr) {
+            return of.world.find_foreign(name) != nullptr;  // of a reference node any address
+        }
+        const std::string& network = one->node.settings.storage_address;
+        return address.starts_with(network.substr(0, network.find('/')) + ":");
+    });
+}
+
+void add_fence_rules(registry& to) {
+    to.add(fence_rules);
+    to.add(fence_progress);
+}
+
+}  // namespace pvc::sim
