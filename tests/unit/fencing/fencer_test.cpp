@@ -1,0 +1,265 @@
+// A coordinator fences nodes that are dead, in whole daemons on records of other nodes (node-lifecycle.md 10, B.4).
+#include "unit/node/node_fixture.hpp"
+
+#include "pvcnoded/core/fence_desk.hpp"
+#include "pvcnoded/fencing/fence_records.hpp"
+#include "sim/sim_bmc.hpp"
+
+namespace pvc::node {
+namespace {
+
+class fencer : public node_test {
+protected:
+    fencer() { sim::initialise(ensemble, 10); }
+
+    // hv3 is a hypervisor with a board; hv2 may take its machines.
+    sim_node& start(const std::string& mode = "hypervisor", sim::node_settings settings = {.coordinators = {"hv1"}}) {
+        put_peer("hv3", mode, "run", mode == "coordinator" ? "secondary" : "client");
+        put_peer("hv2", "hypervisor", "run", "client");
+        for (const std::string node : {"hv2", "hv3"}) {
+            const std::string root = "/nodes/" + node;
+            ensemble.put({{root + "/memtotal", "64000"},
+                          {root + "/memused", "1000"},
+                          {root + "/memfree", "60000"},
+                          {root + "/memalloc", "1000"},
+                          {root + "/memprov", "1000"},
+                          {root + "/vcpualloc", "1"},
+                          {root + "/cpuload", "0.1"},
+                          {root + "/domainscount", "1"},
+                          {root + "/staticdata", "16 6.1 GNU/Linux x86_64"},
+                          {root + "/runningdomains", ""}});
+            ensemble.put({{root + "/ipmihostname", node + "-lom"},
+                          {root + "/ipmiusername", "admin"},
+                          {root + "/ipmipassword", "Passw0rd"}});
+        }
+        board.address = "192.0.2.3";
+        board.guid = "31303043-534d-2500-90d8-7a1600000003";
+        other_board.address = "192.0.2.2";
+        other_board.guid = "31303043-534d-2500-90d8-7a1600000002";
+        sim_node& hv1 = add(std::move(settings));
+        board.attach(hv1.boards);
+        other_board.attach(hv1.boards);
+        hv1.start();
+        EXPECT_TRUE(hv1.run_until_ready()) << hv1.log();
+        run_with_beats(60s, {"hv2", "hv3"});
+        died = loop.clock().now();
+        return hv1;
+    }
+    void put_machine(const std::string& id, const std::string& state = "start") {
+        const std::string root = "/domains/" + id;
+        ensemble.put({{root, "vm1"},
+                      {root + "/state", state},
+                      {root + "/node", "hv3"},
+                      {root + "/lastnode", ""},
+                      {root + "/node_autostart", "False"},
+                      {root + "/node_limit", ""},
+                      {root + "/node_selector", "mem"},
+                      {root + "/migration_method", "none"},
+                      {root + "/rbdlist", ""},
+                      {root + "/xml", "<domain type='kvm'><name>vm1</name><uuid>" + id +
+                                          "</uuid><memory unit='MiB'>1024</memory><vcpu>1</vcpu><devices/></domain>"}});
+        ensemble.put("/nodes/hv3/runningdomains", id);
+    }
+    void dead_for(duration time) { run_with_beats(time, {"hv2"}); }
+    [[nodiscard]] static std::string reports(sim_node& node) {
+        std::vector<std::string> lines;
+        for (const auto* one : core::all_that_are<core::reporter>(node.daemon().subjects())) {
+            one->report(lines);
+        }
+        std::string text;
+        for (const auto& line : lines) {
+            text += line + "\n";
+        }
+        return text;
+    }
+    [[nodiscard]] std::string state() const { return value("/nodes/hv3/daemonstate"); }
+    [[nodiscard]] std::vector<std::string> offs() const {
+        std::vector<std::string> found;
+        std::ranges::copy_if(board.heard(), std::back_inserter(found),
+                             [](const auto& one) { return one == "off" || one == "on"; });
+        return found;
+    }
+    // When hv3 was written to be this, since its last heartbeat.
+    [[nodiscard]] double when(const std::string& key, const std::string& what) const {
+        for (const auto& change : changes("/nodes/hv3" + key)) {
+            if (change.path == "/nodes/hv3" + key && change.data == what && change.when >= died) {
+                return std::chrono::duration<double>(change.when - died).count();
+            }
+        }
+        return -1;
+    }
+    model::fence_record record(sim_node& node) {
+        fencing::fence_records records(node.host);
+        model::fence_record found;
+        loop.run([&]() -> async::awaitable<void> {
+            const auto ids = co_await records.list();
+            EXPECT_TRUE(ids && !ids->empty());
+            if (ids && !ids->empty()) {
+                const auto one = co_await records.read(ids->front());
+                EXPECT_TRUE(one);
+                found = one ? *one : model::fence_record();
+            }
+        });
+        return found;
+    }
+
+    static constexpr const char* vm1 = "5e0d6b5c-0f4e-4e5c-9d4f-1f0a3c2b1a01";
+    sim::sim_bmc board{"hv3-lom", &loop.clock()};
+    sim::sim_bmc other_board{"hv2-lom", &loop.clock()};
+    time_point died{};
+};
+
+// AC44, AC45: throws, off, seen off, fenced with its proof, machines, flushed, figures, on.
+TEST_F(fencer, a_silent_node_is_fenced_and_its_machine_runs_elsewhere) {
+    sim_node& hv1 = start();
+    put_machine(vm1);
+    dead_for(120s);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+    EXPECT_GE(when("/daemonstate", "dead"), 30.0);
+    EXPECT_LE(when("/daemonstate", "dead"), 40.0);
+    EXPECT_GE(when("/daemonstate", "fenced") - when("/daemonstate", "dead"), 30.0);
+    EXPECT_LE(when("/daemonstate", "fenced") - when("/daemonstate", "dead"), 37.0) << hv1.log();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2") << hv1.log();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/state"), "start");
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/lastnode"), "hv3");
+    EXPECT_EQ(value("/nodes/hv3/domainstate"), "flushed");
+    EXPECT_EQ(value("/nodes/hv3/runningdomains"), "");
+    EXPECT_EQ(value("/nodes/hv3/memfree"), "0");
+    EXPECT_EQ(offs(), (std::vector<std::string>{"off", "on"}));
+    const auto written = record(hv1);
+    EXPECT_EQ(value("/nodes/hv3/fenceproof"), written.id + " hv1 power");
+    EXPECT_EQ(written.outcome, model::fence_outcome::done);
+    EXPECT_EQ(written.way, model::fence_way::silence);
+    ASSERT_TRUE(written.proof);
+    EXPECT_EQ(written.proof->kind, model::fence_proof_kind::power);
+    EXPECT_TRUE(written.fenced_id && written.powered_on && written.ended);
+    EXPECT_EQ(written.machines.size(), 1U);
+    EXPECT_EQ(lock_children("/config/fence_lock").size(), 0U);
+}
+
+// AC49, AC50.
+TEST_F(fencer, a_node_that_comes_back_is_left_alone) {
+    sim_node& hv1 = start();
+    dead_for(52s);
+    EXPECT_EQ(state(), "dead") << hv1.log();
+    ensemble.put("/nodes/hv3/keepalive", "1700001234");
+    dead_for(30s);
+    EXPECT_EQ(offs(), std::vector<std::string>()) << hv1.log();
+}
+
+// Ruling 76.
+TEST_F(fencer, a_node_without_power_is_fenced_without_throws) {
+    sim_node& hv1 = start();
+    put_machine(vm1);
+    board.set_power(false);
+    dead_for(40s);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+    EXPECT_LE(when("/daemonstate", "fenced"), 35.0) << hv1.log();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2");
+    EXPECT_EQ(record(hv1).way, model::fence_way::seen_off);
+}
+
+// AC58, AC59.
+TEST_F(fencer, a_board_that_refuses_leaves_the_node_dead_and_gives_its_role_away) {
+    sim_node& hv1 = start("coordinator", {.coordinators = {"hv1", "hv3"}});
+    put_machine(vm1);
+    board.refuses = true;
+    dead_for(60s);
+    EXPECT_EQ(state(), "run") << "no majority would be left: " << hv1.log();
+    EXPECT_NE(hv1.log().find("fence-held-back"), std::string::npos);
+}
+
+TEST_F(fencer, a_fence_that_fails_moves_nothing) {
+    sim_node& hv1 = start();
+    put_machine(vm1);
+    board.refuses = true;
+    dead_for(150s);
+    EXPECT_EQ(state(), "dead") << hv1.log();
+    EXPECT_EQ(offs(), (std::vector<std::string>{"off", "off", "off", "on"})) << hv1.log();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv3");
+    EXPECT_NE(hv1.log().find("fence-failed"), std::string::npos);
+    EXPECT_EQ(record(hv1).outcome, model::fence_outcome::failed);
+    // AC123: tried again after 10 min.
+    board.refuses = false;
+    dead_for(11min);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2");
+}
+
+// AC48.
+TEST_F(fencer, maintenance_ends_a_fence_before_its_first_off) {
+    sim_node& hv1 = start();
+    dead_for(50s);
+    EXPECT_EQ(state(), "dead") << hv1.log();
+    ensemble.put("/config/maintenance", "True");
+    dead_for(60s);
+    EXPECT_EQ(offs(), std::vector<std::string>());
+    // AC124: as an orphan, when it has rested.
+    ensemble.put("/config/maintenance", "False");
+    dead_for(5min);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+}
+
+// Ruling 46.
+TEST_F(fencer, without_a_record_nobody_is_switched_off) {
+    sim_node& hv1 = start();
+    hv1.host.disk_time = 1h;
+    dead_for(120s);
+    EXPECT_EQ(offs(), std::vector<std::string>()) << hv1.log();
+    EXPECT_EQ(state(), "dead");
+    EXPECT_NE(hv1.log().find("fence-record-unwritten"), std::string::npos) << hv1.log();
+}
+
+// Ruling 43.
+TEST_F(fencer, an_operators_word_is_taken_for_a_node_that_stopped) {
+    sim_node& hv1 = start();
+    put_machine(vm1);
+    board.is_reachable = false;
+    ensemble.put("/nodes/hv3/daemonstate", "stop");
+    const auto confirm = [&] {
+        const auto all = core::all_that_are<core::fence_confirmer>(hv1.daemon().subjects());
+        EXPECT_EQ(all.size(), 1U);
+        return all.front()->confirm_fence({.node = "hv3", .by = "root"}, loop.clock().now() + 60s);
+    };
+    const auto early = confirm();
+    dead_for(1s);
+    ASSERT_TRUE(early->answer);
+    EXPECT_FALSE(*early->answer) << "its heartbeat moved a moment ago";
+    dead_for(60s);
+    const auto said = confirm();
+    dead_for(40s);
+    ASSERT_TRUE(said->answer) << hv1.log();
+    EXPECT_TRUE(*said->answer) << said->answer->error().text();
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2");
+    EXPECT_EQ(offs(), std::vector<std::string>());
+    EXPECT_TRUE(value("/nodes/hv3/fenceproof").ends_with(" hv1 operator"));
+}
+
+// Ruling 37: who recorded the proof goes on after a restart.
+TEST_F(fencer, a_daemon_that_dies_goes_on_from_its_record) {
+    sim_node& hv1 = start();
+    put_machine(vm1);
+    dead_for(60s);
+    run_until([&] { return state() == "fenced"; }, 30s);
+    hv1.kill();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv3");
+    hv1.start();
+    dead_for(230s);
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2") << hv1.log() << reports(hv1);
+    EXPECT_EQ(value("/nodes/hv3/domainstate"), "flushed");
+    EXPECT_EQ(record(hv1).way, model::fence_way::recovering);
+}
+
+// Nothing is asked of anybody while nobody is dead.
+TEST_F(fencer, nobody_dead_no_request_more) {
+    sim_node& hv1 = start();
+    const auto before = board.commands();
+    run_with_beats(100s, {"hv2", "hv3"});
+    EXPECT_EQ(board.commands(), before);
+    EXPECT_EQ(state(), "run");
+    EXPECT_EQ(hv1.log().find("[fence-"), std::string::npos) << hv1.log();
+}
+
+}  // namespace
+}  // namespace pvc::node
