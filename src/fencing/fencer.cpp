@@ -54,6 +54,7 @@ void fencer::put_metrics(core::metrics_sheet& sheet) const {
                 has_part ? static_cast<double>(part_->dead()) : 0.0);
     sheet.gauge("fence_oldest_down_seconds", "for how long this node has seen one of them so, at most",
                 oldest ? core::metric_seconds(*oldest) : 0.0);
+    recovery_->put_metrics(sheet);
 }
 
 std::shared_ptr<core::awaited_explanation> fencer::confirm_fence(core::fence_word word, time_point until) {

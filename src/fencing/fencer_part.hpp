@@ -111,7 +111,6 @@ private:
     bool is_open_ = false;
     time_point connected_since_;
     std::uint64_t connections_ = 0;
-    std::uint64_t judged_tick_ = 0;
 
     std::map<std::string, asked_power> powers_;
     std::size_t questions_ = 0;  // to boards, under way

@@ -69,11 +69,17 @@ std::string guest_reader::key(std::string_view suffix) const {
     return model::domain_path(to_text(id_), suffix);
 }
 
+// Where the lock is lost a key that nobody has.
+std::string guest_reader::lock_path() const {
+    const std::string child = under_.child();
+    return child.empty() ? std::string(model::key_path::fence_lock) + "/lost" : child;
+}
+
 std::vector<zookeeper::read_wish> guest_reader::wishes() const {
     using namespace model;
     return {{.path = node_path(order_.node, model::node_key::daemon_state)},
             {.path = node_path(order_.node, model::node_key::keepalive)},
-            {.path = under_.child(), .with_data = false},
+            {.path = lock_path(), .with_data = false},
             {.path = key(domain_key::state)},
             {.path = key(domain_key::node)},
             {.path = key({})},

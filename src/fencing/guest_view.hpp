@@ -50,6 +50,7 @@ public:
 private:
     async::awaitable<guest_view> read_with_lists(guest_view before, time_point until) const;
     [[nodiscard]] std::string key(std::string_view suffix) const;
+    [[nodiscard]] std::string lock_path() const;
     [[nodiscard]] std::vector<zookeeper::read_wish> wishes() const;
     void take_victim(guest_view& into, std::span<const result<zookeeper::read_reply>> answers) const;
     void take_guest(guest_view& into, std::span<const result<zookeeper::read_reply>> answers) const;

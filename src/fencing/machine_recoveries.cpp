@@ -167,7 +167,19 @@ private:
 }  // namespace
 
 std::unique_ptr<session_recovery> machine_recoveries::begin(core::session& s) {
-    return std::make_unique<session_recoveries>(s, ports_, counts_);
+    return std::make_unique<session_recoveries>(s, ports_, *counts_);
+}
+
+void machine_recoveries::put_metrics(core::metrics_sheet& sheet) const {
+    const auto put = [&sheet](std::string_view outcome, std::uint64_t count) {
+        sheet.counter("fence_machines_total", "machines of dead nodes that this one dealt with", count,
+                      {{"outcome", outcome}});
+    };
+    put("recovered", counts_->recovered);
+    put("stopped", counts_->stopped);
+    put("parked", counts_->parked);
+    put("left", counts_->kept);
+    put("needs ceph", counts_->needs_ceph);
 }
 
 }  // namespace pvc::fencing

@@ -37,11 +37,9 @@ assembly all_subjects(subject_ports outside) {
             made.push_back(std::make_unique<fencing::board_probes>(node, boards));
             auto records = std::make_shared<fencing::fence_records>(node.port.host);
             made.push_back(std::make_unique<fencing::fence_archive>(node, records));
-            const bool has_machines = outside.domains.has_value();
-            auto recovery = std::make_shared<fencing::machine_recoveries>(
-                fencing::recovery_ports{.hypervisors = has_machines ? &outside.domains->hypervisor : nullptr,
-                                        .locks = has_machines ? &outside.domains->rbd_locks : nullptr},
-                *recovery_counts);
+            const fencing::recovery_ports others{outside.domains ? &outside.domains->hypervisor : nullptr,
+                                                 outside.ceph ? &outside.ceph->helper.for_recovery() : nullptr};
+            auto recovery = std::make_shared<fencing::machine_recoveries>(others, recovery_counts);
             made.push_back(std::make_unique<fencing::fencer>(node, std::move(boards), std::move(records),
                                                              std::move(recovery), fence_counts));
         }

@@ -9,6 +9,7 @@
 #include "pvcnoded/storage/rbd_locks.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace pvc::fencing {
 
@@ -29,14 +30,16 @@ struct recovery_counts {
 
 class machine_recoveries final : public recoveries {
 public:
-    // All outlive it.
-    machine_recoveries(recovery_ports outside, recovery_counts& counts) : ports_(outside), counts_(counts) {}
+    // The ports outlive it.
+    machine_recoveries(recovery_ports outside, std::shared_ptr<recovery_counts> counts)
+        : ports_(outside), counts_(std::move(counts)) {}
 
     std::unique_ptr<session_recovery> begin(core::session& s) override;
+    void put_metrics(core::metrics_sheet& sheet) const override;
 
 private:
     recovery_ports ports_;
-    recovery_counts& counts_;
+    std::shared_ptr<recovery_counts> counts_;
 };
 
 }  // namespace pvc::fencing

@@ -3,6 +3,7 @@
 // thread only. Specification: node-lifecycle.md 10.4, 10.5; README rulings 12, 37, 38, 44, 46.
 #pragma once
 
+#include "pvcnoded/core/metrics.hpp"
 #include "pvcnoded/core/session.hpp"
 #include "pvcnoded/policy/fencing/fence_requests.hpp"
 
@@ -83,6 +84,8 @@ public:
     virtual ~recoveries() = default;
 
     virtual std::unique_ptr<session_recovery> begin(core::session& s) = 0;
+    // What became of machines.
+    virtual void put_metrics(core::metrics_sheet& /*sheet*/) const {}
 };
 
 }  // namespace pvc::fencing

@@ -1,0 +1,399 @@
+// The recovery of a dead node's machines, under a lock and a record of the test's own, on a coordinator that runs.
+// Specification: node-lifecycle.md 10.5; README rulings 12, 38, 44.
+#include "unit/domains/domain_fixture.hpp"
+
+#include "pvcnoded/fencing/machine_recoveries.hpp"
+
+namespace pvc::node {
+namespace {
+
+using policy::guest_end;
+using end_of = policy::fence_said::recovered::end;
+
+// What is noted of machines, by machine: the ends, and steps in order.
+class test_hold final : public fencing::fence_hold {
+public:
+    [[nodiscard]] bool holds() const override { return has_lock; }
+    [[nodiscard]] std::string child() const override { return path; }
+    void add_check(zookeeper::transaction& what) const override { what.check(path, zookeeper::any_version); }
+    async::awaitable<bool> record(policy::fence_entry::any entry) override {
+        note(std::move(entry));
+        co_return takes_records;
+    }
+    void note(policy::fence_entry::any entry) override {
+        const auto& one = std::get<policy::fence_entry::guest>(entry);
+        entries.push_back(one);
+        if (one.end) {
+            ends[one.id] = one;
+        }
+    }
+    void name_machine(const uuid& id, std::string name) override { names[id] = std::move(name); }
+
+    std::string path = "/config/fence_lock/of_the_test";
+    bool has_lock = true;
+    bool takes_records = true;
+    std::vector<policy::fence_entry::guest> entries;
+    std::map<uuid, policy::fence_entry::guest> ends;
+    std::map<uuid, std::string> names;
+};
+
+class recovering final : public core::subject, public core::session_subject {
+public:
+    using work = std::function<async::awaitable<void>(core::session&)>;
+    explicit recovering(work what) : what_(std::move(what)) {}
+    [[nodiscard]] std::string_view name() const override { return "recovering"; }
+    std::unique_ptr<core::session_part> begin(core::session& s) override {
+        struct part final : core::session_part {
+            part(core::session& s, work what) : session(s), what(std::move(what)) {}
+            async::awaitable<void> run() override {
+                co_await opened.wait(async::wait_note::work("the node to run"));
+                co_await what(session);
+            }
+            void open() override { opened.notify(); }
+            core::session& session;
+            work what;
+            async::wakeup opened;
+        };
+        return std::make_unique<part>(s, what_);
+    }
+
+private:
+    work what_;
+};
+
+class recovery_test : public domain_test {
+protected:
+    recovery_test() {
+        has_storage = true;
+        put_host("hv2");
+        put_host("hv3", "fenced");
+        put_host("hv4");
+        for (const std::string name : {"hv2", "hv4"}) {
+            offer(name, "64000");
+        }
+        ensemble.put({{"/config/fence_lock", ""}, {hold.path, ""}, {"/nodes/hv3/domainstate", "fence-flush"}});
+    }
+    void offer(const std::string& name, const std::string& memfree) {
+        const std::string root = "/nodes/" + name;
+        ensemble.put({{root + "/memfree", memfree},
+                      {root + "/memused", "1000"},
+                      {root + "/memprov", "1000"},
+                      {root + "/memtotal", "65000"},
+                      {root + "/cpuload", "0.1"},
+                      {root + "/vcpualloc", "1"},
+                      {root + "/domainscount", "1"},
+                      {root + "/staticdata", "16 6.1 GNU/Linux x86_64"}});
+    }
+    static uuid number(int n) { return *parse_uuid(fmt::format("{:08d}-aaaa-4bbb-8ccc-000000000001", n)); }
+    // A machine of hv3 with a disk that its old client has locked.
+    void put_machine(int n, const std::string& state = "start", const std::string& node = "hv3",
+                     const std::string& last = {}, std::map<std::string, std::string> others = {}) {
+        const std::string image = fmt::format("vms/m{}", n);
+        hardware.rbd.lock(image, fmt::format("10.254.0.3:0/{}", n));
+        others.emplace("/rbdlist", image);
+        others.emplace("/xml", disk_xml(number(n), fmt::format("m{}", n), image));
+        define(state, node, last, others, number(n), fmt::format("m{}", n));
+    }
+    static std::string disk_xml(const uuid& id, const std::string& name, const std::string& image) {
+        return xml(id, name,
+                   "<disk type='network'><source protocol='rbd' name='" + image + "'/><target dev='sda'/></disk>");
+    }
+    [[nodiscard]] std::string key_of(int n, const std::string& suffix) const {
+        return value(model::domain_path(to_text(number(n)), suffix));
+    }
+    // "start hv2 hv3 False": state, node, lastnode, autostart.
+    [[nodiscard]] std::string where(int n) const {
+        return key_of(n, "/state") + " " + key_of(n, "/node") + " " + key_of(n, "/lastnode") + " " +
+               key_of(n, "/node_autostart");
+    }
+    // hv1 runs and recovers hv3's.
+    sim_node& recover(policy::fence_proof proof = policy::fence_proof::power, duration limit = 300s) {
+        sim_node& hv1 = add_host("hv1");
+        hv1.settings.coordinators = {"hv1"};
+        begin(hv1, proof);
+        EXPECT_TRUE(run_until([&] { return outcome.has_value(); }, limit)) << hv1.log();
+        return hv1;
+    }
+    void begin(sim_node& hv1, policy::fence_proof proof = policy::fence_proof::power) {
+        hv1.plug_in = [this, proof, &hv1](assembly& all) {
+            all.make = [this, proof, &hv1, before = std::move(all.make)](core::node_context& node) {
+                auto made = before(node);
+                made.push_back(std::make_unique<recovering>(
+                    [this, proof, &hv1](core::session& s) { return carry_out(s, hv1, proof); }));
+                return made;
+            };
+        };
+        hv1.start();
+        EXPECT_TRUE(hv1.run_until_ready()) << hv1.log();
+    }
+    async::awaitable<void> carry_out(core::session& s, sim_node& hv1, policy::fence_proof proof) {
+        fencing::machine_recoveries all({&*hv1.hypervisor, &hv1.ceph->client.for_recovery()}, counts);
+        const auto part = all.begin(s);
+        fencing::recovery_order order{.node = "hv3", .proof = proof};
+        order.mark_id = ensemble.exists("/nodes/hv3/daemonstate")->mzxid;
+        order.heartbeat_id = ensemble.exists("/nodes/hv3/keepalive")->mzxid;
+        begun = loop.clock().now();
+        outcome = co_await part->recover(order, hold);
+    }
+    [[nodiscard]] std::optional<guest_end> end(int n) const {
+        const auto found = hold.ends.find(number(n));
+        return found == hold.ends.end() ? std::nullopt : found->second.end;
+    }
+    [[nodiscard]] std::string why(int n) const { return hold.ends.at(number(n)).step; }
+    void list(const std::string& node, const std::string& text) {
+        ensemble.put("/nodes/" + node + "/runningdomains", text);
+    }
+
+    test_hold hold;
+    std::shared_ptr<fencing::recovery_counts> counts = std::make_shared<fencing::recovery_counts>();
+    std::optional<policy::fence_said::recovered> outcome;
+    time_point begun{};
+};
+
+TEST_F(recovery_test, ac60_machines_get_living_nodes_and_their_old_clients_no_disk) {
+    put_machine(1);
+    put_machine(2);
+    list("hv3", to_text(number(1)) + " " + to_text(number(2)));
+    offer("hv2", "30000");
+    offer("hv4", "30000");
+    recover();
+    EXPECT_EQ(outcome->how, end_of::finished);
+    EXPECT_TRUE(outcome->left.empty());
+    EXPECT_EQ(where(1), "start hv2 hv3 False");
+    EXPECT_EQ(where(2), "start hv4 hv3 False") << "not both to one node";
+    EXPECT_TRUE(hardware.rbd.is_blocklisted("10.254.0.3:0/1"));
+    EXPECT_TRUE(hardware.rbd.locks("vms/m2").empty());
+    EXPECT_EQ(end(1), guest_end::recovered);
+    EXPECT_EQ(hold.names.at(number(1)), "m1");
+    EXPECT_EQ(counts->recovered, 2U);
+    const auto& ran = hold.ends.at(number(1));
+    EXPECT_EQ(ran.ran, false) << "hv2 is a record alone";
+    EXPECT_GT(ran.zxid, 0);
+    EXPECT_EQ(lock_children(model::domain_path(to_text(number(1)), "/state")).size(), 0U);
+}
+
+TEST_F(recovery_test, it_is_seen_to_run_where_it_went) {
+    put_machine(1);
+    ensemble.observe([this](const recorded_change& change) {
+        if (change.path.ends_with("/node") && change.data == "hv2") {
+            list("hv2", to_text(number(1)));
+        }
+    });
+    offer("hv4", "10000");
+    recover();
+    EXPECT_EQ(hold.ends.at(number(1)).ran, true);
+    EXPECT_EQ(why(1), "it runs");
+    EXPECT_LT(loop.clock().now() - begun, 10s);
+}
+
+TEST_F(recovery_test, ac62_nobody_may_take_it) {
+    put_machine(1, "start", "hv3", "", {{"/node_limit", "hv3,hv9"}});
+    recover();
+    EXPECT_EQ(where(1), "stop hv3  True");
+    EXPECT_EQ(end(1), guest_end::parked);
+    EXPECT_EQ(ensemble.exists(model::domain_path(to_text(number(1)), "/state"))->mzxid,
+              ensemble.exists(model::domain_path(to_text(number(1)), "/node_autostart"))->mzxid);
+    EXPECT_TRUE(outcome->left.empty());
+}
+
+TEST_F(recovery_test, by_state) {
+    put_machine(1, "shutdown");
+    put_machine(2, "shutdown");
+    put_machine(3, "stop");
+    put_machine(4, "start", "hv2");
+    put_machine(5, "disable");
+    put_machine(6, "restart", "hv3", "hv2");
+    put_machine(7, "start", "hv3", "hv4", {{"/node_limit", "hv4"}});
+    list("hv2", to_text(number(2)));
+    // A stranger, a double, what no machine is, and one that is another's now.
+    list("hv3",
+         "0 x " + to_text(number(4)) + " " + to_text(number(4)) + " " + to_text(number(99)) + " " + to_text(number(3)));
+    offer("hv4", "10000");
+    recover();
+    EXPECT_EQ(where(1), "stop hv3  False");
+    EXPECT_EQ(where(2), "shutdown hv3  False");
+    EXPECT_EQ(why(2), "hv2 lists it");
+    EXPECT_EQ(where(3), "stop hv3  False");
+    EXPECT_EQ(where(4), "start hv2  False");
+    EXPECT_EQ(hardware.rbd.locks("vms/m4").size(), 1U) << "it may live";
+    EXPECT_EQ(where(5), "disable hv3  False");
+    EXPECT_EQ(where(6), "start hv2  False") << "it is at home again";
+    EXPECT_EQ(where(7), "start hv4  False");
+    EXPECT_EQ(end(99), guest_end::left_alone);
+    EXPECT_EQ(outcome->how, end_of::finished);
+    EXPECT_TRUE(outcome->left.empty());
+}
+
+TEST_F(recovery_test, one_that_was_migrating_stays_where_it_lives) {
+    put_machine(1, "migrate", "hv3", "hv2");
+    put_machine(2, "migrate", "hv2", "hv3");
+    put_machine(3, "migrate-live", "hv4", "hv3");
+    machine("hv2").put_running(number(1), "m1", key_of(1, "/xml"));
+    machine("hv2").put_running(number(2), "m2", key_of(2, "/xml"));
+    list("hv3", to_text(number(2)) + " " + to_text(number(3)));
+    recover();
+    EXPECT_EQ(where(1), "start hv2  False");
+    EXPECT_EQ(hardware.rbd.locks("vms/m1").size(), 1U) << "its own";
+    EXPECT_EQ(where(2), "migrate hv2 hv3 False");
+    EXPECT_EQ(end(2), guest_end::left_alone);
+    EXPECT_EQ(where(3), "start hv4 hv3 False") << "nobody has it: where it was going";
+    EXPECT_TRUE(hardware.rbd.locks("vms/m3").empty());
+}
+
+TEST_F(recovery_test, one_that_was_migrating_and_of_which_somebody_says_nothing) {
+    put_machine(1, "migrate", "hv3", "hv2");
+    machine("hv2").stop_libvirtd();
+    recover();
+    EXPECT_EQ(where(1), "migrate hv3 hv2 False");
+    EXPECT_EQ(end(1), guest_end::kept);
+    EXPECT_EQ(why(1), "hv2 does not say whether it has it");
+    EXPECT_EQ(outcome->left, std::vector<uuid>{number(1)});
+    EXPECT_TRUE(nodes.back().logged("[recovery-left]"));
+}
+
+TEST_F(recovery_test, case_36_the_node_is_back_before_a_lock_is_broken) {
+    put_machine(1);
+    put_machine(2);
+    hardware.rbd.on_list = [this](const std::string&) { ensemble.put("/nodes/hv3/daemonstate", "init"); };
+    recover();
+    EXPECT_EQ(outcome->how, end_of::node_back);
+    EXPECT_EQ(hardware.rbd.locks("vms/m1").size() + hardware.rbd.locks("vms/m2").size(), 2U);
+    EXPECT_EQ(where(1), "start hv3  False");
+    EXPECT_TRUE(hardware.rbd.blocklist().empty());
+}
+
+// Between the last look and the write: the transaction finds it.
+TEST_F(recovery_test, the_node_beats_while_its_machine_is_written) {
+    put_machine(1);
+    bool is_done = false;
+    sim_node& hv1 = add_host("hv1");
+    hv1.settings.coordinators = {"hv1"};
+    hv1.connector.link().on_request = [&](const zookeeper::request& what) {
+        const bool is_write = what.what == zookeeper::request::kind::commit &&
+                              std::ranges::any_of(what.operations, [](const zookeeper::operation& one) {
+                                  return one.path.ends_with("/lastnode");
+                              });
+        if (is_write && !std::exchange(is_done, true)) {
+            ensemble.put("/nodes/hv3/keepalive", "1800000000");
+        }
+        return sim::verdict::answer;
+    };
+    begin(hv1);
+    ASSERT_TRUE(run_until([&] { return outcome.has_value(); }, 60s));
+    EXPECT_TRUE(is_done);
+    EXPECT_EQ(outcome->how, end_of::node_back);
+    EXPECT_EQ(where(1), "start hv3  False");
+}
+
+TEST_F(recovery_test, the_lock_is_lost) {
+    put_machine(1);
+    hardware.rbd.on_list = [this](const std::string&) { ensemble.remove_tree(hold.path); };
+    recover();
+    EXPECT_EQ(outcome->how, end_of::abandoned);
+    EXPECT_EQ(hardware.rbd.locks("vms/m1").size(), 1U);
+    EXPECT_EQ(where(1), "start hv3  False");
+}
+
+TEST_F(recovery_test, bad_definitions_and_keys_that_go) {
+    put_machine(1, "start", "hv3", "", {{"/xml", "<domain><name"}});
+    put_machine(2);
+    put_machine(3);
+    put_machine(4);
+    ensemble.remove_tree(model::domain_path(to_text(number(4)), "/lastnode"));
+    hardware.rbd.on_break = [this](const std::string&, const std::string& image, const storage::rbd_lock&) {
+        if (image == "vms/m2") {
+            ensemble.remove_tree(model::domain_path(to_text(number(2))));
+        }
+    };
+    recover();
+    EXPECT_EQ(end(1), guest_end::kept);
+    EXPECT_TRUE(why(1).starts_with("its definition cannot be read")) << why(1);
+    EXPECT_EQ(end(2), guest_end::left_alone);
+    EXPECT_EQ(end(3), guest_end::recovered);
+    EXPECT_EQ(end(4), guest_end::recovered);
+    EXPECT_EQ(key_of(4, "/lastnode"), "hv3");
+    EXPECT_EQ(outcome->left, std::vector<uuid>{number(1)});
+}
+
+TEST_F(recovery_test, case_40_ceph_cannot_be_asked_from_here) {
+    has_storage = false;  // and nobody may read a keyring
+    put_machine(1);
+    define("start", "hv3", "", {}, number(2), "m2");
+    recover();
+    EXPECT_EQ(end(1), guest_end::needs_ceph);
+    EXPECT_EQ(where(1), "start hv3  False");
+    EXPECT_EQ(end(2), guest_end::recovered);
+    EXPECT_TRUE(outcome->needs_ceph);
+    EXPECT_EQ(outcome->left, std::vector<uuid>{number(1)});
+    EXPECT_EQ(nodes.back().times_logged("[recovery-left]"), 1U);
+}
+
+TEST_F(recovery_test, cases_23_35_a_missing_volume_is_no_hindrance) {
+    put_machine(1, "start", "hv3", "", {{"/rbdlist", "vms/old,vms/m1"}});
+    recover();
+    EXPECT_EQ(end(1), guest_end::recovered);
+    EXPECT_TRUE(nodes.back().logged("the RBD image vms/old does not exist"));
+}
+
+// Not switched off: each machine on a proof of its own, which is on the disk before anything rests on it.
+TEST_F(recovery_test, ac122_by_storage) {
+    put_machine(1);
+    hardware.rbd.watch("vms/m1", {"client.77", "10.254.0.3:0/77"});
+    put_machine(2, "start", "hv3", "",
+                {{"/xml", xml(number(2), "m2", "<disk type='file'><source file='/a'/></disk>")}});
+    recover(policy::fence_proof::storage);
+    EXPECT_EQ(end(1), guest_end::recovered);
+    EXPECT_TRUE(hardware.rbd.is_blocklisted("10.254.0.3:0/77"));
+    EXPECT_EQ(end(2), guest_end::kept);
+    EXPECT_EQ(hold.entries.front().step, "proof by storage");
+    EXPECT_EQ(hold.entries.front().clients.size(), 2U);
+}
+
+TEST_F(recovery_test, a_proof_that_cannot_be_recorded) {
+    put_machine(1);
+    hold.takes_records = false;
+    recover(policy::fence_proof::storage);
+    EXPECT_EQ(end(1), guest_end::kept);
+    EXPECT_EQ(where(1), "start hv3  False");
+}
+
+// README ruling 44, and what is asked of ZooKeeper.
+TEST_F(recovery_test, fifty_machines_within_ten_seconds) {
+    constexpr int most = 50;
+    for (int n = 1; n <= most; ++n) {
+        put_machine(n);
+    }
+    std::size_t requests = 0;
+    sim_node& hv1 = add_host("hv1");
+    hv1.settings.coordinators = {"hv1"};
+    hv1.connector.link().on_request = [&](const zookeeper::request&) {
+        ++requests;
+        return sim::verdict::answer;
+    };
+    hv1.plug_in = {};
+    begin(hv1);
+    ASSERT_TRUE(run_until([&] { return counts->recovered + hold.ends.size() > 0 || !hold.entries.empty(); }, 60s));
+    requests = 0;
+    const auto written = [this] {
+        std::size_t count = 0;
+        for (int n = 1; n <= most; ++n) {
+            count += key_of(n, "/node") != "hv3" ? 1 : 0;
+        }
+        return count;
+    };
+    ASSERT_TRUE(run_until([&] { return written() > 0; }, 60s));
+    const time_point first = loop.clock().now();
+    ASSERT_TRUE(run_until([&] { return written() == most; }, 60s)) << hv1.log();
+    EXPECT_LE(loop.clock().now() - first, 10s);
+    ASSERT_TRUE(run_until([&] { return outcome.has_value(); }, 120s));
+    EXPECT_LE(requests, 30U * most);
+    std::map<std::string, int> on;
+    for (int n = 1; n <= most; ++n) {
+        ++on[key_of(n, "/node")];
+    }
+    EXPECT_GE(on["hv2"], 20);
+    EXPECT_GE(on["hv4"], 20);
+}
+
+}  // namespace
+}  // namespace pvc::node
