@@ -1,5 +1,6 @@
 """The demonstration behind tests/demo: three nodes, a guest in a client network that moves between two of them, somebody outside
-who pings it through the primary, a power switch for each node; with --ceph instead of the network a disk, an image on a real Ceph."""
+who pings it through the primary, a board with the power switch of each node; whose power is cut is fenced, and the guest comes back
+elsewhere. With --ceph instead of the network a disk, an image on a real Ceph."""
 import json
 import os
 import select
@@ -12,18 +13,18 @@ import tty
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
-from lab import guests, hypervisor, lab as labs, network, node as nodes, space  # noqa: E402
+from lab import fences, guests, hypervisor, lab as labs, network, node as nodes, power, space  # noqa: E402
 from lab.network_watch import Fabric  # noqa: E402
 
-INTERVAL = 2
+INTERVAL, DEAD_AFTER = 2, 10
 HYPERVISORS = 2
 GUEST, GUEST_NAME = guests.uuid_of(1), 'web'
 REST = 8
-NOTE_CUT = 'no fencing yet: the record stays'
 IMAGE = 'web'
 VNI, GUEST_ADDRESS = 1001, '10.1.1.10'
 FLOATING = f'{network.UPSTREAM}.{network.FLOATING}'
 PACE = 0.1
+PACE_OF_BOARDS = 0.5
 
 
 class Cluster:
@@ -31,9 +32,10 @@ class Cluster:
         self.lab = lab
         self.nodes = []
         self.seen = {}
-        self.note = {}
+        self.said = {}  # by the boards, as a thread asks them
         self.volumes = []
         self.ping = None
+        self.started = 0.0
 
     def start(self, with_ceph=False):
         if with_ceph:
@@ -43,14 +45,34 @@ class Cluster:
         names = self.lab.names(3)
         shape = None if with_ceph else network.Shape()
         for number, name in enumerate(names):
-            self.nodes.append(self.lab.node(name, coordinators=names, interval=INTERVAL, hypervisor=number < HYPERVISORS, network=shape))
+            node = self.lab.node(name, coordinators=names, interval=INTERVAL, hypervisor=number < HYPERVISORS, network=shape,
+                                 settings={'system.intervals.fence_intervals': DEAD_AFTER, **power.settings(number + 1)})
+            power.PowerBoard(node)
+            self.nodes.append(node)
         for node in self.nodes:
             node.up()
+        self.started = time.monotonic()
+        threading.Thread(target=self._ask_boards, daemon=True).start()
         if shape is not None:
             network.create(self.lab.client, VNI, 'demo', **network.managed(1))
             Fabric(self.nodes)
             outside = network.Station(self.lab, 'outside').in_lab(f'{network.UPSTREAM}.200/24', gateway=FLOATING)
             self.ping = outside.ping(GUEST_ADDRESS, PACE)
+
+    def _ask_boards(self):
+        while True:
+            for node in self.nodes:
+                self.said[node.short] = node.board.say()
+            time.sleep(PACE_OF_BOARDS)
+
+    def make_ready(self):
+        """What an operator says of a node that is well again: only such a one gets machines."""
+        for node in self.nodes:
+            if (self.lab.key(node, 'daemonstate'), self.lab.key(node, 'domainstate')) == ('run', 'flushed'):
+                self.lab.set(f'/nodes/{node.short}/domainstate', 'ready')
+
+    def are_ready(self):
+        return all(self.lab.key(node, 'domainstate') == 'ready' for node in self.nodes)
 
     @property
     def hypervisors(self):
@@ -124,11 +146,24 @@ class Cluster:
 
     def toggle(self, index):
         node = self.nodes[index]
-        if node.powered:
-            node.cut_power()
-            return f'{node.short}: power cut'
-        node.up()
-        return f'{node.short}: power on'
+        with node.switching:  # its board does so too
+            if node.powered:
+                node.cut_power()
+                return f'{node.short}: power cut'
+            node.up()
+            return f'{node.short}: power on'
+
+    def fence_lines(self):
+        """The last fence, as its record has it: nothing before there is one."""
+        records = fences.records_of(self.nodes)
+        if not records:
+            return []
+        record = max((one for one, _ in records), key=lambda one: one['begun']['wall_us'])
+        proof = record['proof']['kind'] if record['proof'] else 'none'
+        moved = ', '.join(f'{one["name"]}: {one["outcome"] or "under way"}' + (f' on {one["target"]}' if one['target'] else '')
+                          for one in record['machines']) or '-'
+        return [line_of(FENCE_HEAD, FENCE_WIDTHS),
+                line_of([record['node'], record['coordinator'], record['way'], proof, record['outcome'], moved], FENCE_WIDTHS)]
 
     def row(self, node):
         """What the record says, and what the machine says of the daemon."""
@@ -140,13 +175,12 @@ class Cluster:
             if last is None or last[0] != stat.mzxid:
                 self.seen[node.short] = (stat.mzxid, now)
         age = now - self.seen[node.short][1] if node.short in self.seen else None
-        memory = node.daemon.memory() if node.powered and node.daemon is not None and node.daemon.alive() else {}
+        daemon = node.daemon
+        memory = daemon.memory() if node.powered and daemon is not None and daemon.alive() else {}
         note = ''
-        if not node.powered:
-            note = NOTE_CUT
-        elif node.daemon is not None and not node.daemon.alive():
-            note = f'the daemon ended with {node.daemon.carrier.poll()}'
-        return {'node': node.short, 'power': 'on' if node.powered else 'CUT', 'state': record['daemonstate'],
+        if daemon is not None and not daemon.alive():
+            note = f'the daemon ended with {daemon.carrier.poll()}'
+        return {'node': node.short, 'power': 'on' if node.powered else 'CUT', 'board': self.said.get(node.short, '-'), 'state': record['daemonstate'],
                 'role': record['routerstate'], 'age': age, 'pss': memory.get('Pss'),
                 'private': memory.get('Private_Dirty'), 'load': record['cpuload'],
                 'guests': '-' if node.hypervisor is None else str(len((self.lab.key(node, 'runningdomains') or '').split())),
@@ -175,17 +209,19 @@ class Cluster:
 def text_of(row):
     age = '-' if row['age'] is None else f'{row["age"]:.1f} s'
     memory = '-' if row['pss'] is None else f'{row["pss"] / 1024:.1f}/{row["private"] / 1024:.2f} MiB'
-    return [row['node'], row['power'], row['state'], row['role'], age, memory, row['load'], row['guests'], row['note']]
+    return [row['node'], row['power'], row['board'], row['state'], row['role'], age, memory, row['load'], row['guests'], row['note']]
 
 
-HEAD = ['node', 'power', 'state', 'role', 'keepalive age', 'memory PSS/private', 'load', 'guests', '']
-WIDTHS = [8, 7, 9, 11, 15, 20, 7, 8, 0]
+HEAD = ['node', 'power', 'BMC', 'state', 'role', 'keepalive age', 'memory PSS/private', 'load', 'guests', '']
+WIDTHS = [8, 7, 8, 9, 11, 15, 20, 7, 8, 0]
 GUEST_HEAD = ['guest', 'state', 'node', 'home', 'really']
 GUEST_WIDTHS = [8, 10, 10, 10, 0]
 NETWORK_HEAD = ['network', 'pinged', 'answered', 'lost in 10 s', 'gateway']
 NETWORK_WIDTHS = [10, 14, 14, 14, 0]
 STORAGE_HEAD = ['image', 'Ceph', 'locked by']
 STORAGE_WIDTHS = [10, 14, 0]
+FENCE_HEAD = ['fenced', 'by', 'way', 'proof', 'outcome', 'its machines']
+FENCE_WIDTHS = [8, 8, 20, 10, 14, 0]
 
 
 def line_of(cells, widths=WIDTHS):
@@ -209,6 +245,7 @@ class Traveller(threading.Thread):
         while True:
             self.hurry.wait(REST)
             self.hurry.clear()
+            cluster.make_ready()
             first, second = cluster.hypervisors
             states = [cluster.lab.key(node, 'daemonstate') for node in (first, second)]
             if not first.powered or not second.powered or states != ['run', 'run'] or client.get(GUEST, 'state') != 'start':
@@ -241,6 +278,7 @@ def live(cluster):
                 lines.append(f'\033[{colour}m{line}\033[0m')
             lines += ['', line_of(GUEST_HEAD, GUEST_WIDTHS)[:columns], cluster.guest_line()[:columns]]
             lines += [line[:columns] for line in [*cluster.network_lines(), *cluster.storage_lines()]]
+            lines += ['', *[line[:columns] for line in cluster.fence_lines()]]
             lines += ['', '1, 2, 3: cut a node\'s power, bring it back    m: move the guest now    q: leave',
                       message or traveller.message]
             sys.stdout.write('\033[H' + ''.join(line + '\033[K\n' for line in lines) + '\033[J')
@@ -273,8 +311,12 @@ def plain(cluster):
             if last.get(IMAGE) != line:
                 last[IMAGE] = line
                 print(time.strftime('%H:%M:%S  ') + line, flush=True)
+        for line in cluster.fence_lines()[1:]:
+            if last.get('fence') != line:
+                last['fence'] = line
+                print(time.strftime('%H:%M:%S  ') + line, flush=True)
         for row in cluster.rows():
-            key = (row['power'], row['state'], row['role'])
+            key = (row['power'], row['board'], row['state'], row['role'])
             known = last.get(row['node'])
             if known is None or known[0] != key or time.monotonic() - known[1] >= 10:
                 last[row['node']] = (key, time.monotonic())
@@ -333,6 +375,8 @@ def choose_with_guest(cluster, verdict, primaries):
     if chosen is second:
         guests.Client(cluster.lab.client).move(GUEST, second.short)
         verdict.wait(lambda: cluster.runs_on(second), 20, f'it is moved alive to {second.short}, which is not `primary`')
+    if not cluster.volumes:
+        return chosen, []
     verdict.wait(lambda: cluster.is_locked_by(chosen), 10, f'the lock of its image is with {chosen.short}')
     return chosen, cluster.lock_holders()
 
@@ -346,7 +390,7 @@ def once(cluster):
             print(line_of(text_of(row)), flush=True)
         if cluster.guest('state') != '-':
             print('\n'.join([line_of(GUEST_HEAD, GUEST_WIDTHS), cluster.guest_line(), *cluster.network_lines(),
-                             *cluster.storage_lines()]), flush=True)
+                             *cluster.storage_lines(), *cluster.fence_lines()]), flush=True)
 
     def states():
         return [cluster.lab.key(node, 'daemonstate') for node in cluster.nodes]
@@ -361,34 +405,42 @@ def once(cluster):
     verdict.wait(lambda: len(primaries()) == 1, 20, 'one of them is `primary`')
     show()
     travel(cluster, verdict, show)
-    victim = next(node for node in reversed(cluster.nodes) if node not in primaries() and node is not cluster.hypervisors[0])
-    home, held = cluster.hypervisors[0], []
-    if cluster.volumes:
-        victim, held = choose_with_guest(cluster, verdict, primaries())
-        home = victim
+    victim, held = choose_with_guest(cluster, verdict, primaries())
+    other = next(node for node in cluster.hypervisors if node is not victim)
+    cluster.make_ready()
+    verdict.wait(lambda: cluster.are_ready() and all(fences.could_fence(node, 2) for node in cluster.nodes), 60,
+                 'each of them could fence the others')
     others = [node for node in cluster.nodes if node is not victim]
+    begun = len(cluster.lab.values(f'/nodes/{victim.short}/daemonstate'))
+
+    def states_since():
+        return cluster.lab.values(f'/nodes/{victim.short}/daemonstate')[begun:]
+
+    time.sleep(max(0.0, cluster.started + DEAD_AFTER * INTERVAL + 2 * INTERVAL - time.monotonic()))  # until they may find it dead
     cluster.toggle(cluster.nodes.index(victim))
+    cut = victim.cuts[-1]
     print(f'{victim.short}: power cut', flush=True)
-    verdict.wait(lambda: (ages()[victim.short] or 0) > 3 * INTERVAL, 10 * INTERVAL,
-                 f'the keepalive of {victim.short} grows old, its record stays')
-    verdict(all((age := cluster.row(node)['age']) is not None and age < 2 * INTERVAL for node in others), 'the other two keep their heartbeat')
-    if held:
-        verdict(cluster.lock_holders() == held, f'with no fencing yet, the lock of its image stays with {victim.short}')
+    verdict.wait(lambda: cluster.said[victim.short] == 'off', 10, 'its board says that it is off')
+    verdict.wait(lambda: 'dead' in states_since(), 40, f'{victim.short} is found `dead`')
     show()
-    beat = cluster.lab.stat(f'/nodes/{victim.short}/keepalive')
-    cluster.toggle(cluster.nodes.index(victim))
-    print(f'{victim.short}: power on', flush=True)
-    verdict.wait(lambda: cluster.lab.key(victim, 'daemonstate') == 'run' and beat is not None and
-                 cluster.lab.stat(f'/nodes/{victim.short}/keepalive').mzxid > beat.mzxid and
-                 cluster.row(victim)['age'] < 2 * INTERVAL, 40, f'{victim.short} is back and `run`')
+    verdict.wait(lambda: 'fenced' in states_since(), 40, 'and is `fenced`, as its board was switched off, and says so')
+    moved = verdict.wait(lambda: cluster.runs_on(other), 60, f'the guest runs on {other.short}')
+    if moved:
+        lives = other.hypervisor.lives(GUEST_NAME)
+        verdict(lives[-1].begun > cut, f'it was begun there {lives[-1].begun - cut:.1f} s after the power cut')
+    verdict(all((age := cluster.row(node)['age']) is not None and age < 2 * INTERVAL for node in others), 'the other two keep their heartbeat')
+    speaks(cluster, verdict, f'it answers from {other.short}')
+    if held:
+        verdict.wait(lambda: cluster.is_locked_by(other) and cluster.lock_holders() != held, 10, f'the lock of its image is with {other.short}')
+    verdict.wait(lambda: [one['outcome'] for one, _ in fences.records_of(others, victim)][-1:] == ['done'], 20, 'the record says how it went')
+    show()
+    verdict.wait(lambda: victim.powered and cluster.lab.key(victim, 'daemonstate') == 'run' and (cluster.row(victim)['age'] or 99) < 2 * INTERVAL,
+                 60, f'{victim.short} was switched on again, and is `run`')
     verdict(len(primaries()) == 1, 'still exactly one `primary`')
     if cluster.ping is not None:
         speaks(cluster, verdict, 'the guest answers from outside')
         verdict(cluster.gateway_holders() == [node.short for node in primaries()], 'the gateway is where the primary is')
-    verdict.wait(lambda: cluster.runs_on(home), 20 if held else 5, 'the guest runs where it was')
-    if held:
-        verdict.wait(lambda: cluster.is_locked_by(home) and cluster.lock_holders() != held, 10, 'it has a new lock of its image')
-        verdict(held[0] in cluster.lab.storage.blocklist(), f'its stale lock was broken: Ceph refuses {held[0]}')
+    verdict(cluster.runs_on(other), f'the guest stays on {other.short}, and runs once')
     show()
     client = guests.Client(cluster.lab.client)
     client.shutdown(GUEST)

@@ -7,10 +7,30 @@ import time
 from . import power
 from .herd import Herd
 from .lab import check, equal
-from .node import read_file
+from .node import DAEMON, read_file
 
+CTL = os.path.join(os.path.dirname(DAEMON), 'pvcnodectl')
 DEAD_AFTER = 6  # fence_intervals
 QUICK = {'system.intervals.keepalive_interval': 1, 'system.intervals.fence_intervals': DEAD_AFTER}
+
+
+def records_of(nodes, about=None):
+    """Records of fences on the disks of these nodes (all, or of one node), with whose disk they are on, the oldest first."""
+    found = []
+    for node in nodes:
+        for path in glob.glob(os.path.join(node.folder, 'state', 'fences', '*.json')):
+            try:
+                record = json.loads(read_file(path))
+            except ValueError:
+                continue  # it is being replaced
+            if about is None or record['node'] == about.short:
+                found.append((record, node))
+    return sorted(found, key=lambda one: one[0]['id'])
+
+
+def could_fence(node, count):
+    """It has asked the boards of so many others, and each would do."""
+    return f'{count} of {count} other nodes asked so far could be fenced now' in node.inside(CTL, 'status')
 
 
 class Fences(Herd):
@@ -39,9 +59,7 @@ class Fences(Herd):
             self.lab.await_state(node, 'run')
             self.lab.set(f'/nodes/{node.short}/domainstate', 'ready')
         for node in nodes or self.nodes:
-            for other in self.nodes:
-                if other is not node:
-                    self.lab.await_log(node, f'node {other.short} can be fenced', timeout=60)
+            self.lab.wait(lambda node=node: could_fence(node, len(self.nodes) - 1), 90, f'{node.label} could fence each other node')
         interval = self.nodes[0].settings['system.intervals.keepalive_interval']
         least = interval * self.nodes[0].settings['system.intervals.fence_intervals'] + 2 * interval
         self.lab.wait(lambda: time.monotonic() - begun > least + 3, 2 * least, 'each is armed')
@@ -54,17 +72,7 @@ class Fences(Herd):
     # --- what came of it ---
 
     def records(self, about, by=None):
-        """Records of fences of that node, with whose disk they are on, the oldest first."""
-        found = []
-        for node in self.nodes if by is None else [by]:
-            for path in glob.glob(os.path.join(node.folder, 'state', 'fences', '*.json')):
-                try:
-                    record = json.loads(read_file(path))
-                except ValueError:
-                    continue  # it is being replaced
-                if record['node'] == about.short:
-                    found.append((record, node))
-        return sorted(found, key=lambda one: one[0]['id'])
+        return records_of(self.nodes if by is None else [by], about)
 
     def await_outcome(self, about, outcome='done', timeout=60.0, by=None):
         """The record with that outcome, and the node that has it."""

@@ -2,7 +2,7 @@
 
 It runs in the sandbox of a node of the lab, beside that node's libvirtd and in the place of our daemon. What it does with
 guests is in foreign_guest.py, what it does with the primary role (when told to take part) in foreign_role.py, with networks (on
-a node whose configuration has them) in foreign_network.py. Written from node-lifecycle 8 and 9 (columns REF82) and the recorded
+a node whose configuration has them) in foreign_network.py, with nodes that die (when told when) in foreign_fence.py. Written from node-lifecycle 8 and 9 (columns REF82) and the recorded
 traces.
 """
 import argparse
@@ -15,6 +15,7 @@ import traceback
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
+from .foreign_fence import Fencing
 from .foreign_guest import Guest
 from .foreign_moves import HOLD
 from .foreign_network import Network, Settings
@@ -53,6 +54,7 @@ class Foreign:
         self._guard = threading.RLock()
         self._guests = {}
         self._role = Role(self) if options.role else None
+        self._fencing = Fencing(self, CONFIGURATION, options.dead_after, options.interval) if options.dead_after else None
         self.beat = threading.Event()
         self._job = None
         self._stop_job = False
@@ -112,7 +114,7 @@ class Foreign:
         self._record(daemonstate='run')
         while True:
             self._tick()
-            self.beat.wait(KEEPALIVE)
+            self.beat.wait(self.options.interval)
             self.beat.clear()
 
     def _guests_changed(self, names):
@@ -134,6 +136,8 @@ class Foreign:
             self._record(memtotal='24105', memused='1957', memfree='20729', memalloc=str(64 * count), memprov=str(64 * count),
                          vcpualloc='0', cpuload='0.5', domainscount=str(count), runningdomains=' '.join(self._running),
                          keepalive=str(int(time.time())))
+        if self._fencing is not None:
+            self._fencing.tick()
 
     # --- flush and unflush ---
 
@@ -165,7 +169,7 @@ class Foreign:
             if state is None:
                 continue
             home = self.get(root + '/lastnode') or node
-            target = self._select(node)
+            target = self.select(node)
             if target is None or target == home:
                 if state == 'start':
                     self.write({root + '/state': 'shutdown', root + '/node_autostart': 'True'})
@@ -195,7 +199,7 @@ class Foreign:
                 return
             time.sleep(POLL)
 
-    def _select(self, current):
+    def select(self, current):
         """The candidate with most free memory."""
         best, most = None, 0
         for name in self.zk.get_children('/nodes'):
@@ -219,6 +223,8 @@ def main():
     parser.add_argument('--dawdle', type=float, default=0,
                         help='seconds from the locks of a migration to the one between the nodes')
     parser.add_argument('--hold', type=float, default=HOLD, help='seconds for which a receiver keeps the first phase')
+    parser.add_argument('--interval', type=float, default=KEEPALIVE, help='keepalive_interval')
+    parser.add_argument('--dead-after', type=float, default=0, help='seconds of silence after which it fences a node; 0: never')
     parser.add_argument('--role', type=int, default=0, help='1: it takes part in the primary role')
     parser.add_argument('--network', type=int, default=0, help='1: it brings up the networks of its configuration')
     parser.add_argument('--beat-in-hand-over', type=float, default=0,

@@ -72,10 +72,11 @@ class PowerBoard:
     def _serve(self):
         with os.fdopen(os.open(self._path('switch'), os.O_RDWR), 'r') as switch:
             for line in switch:
-                if line.strip() != '1':
-                    self.node.cut_power()
-                elif not self.node.powered:
-                    self.boot()
+                with self.node.switching:
+                    if line.strip() != '1':
+                        self.node.cut_power()
+                    elif not self.node.powered:
+                        self.boot()
 
     def tell(self, is_on):
         self._mark('powered', 'yes' if is_on else '')
@@ -84,6 +85,13 @@ class PowerBoard:
         """Times of the orders that came, and whether they were `on`; also of those that it refused."""
         found = [(float(time_), word == '1') for time_, word in (line.split() for line in read_file(self._path('orders')).splitlines())]
         return [one for one in found if what is None or one[1] == what]
+
+    def say(self):
+        """What it tells an ipmitool of the lab: on, off or nothing."""
+        done = subprocess.run(['ipmitool', '-I', 'lanplus', '-C', '3', '-N', '1', '-R', '1', '-H', self.address, '-U', USER, '-P', PASSWORD,
+                               'chassis', 'power', 'status'], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True, check=False)
+        return next((word for word in ('on', 'off') if done.stdout.strip().endswith(' ' + word)), 'silent')
 
     # --- what may be wrong with it ---
 

@@ -1,6 +1,10 @@
 """A node dies: it is found dead, switched off by its board, seen off, and its machines run elsewhere, each once."""
-from ..fences import QUICK, Fences
+import time
+
+from ..fences import Fences
+from ..foreign import launch
 from ..lab import check, equal, scenario, within
+from .control import ask
 
 SEEN_OFF = {'system.intervals.fence_intervals': 20}
 
@@ -29,7 +33,7 @@ def boards_switch(lab):
     check('Unable to establish' in ask('status'), 'a board that nobody reaches')
 
 
-@scenario('76: the power goes under a running guest, and the board tells', limit=150)
+@scenario('76: the power goes under a running guest, and the board tells', limit=150, long=True)
 def fence_power_cut(lab):
     herd = Fences(lab, settings=SEEN_OFF)
     victim = herd.nodes[1]
@@ -53,7 +57,7 @@ def fence_power_cut(lab):
     check(fencer is not victim, 'the fencer')
 
 
-@scenario('10.2 10.3: a daemon that stands still is fenced after its throws, not before it is dead', limit=170)
+@scenario('10.2 10.3: a daemon that stands still is fenced after its throws, not before it is dead', limit=170, long=True)
 def fence_frozen_daemon(lab):
     herd = Fences(lab)
     victim = herd.nodes[1]
@@ -62,7 +66,7 @@ def fence_frozen_daemon(lab):
     lab.await_beats(victim, 2)
     # Too short to be dead.
     victim.daemon.freeze()
-    lab.wait(lambda: lab.longest_gap(herd.nodes[0]) is not None and _age(lab, victim) > 3.5, 10, 'it stands still')
+    lab.wait(lambda: _age(lab, victim) > 3.5, 10, 'it stands still')
     victim.daemon.thaw()
     lab.await_beats(victim, 2)
     equal(herd.records(victim), [], 'records of fences')
@@ -78,9 +82,313 @@ def fence_frozen_daemon(lab):
 
 
 def _age(lab, node):
-    import time
     return time.time() - lab.beats(node)[-1]
 
 
 def _last_beat(lab, node):
     return lab.beats(node)[-1]
+
+
+@scenario('10.2 10.3 15: boards that are silent, slow, refuse, or know another password', limit=200, long=True)
+def fence_bad_boards(lab):
+    herd = Fences(lab)
+    victim = herd.nodes[1]
+    herd.start_and_arm()
+    uuid = herd.guest_on(victim)
+    lab.await_beats(victim, 2)
+
+    # It refuses: the node runs on as far as anybody knows, and its machines stay.
+    victim.board.refuse()
+    victim.daemon.freeze()
+    record, fencer = herd.await_outcome(victim, 'failed', 120)
+    equal((record['way'], record['proof']), ('silent', None), 'way and proof')
+    check(len(victim.board.orders(False)) >= 1, 'it was ordered to be off')
+    equal((herd.key(uuid, 'state'), herd.key(uuid, 'node')), ('start', victim.short), 'its machine')
+    equal(lab.key(victim, 'daemonstate'), 'dead', 'its state')
+    check(victim.powered and herd.look(victim, uuid) == 'A', 'the guest runs where it ran')
+    victim.daemon.thaw()
+    lab.await_state(victim, 'run', 20)
+    victim.board.refuse(False)
+    lab.await_beats(victim, 3)
+
+    # It thinks for three seconds before each word.
+    victim.board.slow(3)
+    victim.daemon.freeze()
+    herd.await_moved(uuid, 'web', victim, 120)
+    record, _ = herd.await_outcome(victim, by=fencer if fencer.powered else None)
+    herd.judge_power_proof(record, 'silent')
+    check(all(one['ended']['boot_us'] - one['begun']['boot_us'] > 2_000_000 for one in record['commands'] if 'power' in one['what']),
+          f'slow answers: {record["commands"]}')
+    herd.never_twice('web')
+
+
+@scenario('10.3: a board that is silent fences nobody; an operator\'s word does', limit=220, long=True)
+def fence_silent_board_and_operator(lab):
+    herd = Fences(lab)
+    victim = herd.nodes[1]
+    asked = herd.nodes[0]
+    herd.start_and_arm()
+    uuid = herd.guest_on(victim)
+    lab.await_beats(victim, 2)
+
+    # While it lives no word is taken.
+    status, text = confirm(asked, victim)
+    check(status == 1 and 'heartbeat' in text, f'a word about a node that lives: {status} {text}')
+    victim.board.lose_all_power()
+    lab.await_value(f'/nodes/{victim.short}/daemonstate', 'dead', 40)
+    equal(herd.key(uuid, 'node'), victim.short, 'its machine')
+    herd.await_outcome(victim, 'failed', 150)
+    equal((herd.key(uuid, 'state'), herd.key(uuid, 'node')), ('start', victim.short), 'its machine after the fence has failed')
+    lab.wait(lambda: time.time() - victim.cuts[-1] > 32, 40, 'it has been silent long enough')
+    status, text = ask(asked, 'fence', 'confirm', victim.short, '--yes-the-node-is-off', 'pvchv9', timeout=90)
+    equal(status, 2, f'another name: {text}')
+    status, text = confirm(asked, victim)
+    equal(status, 0, f'the word: {text}')
+    target, begun = herd.await_moved(uuid, 'web', victim, 40)
+    record, _ = herd.await_outcome(victim, by=asked)
+    equal((record['proof']['kind'], record['way']), ('operator', 'confirmed by an operator'), 'the proof')
+    equal(herd.machine(record, uuid)['target'], target.short, 'its machine')
+    check(not victim.powered and not victim.board.orders(True), 'the node is not switched on')
+    herd.never_twice('web')
+
+
+def confirm(node, victim, *more):
+    return ask(node, 'fence', 'confirm', victim.short, '--yes-the-node-is-off', victim.short, *more, timeout=90)
+
+
+@scenario('D117: node and board behind a switch that fails; the node comes back as it was', limit=200, long=True)
+def fence_cut_off(lab):
+    herd = Fences(lab)
+    victim = herd.nodes[1]
+    herd.start_and_arm()
+    uuid = herd.guest_on(victim)
+    lab.await_beats(victim, 2)
+    victim.board.cut_off()
+    record, _ = herd.await_outcome(victim, 'failed', 150)
+    equal(record['proof'], None, 'the proof')
+    equal((herd.key(uuid, 'state'), herd.key(uuid, 'node')), ('start', victim.short), 'its machine')
+    victim.board.rejoin()
+    lab.await_state(victim, 'run', 40)
+    lab.await_beats(victim, 3)
+    equal(herd.look(victim, uuid), 'A', 'the guest that ran on')
+    equal(victim.board.orders(), [], 'orders that reached its board')
+    equal(len(herd.lives('web')), 1, 'lives of the guest')
+
+
+@scenario('two nodes at once, of five', limit=240, long=True)
+def fence_two_nodes(lab):
+    herd = Fences(lab, 5)
+    first, second = herd.nodes[3:]
+    herd.start_and_arm()
+    uuids = [herd.guest_on(first, 1, 'web'), herd.guest_on(second, 2, 'db')]
+    lab.await_beats(second, 2)
+    cut = herd.cut(first)
+    herd.cut(second)
+    for uuid, name, victim in zip(uuids, ('web', 'db'), (first, second)):
+        target, begun = herd.await_moved(uuid, name, victim, 90)
+        check(target not in (first, second), 'its target lives')
+        print(f'{name} was begun on {target.short} {begun - cut:.1f} s after the power cut')
+        record, _ = herd.await_outcome(victim)
+        herd.judge_power_proof(record, record['way'])
+        herd.never_twice(name)
+
+
+@scenario('36 46: the fencer is killed at each stage; another, or it again, goes on, and nothing happens twice', limit=420, long=True)
+def fence_fencer_killed(lab):
+    herd = Fences(lab)
+    victim = herd.nodes[2]
+    herd.start_and_arm()
+    uuid = herd.guest_on(victim)
+    lab.await_beats(victim, 2)
+    for stage in STAGES:
+        print(f'killed when {stage[0]}')
+        done = {record['id'] for record, _ in herd.records(victim)}
+        herd.cut(victim)
+        fencer = lab.wait(lambda done=done, stage=stage: stage[1](herd, victim, done), 60, f'the stage: {stage[0]}')
+        fencer.daemon.kill()
+        fencer.daemon.wait(10)
+        fencer.start()
+        herd.await_moved(uuid, 'web', victim, 300)
+        herd.never_twice('web')
+        lab.wait(lambda: any(one['outcome'] == 'done' and one['id'] not in done for one, _ in herd.records(victim)), 30, 'a record that is done')
+        if not victim.powered:
+            victim.up()
+        lab.await_state(victim, 'run', 40)
+        lab.set(f'/nodes/{victim.short}/domainstate', 'ready')
+        lab.await_state(fencer, 'run')
+        herd.client.move(uuid, victim.short)
+        lab.wait(lambda: herd.look(victim, uuid) == 'A' and herd.key(uuid, 'state') == 'start', 60, 'the guest is back')
+        lab.wait(lambda fencer=fencer: fencer.daemon is not None and time.monotonic() - fencer.daemon.started > 12, 20, 'it is armed again')
+
+
+def _new(herd, victim, done):
+    return [(record, node) for record, node in herd.records(victim) if record['id'] not in done]
+
+
+STAGES = (
+    ('it has opened its record', lambda herd, victim, done: next((node for _, node in _new(herd, victim, done)), None)),
+    ('off was ordered', lambda herd, victim, done: next((node for record, node in _new(herd, victim, done)
+                                                         if any(one['what'] == 'chassis power off' for one in record['commands'])), None)),
+    ('it has its proof', lambda herd, victim, done: next((node for record, node in _new(herd, victim, done) if record['proof']), None)),
+    ('the node is fenced', lambda herd, victim, done: next((node for record, node in _new(herd, victim, done) if record['fenced_id']), None)),
+)
+
+
+@scenario('77: a node that somebody switches on by hand in the middle', limit=170, long=True)
+def fence_powered_on_by_hand(lab):
+    herd = Fences(lab)
+    victim = herd.nodes[1]
+    herd.start_and_arm()
+    uuid = herd.guest_on(victim)
+    lab.await_beats(victim, 2)
+    herd.cut(victim)
+    lab.await_value(f'/nodes/{victim.short}/daemonstate', 'dead', 30)
+    # In the throws: it is back, and is what it was.
+    victim.up()
+    lab.await_state(victim, 'run', 40)
+    lab.wait(lambda: herd.look(victim, uuid) == 'A' or herd.key(uuid, 'node') != victim.short, 60, 'the guest runs again')
+    where = next(node for node in herd.nodes if node.short == herd.key(uuid, 'node'))
+    herd.await_running(where, uuid, 60)
+    herd.never_twice('web')
+    print([(record['way'], record['outcome']) for record, _ in herd.records(victim)])
+
+
+@scenario('46: a coordinator whose /var is full fences nobody, and another does', limit=170, long=True)
+def fence_full_disk(lab):
+    herd = Fences(lab)
+    full, victim = herd.nodes[0], herd.nodes[2]
+    # A disk of one page, and that is taken.
+    full.inside('mount', '-t', 'tmpfs', '-o', 'size=4k', 'full', '/var/lib/pvc')
+    full.inside('sh', '-c', 'mkdir -m 700 /var/lib/pvc/fences; head -c 4096 /dev/zero > /var/lib/pvc/full')
+    herd.start_and_arm()
+    uuid = herd.guest_on(victim)
+    lab.await_beats(victim, 2)
+    herd.cut(victim)
+    herd.await_moved(uuid, 'web', victim, 90)
+    record, fencer = herd.await_outcome(victim)
+    check(fencer is herd.nodes[1], f'the fencer: {fencer.label}')
+    herd.judge_power_proof(record, 'silent')
+    herd.never_twice('web')
+
+
+@scenario('the primary dies: its machines and the role', limit=170, long=True)
+def fence_primary(lab):
+    herd = Fences(lab, settings=SEEN_OFF)
+    herd.start_and_arm()
+    victim = lab.wait(lambda: next((node for node in herd.nodes if lab.get('/config/primary_node') == node.short), None), 30, 'a primary')
+    uuid = herd.guest_on(victim)
+    lab.await_beats(victim, 2)
+    cut = herd.cut(victim)
+    target, begun = herd.await_moved(uuid, 'web', victim)
+    print(f'the guest was begun on {target.short} {begun - cut:.1f} s after the power cut of the primary')
+    record, _ = herd.await_outcome(victim)
+    herd.judge_power_proof(record, 'seen without power')
+    primary = lab.wait(lambda: next((node for node in herd.nodes if node is not victim and lab.key(node, 'routerstate') == 'primary'), None),
+                       40, 'another primary')
+    equal(lab.get('/config/primary_node'), primary.short, 'the key of the primary')
+    herd.never_twice('web')
+
+
+@scenario('storage 22 35: a power cut on Ceph: the old client\'s lock goes, and what the node held is refused', limit=240, long=True)
+def fence_on_ceph(lab):
+    herd = Fences(lab, settings=SEEN_OFF, ceph={'auth': True})
+    victim = herd.nodes[1]
+    volume = lab.storage.make_image('web')
+    herd.start_and_arm()
+    uuid = herd.guest_on(victim, kind='writes', volumes=[volume])
+    lab.await_beats(victim, 2)
+    before = lab.storage.locks(volume)
+    check(len(before) == 1 and before[0][2].startswith(victim.address + ':'), f'its lock: {before}')
+    cut = herd.cut(victim)
+    target, begun = herd.await_moved(uuid, 'web', victim, 90)
+    print(f'the guest on Ceph was begun on {target.short} {begun - cut:.1f} s after the power cut')
+    record, _ = herd.await_outcome(victim)
+    herd.judge_power_proof(record, 'seen without power')
+    machine = herd.machine(record, uuid)
+    check(any(before[0][2].split('/')[0].split(':')[0] in text for text in machine['locks'] + machine['clients']), f'its locks: {machine}')
+    lab.wait(lambda: [one for one in lab.storage.locks(volume) if one[2].startswith(target.address + ':')], 20, 'the lock of the new one')
+    check(not [one for one in lab.storage.locks(volume) if one[2].startswith(victim.address + ':')], 'the old lock is gone')
+    herd.never_twice('web')
+
+
+@scenario('U16: a reference node dies and is fenced', limit=170, long=True)
+def fence_reference_victim(lab):
+    herd = Fences(lab, settings={'system.intervals.fence_intervals': 12})
+    victim = herd.nodes[2]
+    start_foreign(lab, victim)
+    ours = herd.nodes[:2]
+    herd.start_and_arm(ours)
+    uuid = herd.guest_on(victim)
+    herd.cut(victim)
+    herd.await_moved(uuid, 'web', victim, 90)
+    record, _ = herd.await_outcome(victim)
+    herd.judge_power_proof(record, record['way'])
+    herd.never_twice('web')
+    lab.wait(lambda: victim.powered, 20, 'it is switched on again')
+
+
+@scenario('U17: a reference node fences; ours leaves that to it', limit=170, long=True)
+def fence_reference_fencer(lab):
+    herd = Fences(lab, settings={'system.intervals.fence_intervals': 60})
+    foreign, ours, victim = herd.nodes
+    start_foreign(lab, foreign, dead_after=6)
+    herd.start_and_arm([ours, victim])
+    uuid = herd.guest_on(victim)
+    lab.await_beats(victim, 2)
+    herd.cut(victim)
+    herd.await_moved(uuid, 'web', victim, 90)
+    equal(herd.records(victim, by=ours), [], 'records of ours')
+    herd.never_twice('web')
+    lab.wait(lambda: victim.powered, 20, 'it is switched on again')
+    lab.await_value(f'/nodes/{victim.short}/domainstate', 'flushed', 20)
+    equal(herd.look(victim, uuid), 'N', 'the guest on the node that is back')
+
+
+def start_foreign(lab, node, **options):
+    """A reference node with the same board."""
+    lab.put_node(node.short, domainstate='ready', runningdomains='0', ipmihostname=node.board.address, ipmiusername='admin',
+                 ipmipassword='Passw0rd')
+    launch(lab, node, interval=1, **options)
+    node.board.boot = node.power_on
+
+
+@scenario('a figure: ten machines of a dead node', limit=240, long=True)
+def fence_ten_machines(lab):
+    herd = Fences(lab, settings=SEEN_OFF)
+    victim = herd.nodes[1]
+    herd.start_and_arm()
+    uuids = [herd.guest_on(victim, number, f'vm{number}') for number in range(1, 11)]
+    lab.await_beats(victim, 2)
+    cut = herd.cut(victim)
+    begun = [herd.await_moved(uuid, f'vm{number}', victim, 90)[1] for number, uuid in enumerate(uuids, 1)]
+    starts = [change.time for uuid in uuids for change in lab.history(f'/domains/{uuid}/node')
+              if change.time > cut and (change.value or b'').decode() != victim.short]
+    print(f'ten machines: writes of `start` {min(starts) - cut:.1f} to {max(starts) - cut:.1f} s after the cut, '
+          f'guests begun {min(begun) - cut:.1f} to {max(begun) - cut:.1f} s after it')
+    within(max(starts) - min(starts), 10, 'all writes of `start`')
+    for number in range(1, 11):
+        herd.never_twice(f'vm{number}')
+
+
+@scenario('a figure at default intervals: power cut, board tells; daemon frozen', limit=360, long=True)
+def fence_default_intervals(lab):
+    herd = Fences(lab, settings={'system.intervals.keepalive_interval': 5, 'system.intervals.fence_intervals': 6})
+    herd.start_and_arm()
+    victim = herd.nodes[1]
+    uuid = herd.guest_on(victim)
+    lab.await_beats(victim, 2, 20)
+    cut = herd.cut(victim)
+    target, begun = herd.await_moved(uuid, 'web', victim, 120)
+    print(f'default intervals: begun on {target.short} {begun - cut:.1f} s after a power cut that the board told')
+    within(begun - cut, 35, 'a guest after a power cut that the board tells')
+    lab.await_state(victim, 'run', 60)
+    victim = target
+    lab.await_beats(victim, 2, 20)
+    last = lab.beats(victim)[-1]
+    victim.daemon.freeze()
+    frozen = time.time()
+    lab.set(f'/nodes/{herd.nodes[1].short}/domainstate', 'ready')
+    target, begun = herd.await_moved(uuid, 'web', victim, 150)
+    print(f'default intervals: begun on {target.short} {begun - frozen:.1f} s after its daemon froze, {begun - last:.1f} s after its last heartbeat')
+    within(begun - frozen, 72, 'a guest after its daemon froze')
+    herd.never_twice('web')
