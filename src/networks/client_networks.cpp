@@ -63,6 +63,7 @@ void client_networks::want(std::map<std::uint32_t, model::parsed_network> all) {
         }
         row.is_gone = false;
         row.wanted = std::move(parsed.network);
+        row.as_managed = std::move(parsed.as_managed);
         row.usable = row.wanted ? row.wanted : row.usable;
     }
     for (auto& [vni, row] : rows_) {
@@ -339,6 +340,8 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     const bool was_right = row->memory.was_right;
     if (plan.is_right()) {
         row->standing = row->wanted;
+    } else if (plan.stays && !row->standing) {  // a daemon before this one had it so
+        row->standing = *plan.stays == model::network_type::managed ? row->as_managed : std::nullopt;
     }
     if (plan.steps.empty()) {
         row->memory = plan.next;

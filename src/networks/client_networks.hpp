@@ -29,6 +29,7 @@ struct network_row {
     std::optional<model::client_network> wanted;      // empty: what is stored cannot be used, or the network is no more
     std::optional<model::client_network> usable;      // what was wanted when what is stored could be used, if ever
     std::optional<model::client_network> standing{};  // what was wanted when all of it was there last
+    std::optional<model::client_network> as_managed{};  // a bridged one, as it may have been before
     bool is_gone = false;
     policy::network_memory memory;
     std::optional<policy::network_plan> plan;  // of the last look

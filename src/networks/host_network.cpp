@@ -59,7 +59,7 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
         return std::ranges::find(units, one.first, &policy::host_unit::what) == units.end();
     });
     bool has_changed = false;
-    const bool was_right = std::exchange(was_right_, plan_.is_right());
+    const bool was_right = std::exchange(was_right_, plan_.is_right() && !plan_.waits_for_carrier);
     for (const auto& unit : units) {
         if (troubles_.contains(unit.needs)) {
             troubles_[unit.what] = {{}, unit.what + ": left as it is as long as " + unit.needs + " cannot be set"};

@@ -150,6 +150,10 @@ void network_table::hand_over() {
         }
         parsed = model::parse_client_network(name, stored);
         network.last = parsed.network;
+        if (parsed.network && parsed.network->type == model::network_type::bridged) {
+            stored["/nettype"] = "managed";
+            parsed.as_managed = model::parse_client_network(name, stored).network;
+        }
     }
     is_handed_over_ = true;
     keeper_.want(std::move(all));

@@ -61,6 +61,7 @@ struct parsed_network {
     std::optional<client_network> network;  // empty: it is not set up; the first remark says why
     // "/networks/7/ip4_gateway: expected an address of 10.1.1.0/24, got \"10.9.9.9\"". Long values are cut.
     std::vector<std::string> remarks;
+    std::optional<client_network> as_managed{};  // of a bridged one, where known: what its keys say of a managed one
 };
 
 // `name`: the last component of its path. `keys`: what is stored, by the path below it ("" is the node's own data,

@@ -50,6 +50,7 @@ public:
         find_other_base();
         if (auto why = why_not_other_type(); !why.empty() && !is_planted(defect::change_without_end)) {
             plan_.is_refused = true;
+            note_what_stays();
             remark(message::network_refused, true, std::move(why));
             return std::move(plan_);
         }
@@ -108,6 +109,7 @@ private:
     void find_base_of_before();
     void find_other_base();
     [[nodiscard]] std::string why_not_other_type() const;
+    void note_what_stays();
     void choose_mtu();
     [[nodiscard]] std::string limit_of_networks() const;
     void plan_settings();
@@ -155,6 +157,8 @@ bool network_planner::is_ours() {
         return refuse("a bridged network has a number from 1 to 4094");
     }
     if (links_.lower_name(wanted_.type).empty()) {
+        find_other_base();
+        note_what_stays();
         return refuse("bridge_device is not configured");
     }
     for (const auto& name : {bridge_name_, base_name_}) {
@@ -318,6 +322,12 @@ std::string network_planner::why_not_other_type() const {
     return what.empty() ? what
                         : fmt::format("it cannot become a {} one: {}: it stays as it was, with {}",
                                       to_text(wanted_.type), what, other_name_);
+}
+
+void network_planner::note_what_stays() {
+    if (other_ != nullptr && bridge_ != nullptr && other_->master == bridge_->index) {
+        plan_.stays = other_type(wanted_.type);
+    }
 }
 
 void network_planner::choose_mtu() {

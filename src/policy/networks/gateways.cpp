@@ -67,6 +67,13 @@ bool is_within(const host_address& one, const host_address& other) {
     return one.prefix >= other.prefix && is_in(one.address, other);
 }
 
+// More than one network of hosts, by what sizes they have: parts of that may be given out, also to a cluster.
+bool is_of_many(const host_address& network) {
+    constexpr int usual_v4 = 24;
+    constexpr int usual_v6 = 64;
+    return network.prefix < (network.address.is_v4() ? usual_v4 : usual_v6);
+}
+
 // A route to all of that is as good as a default route.
 bool is_whole_range(const host_address& network) {
     const auto text = network.text();
@@ -98,7 +105,7 @@ std::string overlapped_network(const host_address& gateway, const config::node_c
                                one.device);
         }
         // The kernel prefers a route to the very same network, and to a smaller one.
-        if (client.prefix > one.network.prefix) {
+        if (client.prefix > one.network.prefix && !is_of_many(one.network)) {
             return fmt::format("lies in {}, to which this host has a route over {}", one.network.text(), one.device);
         }
     }
@@ -259,6 +266,18 @@ std::vector<network_overlap> network_overlaps(std::span<const model::client_netw
                             one.vni, one.text(), outer.text(), outer.vni)};
         }
         around.push_back(&one);
+        const host_address whole{one.first, one.prefix};
+        const auto way = std::ranges::find_if(reach, [&](const host_reach& host) {
+            return host.is_route && one.prefix > host.network.prefix && is_within(whole, host.network);
+        });
+        if (way != reach.end()) {
+            found.try_emplace(
+                {one.vni, one.first.is_v4()},
+                network_overlap{one.vni, 0,
+                                fmt::format("network {}: its {} lies in {}, to which this host has a route over {}: as "
+                                            "primary it reaches these addresses in the network alone",
+                                            one.vni, one.text(), way->network.text(), way->device)});
+        }
     }
     std::vector<network_overlap> overlaps;
     for (auto& [key, one] : found) {

@@ -277,6 +277,7 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
     bool is_changed = link == nullptr || link->mtu != mtu;
     auto why_not = device == nullptr ? std::nullopt : why_no_port(bridge, *device);
     if (why_not) {
+        plan_.waits_for_carrier = plan_.waits_for_carrier || !why_not->is_error;  // nothing else is waited for
         plan_.remarks.push_back(*std::move(why_not));
     } else if (device != nullptr) {
         plan_port(bridge, *device);
@@ -384,10 +385,17 @@ std::optional<network_remark> host_planner::why_not_yet(const config::host_bridg
                                               port->name, bridge.name, device.name, port->name)};
         }
         if (is_recorded_port(*port) && port->is_running && !device.is_running) {
-            return network_remark{message::network_device_configured, false,
-                                  fmt::format("device {} has no carrier: {}, which was the device of {} before, stays "
-                                              "its port until it has",
-                                              device.name, port->name, bridge.name)};
+            // Whether it has one is not known before it is up.
+            const auto text = device.is_up
+                                  ? fmt::format(
+                                        "device {} has no carrier: {}, which was the device of {} before, "
+                                        "stays its port until it has",
+                                        device.name, port->name, bridge.name)
+                                  : fmt::format(
+                                        "device {} is down: once it is up and has a carrier, {}, which was the "
+                                        "device of {} before, is taken out, and {} becomes a port of {}",
+                                        device.name, port->name, bridge.name, device.name, bridge.name);
+            return network_remark{message::network_device_configured, false, text};
         }
     }
     return std::nullopt;

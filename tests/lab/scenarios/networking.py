@@ -195,10 +195,15 @@ def another_device(lab):
     one_primary(lab, [node])
     network.create(lab.client, VNI, **network.managed(1))
     soon(lab, node, lambda view: '10.1.1.1/24' in view.on(f'vmbr{VNI}') and view.ports(f'vmbr{VNI}') == [f'vxlan{VNI}'], 'the client network')
+    is_down = 'ens9 becomes a port of brcluster'
     for device, before, is_there in (('ens9', 'ens4', True), ('ens10', 'ens9', False)):
         node.daemon.stop()
         node.daemon.wait(20)
         node.configure(**{f'system.configuration.networking.{role}.device': device for role in ('upstream', 'cluster', 'storage')})
+        if is_there:
+            node.enter('ip', 'link', 'set', device, 'down')
+            text = node.execute('--check-config', '--against-host')[1]
+            check(is_down in text, f'--against-host does not say what becomes of {device}, which is down: {text}')
         node.up()
         if not is_there:
             soon(lab, node, lambda view: 'device ens10 is missing' in node.log(), 'it is told of', 10)
@@ -211,6 +216,7 @@ def another_device(lab):
         soon(lab, node, lambda view: view.ports(f'vmbr{VNI}') == [f'vxlan{VNI}'] and view.links[f'vxlan{VNI}']['link'] == device if 'link' in view.links.get(f'vxlan{VNI}', {})
              else f'dev {device} ' in node.enter('ip', '-d', 'link', 'show', f'vxlan{VNI}'), f'the VXLAN is on {device}')
         equal(f'{CLUSTER}.1/24' in View(node).on('brcluster'), True, 'the address of the bridge')
+    check('is not as it was' not in node.log(), node.log())
     equal([line for line in errors(node) if 'missing' not in line], [], 'errors')
 
 

@@ -277,7 +277,8 @@ def gateways_and_the_host(lab):
     lab.zookeeper()
     node = lab.node(network=network.Shape(present=('ens4', 'ens9')))
     node.power_on()
-    for words in ('link set ens9 up', 'address add 192.0.2.10/24 dev ens9', '-6 address add 2001:db8:1::10/64 dev ens9 nodad', 'route add 10.66.0.0/16 via 192.0.2.1 dev ens9'):
+    for words in ('link set ens9 up', 'address add 192.0.2.10/24 dev ens9', '-6 address add 2001:db8:1::10/64 dev ens9 nodad', 'route add 10.66.0.0/16 via 192.0.2.1 dev ens9',
+                  'route add 10.68.7.0/24 via 192.0.2.1 dev ens9'):
         node.enter('ip', *words.split())
     station = network.Station(lab, 'manager').in_lab('192.0.2.5/24')
     ping = station.ping('192.0.2.10')
@@ -285,19 +286,23 @@ def gateways_and_the_host(lab):
     start(lab, node)
     one_primary(lab, [node])
     network.create(lab.client, 1001, ip4='192.0.2.0/25', gateway4='192.0.2.1')
-    network.create(lab.client, 1002, ip4='10.66.7.0/24', gateway4='10.66.7.1')
+    network.create(lab.client, 1002, ip4='10.68.7.0/25', gateway4='10.68.7.1')
+    network.create(lab.client, 1005, ip4='10.66.7.0/24', gateway4='10.66.7.1')
     network.create(lab.client, 1003, ip6='2001:db8:1::/80', gateway6='2001:db8:1::1')
     network.create(lab.client, 1004, **network.managed(4))
     soon(lab, node, lambda view: view.on('vmbr1004') == ['10.1.4.1/24'], 'another network has its gateway')
     view = View(node)
     equal([view.on(f'vmbr{number}') for number in (1001, 1002, 1003)], [[], [], []], 'addresses')
-    for vni, text in ((1001, 'overlaps 192.0.2.0/24 of ens9'), (1002, 'lies in 10.66.0.0/16'), (1003, 'overlaps 2001:db8:1::/64 of ens9')):
+    for vni, text in ((1001, 'overlaps 192.0.2.0/24 of ens9'), (1002, 'lies in 10.68.7.0/24'), (1003, 'overlaps 2001:db8:1::/64 of ens9')):
         check(any(f'network {vni}: ' in line and text in line for line in node.log().splitlines()), f'network {vni}: {text} is not said')
+    # A part of what the router of a site has was given to the cluster.
+    soon(lab, node, lambda view: view.on('vmbr1005') == ['10.66.7.1/24'], 'the gateway of a network in a wide route')
+    lab.await_log(node, 'network 1005: its 10.66.7.0/24 lies in 10.66.0.0/16')
     lab.await_beats(node, 3)
     check(ping.is_answered(time.time() - 1), 'the operator does not reach his host any more')
     # It is over when the host's own is.
-    node.enter('ip', 'route', 'del', '10.66.0.0/16')
-    soon(lab, node, lambda view: view.on('vmbr1002') == ['10.66.7.1/24'], 'the gateway comes when the route is gone')
+    node.enter('ip', 'route', 'del', '10.68.7.0/24')
+    soon(lab, node, lambda view: view.on('vmbr1002') == ['10.68.7.1/25'], 'the gateway comes when the route is gone')
     node.enter('ip', 'address', 'add', '10.1.4.77/24', 'dev', 'ens9')
     soon(lab, node, lambda view: view.on('vmbr1004') == [], 'the gateway goes when the host gets that network')
 

@@ -233,6 +233,9 @@ TEST_F(firewall_test, one_that_cannot_become_bridged_keeps_its_links_and_stays_f
     EXPECT_EQ(addresses(hv1, "vmbr1001"), "10.1.233.1/24") << "its machines have their gateway";
     EXPECT_TRUE(has_remains(hv1, 1001)) << hv1.filter_table.text();
     EXPECT_EQ(hv1.times_logged("it cannot become a bridged one: device ens7 is missing"), 1U) << hv1.log();
+    hv1.kill();
+    start(hv1);
+    EXPECT_TRUE(within(60s, [&] { return addresses(hv1, "vmbr1001") == "10.1.233.1/24"; })) << "also after a start";
     hv1.kernel.add_device("ens7");
     EXPECT_TRUE(within(5s, [&] { return link(hv1, "vlan1001").find("master vmbr1001") != std::string::npos; }));
     EXPECT_EQ(link(hv1, "vxlan1001"), "gone");

@@ -132,6 +132,21 @@ TEST_F(host_network_test, another_device_in_the_file_takes_the_place_of_the_one_
     EXPECT_EQ(link(hv1, "vlan400"), "gone");
 }
 
+// A card that nobody has set up yet: the daemon does that, and then it has a carrier or not. Nobody damaged anything.
+TEST_F(host_network_test, another_device_that_is_down_at_the_start) {
+    auto& hv1 = stage();
+    hv1.kernel.add_card("ens9");
+    hv1.stop();
+    hv1.settings.cluster_device = "ens9";
+    start(hv1);
+    EXPECT_TRUE(within(3s, [&] { return link(hv1, "ens9") == "mtu 1500 up master brcluster"; })) << hv1.log();
+    EXPECT_TRUE(
+        hv1.logged("device ens9 is down: once it is up and has a carrier, ens5, which was the device of "
+                   "brcluster before, is taken out, and ens9 becomes a port of brcluster"))
+        << hv1.log();
+    EXPECT_FALSE(hv1.logged("is not as it was")) << hv1.log();
+}
+
 // Killed right after, and the file says the first one again.
 TEST_F(host_network_test, a_port_is_on_record_before_it_is_one) {
     auto& hv1 = stage();

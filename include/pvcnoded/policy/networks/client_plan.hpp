@@ -40,13 +40,14 @@ struct network_plan {
     bool is_refused = false;                   // a remark says why; nothing is done to it
     std::vector<model::network_change> steps;  // in order
     std::vector<network_remark> remarks;
-    own_bases bases{};                // of this network, for the record: after its steps, if it has any
-    std::string foreign_base{};       // the name of its base, where a link of the host's own has that
-    int mtu = 0;                      // effective
-    std::optional<int> mtu_to_write;  // into its key, by the primary, if the key is empty
-    std::vector<std::string> damage;  // what somebody took away or changed, in words; `steps` repair it
-    network_memory next;              // if all steps succeed, or there are none
-    std::set<std::uint32_t> left;     // of networks that are gone: those whose links others use
+    own_bases bases{};                           // of this network, for the record: after its steps, if it has any
+    std::string foreign_base{};                  // the name of its base, where a link of the host's own has that
+    int mtu = 0;                                 // effective
+    std::optional<int> mtu_to_write;             // into its key, by the primary, if the key is empty
+    std::vector<std::string> damage;             // what somebody took away or changed, in words; `steps` repair it
+    std::optional<model::network_type> stays{};  // the type that it keeps, as it cannot become what is wanted yet
+    network_memory next;                         // if all steps succeed, or there are none
+    std::set<std::uint32_t> left;                // of networks that are gone: those whose links others use
 
     [[nodiscard]] bool is_right() const { return steps.empty() && !is_refused; }
 };
@@ -111,6 +112,13 @@ struct machine_bridge {
 // What this host reaches by itself, beside the networks of the file: the networks of its own links, and where routes
 // lead that somebody made by hand. Not what a whole private range leads to (10.0.0.0/8, say: that is as good as a
 // default route), nor by the primary's floating addresses, nor a bridge in which there are only machines.
+//
+// A client network within a network of a link is a reason to give no gateway: it would take the neighbours of the host
+// away. So is one within what a route by a router leads to, if that is one network of hosts (a /24 or /64, or less): it
+// is somebody else's. A wider route (10.66.0.0/16, say, to the router of a site) is no reason: who has that range gave
+// a part of it to the cluster, and that router sends it there; without its gateway such a network would lose what it
+// had under each node daemon before this one. What the host had in that part it does not reach as primary: that is told
+// of.
 struct host_reach {
     host_address network;
     bool is_route = false;
@@ -138,8 +146,8 @@ struct gateway_conflict {
 // common in one of the two only. Of each network and family the next one around it, so that of many there are few.
 struct network_overlap {
     std::uint32_t inner = 0;
-    std::uint32_t outer = 0;
-    std::string text;  // "network 1002: its 10.1.1.128/25 overlaps 10.1.1.0/24 of network 1001: …"
+    std::uint32_t outer = 0;  // 0: none, but a route of the host
+    std::string text;         // "network 1002: its 10.1.1.128/25 overlaps 10.1.1.0/24 of network 1001: …"
 
     friend bool operator==(const network_overlap&, const network_overlap&) = default;
 };

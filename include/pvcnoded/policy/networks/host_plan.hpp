@@ -44,6 +44,7 @@ struct host_plan {
     std::vector<network_remark> remarks;  // a device that is missing or belongs to another bridge, another route, …
     std::vector<std::string> missing;     // devices that are not there: what needs them is done when they come
     bool is_cluster_device_missing = false;
+    bool waits_for_carrier = false;  // of a device that is to take the place of another one
 
     [[nodiscard]] bool is_right() const { return units.empty() && missing.empty(); }
 };

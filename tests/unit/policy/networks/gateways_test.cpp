@@ -155,6 +155,7 @@ TEST(gateways, a_network_that_would_change_what_the_host_reaches_by_itself_has_n
     };
     route("10.66.0.0/16", "192.0.2.1");
     route("10.0.0.0/8", "192.0.2.1");
+    route("10.68.7.0/24", "192.0.2.1");
     route("10.67.0.0/16", "192.0.2.1", 186);  // RTPROT_BGP
     const own_bridges own{{8, {kernel.link("vmbr8").index, true}}};
     const auto reach = reach_of_host({7}, config, kernel.state(), own);
@@ -173,9 +174,18 @@ TEST(gateways, a_network_that_would_change_what_the_host_reaches_by_itself_has_n
     EXPECT_NE(said("", "2001:db8:1::1/80"), "");
     EXPECT_EQ(said("", "2001:db8:2::1/64"), "");
     EXPECT_EQ(said("", "fe80::1/64"), "");
-    EXPECT_EQ(said("10.66.7.1/24"),
-              "network 1001: 10.66.7.1/24 lies in 10.66.0.0/16, to which this host has a route over eth1: its gateway "
-              "10.66.7.1 is not set");
+    EXPECT_EQ(said("10.68.7.1/25"),
+              "network 1001: 10.68.7.1/25 lies in 10.68.7.0/24, to which this host has a route over eth1: its gateway "
+              "10.68.7.1 is not set");
+    EXPECT_EQ(said("10.68.7.1/24"), "");
+    EXPECT_EQ(said("10.66.7.1/24"), "") << "a part of what a router of the site has";
+    const auto told = network_overlaps(std::vector{network_of(1001, "10.66.7.1/24")}, config, reach);
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told.front(), (network_overlap{1001, 0,
+                                             "network 1001: its 10.66.7.0/24 lies in 10.66.0.0/16, to which this host "
+                                             "has a route over eth1: as primary it reaches these addresses in the "
+                                             "network alone"}));
+    EXPECT_TRUE(network_overlaps(std::vector{network_of(1001, "10.69.7.1/24")}, config, reach).empty());
     for (const auto* other : {"10.66.0.1/16", "10.67.7.1/24", "10.1.1.1/24", "198.51.100.1/24", "198.51.101.1/24",
                               "192.168.122.1/24", "203.0.113.1/24"}) {
         EXPECT_EQ(said(other), "") << other;

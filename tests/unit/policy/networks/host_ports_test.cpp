@@ -95,6 +95,7 @@ TEST(host_ports_test, a_device_without_a_carrier_waits_for_it_while_the_one_befo
             EXPECT_EQ(steps_of(plan).find("make eth5 a port of brcluster") == std::string::npos, waits);
             EXPECT_EQ(steps_of(plan).find("take eth0") == std::string::npos, waits) << steps_of(plan);
             EXPECT_EQ(remarks_of(plan.remarks).find("eth5 has no carrier") != std::string::npos, waits);
+            EXPECT_EQ(plan.waits_for_carrier, waits);
         }
     }
 }
