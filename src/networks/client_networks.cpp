@@ -114,6 +114,16 @@ std::set<std::uint32_t> client_networks::refused() const {
     return all;
 }
 
+std::set<std::uint32_t> client_networks::changing() const {
+    std::set<std::uint32_t> all;
+    for (const auto& [vni, row] : rows_) {
+        if (row.wanted && row.standing && row.standing->type != row.wanted->type) {
+            all.insert(vni);
+        }
+    }
+    return all;
+}
+
 std::vector<model::client_network> client_networks::tell_gateways() {
     const auto without = refused();
     std::vector<model::client_network> all;

@@ -78,6 +78,8 @@ public:
     [[nodiscard]] std::set<std::uint32_t> left_behind() const;
     // Numbers of those whose links are, or stand in the way of, somebody else's.
     [[nodiscard]] std::set<std::uint32_t> refused() const;
+    // Numbers of those that go on as the type that they had, until the links of the other one are there.
+    [[nodiscard]] std::set<std::uint32_t> changing() const;
     // Networks with an empty MTU key: what the primary writes into it.
     [[nodiscard]] std::map<std::uint32_t, int> mtus_to_write() const;
     [[nodiscard]] std::optional<time_point> next_try() const;

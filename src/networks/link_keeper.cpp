@@ -62,7 +62,8 @@ async::awaitable<bool> link_keeper::settle() {
     const time_point begun = node_.clock().now();
     node_.bridges.begin_look();
     auto seen = co_await work_.look();
-    look_time_ = node_.clock().now() - begun;
+    looked_ = node_.clock().now();
+    look_time_ = looked_ - begun;
     if (!seen) {
         look_pause_.failed(node_.clock().now());
         const std::string text = "the links of this machine cannot be looked at: " + seen.error().text();
@@ -202,8 +203,11 @@ async::awaitable<void> link_keeper::run() {
         } else {
             co_await changed_.wait(async::wait_note::work("a change of links or networks"));
         }
-        const duration pause = std::clamp<duration>(look_time_ * share_of_looks, between_looks, longest_between_looks);
-        co_await async::sleep_for(node_.clock(), pause, "what changes together");
+        // A look that hung long ago delays no other one.
+        const duration share = std::clamp<duration>(look_time_ * share_of_looks, between_looks, longest_between_looks);
+        const time_point now = node_.clock().now();
+        const time_point next_look = std::max(now + between_looks, looked_ + share);
+        co_await async::sleep_for(node_.clock(), next_look - now, "what changes together");
     }
 }
 
@@ -259,7 +263,7 @@ void link_keeper::tell_filtered() {
 }
 
 void link_keeper::tell_networks() {
-    std::pair news_of_gateways{now(), clients_.reach()};
+    gateway_news news_of_gateways{now(), clients_.changing(), clients_.reach()};
     if (is_settled() && told_ != news_of_gateways) {
         told_ = std::move(news_of_gateways);
         on_networks(clients_.tell_gateways());

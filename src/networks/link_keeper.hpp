@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,8 @@ private:
     // What was told of: so many wishes, and who of them is refused.
     using news = std::pair<std::uint64_t, std::set<std::uint32_t>>;
     using filter_news = std::pair<news, std::set<std::uint32_t>>;  // and who left a bridge behind
+    // And who goes on as the type that it had, and what this host reaches by itself.
+    using gateway_news = std::tuple<news, std::set<std::uint32_t>, std::vector<policy::host_reach>>;
     [[nodiscard]] news now() const;
     void tell_filtered();
     void tell_networks();
@@ -99,12 +102,13 @@ private:
     async::latest<std::uint64_t> settles_;
     retry_pause look_pause_;
     duration look_time_{};
+    time_point looked_{};  // when that was over
     bool waits_for_note_ = false;
     bool are_settings_made_ = false;  // S4 is over
     std::set<std::uint32_t> with_machines_;
-    int changes_in_row_ = 0;                                                // looks that all led to changes
-    std::optional<std::pair<news, std::vector<policy::host_reach>>> told_;  // on_networks
-    std::optional<filter_news> filtered_;                                   // on_filtered
+    int changes_in_row_ = 0;               // looks that all led to changes
+    std::optional<gateway_news> told_;     // on_networks
+    std::optional<filter_news> filtered_;  // on_filtered
 };
 
 }  // namespace pvc::networks
