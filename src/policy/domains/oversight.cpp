@@ -94,7 +94,7 @@ bool is_done_already(domain_action action, const domain_seen& seen, domain_memor
                 here.owes_word = true;  // of a migration that somebody ended by writing this
             }
             return here.is_adopted && !here.owes_vnc && !here.owes_word;
-        case domain_action::keep:
+        case domain_action::keep: return here.is_adopted && !(seen.is_owner && here.owes_vnc);
         case domain_action::report_fail: return here.is_adopted;
         case domain_action::clean_up: return here.is_clean && !here.owes_word;
         case domain_action::forget: return here.is_tidy();

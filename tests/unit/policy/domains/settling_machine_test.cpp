@@ -177,6 +177,18 @@ TEST(keeping_machine, D47_the_copy_of_another_node_is_listed_and_nothing_is_writ
     EXPECT_EQ(p.yes(), "over");
     EXPECT_TRUE(p.memory.adoption.owes_vnc) << "should it become ours again";
     EXPECT_TRUE(p.memory.adoption.is_adopted);
+    EXPECT_TRUE(is_done_already(domain_action::report_fail, p.seen, p.memory, p.now));
+    // An unflush brings it home, still in `fail`.
+    p.place(vm_state::fail, p.seen.self);
+    EXPECT_FALSE(is_done_already(domain_action::keep, p.seen, p.memory, p.now));
+    auto home = played<keeping>();
+    home.memory = p.memory;
+    home.set(vm_state::fail);
+    home.begin();
+    EXPECT_EQ(home.woken(), "publish_vnc");
+    EXPECT_EQ(home.acts(), (lines{"follow_console"}));
+    EXPECT_EQ(home.yes(), "over");
+    EXPECT_TRUE(is_done_already(domain_action::keep, home.seen, home.memory, home.now));
 }
 
 TEST(keeping_machine, our_own_is_shown) {
