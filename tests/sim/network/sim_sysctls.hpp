@@ -4,10 +4,12 @@
 
 #include "pvcnoded/base/result.hpp"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace pvc::sim {
 
@@ -25,14 +27,19 @@ public:
     // "default"; so does disable_ipv6 of "all". Errors: not_found, refused.
     result<void> write(const std::string& key, std::string_view value);
     // Each key with its value.
-    [[nodiscard]] const auto& all() const { return values_; }
+    [[nodiscard]] std::map<std::string, std::string> all() const { return {values_.begin(), values_.end()}; }
     // Of a link; 0 where there is no such key.
     [[nodiscard]] int of(std::string_view link, sysctl_family family, std::string_view name) const;
 
 private:
+    struct key_hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    };
     void copy_to_all(std::string_view folder, std::string_view name, const std::string& value);
 
-    std::map<std::string, std::string, std::less<>> values_;
+    // Daemons read a dozen of them with each look: found by hash, and nothing depends on their order.
+    std::unordered_map<std::string, std::string, key_hash, std::equal_to<>> values_;
 };
 
 }  // namespace pvc::sim

@@ -1,5 +1,6 @@
 // What must come about of virtual machines once every fault has ended.
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/model/client_network.hpp"
 #include "sim/subjects/ceph/ceph.hpp"
 #include "sim/subjects/domains/guest_rules.hpp"
 
@@ -15,6 +16,17 @@ namespace {
 bool may_fail_for_its_bridge(const judge& of, std::int64_t number, const std::string& reason) {
     const auto& all = guests_of(of.world).bridges;
     return all.contains(number) && reason.find("belongs to no network that exists") != std::string::npos;
+}
+
+// Such a one failed on a reference node, in libvirt's words, and an unflush brought it home as it was: what is `fail`
+// is started by a client only.
+bool failed_at_reference_for_its_bridge(const judge& of, std::int64_t number, const std::string& reason) {
+    const auto& all = guests_of(of.world).bridges;
+    const auto found = all.find(number);
+    const auto vni = found == all.end() ? std::nullopt : model::vni_of(found->second, "vmbr");
+    return vni && !of.world.foreign_machines().empty() &&
+           !of.world.ensemble.get(fmt::format("/networks/{}", *vni)).has_value() &&
+           reason == fmt::format("Cannot get interface MTU on '{}': No such device", found->second);
 }
 
 // What a machine's keys say is so, and nowhere is a second copy, a lock or a word left over.
@@ -52,6 +64,7 @@ std::optional<std::string> wrong_with_guest(const judge& of, std::int64_t number
         const std::string reason = value_of(of, root + "/failedreason");
         const bool was_kept = of.world.performed.contains("keep-broken");
         if (reason.find("an injected failure") != std::string::npos || may_fail_for_its_bridge(of, number, reason) ||
+            failed_at_reference_for_its_bridge(of, number, reason) ||
             (was_kept && reason.find("could not be removed: it is still there") != std::string::npos)) {
             return std::nullopt;
         }
@@ -120,7 +133,7 @@ std::optional<std::string> what_can_start_again_does(const judge& of) {
         for (const std::string_view cause :
              {"could not be read", "do not answer", "does not answer", "No such device", "is away", "are not set up"}) {
             if (value_of(of, guest_key(number, "/state")) == "fail" && reason.find(cause) != std::string::npos &&
-                !is_the_references(of, number)) {
+                !is_the_references(of, number) && !failed_at_reference_for_its_bridge(of, number, reason)) {
                 return fmt::format("machine {} is in `fail`, which is not its fault: \"{}\"", number, reason);
             }
         }

@@ -233,6 +233,10 @@ std::string wrong_with_routes(const judge& /*of*/, const member& one) {
         const bool is_own = (link->name.starts_with("vmbr") && address.address != *strangers) ||
                             link->name == "brcluster" || link->name == "brstorage" || link->name == "brupstream";
         const auto network = model::connected_network(address.address);
+        const auto vni = model::vni_of(link->name, "vmbr");
+        if (vni && is_left_on_device_of_before(one.node, *vni)) {
+            continue;  // nothing shows whose it is: with all that is on it it is left alone, which is told
+        }
         if (is_own && link->is_up && address.is_global() && address.is_permanent && network &&
             !seen.has_connected_route(link->index, *network)) {
             return fmt::format("{} has {} on {}, and no way to its network", one.name(), address.address.text(),
@@ -249,10 +253,10 @@ constexpr member_rule networks_are_reached{
     .wrong = wrong_with_routes,
 };
 
-// The one before was made a port while the disk was full, and its daemon died before it could note that: nothing shows
-// that it was a daemon's, which is told.
-bool keeps_unrecorded_port(const member& one, const std::string& device) {
-    return one.node.logged("this daemon's own was not noted") &&
+// The one before was made a port while the disk was full, and its daemon died before it could note that; or the card
+// was pulled out while no daemon ran, and is another link since: nothing shows that it was a daemon's, which is told.
+bool keeps_unrecorded_port(const judge& of, const member& one, const std::string& device) {
+    return (one.node.logged("this daemon's own was not noted") || of.world.performed.contains("pull-device")) &&
            one.node.logged(fmt::format("whose device is {} by the configuration: that is not made a port", device));
 }
 
@@ -263,7 +267,7 @@ std::optional<std::string> devices_are_ports(const judge& of) {
         const auto* device = seen.find(one->node.settings.cluster_device);
         const auto* bridge = seen.find("brcluster");
         if (has_networking(of.world) && device != nullptr && device->is_running &&
-            (bridge == nullptr || device->master != bridge->index) && !keeps_unrecorded_port(*one, device->name)) {
+            (bridge == nullptr || device->master != bridge->index) && !keeps_unrecorded_port(of, *one, device->name)) {
             return fmt::format("{}: {} is no port of brcluster", one->name(), device->name);
         }
     }

@@ -21,6 +21,7 @@ namespace {
 constexpr duration lock_time = 1s;         // locktime
 constexpr duration between_asks = 30s;     // base_reachable_time
 constexpr duration believed_within = 2s;   // a second, as rules are asked once a second
+constexpr duration longest_overlap = 10s;  // of a hand-over
 constexpr duration heard_within = 1300ms;  // a second, and what a look and a call take
 
 struct owner {
@@ -34,6 +35,11 @@ struct neighbour {
     time_point changed{};  // its mind
     std::optional<owner> right;
     time_point right_since{};
+    std::size_t owners = 0;
+    time_point owners_since{};
+    // It believed a reference machine that had left the address behind, beside its owner, and has lost its power since:
+    // nobody could know that it has to be told, and it asks by itself (`between_asks`).
+    bool is_forsaken = false;
 };
 
 struct neighbours {
@@ -88,6 +94,7 @@ void believe(const cluster& world, neighbour& one, const owner& whom) {
     if (one.believes != whom) {
         one.believes = whom;
     }
+    one.is_forsaken = false;
     one.changed = world.now();
 }
 
@@ -117,11 +124,18 @@ const member* judged_owner(const judge& of, const std::vector<owner>& owners) {
 }
 
 // Who is to be believed, and since when: as exactly as it is asked.
-void note_owner(const cluster& world, neighbour& one, const std::vector<owner>& owners) {
+void note_owner(cluster& world, neighbour& one, const std::vector<owner>& owners) {
     const auto now = owners.size() == 1 ? std::optional(owners.front()) : std::nullopt;
     if (one.right != now) {
+        const bool was_left_behind = one.owners > 1 && world.now() - one.owners_since > longest_overlap;
+        one.is_forsaken = was_left_behind && now && one.believes && one.believes != now &&
+                          world.find_foreign(one.believes->machine) != nullptr;
         one.right = now;
         one.right_since = world.now();
+    }
+    if (one.owners != owners.size()) {
+        one.owners = owners.size();
+        one.owners_since = world.now();
     }
 }
 
@@ -147,8 +161,8 @@ void hear(judge& of, member& from, const place& where, netlink::announced_as fra
     if (frame == netlink::announced_as::reply && !is_late) {
         return;
     }
-    if (one.right == whom && one.believes != whom && of.world.now() - one.right_since > heard_within &&
-        judged_owner(of, owners) != nullptr) {
+    if (one.right == whom && one.believes != whom && !one.is_forsaken &&
+        of.world.now() - one.right_since > heard_within && judged_owner(of, owners) != nullptr) {
         say_wrong(of, where, one);
     }
     believe(of.world, one, *whom);
@@ -186,8 +200,8 @@ void neighbours_know(judge& of) {
         }
         const auto owners = owners_of(of.world, where);
         note_owner(of.world, one, owners);
-        if (judged_owner(of, owners) != nullptr && of.world.now() - one.right_since > believed_within && one.believes &&
-            one.believes != one.right) {
+        if (judged_owner(of, owners) != nullptr && !one.is_forsaken &&
+            of.world.now() - one.right_since > believed_within && one.believes && one.believes != one.right) {
             say_wrong(of, where, one);
         }
     }

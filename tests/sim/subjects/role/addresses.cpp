@@ -171,10 +171,13 @@ struct given_by_reference {
     std::string from;  // empty: there is none
     std::string to;
     bool is_named_back = false;
+    duration late{};  // of the way of who takes it to the servers and back, at most
     std::map<ip::address, time_point> missing;
     std::map<std::string, time_point, std::less<>> beats;
     std::map<std::string, time_point, std::less<>> silent_until;
 };
+
+constexpr duration quick_way = 1ms;  // to the servers and back: what a link takes that nobody made slow
 
 // Daemons read the heartbeats of others with their own: one that had been silent is heard again so much later.
 constexpr duration silence = 10s;
@@ -196,6 +199,12 @@ bool was_heard(const given_by_reference& now, const std::string& path, time_poin
 void follow_references(judge& of, const seen_change& seen) {
     auto& now = of.state<given_by_reference>();
     if (seen.what.what == recorded_kind::remove) {
+        // Somebody breaks the lock of the role: what was taken up is given up again (rule C7), and begun anew.
+        const bool is_of_role = seen.what.path.starts_with("/config/primary_node/") &&
+                                seen.what.path.find("/sync_lock") == std::string::npos;
+        if (is_of_role && seen.what.session == 0) {
+            now.from.clear();
+        }
         return;
     }
     if (seen.what.path == "/config/primary_node") {
@@ -222,6 +231,7 @@ void follow_references(judge& of, const seen_change& seen) {
         now.is_named_back = now.named == name;
         now.to = now.is_named_back ? now.named_before : now.named;
         now.missing.clear();
+        now.late = {};
     } else if (name == now.to && seen.what.data == "primary") {
         now.from.clear();
     }
@@ -240,7 +250,7 @@ void somebody_has_them(judge& of) {
     if (now.from.empty() || !has_networking(of.world)) {
         return;
     }
-    const auto* const taking = of.world.find(now.to);
+    auto* const taking = of.world.find(now.to);
     auto* const giving = of.world.find_foreign(now.from);
     const bool can_take = taking != nullptr && taking->node.is_running() && taking->node.is_ready() &&
                           !taking->node.is_paused() && of.world.is_calm(*taking) &&
@@ -259,7 +269,10 @@ void somebody_has_them(judge& of) {
         now.from.clear();
         return;
     }
-    const duration allowed = now.is_named_back ? 2s : 1s;
+    // Alone it asks some thirty times until phase D, one after the other.
+    constexpr int asks_until_addresses = 32;
+    now.late = std::max<duration>(now.late, taking->node.connector.link().latency - quick_way);
+    const duration allowed = (now.is_named_back ? 2s : 1s) + asks_until_addresses * now.late;
     const auto kernels = kernels_of(of.world);
     for (const auto& [device, address] : addresses_of_the_primary(taking->node.settings)) {
         const auto which = parse_host_address(address)->address;
@@ -366,11 +379,13 @@ std::string held_by(const member& one) {
             held += (held.empty() ? "" : ", ") + which.text();
         }
     }
-    // On the bridges of client networks nobody else has any.
+    // On the bridges of client networks nobody else has any. One whose link could not be noted before the file gave
+    // another card is left alone, with what is on it, and that is told.
     const auto& seen = one.node.kernel.state();
     for (const auto& address : seen.addresses()) {
         const auto device = seen.name_of(address.link);
-        if (device.starts_with("vmbr") && address.is_global() && address.is_permanent &&
+        const auto vni = model::vni_of(device, "vmbr");
+        if (vni && !is_left_on_device_of_before(one.node, *vni) && address.is_global() && address.is_permanent &&
             address.address.text() != strangers_address) {
             held += fmt::format("{}{} on {}", held.empty() ? "" : ", ", address.address.text(), device);
         }
