@@ -17,8 +17,6 @@ using model::daemon_state;
 namespace {
 
 constexpr duration told_every = 1h;
-constexpr duration machines_every = 15s;
-constexpr duration may_power_on_within = 10min;
 
 bool is_listed_coordinator(const config::node_config& config, const std::string& node) {
     return std::ranges::any_of(config.coordinators,
@@ -30,43 +28,6 @@ bool is_down(const std::optional<daemon_state>& state) {
 }
 
 }  // namespace
-
-struct fencer_part::tending final : fence_hold {
-    tending(fencer_part& owner, std::string of, std::shared_ptr<fence_ledger> record)
-        : part(owner), node(std::move(of)), ledger(std::move(record)), wish(owner.lock_) {
-        part.tended_.push_back(this);
-    }
-    ~tending() override {
-        std::erase(part.tended_, this);
-        part.look_again();
-    }
-    tending(const tending&) = delete;
-    tending& operator=(const tending&) = delete;
-
-    [[nodiscard]] bool holds() const override {
-        return part.lock_.held() != nullptr && part.session_.zk.state().value().now != zookeeper::link::lost;
-    }
-    [[nodiscard]] std::string child() const override {
-        return part.lock_.held() != nullptr ? part.lock_.held()->child() : std::string();
-    }
-    void add_check(zookeeper::transaction& what) const override {
-        if (const auto* held = part.lock_.held()) {
-            held->add_check(what);
-        } else {
-            what.check(std::string(model::key_path::fence_lock) + "/lost", zookeeper::any_version);
-        }
-    }
-    async::awaitable<bool> record(policy::fence_entry::any entry) override {
-        co_return co_await ledger->record(std::move(entry));
-    }
-    void note(policy::fence_entry::any entry) override { ledger->note(entry); }
-    void name_machine(const uuid& id, std::string name) override { ledger->name_machine(id, std::move(name)); }
-
-    fencer_part& part;
-    std::string node;
-    std::shared_ptr<fence_ledger> ledger;
-    lock_keeper::wish wish;
-};
 
 fencer_part::fencer_part(core::session& s, fencer& owner)
     : session_(s),
@@ -156,8 +117,10 @@ policy::node_seen fencer_part::seen_of(const core::other_node& one) const {
     seen.was_seen_to_beat = owner_.beaten_.contains(one.name);
     const auto machines = machines_.find(one.name);
     seen.has_machines = machines != machines_.end() && machines->second.running > 0;
-    const auto board = boards_.known_of(one.name);
-    seen.has_probe_heard_on = board.power == policy::board_power::on && boards_.why_unusable(one.name).empty();
+    // Only of those who are silent: it takes a look at all boards.
+    const auto board = boards_.known().find(one.name);
+    seen.has_probe_heard_on = seen.silent_for > node_.times.keepalive && board != boards_.known().end() &&
+                              board->second.power == policy::board_power::on && boards_.why_unusable(one.name).empty();
     const auto power = powers_.find(one.name);
     if (power != powers_.end() && power->second.heartbeat_id == one.heartbeat_id) {
         const auto& heard = power->second;
@@ -197,25 +160,6 @@ void fencer_part::look_again() {
     give_turn();
     changes_.set(changes_.value() + 1);
     changed_.notify();
-}
-
-void fencer_part::give_turn() {
-    std::vector<policy::fence_in_line> all;
-    for (const auto& [node, one] : runs_) {
-        const auto board = boards_.known_of(node);
-        all.push_back({.node = node,
-                       .wants_turn = one->machine().wants_turn,
-                       .has_turn = turn_ == node,
-                       .has_board_answered = board.power != policy::board_power::unknown});
-    }
-    for (const auto* one : tended_) {
-        all.push_back({.node = one->node, .wants_turn = true, .has_turn = turn_ == one->node});
-    }
-    auto next = policy::turn_of(all);
-    if (next != turn_) {
-        turn_ = std::move(next);
-        changes_.set(changes_.value() + 1);
-    }
 }
 
 // Keys of nodes that are silent or down are followed; those of others are nobody's business.
@@ -416,270 +360,6 @@ async::awaitable<void> fencer_part::ask_board(std::string node, std::int64_t hea
     const auto read = heard ? policy::read_power(heard->status, heard->output, heard->errors) : policy::power_answer();
     asked.last = read.power;
     asked.heard.heard(read.power, node_.clock().now());
-}
-
-// ---- what was left --------------------------------------------------------------------------------------------------
-
-std::optional<policy::victim_seen> fencer_part::victim_of(const policy::node_seen& one) const {
-    const auto found = closer_.find(one.name);
-    if (found == closer_.end() || !one.state_id || !one.heartbeat_id || !found->second.domain_state->known() ||
-        !found->second.proof->known()) {
-        return std::nullopt;
-    }
-    const auto& look = found->second;
-    policy::victim_seen seen;
-    seen.state = one.state;
-    seen.state_id = *one.state_id;
-    seen.heartbeat_id = *one.heartbeat_id;
-    seen.is_recovering = look.domain_state->present() &&
-                         model::parse_domain_state(look.domain_state->data()) == model::domain_state::fence_flush;
-    const auto proof = look.proof->present() ? model::parse_fence_proof(look.proof->data()) : std::nullopt;
-    if (proof) {
-        const auto written = look.proof->stat().mzxid;
-        seen.proof = policy::stored_proof{.record = proof->record,
-                                          .by = proof->coordinator,
-                                          .which = proof_of(proof->kind),
-                                          .is_valid = seen.state_id <= written && seen.heartbeat_id <= written};
-    }
-    return seen;
-}
-
-void fencer_part::take_up_left_over(const policy::node_seen& one, bool may_detect) {
-    const auto victim = victim_of(one);
-    if (!victim || runs_.contains(one.name)) {
-        return;
-    }
-    auto& look = closer_.at(one.name);
-    const bool is_unsettled = victim->state == daemon_state::dead || victim->is_recovering;
-    if (!is_unsettled) {
-        return;
-    }
-    if (look.records_of != victim->state_id) {
-        look.are_records_read = false;
-    }
-    if (!look.are_records_read) {
-        if (!look.is_reading_records) {
-            look.is_reading_records = true;
-            scope_->spawn("records of " + one.name,
-                          [this, node = one.name, state = victim->state_id, beat = victim->heartbeat_id] {
-                              return read_records(node, state, beat);
-                          });
-        }
-        return;
-    }
-    want_machines(machines_every);
-    auto& memory = memories_[one.name];
-    const time_point now = node_.clock().now();
-    memory.look({.mark_id = victim->state_id,
-                 .heartbeat_id = victim->heartbeat_id,
-                 .is_recovering = victim->is_recovering,
-                 .machines = machines_[one.name].hash},
-                now);
-    const auto next = policy::next_attempt({.victim = *victim,
-                                            .may_detect = may_detect,
-                                            .record = look.record,
-                                            .is_recoverable_here = recovery_->can_recover(),
-                                            .is_ours = false},
-                                           memory, now);
-    if (next.why) {
-        begin(one, *next.why);
-    }
-}
-
-async::awaitable<void> fencer_part::read_records(std::string node, std::int64_t state_id, std::int64_t heartbeat_id) {
-    constexpr duration looked_back = 24h * 7;
-    const auto since = node_.clock().wall_now() - looked_back;
-    const auto all = co_await owner_.ledgers_.records().about(node, since);
-    changed_.notify();
-    const auto found = closer_.find(node);
-    if (found == closer_.end()) {
-        co_return;
-    }
-    auto& look = found->second;
-    look.is_reading_records = false;
-    look.are_records_read = true;
-    look.records_of = state_id;
-    look.record = policy::own_record::none;
-    look.found.reset();
-    if (!all) {
-        co_return;  // a disk that does not answer: others have records, too
-    }
-    for (const auto& one : *all) {
-        const bool is_open = one.outcome == model::fence_outcome::under_way ||
-                             one.outcome == model::fence_outcome::abandoned ||
-                             one.outcome == model::fence_outcome::handed_on;
-        const bool is_power = one.proof && one.proof->kind == model::fence_proof_kind::power;
-        if (one.coordinator != node_.self() || !is_open) {
-            continue;
-        }
-        if (one.fenced_id == state_id && one.proof) {
-            look.record = policy::own_record::fenced;
-        } else if (is_power && one.proof->keepalive_id == heartbeat_id && one.proof->mark_id == state_id) {
-            look.record = policy::own_record::proven;
-        } else if (!one.proof && !one.fenced_id && one.keepalive_id == heartbeat_id && one.mark_id == state_id) {
-            look.record = policy::own_record::opened;
-        } else {
-            continue;
-        }
-        look.found = one;
-        co_return;
-    }
-}
-
-// ---- attempts -------------------------------------------------------------------------------------------------------
-
-void fencer_part::begin(const policy::node_seen& one, policy::fence_origin why) {
-    if (!one.state_id || !one.heartbeat_id) {
-        return;
-    }
-    using action = config::fence_action;
-    policy::fence_attempt machine;
-    machine.node = one.name;
-    machine.rules = {.keepalive = node_.times.keepalive,
-                     .recovers = node_.config->fencing.successful == action::migrate,
-                     .recovers_after_failure = node_.config->fencing.failed == action::migrate};
-    machine.origin = why;
-    machine.is_coordinator = one.is_coordinator;
-    machine.heartbeat_id = *one.heartbeat_id;
-    machine.mark_id = *one.state_id;
-    machine.silent_since = node_.clock().now() - one.silent_for;
-    auto ledger = owner_.ledgers_.begin(one.name);
-    const auto closer = closer_.find(one.name);
-    const auto* found = closer != closer_.end() && closer->second.found ? &*closer->second.found : nullptr;
-    const bool goes_on = why == policy::fence_origin::proven || why == policy::fence_origin::resumed ||
-                         why == policy::fence_origin::recovering;
-    if (goes_on && found != nullptr) {
-        ledger->follow(found->id);
-        machine.proof_words = found->proof ? found->proof->text : std::string();
-    }
-    if (why == policy::fence_origin::recovering) {
-        const auto victim = victim_of(one);
-        const bool is_word = victim && victim->proof && victim->proof->which == policy::fence_proof::operators_word;
-        const bool is_own_word =
-            found != nullptr && found->proof && found->proof->kind == model::fence_proof_kind::operator_word;
-        wall_time proven{};
-        if (found != nullptr && found->proof) {
-            proven = found->proof->at.wall;
-        } else if (closer != closer_.end() && closer->second.proof->present()) {
-            proven = wall_time(closer->second.proof->stat().mtime);
-            ledger->follow(victim && victim->proof ? victim->proof->record : std::string());
-        }
-        if (machine.proof_words.empty()) {
-            machine.proof_words = victim && victim->proof ? fmt::format("proven by node {}, record {}",
-                                                                        victim->proof->by, victim->proof->record)
-                                                          : std::string("proven before");
-        }
-        machine.may_power_on = !is_word && !is_own_word && node_.clock().wall_now() - proven <= may_power_on_within;
-    }
-    auto made = std::make_shared<fence_run>(fence_tools{session_, *this, lock_, boards_, owner_.ledgers_, *recovery_},
-                                            std::move(machine), std::move(ledger));
-    if (const auto word = words_.find(one.name); word != words_.end()) {
-        made->take_word(word->second.although_on, word->second.by);
-    }
-    runs_[one.name] = made;
-    scope_->spawn("fence of " + one.name, [this, made] { return carry_out(made); });
-}
-
-async::awaitable<void> fencer_part::carry_out(std::shared_ptr<fence_run> which) {
-    struct ending {
-        fencer_part& part;
-        fence_run& run;
-        ~ending() {
-            const auto& machine = run.machine();
-            const auto end = machine.end;
-            ++part.owner_.counts_->attempts.at(static_cast<std::size_t>(end));
-            auto& memory = part.memories_[machine.node];
-            memory.ended(end, machine.mark_id, machine.heartbeat_id, part.node_.clock().now());
-            if (run.has_had_lock()) {
-                memory.had_lock();
-                part.words_.erase(machine.node);
-            }
-            if (const auto closer = part.closer_.find(machine.node); closer != part.closer_.end()) {
-                closer->second.are_records_read = false;
-            }
-            part.runs_.erase(machine.node);
-            part.give_turn();
-            part.changed_.notify();
-        }
-    };
-    bool is_locked_out = false;
-    const std::string node = which->machine().node;
-    {
-        const ending guard{*this, *which};
-        co_await which->run();
-    }
-    if (!which->has_had_lock()) {
-        is_locked_out = memories_[node].is_locked_out(node_.clock().now());
-    }
-    if (is_locked_out) {
-        co_await tell_locked_out(node);
-    }
-}
-
-async::awaitable<void> fencer_part::tell_locked_out(std::string node) {
-    const std::string path(model::key_path::fence_lock);
-    std::string holder = "somebody";
-    const auto all = co_await session_.zk.children(session_.limit(), path);
-    if (all) {
-        const auto first = model::contenders(all->names, model::lock_tag::lock);
-        if (!first.empty()) {
-            const auto child = co_await session_.zk.get(session_.limit(), path + "/" + first.front().name);
-            holder = child && !child->data.empty() ? shown(child->data) : first.front().name;
-        }
-    }
-    node_.log.error(message::fence_lock_awaited,
-                    fmt::format("node {} is dead and has waited 300 s for {}, which {} holds", node, path, holder));
-}
-
-async::awaitable<result<void>> fencer_part::with_hold(std::string dead_node,
-                                                      std::function<async::awaitable<result<void>>(fence_hold&)> body) {
-    if (runs_.contains(dead_node)) {
-        co_return failure(errc::refused, dead_node, "the node is being fenced or recovered here");
-    }
-    const auto others = session_.others.all();
-    const auto found = std::ranges::find(others, dead_node, &core::other_node::name);
-    const auto closer = closer_.find(dead_node);
-    if (found == others.end() || !found->heartbeat_id || closer == closer_.end()) {
-        co_return failure(errc::refused, dead_node, "the node is not down");
-    }
-    const std::int64_t mark_id = found->daemon->stat().mzxid;
-    const std::int64_t heartbeat_id = *found->heartbeat_id;
-    auto ledger = owner_.ledgers_.begin(dead_node);
-    if (const auto proof =
-            closer->second.proof->present() ? model::parse_fence_proof(closer->second.proof->data()) : std::nullopt) {
-        ledger->follow(proof->record);
-    }
-    tending hold(*this, dead_node, ledger);
-    give_turn();
-    async::wakeup changed;
-    const async::latest<std::uint64_t>::observer follow(changes_, changed);
-    const time_point deadline = session_.limit(policy::fence_lock_limit(node_.times.keepalive));
-    while (lock_.held() == nullptr || turn_ != dead_node) {
-        const bool is_notified = co_await changed.wait_until(node_.clock(), deadline, "the fence lock, for leftovers");
-        if (!is_notified) {
-            co_return failure(errc::timed_out, dead_node, "somebody else has the fence lock, or the turn");
-        }
-    }
-    const bool is_recorded = co_await hold.record(
-        policy::fence_entry::opened{dead_node, policy::fence_origin::recovering, heartbeat_id, mark_id});
-    if (!is_recorded) {
-        co_return failure(errc::io, dead_node, ledger->trouble());
-    }
-    result<void> out = failure(errc::refused, dead_node, "the fence lock is lost");
-    co_await async::with_task_group(
-        "leftovers of " + dead_node, [&](async::task_group& scope) -> async::awaitable<void> {
-            async::child<result<void>> work(scope, "recovery", [&] { return body(hold); }, changed);
-            while (!work.has_ended() && hold.holds()) {
-                co_await changed.wait(async::wait_note::work("a try at leftovers"));
-            }
-            if (work.has_ended()) {
-                out = work.value();
-            }
-            scope.cancel();
-        });
-    hold.note(policy::fence_entry::outcome{out ? policy::fence_end::done : policy::fence_end::abandoned,
-                                           out ? std::string() : out.error().text()});
-    co_return out;
 }
 
 }  // namespace pvc::fencing
