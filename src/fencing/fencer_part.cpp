@@ -221,7 +221,9 @@ void fencer_part::judge() {
             verdict.what == policy::node_verdict::dead || verdict.what == policy::node_verdict::seen_off;
         auto& memory = memories_[verdict.name];
         const bool waits_for_disk = memory.not_before && node_.clock().now() < *memory.not_before;
-        if (is_condemned && !runs_.contains(verdict.name) && !waits_for_disk) {
+        const bool is_back = found->heartbeat_id &&
+                             memory.is_known_back(*found->heartbeat_id, node_.clock().now(), node_.times.keepalive);
+        if (is_condemned && !runs_.contains(verdict.name) && !waits_for_disk && !is_back) {
             begin(*found, verdict.what == policy::node_verdict::dead ? policy::fence_origin::silence
                                                                      : policy::fence_origin::seen_off);
         } else if (is_down(found->state)) {

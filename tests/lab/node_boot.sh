@@ -50,26 +50,29 @@ for command in systemctl reboot; do
 done
 
 # What outlives a boot, and libvirt's folders. The machine may lack the place itself: then an overlay of the folder above
-# makes it.
-private() { # $1 = folder, $2 = what is seen in its place, $3 = a name, $4 = work space
+# makes it, before anything is mounted in it.
+place() { # $1 = folder, $2 = a name, $3 = work space
   if [ ! -d "$1" ]; then
-    mkdir "$4/upper/$3" "$4/scratch/$3"
-    mount -t overlay -o "lowerdir=${1%/*},upperdir=$4/upper/$3,workdir=$4/scratch/$3" overlay "${1%/*}"
+    mkdir "$3/upper/$2" "$3/scratch/$2"
+    mount -t overlay -o "lowerdir=${1%/*},upperdir=$3/upper/$2,workdir=$3/scratch/$2" overlay "${1%/*}"
     mkdir "$1"
   fi
-  mount --bind "$2" "$1"
 }
 mkdir -p "$1/state" "$1/over/upper" "$1/over/scratch"
 rm -rf "$1/over/upper/state" "$1/over/scratch/state"
-private /var/lib/pvc "$1/state" state "$1/over"
+place /var/lib/pvc state "$1/over"
 if [ -d "$1/libvirt" ]; then
-  private /etc/libvirt "$1/libvirt/etc" etc "$1/libvirt"
-  private /var/lib/libvirt "$1/libvirt/lib" lib "$1/libvirt"
-  private /var/cache/libvirt "$1/libvirt/cache" cache "$1/libvirt"
+  place /etc/libvirt etc "$1/libvirt"
+  place /var/lib/libvirt lib "$1/libvirt"
+  place /var/cache/libvirt cache "$1/libvirt"
+  mount --bind "$1/libvirt/etc" /etc/libvirt
+  mount --bind "$1/libvirt/lib" /var/lib/libvirt
+  mount --bind "$1/libvirt/cache" /var/cache/libvirt
   # libvirt looks this user up even where QEMU runs as another one.
   grep -q ^libvirt-qemu: /etc/passwd || echo libvirt-qemu:x:64055:64055::/:/bin/false >> /etc/passwd
   grep -q ^libvirt-qemu: /etc/group || echo libvirt-qemu:x:64055: >> /etc/group
 fi
+mount --bind "$1/state" /var/lib/pvc
 hostname "$2"
 : > /run/lab/booted
 set +e

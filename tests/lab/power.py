@@ -1,6 +1,7 @@
 """The board of a node that holds its power switch: Debian's simulator of boards (ipmi_sim), at an address of its own in the lab's
 network. It lives while the node has no power, cuts its whole sandbox like a power cut, starts it again, and says truly which it is."""
 import os
+import select
 import subprocess
 import threading
 
@@ -33,10 +34,12 @@ def settings(number, suite=3):
 
 
 class PowerBoard:
-    """boot: what the node does when its board switches it on; its daemon starts, unless something else is said."""
+    """boot: what the node does when its board has switched it on, for so many seconds its firmware has had its own; its daemon
+    starts, unless something else is said."""
 
-    def __init__(self, node, boot=None):
+    def __init__(self, node, boot=None, firmware=3.0):
         self.node = node
+        self.firmware = firmware
         self.boot = boot or node.up
         self.address = address_of(node.number)
         self.folder = os.path.join(node.folder, 'board')
@@ -70,13 +73,21 @@ class PowerBoard:
             os.unlink(self._path(name))
 
     def _serve(self):
-        with os.fdopen(os.open(self._path('switch'), os.O_RDWR), 'r') as switch:
-            for line in switch:
+        switch = os.open(self._path('switch'), os.O_RDWR)
+        boots = False
+        while True:
+            if boots and not select.select([switch], [], [], self.firmware)[0]:
+                boots = False
                 with self.node.switching:
-                    if line.strip() != '1':
-                        self.node.cut_power()
-                    elif not self.node.powered:
+                    if not self.node.powered:
                         self.boot()
+                continue
+            for word in os.read(switch, 64).split():
+                with self.node.switching:
+                    boots = word == b'1' and not self.node.powered
+                    if word != b'1':
+                        self.node.cut_power()
+                    self.tell(word == b'1')
 
     def tell(self, is_on):
         self._mark('powered', 'yes' if is_on else '')

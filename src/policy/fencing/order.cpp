@@ -43,12 +43,19 @@ void fence_memory::ended(fence_end how, std::int64_t mark_id, std::int64_t heart
     ended_mark = mark_id;
     if (how == fence_end::unrecordable) {
         not_before = now + without_disk;
+    } else if (how == fence_end::passed) {
+        back_since_heartbeat = heartbeat_id;
+        found_back = now;
     } else if (how == fence_end::failed) {
         failures = static_cast<std::uint8_t>(std::min<int>(failures + 1, 100));
         failed_mark = mark_id;
         failed_heartbeat = heartbeat_id;
         failed_at = now;
     }
+}
+
+bool fence_memory::is_known_back(std::int64_t heartbeat_id, time_point now, duration keepalive) const {
+    return back_since_heartbeat == heartbeat_id && now - found_back < 2 * keepalive;
 }
 
 bool fence_memory::is_locked_out(time_point now) {

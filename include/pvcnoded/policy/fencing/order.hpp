@@ -51,6 +51,8 @@ struct fence_memory {
     time_point failed_at{};
     std::int64_t ended_mark = 0;             // of the last attempt without an outcome: it is not resumed at once
     std::optional<time_point> not_before{};  // this fencer could not write its record
+    std::optional<std::int64_t> back_since_heartbeat{};  // an attempt on this heartbeat found that it had moved
+    time_point found_back{};
     std::optional<time_point> locked_out_since{};
     std::optional<time_point> told_locked_out{};
 
@@ -58,6 +60,9 @@ struct fence_memory {
     void look(const looks& now_seen, time_point now);
     void forget();
     void ended(fence_end how, std::int64_t mark_id, std::int64_t heartbeat_id, time_point now);
+    // An attempt has just found that the node is back, and its heartbeat is still seen as it was: that is read once a
+    // tick, its state is known at once. No other attempt for two ticks.
+    [[nodiscard]] bool is_known_back(std::int64_t heartbeat_id, time_point now, duration keepalive) const;
     // The fence lock was wanted and not had; true: it is to be said now, as an error with the holder's name.
     [[nodiscard]] bool is_locked_out(time_point now);
     void had_lock();

@@ -130,6 +130,20 @@ TEST_F(orphans, AC124_an_attempt_without_an_outcome_does_not_count) {
     EXPECT_EQ(at(280s), fence_origin::orphan);
 }
 
+// Its state is known at once, its heartbeat by the next tick: in between it looks dead, and `run`.
+TEST_F(orphans, who_was_found_back_is_not_fenced_again_on_the_same_heartbeat) {
+    fence_memory one;
+    const time_point now{100s};
+    EXPECT_FALSE(one.is_known_back(7, now, 5s));
+    one.ended(fence_end::passed, 3, 7, now);
+    EXPECT_TRUE(one.is_known_back(7, now, 5s));
+    EXPECT_TRUE(one.is_known_back(7, now + 9s, 5s));
+    EXPECT_FALSE(one.is_known_back(7, now + 10s, 5s)) << "it has died since";
+    EXPECT_FALSE(one.is_known_back(8, now, 5s)) << "another silence";
+    one.ended(fence_end::abandoned, 3, 9, now);
+    EXPECT_FALSE(one.is_known_back(9, now, 5s));
+}
+
 TEST_F(orphans, R46_who_cannot_write_leaves_the_lock_to_others_for_five_minutes) {
     memory.ended(fence_end::unrecordable, 11, 20, start);
     EXPECT_FALSE(at(299s));
