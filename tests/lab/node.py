@@ -301,6 +301,10 @@ class Node:
         self.unlink()
         os.kill(self.first, signal.SIGKILL)
         self.cuts.append(time.time())
+        # What carries a process that stands still does so too, and a namespace ends when all its processes are taken leave of.
+        for one in (self.daemon, *((self.hypervisor.libvirtd, self.hypervisor.virtlogd) if self.hypervisor is not None else ())):
+            if one is not None and one.alive():
+                one.carrier.send_signal(signal.SIGCONT)
         self.first_outside.wait(10)
         if self.daemon is not None:
             self.daemon.carrier.wait(10)
