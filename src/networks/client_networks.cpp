@@ -350,7 +350,7 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     const bool was_right = row->memory.was_right;
     if (plan.is_right()) {
         row->standing = row->wanted;
-    } else if (plan.stays && !row->standing) {  // a daemon before this one had it so
+    } else if (plan.is_refused && plan.stays && !row->standing) {  // a daemon before this one had it so
         row->standing = *plan.stays == model::network_type::managed ? row->as_managed : std::nullopt;
     }
     if (plan.steps.empty()) {

@@ -50,7 +50,6 @@ public:
         find_other_base();
         if (auto why = why_not_other_type(); !why.empty() && !is_planted(defect::change_without_end)) {
             plan_.is_refused = true;
-            note_what_stays();
             remark(message::network_refused, true, std::move(why));
             return std::move(plan_);
         }
@@ -109,7 +108,6 @@ private:
     void find_base_of_before();
     void find_other_base();
     [[nodiscard]] std::string why_not_other_type() const;
-    void note_what_stays();
     void choose_mtu();
     [[nodiscard]] std::string limit_of_networks() const;
     void plan_settings();
@@ -158,7 +156,6 @@ bool network_planner::is_ours() {
     }
     if (links_.lower_name(wanted_.type).empty()) {
         find_other_base();
-        note_what_stays();
         return refuse("bridge_device is not configured");
     }
     for (const auto& name : {bridge_name_, base_name_}) {
@@ -297,6 +294,9 @@ void network_planner::find_other_base() {
         return;  // nothing shows that it was this network's
     }
     other_ = link;
+    if (link->master != 0) {
+        plan_.stays = type;
+    }
 }
 
 // What has to be there before a network of the other type is taken apart, as its machines go on using that until then;
@@ -322,12 +322,6 @@ std::string network_planner::why_not_other_type() const {
     return what.empty() ? what
                         : fmt::format("it cannot become a {} one: {}: it stays as it was, with {}",
                                       to_text(wanted_.type), what, other_name_);
-}
-
-void network_planner::note_what_stays() {
-    if (other_ != nullptr && bridge_ != nullptr && other_->master == bridge_->index) {
-        plan_.stays = other_type(wanted_.type);
-    }
 }
 
 void network_planner::choose_mtu() {

@@ -45,7 +45,7 @@ struct network_plan {
     int mtu = 0;                                 // effective
     std::optional<int> mtu_to_write;             // into its key, by the primary, if the key is empty
     std::vector<std::string> damage;             // what somebody took away or changed, in words; `steps` repair it
-    std::optional<model::network_type> stays{};  // the type that it keeps, as it cannot become what is wanted yet
+    std::optional<model::network_type> stays{};  // if refused: the type that it keeps, as its base is there
     network_memory next;                         // if all steps succeed, or there are none
     std::set<std::uint32_t> left;                // of networks that are gone: those whose links others use
 
