@@ -12,10 +12,16 @@ namespace pvc::sim {
 
 namespace {
 
-// A client named a bridge of no network.
+// A client named a bridge of no network; daemons of the other kind wait for none that nobody makes, and say so in the
+// words of libvirt.
 bool may_fail_for_its_bridge(const judge& of, std::int64_t number, const std::string& reason) {
     const auto& all = guests_of(of.world).bridges;
-    return all.contains(number) && reason.find("belongs to no network that exists") != std::string::npos;
+    if (!all.contains(number)) {
+        return false;
+    }
+    const bool is_by_reference = !of.world.foreign_machines().empty() && !all.at(number).starts_with("vmbr") &&
+                                 reason.find("MTU on '" + all.at(number) + "': No such device") != std::string::npos;
+    return is_by_reference || reason.find("belongs to no network that exists") != std::string::npos;
 }
 
 // Such a one failed on a reference node, in libvirt's words, and an unflush brought it home as it was: what is `fail`
@@ -130,6 +136,9 @@ std::optional<std::string> guests_are_right(const judge& of) {
 std::optional<std::string> what_can_start_again_does(const judge& of) {
     for (const auto number : guests_of(of.world).defined) {
         const std::string reason = value_of(of, guest_key(number, "/failedreason"));
+        if (may_fail_for_its_bridge(of, number, reason)) {
+            continue;
+        }
         for (const std::string_view cause :
              {"could not be read", "do not answer", "does not answer", "No such device", "is away", "are not set up"}) {
             if (value_of(of, guest_key(number, "/state")) == "fail" && reason.find(cause) != std::string::npos &&
