@@ -143,7 +143,7 @@ async::awaitable<said::cleared> guest_shell::clear(ask::clear_locks what) {
     using outcome = placement::lock_outcome::kind;
     switch (done.what) {
         case outcome::clear: out.what = kind::clear; break;
-        case outcome::refused: out.what = kind::refused; break;
+        case outcome::refused: out.what = done.is_no_ceph ? kind::no_ceph : kind::refused; break;
         case outcome::changed: out.what = kind::changed; break;
     }
     co_return out;
@@ -159,7 +159,8 @@ async::awaitable<said::proven> guest_shell::prove(std::vector<std::string> volum
     using outcome = policy::proving_by_storage::outcome;
     switch (done.what) {
         case outcome::proven: co_return said::proven{kind::proven, {}, std::move(done.blocklisted)};
-        case outcome::refused: co_return said::proven{kind::refused, std::move(done.reason), {}};
+        case outcome::refused:
+            co_return said::proven{done.is_no_ceph ? kind::no_ceph : kind::refused, std::move(done.reason), {}};
         case outcome::changed: break;
     }
     co_return said::proven{};

@@ -1,6 +1,7 @@
 #include "pvcnoded/fencing/machine_recoveries.hpp"
 
 #include "guest_shell.hpp"
+#include "leftover_look.hpp"
 
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/base/text.hpp"
@@ -8,14 +9,20 @@
 #include "pvcnoded/placement/stored_domain.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 namespace pvc::fencing {
 
 using policy::guest_end;
+using namespace std::chrono_literals;
 
 namespace {
+
+constexpr duration looks_apart = 60s;  // at what is left, at the most
+constexpr duration recovery_looks_apart = 5s;
 
 // Of those that nothing lists, but which belong to the node: its list was written before they came to it.
 bool may_be_its(std::string_view state) {
@@ -79,7 +86,9 @@ public:
         for (;;) {
             auto machines = co_await machines_of(session_, what.node);
             if (machines) {
-                co_return co_await carry_out(std::move(what), under, *std::move(machines), {});
+                const auto ends = co_await carry_out(what, under, *std::move(machines), {});
+                tell(what.node, ends);
+                co_return conclude(ends);
             }
             if (machines.error().code() == errc::session_lost || !under.holds()) {
                 co_return policy::fence_said::recovered{};
@@ -88,17 +97,127 @@ public:
         }
     }
 
-    async::awaitable<void> tend(fence_holds& /*holds*/) override {
-        co_await async::sleep_until(session_.node.clock(), time_point::max(), "something that recoveries have left");
+    // Nothing is read while no node is fenced.
+    async::awaitable<void> tend(fence_holds& holds) override {
+        async::wakeup changed;
+        const async::latest<std::uint64_t>::observer follow(session_.others.changes(), changed);
+        for (;;) {
+            const auto fenced = fenced_nodes();
+            std::erase_if(left_, [&](const auto& one) { return std::ranges::find(fenced, one.first) == fenced.end(); });
+            time_point again = time_point::max();
+            for (const auto& node : fenced) {
+                again = std::min(again, co_await look_after(holds, node));
+            }
+            while (clock().now() < again && fenced_nodes() == fenced) {
+                if (fenced.empty()) {
+                    co_await changed.wait(async::wait_note::work("a node that is fenced"));
+                } else {
+                    co_await changed.wait_until(clock(), again, "the next look at what recoveries have left");
+                }
+            }
+        }
     }
 
     [[nodiscard]] bool can_recover() const override { return ports_.locks != nullptr; }
 
 private:
+    struct node_left {
+        policy::leftover_memory memory;
+        std::vector<uuid> seen;
+        std::int64_t mark_id = 0;
+        time_point since{};
+        std::map<uuid, std::string> why;  // of the last try
+    };
+
+    [[nodiscard]] async::timers& clock() const { return session_.node.clock(); }
+    [[nodiscard]] std::vector<std::string> fenced_nodes() const {
+        std::vector<std::string> out;
+        for (const auto& one : session_.others.all()) {
+            if (session_.others.daemon_state(one.name) == model::daemon_state::fenced) {
+                out.push_back(one.name);
+            }
+        }
+        return out;
+    }
+
+    // When to look again.
+    async::awaitable<time_point> look_after(fence_holds& holds, std::string node) {
+        auto found = co_await look_at_leftovers(session_, node);
+        const time_point now = clock().now();
+        if (!found || found->is_recovering) {
+            co_return now + recovery_looks_apart;
+        }
+        node_left& mine = left_[node];
+        if (mine.seen != found->left || mine.mark_id != found->order.mark_id) {
+            mine.memory = mine.mark_id == found->order.mark_id ? mine.memory : policy::leftover_memory();
+            mine.seen = found->left;
+            mine.mark_id = found->order.mark_id;
+            mine.since = now;
+        }
+        policy::leftover_seen seen{.self = session_.node.self(), .proof = found->proof, .stands = found->stands};
+        seen.is_proof_owner_run = session_.others.daemon_state(found->proof.by) == model::daemon_state::run;
+        seen.since = mine.since;
+        seen.may_act = session_.node.started && !session_.node.stopping.value() &&
+                       session_.node.heartbeat_age() < 3 * session_.node.times.keepalive;
+        seen.has_any = !found->left.empty();
+        seen.can_any = seen.has_any;
+        auto next = policy::next_leftover_try(seen, mine.memory, now);
+        if (next.tells) {
+            tell_left(node, *found, mine);
+            mine.memory.told = now;
+        }
+        if (next.tries) {
+            co_await try_again(holds, *found, mine);
+            next.after = clock().now() + 1s;  // what is left is looked at then
+        }
+        co_return std::min(next.after.value_or(now + looks_apart), now + looks_apart);
+    }
+
+    async::awaitable<void> try_again(fence_holds& holds, const leftover_look& found, node_left& mine) {
+        const auto done =
+            co_await holds.with_hold(found.order.node, [&](fence_hold& under) -> async::awaitable<result<void>> {
+                policy::guest_recovery trial;
+                trial.may_revive = true;
+                trial.proof_id = found.proof_id;
+                const auto ends = co_await carry_out(found.order, under, found.left, trial);
+                const auto out = conclude(ends);
+                mine.why.clear();
+                for (const auto& one : ends) {
+                    mine.why[one.id] = one.why;
+                    if (one.end == guest_end::recovered) {
+                        session_.node.log.info("virtual machine " + name_of(found, one.id) + " of " +
+                                               shown(found.order.node) + " starts on " + one.wanted.node);
+                    }
+                }
+                co_return co_await shorten_list(session_, found.order, under, out.left);
+            });
+        if (!done) {
+            session_.node.log.info("machines of " + shown(found.order.node) +
+                                   " that were not recovered are not tried now: " + done.error().text());
+        }
+        mine.memory.tried(clock().now());
+    }
+
+    static std::string name_of(const leftover_look& found, const uuid& id) {
+        const auto name = found.names.find(id);
+        return name == found.names.end() ? to_text(id) : name->second;
+    }
+
+    void tell_left(const std::string& node, const leftover_look& found, const node_left& mine) const {
+        std::string text;
+        for (const auto& id : found.left) {
+            const auto why = mine.why.find(id);
+            text += (text.empty() ? "" : "; ") + name_of(found, id) +
+                    (why == mine.why.end() ? std::string() : " (" + why->second + ")");
+        }
+        session_.node.log.error(message::recovery_left,
+                                "machines of " + shown(node) + " are still to be recovered: " + text);
+    }
+
     // `trial`: what each machine begins with, beside what the order says.
-    async::awaitable<policy::fence_said::recovered> carry_out(recovery_order what, fence_hold& under,
-                                                              std::vector<uuid> machines,
-                                                              policy::guest_recovery trial) {
+    async::awaitable<std::vector<policy::guest_recovery>> carry_out(recovery_order what, fence_hold& under,
+                                                                    std::vector<uuid> machines,
+                                                                    policy::guest_recovery trial) {
         recovery_shared shared{.s = session_, .order = what, .under = under, .ports = ports_, .planning = planning_};
         shared.at_work = machines.size();
         trial.dead_node = what.node;
@@ -115,7 +234,7 @@ private:
                 }
                 co_return;
             });
-        co_return conclude(what, ends);
+        co_return ends;
     }
 
     static async::awaitable<void> recover_one(recovery_shared& shared, policy::guest_recovery& machine,
@@ -124,44 +243,50 @@ private:
         machine = co_await shell.run();
     }
 
-    policy::fence_said::recovered conclude(const recovery_order& what,
-                                           const std::vector<policy::guest_recovery>& ends) {
+    policy::fence_said::recovered conclude(const std::vector<policy::guest_recovery>& ends) {
         using end = policy::fence_said::recovered::end;
         policy::fence_said::recovered out{.how = end::finished, .left = {}};
-        std::string left;
         for (const auto& one : ends) {
             switch (one.end) {
                 case guest_end::recovered: ++counts_.recovered; break;
                 case guest_end::stopped: ++counts_.stopped; break;
                 case guest_end::left_alone: break;
-                case guest_end::parked:
-                    ++counts_.parked;
-                    session_.node.log.warning(
-                        message::recovery_parked,
-                        "virtual machine " + to_text(one.id) + " of " + shown(what.node) + " is stopped: " + one.why);
-                    break;
+                case guest_end::parked: counts_.parked += one.zxid != 0 ? 1 : 0; break;
                 case guest_end::kept:
                 case guest_end::needs_ceph:
                     ++(one.end == guest_end::kept ? counts_.kept : counts_.needs_ceph);
                     out.needs_ceph |= one.end == guest_end::needs_ceph;
                     out.left.push_back(one.id);
-                    left += (left.empty() ? "" : "; ") + to_text(one.id) + " (" + one.why + ")";
                     break;
                 case guest_end::node_back: out.how = end::node_back; break;
                 case guest_end::abandoned: out.how = out.how == end::node_back ? out.how : end::abandoned; break;
             }
         }
+        return out;
+    }
+
+    void tell(const std::string& node, const std::vector<policy::guest_recovery>& ends) const {
+        std::string left;
+        for (const auto& one : ends) {
+            if (one.end == guest_end::parked) {
+                session_.node.log.warning(message::recovery_parked, "virtual machine " + to_text(one.id) + " of " +
+                                                                        shown(node) + " is stopped: " + one.why);
+            }
+            if (one.end == guest_end::kept || one.end == guest_end::needs_ceph) {
+                left += (left.empty() ? "" : "; ") + to_text(one.id) + " (" + one.why + ")";
+            }
+        }
         if (!left.empty()) {
             session_.node.log.error(message::recovery_left,
-                                    "of the machines of " + shown(what.node) + " these were not recovered: " + left);
+                                    "machines of " + shown(node) + " were not recovered: " + left);
         }
-        return out;
     }
 
     core::session& session_;
     recovery_ports ports_;
     recovery_counts& counts_;
     recovery_planning planning_;
+    std::map<std::string, node_left> left_;  // by fenced node
 };
 
 }  // namespace

@@ -65,11 +65,13 @@ async::awaitable<policy::rbd_listed> rbd_clearing::list(std::vector<std::string>
     policy::rbd_listed all;
     all.volumes.resize(volumes.size());
     all.own_addresses = holders_;
+    is_no_ceph_ = false;
     constexpr std::size_t at_once = 4;
     co_await async::for_each_bounded(
         "RBD locks", at_once, all.volumes, [&](policy::volume_locks& one) -> async::awaitable<void> {
             const std::string& volume = volumes[static_cast<std::size_t>(&one - all.volumes.data())];
             const auto listed = co_await port_.list(volume, until);
+            is_no_ceph_ |= !listed && listed.error().code() == errc::unavailable;
             one = to_policy(volume, listed);
         });
     co_return all;
@@ -82,6 +84,7 @@ async::awaitable<policy::call_answer> rbd_clearing::prepare_one(ask::prepare_rbd
     if (done) {
         co_return policy::call_answer{policy::call_end::done, {}};
     }
+    is_no_ceph_ = done.error().code() == errc::unavailable;
     co_return policy::call_answer{call_end_of(done.error().code()), done.error().text()};
 }
 
@@ -95,6 +98,7 @@ async::awaitable<policy::call_answer> rbd_clearing::break_one(ask::break_rbd_loc
     if (broken) {
         co_return policy::call_answer{call_end::done, {}};
     }
+    is_no_ceph_ = broken.error().code() == errc::unavailable;
     co_return policy::call_answer{call_end_of(broken.error().code()), broken.error().text()};
 }
 
@@ -159,19 +163,21 @@ rbd_clearing::pause rbd_clearing::plain_pause() {
 async::awaitable<lock_outcome> rbd_clearing::clear(policy::clearing_rbd_locks what, guarded_read still_ours,
                                                    pause wait) {
     record_.clear();
+    is_no_ceph_ = false;
     co_await drive([&what](policy::context& now) { return what.resume(now, true); }, std::move(still_ours),
                    std::move(wait));
     using kind = lock_outcome::kind;
     auto record = std::exchange(record_, {});
     switch (what.end) {
-        case policy::clearing_rbd_locks::outcome::clear: co_return lock_outcome{kind::clear, {}, std::move(record)};
+        case policy::clearing_rbd_locks::outcome::clear:
+            co_return lock_outcome{kind::clear, false, {}, std::move(record)};
         case policy::clearing_rbd_locks::outcome::refused:
         case policy::clearing_rbd_locks::outcome::unseen:
-            co_return lock_outcome{kind::refused, std::move(what.reason), std::move(record)};
+            co_return lock_outcome{kind::refused, is_no_ceph_, std::move(what.reason), std::move(record)};
         case policy::clearing_rbd_locks::outcome::changed:
         case policy::clearing_rbd_locks::outcome::no_libvirt: break;
     }
-    co_return lock_outcome{kind::changed, {}, std::move(record)};
+    co_return lock_outcome{kind::changed, false, {}, std::move(record)};
 }
 
 // ---- proof by storage -----------------------------------------------------------------------------------------------
@@ -190,7 +196,8 @@ async::awaitable<policy::proof_said::clients> rbd_clearing::clients_of(std::vect
                                          one.volume = volumes[static_cast<std::size_t>(&one - all.volumes.data())];
                                          const auto locks = co_await port_.list(one.volume, until);
                                          const auto watchers = co_await port_.watchers(one.volume, until);
-                                         const auto note = [&one](const auto& listed, const auto& address) {
+                                         const auto note = [this, &one](const auto& listed, const auto& address) {
+                                             is_no_ceph_ |= !listed && listed.error().code() == errc::unavailable;
                                              if (listed) {
                                                  for (const auto& client : *listed) {
                                                      one.addresses.push_back(address(client));
@@ -233,6 +240,7 @@ async::awaitable<policy::proof_said::any> rbd_clearing::answer_to(policy::proof_
 
 async::awaitable<proof_outcome> rbd_clearing::prove_silent(std::vector<std::string> volumes,
                                                            guarded_read still_wanted) {
+    is_no_ceph_ = false;
     policy::proving_by_storage machine{.volumes = std::move(volumes)};
     policy::proof_said::any said = policy::proof_said::begin{};
     for (;;) {
@@ -242,7 +250,8 @@ async::awaitable<proof_outcome> rbd_clearing::prove_silent(std::vector<std::stri
         }
         said = co_await answer_to(std::move(next), still_wanted);
     }
-    co_return proof_outcome{machine.end, std::move(machine.reason), std::move(machine.blocked)};
+    const bool is_no_ceph = machine.end == policy::proving_by_storage::outcome::refused && is_no_ceph_;
+    co_return proof_outcome{machine.end, std::move(machine.reason), is_no_ceph, std::move(machine.blocked)};
 }
 
 // ---- for whom -------------------------------------------------------------------------------------------------------

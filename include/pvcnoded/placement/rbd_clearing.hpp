@@ -30,6 +30,7 @@ struct lock_fate {
 
 struct lock_outcome {
     enum class kind : std::uint8_t { clear, refused, changed } what = kind::clear;
+    bool is_no_ceph = false;        // of `refused`: Ceph cannot be asked from here at all
     std::string reason;             // of `refused`: the failedreason
     std::vector<lock_fate> record;  // in their order; what `clear` rests on, and what was done before the others
 };
@@ -38,6 +39,7 @@ struct lock_outcome {
 struct proof_outcome {
     policy::proving_by_storage::outcome what = policy::proving_by_storage::outcome::changed;
     std::string reason;                    // of `refused`
+    bool is_no_ceph = false;               // likewise: Ceph cannot be asked from here at all
     std::vector<std::string> blocklisted;  // addresses of clients
 };
 
@@ -95,7 +97,9 @@ private:
     std::vector<std::string> holders_;
     std::function<void(policy::act::line)> tell_;
     users_look users_;
-    std::vector<lock_fate> record_;  // of the work that is under way
+    // Of the work that is under way.
+    std::vector<lock_fate> record_;
+    bool is_no_ceph_ = false;  // what was asked last was answered so
 };
 
 }  // namespace pvc::placement

@@ -25,11 +25,26 @@ struct answering {
     using said = async::awaitable<decltype(ceph::answer::what)>;
 
     said operator()(ceph::ask::monitor_command asked) const {
+        if (asked.text == R"({"prefix":"osd blocklist ls","format":"json"})") {
+            co_return co_await blocklisted();
+        }
         auto got = co_await cluster.command(std::move(asked.text), until);
         if (!got) {
             co_return refusal_of(got.error());
         }
         co_return ceph::say::output{*std::move(got)};
+    }
+    // The monitors know the clients that the images' locks are about.
+    said blocklisted() const {
+        const auto got = co_await locks.blocklisted(until);
+        if (!got) {
+            co_return refusal_of(got.error());
+        }
+        std::string text;
+        for (const auto& one : *got) {
+            text += (text.empty() ? "" : ",") + (R"({"addr":")" + one + R"(","until":"2027-01-01T00:00:00.000000"})");
+        }
+        co_return ceph::say::output{"[" + text + "]"};
     }
     said operator()(ceph::ask::pool_counters asked) const {
         const auto got = co_await cluster.counters(std::move(asked.pools), until);
