@@ -176,6 +176,7 @@ void fencer_part::begin(const policy::node_seen& one, policy::fence_origin why) 
         made->take_word(word->second.although_on, word->second.by);
     }
     runs_[one.name] = made;
+    begun_in_[one.name] = session_.ticks.value();
     scope_->spawn("fence of " + one.name, [this, made] { return carry_out(made); });
 }
 

@@ -223,6 +223,9 @@ void fencer_part::judge() {
         const bool waits_for_disk = memory.not_before && node_.clock().now() < *memory.not_before;
         const bool is_back = found->heartbeat_id &&
                              memory.is_known_back(*found->heartbeat_id, node_.clock().now(), node_.times.keepalive);
+        if (has_begun_in_tick(verdict.name)) {
+            continue;
+        }
         if (is_condemned && !runs_.contains(verdict.name) && !waits_for_disk && !is_back) {
             begin(*found, verdict.what == policy::node_verdict::dead ? policy::fence_origin::silence
                                                                      : policy::fence_origin::seen_off);
@@ -235,10 +238,16 @@ void fencer_part::judge() {
     for (const auto& entry : words_) {
         const std::string& node = entry.first;
         const auto found = std::ranges::find(all, node, &policy::node_seen::name);
-        if (!runs_.contains(node) && found != all.end()) {
+        if (!runs_.contains(node) && found != all.end() && !has_begun_in_tick(node)) {
             begin(*found, policy::fence_origin::operators_word);
         }
     }
+}
+
+// What ended at once would end at once again: what it fell over is read anew by the next tick.
+bool fencer_part::has_begun_in_tick(const std::string& node) const {
+    const auto found = begun_in_.find(node);
+    return found != begun_in_.end() && found->second == session_.ticks.value();
 }
 
 bool fencer_part::is_to_be_told(const std::string& node) {

@@ -83,6 +83,7 @@ private:
     void look_closer(const std::vector<policy::node_seen>& all);
     void judge();
     void tell(const policy::verdict_on_node& verdict, const policy::node_seen& one);
+    [[nodiscard]] bool has_begun_in_tick(const std::string& node) const;
     // Once an hour for each node, whatever it is.
     [[nodiscard]] bool is_to_be_told(const std::string& node);
     void ask_boards(const policy::observer_seen& self, const std::vector<policy::node_seen>& all);
@@ -111,6 +112,7 @@ private:
     bool is_open_ = false;
     time_point connected_since_;
     std::uint64_t connections_ = 0;
+    std::map<std::string, std::uint64_t> begun_in_;  // in which tick the last attempt at each began
 
     std::map<std::string, asked_power> powers_;
     std::size_t questions_ = 0;  // to boards, under way

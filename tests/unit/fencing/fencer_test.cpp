@@ -251,6 +251,38 @@ TEST_F(fencer, a_daemon_that_dies_goes_on_from_its_record) {
     EXPECT_EQ(record(hv1).way, model::fence_way::recovering);
 }
 
+// AC47.
+TEST_F(fencer, without_fence_intervals_nobody_is_dead) {
+    sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1"}, .fence_intervals = 0});
+    dead_for(200s);
+    EXPECT_EQ(state(), "run") << hv1.log();
+    EXPECT_EQ(offs(), std::vector<std::string>());
+}
+
+// AC51: two coordinators see it dead in the same tick.
+TEST_F(fencer, of_two_coordinators_one_fences) {
+    sim_node& hv4 = add({.name = "hv4", .coordinators = {"hv1", "hv4"}});
+    board.attach(hv4.boards);
+    other_board.attach(hv4.boards);
+    hv4.start();
+    sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1", "hv4"}});
+    put_machine(vm1);
+    dead_for(120s);
+    EXPECT_EQ(std::ranges::count(values_written("/nodes/hv3/daemonstate"), "dead"), 1) << hv1.log() << hv4.log();
+    EXPECT_EQ(offs(), (std::vector<std::string>{"off", "on"})) << hv1.log() << hv4.log();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2") << hv1.log() << hv4.log();
+}
+
+// AC55: who has lost his session sends nothing.
+TEST_F(fencer, without_its_session_no_command_is_sent) {
+    sim_node& hv1 = start();
+    dead_for(50s);
+    EXPECT_EQ(state(), "dead") << hv1.log();
+    hv1.connector.link().cut();
+    dead_for(60s);
+    EXPECT_EQ(offs(), std::vector<std::string>()) << hv1.log();
+}
+
 // Nothing is asked of anybody while nobody is dead.
 TEST_F(fencer, nobody_dead_no_request_more) {
     sim_node& hv1 = start();

@@ -252,6 +252,10 @@ bool is_of_fencer(const judge& of, const seen_change& seen) {
     const bool is_word = (seen.suffix == "/daemonstate" && (data == "dead" || data == "fenced")) ||
                          (seen.suffix == "/routerstate" && data == "secondary") ||
                          (seen.suffix == "/domainstate" && (data == "fence-flush" || data == "flushed"));
+    // The own child of the write lock under which a node is marked.
+    if (seen.writer != nullptr && is_lock_child(seen.what.path) && seen.suffix.starts_with("/daemonstate/")) {
+        return has_or_had_lock(of, *seen.writer);
+    }
     return seen.writer != nullptr && has_fence_lock(of, *seen.writer) && seen.what.what == recorded_kind::set &&
            (is_word || std::ranges::find(figures, seen.suffix) != figures.end());
 }
