@@ -150,7 +150,7 @@ protected:
     time_point begun{};
 };
 
-TEST_F(recovery_test, ac60_machines_get_living_nodes_and_their_old_clients_no_disk) {
+TEST_F(recovery_test, ac44_machines_get_living_nodes_and_their_old_clients_no_disk) {
     put_machine(1);
     put_machine(2);
     list("hv3", to_text(number(1)) + " " + to_text(number(2)));
@@ -186,7 +186,7 @@ TEST_F(recovery_test, it_is_seen_to_run_where_it_went) {
     EXPECT_LT(loop.clock().now() - begun, 10s);
 }
 
-TEST_F(recovery_test, ac62_nobody_may_take_it) {
+TEST_F(recovery_test, ac65_nobody_may_take_it) {
     put_machine(1, "start", "hv3", "", {{"/node_limit", "hv3,hv9"}});
     recover();
     EXPECT_EQ(where(1), "stop hv3  True");
@@ -196,7 +196,7 @@ TEST_F(recovery_test, ac62_nobody_may_take_it) {
     EXPECT_TRUE(outcome->left.empty());
 }
 
-TEST_F(recovery_test, by_state) {
+TEST_F(recovery_test, ac62_to_64_68_69_127_by_state) {
     put_machine(1, "shutdown");
     put_machine(2, "shutdown");
     put_machine(3, "stop");
@@ -224,7 +224,7 @@ TEST_F(recovery_test, by_state) {
     EXPECT_TRUE(outcome->left.empty());
 }
 
-TEST_F(recovery_test, one_that_was_migrating_stays_where_it_lives) {
+TEST_F(recovery_test, ac125_126_one_that_was_migrating_stays_where_it_lives) {
     put_machine(1, "migrate", "hv3", "hv2");
     put_machine(2, "migrate", "hv2", "hv3");
     put_machine(3, "migrate-live", "hv4", "hv3");
@@ -240,7 +240,7 @@ TEST_F(recovery_test, one_that_was_migrating_stays_where_it_lives) {
     EXPECT_TRUE(hardware.rbd.locks("vms/m3").empty());
 }
 
-TEST_F(recovery_test, one_that_was_migrating_and_of_which_somebody_says_nothing) {
+TEST_F(recovery_test, ac125_one_that_was_migrating_and_of_which_somebody_says_nothing) {
     put_machine(1, "migrate", "hv3", "hv2");
     machine("hv2").stop_libvirtd();
     recover();
@@ -264,7 +264,7 @@ TEST_F(recovery_test, case_36_the_node_is_back_before_a_lock_is_broken) {
 }
 
 // Between the last look and the write: the transaction finds it.
-TEST_F(recovery_test, the_node_beats_while_its_machine_is_written) {
+TEST_F(recovery_test, ac120_the_node_beats_while_its_machine_is_written) {
     put_machine(1);
     bool is_done = false;
     sim_node& hv1 = add_host("hv1");
@@ -330,11 +330,30 @@ TEST_F(recovery_test, case_40_ceph_cannot_be_asked_from_here) {
     EXPECT_EQ(nodes.back().times_logged("[recovery-left]"), 1U);
 }
 
-TEST_F(recovery_test, cases_23_35_a_missing_volume_is_no_hindrance) {
+TEST_F(recovery_test, cases_23_35_ac128_a_missing_volume_is_no_hindrance) {
     put_machine(1, "start", "hv3", "", {{"/rbdlist", "vms/old,vms/m1"}});
     recover();
     EXPECT_EQ(end(1), guest_end::recovered);
     EXPECT_TRUE(nodes.back().logged("the RBD image vms/old does not exist"));
+}
+
+TEST_F(recovery_test, case_22_ac66_without_disks_in_ceph_nobody_asks_it) {
+    define("start", "hv3", "", {}, number(1), "m1");
+    recover();
+    EXPECT_EQ(end(1), guest_end::recovered);
+    EXPECT_TRUE(hardware.rbd.all_calls().empty());
+}
+
+TEST_F(recovery_test, ac67_a_lock_that_cannot_be_broken) {
+    put_machine(1);
+    put_machine(2);
+    hardware.rbd.fail_next("break", failure(errc::refused, "vms/m1", "permission denied"));
+    recover();
+    const int left = end(1) == guest_end::kept ? 1 : 2;
+    EXPECT_EQ(where(left), "start hv3  False");
+    EXPECT_NE(why(left).find("permission denied"), std::string::npos) << why(left);
+    EXPECT_EQ(outcome->left, std::vector<uuid>{number(left)});
+    EXPECT_EQ(end(3 - left), guest_end::recovered);
 }
 
 // Not switched off: each machine on a proof of its own, which is on the disk before anything rests on it.

@@ -1,0 +1,106 @@
+// Two coordinators that run machines, a third node with machines that dies: a real fence, and what then runs where.
+// Specification: node-lifecycle.md 10.3 to 10.5; README rulings 37, 38, 44.
+#include "unit/domains/domain_fixture.hpp"
+
+#include "sim/sim_bmc.hpp"
+
+namespace pvc::node {
+namespace {
+
+class recovery_daemons : public domain_test {
+protected:
+    void start(bool first_has_storage = true) {
+        put_host("hv3");
+        ensemble.put({{"/nodes/hv3/ipmihostname", "hv3-lom"},
+                      {"/nodes/hv3/ipmiusername", "admin"},
+                      {"/nodes/hv3/ipmipassword", "Passw0rd"}});
+        board.address = "192.0.2.3";
+        board.guid = "31303043-534d-2500-90d8-7a1600000003";
+        for (const std::string name : {"hv1", "hv2"}) {
+            has_storage = name != "hv1" || first_has_storage;
+            sim_node& node = add_host(name);
+            node.settings.coordinators = {"hv1", "hv2"};
+            board.attach(node.boards);
+            node.start();
+        }
+        for (auto& node : nodes) {
+            EXPECT_TRUE(node.run_until_ready()) << node.log();
+        }
+        for (const std::string name : {"hv1", "hv2"}) {
+            ensemble.put("/nodes/" + name + "/domainstate", "ready");
+        }
+        run_with_beats(60s, {"hv3"});
+    }
+    void put_machine(const uuid& id, const std::string& name, bool has_disk, const std::string& state = "start") {
+        const std::string image = "vms/" + name;
+        const std::string disk =
+            "<disk type='network'><source protocol='rbd' name='" + image + "'/><target dev='sda'/></disk>";
+        if (has_disk) {
+            hardware.rbd.lock(image, "10.254.0.3:0/7");
+        }
+        const std::string text = has_disk ? xml(id, name, disk) : xml(id, name);
+        define(state, "hv3", "", {{"/rbdlist", has_disk ? image : ""}, {"/xml", text}}, id, name);
+        machine("hv3").put_running(id, name, text);
+        ensemble.put("/nodes/hv3/runningdomains", to_text(id));
+    }
+    void cut_power() {
+        machine("hv3").lose_power();
+        died = loop.clock().now();
+    }
+    [[nodiscard]] std::string of(const uuid& id, const std::string& suffix) const {
+        return value(model::domain_path(to_text(id), suffix));
+    }
+    [[nodiscard]] std::string logs() {
+        std::string all;
+        for (auto& node : nodes) {
+            all += node.log();
+        }
+        return all;
+    }
+    [[nodiscard]] bool runs(const uuid& id) {
+        return machine("hv1").guest(id).is_there() || machine("hv2").guest(id).is_there();
+    }
+
+    sim::sim_bmc board{"hv3-lom", &loop.clock()};
+    time_point died{};
+};
+
+TEST_F(recovery_daemons, ac44_its_machine_runs_elsewhere) {
+    start();
+    put_machine(u1, "web", true);
+    cut_power();
+    ASSERT_TRUE(run_until([&] { return runs(u1); }, 120s)) << logs();
+    EXPECT_LE(loop.clock().now() - died, 80s);
+    EXPECT_EQ(of(u1, "/state"), "start");
+    EXPECT_EQ(of(u1, "/lastnode"), "hv3");
+    EXPECT_TRUE(hardware.rbd.is_blocklisted("10.254.0.3:0/7"));
+    ASSERT_TRUE(run_until([&] { return value("/nodes/hv3/domainstate") == "flushed"; }, 60s)) << logs();
+    EXPECT_EQ(value("/nodes/hv3/runningdomains"), "");
+}
+
+// Whoever fences: one that cannot ask Ceph leaves the machine to the other.
+TEST_F(recovery_daemons, case_40_whoever_can_ask_ceph_recovers_it) {
+    start(false);
+    put_machine(u1, "web", true);
+    ensemble.put(model::domain_path(to_text(u1), "/node_limit"), "hv2,hv3");
+    cut_power();
+    ASSERT_TRUE(run_until([&] { return runs(u1); }, 600s)) << logs();
+    EXPECT_TRUE(machine("hv2").guest(u1).is_there());
+}
+
+// D124: it belongs to the dead node, and nobody makes it anew before the lock on its disk is gone.
+TEST_F(recovery_daemons, d124_a_lock_that_cannot_be_broken_for_200_s) {
+    start();
+    put_machine(u1, "web", true);
+    hardware.rbd.fail_always("break", failure(errc::timed_out, "vms/web", "no answer"));
+    cut_power();
+    run_until([] { return false; }, 260s);
+    EXPECT_FALSE(runs(u1));
+    EXPECT_EQ(of(u1, "/state"), "start");
+    EXPECT_EQ(of(u1, "/node"), "hv3");
+    hardware.rbd.clear_faults();
+    ASSERT_TRUE(run_until([&] { return runs(u1); }, 120s)) << logs();
+}
+
+}  // namespace
+}  // namespace pvc::node
