@@ -59,7 +59,8 @@ class Fences(Herd):
             self.lab.await_state(node, 'run')
             self.lab.set(f'/nodes/{node.short}/domainstate', 'ready')
         for node in nodes or self.nodes:
-            self.lab.wait(lambda node=node: could_fence(node, len(self.nodes) - 1), 90, f'{node.label} could fence each other node')
+            self.lab.wait(lambda node=node: could_fence(node, len(self.nodes) - 1), 90,
+                          lambda node=node: f'{node.label} could fence each other node; it says {node.inside(CTL, "status")}')
         interval = self.nodes[0].settings['system.intervals.keepalive_interval']
         least = interval * self.nodes[0].settings['system.intervals.fence_intervals'] + 2 * interval
         self.lab.wait(lambda: time.monotonic() - begun > least + 3, 2 * least, 'each is armed')
