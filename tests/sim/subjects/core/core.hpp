@@ -12,6 +12,8 @@ struct lock_seen {
     member* owner;
     std::int64_t session;
     time_point since;
+    bool is_for_contention = false;  // as it says of itself
+    bool is_used = false;            // its write is done: it waits for its removal
 };
 
 // What the rules remember of locks.

@@ -30,7 +30,8 @@ void follow_locks(judge& of, const seen_change& seen) {
     if (seen.what.what == recorded_kind::remove) {
         seen_locks.locks.erase(seen.what.path);
     } else if (seen.writer != nullptr && seen.what.what == recorded_kind::create) {
-        seen_locks.locks[seen.what.path] = {seen.writer, seen.what.session, of.world.now()};
+        seen_locks.locks[seen.what.path] = {seen.writer, seen.what.session, of.world.now(),
+                                            seen.what.data.ends_with(":contend for the primary role")};
     }
 }
 
@@ -43,10 +44,12 @@ void locks_are_used_in_turn(judge& of, const seen_change& seen) {
     if (seen_locks.check_zxid != seen.what.zxid) {
         const auto first = seen_locks.locks.lower_bound(seen.what.path + '/');
         // Outside of a transition the lock that is there only waits for its removal (docs/simulation.md).
-        const bool is_in_use = seen.writer->node.is_running() &&
-                               seen.writer->node.daemon().context().role.now() == model::router_state::takeover;
-        const bool has_lock = first != seen_locks.locks.end() && first->first.starts_with(seen.what.path + '/') &&
-                              first->second.session == seen.what.session && is_in_use;
+        const bool is_first = first != seen_locks.locks.end() && first->first.starts_with(seen.what.path + '/') &&
+                              first->second.session == seen.what.session;
+        const bool is_in_transition = seen.writer->node.is_running() &&
+                                      seen.writer->node.daemon().context().role.now() == model::router_state::takeover;
+        const bool has_lock =
+            is_first && (is_in_transition || (first->second.is_for_contention && !first->second.is_used));
         if (has_lock && seen.what.what == recorded_kind::set && seen.what.path == "/config/primary_node" &&
             seen.what.data == seen.writer->name()) {
             // The check may stand behind it in the transaction.
@@ -55,6 +58,9 @@ void locks_are_used_in_turn(judge& of, const seen_change& seen) {
             seen_locks.unchecked_zxid = seen.what.zxid;
         }
         return;
+    }
+    if (const auto used = seen_locks.locks.find(seen_locks.check_path); used != seen_locks.locks.end()) {
+        used->second.is_used = true;
     }
     const auto slash = seen_locks.check_path.rfind('/');
     for (const auto& name : of.world.ensemble.children(seen_locks.check_path.substr(0, slash))) {

@@ -72,7 +72,13 @@ void what_is_written_is_so(judge& of, const seen_change& seen) {
         return;
     }
     const sim_guest& here = seen.writer->node.guests().guest(*id);
-    if (seen.what.data == "start" && here.is_there() && here.what() == model::guest_class::incoming) {
+    // What an unflush takes back of a flush that had it shut down is a wish: with it the other half comes, or it is
+    // started.
+    const auto locks = of.world.ensemble.children(seen.what.path);
+    const bool is_taken_back = std::ranges::any_of(locks, [&](const std::string& name) {
+        return value_of(of, seen.what.path + '/' + name).find(":unflush:placing") != std::string::npos;
+    });
+    if (seen.what.data == "start" && here.is_there() && here.what() == model::guest_class::incoming && !is_taken_back) {
         of.say("states_are_true", fmt::format("{} wrote `start` of {}, which has not arrived there",
                                               seen.writer->name(), of.world.hardware.centre.name_of(*id)));
     }

@@ -44,7 +44,9 @@ void there_is_one_primary(judge& of) {
     std::size_t count = 0;
     duration limit = duration::max();
     bool are_calm = true;
-    bool are_in_run = true;
+    bool is_successor_in_run = true;
+    duration tick{};
+    const std::string named = value_of(of, "/config/primary_node");
     for (const auto& one : of.world.members) {
         const bool believes = one->node.is_running() && !one->node.is_paused() &&
                               one->node.daemon().context().role.now() == model::router_state::primary;
@@ -56,7 +58,10 @@ void there_is_one_primary(judge& of) {
         }
         ++count;
         are_calm = are_calm && of.world.is_calm(*one);
-        are_in_run = are_in_run && value_of(of, one->root() + "/daemonstate") == "run";
+        if (one->name() == named) {
+            is_successor_in_run = value_of(of, one->root() + "/daemonstate") == "run";
+            tick = one->node.daemon().context().times.keepalive;
+        }
         const auto own = policy::isolation_limit(one->node.daemon().context().times);
         limit = std::min(limit, own.value_or(duration::max()));
     }
@@ -68,8 +73,10 @@ void there_is_one_primary(judge& of) {
         seen.are_both_primary = true;
         seen.first = seen.since = of.world.now();
     }
-    // To one whose state somebody deleted nobody gives the role up (C2'); its next tick writes it anew.
-    if (!are_in_run && of.world.now() - seen.first < 15s) {
+    // To one whose state somebody deleted nobody gives the role up (C2'); its next tick writes it anew. Nobody's state
+    // but that of who is named has a say.
+    constexpr duration for_a_tick = 1s;
+    if (!is_successor_in_run && of.world.now() - seen.first < tick + for_a_tick) {
         seen.since = of.world.now();
     }
     if (limit == duration::max() && !are_calm) {
