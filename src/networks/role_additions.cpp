@@ -4,6 +4,7 @@
 
 #include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
+#include "pvcnoded/policy/networks/host_plan.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -40,14 +41,24 @@ async::awaitable<result<std::optional<boot_time>>> role_addresses::ask_who_is_na
     co_return std::optional(now);
 }
 
-// Routing daemons switch it off when they start (networking.md 3.2).
+// Routing daemons switch it off when they start (networking.md 3.2). Where a link does not have accept_ra yet, routes
+// that somebody advertises would go with it: who looks after the links sets both, in their order.
 async::awaitable<void> role_addresses::forward_ipv6(time_point until) {
-    model::network_change setting = model::set_sysctl{"net/ipv6/conf/all/forwarding", "1"};
-    auto read = stack_.sysctl("net/ipv6/conf/all/forwarding");
-    if (read && *read != "1") {
-        auto set = co_await stack_.apply(std::move(setting), until);
-        ignore(set, "it is tried again with the next gateway");
+    const std::string key = "net/ipv6/conf/all/forwarding";
+    const auto value_of = [this](const std::string& of) -> std::optional<std::string> {
+        auto read = stack_.sysctl(of);
+        return read ? std::optional(*std::move(read)) : std::nullopt;
+    };
+    if (value_of(key).value_or("1") == "1") {
+        co_return;
     }
+    const auto seen = co_await stack_.look(until);
+    if (!seen || !policy::sysctls_to_set(policy::advertisement_settings(*node_.config, *seen), value_of).empty()) {
+        co_return;
+    }
+    model::network_change setting = model::set_sysctl{key, "1"};
+    auto set = co_await stack_.apply(std::move(setting), until);
+    ignore(set, "it is tried again with the next gateway");
 }
 
 async::awaitable<result<void>> role_addresses::try_to_add(places& open, core::session& s, time_point until) {
