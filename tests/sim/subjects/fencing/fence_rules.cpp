@@ -2,6 +2,7 @@
 #include "sim/subjects/fencing/fence_rules.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/base/uuid.hpp"
 #include "pvcnoded/model/fence_record.hpp"
 #include "sim/subjects/fencing/fencing.hpp"
 
@@ -182,6 +183,13 @@ void proof_comes_first(judge& of, const std::string& what, const member& writer,
     }
 }
 
+// It says that the machine is where it is: a migration to the dead node that did not come about.
+bool has_it(member& writer, std::string_view path, std::string_view node) {
+    constexpr std::size_t before = std::string_view("/domains/").size();
+    const auto id = parse_uuid(path.substr(before, path.rfind('/') - before));
+    return id && node == writer.name() && writer.node.settings.hypervisor && writer.node.guests().guest(*id).is_there();
+}
+
 void consequences_have_proof(judge& of, const seen_change& seen) {
     constexpr std::string_view domains = "/domains/";
     auto& all = of.state<fences_seen>();
@@ -190,7 +198,8 @@ void consequences_have_proof(judge& of, const seen_change& seen) {
         const std::string before = std::exchange(all.node_of[path], seen.what.data);
         const std::string state = of.world.ensemble.get("/nodes/" + before + "/daemonstate").value_or("");
         if (seen.writer != nullptr && !before.empty() && before != seen.what.data &&
-            (state == "fenced" || state == "dead") && has_fence_lock(of, *seen.writer)) {
+            (state == "fenced" || state == "dead") && has_fence_lock(of, *seen.writer) &&
+            !has_it(*seen.writer, path, seen.what.data)) {
             ++of.transitions["fence recovered a machine"];
             proof_comes_first(of, "takes a machine of " + before, *seen.writer, before);
         }
@@ -248,6 +257,9 @@ bool is_of_fencer(const judge& of, const seen_change& seen) {
     static constexpr std::array<std::string_view, 11> figures{
         "/fenceproof", "/runningdomains", "/domainscount", "/cpuload", "/vcpualloc",        "/memtotal",
         "/memused",    "/memfree",        "/memalloc",     "/memprov", "/monitoring_health"};
+    if (is_lock_child(seen.what.path) && seen.suffix.starts_with("/daemonstate/")) {
+        return seen.writer != nullptr;  // it marks under that lock, and gives it back
+    }
     const std::string_view data = seen.what.data;
     const bool is_word = (seen.suffix == "/daemonstate" && (data == "dead" || data == "fenced")) ||
                          (seen.suffix == "/routerstate" && data == "secondary") ||

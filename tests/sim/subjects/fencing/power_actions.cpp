@@ -68,6 +68,7 @@ constexpr board_trait board_traits[] = {
      [](cluster& world, const std::string& node, sim_bmc& /*board*/, duration /*time*/, std::string_view rest) {
          powers_of(world).leads_to[node] = std::string(rest);
          powers_of(world).led_since = world.now();
+         powers_of(world).ever_led.insert(node);
      }},
 };
 
