@@ -215,6 +215,9 @@ fence_step fence_attempt::judge_moved(context& c, const victim_seen& seen) {
         seen.proof->record == record) {
         return fenced_written(c, {fence_said::written::end::written, seen.state_id});  // likewise
     }
+    if (after == at::looking_on) {
+        return conclude(c);  // it was switched on, and has booted since
+    }
     if (is_fenced || (is_failed && is_proven())) {
         return finish(c, fence_end::node_back, "it has written its own state or heartbeat");
     }

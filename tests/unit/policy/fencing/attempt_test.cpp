@@ -430,6 +430,21 @@ TEST(fence_attempt, what_was_proven_before_a_restart_is_written_without_another_
     EXPECT_EQ(back.run(), lines{"passed"});
 }
 
+// It was switched on, and is quick, or its board slow: that is what the power-on was for.
+TEST(fence_attempt, a_node_that_is_back_after_its_power_on_ends_the_fence_as_done) {
+    fence_play p;
+    p.is_dead(fence_origin::recovering);
+    p.victim.state = daemon_state::fenced;
+    p.victim.is_recovering = true;
+    p.at(36, [&] {
+        p.writes(daemon_state::run);
+        p.beats();
+    });
+    EXPECT_EQ(p.run().back(), "done");
+    EXPECT_EQ(p.count("power on"), 1);
+    EXPECT_FALSE(p.has_said(fence_news::node_back));
+}
+
 TEST(fence_attempt, AC120_a_node_that_is_back_ends_its_recovery) {
     fence_play p;
     p.recovery.how = fence_said::recovered::end::node_back;
