@@ -238,6 +238,11 @@ fence_step fence_attempt::judge_moved(context& c, const victim_seen& seen) {
     return wait(at::pausing_look, c.now + fence_limits::pause, "another look at its power");
 }
 
+// It was queued for the lock while another fencer, who had it, came to the end of the recovery.
+fence_step fence_attempt::end_of_others(context& c) {
+    return finish(c, fence_end::abandoned, "another coordinator has recovered its machines");
+}
+
 fence_step fence_attempt::go_on(context& c, const fence_said::read& said) {
     const auto& seen = *said.victim;
     switch (after) {
@@ -247,9 +252,13 @@ fence_step fence_attempt::go_on(context& c, const fence_said::read& said) {
                 case fence_origin::seen_off: return mark_read(c, seen);
                 case fence_origin::orphan: return begin_throws(c);
                 case fence_origin::resumed: return take_turn(c, at::powering_off);
-                case fence_origin::interrupted: return take_turn(c, at::looking);
+                case fence_origin::interrupted:
+                    return seen.is_recovering ? take_turn(c, at::looking) : end_of_others(c);
                 case fence_origin::proven: return take_turn(c, at::writing_fenced);
                 case fence_origin::recovering:
+                    if (!seen.is_recovering) {
+                        return end_of_others(c);
+                    }
                     // Of a node that was not seen off: on its lease (ruling 37), and it stays `dead`.
                     is_fenced = seen.state == daemon_state::fenced;
                     is_failed = !is_fenced;

@@ -152,6 +152,7 @@ private:
 
     fence_step judge(context& c, const fence_said::read& said);
     fence_step judge_moved(context& c, const victim_seen& seen);
+    fence_step end_of_others(context& c);
     fence_step go_on(context& c, const fence_said::read& said);
     [[nodiscard]] bool stands(const victim_seen& seen) const;
     [[nodiscard]] bool is_proven() const { return proof != fence_proof::none; }

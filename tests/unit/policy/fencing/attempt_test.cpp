@@ -394,15 +394,27 @@ TEST(fence_attempt, R37_a_recovery_on_a_lease_is_gone_on_with) {
                               "35 power on", "37 power status", "failed"}));
     fence_play back;
     back.is_dead(fence_origin::recovering);
+    back.victim.is_recovering = true;
     back.recovery.how = fence_said::recovered::end::node_back;
     back.run();
     EXPECT_EQ(back.done.back(), "node back");
+}
+
+// It waited for the lock while who had it came to the end.
+TEST(fence_attempt, a_recovery_that_others_have_ended_is_not_gone_on_with) {
+    for (const auto why : {fence_origin::recovering, fence_origin::interrupted}) {
+        fence_play p;
+        p.is_dead(why);
+        p.victim.state = daemon_state::fenced;
+        EXPECT_EQ(p.run(), (lines{"abandoned"}));
+    }
 }
 
 TEST(fence_attempt, AC119_what_a_reference_node_left_is_looked_at_first) {
     fence_play p;
     p.is_dead(fence_origin::interrupted);
     p.victim.state = daemon_state::fenced;
+    p.victim.is_recovering = true;
     p.seen.has_board_said_on = false;
     p.is_on = false;
     p.run();
@@ -412,6 +424,7 @@ TEST(fence_attempt, AC119_what_a_reference_node_left_is_looked_at_first) {
     fence_play on;
     on.is_dead(fence_origin::interrupted);
     on.victim.state = daemon_state::fenced;
+    on.victim.is_recovering = true;
     on.run();
     EXPECT_EQ(on.of_board()[1], "35 power off");
     EXPECT_EQ(on.done.back(), "done");
