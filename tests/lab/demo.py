@@ -342,10 +342,10 @@ class Verdicts:
         return self(True, f'{text} ({time.monotonic() - begun:.1f} s)')
 
 
-def speaks(cluster, verdict, text):
+def speaks(cluster, verdict, text, timeout=15):
     if cluster.ping is not None:
         now = time.time()
-        verdict.wait(lambda: cluster.ping.is_answered(now), 15, text)
+        verdict.wait(lambda: cluster.ping.is_answered(now), timeout, text)
 
 
 def travel(cluster, verdict, show):
@@ -429,7 +429,8 @@ def once(cluster):
         lives = other.hypervisor.lives(GUEST_NAME)
         verdict(lives[-1].begun > cut, f'it was begun there {lives[-1].begun - cut:.1f} s after the power cut')
     verdict(all((age := cluster.row(node)['age']) is not None and age < 2 * INTERVAL for node in others), 'the other two keep their heartbeat')
-    speaks(cluster, verdict, f'it answers from {other.short}')
+    # A guest that is begun anew says nothing of itself: what bridges have learned of it has to grow old.
+    speaks(cluster, verdict, f'it answers from {other.short}', 60)
     if held:
         verdict.wait(lambda: cluster.is_locked_by(other) and cluster.lock_holders() != held, 10, f'the lock of its image is with {other.short}')
     verdict.wait(lambda: [one['outcome'] for one, _ in fences.records_of(others, victim)][-1:] == ['done'], 20, 'the record says how it went')

@@ -33,7 +33,7 @@ def boards_switch(lab):
     check('Unable to establish' in ask('status'), 'a board that nobody reaches')
 
 
-@scenario('76: the power goes under a running guest, and the board tells', limit=150, long=True)
+@scenario('76: the power goes under a running guest, and the board tells', limit=170)
 def fence_power_cut(lab):
     herd = Fences(lab, settings=SEEN_OFF)
     victim = herd.nodes[1]
@@ -59,7 +59,7 @@ def fence_power_cut(lab):
         check(node.log().count('is not fenced: it is back') <= 1, f'{node.label} begins fences of a node that is back')
 
 
-@scenario('10.2 10.3: a daemon that stands still is fenced after its throws, not before it is dead', limit=170, long=True)
+@scenario('10.2 10.3: a daemon that stands still is fenced after its throws, not before it is dead', limit=190)
 def fence_frozen_daemon(lab):
     herd = Fences(lab)
     victim = herd.nodes[1]
