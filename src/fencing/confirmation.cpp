@@ -50,9 +50,12 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         asked& answer;
         const std::string& node;
         bool is_taken = false;
+        std::uint64_t number = 0;  // of the word, once it was given
         ~leaving() {
-            if (!is_taken) {
-                part.words_.erase(node);
+            const auto mine = part.words_.find(node);
+            if (!is_taken && number != 0 && mine != part.words_.end() && mine->second.number == number) {
+                part.words_.erase(mine);
+                part.changes_.set(part.changes_.value() + 1);  // a fence that rests on it ends
             }
             std::erase(part.asked_, answer);
             if (!answer->answer) {
@@ -83,7 +86,10 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
     }
     node_.log.warning(message::fence_word, "node " + node + " is off by the word of " + word.by +
                                                ": it counts as fenced, and its machines are started elsewhere");
-    words_[node] = word;
+    guard.number = ++words_given_;
+    const auto all = all_seen();
+    const auto as_it_is = std::ranges::find(all, node, &policy::node_seen::name);
+    words_[node] = {word, as_it_is == all.end() ? std::nullopt : as_it_is->heartbeat_id, guard.number};
     if (const auto run = runs_.find(node); run != runs_.end()) {
         run->second->take_word(word.although_on, word.by);
     }
@@ -109,6 +115,11 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         }
         if (is_over) {
             refuse("its fence has ended: " + std::string(to_text(run->machine().end)));
+            co_return;
+        }
+        const auto mine = words_.find(node);
+        if (mine == words_.end() || mine->second.number != guard.number) {
+            refuse(mine == words_.end() ? "it has checked in since" : "somebody else has confirmed it since");
             co_return;
         }
         const bool is_notified = co_await changed.wait_until(node_.clock(), until, "an operator's word to be recorded");

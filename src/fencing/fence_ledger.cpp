@@ -180,6 +180,9 @@ void fence_ledger::name_machine(const uuid& id, std::string name) {
         record_.machines.emplace_back().id = text;
         found = std::prev(record_.machines.end());
     }
+    if (found->name == name) {
+        return;
+    }
     found->name = std::move(name);
     ++noted_;
     writer_.notify();
@@ -245,6 +248,8 @@ std::shared_ptr<fence_ledger> fence_ledgers::begin(const std::string& about) {
     // Two of one node within a millisecond do not happen; two of a clock that was set back may, and one is refused.
     std::string id = model::fence_record_id(node_.clock().wall_now(), about);
     auto made = std::make_shared<fence_ledger>(node_, *records_, changed_, std::move(id), about);
+    // Those that were given up before anything was to be written of them.
+    std::erase_if(all_, [](const auto& one) { return one.use_count() == 1 && !one->due(); });
     all_.push_back(made);
     return made;
 }

@@ -54,7 +54,10 @@ policy::fence_seen fence_run::look() const {
     policy::fence_seen seen;
     seen.session_lives = tools_.session.zk.state().value().now != zookeeper::link::lost;
     seen.has_lock = tools_.lock.held() != nullptr;
-    seen.must_end = node_.stopping.value();
+    // A word that was withdrawn before it was on the disk (its limit, a heartbeat) is none.
+    const bool is_word_gone =
+        machine_.has_word && !machine_.is_proof_recorded && !tools_.ground.has_word(machine_.node);
+    seen.must_end = node_.stopping.value() || is_word_gone;
     seen.has_turn = tools_.ground.has_turn(machine_.node);
     seen.is_board_silent = (board.probed && board.power == policy::board_power::unknown) || !why_not_asked().empty();
     seen.has_board_said_on = tools_.ground.has_heard_on(machine_.node);

@@ -53,7 +53,7 @@ void fencer_part::take_up_left_over(const policy::node_seen& one, bool may_detec
     if (!is_unsettled) {
         return;
     }
-    if (look.records_of != victim->state_id) {
+    if (look.records_of != victim->state_id || look.records_of_beat != victim->heartbeat_id) {
         look.are_records_read = false;
     }
     if (!look.are_records_read) {
@@ -98,6 +98,7 @@ async::awaitable<void> fencer_part::read_records(std::string node, std::int64_t 
     look.is_reading_records = false;
     look.are_records_read = true;
     look.records_of = state_id;
+    look.records_of_beat = heartbeat_id;
     look.record = policy::own_record::none;
     look.found.reset();
     if (!all) {
@@ -108,14 +109,19 @@ async::awaitable<void> fencer_part::read_records(std::string node, std::int64_t 
                              one.outcome == model::fence_outcome::abandoned ||
                              one.outcome == model::fence_outcome::handed_on;
         const bool is_power = one.proof && one.proof->kind == model::fence_proof_kind::power;
+        const bool is_as_marked = one.keepalive_id == heartbeat_id && one.mark_id == state_id;
+        if (one.coordinator == node_.self() && !is_open && is_as_marked) {
+            co_return;  // the youngest about it has an outcome: older ones were gone on from
+        }
         if (one.coordinator != node_.self() || !is_open) {
             continue;
         }
-        if (one.fenced_id == state_id && one.proof) {
+        // A node that beats although it is `fenced` lives, or boots: nothing of an old proof is true of it.
+        if (one.fenced_id == state_id && one.proof && one.proof->keepalive_id == heartbeat_id) {
             look.record = policy::own_record::fenced;
         } else if (is_power && one.proof->keepalive_id == heartbeat_id && one.proof->mark_id == state_id) {
             look.record = policy::own_record::proven;
-        } else if (!one.proof && !one.fenced_id && one.keepalive_id == heartbeat_id && one.mark_id == state_id) {
+        } else if (!one.proof && !one.fenced_id && is_as_marked) {
             look.record = policy::own_record::opened;
         } else {
             continue;
@@ -173,7 +179,7 @@ void fencer_part::begin(const policy::node_seen& one, policy::fence_origin why) 
     auto made = std::make_shared<fence_run>(fence_tools{session_, *this, lock_, boards_, owner_.ledgers_, *recovery_},
                                             std::move(machine), std::move(ledger));
     if (const auto word = words_.find(one.name); word != words_.end()) {
-        made->take_word(word->second.although_on, word->second.by);
+        made->take_word(word->second.word.although_on, word->second.word.by);
     }
     runs_[one.name] = made;
     begun_in_[one.name] = session_.ticks.value();

@@ -63,6 +63,11 @@ void fencer_part::give_turn() {
     }
 }
 
+// A fence never waits for tries at leftovers.
+bool fencer_part::is_turn_wanted() const {
+    return std::ranges::any_of(runs_, [](const auto& one) { return one.second->machine().wants_turn; });
+}
+
 async::awaitable<result<void>> fencer_part::with_hold(std::string dead_node,
                                                       std::function<async::awaitable<result<void>>(fence_hold&)> body) {
     if (runs_.contains(dead_node)) {
@@ -76,7 +81,12 @@ async::awaitable<result<void>> fencer_part::with_hold(std::string dead_node,
     }
     const std::int64_t mark_id = found->daemon->stat().mzxid;
     const std::int64_t heartbeat_id = *found->heartbeat_id;
-    auto ledger = owner_.ledgers_.begin(dead_node);
+    // One record for all tries of a session: they would push out those of fences.
+    auto& ledger = tries_[dead_node];
+    if (!ledger || ledger->now().mark_id != mark_id || ledger->now().keepalive_id != heartbeat_id ||
+        !ledger->trouble().empty()) {
+        ledger = owner_.ledgers_.begin(dead_node);
+    }
     if (const auto proof =
             closer->second.proof->present() ? model::parse_fence_proof(closer->second.proof->data()) : std::nullopt) {
         ledger->follow(proof->record);
@@ -101,7 +111,7 @@ async::awaitable<result<void>> fencer_part::with_hold(std::string dead_node,
     co_await async::with_task_group(
         "leftovers of " + dead_node, [&](async::task_group& scope) -> async::awaitable<void> {
             async::child<result<void>> work(scope, "recovery", [&] { return body(hold); }, changed);
-            while (!work.has_ended() && hold.holds()) {
+            while (!work.has_ended() && hold.holds() && !is_turn_wanted()) {
                 co_await changed.wait(async::wait_note::work("a try at leftovers"));
             }
             if (work.has_ended()) {

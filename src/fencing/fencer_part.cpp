@@ -67,6 +67,7 @@ async::awaitable<void> fencer_part::run() {
         scope.spawn("leftovers", [this] { return recovery_->tend(*this); });
         for (;;) {
             follow_connection();
+            next_question_.reset();  // of a look that is over
             if (is_open_ && session_.zk.is_connected()) {
                 judge();
             }
@@ -229,18 +230,29 @@ void fencer_part::judge() {
         if (is_condemned && !runs_.contains(verdict.name) && !waits_for_disk && !is_back) {
             begin(*found, verdict.what == policy::node_verdict::dead ? policy::fence_origin::silence
                                                                      : policy::fence_origin::seen_off);
-        } else if (is_down(found->state)) {
+        } else if (is_down(found->state) && !is_back) {
             take_up_left_over(*found, may_detect);
-        } else if (!is_condemned && !runs_.contains(verdict.name)) {
+        } else if (!is_condemned && !is_back && !runs_.contains(verdict.name)) {
             memories_.erase(verdict.name);
         }
     }
+    drop_old_words(all);
     for (const auto& entry : words_) {
         const std::string& node = entry.first;
         const auto found = std::ranges::find(all, node, &policy::node_seen::name);
         if (!runs_.contains(node) && found != all.end() && !has_begun_in_tick(node)) {
             begin(*found, policy::fence_origin::operators_word);
         }
+    }
+}
+
+void fencer_part::drop_old_words(const std::vector<policy::node_seen>& all) {
+    const auto dropped = std::erase_if(words_, [&](const auto& one) {
+        const auto found = std::ranges::find(all, one.first, &policy::node_seen::name);
+        return found == all.end() || found->heartbeat_id != one.second.heartbeat_id;
+    });
+    if (dropped > 0) {
+        changes_.set(changes_.value() + 1);
     }
 }
 

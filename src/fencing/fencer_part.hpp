@@ -50,6 +50,7 @@ private:
         std::unique_ptr<zookeeper::watched> lease{};
         // What own records say, of the state that was written by this transaction.
         std::int64_t records_of = -1;
+        std::int64_t records_of_beat = -1;  // and of this heartbeat
         bool is_reading_records = false;
         bool are_records_read = false;
         policy::own_record record = policy::own_record::none;
@@ -59,6 +60,12 @@ private:
     struct machines_of {
         std::size_t running = 0;
         std::uint64_t hash = 0;
+    };
+    // An operator's, about the node as it was then: once its heartbeat moves it is nobody's word any more.
+    struct given_word {
+        core::fence_word word;
+        std::optional<std::int64_t> heartbeat_id;
+        std::uint64_t number = 0;
     };
     // A try at what a recovery left.
     struct tending;
@@ -99,6 +106,8 @@ private:
     void want_machines(duration no_older_than);
     async::awaitable<void> count_machines();
     void give_turn();
+    void drop_old_words(const std::vector<policy::node_seen>& all);
+    [[nodiscard]] bool is_turn_wanted() const;
 
     core::session& session_;
     core::node_context& node_;
@@ -121,9 +130,11 @@ private:
     std::map<std::string, policy::fence_memory> memories_;
     std::map<std::string, std::shared_ptr<fence_run>> runs_;
     std::vector<tending*> tended_;
+    std::map<std::string, std::shared_ptr<fence_ledger>> tries_;  // of leftovers: a record a node and session
     std::optional<std::string> turn_;
-    std::map<std::string, core::fence_word> words_;  // of operators, for nodes whose fence is to rest on them
-    std::vector<asked> asked_;                       // about words, not answered yet
+    std::map<std::string, given_word> words_;  // for nodes whose fence is to rest on them
+    std::uint64_t words_given_ = 0;
+    std::vector<asked> asked_;  // about words, not answered yet
 
     std::map<std::string, machines_of> machines_;
     std::optional<time_point> machines_read_;

@@ -338,6 +338,9 @@ async::awaitable<policy::guest_recovery> guest_shell::run() {
     if (slot) {
         leave_work();
     }
+    if (machine_.end != policy::guest_end::recovered) {
+        shared_.planning.take_back(machine_.id);
+    }
     shared_.is_node_back |= machine_.end == policy::guest_end::node_back;
     co_return machine_;
 }

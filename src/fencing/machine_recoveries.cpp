@@ -48,7 +48,7 @@ async::awaitable<result<std::vector<uuid>>> machines_of(core::session& s, std::s
         co_return list.error();
     }
     for (const auto& one : model::parse_running_domains(list ? list->data : std::string())) {
-        if (const auto id = parse_uuid(one); id && listed.insert(*id).second) {
+        if (const auto id = parse_any_uuid(one); id && listed.insert(*id).second) {
             out.push_back(*id);
         }
     }

@@ -43,7 +43,7 @@ void fence_memory::ended(fence_end how, std::int64_t mark_id, std::int64_t heart
     ended_mark = mark_id;
     if (how == fence_end::unrecordable) {
         not_before = now + without_disk;
-    } else if (how == fence_end::passed) {
+    } else if (how == fence_end::passed || how == fence_end::node_back || how == fence_end::gone) {
         back_since_heartbeat = heartbeat_id;
         found_back = now;
     } else if (how == fence_end::failed) {

@@ -87,6 +87,7 @@ std::optional<std::int64_t> recovery_planner::missing_in(const node_room& node, 
 
 planned_guest recovery_planner::place(const guest_to_place& guest, time_point now) {
     using kind = planned_guest::kind;
+    take_back(guest.id);  // where it was to go before it is not in its own way
     const std::int64_t memory = std::clamp<std::int64_t>(guest.memory, 0, room_max);
     std::vector<node_offer> fitting;
     std::optional<std::int64_t> least_missing;
