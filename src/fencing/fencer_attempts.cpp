@@ -105,27 +105,17 @@ async::awaitable<void> fencer_part::read_records(std::string node, std::int64_t 
         co_return;  // a disk that does not answer: others have records, too
     }
     for (const auto& one : *all) {
-        const bool is_open = one.outcome == model::fence_outcome::under_way ||
-                             one.outcome == model::fence_outcome::abandoned ||
-                             one.outcome == model::fence_outcome::handed_on;
-        const bool is_power = one.proof && one.proof->kind == model::fence_proof_kind::power;
-        const bool is_as_marked = one.keepalive_id == heartbeat_id && one.mark_id == state_id;
-        if (one.coordinator == node_.self() && !is_open && is_as_marked) {
-            co_return;  // the youngest about it has an outcome: older ones were gone on from
-        }
-        if (one.coordinator != node_.self() || !is_open) {
+        if (one.coordinator != node_.self()) {
             continue;
         }
-        // A node that beats although it is `fenced` lives, or boots: nothing of an old proof is true of it.
-        if (one.fenced_id == state_id && one.proof && one.proof->keepalive_id == heartbeat_id) {
-            look.record = policy::own_record::fenced;
-        } else if (is_power && one.proof->keepalive_id == heartbeat_id && one.proof->mark_id == state_id) {
-            look.record = policy::own_record::proven;
-        } else if (!one.proof && !one.fenced_id && is_as_marked) {
-            look.record = policy::own_record::opened;
-        } else {
+        const auto says = policy::what_record_says(one, state_id, heartbeat_id);
+        if (!says) {
+            co_return;
+        }
+        if (*says == policy::own_record::none) {
             continue;
         }
+        look.record = *says;
         look.found = one;
         co_return;
     }

@@ -75,6 +75,26 @@ void fence_memory::had_lock() {
     told_locked_out.reset();
 }
 
+std::optional<own_record> what_record_says(const model::fence_record& one, std::int64_t state_id,
+                                           std::int64_t heartbeat_id) {
+    using model::fence_outcome;
+    const bool is_open = one.outcome == fence_outcome::under_way || one.outcome == fence_outcome::abandoned ||
+                         one.outcome == fence_outcome::handed_on;
+    const bool is_as_marked = one.keepalive_id == heartbeat_id && one.mark_id == state_id;
+    if (!is_open) {
+        return is_as_marked ? std::nullopt : std::optional(own_record::none);
+    }
+    const bool is_beat_of_proof = one.proof && one.proof->keepalive_id == heartbeat_id;
+    if (one.fenced_id == state_id && is_beat_of_proof) {
+        return own_record::fenced;
+    }
+    const bool is_power = one.proof && one.proof->kind == model::fence_proof_kind::power;
+    if (is_power && is_beat_of_proof && one.proof->mark_id == state_id) {
+        return own_record::proven;
+    }
+    return !one.proof && !one.fenced_id && is_as_marked ? own_record::opened : own_record::none;
+}
+
 duration pause_after_failures(std::uint8_t failures) {
     return failures <= 1 ? 10min : failures == 2 ? 20min : failures == 3 ? 40min : 60min;
 }

@@ -7,6 +7,7 @@
 // any attempt wants it.
 #pragma once
 
+#include "pvcnoded/model/fence_record.hpp"
 #include "pvcnoded/policy/fencing/fence_requests.hpp"
 
 #include <cstdint>
@@ -71,6 +72,11 @@ struct fence_memory {
 
 // What this fencer's own records say of the node as it is now.
 enum class own_record : std::uint8_t { none, opened, proven, fenced };
+
+// Of one record, the youngest first. Empty: it has an outcome of the node as it is, so that older ones say nothing
+// more. A node that beat since its proof, although it is `fenced`, lives or boots: no old proof is true of it.
+[[nodiscard]] std::optional<own_record> what_record_says(const model::fence_record& one, std::int64_t state_id,
+                                                         std::int64_t heartbeat_id);
 
 struct left_over {
     victim_seen victim;

@@ -26,6 +26,43 @@ TEST(fence_order, AC52_R39_one_after_the_other_those_whose_boards_answer_first) 
     EXPECT_FALSE(turn_of(all));
 }
 
+// D0 is 11, F0 is 15; K0 is 20.
+model::fence_record recorded(model::fence_outcome how, bool has_proof, bool is_fenced) {
+    model::fence_record one;
+    one.outcome = how;
+    one.keepalive_id = 20;
+    one.mark_id = 11;
+    if (has_proof) {
+        one.proof = model::fence_proof{.at = {}, .text = {}, .keepalive_id = 20, .mark_id = 11};
+    }
+    if (is_fenced) {
+        one.fenced_id = 15;
+    }
+    return one;
+}
+
+TEST(fence_order, R37_what_an_own_record_says_is_of_the_node_as_it_was) {
+    using model::fence_outcome;
+    const auto opened = recorded(fence_outcome::under_way, false, false);
+    EXPECT_EQ(what_record_says(opened, 11, 20), own_record::opened);
+    EXPECT_EQ(what_record_says(opened, 12, 20), own_record::none);
+    EXPECT_EQ(what_record_says(opened, 11, 21), own_record::none);
+    const auto proven = recorded(fence_outcome::abandoned, true, false);
+    EXPECT_EQ(what_record_says(proven, 11, 20), own_record::proven);
+    EXPECT_EQ(what_record_says(proven, 11, 21), own_record::none);
+    EXPECT_EQ(what_record_says(proven, 12, 20), own_record::none);
+    auto word = proven;
+    word.proof->kind = model::fence_proof_kind::operator_word;
+    EXPECT_EQ(what_record_says(word, 11, 20), own_record::none);
+    const auto fenced = recorded(fence_outcome::handed_on, true, true);
+    EXPECT_EQ(what_record_says(fenced, 15, 20), own_record::fenced);
+    EXPECT_EQ(what_record_says(fenced, 15, 21), own_record::none) << "it beats although it is fenced";
+    EXPECT_EQ(what_record_says(fenced, 16, 20), own_record::none);
+    const auto failed = recorded(fence_outcome::failed, false, false);
+    EXPECT_EQ(what_record_says(failed, 11, 20), std::nullopt) << "older ones were gone on from";
+    EXPECT_EQ(what_record_says(failed, 12, 20), own_record::none);
+}
+
 struct orphans : ::testing::Test {
     left_over one{.victim = {.state = daemon_state::dead, .state_id = 11, .heartbeat_id = 20}, .may_detect = true};
     fence_memory memory;
