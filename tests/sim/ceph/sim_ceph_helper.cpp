@@ -1,7 +1,5 @@
 #include "sim/ceph/sim_ceph_helper.hpp"
 
-#include "sim/ceph/sim_rbd_locks.hpp"
-
 #include "pvcnoded/async/semaphore.hpp"
 #include "pvcnoded/async/task_group.hpp"
 
@@ -36,12 +34,9 @@ struct answering {
         }
         co_return ceph::say::output{*std::move(got)};
     }
-    // The monitors know the clients that the images' locks are about. OSDs that hang are none of theirs.
+    // The monitors know the clients that the images' locks are about.
     said blocklisted() const {
-        const auto* simulated = dynamic_cast<const sim_rbd_locks*>(&locks);
-        const bool do_osds_hang = simulated != nullptr && simulated->store().hangs;
-        const auto got = do_osds_hang ? result<std::vector<std::string>>(simulated->store().blocklist())
-                                      : co_await locks.blocklisted(until);
+        const auto got = co_await locks.blocklisted(until);
         if (!got) {
             co_return refusal_of(got.error());
         }
