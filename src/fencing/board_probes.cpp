@@ -16,7 +16,10 @@ namespace {
 
 constexpr duration resolve_limit = 15s;
 constexpr duration own_every = 10min;
-constexpr duration look_again = 1min;  // where the list of nodes, or a node's keys, could not be read
+constexpr duration look_again = 1min;  // where the list of nodes could not be read
+// Where a node's keys could not be read; twice as long each time.
+constexpr duration read_again = 5s;
+constexpr duration read_again_at_most = 1min;
 
 policy::probe_heard heard_of(const result<power::board_answer>& answer) {
     if (!answer) {
@@ -95,6 +98,9 @@ private:
         }
         listed_ = count;
         boards_.keep_only(listed->names);
+        std::erase_if(unread_, [&](const auto& one) {
+            return std::ranges::find(listed->names, one.first) == listed->names.end();
+        });
         const auto due = policy::next_probe(candidates(listed->names), node_.clock().now());
         for (const auto& [node, all] : std::map(owner_.wanted_)) {
             if (const auto why = why_not(node, listed->names); !why.empty()) {
@@ -106,6 +112,7 @@ private:
             next_ = due ? *due->at : has_others ? node_.clock().now() + look_again : time_point::max();
             co_return;
         }
+        next_ = node_.clock().now();  // who is due next is looked up then
         co_await probe(due->node);
     }
 
@@ -128,11 +135,13 @@ private:
         for (const auto& name : names) {
             if (name != node_.self()) {
                 const auto known = boards_.known_of(name);
+                const auto unread = unread_.find(name);
                 all.push_back({.node = name,
                                .probed = known.probed,
                                .is_distrusted = known.is_distrusted,
                                .is_wanted = owner_.wanted_.contains(name),
-                               .is_being_fenced = is_being_fenced(name)});
+                               .is_being_fenced = is_being_fenced(name),
+                               .again = unread == unread_.end() ? std::nullopt : std::optional(unread->second.again)});
             }
         }
         return all;
@@ -188,13 +197,13 @@ private:
         const auto before = boards_.known_of(node);
         const auto keys = co_await read_keys(node);
         if (!keys) {
-            next_ = node_.clock().now() + look_again;
-            auto again = before;
-            again.probed = node_.clock().now();
-            boards_.remember(node, std::move(again));
+            auto& unread = unread_[node];
+            unread.wait = std::clamp(2 * unread.wait, read_again, read_again_at_most);
+            unread.again = node_.clock().now() + unread.wait;
             owner_.answer_all(node, keys.error());
             co_return;
         }
+        unread_.erase(node);
         policy::known_board after = before;
         if (keys->read.trouble.empty()) {
             auto found = co_await ask(node, *keys, before);
@@ -234,9 +243,12 @@ private:
                     break;
                 }
                 case policy::probe_question_kind::heartbeat: {
+                    // From here on: what it wrote before its board said `off`, it may have written with power.
+                    const auto then = co_await read_keys(node);
                     co_await async::sleep_for(node_.clock(), 2 * node_.times.keepalive, "the heartbeat of a node");
                     const auto now = co_await read_keys(node);
-                    machine.heartbeat_seen(now && now->is_run && now->heartbeat && now->heartbeat != keys.heartbeat);
+                    machine.heartbeat_seen(then && now && now->is_run && then->heartbeat && now->heartbeat &&
+                                           now->heartbeat != then->heartbeat);
                     break;
                 }
                 case policy::probe_question_kind::status:
@@ -300,6 +312,11 @@ private:
     async::wakeup changed_;
     bool is_open_ = false;
     std::size_t listed_ = 0;  // other nodes, when the list was read last
+    struct unread_keys {
+        time_point again;
+        duration wait{};
+    };
+    std::map<std::string, unread_keys> unread_;  // nodes whose keys could not be read
     time_point next_ = time_point::min();
 };
 

@@ -1,10 +1,22 @@
 #include "pvcnoded/fencing/boards.hpp"
 
+#include "pvcnoded/core/session.hpp"
+#include "pvcnoded/model/node_payloads.hpp"
+
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
 namespace pvc::fencing {
+
+using namespace std::chrono_literals;
+
+namespace {
+// A name server that is slower is gone: the address that was probed is used.
+constexpr duration resolved_within = 5s;
+constexpr std::array<std::string_view, 3> entry_keys = {"/ipmihostname", "/ipmiusername", "/ipmipassword"};
+}  // namespace
 
 policy::known_board boards::known_of(const std::string& node) const {
     const auto found = known_.find(node);
@@ -131,6 +143,56 @@ async::awaitable<result<power::board_answer>> boards::question(power::board_acce
     }
     count(what, *heard);
     co_return std::move(*heard);
+}
+
+async::awaitable<result<board_keys>> read_board_keys(core::session& s, std::string node) {
+    std::vector<zookeeper::read_wish> wishes;
+    for (const auto key : entry_keys) {
+        wishes.push_back({.path = model::node_path(node, key)});
+    }
+    std::vector<std::string> others;
+    for (const auto& one : s.others.all()) {
+        if (one.name != node) {
+            others.push_back(one.name);
+            wishes.push_back({.path = model::node_path(one.name, entry_keys.front())});
+        }
+    }
+    const auto got = co_await s.zk.read_together(s.limit(), std::move(wishes));
+    std::vector<std::optional<std::string>> values;
+    for (const auto& one : got) {
+        if (!one && one.error().code() != errc::not_found) {
+            co_return one.error();
+        }
+        values.push_back(one ? std::optional(one->data) : std::nullopt);
+    }
+    auto read = policy::board_entry_of(values[0], values[1], values[2]);
+    if (!read.trouble.empty()) {
+        co_return failure(errc::invalid, node, read.trouble);
+    }
+    board_keys keys{.entry = std::move(read.entry), .other_hosts = {}};
+    for (std::size_t at = 0; at < others.size(); ++at) {
+        keys.other_hosts[others[at]] = values[entry_keys.size() + at].value_or("");
+    }
+    co_return keys;
+}
+
+async::awaitable<result<power::board_access>> reach_board_of(core::session& s, boards& all, std::string node,
+                                                             board_keys keys) {
+    PVC_CO_TRY(auto found, co_await all.reach(node, keys.entry, resolved_within));
+    const std::string own_host = s.node.config->ipmi.host;
+    std::string own_address = all.known_of(s.node.self()).address;
+    if (own_address.empty() && !own_host.empty()) {
+        // No probe has looked it up yet.
+        const auto own = co_await all.resolve(own_host, resolved_within);
+        own_address = own ? own->front() : std::string();
+    }
+    const auto known = policy::boards_read_anew(all.known(), node, keys.entry, found.address, keys.other_hosts);
+    const auto other = policy::who_shares_board(node, known, s.node.self(), own_host, own_address);
+    if (!other.empty()) {
+        co_return failure(errc::refused, found.address,
+                          "the board of node " + node + " is the same as that of node " + other);
+    }
+    co_return found;
 }
 
 }  // namespace pvc::fencing

@@ -72,8 +72,20 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         co_return;
     }
     auto power = policy::board_power::unknown;
-    if (const auto to = boards_.access_of(node); !to.address.empty()) {
+    auto to = boards_.access_of(node);
+    if (to.address.empty()) {  // no probe has reached it yet
+        auto keys = co_await read_board_keys(session_, node);
+        if (keys) {
+            const auto found = co_await reach_board_of(session_, boards_, node, *std::move(keys));
+            to = found ? *found : to;
+        }
+    }
+    if (!to.address.empty()) {
         const auto heard = co_await boards_.question(to, power::board_command::status);
+        if (!heard && heard.error().code() == errc::stopped && !word.although_on) {
+            refuse("a fence is asking its board now: ask again");
+            co_return;
+        }
         power = heard ? policy::read_power(heard->status, heard->output, heard->errors).power : power;
     }
     if (const auto why = why_not_confirmed(word, power); !why.empty()) {

@@ -17,8 +17,7 @@ namespace said = policy::fence_said;
 
 namespace {
 constexpr duration an_hour = 60min;
-// A name server that is slower is gone: the address that was probed is used.
-constexpr duration resolved_within = 5s;
+constexpr duration reached_for = 1min;  // until the first `off`: names may lead elsewhere since
 }  // namespace
 
 fence_run::fence_run(fence_tools tools, policy::fence_attempt machine, std::shared_ptr<fence_ledger> ledger)
@@ -250,25 +249,11 @@ async::awaitable<result<power::board_access>> fence_run::reach() {
     if (access_) {
         co_return *access_;
     }
-    std::vector<zookeeper::read_wish> wishes;
-    for (const char* key : {"/ipmihostname", "/ipmiusername", "/ipmipassword"}) {
-        wishes.push_back({.path = path(key)});
-    }
-    const auto got = co_await tools_.session.zk.read_together(tools_.session.limit(), std::move(wishes));
-    std::array<std::optional<std::string>, 3> values;
-    for (std::size_t at = 0; at < values.size(); ++at) {
-        if (!got[at] && got[at].error().code() != errc::not_found) {
-            co_return got[at].error();
-        }
-        values[at] = got[at] ? std::optional(got[at]->data) : std::nullopt;
-    }
-    const auto read = policy::board_entry_of(values[0], values[1], values[2]);
-    if (!read.trouble.empty()) {
-        co_return failure(errc::invalid, machine_.node, read.trouble);
-    }
-    ledger_->hide(read.entry.password);
-    PVC_CO_TRY(auto found, co_await tools_.all_boards.reach(machine_.node, read.entry, resolved_within));
+    PVC_CO_TRY(auto keys, co_await read_board_keys(tools_.session, machine_.node));
+    ledger_->hide(keys.entry.password);
+    PVC_CO_TRY(auto found, co_await reach_board_of(tools_.session, tools_.all_boards, machine_.node, std::move(keys)));
     access_ = found;
+    reached_ = node_.clock().now();
     co_return found;
 }
 
@@ -276,6 +261,9 @@ async::awaitable<said::any> fence_run::command(ask::power what) {
     ledger_->command_begins();
     if (const auto why = why_not_asked(); !why.empty()) {
         co_return said::board{.is_begun = true, .status = 1, .output = {}, .errors = "not asked: " + why};
+    }
+    if (!is_off_sent_ && access_ && node_.clock().now() - reached_ > reached_for) {
+        access_.reset();
     }
     const auto to = co_await reach();
     if (!to) {
@@ -285,6 +273,7 @@ async::awaitable<said::any> fence_run::command(ask::power what) {
     const auto which = what.what == policy::board_command::off  ? power::board_command::off
                        : what.what == policy::board_command::on ? power::board_command::on
                                                                 : power::board_command::status;
+    is_off_sent_ = is_off_sent_ || what.what == policy::board_command::off;
     const auto heard =
         co_await tools_.all_boards.command(*to, which, guarded_until(what.sent + zookeeper::guard_validity));
     if (!heard) {

@@ -108,6 +108,8 @@ private:
     keys keys_;
     std::optional<lock_keeper::wish> wish_;
     std::optional<power::board_access> access_;
+    time_point reached_;  // when that was found
+    bool is_off_sent_ = false;
     async::mutex reaching_;
     async::wakeup changed_;
     std::uint8_t fences_in_an_hour_ = 0;

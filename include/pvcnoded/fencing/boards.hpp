@@ -14,6 +14,10 @@
 #include <set>
 #include <string>
 
+namespace pvc::core {
+struct session;
+}
+
 namespace pvc::fencing {
 
 // Since the process began.
@@ -90,5 +94,16 @@ private:
     std::multiset<std::string> claimed_;
     std::map<std::string, std::unique_ptr<turn>> turns_;  // by address; few
 };
+
+// The keys of that node's board, and the hosts of the boards that other nodes name (by node), as they are now.
+struct board_keys {
+    policy::board_entry entry;
+    std::map<std::string, std::string> other_hosts;
+};
+// In one round trip. Errors: those of a read; invalid (nobody can be asked with that entry).
+async::awaitable<result<board_keys>> read_board_keys(core::session& s, std::string node);
+// As boards::reach, but never a board that is another node's, or this one's: refused.
+async::awaitable<result<power::board_access>> reach_board_of(core::session& s, boards& all, std::string node,
+                                                             board_keys keys);
 
 }  // namespace pvc::fencing

@@ -57,10 +57,27 @@ std::string who_shares_board(const std::string& node, const known_boards& all, c
         return self;
     }
     const auto other = std::ranges::find_if(all, [&](const auto& one) {
-        return one.first != node &&
-               is_same_board(board.entry.host, board.address, one.second.entry.host, one.second.address);
+        const bool is_same_guid = !board.guid.empty() && board.guid == one.second.guid;
+        return one.first != node && (is_same_guid || is_same_board(board.entry.host, board.address,
+                                                                   one.second.entry.host, one.second.address));
     });
     return other == all.end() ? std::string() : other->first;
+}
+
+known_boards boards_read_anew(known_boards known, const std::string& node, const board_entry& entry,
+                              const std::string& address, const std::map<std::string, std::string>& other_hosts) {
+    known_board& mine = known[node];
+    if (mine.entry != entry || mine.address != address) {
+        mine = known_board();
+    }
+    mine.entry = entry;
+    mine.address = address;
+    for (const auto& [other, host] : other_hosts) {
+        if (other != node) {
+            known[other].entry.host = host;  // with the address that it had: it may be the same board by another name
+        }
+    }
+    return known;
 }
 
 std::string why_board_unusable(const std::string& node, const known_boards& all, const std::string& self,
@@ -84,6 +101,9 @@ std::optional<due_probe> next_probe(const std::vector<probe_candidate>& all, tim
         due_probe due{one.node, std::nullopt};
         if (one.probed && !one.is_wanted) {
             due.at = *one.probed + (one.is_distrusted ? distrusted_every : probed_every);
+        }
+        if (one.again && !one.is_wanted) {
+            due.at = std::max(due.at.value_or(*one.again), *one.again);
         }
         // Who was never asked comes first.
         if (!first || due.at.value_or(time_point::min()) < first->at.value_or(time_point::min())) {

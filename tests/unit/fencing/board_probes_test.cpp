@@ -177,6 +177,38 @@ TEST_F(board_probes, a_board_that_says_off_of_a_node_that_checks_in) {
     EXPECT_NE(said("hv2 can be fenced"), "");
 }
 
+// Its last heartbeat came before its board said `off`.
+TEST_F(board_probes, a_node_that_loses_its_power_during_a_probe_leaves_a_board_to_be_trusted) {
+    put_node("hv2");
+    sim_node& hv1 = start();
+    run_beating(20s);
+    auto& board = boards.front();
+    board.answer_time = 1500ms;
+    board.is_machine_on = false;
+    const auto all = core::all_that_are<core::board_prober>(hv1.daemon().subjects());
+    const auto answer = all.front()->probe_board("hv2", loop.clock().now() + 60s);
+    loop.run_for(500ms);
+    ensemble.put("/nodes/hv2/keepalive", "1800000000");
+    loop.run_for(25s);
+    ASSERT_TRUE(answer->answer && *answer->answer);
+    EXPECT_EQ(fact(*answer->answer, "power"), core::explained_value("off"));
+    EXPECT_EQ(fact(*answer->answer, "can_be_fenced"), core::explained_value(true));
+    EXPECT_EQ(said("node hv2 could"), "");
+}
+
+// Who was alone when it started.
+TEST_F(board_probes, nodes_that_came_later_are_probed_every_ten_minutes_too) {
+    start();
+    put_node("hv2").attach(nodes.back().boards);
+    put_node("hv3").attach(nodes.back().boards);
+    run_beating(30s);
+    EXPECT_EQ(boards.front().commands(), 2U);
+    EXPECT_EQ(boards.back().commands(), 2U);
+    run_beating(10min);
+    EXPECT_EQ(boards.front().commands(), 4U);
+    EXPECT_EQ(boards.back().commands(), 4U);
+}
+
 TEST_F(board_probes, neither_in_maintenance_nor_of_a_node_that_is_dead) {
     put_node("hv2", "dead");
     put_node("hv3");

@@ -307,6 +307,42 @@ TEST_F(fencer, without_its_session_no_command_is_sent) {
     EXPECT_EQ(offs(), std::vector<std::string>()) << hv1.log();
 }
 
+// Ruling 42: what its keys say now is another's board, as no probe has seen yet.
+TEST_F(fencer, by_the_name_of_anothers_board_nobody_is_switched_off) {
+    sim_node& hv1 = start();
+    ensemble.put("/nodes/hv3/ipmihostname", "hv2-lom");
+    dead_for(150s);
+    EXPECT_EQ(state(), "dead") << hv1.log();
+    EXPECT_TRUE(other_board.is_machine_on);
+    EXPECT_EQ(std::ranges::count(other_board.heard(), "off"), 0) << hv1.log();
+    EXPECT_EQ(offs(), std::vector<std::string>());
+}
+
+TEST_F(fencer, by_the_address_of_anothers_board_nobody_is_switched_off) {
+    sim_node& hv1 = start();
+    ensemble.put("/nodes/hv3/ipmihostname", "192.0.2.2");
+    dead_for(150s);
+    EXPECT_EQ(state(), "dead") << hv1.log();
+    EXPECT_EQ(std::ranges::count(other_board.heard(), "off"), 0) << hv1.log();
+}
+
+// Ruling 43: whether it is on is not known while a fence asks.
+TEST_F(fencer, no_word_is_taken_while_a_fence_asks_the_board) {
+    sim_node& hv1 = start();
+    board.lies = true;
+    board.answer_time = 8s;
+    dead_for(80s);
+    EXPECT_EQ(state(), "dead") << hv1.log();
+    ASSERT_EQ(std::ranges::count(board.heard(), "off"), 1) << hv1.log();
+    const auto all = core::all_that_are<core::fence_confirmer>(hv1.daemon().subjects());
+    const auto said = all.front()->confirm_fence({.node = "hv3", .by = "root"}, loop.clock().now() + 60s);
+    dead_for(30s);
+    ASSERT_TRUE(said->answer) << hv1.log();
+    ASSERT_FALSE(*said->answer);
+    EXPECT_EQ(said->answer->error().cause(), "a fence is asking its board now: ask again");
+    EXPECT_EQ(hv1.log().find("[fence-word]"), std::string::npos);
+}
+
 // Nothing is asked of anybody while nobody is dead.
 TEST_F(fencer, nobody_dead_no_request_more) {
     sim_node& hv1 = start();

@@ -35,10 +35,15 @@ struct known_board {
 };
 using known_boards = std::map<std::string, known_board>;  // by node
 
-// Whose board has the same entry, by text or by address: one of them is another's. Empty: nobody's. `own`: this node's
-// board as it is configured, and its address, if known.
+// Whose board is the same, by the text of the entry, by address or by GUID: one of them is another's. Empty: nobody's.
+// `own`: this node's board as it is configured, and its address, if known.
 [[nodiscard]] std::string who_shares_board(const std::string& node, const known_boards& all, const std::string& self,
                                            const std::string& own_host, const std::string& own_address);
+// `known` as it is with what was read just now: the entry of that node and the address to which it leads, and the hosts
+// that other nodes name (by node). What probes found out about another board than that is not held for true of it.
+[[nodiscard]] known_boards boards_read_anew(known_boards known, const std::string& node, const board_entry& entry,
+                                            const std::string& address,
+                                            const std::map<std::string, std::string>& other_hosts);
 // Of all reasons why that node's board is not to be used by a fencer the first, as a clause; empty: there is none.
 [[nodiscard]] std::string why_board_unusable(const std::string& node, const known_boards& all, const std::string& self,
                                              const std::string& own_host, const std::string& own_address);
@@ -48,8 +53,9 @@ struct probe_candidate {
     std::string node;
     std::optional<time_point> probed;
     bool is_distrusted = false;
-    bool is_wanted = false;        // somebody asked for it by hand
-    bool is_being_fenced = false;  // its board belongs to the fencer
+    bool is_wanted = false;             // somebody asked for it by hand
+    bool is_being_fenced = false;       // its board belongs to the fencer
+    std::optional<time_point> again{};  // its keys could not be read: not before
 };
 struct due_probe {
     std::string node;
@@ -64,7 +70,7 @@ enum class probe_question_kind : std::uint8_t {
     resolve,    // the entry's host
     status,     // of the power
     guid,       // of the board
-    heartbeat,  // whether the node's heartbeat moved since before the status was asked: two intervals later
+    heartbeat,  // whether the node's heartbeat moves from now on: within two intervals
 };
 struct probe_question {
     probe_question_kind what = probe_question_kind::none;

@@ -206,6 +206,7 @@ TEST(probe, an_entry_that_two_nodes_have_is_nobodys) {
     all["hv2"] = known_as_good();
     all["hv2"].entry.host = "hv2-lom";
     all["hv2"].address = "192.0.2.2";
+    all["hv2"].guid = "31303043-534d-2500-90d8-7a1600000002";
     all["hv3"] = known_as_good();
     const auto why = [&](const std::string& node) {
         return why_board_unusable(node, all, "hv1", "hv1-lom", "192.0.2.1");
@@ -226,6 +227,38 @@ TEST(probe, an_entry_that_two_nodes_have_is_nobodys) {
     all["hv3"].entry.host = "hv3-lom";
     all["hv3"].address = "192.0.2.1";
     EXPECT_EQ(why("hv3"), "its board is the same as that of node hv1");
+    // Two addresses of one board.
+    all["hv3"].address = "192.0.2.3";
+    all["hv3"].guid = all["hv2"].guid;
+    EXPECT_EQ(why("hv3"), "its board is the same as that of node hv2");
+    all["hv2"].guid = all["hv3"].guid = "";
+    EXPECT_EQ(why("hv3"), "");
+}
+
+TEST(probe, an_entry_that_was_read_anew) {
+    known_boards all;
+    all["hv2"] = known_as_good();
+    all["hv2"].entry.host = "hv2-lom";
+    all["hv2"].address = "192.0.2.2";
+    all["hv2"].guid = "31303043-534d-2500-90d8-7a1600000002";
+    const auto shares = [&](const std::string& host, const std::string& address, const std::string& host_of_hv2) {
+        const auto anew =
+            boards_read_anew(all, "hv3", {host, "admin", secret("Passw0rd")}, address, {{"hv2", host_of_hv2}});
+        return who_shares_board("hv3", anew, "hv1", "hv1-lom", "192.0.2.1");
+    };
+    EXPECT_EQ(shares("hv3-lom", "192.0.2.3", "hv2-lom"), "");
+    EXPECT_EQ(shares("hv3-lom", "192.0.2.2", "hv2-lom"), "hv2");
+    EXPECT_EQ(shares("hv3-lom", "192.0.2.3", "hv3-lom"), "hv2");
+    EXPECT_EQ(shares("hv3-lom", "192.0.2.2", "hv2-bmc"), "hv2") << "it had that address when it was probed";
+    EXPECT_EQ(shares("hv3-lom", "192.0.2.1", "hv2-lom"), "hv1");
+    EXPECT_EQ(shares("hv1-lom", "192.0.2.3", "hv2-lom"), "hv1");
+    // The GUID that a probe saw is of the board to which its name led then.
+    all["hv3"] = known_as_good();
+    all["hv3"].guid = all["hv2"].guid;
+    EXPECT_EQ(shares("hv3-lom", "192.0.2.3", "hv2-lom"), "hv2");
+    EXPECT_EQ(shares("hv3-lom", "192.0.2.4", "hv2-lom"), "");
+    all.clear();
+    EXPECT_EQ(shares("hv2-lom", "192.0.2.2", "hv2-lom"), "hv2") << "nobody was probed yet";
 }
 
 // ---- what is due
@@ -253,6 +286,11 @@ TEST(probe, due) {
     EXPECT_EQ(due({{.node = "a", .probed = now}, {.node = "b", .probed = now, .is_wanted = true}}, now),
               (answer{"b", std::nullopt}));
     EXPECT_EQ(due({{.node = "a", .probed = {}, .is_being_fenced = true}}, now), (answer{"", std::nullopt}));
+    EXPECT_EQ(due({{.node = "a", .probed = {}, .again = now + 5s}}, now), (answer{"a", 5s}));
+    EXPECT_EQ(due({{.node = "a", .probed = {}, .again = now + 5s}, {.node = "b", .probed = {}}}, now),
+              (answer{"b", std::nullopt}));
+    EXPECT_EQ(due({{.node = "a", .probed = {}, .is_wanted = true, .again = now + 5s}}, now),
+              (answer{"a", std::nullopt}));
 }
 
 // ---- what is said
