@@ -196,6 +196,29 @@ TEST_F(board_probes, a_node_that_loses_its_power_during_a_probe_leaves_a_board_t
     EXPECT_EQ(said("node hv2 could"), "");
 }
 
+// A reading that failed says nothing of the board.
+TEST_F(board_probes, keys_that_could_not_be_read_are_read_again_soon) {
+    put_node("hv2");
+    put_node("hv3");
+    sim_node& hv1 = add();
+    for (auto& board : boards) {
+        board.attach(hv1.boards);
+    }
+    int failed = 0;
+    const auto until = loop.clock().now() + 8s;
+    hv1.connector.link().on_request = [&](const zookeeper::request& request) {
+        const bool is_keys = request.path == "/nodes/hv2/ipmihostname";
+        failed += is_keys && loop.clock().now() < until ? 1 : 0;
+        return is_keys && loop.clock().now() < until ? sim::verdict::drop_before : sim::verdict::answer;
+    };
+    hv1.start();
+    run_beating(40s);
+    EXPECT_GT(failed, 0);
+    EXPECT_LT(failed, 100);
+    EXPECT_EQ(boards.front().commands(), 2U) << hv1.log();
+    EXPECT_EQ(boards.back().commands(), 2U) << hv1.log();
+}
+
 // Who was alone when it started.
 TEST_F(board_probes, nodes_that_came_later_are_probed_every_ten_minutes_too) {
     start();
