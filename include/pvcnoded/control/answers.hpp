@@ -1,7 +1,7 @@
 // What the daemon answers over its local socket: from memory, at once, so that it is told also while ZooKeeper and
 // libvirt are away. Some answers are waited for: the end of a task that is cancelled, `explain flush`, which reads, and
-// those about fences, for which a board or the disk is asked. Asking changes nothing, but for the level of the log, such
-// a task, and a node that an operator says is off. The fields are documented in docs/control.md.
+// those about fences, for which a board or the disk is asked. Asking changes nothing, but for the level of the log,
+// such a task, and a node that an operator says is off. The fields are documented in docs/control.md.
 #pragma once
 
 #include "pvcnoded/control/server.hpp"

@@ -1,5 +1,7 @@
 #include "sim/ceph/sim_ceph_helper.hpp"
 
+#include "sim/ceph/sim_rbd_locks.hpp"
+
 #include "pvcnoded/async/semaphore.hpp"
 #include "pvcnoded/async/task_group.hpp"
 
@@ -25,26 +27,25 @@ struct answering {
     using said = async::awaitable<decltype(ceph::answer::what)>;
 
     said operator()(ceph::ask::monitor_command asked) const {
-        if (asked.text == R"({"prefix":"osd blocklist ls","format":"json"})") {
-            co_return co_await blocklisted();
-        }
+        const bool asks_for_blocklist = asked.text == R"({"prefix":"osd blocklist ls","format":"json"})";
         auto got = co_await cluster.command(std::move(asked.text), until);
+        // The simulated cluster has no such list of its own: that it says so is an answer of its monitors.
+        const auto* store = dynamic_cast<const sim_rbd_locks*>(&locks);
+        if (asks_for_blocklist && store != nullptr && (got || got.error().code() == errc::invalid)) {
+            co_return ceph::say::output{list_of(store->store().blocklist())};
+        }
         if (!got) {
             co_return refusal_of(got.error());
         }
         co_return ceph::say::output{*std::move(got)};
     }
-    // The monitors know the clients that the images' locks are about.
-    said blocklisted() const {
-        const auto got = co_await locks.blocklisted(until);
-        if (!got) {
-            co_return refusal_of(got.error());
-        }
+    // The monitors know whom they refuse, also while OSDs hang.
+    static std::string list_of(const std::vector<std::string>& clients) {
         std::string text;
-        for (const auto& one : *got) {
+        for (const auto& one : clients) {
             text += (text.empty() ? "" : ",") + (R"({"addr":")" + one + R"(","until":"2027-01-01T00:00:00.000000"})");
         }
-        co_return ceph::say::output{"[" + text + "]"};
+        return "[" + text + "]";
     }
     said operator()(ceph::ask::pool_counters asked) const {
         const auto got = co_await cluster.counters(std::move(asked.pools), until);

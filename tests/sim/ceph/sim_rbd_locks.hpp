@@ -95,6 +95,7 @@ public:
 
     bool cut = false;             // a killed daemon: nothing that it still does reaches the store
     bool is_unavailable = false;  // Ceph cannot be asked from this machine
+    [[nodiscard]] const sim_rbd_store& store() const { return store_; }
 
     async::awaitable<result<std::vector<storage::rbd_lock>>> list(std::string image, time_point deadline) override;
     async::awaitable<result<std::vector<storage::rbd_watcher>>> watchers(std::string image,
