@@ -13,7 +13,8 @@ void fencer_part::confirm(core::fence_word word, time_point until, asked answer)
         return;
     }
     asked_.push_back(answer);
-    scope_->spawn("word about " + word.node, [this, word = std::move(word), until, answer = std::move(answer)] {
+    std::string name = "word about " + word.node;
+    scope_->spawn(std::move(name), [this, word = std::move(word), until, answer = std::move(answer)] {
         return take_word(word, until, answer);
     });
 }
