@@ -154,7 +154,14 @@ bool fencer_part::has_heard_on(const std::string& node) const {
 }
 
 bool fencer_part::majority_stays_without(const std::string& node) const {
-    return policy::majority_stays(observer(), all_seen(), node, policy::majority_at::before_power_off);
+    // Who was silent before this connection, and was not seen to beat since, is not counted as one that runs.
+    auto all = all_seen();
+    for (const auto& one : session_.others.all()) {
+        if (const auto found = std::ranges::find(all, one.name, &policy::node_seen::name); found != all.end()) {
+            found->silent_for = one.silent_for;
+        }
+    }
+    return policy::majority_stays(observer(), all, node, policy::majority_at::before_power_off);
 }
 
 void fencer_part::look_again() {
