@@ -231,6 +231,7 @@ void memory_ensemble::stop() {
 
 void memory_ensemble::start() {
     is_up_ = true;
+    up_since_ = clock_.now();
     for (const auto& [id, one] : sessions_) {
         touch(*one);
         watch_over(*one);
@@ -243,6 +244,7 @@ void memory_ensemble::freeze() {
 
 void memory_ensemble::thaw() {
     is_frozen_ = false;
+    up_since_ = clock_.now();
     for (const std::int64_t id : sessions()) {
         session* one = find_session(id);
         if (one != nullptr && one->timeout && one->heard + *one->timeout <= clock_.now()) {

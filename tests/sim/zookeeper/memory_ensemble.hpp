@@ -112,6 +112,7 @@ public:
     void thaw();
     [[nodiscard]] bool is_up() const { return is_up_; }
     [[nodiscard]] bool is_frozen() const { return is_frozen_; }
+    [[nodiscard]] time_point up_since() const { return up_since_; }  // the last start() or thaw(); none: the beginning
 
     // --- what happened ---
     // Every committed operation in order, sessions included. clear_trace() forgets.
@@ -179,6 +180,7 @@ private:
     ensemble_counters counters_;
     bool is_up_ = true;
     bool is_frozen_ = false;
+    time_point up_since_{};
 };
 
 }  // namespace pvc::sim

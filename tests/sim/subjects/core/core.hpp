@@ -14,6 +14,7 @@ struct lock_seen {
     time_point since;
     bool is_for_contention = false;  // as it says of itself
     bool is_used = false;            // its write is done: it waits for its removal
+    time_point first_since{};        // the last time that one before it in its queue went; none ever: the beginning
 };
 
 // What the rules remember of locks.

@@ -29,6 +29,13 @@ void follow_locks(judge& of, const seen_change& seen) {
     }
     if (seen.what.what == recorded_kind::remove) {
         seen_locks.locks.erase(seen.what.path);
+        const std::string queue = seen.what.path.substr(0, seen.what.path.rfind('/') + 1);
+        for (auto next = seen_locks.locks.lower_bound(queue);
+             next != seen_locks.locks.end() && next->first.starts_with(queue); ++next) {
+            if (sequence_of(next->first) > sequence_of(seen.what.path)) {
+                next->second.first_since = of.world.now();
+            }
+        }
     } else if (seen.writer != nullptr && seen.what.what == recorded_kind::create) {
         seen_locks.locks[seen.what.path] = {seen.writer, seen.what.session, of.world.now(),
                                             seen.what.data.ends_with(":contend for the primary role")};

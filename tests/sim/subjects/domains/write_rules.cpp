@@ -72,6 +72,15 @@ bool is_written_under(const own_transaction& what, const own_transaction::part& 
     });
 }
 
+// Whether the writer knew, when it sent this, that it is the first: the one before it went, a watch says so, the queue
+// is read, and then the transaction goes on its way.
+bool has_heard(const judge& of, const lock_seen& lock) {
+    const auto& link = lock.owner->node.connector.link();
+    const time_point since = std::max(lock.first_since, of.world.ensemble.up_since());
+    return of.world.now() - since >
+           2 * link.latency + 2 * link.watch_delay + link.lag + std::max(link.answer_delay, link.write_answer_delay);
+}
+
 // The locks of its machine that the writer has; in whose queue it still waits it writes by versions alone.
 std::vector<own_transaction::lock> locks_of_writer(const judge& of, const recorded_change& change) {
     std::vector<own_transaction::lock> found;
@@ -80,7 +89,7 @@ std::vector<own_transaction::lock> locks_of_writer(const judge& of, const record
         const std::string prefix = root + suffix;
         for (auto lock = of.state<locks_seen>().locks.lower_bound(prefix);
              lock != of.state<locks_seen>().locks.end() && lock->first.starts_with(prefix); ++lock) {
-            if (lock->second.session == change.session && is_first(of, lock->first)) {
+            if (lock->second.session == change.session && is_first(of, lock->first) && has_heard(of, lock->second)) {
                 found.push_back({lock->first, task_of(of, lock->first)});
             }
         }

@@ -197,10 +197,13 @@ void consequences_have_proof(judge& of, const seen_change& seen) {
     if (path.starts_with(domains) && path.ends_with("/node") && seen.what.what != recorded_kind::remove) {
         const std::string before = std::exchange(all.node_of[path], seen.what.data);
         const std::string state = of.world.ensemble.get("/nodes/" + before + "/daemonstate").value_or("");
-        // One that is to move is a flush taken back: the target asks who has it.
+        // One that is to move is a flush taken back: the target asks who has it. One that is to stay off is begun by
+        // nobody.
         const std::string of_machine = path.substr(0, path.size() - std::string_view("node").size()) + "state";
-        const bool is_moving = of.world.ensemble.get(of_machine).value_or("").starts_with("migrate");
-        if (!is_moving && seen.writer != nullptr && !before.empty() && before != seen.what.data &&
+        const std::string wanted = of.world.ensemble.get(of_machine).value_or("");
+        const bool is_moving = wanted.starts_with("migrate");
+        const bool is_to_be_off = wanted == "stop" || wanted == "disable" || wanted == "fail";
+        if (!is_moving && !is_to_be_off && seen.writer != nullptr && !before.empty() && before != seen.what.data &&
             (state == "fenced" || state == "dead") && has_fence_lock(of, *seen.writer) &&
             !has_it(*seen.writer, path, seen.what.data)) {
             ++of.transitions["fence recovered a machine"];
