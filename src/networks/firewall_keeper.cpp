@@ -200,11 +200,12 @@ std::string firewall_keeper::others_in(const model::filter_state& seen) {
 
 async::awaitable<void> firewall_keeper::keep_others(const model::filter_state& seen) {
     const auto others = others_in(seen);
-    const bool is_done = others == told_others_ && (!keep_again_ || node_.clock().now() < *keep_again_);
+    const bool is_done = others == told_others_ && (!keep_again_ || node_.clock().now() < tell_others_again_);
     if (others.empty() || is_done) {
         co_return;
     }
     told_others_ = others;
+    tell_others_again_ = node_.clock().now() + between_keeping;
     if ((seen.flags & model::owned_table) != 0) {
         node_.log.warning(message::network_firewall,
                           "firewall: table inet filter belongs to another running program (flags owner): nobody else "

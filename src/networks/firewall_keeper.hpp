@@ -111,6 +111,7 @@ private:
     std::set<std::string> told_acls_;
     std::set<std::string> told_files_;
     std::string told_others_;               // rules of the host's own
+    time_point tell_others_again_{};        // as long as they could not be kept
     std::optional<std::string> unkept_;     // what is to be kept, and is nowhere that outlives a boot
     std::optional<time_point> keep_again_;  // they could not be kept; where they come again that is tried again
     bool is_stale_ = true;                  // wanted_ is to be made anew
