@@ -184,9 +184,8 @@ bool network_planner::is_ours() {
             plan_.foreign_base = base_name_;
             return refuse(fmt::format("{} is a link of this host's own: {}", base_name_, why));
         }
-    }
-    if (base_ != nullptr && !links_.is_own_base(*base_, wanted_.vni)) {
-        if (auto other = own_links::changeable_settings(*base_); !other.empty()) {
+        const auto other = own_links::changeable_settings(*base_);
+        if (!other.empty() && !links_.is_own_base(*base_, wanted_.vni)) {
             return refuse(
                 fmt::format("{} is VXLAN {}, and not as FRR needs it for EVPN: it has {}, and nothing shows "
                             "that it is this network's",

@@ -153,5 +153,28 @@ TEST(foreign_bridges, one_with_a_card_was_no_networks) {
     EXPECT_EQ(plan.left.size(), 1U);
 }
 
+// Nothing showed whose it was, and a network uses it: what somebody changes of it then is put right. It stays behind.
+TEST(foreign_bridges, a_base_that_is_only_used_is_put_right_in_its_bridge) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    settle(kernel, managed(7), config);
+    auto link = kernel.link("vxlan7");
+    link.vxlan->is_learning = false;
+    link.vxlan->has_remote = true;
+    kernel.remove("vxlan7");
+    kernel.add(link);
+    whose_links whose;
+    whose.bases["vxlan7"] = {kernel.link("vxlan7").index, false};
+    const auto plan = plan_network(managed(7), config, kernel.state(), {}, whose);
+    EXPECT_FALSE(plan.is_refused) << remarks_of(plan.remarks);
+    EXPECT_NE(steps_of(plan).find("switch learning on and take local and remote address away on vxlan7"),
+              std::string::npos)
+        << steps_of(plan);
+    EXPECT_EQ(steps_of(plan_removal(7, config, kernel.state(), 0, whose)).find("delete link vxlan7"),
+              std::string::npos);
+    kernel.apply(model::set_master{"vxlan7", ""});
+    EXPECT_TRUE(plan_network(managed(7), config, kernel.state(), {}, whose).is_refused);
+}
+
 }  // namespace
 }  // namespace pvc::policy
