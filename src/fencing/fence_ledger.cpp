@@ -92,6 +92,11 @@ struct fence_ledger::entry_writer {
     model::fence_record& record;
     model::fence_moment now;
 
+    void operator()(const policy::fence_entry::begun& what) const {
+        record.node = what.node;
+        record.way = way_of(what.why);
+        record.keepalive_id = what.heartbeat_id;
+    }
     void operator()(const policy::fence_entry::opened& what) const {
         record.node = what.node;
         record.way = way_of(what.why);

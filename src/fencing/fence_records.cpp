@@ -10,6 +10,11 @@ namespace {
 constexpr std::uint32_t only_root = 0700;
 constexpr std::string_view record_ending = ".json";
 
+// It may say anything: not read is not "not there".
+bool is_unread(errc code) {
+    return code == errc::timed_out || code == errc::unavailable || code == errc::io;
+}
+
 }  // namespace
 
 async::awaitable<result<void>> fence_records::make_ready() {
@@ -160,8 +165,7 @@ async::awaitable<result<std::vector<model::fence_record>>> fence_records::about(
         auto record = co_await read(id);
         if (record && record->node == node) {
             all.push_back(std::move(*record));
-        } else if (!record &&
-                   (record.error().code() == errc::timed_out || record.error().code() == errc::unavailable)) {
+        } else if (!record && is_unread(record.error().code())) {
             co_return record.error();
         }
     }

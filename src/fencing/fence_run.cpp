@@ -17,6 +17,7 @@ namespace said = policy::fence_said;
 
 namespace {
 constexpr duration an_hour = 60min;
+constexpr duration history_again = 10s;
 constexpr duration reached_for = 1min;  // until the first `off`: names may lead elsewhere since
 }  // namespace
 
@@ -167,9 +168,11 @@ async::awaitable<void> fence_run::run() {
 
 async::awaitable<void> fence_run::load_history() {
     const auto since = node_.clock().wall_now() - an_hour;
-    const auto all = co_await tools_.ledgers.records().about(machine_.node, since);
-    if (!all) {
-        co_return;
+    auto all = co_await tools_.ledgers.records().about(machine_.node, since);
+    while (!all) {
+        // What was not read is not "never".
+        co_await async::sleep_for(node_.clock(), history_again, "another attempt to read the records of fences");
+        all = co_await tools_.ledgers.records().about(machine_.node, since);
     }
     std::vector<std::int64_t> fenced;
     for (const auto& one : *all) {

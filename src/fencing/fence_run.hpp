@@ -26,8 +26,10 @@ public:
     [[nodiscard]] virtual bool majority_stays_without(const std::string& node) const = 0;
     // A machine wants something else, or is over.
     virtual void look_again() = 0;
+    // That this coordinator can write no record is said once an hour; true: now.
+    [[nodiscard]] virtual bool is_disk_to_be_told() = 0;
     // What was said of it is to be said each hour.
-    virtual void keeps_off(const std::string& node) = 0;
+    virtual void keeps_off(const std::string& node, const std::string& why) = 0;
     [[nodiscard]] virtual async::latest<std::uint64_t>& changes() = 0;
 
 protected:
@@ -112,7 +114,7 @@ private:
     bool is_off_sent_ = false;
     async::mutex reaching_;
     async::wakeup changed_;
-    std::uint8_t fences_in_an_hour_ = 0;
+    std::optional<std::uint8_t> fences_in_an_hour_;
     bool has_had_lock_ = false;
     time_point begun_;
 };

@@ -40,7 +40,7 @@ void fence_run::say(policy::fence_news what, const std::string& text) const {
                       fmt::format("nothing shows that {} of {} cannot write any more: they are left", text, node));
             return;
         case fenced: log.ok(node + " is fenced"); return;
-        case kept_off: tools_.ground.keeps_off(machine_.node); return;
+        case kept_off: tools_.ground.keeps_off(machine_.node, text); return;
         case needs_ceph:
             log.warning(message::fence_needs_ceph,
                         fmt::format("{} of {} need Ceph, which this node cannot ask: other coordinators have {} s to "
@@ -49,6 +49,9 @@ void fence_run::say(policy::fence_news what, const std::string& text) const {
             return;
         case node_back: log.warning(message::fence_node_back, fmt::format("{} is back: {}", node, text)); return;
         case unrecordable:
+            if (!tools_.ground.is_disk_to_be_told()) {
+                return;
+            }
             log.error(message::fence_record_unwritten,
                       fmt::format("{}: {} ({}); another coordinator is to fence it", node, text, ledger_->trouble()));
             return;

@@ -14,6 +14,7 @@ using model::daemon_state;
 
 namespace {
 constexpr duration machines_every = 15s;
+constexpr duration records_again = 10s;
 constexpr duration may_power_on_within = 10min;
 }  // namespace
 
@@ -49,26 +50,15 @@ void fencer_part::take_up_left_over(const policy::node_seen& one, bool may_detec
         return;
     }
     auto& look = closer_.at(one.name);
-    const bool is_unsettled = victim->state == daemon_state::dead || victim->is_recovering;
-    if (!is_unsettled) {
-        return;
-    }
-    if (look.records_of != victim->state_id || look.records_of_beat != victim->heartbeat_id) {
-        look.are_records_read = false;
-    }
-    if (!look.are_records_read) {
-        if (!look.is_reading_records) {
-            look.is_reading_records = true;
-            scope_->spawn("records of " + one.name,
-                          [this, node = one.name, state = victim->state_id, beat = victim->heartbeat_id] {
-                              return read_records(node, state, beat);
-                          });
-        }
+    learn_records(one.name, look, *victim);
+    const bool is_unsettled = victim->state == daemon_state::dead || victim->is_recovering || has_recorded_word(one);
+    if (!is_unsettled || (!look.are_records_read && !look.are_records_unread)) {
         return;
     }
     want_machines(machines_every);
     auto& memory = memories_[one.name];
     const time_point now = node_.clock().now();
+    const auto self = observer();
     memory.look({.mark_id = victim->state_id,
                  .heartbeat_id = victim->heartbeat_id,
                  .is_recovering = victim->is_recovering,
@@ -76,6 +66,7 @@ void fencer_part::take_up_left_over(const policy::node_seen& one, bool may_detec
                 now);
     const auto next = policy::next_attempt({.victim = *victim,
                                             .may_detect = may_detect,
+                                            .may_act = self.is_coordinator && self.is_run && self.is_heartbeat_fresh,
                                             .record = look.record,
                                             .is_recoverable_here = recovery_->can_recover(),
                                             .is_ours = false},
@@ -83,6 +74,29 @@ void fencer_part::take_up_left_over(const policy::node_seen& one, bool may_detec
     if (next.why) {
         begin(one, *next.why);
     }
+}
+
+// Of the node as it is. What could not be read is read again: until then nothing is known of it, and the node is
+// nobody's, as one of another coordinator is.
+void fencer_part::learn_records(const std::string& node, closer_look& look, const policy::victim_seen& victim) {
+    if (look.records_of != victim.state_id || look.records_of_beat != victim.heartbeat_id) {
+        look.are_records_read = look.are_records_unread = false;
+        look.read_again.reset();
+    }
+    const bool is_due = !look.read_again || node_.clock().now() >= *look.read_again;
+    if (!look.are_records_read && !look.is_reading_records && is_due) {
+        look.is_reading_records = true;
+        scope_->spawn("records of " + node, [this, node, state = victim.state_id, beat = victim.heartbeat_id] {
+            return read_records(node, state, beat);
+        });
+    }
+}
+
+bool fencer_part::has_recorded_word(const policy::node_seen& one) const {
+    const auto found = closer_.find(one.name);
+    return found != closer_.end() && found->second.record == policy::own_record::worded && one.state_id &&
+           found->second.records_of == *one.state_id && one.heartbeat_id &&
+           found->second.records_of_beat == *one.heartbeat_id;
 }
 
 async::awaitable<void> fencer_part::read_records(std::string node, std::int64_t state_id, std::int64_t heartbeat_id) {
@@ -96,18 +110,23 @@ async::awaitable<void> fencer_part::read_records(std::string node, std::int64_t 
     }
     auto& look = found->second;
     look.is_reading_records = false;
-    look.are_records_read = true;
+    look.are_records_read = all.has_value();
+    look.are_records_unread = !all;
     look.records_of = state_id;
     look.records_of_beat = heartbeat_id;
     look.record = policy::own_record::none;
     look.found.reset();
     if (!all) {
-        co_return;  // a disk that does not answer: others have records, too
+        look.read_again = node_.clock().now() + records_again;
+        co_return;
     }
-    for (const auto& one : *all) {
-        if (one.coordinator != node_.self()) {
-            continue;
-        }
+    std::vector<model::fence_record> own;
+    std::ranges::copy_if(*all, std::back_inserter(own),
+                         [&](const auto& one) { return one.coordinator == node_.self(); });
+    memories_[node].recall(
+        policy::failures_in(own, state_id, heartbeat_id, node_.machine.boot_id, model::fence_moment_of(node_.clock())),
+        state_id, heartbeat_id, node_.clock().now());
+    for (const auto& one : own) {
         const auto says = policy::what_record_says(one, state_id, heartbeat_id);
         if (!says) {
             co_return;
@@ -125,6 +144,10 @@ async::awaitable<void> fencer_part::read_records(std::string node, std::int64_t 
 
 void fencer_part::begin(const policy::node_seen& one, policy::fence_origin why) {
     if (!one.state_id || !one.heartbeat_id) {
+        return;
+    }
+    if (!may_queue_) {
+        waiting_.insert(one.name);
         return;
     }
     using action = config::fence_action;
@@ -146,6 +169,7 @@ void fencer_part::begin(const policy::node_seen& one, policy::fence_origin why) 
     if (goes_on && found != nullptr) {
         ledger->follow(found->id);
         machine.proof_words = found->proof ? found->proof->text : std::string();
+        machine.stored = found->proof ? proof_of(found->proof->kind) : machine.stored;
     }
     if (why == policy::fence_origin::recovering) {
         const auto victim = victim_of(one);
@@ -184,10 +208,9 @@ async::awaitable<void> fencer_part::carry_out(std::shared_ptr<fence_run> which) 
             const auto& machine = run.machine();
             const auto end = machine.end;
             ++part.owner_.counts_->attempts.at(static_cast<std::size_t>(end));
-            auto& memory = part.memories_[machine.node];
-            memory.ended(end, machine.mark_id, machine.heartbeat_id, part.node_.clock().now());
             if (run.has_had_lock()) {
-                memory.had_lock();
+                auto& memory = part.memories_[machine.node];
+                memory.ended(end, machine.mark_id, machine.heartbeat_id, part.node_.clock().now());
                 part.words_.erase(machine.node);
             }
             if (const auto closer = part.closer_.find(machine.node); closer != part.closer_.end()) {
@@ -198,33 +221,8 @@ async::awaitable<void> fencer_part::carry_out(std::shared_ptr<fence_run> which) 
             part.changed_.notify();
         }
     };
-    bool is_locked_out = false;
-    const std::string node = which->machine().node;
-    {
-        const ending guard{*this, *which};
-        co_await which->run();
-    }
-    if (!which->has_had_lock()) {
-        is_locked_out = memories_[node].is_locked_out(node_.clock().now());
-    }
-    if (is_locked_out) {
-        co_await tell_locked_out(node);
-    }
-}
-
-async::awaitable<void> fencer_part::tell_locked_out(std::string node) {
-    const std::string path(model::key_path::fence_lock);
-    std::string holder = "somebody";
-    const auto all = co_await session_.zk.children(session_.limit(), path);
-    if (all) {
-        const auto first = model::contenders(all->names, model::lock_tag::lock);
-        if (!first.empty()) {
-            const auto child = co_await session_.zk.get(session_.limit(), path + "/" + first.front().name);
-            holder = child && !child->data.empty() ? shown(child->data) : first.front().name;
-        }
-    }
-    node_.log.error(message::fence_lock_awaited,
-                    fmt::format("node {} is dead and has waited 300 s for {}, which {} holds", node, path, holder));
+    const ending guard{*this, *which};
+    co_await which->run();
 }
 
 }  // namespace pvc::fencing

@@ -81,6 +81,9 @@ async::awaitable<result<void>> fencer_part::with_hold(std::string dead_node,
     }
     const std::int64_t mark_id = found->daemon->stat().mzxid;
     const std::int64_t heartbeat_id = *found->heartbeat_id;
+    if (lock_.held() == nullptr && !may_queue_) {
+        co_return failure(errc::timed_out, dead_node, "another coordinator has the fence lock");
+    }
     // One record for all tries of a session: they would push out those of fences.
     auto& ledger = tries_[dead_node];
     if (!ledger || ledger->now().mark_id != mark_id || ledger->now().keepalive_id != heartbeat_id ||

@@ -6,6 +6,7 @@
 #include "pvcnoded/model/node_payloads.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -218,6 +219,7 @@ void fencer_part::judge() {
     const auto self = observer();
     ask_boards(self, all);
     const bool may_detect = policy::why_not_judging(self).empty();
+    may_queue_ = may_stand_in_line();
     const auto verdicts = policy::judge_nodes(self, all);
     for (const auto& verdict : verdicts) {
         const auto found = std::ranges::find(all, verdict.name, &policy::node_seen::name);
@@ -234,10 +236,11 @@ void fencer_part::judge() {
         if (has_begun_in_tick(verdict.name)) {
             continue;
         }
-        if (is_condemned && !runs_.contains(verdict.name) && !waits_for_disk && !is_back) {
+        const bool is_worded = has_recorded_word(*found);
+        if (is_condemned && !is_worded && !runs_.contains(verdict.name) && !waits_for_disk && !is_back) {
             begin(*found, verdict.what == policy::node_verdict::dead ? policy::fence_origin::silence
                                                                      : policy::fence_origin::seen_off);
-        } else if (is_down(found->state) && !is_back) {
+        } else if ((is_down(found->state) || is_worded || closer_.contains(verdict.name)) && !is_back) {
             take_up_left_over(*found, may_detect);
         } else if (!is_condemned && !is_back && !runs_.contains(verdict.name)) {
             memories_.erase(verdict.name);
@@ -250,6 +253,71 @@ void fencer_part::judge() {
         if (!runs_.contains(node) && found != all.end() && !has_begun_in_tick(node)) {
             begin(*found, policy::fence_origin::operators_word);
         }
+    }
+    tell_who_has_lock();
+}
+
+// ---- the fence lock -------------------------------------------------------------------------------------------------
+
+bool fencer_part::may_stand_in_line() {
+    waiting_.clear();
+    if (closer_.empty()) {
+        in_line_.reset();
+        lock_wait_ = {};
+        return true;
+    }
+    if (!in_line_) {
+        in_line_ =
+            session_.watches.add(std::string(model::key_path::fence_lock), zookeeper::watch_kind::children, changed_);
+    }
+    const bool is_ours = lock_.held() != nullptr;
+    if (!in_line_->known() && !is_ours) {
+        return false;
+    }
+    const auto line = model::contenders(in_line_->names(), model::lock_tag::lock);
+    const auto first = line.empty() ? std::nullopt : std::optional(line.front().name);
+    return lock_wait_.may_queue(first, is_ours, node_.clock().now());
+}
+
+void fencer_part::tell_who_has_lock() {
+    if (waiting_.empty() || !lock_wait_.behind) {
+        return;
+    }
+    if (holder_child_ != *lock_wait_.behind) {
+        holder_child_ = *lock_wait_.behind;
+        holder_.clear();
+        scope_->spawn("holder of the fence lock", [this, child = holder_child_] { return read_holder(child); });
+        return;
+    }
+    if (holder_.empty()) {
+        return;  // it is being read
+    }
+    const std::string node = holder_.substr(0, holder_.find(':'));
+    const bool lives = std::ranges::any_of(session_.others.all(), [&](const core::other_node& one) {
+        return one.name == node && one.silent_for <= 2 * node_.times.keepalive;
+    });
+    const std::string which = fmt::format("{} {}", waiting_.size() == 1 ? "node" : "nodes",
+                                          fmt::join(waiting_.begin(), waiting_.end(), ", "));
+    switch (lock_wait_.tell(lives, node_.clock().now())) {
+        case policy::lock_wait::telling::nothing: return;
+        case policy::lock_wait::telling::who:
+            node_.log.info(fmt::format("the fence of {} waits here: {} has the fence lock", which, holder_));
+            return;
+        case policy::lock_wait::telling::awaited:
+            node_.log.error(
+                message::fence_lock_awaited,
+                fmt::format("{} is dead and has waited {} s for {}, which {} holds", which,
+                            (node_.clock().now() - *lock_wait_.since) / 1s, model::key_path::fence_lock, holder_));
+            return;
+    }
+}
+
+async::awaitable<void> fencer_part::read_holder(std::string child) {
+    const auto found =
+        co_await session_.zk.get(session_.limit(), std::string(model::key_path::fence_lock) + "/" + child);
+    if (holder_child_ == child) {
+        holder_ = found && !found->data.empty() ? shown(found->data) : child;
+        changed_.notify();
     }
 }
 
@@ -323,11 +391,10 @@ void fencer_part::tell(const policy::verdict_on_node& verdict, const policy::nod
     }
 }
 
-void fencer_part::keeps_off(const std::string& node) {
+void fencer_part::keeps_off(const std::string& node, const std::string& why) {
     owner_.told_[node] = node_.clock().now();
-    node_.log.error(
-        message::fence_kept_off,
-        "node " + node + " was fenced for the third time within an hour: it stays off until somebody switches it on");
+    node_.log.error(message::fence_kept_off,
+                    fmt::format("node {} stays off until somebody switches it on: {}", node, why));
 }
 
 // ---- the power of silent nodes --------------------------------------------------------------------------------------

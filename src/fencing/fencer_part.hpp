@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,8 @@ private:
         std::int64_t records_of_beat = -1;  // and of this heartbeat
         bool is_reading_records = false;
         bool are_records_read = false;
+        bool are_records_unread = false;  // the disk did not answer: what they say is not known
+        std::optional<time_point> read_again{};
         policy::own_record record = policy::own_record::none;
         std::optional<model::fence_record> found{};
         std::optional<time_point> dead_since{};
@@ -76,7 +79,8 @@ private:
     [[nodiscard]] bool has_heard_on(const std::string& node) const override;
     [[nodiscard]] bool majority_stays_without(const std::string& node) const override;
     void look_again() override;
-    void keeps_off(const std::string& node) override;
+    [[nodiscard]] bool is_disk_to_be_told() override { return is_to_be_told("/records"); }  // no name of a node
+    void keeps_off(const std::string& node, const std::string& why) override;
     [[nodiscard]] async::latest<std::uint64_t>& changes() override { return changes_; }
 
     // fence_holds
@@ -85,6 +89,10 @@ private:
 
     void follow_connection();
     [[nodiscard]] policy::observer_seen observer() const;
+    // Whether to stand in line for the fence lock now; says once who has it.
+    bool may_stand_in_line();
+    void tell_who_has_lock();
+    async::awaitable<void> read_holder(std::string child);
     [[nodiscard]] policy::node_seen seen_of(const core::other_node& one) const;
     [[nodiscard]] std::vector<policy::node_seen> all_seen() const;
     void look_closer(const std::vector<policy::node_seen>& all);
@@ -96,11 +104,12 @@ private:
     void ask_boards(const policy::observer_seen& self, const std::vector<policy::node_seen>& all);
     async::awaitable<void> ask_board(std::string node, std::int64_t heartbeat_id);
     void take_up_left_over(const policy::node_seen& one, bool may_detect);
+    void learn_records(const std::string& node, closer_look& look, const policy::victim_seen& victim);
+    [[nodiscard]] bool has_recorded_word(const policy::node_seen& one) const;
     [[nodiscard]] std::optional<policy::victim_seen> victim_of(const policy::node_seen& one) const;
     async::awaitable<void> read_records(std::string node, std::int64_t state_id, std::int64_t heartbeat_id);
     void begin(const policy::node_seen& one, policy::fence_origin why);
     async::awaitable<void> carry_out(std::shared_ptr<fence_run> which);
-    async::awaitable<void> tell_locked_out(std::string node);
     async::awaitable<void> take_word(core::fence_word word, time_point until, asked answer);
     [[nodiscard]] std::string why_not_confirmed(const core::fence_word& word, policy::board_power board) const;
     void want_machines(duration no_older_than);
@@ -116,6 +125,12 @@ private:
     async::wakeup changed_;
     async::latest<std::uint64_t> changes_;
     lock_keeper lock_;
+    std::unique_ptr<zookeeper::watched> in_line_;  // the children of the fence lock, while anybody is silent or down
+    policy::lock_wait lock_wait_;
+    bool may_queue_ = false;
+    std::set<std::string> waiting_;  // nodes for whose fence it is waited
+    std::string holder_child_;       // what is read of it
+    std::string holder_;             // its data: who has it, and why
     std::unique_ptr<session_recovery> recovery_;
     async::task_group* scope_ = nullptr;
     bool is_open_ = false;

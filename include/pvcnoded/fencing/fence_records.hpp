@@ -39,8 +39,9 @@ public:
     async::awaitable<result<std::vector<std::string>>> list();
     // Errors: not_found, invalid (cut, or somebody else's), too_large, refused (of a later version); as above.
     async::awaitable<result<model::fence_record>> read(std::string id);
-    // Those about that node that can be read and began at `since` or later, the youngest first; others are left out.
-    // For a fencer that goes on, and for who asks how often that node was fenced (ruling 45).
+    // Those about that node that began at `since` or later, the youngest first; what is no record of ours is left out.
+    // For a fencer that goes on, and for who asks how often that node was fenced (ruling 45). Errors: as of list(),
+    // also when one of them could not be read.
     async::awaitable<result<std::vector<model::fence_record>>> about(std::string node, wall_time since);
 
 private:

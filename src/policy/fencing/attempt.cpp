@@ -41,7 +41,7 @@ fence_step fence_attempt::finish(context& c, fence_end how, std::string words) {
         case fence_end::failed:
         case fence_end::done: break;  // said when it was known
     }
-    if (is_opened) {
+    if (is_begun || is_opened) {
         c.note(fence_entry::outcome{how, std::move(words)});
     }
     pending = {};
@@ -82,7 +82,8 @@ fence_step fence_attempt::begin(context& c) {
     is_fenced = origin == fence_origin::recovering;
     looks_first = origin == fence_origin::interrupted;
     if (origin == fence_origin::proven) {
-        proof = fence_proof::power;
+        proof = stored;
+        has_word = stored == fence_proof::operators_word;
         is_proof_recorded = true;
     }
     if (c.seen.has_lock) {
@@ -94,6 +95,7 @@ fence_step fence_attempt::begin(context& c) {
 fence_step fence_attempt::answered(context& c) {
     switch (where) {
         case at::reading: return judge(c, std::get<fence_said::read>(c.said));
+        case at::beginning: return record_begun(c, std::get<fence_said::synced>(c.said).is);
         case at::marking: return marked(c, std::get<fence_said::written>(c.said));
         case at::opening: return opened(c, std::get<fence_said::synced>(c.said).is);
         case at::powering_off: return powered_off(c, std::get<fence_said::board>(c.said));
@@ -150,11 +152,19 @@ fence_step fence_attempt::waited(context& c) {
     if ((where == at::locking || where == at::locking_again) && c.seen.has_lock) {
         return read_for(c, where == at::locking ? at::begin : at::leaving);
     }
+    if (where == at::awaiting_history && c.seen.fences_in_an_hour) {
+        return end_recovery(c);
+    }
     if (c.now < pending.until) {
         return pending;
     }
     switch (where) {
-        case at::locking: return finish(c, fence_end::abandoned, "another coordinator has the fence lock");
+        case at::locking:
+            // Another one has it: nothing worth a line was done.
+            where = at::over;
+            wants_lock = false;
+            pending = {};
+            return pending;
         case at::locking_again: return finish(c, fence_end::handed_on, "another coordinator has the fence lock");
         case at::leaving:
             wants_lock = true;
@@ -168,6 +178,8 @@ fence_step fence_attempt::waited(context& c) {
         case at::settling: return read_for(c, at::writing_role);
         case at::awaiting_lease: return read_for(c, at::awaiting_lease);
         case at::pausing_on: return read_for(c, at::looking_on);
+        case at::awaiting_history:
+            return keep_off(c, "how often it was fenced is not known, as the records cannot be read");
         case at::reading_again:
         case at::pausing_write: return read_for(c, after);
         default: return pending;
@@ -249,8 +261,8 @@ fence_step fence_attempt::go_on(context& c, const fence_said::read& said) {
         case at::begin:
             switch (origin) {
                 case fence_origin::silence:
-                case fence_origin::seen_off: return mark_read(c, seen);
-                case fence_origin::orphan: return begin_throws(c);
+                case fence_origin::seen_off:
+                case fence_origin::orphan: return begin_record(c);
                 case fence_origin::resumed: return take_turn(c, at::powering_off);
                 case fence_origin::interrupted:
                     return seen.is_recovering ? take_turn(c, at::looking) : end_of_others(c);
@@ -276,8 +288,8 @@ fence_step fence_attempt::go_on(context& c, const fence_said::read& said) {
             return take_turn(c, at::powering_off);
         case at::powering_off: return power_off(c, said);
         case at::looking:
-            return ask(fence_ask::power{board_command::status, said.sent}, at::looking, c.now + fence_limits::command,
-                       "what its board says of its power");
+            return ask(fence_ask::power{board_command::status, said.sent}, at::looking,
+                       std::min(c.now + fence_limits::command, limit), "what its board says of its power");
         case at::writing_fenced: return fenced_read(c, seen);
         case at::writing_role: return write_role(c);
         case at::judging_lease: return judge_lease(c, seen);
@@ -305,6 +317,20 @@ fence_step fence_attempt::go_on(context& c, const fence_said::read& said) {
 }
 
 // ---- mark and throws ------------------------------------------------------------------------------------------------
+
+// Who cannot write it does nothing that another one would have to wait for.
+fence_step fence_attempt::begin_record(context& c) {
+    return ask(fence_ask::record{fence_entry::begun{node, origin, heartbeat_id}}, at::beginning,
+               c.now + fence_limits::record, "the record of this fence to be on the disk");
+}
+
+fence_step fence_attempt::record_begun(context& c, bool is_synced) {
+    if (!is_synced) {
+        return finish(c, fence_end::unrecordable, "the record of the fence could not be written");
+    }
+    is_begun = true;
+    return origin == fence_origin::orphan ? begin_throws(c) : read_for(c, at::marking);
+}
 
 fence_step fence_attempt::mark_read(context& c, const victim_seen& seen) {
     const bool is_to_be_marked = seen.state == daemon_state::run || seen.state == daemon_state::init;

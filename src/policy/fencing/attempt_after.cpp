@@ -162,12 +162,22 @@ fence_step fence_attempt::flushed_written(context& c, const fence_said::written&
 
 fence_step fence_attempt::end_recovery(context& c) {
     wants_turn = false;
-    keeps_off = is_fenced && c.seen.fences_in_an_hour >= fence_limits::fences_in_an_hour;
-    if (keeps_off) {
-        c.say(fence_news::kept_off);
+    if (is_fenced && c.seen.fences_in_an_hour.value_or(0) >= fence_limits::fences_in_an_hour) {
+        return keep_off(c, "it was fenced for the third time within an hour");
     }
-    const bool is_no_power_on = keeps_off || has_word || !may_power_on;
-    return is_no_power_on ? conclude(c) : read_for(c, at::powering_on);
+    if (has_word || !may_power_on) {
+        return conclude(c);
+    }
+    if (is_fenced && !c.seen.fences_in_an_hour) {
+        return wait(at::awaiting_history, c.now + fence_limits::history, "the records of its fences");
+    }
+    return read_for(c, at::powering_on);
+}
+
+fence_step fence_attempt::keep_off(context& c, std::string why) {
+    keeps_off = true;
+    c.say(fence_news::kept_off, std::move(why));
+    return conclude(c);
 }
 
 fence_step fence_attempt::power_on(context& c, const fence_said::read& said) {

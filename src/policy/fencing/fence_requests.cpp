@@ -83,6 +83,9 @@ std::string_view words_of(fence_write what) {
 }
 
 std::string_view words_of(const fence_entry::any& what) {
+    if (std::holds_alternative<fence_entry::begun>(what)) {
+        return "begin its record";
+    }
     if (std::holds_alternative<fence_entry::opened>(what)) {
         return "record the attempt";
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace pvc::policy {
 
@@ -54,25 +55,47 @@ void fence_memory::ended(fence_end how, std::int64_t mark_id, std::int64_t heart
     }
 }
 
+void fence_memory::recall(const failed_before& what, std::int64_t mark_id, std::int64_t heartbeat_id, time_point now) {
+    const bool is_known = failures > 0 && failed_mark == mark_id && failed_heartbeat == heartbeat_id;
+    if (what.times == 0 || is_known) {
+        return;
+    }
+    failures = what.times;
+    failed_mark = mark_id;
+    failed_heartbeat = heartbeat_id;
+    failed_at = now - what.ago;
+}
+
 bool fence_memory::is_known_back(std::int64_t heartbeat_id, time_point now, duration keepalive) const {
     return back_since_heartbeat == heartbeat_id && now - found_back < 2 * keepalive;
 }
 
-bool fence_memory::is_locked_out(time_point now) {
-    if (!locked_out_since) {
-        locked_out_since = now;
+bool lock_wait::may_queue(const std::optional<std::string>& first, bool is_ours, time_point now) {
+    if (is_ours || !first) {
+        *this = {};
+        return true;
     }
-    const bool is_due =
-        now - *locked_out_since >= lock_awaited && (!told_locked_out || now - *told_locked_out >= lock_awaited);
-    if (is_due) {
-        told_locked_out = now;
+    if (behind == first) {
+        return false;
     }
-    return is_due;
+    const bool is_given_up = behind.has_value();
+    behind = is_given_up ? std::nullopt : first;
+    is_told = false;
+    since = since ? since : now;
+    return is_given_up;
 }
 
-void fence_memory::had_lock() {
-    locked_out_since.reset();
-    told_locked_out.reset();
+lock_wait::telling lock_wait::tell(bool holder_lives, time_point now) {
+    if (!behind) {
+        return telling::nothing;
+    }
+    const bool is_long = now - since.value_or(now) >= (holder_lives ? at_work : awaited);
+    if (is_long && (!told_awaited || now - *told_awaited >= told_again)) {
+        told_awaited = now;
+        is_told = true;
+        return telling::awaited;
+    }
+    return std::exchange(is_told, true) ? telling::nothing : telling::who;
 }
 
 std::optional<own_record> what_record_says(const model::fence_record& one, std::int64_t state_id,
@@ -88,11 +111,36 @@ std::optional<own_record> what_record_says(const model::fence_record& one, std::
     if (one.fenced_id == state_id && is_beat_of_proof) {
         return own_record::fenced;
     }
-    const bool is_power = one.proof && one.proof->kind == model::fence_proof_kind::power;
-    if (is_power && is_beat_of_proof && one.proof->mark_id == state_id) {
-        return own_record::proven;
+    if (is_beat_of_proof && one.proof->mark_id == state_id) {
+        switch (one.proof->kind) {
+            case model::fence_proof_kind::power: return own_record::proven;
+            case model::fence_proof_kind::operator_word: return own_record::worded;
+            case model::fence_proof_kind::lease:
+            case model::fence_proof_kind::storage: break;
+        }
     }
     return !one.proof && !one.fenced_id && is_as_marked ? own_record::opened : own_record::none;
+}
+
+failed_before failures_in(const std::vector<model::fence_record>& own, std::int64_t state_id, std::int64_t heartbeat_id,
+                          const std::string& boot_id, const model::fence_moment& now) {
+    failed_before out;
+    for (const auto& one : own) {
+        if (one.keepalive_id != heartbeat_id || (one.mark_id != state_id && one.mark_id != 0)) {
+            break;
+        }
+        if (one.outcome != model::fence_outcome::failed || !one.ended) {
+            continue;  // without an outcome it does not count
+        }
+        if (out.times == 0) {
+            const duration ago = one.boot_id == boot_id
+                                     ? duration(now.boot - one.ended->boot)
+                                     : std::chrono::duration_cast<duration>(now.wall - one.ended->wall);
+            out.ago = std::max(ago, duration::zero());
+        }
+        out.times = static_cast<std::uint8_t>(std::min<int>(out.times + 1, 100));
+    }
+    return out;
 }
 
 duration pause_after_failures(std::uint8_t failures) {
@@ -151,11 +199,17 @@ next_fence for_dead(const left_over& one, const fence_memory& memory, time_point
 }  // namespace
 
 next_fence next_attempt(const left_over& one, const fence_memory& memory, time_point now) {
-    if (one.is_ours || one.victim.is_gone || !one.may_detect || !memory.seen) {
+    const bool is_by_word = one.record == own_record::worded ||
+                            (is_proven_in_store(one) && one.victim.proof->which == fence_proof::operators_word);
+    const bool may_begin = one.may_detect || (one.may_act && is_by_word);
+    if (one.is_ours || one.victim.is_gone || !may_begin || !memory.seen) {
         return {};
     }
     if (memory.not_before && now < *memory.not_before) {
         return {{}, memory.not_before};
+    }
+    if (one.record == own_record::worded) {
+        return {fence_origin::proven, {}};
     }
     const time_point again = memory.failed_at + pause_after_failures(memory.failures);
     const bool is_proven_recovery = one.victim.is_recovering && is_proven_in_store(one);

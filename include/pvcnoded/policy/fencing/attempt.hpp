@@ -4,8 +4,9 @@
 // fence_requests.hpp.
 //
 // What holds at each step:
-// - Nothing is sent to a board before the record of the attempt is synced, no consequence of a proof is written before
-//   the proof is; whoever cannot write his record leaves the lock to others for 5 min.
+// - Nothing is marked, and no throw is waited for, before there is a record of the attempt on the disk; nothing is sent
+//   to a board before it has the mark, synced; no consequence of a proof is written before the proof is. Whoever cannot
+//   write his record leaves the lock to others for 5 min.
 // - Each `off`, `on` and write follows a guarded read that shows the own lock, and the node as it was: `dead` by the
 //   transaction D0, its heartbeat by K0; after `fenced` that transaction, F0, in place of D0. Until an `off` was
 //   accepted, a node that is another is back: nothing more is done to it. After that it may have died in the middle of
@@ -49,7 +50,8 @@ struct fence_limits {
     static constexpr int offs = 3;
     static constexpr int looks = 10;  // that are answered neither `off` nor, after an accepted `off`, `on`
     static constexpr int writes = 10;
-    static constexpr std::uint8_t fences_in_an_hour = 2;  // before this one: it is the third (45)
+    static constexpr std::uint8_t fences_in_an_hour = 2;           // before this one: it is the third (45)
+    static constexpr duration history = std::chrono::seconds(60);  // for the records that tell
 };
 
 struct fence_attempt {
@@ -58,10 +60,11 @@ struct fence_attempt {
         locking,
         reading,        // `after` says for what
         reading_again,  // nobody could be asked
+        beginning,      // the record
         marking,
         throwing,
         awaiting_turn,  // `after` says for what
-        opening,        // the record
+        opening,        // the record, with the mark
         powering_off,
         pausing_off,
         looking,
@@ -78,6 +81,7 @@ struct fence_attempt {
         leaving,  // to others what needs Ceph
         locking_again,
         writing_flushed,
+        awaiting_history,
         powering_on,
         pausing_on,
         looking_on,
@@ -98,15 +102,16 @@ struct fence_attempt {
     time_point silent_since{};  // the observer last saw its heartbeat move
     bool may_power_on = true;   // `recovering`: false when its proof is older than 10 min, and with an operator's word
     std::string proof_words{};  // `proven`, `recovering`, `operators_word`: what the proof is
+    fence_proof stored = fence_proof::power;  // `proven`: that of the record; `recovering`: found in the store
 
     // What it remembers.
     at where = at::begin;
     at after = at::begin;
     fence_proof proof = fence_proof::none;
-    fence_proof stored = fence_proof::power;  // `recovering`: somebody's, in the store or in a record
     bool wants_lock = false;
     bool wants_turn = false;
-    bool is_opened = false;  // the record
+    bool is_begun = false;   // the record
+    bool is_opened = false;  // likewise, with the mark
     bool is_proof_recorded = false;
     bool is_fenced = false;      // written: mark_id is F0
     bool is_failed = false;      // not seen off
@@ -156,6 +161,8 @@ private:
     fence_step go_on(context& c, const fence_said::read& said);
     [[nodiscard]] bool stands(const victim_seen& seen) const;
     [[nodiscard]] bool is_proven() const { return proof != fence_proof::none; }
+    fence_step begin_record(context& c);
+    fence_step record_begun(context& c, bool is_synced);
     fence_step mark_read(context& c, const victim_seen& seen);
     fence_step marked(context& c, const fence_said::written& said);
     fence_step begin_throws(context& c);
@@ -184,6 +191,7 @@ private:
     fence_step write_flushed(context& c);
     fence_step flushed_written(context& c, const fence_said::written& said);
     fence_step end_recovery(context& c);
+    fence_step keep_off(context& c, std::string why);
     fence_step power_on(context& c, const fence_said::read& said);
     fence_step powered_on(context& c, const fence_said::board& said);
     fence_step conclude(context& c);

@@ -69,7 +69,8 @@ struct fence_seen {
     // board that was silent after it said so may have booted, and says off of a running machine then.
     bool has_board_said_on = false;
     bool is_confirmed = false;  // an operator's word for this node has come (ruling 43), its refusals looked at
-    std::uint8_t fences_in_an_hour = 0;  // of this node, done, by this fencer's records, this one not counted
+    // Of this node, done, by this fencer's records, this one not counted; empty: they could not be read yet.
+    std::optional<std::uint8_t> fences_in_an_hour{};
     friend bool operator==(const fence_seen&, const fence_seen&) = default;
 };
 

@@ -29,12 +29,40 @@ struct fence_in_line {
 // name. Empty: nobody wants it.
 [[nodiscard]] std::optional<std::string> turn_of(const std::vector<fence_in_line>& all);
 
+// How often in a row this fencer did not see it off, as it is now, by its own records; the back-off outlives the
+// session and the daemon.
+struct failed_before {
+    std::uint8_t times = 0;
+    duration ago{};  // since the end of the last one
+    friend bool operator==(const failed_before&, const failed_before&) = default;
+};
+
+// /config/fence_lock, while another one has it. Who needs it does not stand in line behind a recovery that may take
+// long: it looks who has the lock, says so once, and stands in line when that one has given it up. (A reference node
+// has it for a moment in each of its ticks: who only looked for a free moment might find none.)
+struct lock_wait {
+    static constexpr duration awaited = std::chrono::seconds(300);  // of a holder that is not seen to live
+    static constexpr duration at_work = std::chrono::minutes(30);   // of one that is
+    static constexpr duration told_again = std::chrono::minutes(60);
+    enum class telling : std::uint8_t { nothing, who, awaited };
+
+    std::optional<std::string> behind{};  // its child
+    std::optional<time_point> since{};    // all the time somebody else had it, one after the other
+    bool is_told = false;
+    std::optional<time_point> told_awaited{};
+
+    // At each look. `first`: the child that has it or is next to have it. True: this node stands in line now.
+    [[nodiscard]] bool may_queue(const std::optional<std::string>& first, bool is_ours, time_point now);
+    // While it waits and knows who has it.
+    [[nodiscard]] telling tell(bool holder_lives, time_point now);
+    friend bool operator==(const lock_wait&, const lock_wait&) = default;
+};
+
 // A dead node as this coordinator has seen it, over its session.
 struct fence_memory {
     static constexpr duration orphan_age = std::chrono::seconds(180);
     static constexpr duration without_disk = std::chrono::minutes(5);  // 46
     static constexpr duration told_again = std::chrono::minutes(60);
-    static constexpr duration lock_awaited = std::chrono::seconds(300);
 
     // What has to be the same for `orphan_age`: a fencer of 0.9.82 holds no lock, and shows his progress in it.
     struct looks {
@@ -54,33 +82,42 @@ struct fence_memory {
     std::optional<time_point> not_before{};  // this fencer could not write its record
     std::optional<std::int64_t> back_since_heartbeat{};  // an attempt on this heartbeat found that it had moved
     time_point found_back{};
-    std::optional<time_point> locked_out_since{};
-    std::optional<time_point> told_locked_out{};
 
     // At each look at the node while it is `dead` or `fenced`; `forget` when it is neither.
     void look(const looks& now_seen, time_point now);
     void forget();
+    // What records say of failures that this daemon, or this session, does not know of.
+    void recall(const failed_before& what, std::int64_t mark_id, std::int64_t heartbeat_id, time_point now);
     void ended(fence_end how, std::int64_t mark_id, std::int64_t heartbeat_id, time_point now);
     // An attempt has just found that the node is back, and its heartbeat is still seen as it was: that is read once a
     // tick, its state is known at once. No other attempt for two ticks.
     [[nodiscard]] bool is_known_back(std::int64_t heartbeat_id, time_point now, duration keepalive) const;
-    // The fence lock was wanted and not had; true: it is to be said now, as an error with the holder's name.
-    [[nodiscard]] bool is_locked_out(time_point now);
-    void had_lock();
     friend bool operator==(const fence_memory&, const fence_memory&) = default;
 };
 
 // What this fencer's own records say of the node as it is now.
-enum class own_record : std::uint8_t { none, opened, proven, fenced };
+enum class own_record : std::uint8_t {
+    none,
+    opened,
+    proven,
+    worded,  // likewise, by an operator: of a node in any state, and in maintenance, too (43)
+    fenced,
+};
 
 // Of one record, the youngest first. Empty: it has an outcome of the node as it is, so that older ones say nothing
 // more. A node that beat since its proof, although it is `fenced`, lives or boots: no old proof is true of it.
 [[nodiscard]] std::optional<own_record> what_record_says(const model::fence_record& one, std::int64_t state_id,
                                                          std::int64_t heartbeat_id);
 
+// `own`: records of this coordinator about the node, the youngest first. `boot_id`: of this machine, as it is `now`.
+[[nodiscard]] failed_before failures_in(const std::vector<model::fence_record>& own, std::int64_t state_id,
+                                        std::int64_t heartbeat_id, const std::string& boot_id,
+                                        const model::fence_moment& now);
+
 struct left_over {
     victim_seen victim;
     bool may_detect = false;  // this coordinator may begin fences (detection.hpp, why_not_judging is empty)
+    bool may_act = false;     // coordinator in `run`, heartbeat fresh: it may go on with an operator's word
     own_record record = own_record::none;  // K0 and D0 of the record stand, or for `fenced` its F0
     bool is_recoverable_here = true;       // false: it needs Ceph, and this node cannot ask it
     bool is_ours = false;                  // an attempt of this daemon is under way for it

@@ -79,7 +79,13 @@ struct recorded_lock {
 
 namespace fence_entry {
 
-struct opened {
+struct begun {  // before the mark, and before throws: that it can be written at all
+    std::string node;
+    fence_origin why = fence_origin::silence;
+    std::int64_t heartbeat_id = 0;  // K0
+    friend bool operator==(const begun&, const begun&) = default;
+};
+struct opened {  // before the first `off`, with the mark as it is
     std::string node;
     fence_origin why = fence_origin::silence;
     std::int64_t heartbeat_id = 0;  // K0
@@ -123,7 +129,7 @@ struct outcome {
     friend bool operator==(const outcome&, const outcome&) = default;
 };
 
-using any = std::variant<opened, command, proof, wrote, guest, outcome>;
+using any = std::variant<begun, opened, command, proof, wrote, guest, outcome>;
 
 }  // namespace fence_entry
 

@@ -11,9 +11,9 @@ using model::daemon_state;
 
 TEST(fence_attempt, AC45_a_dead_node_is_switched_off_seen_off_recovered_and_switched_on) {
     fence_play p;
-    EXPECT_EQ(p.run(), (lines{"35 write dead", "65 record the attempt", "65 power off", "65 power status",
-                              "65 record the proof", "65 write fenced", "65 write its role", "65 recover by power",
-                              "65 write flushed", "65 power on", "67 power status", "done"}));
+    EXPECT_EQ(p.run(), (lines{"35 begin its record", "35 write dead", "65 record the attempt", "65 power off",
+                              "65 power status", "65 record the proof", "65 write fenced", "65 write its role",
+                              "65 recover by power", "65 write flushed", "65 power on", "67 power status", "done"}));
     EXPECT_TRUE(p.has_said(fence_news::fenced));
 }
 
@@ -33,10 +33,11 @@ TEST(fence_attempt, R76_a_node_without_power_has_no_throws) {
     p.seen.has_board_said_on = false;
     p.is_on = false;
     p.now = fence_play::start + 20s;
-    EXPECT_EQ(p.run(), (lines{"20 write dead", "20 record the attempt", "20 power off", "20 power status",
-                              "21 power status", "22 power status", "23 power status", "24 power status",
-                              "25 power status", "25 record the proof", "25 write fenced", "25 write its role",
-                              "25 recover by power", "25 write flushed", "25 power on", "27 power status", "done"}));
+    EXPECT_EQ(p.run(),
+              (lines{"20 begin its record", "20 write dead", "20 record the attempt", "20 power off", "20 power status",
+                     "21 power status", "22 power status", "23 power status", "24 power status", "25 power status",
+                     "25 record the proof", "25 write fenced", "25 write its role", "25 recover by power",
+                     "25 write flushed", "25 power on", "27 power status", "done"}));
 }
 
 TEST(fence_attempt, R76_what_is_not_seen_off_again_has_its_throws_and_no_outcome_before) {
@@ -48,7 +49,7 @@ TEST(fence_attempt, R76_what_is_not_seen_off_again_has_its_throws_and_no_outcome
     p.run();
     EXPECT_TRUE(p.has_said(fence_news::not_seen_off));
     EXPECT_FALSE(p.has_said(fence_news::failed)) << "a failed one would give its role away";
-    EXPECT_EQ(p.done[2], "20 power off");
+    EXPECT_EQ(p.done[3], "20 power off");
     EXPECT_EQ(p.count("power off"), 2);
     const auto board = p.of_board();
     EXPECT_NE(std::ranges::find(board, "80 power off"), board.end()) << "30 s of looks, then six throws";
@@ -59,7 +60,7 @@ TEST(fence_attempt, R76_what_is_not_seen_off_again_has_its_throws_and_no_outcome
 TEST(fence_attempt, AC48_maintenance_ends_it_until_the_first_off) {
     fence_play early;
     early.at(50, [&] { early.in_maintenance = true; });
-    EXPECT_EQ(early.run(), (lines{"35 write dead", "abandoned"}));
+    EXPECT_EQ(early.run(), (lines{"35 begin its record", "35 write dead", "abandoned"}));
     EXPECT_EQ(early.second(), 50);
     EXPECT_EQ(early.victim.state, daemon_state::dead);
     fence_play late;
@@ -73,7 +74,7 @@ TEST(fence_attempt, AC49_AC50_a_node_that_is_back_passes) {
     for (const bool writes_run : {true, false}) {
         fence_play p;
         p.at(52, [&] { writes_run ? p.writes(daemon_state::run) : p.beats(); });
-        EXPECT_EQ(p.run(), (lines{"35 write dead", "passed"}));
+        EXPECT_EQ(p.run(), (lines{"35 begin its record", "35 write dead", "passed"}));
         EXPECT_EQ(p.second(), 55);
     }
 }
@@ -120,7 +121,7 @@ TEST(fence_attempt, AC55_without_session_lock_or_daemon_nothing_is_sent) {
             p.seen.has_lock = what != 1;
             p.seen.must_end = what == 2;
         });
-        EXPECT_EQ(p.run(), (lines{"35 write dead", "abandoned"}));
+        EXPECT_EQ(p.run(), (lines{"35 begin its record", "35 write dead", "abandoned"}));
         EXPECT_EQ(p.second(), 50);
     }
 }
@@ -144,7 +145,7 @@ TEST(fence_attempt, a_store_that_does_not_answer_is_waited_for_a_minute) {
     EXPECT_EQ(p.done.back(), "done");
     fence_play q;
     q.at(36, [&] { q.is_store_there = false; });
-    EXPECT_EQ(q.run(), (lines{"35 write dead", "abandoned"}));
+    EXPECT_EQ(q.run(), (lines{"35 begin its record", "35 write dead", "abandoned"}));
 }
 
 // Matrix 10.3, in its order: the status of `off`, the first looks, a later one.
@@ -178,7 +179,8 @@ TEST(fence_attempt, AC57_what_is_off_is_what_is_seen_off) {
 TEST(fence_attempt, AC58_a_board_that_refuses_is_asked_three_times_and_looked_at_ten) {
     fence_play p;
     p.off_status = p.status_status = 1;
-    lines wanted{"35 write dead", "65 record the attempt", "65 power off", "66 power off", "67 power off"};
+    lines wanted{"35 begin its record", "35 write dead", "65 record the attempt",
+                 "65 power off",        "66 power off",  "67 power off"};
     for (int second = 67; second < 77; ++second) {
         wanted.push_back(fmt::format("{} power status", second));
     }
@@ -276,6 +278,40 @@ TEST(fence_attempt, R15_a_sequence_has_180_seconds) {
     EXPECT_LE(p.second(), 65 + 180 + 100);
 }
 
+// A board that takes the `off` and is silent from then on: no look goes beyond the limit, and then it has failed.
+TEST(fence_attempt, R15_a_board_that_falls_silent_in_the_middle_ends_with_the_limit) {
+    fence_play p;
+    std::vector<fence_act::any> acts;
+    p.is_dead(fence_origin::resumed);
+    p.obeys_off = false;
+    auto step = p.fence.resume({p.seen, fence_said::woken{}, 0, p.now}, acts);
+    const auto begun = p.now;
+    bool is_off_sent = false;
+    while (p.fence.where != fence_attempt::at::settling && p.now < begun + 10min) {
+        if (std::holds_alternative<fence_ask::guarded_read>(step.what)) {
+            const fence_said::read said{.victim = p.victim,
+                                        .has_lock = true,
+                                        .majority_stays = true,
+                                        .sent = boot_time(p.now.time_since_epoch())};
+            step = p.fence.resume({p.seen, said, step.number, p.now}, acts);
+        } else if (std::holds_alternative<fence_ask::record>(step.what)) {
+            step = p.fence.resume({p.seen, fence_said::synced{true}, step.number, p.now}, acts);
+        } else if (std::holds_alternative<fence_ask::power>(step.what) && !is_off_sent) {
+            is_off_sent = true;
+            step = p.fence.resume({p.seen, fence_play::says(0, ""), step.number, p.now}, acts);
+        } else {
+            ASSERT_LE(step.until, begun + fence_limits::sequence);
+            p.now = step.until;  // nobody answers
+            step = p.fence.resume({p.seen, fence_said::woken{}, 0, p.now}, acts);
+        }
+    }
+    EXPECT_EQ(p.now - begun, fence_limits::sequence);
+    EXPECT_TRUE(p.has_said(fence_news::failed) || std::ranges::any_of(acts, [](const auto& one) {
+                    const auto* const line = std::get_if<fence_act::say>(&one);
+                    return line != nullptr && line->what == fence_news::failed;
+                }));
+}
+
 TEST(fence_attempt, AC121_who_comes_back_before_an_accepted_off_passes) {
     fence_play p;
     p.off_status = 1;
@@ -284,7 +320,8 @@ TEST(fence_attempt, AC121_who_comes_back_before_an_accepted_off_passes) {
         p.writes(daemon_state::run);
         p.beats();
     });
-    EXPECT_EQ(p.run(), (lines{"35 write dead", "65 record the attempt", "65 power off", "passed"}));
+    EXPECT_EQ(p.run(),
+              (lines{"35 begin its record", "35 write dead", "65 record the attempt", "65 power off", "passed"}));
 }
 
 // It came back while an accepted `off` was under way.
@@ -321,8 +358,9 @@ TEST(fence_attempt, R39_a_silent_board_is_tried_without_the_turn) {
     p.seen.is_board_silent = true;
     p.seen.has_turn = false;
     p.off_status = p.status_status = 1;
-    EXPECT_EQ(p.run(), (lines{"35 write dead", "65 record the attempt", "65 power off", "66 power off", "67 power off",
-                              "67 power status", "72 write its role", "72 power on", "74 power status", "failed"}));
+    EXPECT_EQ(p.run(), (lines{"35 begin its record", "35 write dead", "65 record the attempt", "65 power off",
+                              "66 power off", "67 power off", "67 power status", "72 write its role", "72 power on",
+                              "74 power status", "failed"}));
     fence_play answers;
     answers.seen.is_board_silent = true;
     answers.seen.has_turn = false;
@@ -343,7 +381,15 @@ TEST(fence_attempt, R39_without_the_turn_nothing_is_switched_off) {
 TEST(fence_attempt, R46_without_a_record_no_off_and_without_a_recorded_proof_no_consequence) {
     fence_play p;
     p.is_disk_good = false;
-    EXPECT_EQ(p.run(), (lines{"35 write dead", "65 record the attempt", "not recordable"}));
+    EXPECT_EQ(p.run(), (lines{"35 begin its record", "not recordable"}));
+    EXPECT_EQ(p.victim.state, daemon_state::run) << "it is another's to mark";
+    fence_play later;
+    later.at(40, [&] { later.is_disk_good = false; });
+    EXPECT_EQ(later.run(), (lines{"35 begin its record", "35 write dead", "65 record the attempt", "not recordable"}));
+    fence_play orphan;
+    orphan.is_dead(fence_origin::orphan);
+    orphan.is_disk_good = false;
+    EXPECT_EQ(orphan.run(), (lines{"35 begin its record", "not recordable"}));
     fence_play full;
     full.command_time = 1s;
     full.at(66, [&] { full.is_disk_good = false; });
@@ -441,6 +487,18 @@ TEST(fence_attempt, what_was_proven_before_a_restart_is_written_without_another_
     back.is_dead(fence_origin::proven);
     back.beats();
     EXPECT_EQ(back.run(), lines{"passed"});
+}
+
+TEST(fence_attempt, R43_a_word_that_was_recorded_before_a_restart_is_written_and_nothing_is_switched_on) {
+    fence_play p;
+    p.is_dead(fence_origin::proven);
+    p.victim.state = daemon_state::stop;
+    p.fence.stored = fence_proof::operators_word;
+    p.in_maintenance = true;
+    p.run();
+    EXPECT_EQ(p.done.back(), "done");
+    EXPECT_EQ(p.count("recover by operator"), 1);
+    EXPECT_EQ(p.of_board(), lines());
 }
 
 // It was switched on, and is quick, or its board slow: that is what the power-on was for.
@@ -543,6 +601,27 @@ TEST(fence_attempt, R45_who_is_fenced_for_the_third_time_within_an_hour_stays_of
         EXPECT_EQ(p.count("power on"), before == 2 ? 0 : 1);
         EXPECT_EQ(p.has_said(fence_news::kept_off), before == 2);
     }
+}
+
+// What was not read is not "never".
+TEST(fence_attempt, R45_without_its_history_it_is_not_switched_on) {
+    fence_play late;
+    late.seen.fences_in_an_hour.reset();
+    late.at(80, [&] { late.seen.fences_in_an_hour = 1; });
+    late.run();
+    EXPECT_EQ(late.of_board().back(), "82 power status");
+    EXPECT_EQ(late.count("80 power on"), 1);
+    fence_play never;
+    never.seen.fences_in_an_hour.reset();
+    EXPECT_EQ(never.run().back(), "done");
+    EXPECT_EQ(never.second(), 65 + 60);
+    EXPECT_EQ(never.count("power on"), 0);
+    EXPECT_TRUE(never.has_said(fence_news::kept_off));
+    fence_play failed;
+    failed.seen.fences_in_an_hour.reset();
+    failed.off_status = failed.status_status = 1;
+    failed.run();
+    EXPECT_EQ(failed.count("power on"), 1) << "it is not fenced";
 }
 
 TEST(fence_attempt, that_it_is_fenced_counts_although_the_answer_was_lost) {

@@ -53,6 +53,7 @@ public:
         fence.silent_since = start;
         seen.has_lock = seen.has_turn = true;
         seen.has_board_said_on = true;
+        seen.fences_in_an_hour = 0;
         victim.state = model::daemon_state::run;
         victim.state_id = 10;
         victim.heartbeat_id = 20;

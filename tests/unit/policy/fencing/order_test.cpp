@@ -53,7 +53,8 @@ TEST(fence_order, R37_what_an_own_record_says_is_of_the_node_as_it_was) {
     EXPECT_EQ(what_record_says(proven, 12, 20), own_record::none);
     auto word = proven;
     word.proof->kind = model::fence_proof_kind::operator_word;
-    EXPECT_EQ(what_record_says(word, 11, 20), own_record::none);
+    EXPECT_EQ(what_record_says(word, 11, 20), own_record::worded);
+    EXPECT_EQ(what_record_says(word, 11, 21), own_record::none) << "it has beaten since";
     const auto fenced = recorded(fence_outcome::handed_on, true, true);
     EXPECT_EQ(what_record_says(fenced, 15, 20), own_record::fenced);
     EXPECT_EQ(what_record_says(fenced, 15, 21), own_record::none) << "it beats although it is fenced";
@@ -187,13 +188,99 @@ TEST_F(orphans, R46_who_cannot_write_leaves_the_lock_to_others_for_five_minutes)
     EXPECT_EQ(at(300s), fence_origin::orphan);
 }
 
-TEST_F(orphans, a_lock_that_is_not_had_for_300_s_is_an_error) {
-    EXPECT_FALSE(memory.is_locked_out(start));
-    EXPECT_FALSE(memory.is_locked_out(start + 299s));
-    EXPECT_TRUE(memory.is_locked_out(start + 300s));
-    EXPECT_FALSE(memory.is_locked_out(start + 301s));
-    memory.had_lock();
-    EXPECT_FALSE(memory.is_locked_out(start + 700s));
+// Who has the lock is looked at; behind him nobody stands in line, only behind who comes after him.
+TEST(fence_lock, who_needs_it_stands_in_line_once_its_holder_has_given_it_up) {
+    const std::optional<std::string> nobody;
+    lock_wait wait;
+    EXPECT_TRUE(wait.may_queue(nobody, false, start)) << "it is free";
+    EXPECT_FALSE(wait.may_queue("a", false, start));
+    EXPECT_FALSE(wait.may_queue("a", false, start + 1h));
+    EXPECT_TRUE(wait.may_queue("b", false, start + 1h)) << "a has given it up: in line behind b";
+    EXPECT_FALSE(wait.may_queue("b", false, start + 1h)) << "in vain";
+    EXPECT_TRUE(wait.may_queue(nobody, false, start + 2h));
+    EXPECT_FALSE(wait.may_queue("c", false, start));
+    EXPECT_TRUE(wait.may_queue("c", true, start)) << "it is this node's";
+    EXPECT_EQ(wait, lock_wait());
+}
+
+TEST(fence_lock, who_has_it_is_said_once_and_a_holder_that_is_silent_is_an_error_after_300_s) {
+    using telling = lock_wait::telling;
+    for (const bool lives : {true, false}) {
+        lock_wait wait;
+        EXPECT_EQ(wait.tell(lives, start), telling::nothing);
+        EXPECT_FALSE(wait.may_queue("a", false, start));
+        EXPECT_EQ(wait.tell(lives, start), telling::who);
+        EXPECT_EQ(wait.tell(lives, start + 299s), telling::nothing);
+        EXPECT_EQ(wait.tell(lives, start + 300s), lives ? telling::nothing : telling::awaited) << "a long recovery";
+        EXPECT_EQ(wait.tell(lives, start + 301s), telling::nothing);
+        EXPECT_EQ(wait.tell(lives, start + 30min), lives ? telling::awaited : telling::nothing);
+        EXPECT_EQ(wait.tell(lives, start + 90min), telling::awaited) << "hourly";
+    }
+    lock_wait both;
+    EXPECT_FALSE(both.may_queue("a", false, start));
+    EXPECT_EQ(both.tell(true, start), telling::who);
+    EXPECT_TRUE(both.may_queue("b", false, start + 10s));
+    EXPECT_FALSE(both.may_queue("b", false, start + 15s));
+    EXPECT_EQ(both.tell(true, start + 15s), telling::who) << "another one";
+}
+
+// The back-off outlives the session and the daemon, by the records.
+TEST(fence_order, failures_are_known_by_the_records) {
+    using model::fence_outcome;
+    const auto at = [](duration when) {
+        return model::fence_moment{.wall = wall_time(1h) + when, .boot = boot_time(2h) + when};
+    };
+    const auto failed = [&](duration when) {
+        auto one = recorded(fence_outcome::failed, false, false);
+        one.boot_id = "this";
+        one.ended = at(when);
+        return one;
+    };
+    EXPECT_EQ(failures_in({}, 11, 20, "this", at(0s)), failed_before());
+    const std::vector<model::fence_record> twice{failed(20min), failed(10min)};
+    EXPECT_EQ(failures_in(twice, 11, 20, "this", at(21min)), (failed_before{2, 1min}));
+    EXPECT_EQ(failures_in(twice, 12, 20, "this", at(21min)), failed_before()) << "it was marked anew";
+    EXPECT_EQ(failures_in(twice, 11, 21, "this", at(21min)), failed_before()) << "it beat since";
+    auto after_boot = at(21min);
+    after_boot.boot = boot_time(1min);
+    EXPECT_EQ(failures_in(twice, 11, 20, "another", after_boot), (failed_before{2, 1min})) << "by the wall";
+    EXPECT_EQ(failures_in(twice, 11, 20, "another", at(1min)), (failed_before{2, 0s})) << "a clock that was set back";
+    auto cut_short = recorded(fence_outcome::abandoned, false, false);
+    EXPECT_EQ(failures_in({cut_short, failed(10min)}, 11, 20, "this", at(21min)), (failed_before{1, 11min}));
+    EXPECT_EQ(failures_in({failed(20min), recorded(fence_outcome::passed, false, false), failed(10min)}, 11, 20, "this",
+                          at(21min))
+                  .times,
+              2);
+    cut_short.mark_id = 7;
+    EXPECT_EQ(failures_in({cut_short, failed(10min)}, 11, 20, "this", at(21min)), failed_before());
+    fence_memory memory;
+    memory.recall({2, 1min}, 11, 20, start);
+    EXPECT_EQ(memory.failures, 2);
+    EXPECT_EQ(memory.failed_at, start - 1min);
+    memory.recall({1, 5min}, 11, 20, start);
+    EXPECT_EQ(memory.failures, 2) << "it knows already";
+}
+
+TEST_F(orphans, R43_a_recorded_word_is_gone_on_with_whatever_the_state_and_in_maintenance) {
+    one.victim.state = daemon_state::stop;
+    EXPECT_FALSE(at(1h));
+    one.record = own_record::worded;
+    EXPECT_EQ(at(0s), fence_origin::proven);
+    one.may_detect = false;
+    EXPECT_FALSE(at(0s));
+    one.may_act = true;
+    EXPECT_EQ(at(0s), fence_origin::proven);
+    memory.ended(fence_end::unrecordable, 11, 20, start);
+    EXPECT_FALSE(at(299s));
+    // Its recovery, too.
+    left_over fenced{
+        .victim = {.state = daemon_state::fenced, .state_id = 11, .heartbeat_id = 20, .is_recovering = true},
+        .may_act = true};
+    fence_memory other;
+    other.look({11, 20, true, 1}, start);
+    EXPECT_FALSE(next_attempt(fenced, other, start).why);
+    fenced.victim.proof = {.record = "r", .by = "hv1", .which = fence_proof::operators_word, .is_valid = true};
+    EXPECT_EQ(next_attempt(fenced, other, start).why, fence_origin::recovering);
 }
 
 TEST(fence_confirm, R43_what_is_refused_says_what_would_help) {
