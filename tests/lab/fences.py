@@ -5,6 +5,7 @@ import os
 import time
 
 from . import power
+from .board import PASSWORD
 from .herd import Herd
 from .lab import check, equal
 from .node import DAEMON, read_file
@@ -34,7 +35,8 @@ def could_fence(node, count):
 
 
 class Fences(Herd):
-    """Coordinators with libvirtd, QEMU and a board each. settings: of each, over those of QUICK. suite: with which they ask boards."""
+    """Nodes with libvirtd, QEMU and a board each, the first three are coordinators. settings: of each, over those of QUICK. suite:
+    with which they ask boards. servers: of ZooKeeper; one of several runs on the node of its number, and shares its power."""
 
     def __init__(self, lab, count=3, settings=None, suite=3, servers=1, ceph=None, **options):
         if ceph is not None:
@@ -46,9 +48,34 @@ class Fences(Herd):
     def _with_board(self, node):
         node.settings.update(power.settings(node.number, self.suite))
         node.write_configuration()
-        power.PowerBoard(node)
+        power.PowerBoard(node, boot=lambda: self.boot(node))
+
+    def server_of(self, node):
+        """The server of ZooKeeper that shares its power, if any."""
+        servers = self.lab.ensemble.servers
+        return servers[node.number - 1] if 1 < len(servers) >= node.number else None
+
+    def boot(self, node):
+        """By its board, or by hand."""
+        if self.server_of(node):
+            self.server_of(node).gain_power()
+        node.up()
+
+    @property
+    def coordinators(self):
+        return self.nodes[:3]
 
     # --- the way there ---
+
+    def serve(self, node, server):
+        """Before it starts: that one alone serves it, until `serve_all`."""
+        for other in self.lab.ensemble.servers:
+            if other is not server:
+                node.enter('ip', 'route', 'add', 'unreachable', f'{other.address}/32')
+
+    def serve_all(self, node):
+        for line in node.enter('ip', 'route', 'show', 'type', 'unreachable').splitlines():
+            node.enter('ip', 'route', 'del', *line.split()[:2])
 
     def start_and_arm(self, nodes=None):
         """All are `run` and `ready`, each board was asked, and each daemon has looked long enough to find a node dead."""
@@ -58,7 +85,7 @@ class Fences(Herd):
         for node in nodes or self.nodes:
             self.lab.await_state(node, 'run')
             self.lab.set(f'/nodes/{node.short}/domainstate', 'ready')
-        for node in nodes or self.nodes:
+        for node in [one for one in nodes or self.nodes if one in self.coordinators]:
             self.lab.wait(lambda node=node: could_fence(node, len(self.nodes) - 1), 90,
                           lambda node=node: f'{node.label} could fence each other node; it says {node.inside(CTL, "status")}')
         interval = self.nodes[0].settings['system.intervals.keepalive_interval']
@@ -67,7 +94,7 @@ class Fences(Herd):
 
     def guest_on(self, node, number=1, name='web', kind='hang', **values):
         uuid = self.define(number, name, kind, node, **values)
-        self.run(uuid, node, 40)
+        self.run(uuid, node, 60)
         return uuid
 
     # --- what came of it ---
@@ -93,7 +120,32 @@ class Fences(Herd):
         check(seen_off and seen_off[-1]['ended']['boot_us'] <= proof['at']['boot_us'], f'off was seen before it was proven: {record["commands"]}')
         check(all(proof['at']['boot_us'] <= one['at']['boot_us'] for one in record['writes'] if 'fenced' in one['what']),
               f'nothing was written before the proof: {record["writes"]}')
-        check('Passw0rd' not in json.dumps(record), 'the password is in the record')
+        for one in record['commands']:
+            check(one['ended'] and (one['output'] or one['errors']) and one['read_as'], f'an answer as it came: {one}')
+
+    def judge(self, victim, uuids, way=None, by=None):
+        """A fence that is done: its record, each of these machines (UUID -> name) recovered and seen to run, nothing twice."""
+        record, fencer = self.await_outcome(victim, by=by)
+        check(fencer is not victim and record['coordinator'] == fencer.short and record['node'] == victim.short, f'who fenced whom: {record}')
+        self.judge_power_proof(record, way or record['way'])
+        for uuid, name in uuids.items():
+            machine = self.machine(record, uuid)
+            equal((machine['outcome'], machine['name']), ('recovered', name), f'{name} in the record')
+            check(machine['target'] not in ('', victim.short) and machine['transaction'], f'where {name} went: {machine}')
+        self.never_twice(*uuids.values())
+        self.no_password()
+        return record, fencer
+
+    def no_password(self):
+        """Neither in a record nor in a log, nor among the words of a program, nor in what an operator is shown."""
+        for record, node in records_of(self.nodes):
+            check(PASSWORD not in json.dumps(record), f'the password is in a record of {node.label}')
+        for node in self.nodes:
+            check(PASSWORD not in node.log() + node.output(), f'the password is in the log of {node.label}')
+            check(PASSWORD not in read_file(node.run_path('lab', 'ipmitool')), f'the password is among the words of an ipmitool on {node.label}')
+            if node.powered and node.daemon is not None and node.daemon.alive():
+                shown = node.inside(CTL, 'fence', 'list') + ''.join(node.inside(CTL, 'fence', 'show', one['id']) for one, _ in records_of([node]))
+                check(PASSWORD not in shown, f'{node.label} shows the password')
 
     def machine(self, record, uuid):
         found = [one for one in record['machines'] if one['uuid'] == uuid]
@@ -121,16 +173,28 @@ class Fences(Herd):
                 found.append((life.begun, min(ends, default=time.time()), node.label))
         return sorted(found)
 
-    def never_twice(self, name):
-        lives = self.lives(name)
-        check(lives, f'{name} never ran')
-        for before, after in zip(lives, lives[1:]):
-            check(before[1] <= after[0], f'{name} ran twice: {before} and {after}')
-        return lives
+    def never_twice(self, *names):
+        for name in names:
+            lives = self.lives(name)
+            check(lives, f'{name} never ran')
+            for before, after in zip(lives, lives[1:]):
+                check(before[1] <= after[0], f'{name} ran twice: {before} and {after}')
 
     def cut(self, node):
         """Its power: when."""
+        if self.server_of(node):
+            self.server_of(node).lose_power()
         node.cut_power()
         return node.cuts[-1]
+
+
+def with_guest(lab, at=1, guests=('web',), **options):
+    """Nodes that are armed, and guests on one of them: the herd, that node, and their names by UUID."""
+    herd = Fences(lab, **options)
+    herd.start_and_arm()
+    victim = herd.nodes[at]
+    uuids = {herd.guest_on(victim, number, name): name for number, name in enumerate(guests, 1)}
+    lab.await_beats(victim, 2, 30)
+    return herd, victim, uuids
 
 

@@ -257,8 +257,8 @@ class Node:
         os.makedirs(os.path.join(run, 'lab', 'systemctl', 'units'))
         shutil.copy(os.path.join(HERE, 'standins', 'systemctl'), os.path.join(run, 'lab', 'bin', 'systemctl'))
         for command in STAND_INS:
-            if command != 'ipmitool' or self.board is None:
-                shutil.copy(os.path.join(HERE, 'standins', 'recorder'), os.path.join(run, 'lab', 'bin', command))
+            stand_in = 'recorder' if command != 'ipmitool' or self.board is None else 'asked_ipmitool'
+            shutil.copy(os.path.join(HERE, 'standins', stand_in), os.path.join(run, 'lab', 'bin', command))
         self.patroni.install()
         with open(os.path.join(self.folder, 'boot_id'), 'w') as file:
             file.write(str(uuid.uuid4()) + '\n')

@@ -167,6 +167,20 @@ class Server:
     def thaw(self):
         self.process.send_signal(signal.SIGCONT)
 
+    def lose_power(self):
+        """Nobody is told of its end."""
+        space.sh('ip', 'address', 'del', self.address + '/24', 'dev', 'lab0')
+        self.kill()
+
+    def gain_power(self):
+        if self.process is None:
+            space.sh('ip', 'address', 'add', self.address + '/24', 'dev', 'lab0')
+            self.start()
+
+    def clients(self):
+        """Addresses of those that are connected to it."""
+        return {line.split(':')[0].strip(' /') for line in self.command('cons').splitlines() if ':' in line}
+
     def move(self):
         """Gives the server a new address; it must be stopped, configured and started again by the caller."""
         self.address = f'{space.NETWORK}.{210 + self.number}'
@@ -202,6 +216,9 @@ class Ensemble:
     @property
     def one(self):
         return self.servers[0]
+
+    def leader(self):
+        return next((server for server in self.servers if server.counters().get('zk_server_state') == 'leader'), None)
 
     @property
     def connect_string(self):
