@@ -74,6 +74,7 @@ void add_system(const node_config& config, listing& out) {
     out.add("monitoring_interval", config.monitoring_interval);
     out.add("successful_fence", to_text(config.fencing.successful));
     out.add("failed_fence", to_text(config.fencing.failed));
+    out.add("fencing_overcommit", config.fencing.overcommit);
     out.add("ipmi_host", config.ipmi.host);
     out.add("ipmi_user", config.ipmi.user);
     out.add("ipmi_pass", config.ipmi.pass);

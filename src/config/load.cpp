@@ -83,6 +83,7 @@ void read_all(section& pvc, const host_facts& facts, node_config& config) {
     auto directories = configuration.child("directories");
     auto logging = configuration.child("logging");
     auto hypervisor = configuration.child("hypervisor");
+    auto recovery = configuration.child("fencing");
     auto control = configuration.child("control");
     auto metrics = configuration.child("metrics");
     auto storage = configuration.child("storage");
@@ -96,6 +97,7 @@ void read_all(section& pvc, const host_facts& facts, node_config& config) {
     read_directories(directories, facts, config);
     read_logging(logging, config);
     read_hypervisor(hypervisor, config);
+    read_recovery(recovery, config);
     read_control(control, config);
     read_metrics(metrics, config);
     read_storage(storage, facts, config);

@@ -30,6 +30,7 @@ void read_logging(section& logging, node_config& config);
 void read_storage(section& storage, const host_facts& facts, node_config& config);
 // 5.8a.
 void read_hypervisor(section& hypervisor, node_config& config);
+void read_recovery(section& fencing, node_config& config);
 void read_control(section& control, node_config& config);
 // 5.8b.
 void read_metrics(section& metrics, node_config& config);

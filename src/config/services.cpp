@@ -132,6 +132,11 @@ void read_hypervisor(section& hypervisor, node_config& config) {
     hypervisor.finish();
 }
 
+void read_recovery(section& fencing, node_config& config) {
+    config.fencing.overcommit = fencing.integer("overcommit", presence::optional, {10, 1000}, 100).value;
+    fencing.finish();
+}
+
 // Whether there is such a group is seen when the socket is made: asking may take long where groups come from a
 // directory.
 void read_control(section& control, node_config& config) {

@@ -121,6 +121,7 @@ struct node_config {
     struct fencing {
         fence_action successful = fence_action::migrate;
         fence_action failed = fence_action::none;  // effective: none unless the self-reset settings allow migrate
+        int overcommit = 100;  // percent of its memory that a node may be filled to by recoveries (5.8a)
     } fencing;
     struct ipmi {
         std::string host;

@@ -31,6 +31,26 @@ TEST(ipmi, cipher_suite) {
     }
 }
 
+TEST(recovery, overcommit) {
+    const auto with = [](const std::string& value) {
+        return load(base_with("      directories:\n",
+                              "      fencing:\n        overcommit: " + value + "\n      directories:\n"));
+    };
+    EXPECT_EQ(load(base()).config->fencing.overcommit, 100);
+    for (const int value : {10, 80, 150, 1000}) {
+        const auto got = with(std::to_string(value));
+        EXPECT_EQ(messages(got), lines{}) << value;
+        EXPECT_EQ(got.config->fencing.overcommit, value);
+        EXPECT_EQ(settings(got)["fencing_overcommit"], std::to_string(value));
+    }
+    for (const char* value : {"9", "1001", "-1", "much", "1.5"}) {
+        const auto got = with(value);
+        ASSERT_EQ(messages(got).size(), 1U) << value;
+        EXPECT_NE(messages(got)[0].find("pvc.system.configuration.fencing.overcommit: "), std::string::npos)
+            << messages(got)[0];
+    }
+}
+
 // A warning each: the daemon starts, and others cannot fence this node.
 TEST(ipmi, what_no_board_can_have) {
     EXPECT_EQ(said_of("host: pvchv1-lom", "host: \"pvchv1 lom\""),
