@@ -164,12 +164,14 @@ struct question_answerer {
         auto end = on_handle([&](connection& on) {
             call_status status{.what = "putting " + shown(what.address) + " on the blocklist"};
             if (with.identities.has_address(what.address)) {
-                status.error = EINVAL;
+                status.error = EBUSY;
                 status.said = "that is the address of this helper itself";
             } else if (!guarded(is_allowed(what.not_after_ns))) {
                 status.is_too_late = true;
             } else {
-                status = on.blocklist(what.address, static_cast<std::uint32_t>(what.seconds));
+                const auto seconds = static_cast<std::uint32_t>(what.seconds);
+                status = what.by_command ? on.blocklist_by_command(what.address, seconds)
+                                         : on.blocklist(what.address, seconds);
             }
             return status;
         });
@@ -180,7 +182,7 @@ struct question_answerer {
 
     template <class Asked>
     static prepared_breaks::key key_of(const Asked& what) {
-        return {what.image, what.which.id, what.which.client, what.blocklist_seconds};
+        return {what.image, what.which.id, what.which.client, what.is_blocked ? -1 : what.blocklist_seconds};
     }
     // Leaves in `ready` what was opened on this handle; none: there is no such lock any more.
     template <class Asked>
@@ -189,12 +191,14 @@ struct question_answerer {
         // Asked again with each handle: the one that was just made is ours too.
         if (with.identities.has_client(what.which.client)) {
             ready.reset();
-            return {.error = EINVAL, .what = "breaking a lock", .said = own_lock(what.which)};
+            return {.error = EBUSY, .what = "breaking a lock", .said = own_lock(what.which)};
         }
         if (ready && ready->is_of(on)) {
             return {};
         }
-        return on.prepare_break(image, what.which, static_cast<std::uint32_t>(what.blocklist_seconds), until, ready);
+        const auto seconds = static_cast<std::uint32_t>(what.blocklist_seconds);
+        return on.prepare_break(image, what.which, what.is_blocked ? std::nullopt : std::optional(seconds), until,
+                                ready);
     }
     [[nodiscard]] bool is_allowed(std::int64_t not_after_ns) const {
         return with.boot_now().time_since_epoch().count() <= not_after_ns;

@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
 namespace pvc::ceph_helper {
@@ -91,6 +92,11 @@ blocklist_call find_blocklist_call() {
         }
     }
     return nullptr;
+}
+
+std::string blocklist_command(const std::string& word, const std::string& address, std::uint32_t seconds) {
+    const std::string time = seconds == 0 ? std::string() : R"(,"expire":)" + std::to_string(seconds) + ".0";
+    return R"({"prefix":"osd )" + word + R"(","blocklistop":"add",)" + R"("addr":")" + address + '"' + time + "}";
 }
 
 }  // namespace
@@ -234,7 +240,8 @@ namespace {
 
 class open_for_a_break final : public ready_break {
 public:
-    open_for_a_break(std::shared_ptr<connection> on, void* handle, const image_name& image, std::uint32_t seconds)
+    open_for_a_break(std::shared_ptr<connection> on, void* handle, const image_name& image,
+                     std::optional<std::uint32_t> seconds)
         : on_(std::move(on)), opened_(handle, image), seconds_(seconds) {}
 
     // Looks for the lock. False: it is not there, or `status` says why nobody knows.
@@ -251,7 +258,7 @@ public:
             return false;
         }
         which_ = *found;
-        is_left_to_library_ = opened_.blocklists_for(seconds_);
+        is_left_to_library_ = seconds_ && opened_.blocklists_for(*seconds_);
         return true;
     }
 
@@ -259,15 +266,18 @@ public:
         if (!may_begin()) {
             return {.what = "breaking the lock of " + shown(which_.client), .is_too_late = true};
         }
+        if (!seconds_) {
+            return opened_.take_lock_away(which_);
+        }
         call_status status;
         if (!is_left_to_library_) {
-            status = on_->blocklist(which_.address, seconds_);
+            status = on_->blocklist(which_.address, *seconds_);
         }
         if (status.is_well()) {
             status = opened_.break_lock(which_);
         }
         if (status.is_well() && !is_left_to_library_) {
-            status = on_->blocklist(which_.address, seconds_);
+            status = on_->blocklist(which_.address, *seconds_);
         }
         return status;
     }
@@ -276,17 +286,20 @@ public:
 private:
     std::shared_ptr<connection> on_;  // outlives the image
     opened_image opened_;
-    std::uint32_t seconds_;
+    std::optional<std::uint32_t> seconds_;
     protocol::ceph::lock which_;
     bool is_left_to_library_ = false;
 };
 
 }  // namespace
 
-call_status connection::prepare_break(const image_name& image, const protocol::ceph::lock& which, std::uint32_t seconds,
-                                      time_point until, std::shared_ptr<ready_break>& into) {
+call_status connection::prepare_break(const image_name& image, const protocol::ceph::lock& which,
+                                      std::optional<std::uint32_t> seconds, time_point until,
+                                      std::shared_ptr<ready_break>& into) {
     into.reset();
-    const auto entry = opening_.enter(seconds, until, [&] { return set_blocklist_seconds(seconds); });
+    // Without a time it matters to nobody.
+    const std::uint32_t time = seconds.value_or(0);
+    const auto entry = opening_.enter(time, until, [&] { return set_blocklist_seconds(time); });
     if (entry.how == setting_gate::outcome::late) {
         return {.error = ETIMEDOUT, .what = "waiting for others that open an image"};
     }
@@ -308,6 +321,29 @@ call_status connection::blocklist(const std::string& address, std::uint32_t seco
     std::string room = address;
     status.error = add == nullptr ? -EOPNOTSUPP : add(handle_, room.data(), seconds);
     return status;
+}
+
+// As the library does it: what is done on this handle from then on comes after it on each OSD.
+call_status connection::blocklist_by_command(const std::string& address, std::uint32_t seconds) {
+    const auto is_plain = [](char c) { return c > ' ' && c <= '~' && c != '"' && c != '\\'; };
+    if (!std::ranges::all_of(address, is_plain)) {
+        return {.error = EINVAL, .what = "putting " + shown(address) + " on the blocklist", .said = "no address"};
+    }
+    call_status first;
+    for (const char* word : {"blocklist", "blacklist"}) {  // the name until Ceph 15
+        std::string output;
+        call_status status = command(blocklist_command(word, address, seconds), output);
+        status.what = "putting " + shown(address) + " on the blocklist by command";
+        if (status.is_well()) {
+            status.error = ::rados_wait_for_latest_osdmap(handle_);
+            return status;
+        }
+        if (std::abs(status.error) != EINVAL) {
+            return status;
+        }
+        first = first.is_well() ? status : first;
+    }
+    return first;
 }
 
 }  // namespace pvc::ceph_helper

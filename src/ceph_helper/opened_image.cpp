@@ -7,7 +7,9 @@
 #include <rbd/librbd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <span>
 
 namespace pvc::ceph_helper {
@@ -18,6 +20,7 @@ constexpr std::size_t line_max = 200;
 // What is asked for grows while it is asked for: so often it is asked again.
 constexpr int rounds_max = 5;
 constexpr std::size_t watchers_at_first = 16;
+constexpr std::size_t id_max = 128;
 
 }  // namespace
 
@@ -39,7 +42,8 @@ opened_pool::~opened_pool() {
     }
 }
 
-opened_image::opened_image(void* handle, const image_name& name) : pool_(handle, name.pool, name.space) {
+opened_image::opened_image(void* handle, const image_name& name)
+    : name_(name.image), pool_(handle, name.pool, name.space) {
     status_.error = pool_.error();
     status_.what = "opening pool " + shown(name.pool);
     if (status_.is_well()) {
@@ -137,6 +141,37 @@ bool opened_image::blocklists_for(std::uint32_t seconds) const {
 call_status opened_image::break_lock(const protocol::ceph::lock& which) const {
     call_status status{.what = "breaking the lock of " + shown(which.client)};
     status.error = ::rbd_break_lock(image_, which.client.c_str(), which.id.c_str());
+    if (is_missing(status.error)) {
+        status.error = 0;
+    }
+    return status;
+}
+
+// The object that the locks of an image are on: that of its header.
+call_status opened_image::header_object(std::string& into) const {
+    call_status status{.what = "asking image " + shown(name_) + " for its id"};
+    std::uint8_t is_old = 0;
+    status.error = ::rbd_get_old_format(image_, &is_old);
+    if (status.is_well() && is_old != 0) {
+        into = name_ + ".rbd";
+        return status;
+    }
+    std::array<char, id_max> id{};
+    if (status.is_well()) {
+        status.error = ::rbd_get_id(image_, id.data(), id.size());
+    }
+    into = "rbd_header." + std::string(id.data(), ::strnlen(id.data(), id.size()));
+    return status;
+}
+
+call_status opened_image::take_lock_away(const protocol::ceph::lock& which) const {
+    std::string header;
+    call_status status = header_object(header);
+    if (!status.is_well()) {
+        return status;
+    }
+    status.what = "taking away the lock of " + shown(which.client);
+    status.error = ::rados_break_lock(pool_.get(), header.c_str(), "rbd_lock", which.client.c_str(), which.id.c_str());
     if (is_missing(status.error)) {
         status.error = 0;
     }

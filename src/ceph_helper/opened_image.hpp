@@ -41,8 +41,13 @@ public:
     [[nodiscard]] bool blocklists_for(std::uint32_t seconds) const;
     // ENOENT, a lock that is gone, is well.
     [[nodiscard]] call_status break_lock(const protocol::ceph::lock& which) const;
+    // The same without the library's own blocklisting, whatever handle and metadata say.
+    [[nodiscard]] call_status take_lock_away(const protocol::ceph::lock& which) const;
 
 private:
+    [[nodiscard]] call_status header_object(std::string& into) const;
+
+    std::string name_;
     opened_pool pool_;
     void* image_ = nullptr;  // rbd_image_t
     call_status status_;

@@ -119,7 +119,8 @@ async::awaitable<result<void>> flush(operation& op, const command_guard& guard) 
     switch (cleared.what) {
         case placement::lock_outcome::kind::clear: co_return result<void>();
         case placement::lock_outcome::kind::changed: co_return refusal("it changed meanwhile");
-        case placement::lock_outcome::kind::refused: break;
+        case placement::lock_outcome::kind::refused:
+        case placement::lock_outcome::kind::not_understood: break;
     }
     co_return refusal(cleared.reason);
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace pvc::fencing {
@@ -147,7 +148,12 @@ struct fence_ledger::entry_writer {
             found->locks.push_back(
                 fmt::format("{}: {} of {} at {}: {}", lock.volume, lock.lock, lock.client, lock.address, lock.outcome));
         }
-        found->clients.insert(found->clients.end(), what.clients.begin(), what.clients.end());
+        const auto add_new = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
+            std::ranges::copy_if(from, std::back_inserter(to),
+                                 [&to](const auto& one) { return std::ranges::find(to, one) == to.end(); });
+        };
+        add_new(found->clients, what.clients);
+        add_new(found->volumes, what.volumes);
         if (!what.target.empty()) {
             found->target = what.target;
         }

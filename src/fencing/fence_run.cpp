@@ -18,6 +18,7 @@ namespace said = policy::fence_said;
 namespace {
 constexpr duration an_hour = 60min;
 constexpr duration history_again = 10s;
+constexpr duration a_day = 24h;         // so long clients stay on the blocklist
 constexpr duration reached_for = 1min;  // until the first `off`: names may lead elsewhere since
 }  // namespace
 
@@ -140,6 +141,26 @@ void fence_run::note(policy::fence_entry::any entry) {
 
 void fence_run::name_machine(const uuid& id, std::string name) {
     ledger_->name_machine(id, std::move(name));
+}
+
+async::awaitable<std::map<uuid, policy::clients_before>> fence_run::clients_before() {
+    std::map<uuid, policy::clients_before> out;
+    const auto all = co_await tools_.ledgers.records().about(machine_.node, node_.clock().wall_now() - a_day);
+    if (!all) {
+        co_return out;
+    }
+    for (const auto& record : *all) {
+        for (const auto& machine : record.machines) {
+            const auto id = parse_uuid(machine.id);
+            if (record.keepalive_id != machine_.heartbeat_id || !id || machine.volumes.empty()) {
+                continue;
+            }
+            auto& its = out[*id];
+            its.volumes.insert(its.volumes.end(), machine.volumes.begin(), machine.volumes.end());
+            its.addresses.insert(its.addresses.end(), machine.clients.begin(), machine.clients.end());
+        }
+    }
+    co_return out;
 }
 
 // ---- carrying out ---------------------------------------------------------------------------------------------------

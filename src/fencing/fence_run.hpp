@@ -66,6 +66,7 @@ public:
     async::awaitable<bool> record(policy::fence_entry::any entry) override;
     void note(policy::fence_entry::any entry) override;
     void name_machine(const uuid& id, std::string name) override;
+    async::awaitable<std::map<uuid, policy::clients_before>> clients_before() override;
 
 private:
     // The last guarded read.

@@ -1,9 +1,11 @@
 #include "guest_shell.hpp"
 
 #include "pvcnoded/async/deadline.hpp"
+#include "pvcnoded/base/guard.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/domain_payloads.hpp"
 #include "pvcnoded/model/scalar.hpp"
+#include "pvcnoded/zookeeper/lock.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -19,6 +21,29 @@ namespace {
 constexpr duration state_lock_limit = 15s;
 // So long machines are watched after the last one was written: the next dead node waits for the end of this recovery.
 constexpr duration watched_after_all = 30s;
+
+// What was done is recorded, also where its end is not waited for.
+template <class Note>
+struct unfinished {
+    explicit unfinished(Note what) : note(std::move(what)) {}
+    unfinished(const unfinished&) = delete;
+    unfinished& operator=(const unfinished&) = delete;
+    ~unfinished() {
+        if (!is_over) {
+            note();
+        }
+    }
+    Note note;
+    bool is_over = false;
+};
+
+std::vector<policy::recorded_lock> recorded(const std::vector<placement::lock_fate>& all) {
+    std::vector<policy::recorded_lock> out;
+    for (const auto& one : all) {
+        out.push_back({one.volume, one.id, one.client, one.address, one.outcome});
+    }
+    return out;
+}
 
 }  // namespace
 
@@ -133,41 +158,69 @@ async::awaitable<said::cleared> guest_shell::clear(ask::clear_locks what) {
         co_return said::cleared{kind::no_ceph, "this node does not speak to Ceph", {}, {}};
     }
     auto clearing = locks();
-    auto done = co_await clearing.for_recovery(std::move(what.volumes), [this] { return still_so(); });
+    unfinished end([&] {
+        shared_.under.note(policy::fence_entry::guest{
+            .id = machine_.id, .step = "locks, not finished", .locks = recorded(clearing.done_so_far())});
+    });
+    auto done =
+        co_await clearing.for_recovery(std::move(what.volumes), [this] { return still_so(); }, std::move(what.blocked));
+    end.is_over = true;
     said::cleared out;
+    out.address = std::move(done.address);
     out.reason = std::move(done.reason);
-    for (auto& one : done.record) {
-        out.locks.push_back({std::move(one.volume), std::move(one.id), std::move(one.client), std::move(one.address),
-                             std::move(one.outcome)});
-    }
+    out.locks = recorded(done.record);
     using outcome = placement::lock_outcome::kind;
     switch (done.what) {
         case outcome::clear: out.what = kind::clear; break;
         case outcome::refused: out.what = done.is_no_ceph ? kind::no_ceph : kind::refused; break;
+        case outcome::not_understood: out.what = kind::not_understood; break;
         case outcome::changed: out.what = kind::changed; break;
     }
     co_return out;
 }
 
-async::awaitable<said::proven> guest_shell::prove(std::vector<std::string> volumes) {
+async::awaitable<said::proven> guest_shell::prove(ask::prove_silent what) {
     using kind = said::proven::kind;
     if (shared_.ports.locks == nullptr) {
         co_return said::proven{kind::no_ceph, "this node does not speak to Ceph", {}};
     }
     auto clearing = locks();
-    auto done = co_await clearing.prove_silent(std::move(volumes), [this] { return still_so(); });
+    unfinished end([&] {
+        const auto& proof = clearing.proof_so_far();
+        if (!proof.clients.empty()) {
+            shared_.under.note(policy::fence_entry::guest{.id = machine_.id,
+                                                          .step = "clients of its disks, not all seen blocklisted",
+                                                          .clients = proof.clients,
+                                                          .volumes = proof.volumes});
+        }
+    });
+    auto done =
+        co_await clearing.prove_silent(std::move(what.volumes), [this] { return still_so(); }, std::move(what.before));
+    end.is_over = true;
     using outcome = policy::proving_by_storage::outcome;
     switch (done.what) {
         case outcome::proven: co_return said::proven{kind::proven, {}, std::move(done.blocklisted)};
         case outcome::refused:
-            co_return said::proven{done.is_no_ceph ? kind::no_ceph : kind::refused, std::move(done.reason), {}};
+            co_return said::proven{done.is_no_ceph ? kind::no_ceph : kind::refused, std::move(done.reason),
+                                   std::move(done.clients)};
         case outcome::changed: break;
     }
-    co_return said::proven{};
+    co_return said::proven{kind::changed, {}, std::move(done.clients)};
 }
 
-async::awaitable<said::done> guest_shell::blocklist(ask::blocklist /*what*/, time_point /*until*/) {
-    co_return said::done{"it cannot be asked for by command"};
+// On the proof of the last read, which was for this.
+async::awaitable<said::done> guest_shell::blocklist(ask::blocklist what, time_point until) {
+    if (shared_.ports.locks == nullptr) {
+        co_return said::done{"this node does not speak to Ceph"};
+    }
+    const auto done = co_await shared_.ports.locks->blocklist_by_command(
+        what.address, what.time, guarded_until(view_.sent + zookeeper::guard_validity), until);
+    if (!done) {
+        co_return said::done{done.error().text()};
+    }
+    shared_.s.node.log.info("virtual machine " + name() + " of " + shown(machine_.dead_node) +
+                            ": blocklisted the RBD client " + shown(what.address) + " by command");
+    co_return said::done{};
 }
 
 async::awaitable<said::blocklist_read> guest_shell::read_blocklist(time_point until) {
@@ -291,7 +344,7 @@ async::awaitable<said::any> guest_shell::answer_to(ask::any what, time_point unt
         co_return co_await clear(std::move(*which));
     }
     if (auto* which = std::get_if<ask::prove_silent>(&what)) {
-        co_return co_await prove(std::move(which->volumes));
+        co_return co_await prove(std::move(*which));
     }
     if (auto* which = std::get_if<ask::record>(&what)) {
         const bool is_synced = co_await shared_.under.record(std::move(which->entry));

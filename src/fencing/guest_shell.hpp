@@ -46,7 +46,7 @@ private:
     async::awaitable<policy::recovery_said::others> ask_others(time_point until);
     async::awaitable<void> ask_other(policy::recovery_said::other_node_said& one, time_point until);
     async::awaitable<policy::recovery_said::cleared> clear(policy::recovery_ask::clear_locks what);
-    async::awaitable<policy::recovery_said::proven> prove(std::vector<std::string> volumes);
+    async::awaitable<policy::recovery_said::proven> prove(policy::recovery_ask::prove_silent what);
     async::awaitable<policy::recovery_said::done> blocklist(policy::recovery_ask::blocklist what, time_point until);
     async::awaitable<policy::recovery_said::blocklist_read> read_blocklist(time_point until);
     async::awaitable<policy::fence_said::written> write(policy::recovery_ask::write what, time_point until);

@@ -86,7 +86,11 @@ public:
         for (;;) {
             auto machines = co_await machines_of(session_, what.node);
             if (machines) {
-                const auto ends = co_await carry_out(what, under, *std::move(machines), {});
+                std::map<uuid, policy::clients_before> before;
+                if (what.proof == policy::fence_proof::storage) {
+                    before = co_await under.clients_before();
+                }
+                const auto ends = co_await carry_out(what, under, *std::move(machines), {}, std::move(before));
                 tell(what.node, ends);
                 co_return conclude(ends);
             }
@@ -179,7 +183,7 @@ private:
                 policy::guest_recovery trial;
                 trial.may_revive = true;
                 trial.proof_id = found.proof_id;
-                const auto ends = co_await carry_out(found.order, under, found.left, trial);
+                const auto ends = co_await carry_out(found.order, under, found.left, trial, {});
                 const auto out = conclude(ends);
                 mine.why.clear();
                 for (const auto& one : ends) {
@@ -217,7 +221,8 @@ private:
     // `trial`: what each machine begins with, beside what the order says.
     async::awaitable<std::vector<policy::guest_recovery>> carry_out(recovery_order what, fence_hold& under,
                                                                     std::vector<uuid> machines,
-                                                                    policy::guest_recovery trial) {
+                                                                    policy::guest_recovery trial,
+                                                                    std::map<uuid, policy::clients_before> before) {
         recovery_shared shared{.s = session_, .order = what, .under = under, .ports = ports_, .planning = planning_};
         shared.at_work = machines.size();
         trial.dead_node = what.node;
@@ -229,6 +234,7 @@ private:
             "recovery of " + what.node, [&](async::task_group& group) -> async::awaitable<void> {
                 for (std::size_t i = 0; i < machines.size(); ++i) {
                     ends[i].id = machines[i];
+                    ends[i].before = before[machines[i]];
                     group.spawn(to_text(machines[i]),
                                 [&shared, &one = ends[i], i] { return recover_one(shared, one, i); });
                 }

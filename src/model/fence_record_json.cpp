@@ -66,6 +66,9 @@ std::string json_of(const fence_machine& what) {
     json_object out;
     out.add("uuid", what.id).add("name", what.name);
     out.add_raw("locks", json_of(what.locks)).add_raw("clients", json_of(what.clients));
+    if (!what.volumes.empty()) {
+        out.add_raw("volumes", json_of(what.volumes));
+    }
     out.add("target", what.target).add_raw("steps", json_of(what.steps)).add("outcome", what.outcome);
     out.add_raw("transaction", what.transaction ? std::to_string(*what.transaction) : "null");
     out.add_raw("has_run", what.has_run ? (*what.has_run ? "true" : "false") : "null");
@@ -245,6 +248,7 @@ fence_machine machine_in(record_reader from) {
     out.name = from.text("name");
     out.locks = from.texts("locks");
     out.clients = from.texts("clients");
+    out.volumes = from.texts("volumes");
     out.target = from.text("target");
     out.steps = from.texts("steps");
     out.outcome = from.text("outcome");

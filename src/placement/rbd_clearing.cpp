@@ -2,7 +2,11 @@
 
 #include "pvcnoded/async/for_each.hpp"
 #include "pvcnoded/base/guard.hpp"
+#include "pvcnoded/model/ceph_blocklist.hpp"
 #include "pvcnoded/zookeeper/lock.hpp"
+
+#include <algorithm>
+#include <utility>
 
 namespace pvc::placement {
 
@@ -77,10 +81,16 @@ async::awaitable<policy::rbd_listed> rbd_clearing::list(std::vector<std::string>
     co_return all;
 }
 
+std::chrono::seconds rbd_clearing::block_for(const policy::held_lock& lock, std::chrono::seconds usual) const {
+    const bool is_there = std::ranges::any_of(
+        blocked_, [&lock](const std::string& one) { return model::is_same_client(one, lock.address); });
+    return is_there ? storage::no_blocklisting : usual;
+}
+
 async::awaitable<policy::call_answer> rbd_clearing::prepare_one(ask::prepare_rbd_break what, time_point until) {
     const policy::held_lock& lock = what.which.lock;
-    const auto done =
-        co_await port_.prepare_break(what.which.volume, {lock.id, lock.client, lock.address}, what.block_for, until);
+    const auto done = co_await port_.prepare_break(what.which.volume, {lock.id, lock.client, lock.address},
+                                                   block_for(lock, what.block_for), until);
     if (done) {
         co_return policy::call_answer{policy::call_end::done, {}};
     }
@@ -91,7 +101,8 @@ async::awaitable<policy::call_answer> rbd_clearing::prepare_one(ask::prepare_rbd
 async::awaitable<policy::call_answer> rbd_clearing::break_one(ask::break_rbd_lock what, time_point until) {
     using policy::call_end;
     const policy::held_lock& lock = what.which.lock;
-    auto broken = co_await port_.break_lock(what.which.volume, {lock.id, lock.client, lock.address}, what.block_for,
+    auto broken = co_await port_.break_lock(what.which.volume, {lock.id, lock.client, lock.address},
+                                            block_for(lock, what.block_for),
                                             guarded_until(what.proof + zookeeper::guard_validity), until);
     record_.push_back({what.which.volume, lock.id, lock.client, lock.address,
                        broken ? std::string("broken") : broken.error().text()});
@@ -99,6 +110,7 @@ async::awaitable<policy::call_answer> rbd_clearing::break_one(ask::break_rbd_loc
         co_return policy::call_answer{call_end::done, {}};
     }
     is_no_ceph_ = broken.error().code() == errc::unavailable;
+    not_understood_ = broken.error().code() == errc::invalid ? lock.address : std::string();
     co_return policy::call_answer{call_end_of(broken.error().code()), broken.error().text()};
 }
 
@@ -163,6 +175,7 @@ rbd_clearing::pause rbd_clearing::plain_pause() {
 async::awaitable<lock_outcome> rbd_clearing::clear(policy::clearing_rbd_locks what, guarded_read still_ours,
                                                    pause wait) {
     record_.clear();
+    not_understood_.clear();
     is_no_ceph_ = false;
     co_await drive([&what](policy::context& now) { return what.resume(now, true); }, std::move(still_ours),
                    std::move(wait));
@@ -170,14 +183,17 @@ async::awaitable<lock_outcome> rbd_clearing::clear(policy::clearing_rbd_locks wh
     auto record = std::exchange(record_, {});
     switch (what.end) {
         case policy::clearing_rbd_locks::outcome::clear:
-            co_return lock_outcome{kind::clear, false, {}, std::move(record)};
+            co_return lock_outcome{kind::clear, false, {}, {}, std::move(record)};
         case policy::clearing_rbd_locks::outcome::refused:
-        case policy::clearing_rbd_locks::outcome::unseen:
-            co_return lock_outcome{kind::refused, is_no_ceph_, std::move(what.reason), std::move(record)};
+        case policy::clearing_rbd_locks::outcome::unseen: {
+            const auto how = not_understood_.empty() ? kind::refused : kind::not_understood;
+            co_return lock_outcome{how, is_no_ceph_, std::move(what.reason), std::exchange(not_understood_, {}),
+                                   std::move(record)};
+        }
         case policy::clearing_rbd_locks::outcome::changed:
         case policy::clearing_rbd_locks::outcome::no_libvirt: break;
     }
-    co_return lock_outcome{kind::changed, false, {}, std::move(record)};
+    co_return lock_outcome{kind::changed, false, {}, {}, std::move(record)};
 }
 
 // ---- proof by storage -----------------------------------------------------------------------------------------------
@@ -227,21 +243,25 @@ async::awaitable<policy::proof_said::any> rbd_clearing::answer_to(policy::proof_
     }
     const time_point until = clock_.now() + proof_call_limit;
     if (auto* which = std::get_if<policy::proof_ask::blocklist>(&what)) {
-        const auto done = co_await port_.blocklist(which->address, which->time,
-                                                   guarded_until(which->proof + zookeeper::guard_validity), until);
+        const boot_time not_after = guarded_until(which->proof + zookeeper::guard_validity);
+        const auto done = which->by_command
+                              ? co_await port_.blocklist_by_command(which->address, which->time, not_after, until)
+                              : co_await port_.blocklist(which->address, which->time, not_after, until);
         if (done) {
             tell_({policy::act::line::level::info, {}, "blocklisted the RBD client " + which->address});
+            co_return said::done{};
         }
-        co_return said::done{done ? std::nullopt : std::optional(done.error().text())};
+        co_return said::done{done.error().text(), done.error().code() == errc::invalid};
     }
     auto listed = co_await port_.blocklisted(until);
     co_return listed ? said::blocklisted{*std::move(listed), {}} : said::blocklisted{{}, listed.error().text()};
 }
 
-async::awaitable<proof_outcome> rbd_clearing::prove_silent(std::vector<std::string> volumes,
-                                                           guarded_read still_wanted) {
+async::awaitable<proof_outcome> rbd_clearing::prove_silent(std::vector<std::string> volumes, guarded_read still_wanted,
+                                                           policy::clients_before before) {
     is_no_ceph_ = false;
-    policy::proving_by_storage machine{.volumes = std::move(volumes)};
+    policy::proving_by_storage& machine = proving_;
+    machine = {.volumes = std::move(volumes), .before = std::move(before)};
     policy::proof_said::any said = policy::proof_said::begin{};
     for (;;) {
         auto next = machine.resume(said);
@@ -251,7 +271,7 @@ async::awaitable<proof_outcome> rbd_clearing::prove_silent(std::vector<std::stri
         said = co_await answer_to(std::move(next), still_wanted);
     }
     const bool is_no_ceph = machine.end == policy::proving_by_storage::outcome::refused && is_no_ceph_;
-    co_return proof_outcome{machine.end, std::move(machine.reason), is_no_ceph, std::move(machine.blocked)};
+    co_return proof_outcome{machine.end, machine.reason, is_no_ceph, machine.blocked, machine.clients};
 }
 
 // ---- for whom -------------------------------------------------------------------------------------------------------
@@ -278,7 +298,9 @@ async::awaitable<lock_outcome> rbd_clearing::for_client(std::vector<std::string>
                  std::move(still_ours), plain_pause());
 }
 
-async::awaitable<lock_outcome> rbd_clearing::for_recovery(std::vector<std::string> volumes, guarded_read still_dead) {
+async::awaitable<lock_outcome> rbd_clearing::for_recovery(std::vector<std::string> volumes, guarded_read still_dead,
+                                                          std::vector<std::string> blocked) {
+    blocked_ = std::move(blocked);
     return clear({.rules = policy::lock_rules::of_a_dead_node(), .read = {.volumes = std::move(volumes)}},
                  std::move(still_dead), plain_pause());
 }

@@ -104,6 +104,15 @@ result<std::uint64_t> count_at(const json::object& from, std::string_view name) 
     return static_cast<std::uint64_t>(found->get_int64());
 }
 
+// One that is not there is false.
+result<bool> flag_at(const json::object& from, std::string_view name) {
+    const json::value* found = from.if_contains(name);
+    if (found != nullptr && !found->is_bool()) {
+        return bad_message("\"" + std::string(name) + "\" is neither true nor false");
+    }
+    return found != nullptr && found->get_bool();
+}
+
 result<const json::array*> list_at(const json::object& from, std::string_view name) {
     const json::value* found = from.if_contains(name);
     if (found == nullptr || !found->is_array()) {
@@ -201,7 +210,12 @@ json::array array_of(const std::vector<T>& what) {
 }
 
 // ---- questions ------------------------------------------------------------------------------------------------------
-// Each has its word, what is written, and how that is read.
+// Each has its word, what is written, and how that is read. A member that is false is left out.
+void put_if(json::object& out, std::string_view name, bool is) {
+    if (is) {
+        out[name] = true;
+    }
+}
 void put(json::object& out, const ask::monitor_command& what) {
     out["ask"] = "monitor_command";
     out["text"] = what.text;
@@ -224,18 +238,21 @@ void put(json::object& out, const ask::break_lock& what) {
     out["lock"] = object_of(what.which);
     out["not_after_ns"] = what.not_after_ns;
     out["blocklist_seconds"] = what.blocklist_seconds;
+    put_if(out, "is_blocked", what.is_blocked);
 }
 void put(json::object& out, const ask::prepare_break& what) {
     out["ask"] = "prepare_break";
     out["image"] = what.image;
     out["lock"] = object_of(what.which);
     out["blocklist_seconds"] = what.blocklist_seconds;
+    put_if(out, "is_blocked", what.is_blocked);
 }
 void put(json::object& out, const ask::blocklist& what) {
     out["ask"] = "blocklist";
     out["address"] = what.address;
     out["not_after_ns"] = what.not_after_ns;
     out["seconds"] = what.seconds;
+    put_if(out, "by_command", what.by_command);
 }
 void put(json::object& out, const ask::usage& /*what*/) {
     out["ask"] = "usage";
@@ -256,6 +273,7 @@ result<Asked> about_a_lock(const json::object& from) {
     }
     PVC_TRY(out.which, lock_of(which->get_object()));
     PVC_TRY(out.blocklist_seconds, integer_at(from, "blocklist_seconds", seconds_max));
+    PVC_TRY(out.is_blocked, flag_at(from, "is_blocked"));
     return out;
 }
 
@@ -275,6 +293,7 @@ result<question> blocklist_of(const json::object& from) {
     PVC_TRY(out.address, text_at(from, "address"));
     PVC_TRY(out.not_after_ns, integer_at(from, "not_after_ns"));
     PVC_TRY(out.seconds, integer_at(from, "seconds", seconds_max));
+    PVC_TRY(out.by_command, flag_at(from, "by_command"));
     return question(std::move(out));
 }
 

@@ -187,7 +187,8 @@ async::awaitable<result<void>> ceph_helper::asker::prepare_break(std::string ima
     words::prepare_break what;
     what.image = std::move(image);
     what.which = {std::move(which.id), std::move(which.client), std::move(which.address)};
-    what.blocklist_seconds = block_for.count();
+    what.is_blocked = block_for == no_blocklisting;
+    what.blocklist_seconds = what.is_blocked ? 0 : block_for.count();
     return owner_.ask_to_do(as_, std::move(what), std::move(about), deadline);
 }
 
@@ -199,7 +200,8 @@ async::awaitable<result<void>> ceph_helper::asker::break_lock(std::string image,
     what.image = std::move(image);
     what.which = {std::move(which.id), std::move(which.client), std::move(which.address)};
     what.not_after_ns = not_after.time_since_epoch().count();
-    what.blocklist_seconds = block_for.count();
+    what.is_blocked = block_for == no_blocklisting;
+    what.blocklist_seconds = what.is_blocked ? 0 : block_for.count();
     return owner_.ask_to_do(as_, std::move(what), std::move(about), deadline);
 }
 
@@ -210,6 +212,18 @@ async::awaitable<result<void>> ceph_helper::asker::blocklist(std::string address
     what.address = std::move(address);
     what.not_after_ns = not_after.time_since_epoch().count();
     what.seconds = block_for.count();
+    return owner_.ask_to_do(as_, std::move(what), std::move(about), deadline);
+}
+
+async::awaitable<result<void>> ceph_helper::asker::blocklist_by_command(std::string address,
+                                                                        std::chrono::seconds block_for,
+                                                                        boot_time not_after, time_point deadline) {
+    std::string about = address;
+    words::blocklist what;
+    what.address = std::move(address);
+    what.not_after_ns = not_after.time_since_epoch().count();
+    what.seconds = block_for.count();
+    what.by_command = true;
     return owner_.ask_to_do(as_, std::move(what), std::move(about), deadline);
 }
 
@@ -245,6 +259,10 @@ async::awaitable<result<void>> ceph_helper::break_lock(std::string image, rbd_lo
 async::awaitable<result<void>> ceph_helper::blocklist(std::string address, std::chrono::seconds block_for,
                                                       boot_time not_after, time_point deadline) {
     return for_starts_.blocklist(std::move(address), block_for, not_after, deadline);
+}
+async::awaitable<result<void>> ceph_helper::blocklist_by_command(std::string address, std::chrono::seconds block_for,
+                                                                 boot_time not_after, time_point deadline) {
+    return for_starts_.blocklist_by_command(std::move(address), block_for, not_after, deadline);
 }
 async::awaitable<result<std::vector<std::string>>> ceph_helper::blocklisted(time_point deadline) {
     return for_starts_.blocklisted(deadline);

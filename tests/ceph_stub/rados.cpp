@@ -93,7 +93,8 @@ int rados_mon_command(rados_t /*handle*/, const char** command, std::size_t /*co
     for (char& c : call) {
         c = c == ' ' ? '_' : c;
     }
-    const int error = stub::begin(call, "");
+    const bool is_blocklisting = prefix == "osd blocklist" || prefix == "osd blacklist";
+    const int error = stub::begin(call, is_blocklisting ? text : std::string());
     const auto plan = stub::now();
     const auto rule = plan.rules.find(call);
     if (error != 0) {
@@ -149,6 +150,22 @@ int rados_ioctx_pool_stat(rados_ioctx_t /*pool*/, rados_pool_stat_t* into) {
 
 int rados_blocklist_add(rados_t /*handle*/, char* address, std::uint32_t seconds) {
     return stub::begin("blocklist_add", std::string(address) + " " + std::to_string(seconds));
+}
+
+int rados_wait_for_latest_osdmap(rados_t /*handle*/) {
+    return stub::begin("latest_osdmap", "");
+}
+
+// The header of an image of this stand-in has its name for an id.
+int rados_break_lock(rados_ioctx_t pool, const char* object, const char* name, const char* client, const char* cookie) {
+    const auto* in = static_cast<const stub::pool*>(pool);
+    const std::string image = std::string(object).substr(std::strlen("rbd_header."));
+    const std::string path = in->name + "/" + (in->space.empty() ? "" : in->space + "/") + image;
+    const int error = stub::begin("take_lock", path + " " + name + " " + client + " " + cookie);
+    if (error == 0) {
+        stub::forget_lock(path, {cookie, client, {}});
+    }
+    return error;
 }
 
 }  // extern "C"

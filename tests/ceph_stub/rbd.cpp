@@ -105,6 +105,17 @@ int rbd_break_lock(rbd_image_t from, const char* client, const char* cookie) {
     return 0;
 }
 
+int rbd_get_old_format(rbd_image_t /*from*/, std::uint8_t* old) {
+    *old = 0;
+    return 0;
+}
+
+int rbd_get_id(rbd_image_t from, char* id, std::size_t size) {
+    const std::string& path = to_image(from)->path;
+    std::strncpy(id, path.substr(path.rfind('/') + 1).c_str(), size);
+    return 0;
+}
+
 int rbd_watchers_list(rbd_image_t from, rbd_image_watcher_t* into, std::size_t* count) {
     if (const int error = stub::begin("watchers", to_image(from)->path); error != 0) {
         return error;

@@ -60,8 +60,13 @@ std::string configuration_text(const node_settings& s) {
         coordinators += "      - " + s.chroot + "\n";
     }
     const auto word = [](bool value) { return value ? "True" : "False"; };
-    std::string rest = s.limits.empty() ? "" : "      hypervisor:\n";
-    for (const auto& [name, value] : s.limits) {
+    auto limits = s.limits;
+    std::string rest;
+    if (const auto overcommit = limits.extract("overcommit")) {
+        rest += fmt::format("      fencing:\n        overcommit: {}\n", overcommit.mapped());
+    }
+    rest += limits.empty() ? "" : "      hypervisor:\n";
+    for (const auto& [name, value] : limits) {
         rest += fmt::format("        {}: {}\n", name, value);
     }
     if (!s.control_group.empty()) {

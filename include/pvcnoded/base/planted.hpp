@@ -125,6 +125,8 @@ enum class defect : std::uint8_t {
     fence_blind_to_return,   // a recovery does not look whether the node is back
     fence_list_trusted,      // what the dead node's list names is its own
     fence_moves_blindly,     // a machine that was migrating is moved without asking who has it
+    fence_block_unseen,      // what was put on the blocklist by command counts, whether it is seen there or not
+    fence_overcommits,       // recovered machines go where memory runs out
     fence_orphan_at_once,    // an orphan is taken as soon as it is seen
 };
 

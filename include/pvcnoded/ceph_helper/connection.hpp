@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -67,8 +68,8 @@ public:
     ready_break& operator=(const ready_break&) = delete;
     virtual ~ready_break() = default;
 
-    // Puts the client on the blocklist, then removes its lock; a lock that is gone is well. `may_begin` is asked right
-    // before the first of both.
+    // Puts the client on the blocklist, unless it is there, then removes its lock; a lock that is gone is well.
+    // `may_begin` is asked right before the first of both.
     [[nodiscard]] virtual call_status carry_out(const std::function<bool()>& may_begin) = 0;
     [[nodiscard]] virtual bool is_of(const connection& one) const = 0;
 };
@@ -89,12 +90,15 @@ public:
     [[nodiscard]] call_status list_lockers(const image_name& image, std::vector<protocol::ceph::lock>& into);
     [[nodiscard]] call_status list_watchers(const image_name& image, std::vector<protocol::ceph::watcher>& into);
     // Opens the image and looks for the lock, whose client is to be on the blocklist for so long (0: as the monitors
-    // are configured). Nothing is left in `into` where the lock or the image is gone, which is well. Those that want
-    // another time on the blocklist wait for each other; who has not had his turn by `until` has timed out.
+    // are configured; none: it is there already). Nothing is left in `into` where the lock or the image is gone, which
+    // is well. Those that want another time on the blocklist wait for each other; who has not had his turn by `until`
+    // has timed out.
     [[nodiscard]] call_status prepare_break(const image_name& image, const protocol::ceph::lock& which,
-                                            std::uint32_t seconds, time_point until,
+                                            std::optional<std::uint32_t> seconds, time_point until,
                                             std::shared_ptr<ready_break>& into);
     [[nodiscard]] call_status blocklist(const std::string& address, std::uint32_t seconds);
+    // By the command of the monitors, with the time as a number, which the library of some releases sends as a text.
+    [[nodiscard]] call_status blocklist_by_command(const std::string& address, std::uint32_t seconds);
 
 private:
     connection(void* handle, own_identities& identities) : handle_(handle), identities_(identities) {}

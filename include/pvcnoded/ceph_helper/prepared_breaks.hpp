@@ -22,7 +22,7 @@ public:
         std::string image;
         std::string id;  // of the lock
         std::string client;
-        std::int64_t blocklist_seconds = 0;
+        std::int64_t blocklist_seconds = 0;  // -1: nothing is put there
         friend auto operator<=>(const key&, const key&) = default;
     };
 

@@ -6,8 +6,10 @@
 #include "pvcnoded/core/metrics.hpp"
 #include "pvcnoded/core/session.hpp"
 #include "pvcnoded/policy/fencing/fence_requests.hpp"
+#include "pvcnoded/policy/placement/storage_proof.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -43,6 +45,11 @@ public:
     // Into the record, to be written soon. Names of machines for people are told here, too.
     virtual void note(policy::fence_entry::any entry) = 0;
     virtual void name_machine(const uuid& id, std::string name) = 0;
+    // Who had the disks of its machines when that was looked at before, on this heartbeat, as this node's records of a
+    // day tell: a proof by storage is taken again with it. A disk that is not read tells of none.
+    virtual async::awaitable<std::map<uuid, policy::clients_before>> clients_before() {
+        co_return std::map<uuid, policy::clients_before>();
+    }
 };
 
 // Who gives a hold to those that are no fence: tries at what a recovery has left.

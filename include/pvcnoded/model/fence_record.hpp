@@ -89,6 +89,7 @@ struct fence_machine {
     std::string name;
     std::vector<std::string> locks;           // that were found on its disks, and what became of each
     std::vector<std::string> clients;         // of Ceph that held or watched them
+    std::vector<std::string> volumes{};       // of which that was looked at completely, by storage proofs
     std::string target;                       // empty: none
     std::vector<std::string> steps;           // in words, as far as it has come
     std::string outcome;                      // "recovered", "kept"; empty: under way

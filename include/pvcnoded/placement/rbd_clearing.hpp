@@ -29,9 +29,11 @@ struct lock_fate {
 };
 
 struct lock_outcome {
-    enum class kind : std::uint8_t { clear, refused, changed } what = kind::clear;
-    bool is_no_ceph = false;        // of `refused`: Ceph cannot be asked from here at all
-    std::string reason;             // of `refused`: the failedreason
+    // not_understood: what Ceph refused is to put the client at `address` on its blocklist (-22).
+    enum class kind : std::uint8_t { clear, refused, not_understood, changed } what = kind::clear;
+    bool is_no_ceph = false;  // of `refused`: Ceph cannot be asked from here at all
+    std::string reason;       // of `refused`, `not_understood`: the failedreason
+    std::string address{};
     std::vector<lock_fate> record;  // in their order; what `clear` rests on, and what was done before the others
 };
 
@@ -41,6 +43,7 @@ struct proof_outcome {
     std::string reason;                    // of `refused`
     bool is_no_ceph = false;               // likewise: Ceph cannot be asked from here at all
     std::vector<std::string> blocklisted;  // addresses of clients
+    std::vector<std::string> clients;      // of whoever had them, also of `refused` and `changed`
 };
 
 // The static addresses of this host, of which its locks are.
@@ -69,9 +72,16 @@ public:
                                               guarded_read still_ours);
     // For a domain whose node is proven not to run: whoever holds them, without patience, and their clients are kept
     // from writing for a day (storage.md 6.4 "Fencing"). A volume that does not exist is told of, and no hindrance.
-    async::awaitable<lock_outcome> for_recovery(std::vector<std::string> volumes, guarded_read still_dead);
+    // `blocked`: clients that were seen on the blocklist: their locks are broken without putting them there.
+    async::awaitable<lock_outcome> for_recovery(std::vector<std::string> volumes, guarded_read still_dead,
+                                                std::vector<std::string> blocked = {});
     // For a domain whose node could not be switched off, and whose disks are all RBD (storage.md 6.4 "Storage proof").
-    async::awaitable<proof_outcome> prove_silent(std::vector<std::string> volumes, guarded_read still_wanted);
+    // `before`: who had them at an earlier look, whose watches may have ended.
+    async::awaitable<proof_outcome> prove_silent(std::vector<std::string> volumes, guarded_read still_wanted,
+                                                 policy::clients_before before = {});
+    // Of the work that is under way, for whoever ends it before it is over: what was done so far.
+    [[nodiscard]] const std::vector<lock_fate>& done_so_far() const { return record_; }
+    [[nodiscard]] const policy::proving_by_storage& proof_so_far() const { return proving_; }
     // Whose the locks are that are listed by `until`: what cannot be listed is `unreadable`, and nobody's.
     async::awaitable<policy::lock_decision> judge(std::vector<std::string> volumes, time_point until);
 
@@ -97,9 +107,14 @@ private:
     std::vector<std::string> holders_;
     std::function<void(policy::act::line)> tell_;
     users_look users_;
+    [[nodiscard]] std::chrono::seconds block_for(const policy::held_lock& lock, std::chrono::seconds usual) const;
+
     // Of the work that is under way.
     std::vector<lock_fate> record_;
-    bool is_no_ceph_ = false;  // what was asked last was answered so
+    policy::proving_by_storage proving_;
+    std::vector<std::string> blocked_;
+    std::string not_understood_;  // the client that a break was to put on the blocklist
+    bool is_no_ceph_ = false;     // what was asked last was answered so
 };
 
 }  // namespace pvc::placement

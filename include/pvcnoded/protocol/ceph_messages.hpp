@@ -70,6 +70,7 @@ struct prepare_break {
     std::string image;
     lock which;
     std::int64_t blocklist_seconds = 0;
+    bool is_blocked = false;  // of a client that is on the blocklist already: nothing is put there
     friend bool operator==(const prepare_break&, const prepare_break&) = default;
 };
 // The client is put on the blocklist first; a lock that is gone is success. What was not prepared is opened first.
@@ -78,6 +79,7 @@ struct break_lock {
     lock which;
     std::int64_t not_after_ns = 0;       // CLOCK_BOOTTIME: it is not begun later (errc::stopped)
     std::int64_t blocklist_seconds = 0;  // 0: as the monitors are configured
+    bool is_blocked = false;             // as above
     friend bool operator==(const break_lock&, const break_lock&) = default;
 };
 // Keeps a client from writing, whether it holds a lock or not.
@@ -85,6 +87,7 @@ struct blocklist {
     std::string address;
     std::int64_t not_after_ns = 0;
     std::int64_t seconds = 0;
+    bool by_command = false;  // of the monitors, the time as a number: some libraries send it as a text
     friend bool operator==(const blocklist&, const blocklist&) = default;
 };
 // What the helper takes.

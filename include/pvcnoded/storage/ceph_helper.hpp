@@ -72,6 +72,8 @@ public:
                                               boot_time not_after, time_point deadline) override;
     async::awaitable<result<void>> blocklist(std::string address, std::chrono::seconds block_for, boot_time not_after,
                                              time_point deadline) override;
+    async::awaitable<result<void>> blocklist_by_command(std::string address, std::chrono::seconds block_for,
+                                                        boot_time not_after, time_point deadline) override;
     async::awaitable<result<std::vector<std::string>>> blocklisted(time_point deadline) override;
     // The same for whoever recovers the machines of a dead node.
     [[nodiscard]] bool needs_storage_function() const override { return true; }
@@ -103,6 +105,8 @@ private:
                                                   boot_time not_after, time_point deadline) override;
         async::awaitable<result<void>> blocklist(std::string address, std::chrono::seconds block_for,
                                                  boot_time not_after, time_point deadline) override;
+        async::awaitable<result<void>> blocklist_by_command(std::string address, std::chrono::seconds block_for,
+                                                            boot_time not_after, time_point deadline) override;
         async::awaitable<result<std::vector<std::string>>> blocklisted(time_point deadline) override;
 
     private:

@@ -104,6 +104,7 @@ recovery_step guest_recovery::again(context& c) {
         return finish(c, guest_end::kept, "its keys, or what was planned, changed again and again");
     }
     is_cleared = is_proven_silent = false;
+    planned = {};
     return ask(c, recovery_ask::time{}, at::pausing, recovery_limits::pause, "another attempt");
 }
 
@@ -251,24 +252,38 @@ recovery_step guest_recovery::deal_with_disks(context& c) {
         is_cleared = true;
         return choose(c);
     }
-    return read(c, at::reading_again);
+    return proof == fence_proof::storage ? ask_for_target(c, at::choosing_first) : read(c, at::reading_again);
 }
 
 recovery_step guest_recovery::disks_read(context& c) {
     if (proof == fence_proof::storage && !is_proven_silent) {
-        return ask(c, recovery_ask::prove_silent{keys.volumes}, at::proving, recovery_limits::locks,
+        return ask(c, recovery_ask::prove_silent{keys.volumes, before}, at::proving, recovery_limits::locks,
                    "proof that nobody can write to its disks");
     }
     return ask(c, recovery_ask::clear_locks{keys.volumes, blocked}, at::clearing, recovery_limits::locks,
                "the locks on its disks to be broken");
 }
 
+// What nobody takes is not stopped either: where its node was not switched off nobody looks for what was parked.
+recovery_step guest_recovery::chosen_first(context& c, const planned_guest& said) {
+    planned = said;
+    return said.what == planned_guest::kind::placed ? read(c, at::reading_again)
+                                                    : finish(c, guest_end::kept, said.reason);
+}
+
 recovery_step guest_recovery::proven(context& c, const recovery_said::proven& said) {
     using kind = recovery_said::proven::kind;
+    fence_entry::guest entry{.id = id, .step = "proof by storage", .clients = said.clients};
+    if (!said.clients.empty()) {
+        before = {keys.volumes, said.clients};
+        entry.volumes = keys.volumes;
+    }
+    if (said.what != kind::proven && !said.clients.empty()) {
+        entry.step = "clients of its disks";
+        c.notes.push_back(std::move(entry));
+    }
     switch (said.what) {
         case kind::proven: {
-            fence_entry::guest entry{
-                .id = id, .step = "proof by storage", .locks = {}, .clients = said.clients, .target = {}};
             return ask(c, recovery_ask::record{std::move(entry)}, at::recording, recovery_limits::read,
                        "the proof to be on the disk");
         }
@@ -304,7 +319,7 @@ recovery_step guest_recovery::looked_at_blocklist(context& c, const recovery_sai
     }
     const bool is_there = std::ranges::any_of(
         said.addresses, [this](const std::string& one) { return model::is_same_client(one, client); });
-    if (!is_there) {
+    if (!is_there && !is_planted(defect::fence_block_unseen)) {
         return finish(c, guest_end::kept, shown(client) + " does not come to be on the blocklist of Ceph");
     }
     c.notes.push_back({.id = id, .step = "blocklisted by command", .locks = {}, .clients = {client}, .target = {}});
@@ -314,10 +329,15 @@ recovery_step guest_recovery::looked_at_blocklist(context& c, const recovery_sai
 
 // ---- rows c and d ---------------------------------------------------------------------------------------------------
 
-recovery_step guest_recovery::choose(context& c) {
+recovery_step guest_recovery::ask_for_target(context& c, at which) {
     const bool prefers = is_migrating(keys.state) && keys.node != dead_node;
-    return ask(c, recovery_ask::target{prefers ? keys.node : std::string(), std::exchange(is_plan_wrong, false)},
-               at::choosing, recovery_limits::target, "a node that takes it");
+    return ask(c, recovery_ask::target{prefers ? keys.node : std::string(), std::exchange(is_plan_wrong, false)}, which,
+               recovery_limits::target, "a node that takes it");
+}
+
+recovery_step guest_recovery::choose(context& c) {
+    const bool is_chosen = proof == fence_proof::storage && planned.what == planned_guest::kind::placed;
+    return is_chosen ? chosen(c, planned_guest(planned)) : ask_for_target(c, at::choosing);
 }
 
 recovery_step guest_recovery::chosen(context& c, const planned_guest& said) {
@@ -381,6 +401,8 @@ recovery_step guest_recovery::resume(const recovery_said::any& said, time_point 
         case at::reading_client:
         case at::reading_last: return judge(c, said_or(recovery_said::read{}));
         case at::asking_others: return asked_others(c, said_or(recovery_said::others{}));
+        case at::choosing_first:
+            return chosen_first(c, said_or(planned_guest{planned_guest::kind::no_figures, {}, "no figures of nodes"}));
         case at::proving:
             return proven(c, said_or(recovery_said::proven{
                                  recovery_said::proven::kind::refused, "Ceph does not answer in time", {}}));

@@ -32,13 +32,14 @@ proof_ask::any proving_by_storage::list(at which) {
 }
 
 // Why a first look at the clients shows nothing, whoever is kept out then.
-std::optional<std::string> proving_by_storage::unproven(const proof_said::clients& said) {
+std::optional<std::string> proving_by_storage::unproven(const proof_said::clients& said) const {
     bool has_any = false;
     for (const auto& one : said.volumes) {
         if (one.error) {
             return "the clients of " + shown(one.volume) + " are not known: " + *one.error;
         }
-        if (!one.is_missing && one.addresses.empty()) {
+        const bool is_known = std::ranges::find(before.volumes, one.volume) != before.volumes.end();
+        if (!one.is_missing && one.addresses.empty() && !is_known) {
             return "nobody has " + shown(one.volume) + " open, so that who had it cannot be told";
         }
         has_any = has_any || !one.is_missing;
@@ -54,15 +55,22 @@ proof_ask::any proving_by_storage::take(const proof_said::clients& said) {
         }
     }
     to_block.clear();
+    const auto note = [this](const std::string& address) {
+        if (!has_client(blocked, address) && !has_client(to_block, address)) {
+            to_block.push_back(address);
+        }
+        if (!has_client(clients, address)) {
+            clients.push_back(address);
+        }
+    };
     for (const auto& one : said.volumes) {
         if (one.error) {
             return finish(outcome::refused, "the clients of " + shown(one.volume) + " are not known: " + *one.error);
         }
-        for (const auto& address : one.addresses) {
-            if (!has_client(blocked, address) && !has_client(to_block, address)) {
-                to_block.push_back(address);
-            }
-        }
+        std::ranges::for_each(one.addresses, note);
+    }
+    if (where == at::listing) {
+        std::ranges::for_each(before.addresses, note);
     }
     if (!to_block.empty() && where == at::listing_again && ++round > rounds_max) {
         return finish(outcome::refused, "new clients come again and again, " + shown(to_block.front()) + " among them");
@@ -115,10 +123,15 @@ proof_ask::any proving_by_storage::resume(const proof_said::any& said) {
                 return finish(outcome::changed);
             }
             where = at::blocking;
-            return proof_ask::blocklist{to_block.front(), block_time, *proof};
+            return proof_ask::blocklist{to_block.front(), block_time, *proof, by_command};
         }
         case at::blocking: {
-            if (const auto& wrong = std::get<proof_said::done>(said).error) {
+            const auto& done = std::get<proof_said::done>(said);
+            if (done.error && done.is_not_understood && !by_command) {
+                by_command = true;
+                return go_on();  // the same client, on a proof of its own
+            }
+            if (const auto& wrong = done.error) {
                 return finish(outcome::refused,
                               "the client " + shown(to_block.front()) + " could not be blocklisted: " + *wrong);
             }

@@ -51,6 +51,8 @@ public:
     virtual void use_wrong_key() = 0;
     void use_program(std::string path) { settings_.program = std::move(path); }
     [[nodiscard]] const storage::helper_settings& settings() const { return settings_; }
+    // False: a time on the blocklist is refused with -22 but by command. The real one understands.
+    virtual void understand_times(bool /*does*/) {}
     virtual void kill_helper() = 0;
     virtual void freeze_helper() = 0;  // the one that runs
 

@@ -282,6 +282,38 @@ TEST_P(ceph_contract, a_client_that_has_never_written_is_seen_and_kept_out) {
     });
 }
 
+// Where the library's own way is not understood (-22): the client is kept out by command, seen to be so, and its lock
+// taken away without putting it there once more.
+TEST_P(ceph_contract, a_client_is_kept_out_by_command_and_its_lock_taken_away) {
+    const std::string of = image();
+    bench().play([this, &of]() -> awaitable<void> {
+        auto client = bench().open(of);
+        client->begin_writing();
+        const bool writes = co_await client->is_writing();
+        const auto held = co_await locks(of);
+        EXPECT_TRUE(writes && held.size() == 1);
+        if (held.empty()) {
+            co_return;
+        }
+        const boot_time passed = bench().clock().boot_now() - 1ms;
+        const auto late = co_await port().blocklist_by_command(held[0].address, 86400s, passed, in(10s));
+        EXPECT_TRUE(!late && late.error().code() == errc::stopped);
+        bench().understand_times(false);
+        const auto soon = [this] { return bench().clock().boot_now() + 5s; };
+        const auto done = co_await port().blocklist_by_command(held[0].address, 86400s, soon(), in(10s));
+        EXPECT_TRUE(done) << (done ? "" : done.error().text());
+        const bool is_out = co_await client->is_kept_out();
+        EXPECT_TRUE(is_out);
+        const bool is_shown = co_await is_blocklisted(held[0].address);
+        EXPECT_TRUE(is_shown) << held[0].address;
+        const auto refused = co_await break_one(of, held[0], storage::no_blocklisting);
+        EXPECT_FALSE(refused) << refused->text();
+        const auto left = co_await locks(of);
+        EXPECT_TRUE(left.empty());
+        bench().understand_times(true);
+    });
+}
+
 // ---- what hangs -----------------------------------------------------------------------------------------------------
 
 // Storage.md case 25: nobody else is delayed.

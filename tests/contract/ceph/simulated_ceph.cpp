@@ -70,6 +70,7 @@ public:
         talk_through(talker_, {"pvcnoded-ceph", "ceph.conf", "keyring"});
     }
     async::timers& clock() override { return world_.clock(); }
+    void understand_times(bool does) override { store_.sends_times_as_text = !does; }
     void make_image(const std::string& image) override { store_.add_image(image); }
     std::unique_ptr<image_client> open(const std::string& image) override {
         return std::make_unique<simulated_client>(store_, clock(), image, ++clients_);

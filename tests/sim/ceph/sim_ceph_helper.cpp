@@ -39,6 +39,9 @@ struct answering {
         }
         co_return ceph::say::output{*std::move(got)};
     }
+    static std::chrono::seconds block_for(const auto& asked) {
+        return asked.is_blocked ? storage::no_blocklisting : std::chrono::seconds(asked.blocklist_seconds);
+    }
     // The monitors know whom they refuse, also while OSDs hang.
     static std::string list_of(const std::vector<std::string>& clients) {
         std::string text;
@@ -83,26 +86,28 @@ struct answering {
         co_return all;
     }
     said operator()(ceph::ask::prepare_break asked) const {
-        const auto got = co_await locks.prepare_break(std::move(asked.image),
-                                                      {asked.which.id, asked.which.client, asked.which.address},
-                                                      std::chrono::seconds(asked.blocklist_seconds), until);
+        const auto got = co_await locks.prepare_break(
+            std::move(asked.image), {asked.which.id, asked.which.client, asked.which.address}, block_for(asked), until);
         if (!got) {
             co_return refusal_of(got.error());
         }
         co_return ceph::say::done{};
     }
     said operator()(ceph::ask::break_lock asked) const {
-        const auto got = co_await locks.break_lock(
-            std::move(asked.image), {asked.which.id, asked.which.client, asked.which.address},
-            std::chrono::seconds(asked.blocklist_seconds), boot_time(duration(asked.not_after_ns)), until);
+        const auto got =
+            co_await locks.break_lock(std::move(asked.image), {asked.which.id, asked.which.client, asked.which.address},
+                                      block_for(asked), boot_time(duration(asked.not_after_ns)), until);
         if (!got) {
             co_return refusal_of(got.error());
         }
         co_return ceph::say::done{};
     }
     said operator()(ceph::ask::blocklist asked) const {
-        const auto got = co_await locks.blocklist(std::move(asked.address), std::chrono::seconds(asked.seconds),
-                                                  boot_time(duration(asked.not_after_ns)), until);
+        const std::chrono::seconds time(asked.seconds);
+        const boot_time not_after{duration(asked.not_after_ns)};
+        const auto got = asked.by_command
+                             ? co_await locks.blocklist_by_command(std::move(asked.address), time, not_after, until)
+                             : co_await locks.blocklist(std::move(asked.address), time, not_after, until);
         if (!got) {
             co_return refusal_of(got.error());
         }

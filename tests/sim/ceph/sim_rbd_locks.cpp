@@ -6,6 +6,14 @@
 
 namespace pvc::sim {
 
+namespace {
+
+failure not_understood(std::string about) {
+    return failure(errc::invalid, std::move(about), "Invalid argument (EINVAL)");
+}
+
+}  // namespace
+
 void sim_rbd_store::lock(const std::string& image, const std::string& address) {
     const std::uint64_t client = ++clients_;
     lock(image, {"auto " + std::to_string(140'000'000 + client), "client." + std::to_string(client), address});
@@ -159,7 +167,10 @@ async::awaitable<result<void>> sim_rbd_locks::break_lock(std::string image, stor
                                                          std::chrono::seconds block_for, boot_time not_after,
                                                          time_point deadline) {
     std::string text = "break " + image + " " + which.id + " " + which.client;
-    if (block_for.count() != 0) {
+    const bool is_blocked = block_for == storage::no_blocklisting;
+    if (is_blocked) {
+        text += " of a blocked client";
+    } else if (block_for.count() != 0) {
         text += " for " + std::to_string(block_for.count()) + "s";
     }
     const bool is_open = store_.prepared_.contains({machine_, image, which.client});
@@ -179,17 +190,22 @@ async::awaitable<result<void>> sim_rbd_locks::break_lock(std::string image, stor
         co_return reached.error();
     }
     if (store_.own.contains(which.client)) {
-        co_return failure(errc::invalid, image, "the lock is held by Ceph's helper itself");
+        co_return failure(errc::refused, image, "the lock is held by Ceph's helper itself");
     }
     auto& held = store_.images_[image];
     const auto found = std::ranges::find(held, which);
     if (found == held.end()) {
         co_return result<void>();
     }
+    if (store_.sends_times_as_text && block_for.count() > 0) {
+        co_return not_understood(std::move(image));
+    }
     if (!store_.keeps_broken) {
         held.erase(found);
     }
-    store_.blocklist_.push_back(which.address);
+    if (!is_blocked) {
+        store_.blocklist_.push_back(which.address);
+    }
     if (store_.on_break) {
         store_.on_break(machine_, image, which);
     }
@@ -204,6 +220,23 @@ async::awaitable<result<void>> sim_rbd_locks::blocklist(std::string address, std
         co_return begun.error();
     }
     auto reached = co_await reach_cluster("blocklist", address, store_.break_time, deadline);
+    if (reached && store_.sends_times_as_text && block_for.count() > 0) {
+        co_return not_understood(std::move(address));
+    }
+    if (reached && !store_.keeps_broken) {
+        store_.blocklist_.push_back(std::move(address));
+    }
+    co_return reached;
+}
+
+async::awaitable<result<void>> sim_rbd_locks::blocklist_by_command(std::string address, std::chrono::seconds block_for,
+                                                                   boot_time not_after, time_point deadline) {
+    auto begun = co_await begin_guarded(
+        "blocklist " + address + " for " + std::to_string(block_for.count()) + "s by command", not_after);
+    if (!begun) {
+        co_return begun.error();
+    }
+    auto reached = co_await reach_cluster("command", address, store_.break_time, deadline);
     if (reached && !store_.keeps_broken) {
         store_.blocklist_.push_back(std::move(address));
     }

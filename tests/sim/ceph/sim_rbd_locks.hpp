@@ -43,8 +43,8 @@ public:
     // As the client writes: what it gets then.
     [[nodiscard]] result<void> write(const std::string& image, const std::string& address);
 
-    // The next calls ("list", "break", "watchers", "blocklist", "blocklisted") fail with these, in order, or all of
-    // them until cleared.
+    // The next calls ("list", "break", "watchers", "blocklist", "command", "blocklisted") fail with these, in order, or
+    // all of them until cleared.
     void fail_next(const std::string& call, failure error, int times = 1);
     void fail_always(const std::string& call, failure error) { always_.insert_or_assign(call, std::move(error)); }
     void clear_faults() {
@@ -63,6 +63,8 @@ public:
         bool hangs = false;
     };
     std::map<std::string, sick_pool> sick;
+    // The library sends the time on the blocklist as a text, which the monitors refuse (-22); by command it is taken.
+    bool sends_times_as_text = false;
     bool keeps_broken = false;  // a lock that was broken is still there: says yes and does nothing
     std::set<std::string> own;  // clients ("client.7") that are those who ask: their locks are not broken
     duration list_time = std::chrono::milliseconds(5);
@@ -107,6 +109,8 @@ public:
                                               time_point deadline) override;
     async::awaitable<result<void>> blocklist(std::string address, std::chrono::seconds block_for, boot_time not_after,
                                              time_point deadline) override;
+    async::awaitable<result<void>> blocklist_by_command(std::string address, std::chrono::seconds block_for,
+                                                        boot_time not_after, time_point deadline) override;
     async::awaitable<result<std::vector<std::string>>> blocklisted(time_point deadline) override;
 
 private:

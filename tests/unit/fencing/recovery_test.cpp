@@ -28,7 +28,9 @@ public:
         }
     }
     void name_machine(const uuid& id, std::string name) override { names[id] = std::move(name); }
+    async::awaitable<std::map<uuid, policy::clients_before>> clients_before() override { co_return before; }
 
+    std::map<uuid, policy::clients_before> before;
     std::string path = "/config/fence_lock/of_the_test";
     bool has_lock = true;
     bool takes_records = true;
@@ -369,6 +371,106 @@ TEST_F(recovery_test, ac122_by_storage) {
     const auto proof = std::ranges::find(hold.entries, "proof by storage", &policy::fence_entry::guest::step);
     ASSERT_NE(proof, hold.entries.end());
     EXPECT_EQ(proof->clients.size(), 2U);
+}
+
+// Case 37: it has the image open, and holds no lock.
+TEST_F(recovery_test, case_37_a_client_that_has_never_written) {
+    put_machine(1);
+    hardware.rbd.unlock("vms/m1");
+    hardware.rbd.watch("vms/m1", {"client.77", "10.254.0.3:0/77"});
+    ensemble.observe([this](const recorded_change& change) {
+        if (change.path.ends_with("/node") && change.data != "hv3") {
+            EXPECT_TRUE(hardware.rbd.is_blocklisted("10.254.0.3:0/77")) << "before it is started";
+        }
+    });
+    recover(policy::fence_proof::storage);
+    EXPECT_EQ(end(1), guest_end::recovered) << why(1);
+    EXPECT_EQ(hardware.rbd.write("vms/m1", "10.254.0.3:0/77").error().code(), errc::refused);
+}
+
+TEST_F(recovery_test, by_storage_nothing_is_touched_while_no_node_has_room) {
+    put_machine(1);
+    offer("hv2", "10");
+    offer("hv4", "10");
+    recover(policy::fence_proof::storage);
+    EXPECT_EQ(end(1), guest_end::kept);
+    EXPECT_TRUE(hardware.rbd.all_calls().empty());
+    EXPECT_EQ(where(1), "start hv3  False");
+}
+
+// Who was kept out has gone since: his record tells of him.
+TEST_F(recovery_test, by_storage_again_on_what_a_record_tells) {
+    put_machine(1);
+    hardware.rbd.unlock("vms/m1");
+    hold.before[number(1)] = {{"vms/m1"}, {"10.254.0.3:0/77"}};
+    put_machine(2);
+    hardware.rbd.unlock("vms/m2");
+    recover(policy::fence_proof::storage);
+    EXPECT_EQ(end(1), guest_end::recovered) << why(1);
+    EXPECT_TRUE(hardware.rbd.is_blocklisted("10.254.0.3:0/77"));
+    EXPECT_EQ(end(2), guest_end::kept);
+    EXPECT_EQ(why(2), "nobody has vms/m2 open, so that who had it cannot be told");
+}
+
+// Some libraries send the time on the blocklist as a text, which the monitors refuse (-22).
+TEST_F(recovery_test, a_client_is_blocklisted_by_command_where_ceph_does_not_understand) {
+    put_machine(1);
+    put_machine(2);
+    hardware.rbd.sends_times_as_text = true;
+    recover();
+    EXPECT_EQ(end(1), guest_end::recovered) << why(1);
+    EXPECT_EQ(end(2), guest_end::recovered) << why(2);
+    EXPECT_TRUE(hardware.rbd.is_blocklisted("10.254.0.3:0/1"));
+    EXPECT_TRUE(hardware.rbd.locks("vms/m1").empty());
+    const auto of_one = std::ranges::count_if(hold.entries, [](const policy::fence_entry::guest& one) {
+        return one.id == number(1) && one.step == "blocklisted by command";
+    });
+    EXPECT_EQ(of_one, 1);
+    EXPECT_TRUE(nodes.back().logged("blocklisted the RBD client 10.254.0.3:0/1 by command"));
+}
+
+TEST_F(recovery_test, what_is_not_seen_blocklisted_breaks_no_lock) {
+    put_machine(1);
+    hardware.rbd.sends_times_as_text = hardware.rbd.keeps_broken = true;
+    recover();
+    EXPECT_EQ(end(1), guest_end::kept);
+    EXPECT_EQ(why(1), "10.254.0.3:0/1 does not come to be on the blocklist of Ceph");
+    EXPECT_TRUE(std::ranges::none_of(hardware.rbd.calls(),
+                                     [](const std::string& one) { return one.ends_with("of a blocked client"); }));
+}
+
+// Ten minutes are not waited for, and what was done is recorded.
+TEST_F(recovery_test, locks_that_were_broken_before_it_took_too_long_are_recorded) {
+    put_machine(1, "start", "hv3", "", {{"/rbdlist", "vms/m1,vms/x1"}});
+    hardware.rbd.lock("vms/x1", "10.254.0.3:0/9");
+    hardware.rbd.on_break = [this](const std::string&, const std::string& image, const storage::rbd_lock&) {
+        hardware.rbd.sick["vms"].takes = image == "vms/m1" || image == "vms/x1" ? 200s : 0s;
+    };
+    recover();
+    EXPECT_EQ(end(1), guest_end::kept);
+    std::size_t broken = 0;
+    for (const auto& entry : hold.entries) {
+        broken += static_cast<std::size_t>(
+            std::ranges::count(entry.locks, std::string("broken"), &policy::recorded_lock::outcome));
+    }
+    EXPECT_EQ(broken, 1U);
+}
+
+// README ruling 44.
+TEST_F(recovery_test, overcommit_is_a_share_of_all_memory) {
+    limits = {{"overcommit", 150}};
+    put_machine(1, "start", "hv3", "", {{"/node_limit", "hv2"}});
+    offer("hv2", "10");
+    recover();
+    EXPECT_EQ(where(1), "start hv2 hv3 False");
+}
+
+TEST_F(recovery_test, without_leave_nothing_is_overcommitted) {
+    put_machine(1, "start", "hv3", "", {{"/node_limit", "hv2"}});
+    offer("hv2", "10");
+    recover();
+    EXPECT_EQ(end(1), guest_end::kept);
+    EXPECT_NE(why(1).find("MiB"), std::string::npos) << why(1);
 }
 
 TEST_F(recovery_test, a_proof_that_cannot_be_recorded) {

@@ -48,6 +48,7 @@ fence_record complete_record() {
                             .name = "web1",
                             .locks = {"vms/web1_disk0 client.4711"},
                             .clients = {"192.0.2.3:0/1234"},
+                            .volumes = {"vms/web1_disk0"},
                             .target = "hv2",
                             .steps = {"its locks are cleared", "it is given to hv2"},
                             .outcome = "recovered",

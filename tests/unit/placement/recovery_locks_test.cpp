@@ -16,21 +16,21 @@ using texts = std::vector<std::string>;
 
 class recovery_locks : public testing::Test {
 protected:
-    lock_outcome clear(texts volumes) {
+    lock_outcome clear(texts volumes, texts blocked = {}) {
         std::optional<lock_outcome> out;
         loop.run([&]() -> async::awaitable<void> {
             rbd_clearing of_hv3(port, loop.clock(), {"10.254.0.3"},
                                 [this](const policy::act::line& one) { said.push_back(one.text); });
-            out = co_await of_hv3.for_recovery(std::move(volumes), guard());
+            out = co_await of_hv3.for_recovery(std::move(volumes), guard(), std::move(blocked));
         });
         return *out;
     }
-    proof_outcome prove(texts volumes) {
+    proof_outcome prove(texts volumes, policy::clients_before before = {}) {
         std::optional<proof_outcome> out;
         loop.run([&]() -> async::awaitable<void> {
             rbd_clearing of_hv3(port, loop.clock(), {},
                                 [this](const policy::act::line& one) { said.push_back(one.text); });
-            out = co_await of_hv3.prove_silent(std::move(volumes), guard());
+            out = co_await of_hv3.prove_silent(std::move(volumes), guard(), std::move(before));
         });
         return *out;
     }
@@ -88,6 +88,25 @@ TEST_F(recovery_locks, of_which_nobody_knows_whether_they_were_broken) {
     const auto never = clear({"vms/a"});
     EXPECT_EQ(never.what, kind::refused);
     EXPECT_NE(never.reason.find("it is gone"), std::string::npos) << never.reason;
+}
+
+// Some libraries send the time on the blocklist as a text.
+TEST_F(recovery_locks, whose_break_ceph_does_not_understand) {
+    store.lock("vms/a", "10.254.0.3:0/7");
+    store.lock("vms/b", "10.254.0.3:0/8");
+    store.sends_times_as_text = true;
+    const auto first = clear({"vms/a", "vms/b"});
+    EXPECT_EQ(first.what, kind::not_understood);
+    EXPECT_EQ(first.address, "10.254.0.3:0/7");
+    EXPECT_TRUE(store.blocklist().empty());
+    EXPECT_EQ(store.locks("vms/a").size(), 1U);
+    const auto second = clear({"vms/a", "vms/b"}, {"10.254.0.3:0/7"});
+    EXPECT_EQ(second.what, kind::not_understood) << "its own lock alone";
+    EXPECT_EQ(second.address, "10.254.0.3:0/8");
+    EXPECT_TRUE(store.locks("vms/a").empty());
+    EXPECT_TRUE(store.blocklist().empty()) << "by whoever asks for it";
+    EXPECT_EQ(clear({"vms/a", "vms/b"}, {"v1:10.254.0.3:0/8"}).what, kind::clear);
+    EXPECT_TRUE(store.locks("vms/b").empty());
 }
 
 TEST_F(recovery_locks, whoever_holds_them) {
@@ -183,6 +202,35 @@ TEST_F(recovery_locks, case_37_a_client_without_a_lock_is_kept_from_writing) {
     EXPECT_EQ(said, texts{"blocklisted the RBD client 10.254.0.3:0/7"});
     EXPECT_EQ(store.calls(), (texts{"list vms/a", "watchers vms/a", "blocklist 10.254.0.3:0/7 for 86400s",
                                     "blocklisted", "list vms/a", "watchers vms/a"}));
+}
+
+TEST_F(recovery_locks, a_proof_whose_blocklisting_ceph_does_not_understand) {
+    store.lock("vms/a", "10.254.0.3:0/7");
+    store.sends_times_as_text = true;
+    const auto proof = prove({"vms/a"});
+    EXPECT_EQ(proof.what, policy::proving_by_storage::outcome::proven) << proof.reason;
+    EXPECT_EQ(store.blocklist(), texts{"10.254.0.3:0/7"});
+    EXPECT_EQ(guarded, 2) << "each with a proof of its own";
+}
+
+// Who was kept out ends his watch soon after.
+TEST_F(recovery_locks, a_proof_is_taken_again_with_what_was_seen_before) {
+    store.add_image("vms/a");
+    store.add_image("vms/b");
+    const auto none = prove({"vms/a"});
+    EXPECT_EQ(none.what, policy::proving_by_storage::outcome::refused);
+    EXPECT_TRUE(none.clients.empty());
+    const auto again = prove({"vms/a"}, {{"vms/a"}, {"10.254.0.3:0/7"}});
+    EXPECT_EQ(again.what, policy::proving_by_storage::outcome::proven) << again.reason;
+    EXPECT_TRUE(store.is_blocklisted("10.254.0.3:0/7"));
+    EXPECT_EQ(prove({"vms/a", "vms/b"}, {{"vms/a"}, {"10.254.0.3:0/7"}}).what,
+              policy::proving_by_storage::outcome::refused)
+        << "of the other one nothing is known";
+    store.watch("vms/b", {"client.8", "10.254.0.3:0/8"});
+    store.fail_next("blocklisted", failure(errc::timed_out, "Ceph"));
+    const auto half = prove({"vms/b"});
+    EXPECT_EQ(half.what, policy::proving_by_storage::outcome::refused);
+    EXPECT_EQ(half.clients, texts{"10.254.0.3:0/8"}) << "for the next try";
 }
 
 TEST_F(recovery_locks, on_a_proof_that_is_too_old_nobody_is_blocklisted) {

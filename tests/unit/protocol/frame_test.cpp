@@ -97,9 +97,12 @@ TEST(ceph_messages, every_question_and_answer_is_read_as_it_was_written) {
                                                                ask::locks{"vms/ns/web"},
                                                                ask::watchers{"vms/web"},
                                                                ask::break_lock{"vms/web", held, 77, 86400},
+                                                               ask::break_lock{"vms/web", held, 77, 0, true},
                                                                ask::blocklist{"10.0.0.1:0/3", 78, 3600},
+                                                               ask::blocklist{"10.0.0.1:0/3", 78, 3600, true},
                                                                ask::usage{},
-                                                               ask::prepare_break{"vms/web", held, 86400}};
+                                                               ask::prepare_break{"vms/web", held, 86400},
+                                                               ask::prepare_break{"vms/web", held, 0, true}};
     std::int64_t id = 0;
     for (const auto& what : questions) {
         const ceph::request sent{++id, std::chrono::milliseconds(2000), what};

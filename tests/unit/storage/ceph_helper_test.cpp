@@ -97,6 +97,10 @@ public:
         blocked_for = block_for;
         co_return result<void>();
     }
+    awaitable<result<void>> blocklist_by_command(std::string address, std::chrono::seconds block_for,
+                                                 boot_time not_after, time_point deadline) override {
+        return blocklist("by command " + address, block_for, not_after, deadline);
+    }
     // Asked as a command to the monitors.
     awaitable<result<std::vector<std::string>>> blocklisted(time_point /*deadline*/) override { co_return blocked; }
     std::vector<std::string> blocked;

@@ -116,7 +116,8 @@ struct guest {  // one step with a machine
     uuid id{};
     std::string step{};  // in words
     std::vector<recorded_lock> locks{};
-    std::vector<std::string> clients{};  // blocklisted
+    std::vector<std::string> clients{};  // blocklisted, or to be so
+    std::vector<std::string> volumes{};  // that nobody else than these had open
     std::string target{};
     std::int64_t zxid = 0;  // of its write; 0: none
     std::optional<guest_end> end{};

@@ -14,11 +14,14 @@
 //   `domainstate`.
 // - The hypervisors that are asked are those of every node but the dead one, this one included, all at once, 5 s each.
 // - `target` is answered by one planner (recovery_plan.hpp) for all machines.
+// Where the proof is by storage a node is found first: a machine that no node takes is left as it is, its clients too.
+// A proof can be taken again: who had the disks is remembered, and recorded.
 #pragma once
 
 #include "pvcnoded/policy/domains/resolve_rules.hpp"
 #include "pvcnoded/policy/fencing/fence_requests.hpp"
 #include "pvcnoded/policy/fencing/recovery_plan.hpp"
+#include "pvcnoded/policy/placement/storage_proof.hpp"
 
 #include <string>
 #include <string_view>
@@ -69,6 +72,7 @@ struct clear_locks {
 };
 struct prove_silent {  // [proven] nobody can write to these any more (README ruling 12 b)
     std::vector<std::string> volumes;
+    clients_before before{};
     friend bool operator==(const prove_silent&, const prove_silent&) = default;
 };
 struct record {  // [done] on the disk, synced, before anything rests on it (46)
@@ -138,7 +142,7 @@ struct cleared {
 struct proven {
     enum class kind : std::uint8_t { proven, refused, no_ceph, changed } what = kind::changed;
     std::string reason;
-    std::vector<std::string> clients;  // blocklisted
+    std::vector<std::string> clients;  // that had them: blocklisted where it is proven
 };
 struct done {
     std::optional<std::string> error;  // empty: it is done
@@ -183,7 +187,8 @@ struct guest_recovery {
         reading,
         pausing,
         asking_others,
-        reading_again,  // right before locks are touched
+        reading_again,   // right before locks are touched
+        choosing_first,  // a node for it, before a proof by storage shuts its clients out
         proving,
         recording,  // that proof
         clearing,
@@ -207,6 +212,7 @@ struct guest_recovery {
     // younger than `proof_id`, the write of `fenceproof`.
     bool may_revive = false;
     std::int64_t proof_id = 0;
+    clients_before before{};  // that its disks had while the dead node's heartbeat was this one
 
     // What it remembers.
     at where = at::begin;
@@ -244,6 +250,8 @@ private:
     recovery_step asked_others(context& c, const recovery_said::others& said);
     recovery_step deal_with_disks(context& c);
     recovery_step disks_read(context& c);
+    recovery_step ask_for_target(context& c, at which);
+    recovery_step chosen_first(context& c, const planned_guest& said);
     recovery_step proven(context& c, const recovery_said::proven& said);
     recovery_step cleared(context& c, const recovery_said::cleared& said);
     recovery_step looked_at_blocklist(context& c, const recovery_said::blocklist_read& said);

@@ -25,6 +25,14 @@ struct volume_clients {
     bool is_missing = false;             // it does not exist: nobody writes to it
 };
 
+// Who had which volumes when that was looked at completely before, while the machine was on the same dead node: watches
+// of clients that were put on the blocklist end soon after.
+struct clients_before {
+    std::vector<std::string> volumes;
+    std::vector<std::string> addresses;
+    friend bool operator==(const clients_before&, const clients_before&) = default;
+};
+
 // What it asks, with the answer in brackets.
 namespace proof_ask {
 struct nothing {};  // it is over
@@ -36,6 +44,7 @@ struct blocklist {       // [proof_said::done] begins while the proof is valid, 
     std::string address;
     std::chrono::seconds time{};
     boot_time proof{};
+    bool by_command = false;  // of the monitors, the time as a number: the library's way was not understood
 };
 struct blocklisted {};  // [proof_said::blocklisted]
 using any = std::variant<nothing, clients, still_wanted, blocklist, blocklisted>;
@@ -50,7 +59,8 @@ struct proof {  // empty: it is no longer wanted
     std::optional<boot_time> at;
 };
 struct done {  // empty: it is
-    std::optional<std::string> error;
+    std::optional<std::string> error{};
+    bool is_not_understood = false;  // Ceph says -22
 };
 struct blocklisted {
     std::vector<std::string> addresses;
@@ -64,10 +74,13 @@ struct proving_by_storage {
     enum class outcome : std::uint8_t { proven, refused, changed };
 
     std::vector<std::string> volumes{};
+    clients_before before{};
     at where = at::begin;
     int round = 1;
     std::vector<std::string> to_block{};
     std::vector<std::string> blocked{};  // of all rounds, in their order
+    bool by_command = false;
+    std::vector<std::string> clients{};  // all that had the volumes, once that was looked at completely; else none
     outcome end = outcome::changed;
     std::string reason{};  // of `refused`
 
@@ -77,7 +90,7 @@ struct proving_by_storage {
 private:
     proof_ask::any list(at which);
     proof_ask::any take(const proof_said::clients& said);
-    [[nodiscard]] static std::optional<std::string> unproven(const proof_said::clients& said);
+    [[nodiscard]] std::optional<std::string> unproven(const proof_said::clients& said) const;
     proof_ask::any go_on();
     proof_ask::any check(const proof_said::blocklisted& said);
     proof_ask::any finish(outcome how, std::string why = {});

@@ -76,6 +76,18 @@ void refuse(cluster& world, const action& what) {
     world.lasting(what, nullptr, false, [&world] { world.hardware.ceph.refusal.reset(); });
 }
 
+// Ceph's library sends the time on the blocklist as a text, which its monitors do not understand.
+void misunderstand(cluster& world, const action& what) {
+    world.hardware.rbd.sends_times_as_text = true;
+    world.lasting(what, nullptr, false, [&world] { world.hardware.rbd.sends_times_as_text = false; });
+}
+
+// What is to be on the blocklist, and which locks are to go: it says yes, and does neither.
+void do_nothing(cluster& world, const action& what) {
+    world.hardware.rbd.keeps_broken = true;
+    world.lasting(what, nullptr, false, [&world] { world.hardware.rbd.keeps_broken = false; });
+}
+
 void stop_manager(cluster& world, const action& what) {
     world.hardware.ceph.has_manager = false;
     world.lasting(what, nullptr, false, [&world] { world.hardware.ceph.has_manager = true; });
@@ -215,6 +227,14 @@ constexpr action_kind actions_on_ceph[] = {
      .can_last = true,
      .on_cluster = refuse,
      .chance = drawn{.favour = with_storage}},
+    {.name = "misunderstood-ceph",
+     .meaning = "Ceph refuses to blocklist a client for a time but by command (-22)",
+     .can_last = true,
+     .on_cluster = misunderstand},
+    {.name = "idle-ceph",
+     .meaning = "Ceph says yes to breaks and blocklisting, and does neither",
+     .can_last = true,
+     .on_cluster = do_nothing},
     {.name = "stop-manager",
      .meaning = "Ceph has no manager",
      .can_last = true,

@@ -342,9 +342,8 @@ TEST(recovery, R12_without_a_power_off_each_machine_is_proven_by_storage) {
     recovered_by_hand p;
     p.machine.proof = fence_proof::storage;
     EXPECT_EQ(p.run(), guest_end::recovered);
-    EXPECT_EQ(p.asked[0], "prove by storage");
-    EXPECT_EQ(p.asked[1], "record the proof");
-    EXPECT_EQ(p.asked[2], "clear locks");
+    EXPECT_EQ(p.asked, (lines{"plan", "prove by storage", "record the proof", "clear locks",
+                              "write start on hv4, last on hv3", "see it run on hv4"}));
     recovered_by_hand full;
     full.machine.proof = fence_proof::storage;
     full.is_disk_good = false;
@@ -364,6 +363,43 @@ TEST(recovery, R12_without_a_power_off_each_machine_is_proven_by_storage) {
     refused.machine.proof = fence_proof::storage;
     refused.proven = {said::proven::kind::refused, "nobody has it open", {}};
     EXPECT_EQ(refused.run(), guest_end::kept);
+}
+
+// Whom nobody takes is left as it is, and his clients too.
+TEST(recovery, R12_a_node_is_found_before_a_proof_by_storage) {
+    for (const auto what :
+         {planned_guest::kind::no_room, planned_guest::kind::nobody, planned_guest::kind::no_figures}) {
+        recovered_by_hand p;
+        p.machine.proof = fence_proof::storage;
+        p.plan = {what, {}, "it lacks 1000 MiB"};
+        EXPECT_EQ(p.run(), guest_end::kept);
+        EXPECT_EQ(p.asked, lines{"plan"});
+        EXPECT_EQ(p.machine.why, "it lacks 1000 MiB");
+    }
+}
+
+TEST(recovery, R12_a_proof_by_storage_can_be_taken_again_with_what_it_saw) {
+    const clients_before seen{{"vms/u1_disk0"}, {"10.0.0.3:0/77"}};
+    recovered_by_hand p;
+    p.machine.proof = fence_proof::storage;
+    p.proven.clients = seen.addresses;
+    ASSERT_TRUE(p.reaches("clear locks"));
+    p.resume(said::cleared{});  // something was another
+    ASSERT_TRUE(p.reaches("prove by storage"));
+    EXPECT_EQ(std::get<recovery_ask::prove_silent>(p.step.what).before, seen);
+    EXPECT_EQ(std::ranges::count(p.asked, "plan"), 2);
+    EXPECT_EQ(p.run(), guest_end::recovered);
+    // One that did not come to its end is noted all the same, for a later try.
+    recovered_by_hand half;
+    half.machine.proof = fence_proof::storage;
+    half.machine.before = {{"vms/u1_disk0"}, {"10.0.0.3:0/76"}};
+    half.proven = {said::proven::kind::refused, "the blocklist cannot be read", seen.addresses};
+    ASSERT_TRUE(half.reaches("prove by storage"));
+    EXPECT_EQ(std::get<recovery_ask::prove_silent>(half.step.what).before.addresses, lines{"10.0.0.3:0/76"});
+    EXPECT_EQ(half.run(), guest_end::kept);
+    ASSERT_EQ(half.notes.size(), 2U);
+    EXPECT_EQ(half.notes[0].volumes, seen.volumes);
+    EXPECT_EQ(half.notes[0].clients, seen.addresses);
 }
 
 // Some librados send the time as a text, which Ceph refuses.
