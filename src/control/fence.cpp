@@ -63,7 +63,9 @@ reply answers::fence(const protocol::request& asked) const {
     return reply([&of = daemon_, name = asked.name, which](time_point until) -> async::awaitable<protocol::answer> {
         const auto to_come = ask_subjects(of.subjects(), name, which, until);
         if (!to_come) {
-            co_return refuse(problem::not_found, "this node fences nobody and probes no boards: it is no coordinator");
+            policy::confirm_seen seen;
+            seen.coordinators = of.context().config ? of.context().config->coordinators : seen.coordinators;
+            co_return refuse(problem::not_found, policy::why_not_confirmed(seen));
         }
         co_return co_await answered(of.context().clock(), to_come, until);
     });

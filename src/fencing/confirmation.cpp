@@ -123,7 +123,10 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         }
         const bool is_over = run && run->has_had_lock() && run->machine().where == policy::fence_attempt::at::over;
         if (is_over && run->machine().end == policy::fence_end::unrecordable) {
-            answer->give(failure(errc::io, node, run->ledger().trouble()));
+            answer->give(failure(errc::io, node,
+                                 "the word cannot be recorded here: make room below /var/lib/pvc, or say it to another "
+                                 "coordinator (" +
+                                     run->ledger().trouble() + ")"));
             co_return;
         }
         if (is_over) {

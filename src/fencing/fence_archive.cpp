@@ -178,7 +178,9 @@ async::awaitable<result<std::string>> fence_archive::youngest_about(std::string 
     const std::string ending = "-" + node;
     const auto found = std::ranges::find_if(ids, [&](const auto& id) { return id.ends_with(ending); });
     if (found == ids.end()) {
-        co_return failure(errc::not_found, node, "this node has no record of a fence with that id, or of that node");
+        co_return failure(errc::not_found, node,
+                          "this node has no record of a fence with that id, or of that node; it is with "
+                          "the coordinator that fenced it: ask the others");
     }
     co_return *found;
 }

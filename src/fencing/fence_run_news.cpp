@@ -21,7 +21,7 @@ void fence_run::say(policy::fence_news what, const std::string& text) const {
                                                   (node_.clock().now() - machine_.silent_since) / 1s,
                                                   policy::fence_limits::throws * machine_.rules.keepalive / 1s)));
             return;
-        case passed: log.info(fmt::format("{} is not fenced: {}", node, text)); return;
+        case passed: log.info(fmt::format("{} is not switched off: {}", node, text)); return;
         case abandoned: log.info(fmt::format("the fence of {} ends here: {}", node, text)); return;
         case seen_off: log.info(node + " is off: its board says so"); return;
         case not_seen_off:
@@ -60,7 +60,10 @@ void fence_run::say(policy::fence_news what, const std::string& text) const {
             return;
         case powered_on: log.ok(node + " is switched on again"); return;
         case not_powered_on:
-            log.warning(message::fence_not_on, node + " could not be switched on again: switch it on by hand");
+            log.warning(message::fence_not_on,
+                        node + (machine_.is_failed
+                                    ? ": its board did not take the order to switch it on either: look whether it runs"
+                                    : " could not be switched on again: switch it on by hand"));
             return;
     }
 }

@@ -83,6 +83,19 @@ void fencer_part::report(std::vector<std::string>& lines) const {
             lines.push_back(fmt::format("node {} is {}", verdict.name, to_text(verdict.what)));
         }
     }
+    for (const auto& [node, look] : closer_) {
+        const auto state = session_.others.daemon_state(node);
+        const auto memory = memories_.find(node);
+        if (!look.dead_since || !state || runs_.contains(node)) {
+            continue;
+        }
+        const time_point now = node_.clock().now();
+        const auto outlook = memory == memories_.end() || !why.empty()
+                                 ? std::string()
+                                 : policy::outlook_of(node, *state, memory->second, now);
+        lines.push_back(fmt::format("node {} has been {} for {} s{}{}", node, to_text(*state),
+                                    (now - *look.dead_since) / 1s, outlook.empty() ? "" : ": ", outlook));
+    }
 }
 
 std::size_t fencer_part::dead() const {

@@ -2,6 +2,8 @@
 
 #include "pvcnoded/base/planted.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -220,6 +222,34 @@ next_fence next_attempt(const left_over& one, const fence_memory& memory, time_p
         return for_fenced(one, memory, now);
     }
     return one.victim.state == daemon_state::dead ? for_dead(one, memory, now) : next_fence{};
+}
+
+std::string outlook_of(const std::string& node, daemon_state state, const fence_memory& memory, time_point now) {
+    if (!memory.seen) {
+        return {};
+    }
+    const auto left_until = [now](time_point when) { return std::max<duration>(when - now, {}) / 1s; };
+    const auto old = left_until(memory.since + fence_memory::orphan_age);
+    if (state == daemon_state::fenced) {
+        return memory.seen->is_recovering
+                   ? fmt::format(
+                         "its machines are left to who recovers them, and taken up here after {} s without "
+                         "progress",
+                         old)
+                   : std::string("its machines were dealt with; it may be switched on");
+    }
+    if (memory.not_before && now < *memory.not_before) {
+        return fmt::format(
+            "this node could not write the record of its fence, which is left to other coordinators; "
+            "tried here again in {} s",
+            left_until(*memory.not_before));
+    }
+    if (memory.failures > 0 && memory.failed_mark == memory.seen->mark_id &&
+        memory.failed_heartbeat == memory.seen->heartbeat_id) {
+        return fmt::format("it was not seen off, and is asked again in {} s; if it is off: pvcnodectl fence confirm {}",
+                           left_until(memory.failed_at + pause_after_failures(memory.failures)), node);
+    }
+    return fmt::format("left to who marked it, and taken up here after {} s without progress", old);
 }
 
 }  // namespace pvc::policy

@@ -47,7 +47,7 @@ def fence_power_cut(lab):
     within(begun - cut, 35, 'a guest after a power cut that the board tells')
     returns_empty(lab, herd, victim, uuids)
     for node in herd.nodes:
-        check(node.log().count('is not fenced: it is back') <= 1, f'{node.label} begins fences of a node that is back')
+        check(node.log().count('is not switched off: it is back') <= 1, f'{node.label} begins fences of a node that is back')
 
 
 def returns_empty(lab, herd, victim, uuids):

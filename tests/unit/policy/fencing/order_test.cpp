@@ -182,6 +182,30 @@ TEST_F(orphans, who_was_found_back_is_not_fenced_again_on_the_same_heartbeat) {
     EXPECT_FALSE(one.is_known_back(9, now, 5s));
 }
 
+TEST_F(orphans, who_asks_is_told_what_is_to_come_of_it) {
+    using model::daemon_state;
+    const auto told = [&](duration then, daemon_state state = daemon_state::dead) {
+        return outlook_of("hv3", state, memory, start + then);
+    };
+    EXPECT_EQ(outlook_of("hv3", daemon_state::dead, {}, start), "") << "not looked at yet";
+    EXPECT_EQ(told(20s), "left to who marked it, and taken up here after 160 s without progress");
+    EXPECT_EQ(told(200s), "left to who marked it, and taken up here after 0 s without progress");
+    EXPECT_EQ(told(20s, daemon_state::fenced), "its machines were dealt with; it may be switched on");
+    memory.ended(fence_end::unrecordable, 11, 20, start);
+    EXPECT_EQ(
+        told(100s),
+        "this node could not write the record of its fence, which is left to other coordinators; tried here again "
+        "in 200 s");
+    memory = {};
+    memory.look({11, 20, false, 1}, start);
+    memory.ended(fence_end::failed, 11, 20, start);
+    EXPECT_EQ(told(60s),
+              "it was not seen off, and is asked again in 540 s; if it is off: pvcnodectl fence confirm hv3");
+    memory.look({12, 20, true, 1}, start + 100s);
+    EXPECT_EQ(told(110s, daemon_state::fenced),
+              "its machines are left to who recovers them, and taken up here after 170 s without progress");
+}
+
 TEST_F(orphans, R46_who_cannot_write_leaves_the_lock_to_others_for_five_minutes) {
     memory.ended(fence_end::unrecordable, 11, 20, start);
     EXPECT_FALSE(at(299s));
