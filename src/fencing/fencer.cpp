@@ -93,7 +93,7 @@ void fencer_part::report(std::vector<std::string>& lines) const {
         const auto outlook = memory == memories_.end() || !why.empty()
                                  ? std::string()
                                  : policy::outlook_of(node, *state, memory->second, now);
-        lines.push_back(fmt::format("node {} has been {} for {} s{}{}", node, to_text(*state),
+        lines.push_back(fmt::format("node {} is {}, down for {} s{}{}", node, to_text(*state),
                                     (now - *look.dead_since) / 1s, outlook.empty() ? "" : ": ", outlook));
     }
 }

@@ -202,8 +202,11 @@ def fence_fencer_killed(lab):
         lab.await_state(victim, 'run', 40)
         lab.set(f'/nodes/{victim.short}/domainstate', 'ready')
         lab.await_state(fencer, 'run')
-        herd.client.move(uuid, victim.short)
-        lab.wait(lambda: herd.look(victim, uuid) == 'A' and herd.key(uuid, 'state') == 'start', 60, 'the guest is back')
+        # Begun anew: one that migrates is on two nodes for a moment.
+        herd.client.stop(uuid)
+        lab.wait(lambda: all(herd.look(node, uuid) == 'N' for node in herd.nodes), 60, 'the guest has ended')
+        herd.client.place(uuid, 'start', victim.short, '')
+        herd.await_running(victim, uuid, 60)
         lab.wait(lambda fencer=fencer: fencer.daemon is not None and time.monotonic() - fencer.daemon.started > 12, 20, 'it is armed again')
     herd.no_password()
 
