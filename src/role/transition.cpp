@@ -47,9 +47,11 @@ async::awaitable<void> coordinator::transit(policy::coordinator_decision decisio
         which = policy::holder();
     }
     std::visit([this](auto& one) { one.is_empty = !role_.has_parts(); }, which);
+    const std::int64_t named = view().primary.written;
     const auto changed = co_await go(std::move(which), std::move(decision.reason));
-    if ((!changed || !*changed) && rules_now().rule != policy::rule_written_back) {
-        // Not in a tight loop: the next tick or change asks again.
+    const bool is_named_anew = view().primary.written != named;
+    if ((!changed || !*changed) && !is_named_anew && rules_now().rule != policy::rule_written_back) {
+        // Not in a tight loop: the next tick or change asks again. A key that was written meanwhile is such a change.
         co_await async::sleep_for(session_.node.clock(), pause_after_failure, "another attempt at the transition");
     }
 }

@@ -86,6 +86,20 @@ TEST_F(transition_test, c7_a_step_that_takes_a_minute_is_ended_when_another_node
     EXPECT_TRUE(hv1.logged("the takeover was undone in phase C: primary_node now says hv2"));
 }
 
+// Named again right after another was: the pause after an attempt that failed is not for it.
+TEST_F(transition_test, a_node_that_is_named_again_while_it_undoes_its_takeover_begins_anew_at_once) {
+    auto& hv1 = stage_with_part();
+    log.slow = policy::role_phase::c;
+    ensemble.put(primary_key, "hv1");
+    beat(5s);
+    ASSERT_EQ(role_of(hv1), "takeover");
+    log.slow.reset();
+    ensemble.put(primary_key, "hv2");
+    ASSERT_TRUE(run_until([&] { return role_of(hv1) == "secondary"; }, 2s));
+    ensemble.put(primary_key, "hv1");
+    EXPECT_TRUE(run_until([&] { return role_of(hv1) == "takeover"; }, 700ms));
+}
+
 // Decided on the key as it was; while the lock is looked at once more, another node is named, and the watch shows that
 // before the write is put together.
 TEST_F(transition_test, primary_is_not_written_when_another_node_was_named_since_it_was_decided) {

@@ -255,7 +255,7 @@ std::string untrue_success(judge& of, const std::string& machine, const command_
         return world.ensemble.exists("/ceph/osds/" + run.id) ? "the OSD is in the tree still" : "";
     }
     if (!run.device || run.device->others_changed > at_or_never(run.identified, run.named) ||
-        osds_of(world).shelf(machine).renamed(run.named) > at_or_never(run.identified, run.named)) {
+        osds_of(world).shelf(machine).renamed(run.named) >= at_or_never(run.identified, run.named)) {
         return run.device ? "" : "its device was never looked at";
     }
     if (run.verb == "db_vg_add") {
