@@ -89,7 +89,7 @@ std::string configuration_text(const node_settings& s) {
         "  system:\n"
         "    intervals:\n      keepalive_interval: {}\n      fence_intervals: {}\n      suicide_intervals: {}\n"
         "      vm_shutdown_timeout: {}\n"
-        "    fencing:\n      actions:\n        successful_fence: migrate\n        failed_fence: None\n"
+        "    fencing:\n      actions:\n        successful_fence: migrate\n        failed_fence: {}\n"
         "      ipmi:\n        host: {}-lom\n        user: admin\n        pass: Passw0rd\n"
         "    migration:\n      target_selector: mem\n"
         "    configuration:\n"
@@ -102,9 +102,10 @@ std::string configuration_text(const node_settings& s) {
         "        console_log_lines: {}\n        node_log_lines: {}\n"
         "      networking:\n{}          address: {}\n{}",
         s.name, word(s.debug), word(s.hypervisor), word(s.networking), word(s.storage), word(s.api), coordinators,
-        networks, s.keepalive_interval, s.fence_intervals, s.suicide_intervals, s.vm_shutdown_timeout, s.name,
-        word(s.file_logging), word(s.stdout_logging), word(s.zookeeper_logging), word(s.log_colours), word(s.log_dates),
-        word(s.log_keepalives), word(s.cluster_details), word(s.storage_details), s.console_log_lines, s.node_log_lines,
+        networks, s.keepalive_interval, s.fence_intervals, s.suicide_intervals, s.vm_shutdown_timeout,
+        s.recovers_after_failure ? "migrate" : "None", s.name, word(s.file_logging), word(s.stdout_logging),
+        word(s.zookeeper_logging), word(s.log_colours), word(s.log_dates), word(s.log_keepalives),
+        word(s.cluster_details), word(s.storage_details), s.console_log_lines, s.node_log_lines,
         devices.empty() ? "        storage:\n" : devices, s.storage_address, rest);
 }
 

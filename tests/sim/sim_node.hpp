@@ -37,6 +37,7 @@ struct node_settings {
     int keepalive_interval = 5;
     int fence_intervals = 6;
     int suicide_intervals = 0;
+    bool recovers_after_failure = false;  // failed_fence: migrate
     bool api = false;
     bool debug = false;
     bool zookeeper_logging = false;

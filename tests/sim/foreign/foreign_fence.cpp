@@ -43,14 +43,58 @@ async::awaitable<void> foreign_fence::look_for_dead() {
     if (!settings.is_coordinator || maintenance == "true") {
         co_return;
     }
+    if (is_late()) {
+        if (!is_monitoring_) {
+            is_monitoring_ = true;
+            run_apart_("fence monitor", [this] { return monitor(); });
+        }
+        co_return;
+    }
     for (const auto& name : co_await node_.session.children("/nodes")) {
-        const std::string state = co_await word("/nodes/" + name + "/daemonstate");
-        const std::string beat = co_await word("/nodes/" + name + "/keepalive");
-        const auto limit = static_cast<std::int64_t>(settings.fence_intervals) * settings.keepalive_interval;
-        if (state == "run" && !beat.empty() && whole_number(beat) < unix_seconds(node_.clock.wall_now()) - limit) {
+        const bool is_dead = co_await is_silent(name);
+        if (is_dead) {
             co_await mark(name);
         }
     }
+}
+
+async::awaitable<bool> foreign_fence::is_silent(std::string name) const {
+    const auto& settings = node_.settings;
+    const std::string state = co_await word("/nodes/" + name + "/daemonstate");
+    const std::string beat = co_await word("/nodes/" + name + "/keepalive");
+    const auto limit = static_cast<std::int64_t>(settings.fence_intervals) * settings.keepalive_interval;
+    co_return state == "run" && !beat.empty() && whole_number(beat) < unix_seconds(node_.clock.wall_now()) - limit;
+}
+
+// In a thread of its own, which ends with the fences of this look.
+async::awaitable<void> foreign_fence::monitor() {
+    const std::string schema = co_await word("/schema/version");
+    if (schema == "15") {
+        foreign_lock lock(node_.session, node_.random, "/config/fence_lock", model::lock_kind::exclusive);
+        const bool has = co_await lock.acquire(std::chrono::seconds(node_.settings.keepalive_interval - 1));
+        if (has) {
+            for (const auto& name : co_await node_.session.children("/nodes")) {
+                const bool is_dead = co_await is_silent(name);
+                if (is_dead) {
+                    co_await fence_alone(name);
+                }
+            }
+            co_await lock.release();
+        }
+    }
+    is_monitoring_ = false;
+}
+
+// The lock of its state is held until all is over.
+async::awaitable<void> foreign_fence::fence_alone(std::string name) {
+    const std::string path = "/nodes/" + name + "/daemonstate";
+    foreign_lock lock(node_.session, node_.random, path, model::lock_kind::exclusive);
+    const bool has = co_await lock.acquire(std::nullopt);
+    if (has && co_await word(path) != "dead") {
+        co_await node_.session.write(path, "dead");
+        co_await fence(name);
+    }
+    co_await lock.release();
 }
 
 async::awaitable<void> foreign_fence::mark(std::string name) {
@@ -89,6 +133,19 @@ async::awaitable<void> foreign_fence::fence(std::string name) {
     if (success) {
         co_await recover(name);
     }
+    if (is_late()) {
+        co_await reset_figures(name);
+    }
+}
+
+async::awaitable<void> foreign_fence::reset_figures(std::string name) {
+    std::vector<model::key_value> keys;
+    for (const auto* suffix : {"runningdomains", "domainscount", "cpuload", "vcpualloc", "memtotal", "memused",
+                               "memfree", "memalloc", "memprov"}) {
+        keys.push_back({"/nodes/" + name + '/' + suffix, "0"});
+    }
+    keys.push_back({"/nodes/" + name + "/monitoring_health", "None"});
+    co_await node_.session.write(std::move(keys));
 }
 
 async::awaitable<foreign_fence::answer> foreign_fence::power(std::vector<std::string> access, std::string verb) {
@@ -125,7 +182,8 @@ async::awaitable<bool> foreign_fence::switch_off_and_on(std::string name) {
     co_await power(access, "on");
     co_await node_.pass(2s, "the pause after a power-on");
     const answer last = co_await power(access, "status");
-    co_return last.text == said_off || (off.status == 0 && last.text == said_on);
+    // 1.0.3 compares what it heard in between with a text that no board prints.
+    co_return last.text == said_off || (!is_late() && off.status == 0 && last.text == said_on);
 }
 
 // The last of those with the most free memory, as it compares.

@@ -145,6 +145,7 @@ int run_many(const many_runs& wanted, std::ostream& out, std::ostream& error) {
     out_of_this_run = &out;
     trace_of_this_run = settings.trace;
     reachability reached;
+    std::map<std::string, std::uint64_t> excused;  // what a rule let pass, by name
     std::uint64_t broken = 0;
     double hours = 0;
     trace_hash all;
@@ -161,6 +162,11 @@ int run_many(const many_runs& wanted, std::ostream& out, std::ostream& error) {
         hours += outcome.node_hours;
         all.add(outcome.hash);
         reached.add(outcome);
+        for (const auto& [what, count] : outcome.seen) {
+            if (what.starts_with("excused: ")) {
+                excused[what] += count;
+            }
+        }
         bool is_bad = outcome.broken.has_value();
         if (!wanted.is_many || wanted.verbose || is_bad) {
             print_verdict(out, seed, outcome, real);
@@ -195,6 +201,9 @@ int run_many(const many_runs& wanted, std::ostream& out, std::ostream& error) {
             "node-hours per second, hash {:016x}\n",
             wanted.first, wanted.last, wanted.last - wanted.first + 1 - broken, broken, build_commit, hours, real,
             hours / real, all.value());
+    }
+    for (const auto& [what, count] : excused) {
+        out << fmt::format("{} ({} times)\n", what, count);
     }
     const bool is_all_reached = !wanted.reach || reached.report(out);
     return is_written(out, trace, wanted.trace_file, error) && broken == 0 && is_all_reached ? 0 : 1;

@@ -27,7 +27,6 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     random_source random = random_source(wanted.seed).split("cluster");
     cluster_settings out;
     out.seed = wanted.seed;
-    out.boards = wanted.fences;
     static constexpr std::array schemas{10, 10, 10, 8, 9, 11, 12, 14, 15};
     out.schema = schemas[random.below(schemas.size())];
     const auto count = wanted.nodes ? static_cast<std::uint64_t>(*wanted.nodes) : 1 + random.below(5);
@@ -73,6 +72,21 @@ cluster_settings draw_cluster(const run_settings& wanted) {
     // Virtual machines, from a stream of their own.
     random_source machines = random_source(wanted.seed).split("virtual machines");
     out.guests = machines.below(2) == 0 ? machines.below(4) + 1 : 0;
+    // A board for each machine, which switches it: from a stream of its own.
+    out.boards = wanted.fences || random_source(wanted.seed).split("boards").below(4) == 0;
+    if (out.boards) {
+        random_source fencing = random_source(wanted.seed).split("fencing");
+        if (fencing.below(4) == 0) {  // storage may prove what a board does not tell
+            for (auto& node : out.nodes) {
+                node.suicide_intervals = 6;
+                node.recovers_after_failure = true;
+            }
+        }
+        if (!out.foreign.empty() && fencing.below(2) == 0) {
+            out.schema = 15;
+            out.has_late_foreign = true;
+        }
+    }
     if ((wanted.foreign || wanted.fences) && out.guests == 0) {
         out.guests = 2;
     }

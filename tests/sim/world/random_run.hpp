@@ -21,7 +21,7 @@ struct run_settings {
     bool faults = true;
     bool dense = false;              // faults all the time, whatever the seed says
     bool foreign = false;            // with a reference node that runs virtual machines, whatever the seed says
-    bool fences = false;             // with a board for each machine, whatever the seed says
+    bool fences = false;             // with a board for each machine, whatever the seed says (of four, one has them)
     std::vector<std::string> kinds;  // empty: all, chosen by the seed
     std::ostream* trace = nullptr;   // everything that happens, one line each
     std::uint64_t trace_from_step = 0;

@@ -40,6 +40,7 @@ struct planted_mistake {
 struct sweep_fault {
     std::string_view line;
     std::uint64_t stride = 1;
+    std::string_view only{};  // in operations whose names begin so
 };
 
 // What a sweep disturbs: the nodes of its cluster, the lines that lead to the moment before, and what is done then.
@@ -48,6 +49,7 @@ struct sweep_operation {
     std::string_view nodes;
     std::string_view before;
     std::string_view deed;
+    std::uint64_t stride = 1;  // a long one, of which a thinned sweep looks at so many fewer moments
 };
 
 // What a subject does with a whole cluster.

@@ -83,6 +83,10 @@ struct parser {
                 s.keepalive_interval = *number;
             } else if (key == "fence_intervals" && number && *number >= 0) {
                 s.fence_intervals = *number;
+            } else if (key == "suicide_intervals" && number && *number >= 0) {
+                s.suicide_intervals = *number;
+            } else if (key == "failed_fence" && (rest == "migrate" || rest == "none")) {
+                s.recovers_after_failure = rest == "migrate";
             } else if (key == "node_log_lines" && number && *number > 0) {
                 s.node_log_lines = *number;
             } else if (key == "schema_limit" && number) {
@@ -114,7 +118,8 @@ struct parser {
         for (auto& one : out.world.nodes) {
             if ((node == "all" || one.name == node) && !apply(one)) {
                 return wrong(
-                    "keepalive_interval, fence_intervals, node_log_lines, schema_limit N, or "
+                    "keepalive_interval, fence_intervals, suicide_intervals, node_log_lines, schema_limit N, "
+                    "failed_fence migrate|none, or "
                     "zookeeper_logging, api, hypervisor, storage, networking, other_names, sriov, debug on|off",
                     fmt::format("{} {}", key, rest));
             }
@@ -281,7 +286,8 @@ struct parser {
         if (word == "nodes" || word == "hypervisors") {
             return nodes(rest, word == "nodes");
         }
-        if (word == "reference") {
+        if (word == "reference" || word == "reference-1.0.3") {
+            out.world.has_late_foreign = word != "reference";
             return references(rest);
         }
         if (word == "setting") {

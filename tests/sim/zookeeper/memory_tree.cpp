@@ -23,6 +23,9 @@ bool is_the_servers_own(std::string_view path) {
 
 }  // namespace
 
+// Of the wall clock of all servers, as of every machine (sim_timers).
+constexpr std::chrono::milliseconds first_moment = std::chrono::seconds(1'700'000'000);
+
 std::string_view parent_of(std::string_view path) {
     const auto slash = path.rfind('/');
     return slash == 0 || slash == std::string_view::npos ? std::string_view("/") : path.substr(0, slash);
@@ -167,7 +170,7 @@ void memory_tree::take_back(undo_step& step, const tree_change& change) {
 
 result<void> memory_tree::apply(std::int64_t zxid, std::chrono::milliseconds when, std::vector<tree_change>& writes) {
     undo_.clear();
-    when_ = when;
+    when_ = first_moment + when;
     zxid_ = zxid;  // a refused transaction has a number too
     for (std::size_t place = 0; place < writes.size(); ++place) {
         auto done = apply_one(zxid, writes[place], place);

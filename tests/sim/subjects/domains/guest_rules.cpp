@@ -49,7 +49,9 @@ void nothing_runs_twice(judge& of) {
         const bool is_excused = std::ranges::any_of(of.state<machines_seen>().rash_starts, [&](const uuid& id) {
             return told.back().find("run " + of.world.hardware.centre.name_of(id) + " at") != std::string::npos;
         });
-        if (is_excused) {  // wherever its copy has moved to since
+        if (only_one_can_write(of, told.back())) {
+            ++of.transitions["excused: a copy that Ceph refuses"];
+        } else if (is_excused) {  // wherever its copy has moved to since
             ++of.transitions["a reference node started what another listed"];
         } else {
             of.say("one_copy", told.back());
@@ -106,7 +108,7 @@ void listen_to_hypervisors(judge& of) {
         }
         const std::string& network = one->node.settings.storage_address;
         if (!which.address.starts_with(network.substr(0, network.find('/')) + ":") &&
-            !may_break_for_fence(of, *one, which.address)) {
+            !may_break_for_fence(of, *one, image, which.address)) {
             of.state<machines_seen>().foreign_break =
                 fmt::format("{} broke the lock of {} on {}", by, which.address, image);
         }

@@ -4,6 +4,7 @@
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/base/uuid.hpp"
 #include "pvcnoded/model/fence_record.hpp"
+#include "sim/subjects/domains/guests.hpp"
 #include "sim/subjects/fencing/fencing.hpp"
 
 #include <fmt/format.h>
@@ -21,12 +22,18 @@ constexpr std::string_view fence_lock_prefix = "/config/fence_lock/";
 constexpr std::string_view records_folder = "/var/lib/pvc/fences/";
 constexpr duration guard_time = 2s;      // what a command or a write rests on may be so old
 constexpr duration way_of_answers = 1s;  // and the lock may have gone while that was on its way
+constexpr duration one_sequence = 180s;  // from the first power-off to the last
 constexpr duration lies_for_long = 5s;   // a board that boots
 constexpr duration next_probe = 11min;
 
 // --- who has the lock ---
 
+constexpr std::string_view below_state = "/daemonstate/";
+
 void follow_fence_lock(judge& of, const seen_change& seen) {
+    if (seen.writer != nullptr && seen.what.what == recorded_kind::create && seen.suffix.starts_with(below_state)) {
+        of.state<fences_seen>().marking[seen.what.path] = seen.writer->number;
+    }
     if (!seen.what.path.starts_with(fence_lock_prefix) || !is_lock_child(seen.what.path)) {
         return;
     }
@@ -75,18 +82,25 @@ bool was_off(judge& of, const std::string& node) {
     return !is_machine_on(of.world, node) || (found != all.end() && found->second >= last_beat(of, node));
 }
 
-// Boards that nobody could see through (issue of fencing, "excused by name").
+// Since then, and too short a time for a probe to have told.
+bool is_unprobed(const judge& of, const std::map<std::string, time_point>& since, const std::string& node,
+                 duration at_least) {
+    const auto found = since.find(node);
+    const duration age = found == since.end() ? duration{} : of.world.now() - found->second;
+    return found != since.end() && age > at_least && age < next_probe;
+}
+
+// Boards that nobody could see through, by name.
 std::string excuse_of_board(judge& of, const std::string& node) {
     auto& powers = powers_of(of.world);
-    const auto since = powers.trait_since.find(node);
-    const duration age = since == powers.trait_since.end() ? duration{} : of.world.now() - since->second;
     const sim_bmc* const board = board_of(of.world, node);
-    if (board != nullptr && board->is_booting && age > lies_for_long) {
-        return "a board says off of a running machine for long";
+    if (board != nullptr && board->is_booting && is_unprobed(of, powers.trait_since, node, lies_for_long)) {
+        return "a board that since its last probe says off of a running machine for more than 5 s";
     }
-    const bool is_led =
-        std::ranges::any_of(powers.leads_to, [&](const auto& one) { return one.first == node || one.second == node; });
-    return is_led && of.world.now() - powers.led_since < next_probe ? "a board that is another's" : "";
+    const bool is_led = std::ranges::any_of(powers.leads_to, [&](const auto& one) {
+        return (one.first == node || one.second == node) && is_unprobed(of, powers.led_since, one.first, -1ns);
+    });
+    return is_led ? "a board that is another's since the last probe" : "";
 }
 
 bool is_excused(judge& of, const std::string& node) {
@@ -97,20 +111,23 @@ bool is_excused(judge& of, const std::string& node) {
     return !why.empty();
 }
 
+// What the fencer has on its disk about the fence of a node as it is now.
 struct proof_found {
     bool is_there = false;
     bool is_synced = false;
     bool is_word = false;  // an operator's
 };
 
-proof_found proof_of(const member& writer, const std::string& node) {
+proof_found proof_of(judge& of, const member& writer, const std::string& node) {
     proof_found found;
+    const auto beat = of.world.ensemble.exists("/nodes/" + node + "/keepalive");
+    const std::int64_t heartbeat_id = beat ? beat->mzxid : 0;
     for (const auto& [path, text] : writer.node.host.storage.files) {
         if (!path.starts_with(records_folder) || !path.ends_with(".json")) {
             continue;
         }
         const auto record = model::parse_fence_record(text);
-        if (record && record->node == node && record->proof) {
+        if (record && record->node == node && record->proof && record->proof->keepalive_id == heartbeat_id) {
             found.is_there = true;
             found.is_synced = found.is_synced || writer.node.host.storage.is_synced(path);
             found.is_word = found.is_word || record->proof->kind == model::fence_proof_kind::operator_word;
@@ -141,7 +158,7 @@ void power_off_is_sent(judge& of, const std::string& by, const std::string& node
     const duration age = of.world.now() - last_beat(of, node);
     const auto& settings = asker->node.settings;
     const auto limit = std::chrono::seconds(settings.fence_intervals * settings.keepalive_interval);
-    const duration late = asker->node.connector.link().lag + guard_time + way_of_answers;
+    const duration late = asker->node.connector.link().lag + guard_time;
     if (is_machine_on(of.world, node) && age > late && age < limit && !is_excused(of, node)) {
         of.say("living_not_fenced",
                fmt::format("{} switches {} off, whose last heartbeat was {:.1f} s ago", by, node, seconds(age)));
@@ -149,9 +166,13 @@ void power_off_is_sent(judge& of, const std::string& by, const std::string& node
     if (!has_or_had_lock(of, *asker)) {
         of.say("one_fencer", fmt::format("{} switches {} off, and does not have the fence lock", by, node));
     }
+    // It is counted before the first of a sequence (ruling 39).
+    auto& first = of.state<fences_seen>().first_off[{by, node}];
+    const bool is_first = first == time_point{} || of.world.now() - first > one_sequence || last_beat(of, node) > first;
+    first = is_first ? of.world.now() : first;
     const auto& all = settings.coordinators;
     const bool is_coordinator = std::ranges::find(all, node) != all.end();
-    if (is_coordinator && is_machine_on(of.world, node) &&
+    if (is_first && is_coordinator && is_machine_on(of.world, node) &&
         coordinators_left(of, *asker, node) * 2 <= static_cast<int>(all.size()) && !is_excused(of, node)) {
         of.say("majority_stays", fmt::format("{} switches {} off, and {} of {} coordinators would be left", by, node,
                                              coordinators_left(of, *asker, node), all.size()));
@@ -173,7 +194,7 @@ void listen_to_power(judge& of) {
 }
 
 void proof_comes_first(judge& of, const std::string& what, const member& writer, const std::string& node) {
-    const proof_found proof = proof_of(writer, node);
+    const proof_found proof = proof_of(of, writer, node);
     if (!proof.is_there || !proof.is_synced) {
         of.say("fence_has_proof", fmt::format("{} {}, and has no record of a proof{}", writer.name(), what,
                                               proof.is_there ? " that is on its disk" : ""));
@@ -183,11 +204,72 @@ void proof_comes_first(judge& of, const std::string& what, const member& writer,
     }
 }
 
+// The dead node's own client.
+bool is_address_of(judge& of, const std::string& node, const std::string& address) {
+    if (const member* const one = of.world.find(node); one != nullptr) {
+        const std::string& network = one->node.settings.storage_address;
+        return address.starts_with(network.substr(0, network.find('/')) + ":");
+    }
+    const auto& all = of.world.foreigners;
+    const auto found = std::ranges::find(all, node, [](const auto& one) { return one->settings.name; });
+    return found != all.end() &&
+           address.starts_with(foreign_address(static_cast<std::size_t>(found - all.begin())) + ":");
+}
+
+// Somebody's, on a disk of a machine that the dead node had and nobody who lives executes: what a guest that died
+// elsewhere, or another host, has left there (storage.md 6.4: whoever owns it).
+bool is_left_by(judge& of, const std::string& node, const std::string& image) {
+    const auto& numbers = guests_of(of.world).disks;
+    const auto number = std::ranges::find_if(numbers, [&](std::int64_t one) { return guest_image(one) == image; });
+    if (number == numbers.end()) {
+        return false;
+    }
+    const std::string list = of.world.ensemble.get("/nodes/" + node + "/runningdomains").value_or("");
+    const bool was_there = of.world.ensemble.get(guest_key(*number, "/node")).value_or("") == node ||
+                           list.find(pvc::to_text(guest_id(*number))) != std::string::npos;
+    const bool is_alive = std::ranges::any_of(of.world.members, [&](const auto& one) {
+        return one->name() != node && one->node.settings.hypervisor && one->node.guests().executes(guest_id(*number));
+    });
+    const auto others = of.world.foreign_machines();
+    return was_there && !is_alive && std::ranges::none_of(others, [&](const sim_machine_guests* one) {
+               return one->name != node && one->executes(guest_id(*number));
+           });
+}
+
 // It says that the machine is where it is: a migration to the dead node that did not come about.
 bool has_it(member& writer, std::string_view path, std::string_view node) {
     constexpr std::size_t before = std::string_view("/domains/").size();
     const auto id = parse_uuid(path.substr(before, path.rfind('/') - before));
     return id && node == writer.name() && writer.node.settings.hypervisor && writer.node.guests().guest(*id).is_there();
+}
+
+// A task of this node that is no fence moves the machine, under a lock that says so: a flush or its undoing. The target
+// asks who has it.
+bool moves_for_another_task(const judge& of, const member& writer, const std::string& machine) {
+    return std::ranges::any_of(of.world.ensemble.children(machine + "state"), [&](const std::string& name) {
+        const std::string holder = value_of(of, machine + "state/" + name);
+        return holder.starts_with(writer.name() + ':') && holder.find(":fence:") == std::string::npos;
+    });
+}
+
+// After a failed fence: the record names the machine's clients of Ceph, and what the dead node's one writes is refused.
+bool is_proven_by_storage(judge& of, const member& writer, const std::string& node, std::string_view path) {
+    constexpr std::size_t before = std::string_view("/domains/").size();
+    const std::string id(path.substr(before, path.rfind('/') - before));
+    const auto has_clients = [&id](const model::fence_machine& one) { return one.id == id && !one.clients.empty(); };
+    const auto& disk = writer.node.host.storage;
+    bool is_recorded = false;
+    for (const auto& [file, text] : disk.files) {
+        if (file.starts_with(records_folder) && disk.is_synced(file)) {
+            const auto record = model::parse_fence_record(text);
+            is_recorded =
+                is_recorded || (record && record->node == node && std::ranges::any_of(record->machines, has_clients));
+        }
+    }
+    const member* const one = of.world.find(node);
+    const std::string& network = one == nullptr ? node : one->node.settings.storage_address;
+    return is_recorded && value_of(of, "/nodes/" + node + "/daemonstate") == "dead" &&
+           of.world.hardware.rbd.is_blocklisted(network.substr(0, network.find('/')) + ":0/1");
 }
 
 void consequences_have_proof(judge& of, const seen_change& seen) {
@@ -197,17 +279,17 @@ void consequences_have_proof(judge& of, const seen_change& seen) {
     if (path.starts_with(domains) && path.ends_with("/node") && seen.what.what != recorded_kind::remove) {
         const std::string before = std::exchange(all.node_of[path], seen.what.data);
         const std::string state = of.world.ensemble.get("/nodes/" + before + "/daemonstate").value_or("");
-        // One that is to move is a flush taken back: the target asks who has it. One that is to stay off is begun by
-        // nobody.
-        const std::string of_machine = path.substr(0, path.size() - std::string_view("node").size()) + "state";
-        const std::string wanted = of.world.ensemble.get(of_machine).value_or("");
-        const bool is_moving = wanted.starts_with("migrate");
+        const std::string machine = path.substr(0, path.size() - std::string_view("node").size());
+        // One that is to stay off is begun by nobody.
+        const std::string wanted = of.world.ensemble.get(machine + "state").value_or("");
         const bool is_to_be_off = wanted == "stop" || wanted == "disable" || wanted == "fail";
-        if (!is_moving && !is_to_be_off && seen.writer != nullptr && !before.empty() && before != seen.what.data &&
+        if (!is_to_be_off && seen.writer != nullptr && !before.empty() && before != seen.what.data &&
             (state == "fenced" || state == "dead") && has_fence_lock(of, *seen.writer) &&
-            !has_it(*seen.writer, path, seen.what.data)) {
+            !has_it(*seen.writer, path, seen.what.data) && !moves_for_another_task(of, *seen.writer, machine)) {
             ++of.transitions["fence recovered a machine"];
-            proof_comes_first(of, "takes a machine of " + before, *seen.writer, before);
+            if (!is_proven_by_storage(of, *seen.writer, before, path)) {
+                proof_comes_first(of, "takes a machine of " + before, *seen.writer, before);
+            }
         }
         return;
     }
@@ -227,7 +309,9 @@ void consequences_have_proof(judge& of, const seen_change& seen) {
 std::optional<std::string> nothing_is_forgotten(const judge& of) {
     for (const auto& name : of.world.ensemble.children("/nodes")) {
         const std::string root = "/nodes/" + name;
-        if (value_of(of, root + "/domainstate") == "fence-flush") {
+        // A reference node that is back leaves it to its operator.
+        const bool is_foreign_and_back = of.world.find(name) == nullptr && value_of(of, root + "/daemonstate") == "run";
+        if (value_of(of, root + "/domainstate") == "fence-flush" && !is_foreign_and_back) {
             return root + "/domainstate is fence-flush";
         }
     }
@@ -263,37 +347,54 @@ bool is_of_fencer(const judge& of, const seen_change& seen) {
     static constexpr std::array<std::string_view, 11> figures{
         "/fenceproof", "/runningdomains", "/domainscount", "/cpuload", "/vcpualloc",        "/memtotal",
         "/memused",    "/memfree",        "/memalloc",     "/memprov", "/monitoring_health"};
-    if (is_lock_child(seen.what.path) && seen.suffix.starts_with("/daemonstate/")) {
-        return seen.writer != nullptr;  // it marks under that lock, and gives it back
-    }
     const std::string_view data = seen.what.data;
     const bool is_word = (seen.suffix == "/daemonstate" && (data == "dead" || data == "fenced")) ||
                          (seen.suffix == "/routerstate" && data == "secondary") ||
                          (seen.suffix == "/domainstate" && (data == "fence-flush" || data == "flushed"));
-    // The own child of the write lock under which a node is marked.
-    if (seen.writer != nullptr && is_lock_child(seen.what.path) && seen.suffix.starts_with("/daemonstate/")) {
-        return has_or_had_lock(of, *seen.writer);
+    // Its own child of the write lock under which a node is marked; whoever made it may take it away at any time.
+    if (seen.writer != nullptr && is_lock_child(seen.what.path) && seen.suffix.starts_with(below_state)) {
+        const auto& marking = of.state<fences_seen>().marking;
+        const auto made = marking.find(seen.what.path);
+        return has_or_had_lock(of, *seen.writer) || (seen.what.what == recorded_kind::remove && made != marking.end() &&
+                                                     made->second == seen.writer->number);
     }
     return seen.writer != nullptr && has_fence_lock(of, *seen.writer) && seen.what.what == recorded_kind::set &&
            (is_word || std::ranges::find(figures, seen.suffix) != figures.end());
 }
 
-bool may_break_for_fence(judge& of, const member& by, const std::string& address) {
+bool may_break_for_fence(judge& of, const member& by, const std::string& image, const std::string& address) {
     if (!has_or_had_lock(of, by)) {
         return false;
     }
     return std::ranges::any_of(of.world.ensemble.children("/nodes"), [&](const std::string& name) {
         const std::string state = of.world.ensemble.get("/nodes/" + name + "/daemonstate").value_or("");
-        const member* const one = of.world.find(name);
-        if (state != "fenced" && state != "dead") {
-            return false;
-        }
-        if (one == nullptr) {
-            return of.world.find_foreign(name) != nullptr;  // of a reference node any address
-        }
-        const std::string& network = one->node.settings.storage_address;
-        return address.starts_with(network.substr(0, network.find('/')) + ":");
+        return (state == "fenced" || state == "dead") &&
+               (is_address_of(of, name, address) || is_left_by(of, name, image));
     });
+}
+
+bool only_one_can_write(judge& of, std::string_view two) {
+    const auto& rbd = of.world.hardware.rbd;
+    for (const auto number : guests_of(of.world).disks) {
+        const uuid id = guest_id(number);
+        if (two.find(" run " + of.world.hardware.centre.name_of(id) + " at ") == std::string_view::npos) {
+            continue;
+        }
+        std::size_t able = 0;
+        for (const auto& one : of.world.members) {
+            if (one->node.settings.hypervisor && one->node.guests().executes(id)) {
+                const std::string& network = one->node.settings.storage_address;
+                const bool is_refused = value_of(of, one->root() + "/daemonstate") == "dead" &&
+                                        rbd.is_blocklisted(network.substr(0, network.find('/')) + ":0/1");
+                able += is_refused ? 0U : 1U;
+            }
+        }
+        const auto others = of.world.foreign_machines();
+        able += static_cast<std::size_t>(
+            std::ranges::count_if(others, [&](const sim_machine_guests* one) { return one->executes(id); }));
+        return able <= 1;
+    }
+    return false;
 }
 
 void add_fence_rules(registry& to) {

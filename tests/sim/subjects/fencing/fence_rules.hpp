@@ -6,6 +6,8 @@
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace pvc::sim {
 
@@ -15,13 +17,20 @@ struct fences_seen {
     std::map<std::string, time_point> beat;        // of a node, committed
     std::map<std::string, time_point> went_off;    // its power
     std::map<std::string, std::string> node_of;    // by key of a machine's node
+    // Of the write lock under which a node is marked: its child, and who made it.
+    std::map<std::string, std::uint32_t> marking;
+    std::map<std::pair<std::string, std::string>, time_point> first_off;  // by fencer and node
 };
 
 [[nodiscard]] bool has_fence_lock(const judge& of, const member& one);
 // A key of a dead node that a fencer sets.
 [[nodiscard]] bool is_of_fencer(const judge& of, const seen_change& seen);
 // The lock of a client at this address on a disk.
-[[nodiscard]] bool may_break_for_fence(judge& of, const member& by, const std::string& address);
+[[nodiscard]] bool may_break_for_fence(judge& of, const member& by, const std::string& image,
+                                       const std::string& address);
+// Of two copies of a machine ("hv1 and hv2 run U1 at 3.000 s") all but one are on nodes that are `dead`, and Ceph
+// refuses what they write (storage proof).
+[[nodiscard]] bool only_one_can_write(judge& of, std::string_view two);
 void add_fence_rules(registry& to);
 
 }  // namespace pvc::sim

@@ -24,6 +24,9 @@ constexpr planted_mistake mistakes_in_fencing[] = {
     {defect::fence_orphan_at_once, "fence_orphan_at_once", {}, {.subject = "fence"}},
 };
 
+// What the seeds with boards come by.
+constexpr std::string_view expected_fences[] = {"fence dead", "fence off", "fence fenced", "fence recovered a machine"};
+
 constexpr subject_part fencing_part{.begin = begin_boards, .heal = heal_boards};
 
 }  // namespace
@@ -33,7 +36,9 @@ void add_fencing(registry& to) {
     to.add(fencing_part);
     add_power_actions(to);
     add_fence_rules(to);
+    add_fence_sweeps(to);
     to.add(mistakes_in_fencing);
+    to.expect(expected_fences);
 }
 
 }  // namespace pvc::sim

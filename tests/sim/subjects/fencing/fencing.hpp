@@ -22,8 +22,7 @@ struct power_world {
     std::map<std::string, std::string> leads_to;             // by node: whose board answers where its own should
     std::set<std::string> behind;                            // a switch that failed: nodes, with boards and Ceph
     std::map<std::string, time_point> trait_since;           // by node: its board became as it is
-    std::set<std::string> ever_led;                          // who may have found that its board is another's
-    time_point led_since{};                                  // `leads_to` last changed
+    std::map<std::string, time_point> led_since;             // by node, likewise
     // Told of each command to switch a machine off or on: who, whose board, "off".
     std::vector<std::function<void(const std::string& by, const std::string& node, const std::string& verb)>>
         on_command;
@@ -42,5 +41,6 @@ void heal_boards(cluster& world);
 // The power of a machine of ours or of the reference goes away, or comes back: then its daemon starts a while later.
 void switch_machine(cluster& world, const std::string& node, bool on);
 void add_power_actions(registry& to);
+void add_fence_sweeps(registry& to);
 
 }  // namespace pvc::sim

@@ -5,6 +5,8 @@
 #include "sim/world/chaos.hpp"
 #include "sim/world/words.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -67,8 +69,7 @@ constexpr board_trait board_traits[] = {
     {"of",
      [](cluster& world, const std::string& node, sim_bmc& /*board*/, duration /*time*/, std::string_view rest) {
          powers_of(world).leads_to[node] = std::string(rest);
-         powers_of(world).led_since = world.now();
-         powers_of(world).ever_led.insert(node);
+         powers_of(world).led_since[node] = world.now();
      }},
 };
 
@@ -111,6 +112,25 @@ void press(cluster& world, const std::string& node, bool on) {
     if (sim_bmc* const board = board_of(world, node); board != nullptr) {
         board->set_power(on);
     }
+}
+
+// --- a lease ---
+
+// The last heartbeat of who is silent said when its machine resets itself, as one with self-reset does; and it does,
+// and does not come up again.
+void lend(cluster& world, const action& what, member& target) {
+    const std::string armed =
+        fmt::format("armed {}", std::chrono::duration_cast<std::chrono::seconds>(what.amount).count());
+    zookeeper::transaction beat;
+    beat.set(target.root() + "/keepalive", std::to_string(unix_seconds(world.loop.clock().wall_now())),
+             zookeeper::any_version);
+    beat.set(target.root() + "/selfreset", armed, zookeeper::any_version);
+    ignore(world.ensemble.commit(beat), "a node that is not registered has no heartbeat");
+    world.later.after(what.amount, [&world, &target, armed] {
+        if (world.ensemble.get(target.root() + "/selfreset") == armed) {
+            switch_machine(world, target.name(), false);
+        }
+    });
 }
 
 // --- a switch ---
@@ -289,6 +309,12 @@ constexpr action_kind actions_on_power[] = {
      .on_reference = [](cluster& world, const action& /*what*/,
                         foreign_node& target) { press(world, target.settings.name, true); },
      .chance = drawn{.favour = with_boards},
+     .is_for_scripts = true},
+    {.name = "lease",
+     .takes = "nd",
+     .meaning =
+         "its last heartbeat, just now, says that its machine resets itself so long after it; it does, and stays off",
+     .on_member = lend,
      .is_for_scripts = true},
     {.name = "break-switch",
      .takes = "v",

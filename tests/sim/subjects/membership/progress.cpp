@@ -50,7 +50,7 @@ std::optional<std::string> records_are_right(const judge& of) {
         }
         // Who found that its board is another's publishes none (README ruling 42).
         const std::string host = value_of(of, one->root() + "/ipmihostname");
-        const bool may_be_empty = powers_of(of.world).ever_led.contains(one->name());
+        const bool may_be_empty = powers_of(of.world).led_since.contains(one->name());
         if (host != one->name() + "-lom" && !(host.empty() && may_be_empty)) {
             return fmt::format("{} is \"{}\"", one->root() + "/ipmihostname",
                                value_of(of, one->root() + "/ipmihostname").substr(0, 60));

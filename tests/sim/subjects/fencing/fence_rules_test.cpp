@@ -1,0 +1,313 @@
+// Each rule of fences is broken once, by events that nobody made, and what it lets pass is let pass for its reason
+// alone.
+#include "sim/subjects/fencing/fence_rules.hpp"
+
+#include "pvcnoded/model/fence_record.hpp"
+#include "sim/subjects/domains/guests.hpp"
+#include "sim/subjects/fencing/fencing.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace pvc::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::int64_t the_machine = 1;
+
+class fence_rules_told : public ::testing::Test {
+protected:
+    fence_rules_told() : world(settings()), of(world) {
+        for (const auto* name : {"hv1", "hv2", "hv3"}) {
+            const std::string root = "/nodes/" + std::string(name);
+            world.ensemble.put(root + "/daemonstate", "run");
+            world.ensemble.put(root + "/domainstate", "ready");
+            world.ensemble.put(root + "/keepalive", "1700000000");
+        }
+        world.ensemble.put(guest_key(the_machine, "/state"), "start");
+        world.ensemble.put(guest_key(the_machine, "/node"), "hv2");
+        guests_of(world).disks.insert(the_machine);
+    }
+
+    static cluster_settings settings() {
+        cluster_settings wanted;
+        wanted.boards = true;
+        for (const std::string name : {"hv1", "hv2", "hv3"}) {
+            node_settings node;
+            node.name = name;
+            node.coordinators = {"hv1", "hv2", "hv3"};
+            node.hypervisor = true;
+            node.storage_address = "10.254.0." + name.substr(2) + "/24";
+            wanted.nodes.push_back(std::move(node));
+        }
+        return wanted;
+    }
+
+    [[nodiscard]] member& hv(std::size_t number) const { return *world.members[number - 1]; }
+    [[nodiscard]] std::string broken() const { return of.broken() ? of.broken()->invariant : ""; }
+    void give_lock(const member& one) { of.state<fences_seen>().lock["0000000001"] = one.number; }
+    void beats(const std::string& node, duration ago) { of.state<fences_seen>().beat[node] = world.now() - ago; }
+    void pass(duration time) {
+        const time_point end = world.now() + time;
+        world.later.after(time, [] {});
+        while (world.now() < end && world.step()) {
+        }
+    }
+    void switches_off(const std::string& by, const std::string& node) {
+        for (const auto& told : powers_of(world).on_command) {
+            told(by, node, "off");
+        }
+    }
+    // As a node does with others' keys, to all rules.
+    void change(recorded_kind what, const std::string& path, const std::string& data, member& by) {
+        recorded_change one;
+        one.what = what;
+        one.path = path;
+        one.data = data;
+        one.zxid = ++zxid_;
+        seen_change seen{one, &by, nullptr, {}};
+        if (path.starts_with("/nodes/")) {
+            const auto end = path.find('/', 7);
+            seen.subject = world.find(path.substr(7, end - 7));
+            seen.suffix = std::string_view(one.path).substr(end);
+        }
+        for (const auto* rule : world.known.rules()) {
+            const bool is_asked =
+                rule->name.starts_with("own_keys") || rule->name.starts_with("fence_") || rule->name == "one_fencer";
+            if (is_asked && rule->on_change != nullptr) {
+                rule->on_change(of, seen);
+            }
+        }
+    }
+    void write_fenced(member& by) { change(recorded_kind::set, "/nodes/hv2/daemonstate", "fenced", by); }
+    void record(member& of_whom, bool is_synced, model::fence_proof_kind kind = model::fence_proof_kind::power) {
+        model::fence_record one;
+        one.id = model::fence_record_id(wall_time(1'700'000'000s), "hv2");
+        one.coordinator = of_whom.name();
+        one.node = "hv2";
+        one.boot_id = "7c8a5c1e-0000-4000-8000-000000000001";
+        one.keepalive_id = world.ensemble.exists("/nodes/hv2/keepalive")->mzxid;
+        one.mark_id = one.keepalive_id + 1;
+        one.proof = model::fence_proof{.kind = kind,
+                                       .at = {},
+                                       .text = "its board says off",
+                                       .keepalive_id = one.keepalive_id,
+                                       .mark_id = one.mark_id};
+        auto& disk = of_whom.node.host.storage;
+        const std::string path = "/var/lib/pvc/fences/" + one.id + ".json";
+        disk.write(path, model::to_text(one));
+        if (is_synced) {
+            disk.sync(path);
+        }
+    }
+    void lose_power(member& one) {
+        one.is_powered = false;
+        of.state<fences_seen>().went_off[one.name()] = world.now();
+    }
+
+    cluster world;
+    judge of;
+
+private:
+    std::int64_t zxid_ = 1'000;
+};
+
+}  // namespace
+
+TEST_F(fence_rules_told, who_beats_is_not_switched_off) {
+    give_lock(hv(1));
+    pass(60s);
+    beats("hv2", 2'100ms);  // a guarded read is no older than two seconds
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "living_not_fenced");
+}
+
+TEST_F(fence_rules_told, a_heartbeat_since_the_last_look_could_not_be_known) {
+    give_lock(hv(1));
+    pass(60s);
+    beats("hv1", 1s);
+    beats("hv3", 1s);
+    beats("hv2", 1'900ms);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "");
+}
+
+TEST_F(fence_rules_told, a_board_that_lies_since_its_last_probe_is_excused_and_counted) {
+    give_lock(hv(1));
+    pass(60s);
+    board_of(world, "hv2")->is_booting = true;
+    powers_of(world).trait_since["hv2"] = world.now();
+    pass(6s);
+    beats("hv1", 1s);
+    beats("hv3", 1s);
+    beats("hv2", 3s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "");
+    EXPECT_EQ(std::ranges::count_if(of.transitions, [](const auto& one) { return one.first.starts_with("excused: "); }),
+              1);
+}
+
+TEST_F(fence_rules_told, a_board_that_a_probe_could_see_through_is_not_excused) {
+    give_lock(hv(1));
+    pass(1s);
+    board_of(world, "hv2")->is_booting = true;
+    powers_of(world).trait_since["hv2"] = world.now();
+    pass(700s);
+    beats("hv2", 3s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "living_not_fenced");
+}
+
+TEST_F(fence_rules_told, who_does_not_have_the_lock_switches_nobody_off) {
+    give_lock(hv(3));
+    pass(60s);
+    beats("hv2", 40s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "one_fencer");
+}
+
+TEST_F(fence_rules_told, a_majority_is_left_by_the_first_power_off) {
+    give_lock(hv(1));
+    pass(100s);
+    beats("hv1", 1s);
+    beats("hv2", 40s);
+    beats("hv3", 40s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "majority_stays");
+}
+
+TEST_F(fence_rules_told, the_majority_is_not_counted_again_within_a_sequence) {
+    give_lock(hv(1));
+    pass(100s);
+    beats("hv1", 1s);
+    beats("hv2", 40s);
+    beats("hv3", 1s);
+    switches_off("hv1", "hv2");
+    pass(40s);
+    beats("hv1", 1s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "");
+    pass(150s);
+    beats("hv1", 1s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "majority_stays");
+}
+
+TEST_F(fence_rules_told, nothing_is_written_without_a_proof) {
+    give_lock(hv(1));
+    lose_power(hv(2));
+    write_fenced(hv(1));
+    EXPECT_EQ(broken(), "fence_has_proof");
+}
+
+TEST_F(fence_rules_told, nothing_is_written_on_a_proof_that_is_not_on_the_disk) {
+    give_lock(hv(1));
+    lose_power(hv(2));
+    record(hv(1), false);
+    write_fenced(hv(1));
+    EXPECT_EQ(broken(), "fence_has_proof");
+}
+
+TEST_F(fence_rules_told, a_proof_is_true) {
+    give_lock(hv(1));
+    record(hv(1), true);
+    write_fenced(hv(1));
+    EXPECT_EQ(broken(), "fence_has_proof");
+}
+
+TEST_F(fence_rules_told, a_true_proof_on_the_disk_is_one) {
+    give_lock(hv(1));
+    lose_power(hv(2));
+    record(hv(1), true);
+    write_fenced(hv(1));
+    EXPECT_EQ(broken(), "");
+}
+
+TEST_F(fence_rules_told, a_proof_of_an_earlier_fence_is_none) {
+    give_lock(hv(1));
+    lose_power(hv(2));
+    record(hv(1), true);
+    world.ensemble.put("/nodes/hv2/keepalive", "1700000005");
+    write_fenced(hv(1));
+    EXPECT_EQ(broken(), "fence_has_proof");
+}
+
+TEST_F(fence_rules_told, an_operators_word_needs_not_be_true_of_the_power) {
+    give_lock(hv(1));
+    record(hv(1), true, model::fence_proof_kind::operator_word);
+    write_fenced(hv(1));
+    EXPECT_EQ(broken(), "");
+}
+
+TEST_F(fence_rules_told, a_machine_that_was_migrating_needs_a_proof_too) {
+    give_lock(hv(1));
+    world.ensemble.put("/nodes/hv2/daemonstate", "dead");
+    const std::string state = guest_key(the_machine, "/state");
+    const std::string node = guest_key(the_machine, "/node");
+    world.ensemble.put(state, "migrate");
+    change(recorded_kind::set, node, "hv2", hv(1));
+    world.ensemble.put(state + "/0__lock__0000000001", "hv1:1000:unflush:placing");
+    change(recorded_kind::set, node, "hv3", hv(1));
+    EXPECT_EQ(broken(), "") << "its flush is taken back";
+    change(recorded_kind::set, node, "hv2", hv(1));
+    world.ensemble.remove_tree(state + "/0__lock__0000000001");
+    change(recorded_kind::set, node, "hv3", hv(1));
+    EXPECT_EQ(broken(), "fence_has_proof");
+}
+
+TEST_F(fence_rules_told, only_a_fencer_takes_the_lock_of_another_ones_state) {
+    change(recorded_kind::create, "/nodes/hv2/daemonstate/0__lock__0000000001", "hv1", hv(1));
+    EXPECT_EQ(broken(), "") << "what is created is nobody's key yet";
+    change(recorded_kind::remove, "/nodes/hv2/daemonstate/0__lock__0000000001", "", hv(1));
+    EXPECT_EQ(broken(), "") << "its own";
+    change(recorded_kind::remove, "/nodes/hv2/daemonstate/1__lock__0000000002", "", hv(1));
+    EXPECT_EQ(broken(), "own_keys_only");
+}
+
+TEST_F(fence_rules_told, locks_of_disks_are_the_fencers_where_nobody_who_lives_has_the_machine) {
+    const std::string image = guest_image(the_machine);
+    EXPECT_FALSE(may_break_for_fence(of, hv(1), image, "10.254.0.2:0/1")) << "without the lock";
+    give_lock(hv(1));
+    EXPECT_FALSE(may_break_for_fence(of, hv(1), image, "10.254.0.2:0/1")) << "of a node that runs";
+    world.ensemble.put("/nodes/hv2/daemonstate", "fenced");
+    EXPECT_TRUE(may_break_for_fence(of, hv(1), image, "10.254.0.2:0/1"));
+    EXPECT_TRUE(may_break_for_fence(of, hv(1), image, "10.254.0.3:0/1")) << "left by a guest that died there";
+    hv(3).node.guests().put_running(guest_id(the_machine), "vm1", "<domain/>");
+    EXPECT_FALSE(may_break_for_fence(of, hv(1), image, "10.254.0.3:0/1")) << "it lives there";
+    world.ensemble.put(guest_key(the_machine, "/node"), "hv3");
+    EXPECT_FALSE(may_break_for_fence(of, hv(1), "vms/other", "10.254.0.3:0/1"));
+}
+
+TEST_F(fence_rules_told, two_copies_are_one_where_ceph_refuses_the_dead_ones) {
+    const uuid id = guest_id(the_machine);
+    hv(2).node.guests().put_running(id, "vm1", "<domain/>");
+    hv(3).node.guests().put_running(id, "vm1", "<domain/>");
+    const std::string told = "hv2 and hv3 run " + world.hardware.centre.name_of(id) + " at 1.000 s";
+    EXPECT_FALSE(only_one_can_write(of, told));
+    world.ensemble.put("/nodes/hv2/daemonstate", "dead");
+    EXPECT_FALSE(only_one_can_write(of, told)) << "Ceph takes what it writes";
+    bool is_blocked = false;
+    sim_rbd_locks ceph(world.hardware.rbd, "hv1", world.loop.clock());
+    world.loop.run([&]() -> async::awaitable<void> {
+        const auto done = co_await ceph.blocklist("10.254.0.2:0/1", 60s, boot_time::max(), world.now() + 60s);
+        is_blocked = done.has_value();
+    });
+    ASSERT_TRUE(is_blocked);
+    EXPECT_TRUE(only_one_can_write(of, told));
+    world.ensemble.put("/nodes/hv2/daemonstate", "run");
+    EXPECT_FALSE(only_one_can_write(of, told)) << "it is back: its next client is another";
+}
+
+TEST_F(fence_rules_told, no_recovery_is_left_half_done) {
+    const auto& all = world.known.conditions();
+    const auto found = std::ranges::find_if(all, [](const auto* one) { return one->name == "nothing_forgotten"; });
+    ASSERT_NE(found, all.end());
+    EXPECT_FALSE((*found)->missing(of));
+    world.ensemble.put("/nodes/hv2/domainstate", "fence-flush");
+    EXPECT_TRUE((*found)->missing(of));
+}
+
+}  // namespace pvc::sim
