@@ -32,7 +32,7 @@ struct command {
     [[nodiscard]] std::string line() const { return fmt::format("{}{}{}", name, usage.empty() ? "" : " ", usage); }
 };
 
-constexpr std::array<command, 19> commands{{
+constexpr std::array<command, 20> commands{{
     {"status",
      "",
      0,
@@ -108,6 +108,13 @@ constexpr std::array<command, 19> commands{{
      "What is still to be done to the host's own network, why it was not, each client network with its state, and\n"
      "settings of virtual functions that are not as their keys say. The steps are those that the daemon takes.\n"
      "Nothing is done by asking.\n"},
+    {"explain fences",
+     "",
+     0,
+     {},
+     "why each node is or is not fenced now, what is missing, and what would be done next",
+     "For each other node: what it is taken for, why, what is missing (a board that can be used, the fence lock, an\n"
+     "operator's word), what is done next and when. On a coordinator; nothing is done by asking.\n"},
     {"fence list",
      "",
      0,

@@ -140,10 +140,10 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         }
         const bool is_notified = co_await changed.wait_until(node_.clock(), until, "an operator's word to be recorded");
         if (!is_notified) {
-            const bool is_locked = lock_wait_.behind.has_value() && !holder_.empty();
-            answer->give(failure(
-                errc::timed_out, node,
-                is_locked ? holder_ + " has the fence lock" : "the fence lock or the disk was not to be had in time"));
+            const auto other = other_holder();
+            answer->give(failure(errc::timed_out, node,
+                                 other.empty() ? "the fence lock or the disk was not to be had in time"
+                                               : other + " has the fence lock"));
             co_return;
         }
     }

@@ -29,6 +29,7 @@ public:
     using asked = std::shared_ptr<core::awaited_explanation>;
     void confirm(core::fence_word word, time_point until, asked answer);
     void report(std::vector<std::string>& lines) const;
+    [[nodiscard]] core::explanation explain() const;
     [[nodiscard]] std::size_t attempts_under_way() const { return runs_.size(); }
     // How long the node that is dead for longest has been so; empty: none is.
     [[nodiscard]] std::optional<duration> oldest_dead() const;
@@ -92,6 +93,8 @@ private:
     // Whether to stand in line for the fence lock now; says once who has it.
     bool may_stand_in_line();
     void tell_who_has_lock();
+    // Who else has it, as far as that is known; empty: nobody.
+    [[nodiscard]] std::string other_holder() const;
     async::awaitable<void> read_holder(std::string child);
     [[nodiscard]] policy::node_seen seen_of(const core::other_node& one) const;
     [[nodiscard]] std::vector<policy::node_seen> all_seen() const;

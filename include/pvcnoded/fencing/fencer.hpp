@@ -33,7 +33,8 @@ class fencer final : public core::subject,
                      public core::session_subject,
                      public core::reporter,
                      public core::metrics_source,
-                     public core::fence_confirmer {
+                     public core::fence_confirmer,
+                     public core::explainer {
 public:
     fencer(core::node_context& node, std::shared_ptr<boards> all, std::shared_ptr<fence_records> records,
            std::shared_ptr<recoveries> recovery, std::shared_ptr<fence_counts> counts)
@@ -50,6 +51,8 @@ public:
     std::unique_ptr<core::session_part> begin(core::session& s) override;
     void report(std::vector<std::string>& lines) const override;
     void put_metrics(core::metrics_sheet& sheet) const override;
+    [[nodiscard]] std::string_view topic() const override { return "fences"; }
+    std::shared_ptr<core::awaited_explanation> explain(time_point until) override;
     std::shared_ptr<core::awaited_explanation> confirm_fence(core::fence_word word, time_point until) override;
 
 private:

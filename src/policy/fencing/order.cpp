@@ -128,11 +128,9 @@ failed_before failures_in(const std::vector<model::fence_record>& own, std::int6
                           const std::string& boot_id, const model::fence_moment& now) {
     failed_before out;
     for (const auto& one : own) {
-        if (one.keepalive_id != heartbeat_id || (one.mark_id != state_id && one.mark_id != 0)) {
-            break;
-        }
-        if (one.outcome != model::fence_outcome::failed || !one.ended) {
-            continue;  // without an outcome it does not count
+        const bool is_as_marked = one.keepalive_id == heartbeat_id && one.mark_id == state_id;
+        if (!is_as_marked || one.outcome != model::fence_outcome::failed || !one.ended) {
+            continue;
         }
         if (out.times == 0) {
             const duration ago = one.boot_id == boot_id

@@ -97,7 +97,7 @@ TEST(ctl_options, what_is_wrong_is_said) {
         {{"tasks", "cancel", "web"}, "\"web\" is no number of a task; pvcnodectl tasks shows them"},
         {{"tasks", "cancel", "0"}, "\"0\" is no number of a task; pvcnodectl tasks shows them"},
         {{"tasks", "cancel", "+1"}, "\"+1\" is no number of a task; pvcnodectl tasks shows them"},
-        {{"explain"}, "explain what? explain primary, explain flush, explain networks; see pvcnodectl --help"},
+        {{"explain"}, "explain what? explain primary, explain flush, explain networks, explain fences; see pvcnodectl --help"},
         {{"explain", "flush", "hv1"}, "explain flush takes no argument"},
         {{"fence"}, "fence what? fence list, fence show, fence probe, fence confirm; see pvcnodectl --help"},
         {{"fence", "probe"}, "fence probe takes one argument: NODE"},

@@ -1,4 +1,5 @@
 // What befalls boards, the power of machines, and the switch that several of them hang on.
+#include "pvcnoded/core/fence_desk.hpp"
 #include "sim/subjects/ceph/ceph.hpp"
 #include "sim/subjects/domains/guests.hpp"
 #include "sim/subjects/fencing/fencing.hpp"
@@ -235,6 +236,25 @@ void black_out(cluster& world, const action& what) {
     world.later.after(what.amount, [&world] { world.hardware.ceph.hangs = world.hardware.rbd.hangs = false; });
 }
 
+// --- an operator ---
+
+constexpr duration word_holds = 60s;
+
+// Whether his word is taken is in the log of that coordinator.
+void confirm_fence(cluster& /*world*/, const action& what, member& target) {
+    std::string_view rest = what.value;
+    core::fence_word word{.node = std::string(next_word(rest)), .although_on = false, .by = "root"};
+    word.although_on = next_word(rest) == "although-on";
+    if (!target.node.is_ready()) {
+        return;
+    }
+    auto& daemon = target.node.daemon();
+    for (auto* const one : core::all_that_are<core::fence_confirmer>(daemon.subjects())) {
+        const auto answer = one->confirm_fence(word, daemon.context().clock().now() + word_holds);
+        static_cast<void>(answer);  // he does not wait for it
+    }
+}
+
 // --- how random runs draw them ---
 
 std::uint64_t with_boards(cluster& world) {
@@ -315,6 +335,11 @@ constexpr action_kind actions_on_power[] = {
      .meaning =
          "its last heartbeat, just now, says that its machine resets itself so long after it; it does, and stays off",
      .on_member = lend,
+     .is_for_scripts = true},
+    {.name = "confirm-fence",
+     .takes = "nv",
+     .meaning = "an operator tells this coordinator that a node is off: NODE, with although-on against its board",
+     .on_member = confirm_fence,
      .is_for_scripts = true},
     {.name = "break-switch",
      .takes = "v",
