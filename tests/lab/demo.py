@@ -130,7 +130,12 @@ class Cluster:
 
     def gateway_holders(self):
         """Names of the nodes that have the gateway of the client network."""
-        return [node.short for node in self.nodes if node.powered and '10.1.1.1/24' in network.View(node).on(f'vmbr{VNI}')]
+        def has_it(node):
+            try:
+                return node.powered and '10.1.1.1/24' in network.View(node).on(f'vmbr{VNI}')
+            except RuntimeError:
+                return False  # its board switches it on or off this very moment
+        return [node.short for node in self.nodes if has_it(node)]
 
     def network_lines(self):
         """How the guest fares by who pings it from outside: nothing with Ceph."""
