@@ -58,11 +58,12 @@ void fencer::put_metrics(core::metrics_sheet& sheet) const {
 }
 
 std::shared_ptr<core::awaited_explanation> fencer::confirm_fence(core::fence_word word, time_point until) {
+    constexpr duration before_limit = 500ms;  // who asks is told what it was that took so long
     auto said = std::make_shared<core::awaited_explanation>();
     if (part_ == nullptr) {
         said->give(failure(errc::unavailable, word.node, "there is no ZooKeeper session"));
     } else {
-        part_->confirm(std::move(word), until, said);
+        part_->confirm(std::move(word), until - before_limit, said);
     }
     return said;
 }

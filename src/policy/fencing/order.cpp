@@ -44,7 +44,9 @@ void fence_memory::forget() {
 void fence_memory::ended(fence_end how, std::int64_t mark_id, std::int64_t heartbeat_id, time_point now) {
     since = now;  // it is nobody's from now on
     ended_mark = mark_id;
-    if (how == fence_end::unrecordable) {
+    if (how == fence_end::held_back) {
+        held_back_mark = mark_id;
+    } else if (how == fence_end::unrecordable) {
         not_before = now + without_disk;
     } else if (how == fence_end::passed || how == fence_end::node_back || how == fence_end::gone) {
         back_since_heartbeat = heartbeat_id;
@@ -192,6 +194,9 @@ next_fence for_dead(const left_over& one, const fence_memory& memory, time_point
     }
     if (one.record == own_record::opened && memory.ended_mark != one.victim.state_id) {
         return {fence_origin::resumed, {}};
+    }
+    if (memory.held_back_mark == one.victim.state_id && one.majority_stays) {
+        return {fence_origin::orphan, {}};  // what held it back is over
     }
     return once_old(fence_origin::orphan, memory, now);
 }

@@ -79,6 +79,7 @@ struct fence_memory {
     std::int64_t failed_heartbeat = 0;
     time_point failed_at{};
     std::int64_t ended_mark = 0;             // of the last attempt without an outcome: it is not resumed at once
+    std::int64_t held_back_mark = 0;         // of an attempt that ended as no majority would have been left
     std::optional<time_point> not_before{};  // this fencer could not write its record
     std::optional<std::int64_t> back_since_heartbeat{};  // an attempt on this heartbeat found that it had moved
     time_point found_back{};
@@ -120,6 +121,7 @@ struct left_over {
     bool may_act = false;     // coordinator in `run`, heartbeat fresh: it may go on with an operator's word
     own_record record = own_record::none;  // K0 and D0 of the record stand, or for `fenced` its F0
     bool is_recoverable_here = true;       // false: it needs Ceph, and this node cannot ask it
+    bool majority_stays = false;           // it may be switched off now (31); true of a hypervisor
     bool is_ours = false;                  // an attempt of this daemon is under way for it
 };
 struct next_fence {

@@ -143,6 +143,10 @@ TEST_F(orphans, what_this_session_has_ended_without_an_outcome_is_not_resumed_at
     memory.ended(fence_end::held_back, 11, 20, start);
     EXPECT_FALSE(at(179s));
     EXPECT_EQ(at(180s), fence_origin::orphan);
+    one.majority_stays = true;
+    EXPECT_EQ(at(1s), fence_origin::orphan) << "other coordinators are back";
+    memory.held_back_mark = 10;
+    EXPECT_FALSE(at(1s)) << "another silence was held back";
 }
 
 TEST_F(orphans, AC123_a_failed_fence_is_tried_again_by_who_tried_it_after_10_20_40_and_every_60_minutes) {
