@@ -355,6 +355,7 @@ fence_step fence_attempt::marked(context& c, const fence_said::written& said) {
 
 fence_step fence_attempt::begin_throws(context& c) {
     if (origin != fence_origin::orphan && !is_unseen_off) {
+        c.note(fence_entry::wrote{"dead", mark_id});
         c.say(fence_news::marked);
     }
     is_mark_open = false;

@@ -123,7 +123,14 @@ std::optional<own_record> what_record_says(const model::fence_record& one, std::
             case model::fence_proof_kind::storage: break;
         }
     }
-    return !one.proof && !one.fenced_id && is_as_marked ? own_record::opened : own_record::none;
+    if (one.proof || one.fenced_id) {
+        return own_record::none;
+    }
+    const bool is_own_mark =
+        one.keepalive_id == heartbeat_id && std::ranges::any_of(one.writes, [&](const auto& write) {
+            return write.what == "dead" && write.transaction == state_id;
+        });
+    return is_as_marked ? own_record::opened : is_own_mark ? own_record::marked : own_record::none;
 }
 
 failed_before failures_in(const std::vector<model::fence_record>& own, std::int64_t state_id, std::int64_t heartbeat_id,
@@ -194,6 +201,9 @@ next_fence for_dead(const left_over& one, const fence_memory& memory, time_point
     }
     if (one.record == own_record::opened && memory.ended_mark != one.victim.state_id) {
         return {fence_origin::resumed, {}};
+    }
+    if (one.record == own_record::marked && memory.ended_mark != one.victim.state_id) {
+        return {fence_origin::orphan, {}};  // with all of its throws
     }
     if (memory.held_back_mark == one.victim.state_id && one.majority_stays) {
         return {fence_origin::orphan, {}};  // what held it back is over

@@ -99,6 +99,7 @@ struct fence_memory {
 // What this fencer's own records say of the node as it is now.
 enum class own_record : std::uint8_t {
     none,
+    marked,  // by this fencer, which came no further than its throws
     opened,
     proven,
     worded,  // likewise, by an operator: of a node in any state, and in maintenance, too (43)

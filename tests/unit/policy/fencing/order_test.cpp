@@ -59,6 +59,13 @@ TEST(fence_order, R37_what_an_own_record_says_is_of_the_node_as_it_was) {
     EXPECT_EQ(what_record_says(fenced, 15, 20), own_record::fenced);
     EXPECT_EQ(what_record_says(fenced, 15, 21), own_record::none) << "it beats although it is fenced";
     EXPECT_EQ(what_record_says(fenced, 16, 20), own_record::none);
+    auto marked = recorded(fence_outcome::abandoned, false, false);
+    marked.mark_id = 0;
+    EXPECT_EQ(what_record_says(marked, 11, 20), own_record::none) << "whose mark it is nobody knows";
+    marked.writes.push_back({"dead", 11, {}});
+    EXPECT_EQ(what_record_says(marked, 11, 20), own_record::marked);
+    EXPECT_EQ(what_record_says(marked, 12, 20), own_record::none) << "another one marked it since";
+    EXPECT_EQ(what_record_says(marked, 11, 21), own_record::none) << "it has beaten since";
     const auto failed = recorded(fence_outcome::failed, false, false);
     EXPECT_EQ(what_record_says(failed, 11, 20), std::nullopt) << "older ones were gone on from";
     EXPECT_EQ(what_record_says(failed, 12, 20), own_record::none);
@@ -164,6 +171,14 @@ TEST_F(orphans, AC123_a_failed_fence_is_tried_again_by_who_tried_it_after_10_20_
     one.victim.heartbeat_id = 30;
     look(start + then);
     EXPECT_EQ(memory.failures, 0) << "another silence";
+}
+
+TEST_F(orphans, who_was_killed_in_the_throws_begins_them_anew) {
+    one.record = own_record::marked;
+    EXPECT_EQ(at(1s), fence_origin::orphan);
+    memory.ended(fence_end::abandoned, 11, 20, start);
+    EXPECT_FALSE(at(179s)) << "it was this session that ended it";
+    EXPECT_EQ(at(180s), fence_origin::orphan);
 }
 
 TEST_F(orphans, AC124_an_attempt_without_an_outcome_does_not_count) {
