@@ -272,8 +272,8 @@ void somebody_has_them(judge& of) {
     // Alone it asks some thirty times until phase D, one after the other.
     constexpr int asks_until_addresses = 32;
     const auto& link = taking->node.connector.link();
-    now.late =
-        std::max<duration>(now.late, link.latency - quick_way + std::max(link.answer_delay, link.write_answer_delay));
+    now.late = std::max<duration>(
+        now.late, link.latency - quick_way + link.watch_delay + std::max(link.answer_delay, link.write_answer_delay));
     const duration allowed = (now.is_named_back ? 2s : 1s) + asks_until_addresses * now.late;
     const auto kernels = kernels_of(of.world);
     for (const auto& [device, address] : addresses_of_the_primary(taking->node.settings)) {
