@@ -26,10 +26,17 @@ static void check_record(std::string_view text) {
 static void check_names(std::string_view text) {
     const auto found = parse_ifupdown(text);
     std::size_t size = 0;
-    for (const auto* all : {&found.names, &found.sources, &found.folders}) {
+    const auto look_at = [&size](const std::string& one) {
+        PVC_ASSERT(one.find_first_of(" \t\n") == std::string::npos);
+        size += one.size();
+    };
+    for (const auto& one : found.names) {
+        look_at(one);
+    }
+    for (const auto* all : {&found.sources, &found.folders}) {
         for (const auto& one : *all) {
-            PVC_ASSERT(one.find_first_of(" \t\n") == std::string::npos);
-            size += one.size();
+            look_at(one.path);
+            PVC_ASSERT(one.line > 0);
         }
     }
     PVC_ASSERT(size <= text.size());

@@ -1,6 +1,7 @@
 #include "pvcnoded/model/client_network.hpp"
 
 #include "network_acls.hpp"
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/base/utf8.hpp"
 #include "pvcnoded/model/scalar.hpp"
@@ -144,7 +145,8 @@ bool is_of_one_host(const ip::address& address, const host_address& network) {
     constexpr int longest_with_both = 30;
     constexpr int longest_with_routers = 126;  // both addresses of a /127 are of hosts (RFC 6164)
     if (address.is_v6()) {
-        return address != network.address || network.prefix > longest_with_routers;
+        return address != network.address ||
+               (network.prefix > longest_with_routers && !is_planted(defect::gateway_of_two_refused));
     }
     if (network.prefix > longest_with_both) {
         return true;

@@ -168,6 +168,12 @@ TYPED_TEST(host_contract, a_directory_is_listed_and_removed_with_its_files) {
         EXPECT_TRUE(host.read_file(this->bench.path("nets/1001.pid")));
         const auto missing = host.list_folders(this->bench.path("nets/1001"));
         EXPECT_TRUE(!missing && missing.error().code() == errc::not_found);
+        // Of a disk all that is in it.
+        const auto all = co_await host.list_disk_files(this->bench.path("nets"));
+        EXPECT_TRUE(all &&
+                    (std::set<std::string>(all->begin(), all->end()) == std::set<std::string>{"1001.pid", "1002"}));
+        const auto none = co_await host.list_disk_files(this->bench.path("nets/1001.pid"));
+        EXPECT_TRUE(!none && none.error().code() == errc::not_found);
     });
 }
 

@@ -145,7 +145,20 @@ public:
     }
     async::awaitable<result<std::vector<std::string>>> list_disk_files(std::string directory) override {
         PVC_CO_TRY([[maybe_unused]] const bool reached, co_await disk(directory));
-        co_return list_files(directory);
+        if (files.contains(directory)) {
+            co_return failure(errc::not_found, directory, "Not a directory");
+        }
+        std::set<std::string> names;  // also of folders that are there for what is in them
+        const std::string below = directory.ends_with('/') ? directory : directory + '/';
+        const auto add = [&](const auto& all) {
+            for (auto at = all.lower_bound(below); at != all.end() && at->first.starts_with(below); ++at) {
+                names.insert(at->first.substr(below.size(), at->first.find('/', below.size()) - below.size()));
+            }
+        };
+        add(files);
+        add(directories);
+        names.erase("");
+        co_return std::vector<std::string>(names.begin(), names.end());
     }
     result<std::vector<std::string>> list_files(std::string directory) override {
         if (const auto fault = broken.find(directory); fault != broken.end()) {

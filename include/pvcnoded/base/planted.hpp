@@ -40,6 +40,15 @@ enum class defect : std::uint8_t {
     metric_hinders,            // a default route with a metric keeps the upstream one away
     rules_not_awaited,         // machines start while the packet filter does not have the rules of their networks yet
     forwarding_unwatched,      // settings of forwarding are made at the start, and not looked at again
+    route_without_port,        // the upstream default route does not wait for the port of its bridge
+    shrunk_under_links,        // a device becomes smaller under what stands on it
+    scope_link_left,           // an address of scope link stays on a device that becomes a port
+    card_bridge_deaf,          // routes by advertisement of a bridge with a card and a machine are lost
+    vrf_deaf,                  // those of a port of a VRF are
+    foreign_bridge_taken,      // a bridge by the name of a network's is the network's, whatever shows that it is not
+    reach_ignored,             // a client network gets its gateway wherever it lies
+    gateway_of_two_refused,    // an IPv6 network of two addresses has no gateway
+    folder_patterns_unread,    // what files name that a pattern of folders sources is not known
     refused_unfiltered,        // a network that is refused has no rules, whoever is in its bridge
     change_without_end,        // a network of another type is taken apart before it can be made
     announced_as_reply,        // an address is announced by replies alone

@@ -1,6 +1,7 @@
 #include "pvcnoded/policy/networks/gateway_addresses.hpp"
 
 #include "own_links.hpp"
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/model/network_change.hpp"
 #include "pvcnoded/policy/networks/client_plan.hpp"
 
@@ -17,11 +18,11 @@ namespace pvc::policy {
 
 namespace {
 
-constexpr int vxlan_overhead = 50;
-constexpr int mtu_of_ipv6 = 1280;  // the kernel takes IPv6 away from a link whose MTU is smaller
+constexpr int overhead_of_vxlan = 50;
+constexpr int least_mtu_of_ipv6 = 1280;  // the kernel takes IPv6 away from a link whose MTU is smaller
 
 int mtu_of(const model::client_network& network, const config::node_config& config) {
-    const int most = config.networks.cluster.mtu - vxlan_overhead;
+    const int most = config.networks.cluster.mtu - overhead_of_vxlan;
     return static_cast<int>(std::min<std::int64_t>(network.mtu.value_or(most), most));
 }
 
@@ -96,7 +97,7 @@ std::string overlapped_network(const host_address& gateway, const config::node_c
         }
     }
     for (const auto& one : reach) {
-        if (!is_in(gateway.address, one.network)) {
+        if (is_planted(defect::reach_ignored) || !is_in(gateway.address, one.network)) {
             continue;
         }
         if (!one.is_route) {
@@ -200,11 +201,11 @@ std::vector<gateway_conflict> gateway_conflicts(std::span<const model::client_ne
                                                  family->network->text(), own, gateway->address.to_string())});
                 continue;
             }
-            if (const int mtu = mtu_of(*network, config); gateway->address.is_v6() && mtu < mtu_of_ipv6) {
+            if (const int mtu = mtu_of(*network, config); gateway->address.is_v6() && mtu < least_mtu_of_ipv6) {
                 conflicts.push_back({network->vni, gateway->address,
                                      fmt::format("network {}: IPv6 is not possible with its MTU of {}, only from {} "
                                                  "on: its gateway {} is not set",
-                                                 network->vni, mtu, mtu_of_ipv6, gateway->address.to_string())});
+                                                 network->vni, mtu, least_mtu_of_ipv6, gateway->address.to_string())});
                 continue;
             }
             if (is_of_link(gateway->address)) {

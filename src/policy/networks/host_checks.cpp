@@ -174,6 +174,10 @@ std::vector<sysctl_setting> advertisement_settings(const config::node_config& co
         const bool is_of_network = model::vni_of(link.name, "vmbr").has_value();
         const bool is_hosts =
             std::ranges::find(config.host_bridges, link.name, &config::host_bridge::name) != config.host_bridges.end();
+        if (is_planted(defect::card_bridge_deaf) &&
+            std::ranges::any_of(ports, [](const auto* port) { return is_guest_port(*port); })) {
+            return true;
+        }
         return !is_hosts && (is_of_network || !ports.empty()) && std::ranges::all_of(ports, [&](const auto* port) {
             return is_guest_port(*port) || (is_of_network && (port->kind == "vxlan" || port->kind == "vlan"));
         });
@@ -181,7 +185,7 @@ std::vector<sysctl_setting> advertisement_settings(const config::node_config& co
     // A VRF is no bridge: what is in it has routes of its own.
     const auto is_port = [&](const model::network_link& link) {
         const auto* master = seen.find(link.master);
-        return link.master != 0 && (master == nullptr || master->kind != "vrf");
+        return link.master != 0 && (master == nullptr || master->kind != "vrf" || is_planted(defect::vrf_deaf));
     };
     std::vector<sysctl_setting> all;
     for (const auto& link : seen.links()) {

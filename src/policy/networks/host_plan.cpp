@@ -152,7 +152,8 @@ bool host_planner::is_only_raised(const network_link& link) const {
         return one->kind == "vlan" || one->kind == "macvlan" || one->kind == "macvtap" || one->kind == "ipvlan" ||
                one->kind == "ipvtap";
     };
-    return link.name == config_.networks.upstream.device || std::ranges::any_of(seen_.standing_on(link.index), follows);
+    return link.name == config_.networks.upstream.device ||
+           (std::ranges::any_of(seen_.standing_on(link.index), follows) && !is_planted(defect::shrunk_under_links));
 }
 
 std::optional<int> host_planner::wanted_mtu(const network_link& link) const {
@@ -555,7 +556,8 @@ void host_planner::plan_route() {
     }
     const auto bridge = std::ranges::find(config_.host_bridges, upstream.bridge, &config::host_bridge::name);
     const bool gets_port = moves_.contains(upstream.bridge);
-    if (bridge == config_.host_bridges.end() || (!gets_port && other_ports(*bridge).empty())) {
+    if (bridge == config_.host_bridges.end() ||
+        (!gets_port && other_ports(*bridge).empty() && !is_planted(defect::route_without_port))) {
         return;
     }
     std::vector<model::network_change> steps;

@@ -3,16 +3,24 @@
 #include "pvcnoded/base/text.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace pvc::policy {
 
 namespace {
 
+struct logical_line {
+    std::size_t number = 0;  // of its first part
+    std::string text;
+};
+
 // A line that ends in a backslash goes on in the next one.
-std::vector<std::string> logical_lines(std::string_view text) {
-    std::vector<std::string> lines;
+std::vector<logical_line> logical_lines(std::string_view text) {
+    std::vector<logical_line> lines;
     bool goes_on = false;
+    std::size_t number = 0;
     for (auto line : split(text, '\n')) {
+        ++number;
         if (line.ends_with('\r')) {
             line.remove_suffix(1);
         }
@@ -22,10 +30,10 @@ std::vector<std::string> logical_lines(std::string_view text) {
             line.remove_suffix(1);
         }
         if (goes_on) {
-            lines.back() += ' ';
-            lines.back() += line;
+            lines.back().text += ' ';
+            lines.back().text += line;
         } else {
-            lines.emplace_back(line);
+            lines.push_back({number, std::string(line)});
         }
         goes_on = continues;
     }
@@ -41,27 +49,36 @@ bool is_word_of_file(char c) {
 ifupdown_file parse_ifupdown(std::string_view text) {
     ifupdown_file out;
     for (const auto& line : logical_lines(text)) {
-        const auto words = split_blanks(line);
+        const auto words = split_blanks(line.text);
         if (words.size() < 2 || words[0].starts_with('#')) {
             continue;
         }
-        const auto add_to = [&](std::vector<std::string>& all, std::size_t last) {
-            for (std::size_t at = 1; at < std::min(last, words.size()); ++at) {
-                all.emplace_back(
-                    words[at].substr(0, &all == &out.names ? words[at].find(':') : std::string_view::npos));
+        const auto rest = std::span(words).subspan(1);
+        const auto add_names = [&out](std::span<const std::string_view> names) {
+            for (const auto name : names) {
+                out.names.emplace_back(name.substr(0, name.find(':')));
+            }
+        };
+        const auto add_sources = [&](std::vector<ifupdown_source>& all) {
+            for (const auto path : rest) {
+                all.push_back({std::string(path), line.number});
             }
         };
         if (words[0] == "auto" || words[0].starts_with("allow-")) {
-            add_to(out.names, words.size());
+            add_names(rest);
         } else if (words[0] == "iface") {
-            add_to(out.names, 2);
+            add_names(rest.first(1));
         } else if (words[0] == "source") {
-            add_to(out.sources, words.size());
+            add_sources(out.sources);
         } else if (words[0] == "source-directory") {
-            add_to(out.folders, words.size());
+            add_sources(out.folders);
         }
     }
     return out;
+}
+
+bool is_for_shell(std::string_view path) {
+    return path.find_first_of("$`~\"'\\") != std::string_view::npos;
 }
 
 bool is_ifupdown_name(std::string_view name) {

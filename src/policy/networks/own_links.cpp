@@ -216,6 +216,9 @@ std::string own_links::why_foreign_bridge(const model::network_link& bridge, std
 
 std::string own_links::why_kept_bridge(const model::network_link& bridge, std::uint32_t vni) const {
     const bool is_managed = has_base(bridge, vni, model::network_type::managed);
+    if (is_planted(defect::foreign_bridge_taken)) {
+        return {};
+    }
     if (!is_managed && !has_base(bridge, vni, model::network_type::bridged)) {
         return {};
     }

@@ -5,6 +5,7 @@
 #include "port_moves.hpp"
 
 #include "own_links.hpp"
+#include "pvcnoded/base/planted.hpp"
 
 #include <fmt/format.h>
 
@@ -107,7 +108,8 @@ std::uint8_t mover::scope_there(const link_address& one) const {
 void mover::sort_addresses() {
     for (const auto& one : seen_.addresses_of(device_.index)) {
         const bool is_its_own = is_wanted(one.address) || is_of(bridge_, one);
-        if (!is_its_own && is_link_local(one.address.address)) {
+        const bool is_left = !one.is_global() && is_planted(defect::scope_link_left);
+        if (!is_its_own && (is_link_local(one.address.address) || is_left)) {
             continue;
         }
         if (is_its_own || goes_along(one)) {

@@ -14,6 +14,7 @@ from .networking import soon, start
 from .role import one_primary
 
 COUNT = 10
+ODD = '320'  # of --vlans, too: what was found by hand
 RICH = '28'  # of --vlans: a bond, a VLAN of its own, the upstream network on another
 
 
@@ -22,7 +23,7 @@ def chosen():
     return int(first), int(last or first)
 
 
-@scenario('README rulings 79, 81: random hosts', limit=150)
+@scenario('README rulings 79, 81: random hosts', limit=200)
 def random_hosts(lab):
     lab.zookeeper()
     drawn = hosts.draw(*chosen(), '--all')
@@ -124,8 +125,21 @@ def _is_routed_by_advertisement(node, card):
 @scenario('README rulings 79, 81: a random host with VLANs and bonds', limit=240)
 def random_host_with_vlans(lab):
     """In a guest, whose kernel has them. HOSTS chooses it."""
+    _play_in_guest(lab, os.environ.get('HOSTS', RICH))
+
+
+@scenario('README rulings 79, 81: a random host with a VRF, a routed bridge with a VLAN, and VLANs larger than the file says', limit=240)
+def odd_host_with_vlans(lab):
+    host, printed = _play_in_guest(lab, ODD)
+    for what in ('a VRF with a card', 'a bridge by the name of a network\'s with its VLAN, an address and a route', 'a VLAN with an MTU above that of the file'):
+        check(what in host['kinds'], f'host {ODD} does not have {what}')
+    check(f'would set net/ipv6/conf/{host["cards"][-1]}/accept_ra to 2' in printed, f'a card in a VRF goes on taking routes of routers: {printed}')
+    check('vmbr62 (' in printed, f'--against-host says nothing of vmbr62: {printed}')
+
+
+def _play_in_guest(lab, number):
     lab.zookeeper()
-    host = hosts.draw(*([int(os.environ.get('HOSTS', RICH).partition('..')[0])] * 2), '--vlans')[0]
+    host = hosts.draw(*([int(number.partition('..')[0])] * 2), '--vlans')[0]
     node = GuestNode(lab, 'host', hosts.shape(host), limit=220, more={'/etc/lab/host': hosts.guest_commands(host), **host['files']})
 
     def seen(which=-1):
@@ -159,6 +173,7 @@ def random_host_with_vlans(lab):
     node.wait(lambda links: not [name for name in links if f'link {name}' not in before and name not in hosts.BRIDGES], 'nothing is left of networks', 40)
     equal(hosts.differences(before, seen(), host), [], f'host {host["seed"]} after the networks were removed')
     node.end()
+    return host, printed
 
 
 def _without_settings(steps):
@@ -380,7 +395,7 @@ def record_cut_off(lab):
     check(View(node).has('vxlan1003'), 'the link of the host is gone')
 
 
-@scenario('README ruling 79: links that ifupdown names by a pattern, in a large file, or in one of many', limit=90)
+@scenario('README ruling 79: links that ifupdown names by a pattern, in a large file, in one of many, or in one that a pattern of folders sources', limit=90)
 def names_by_ifupdown(lab):
     lab.zookeeper()
     node = lab.node(network=network.Shape())
@@ -388,17 +403,19 @@ def names_by_ifupdown(lab):
     base = os.path.join(node.folder, 'etc', 'network')
     os.makedirs(os.path.join(base, 'first.d'))
     many = ''.join(f'auto ens9.{n}\niface ens9.{n} inet manual\n    vlan-raw-device ens9\n    # {"-" * 40}\n' for n in range(1, 700))
-    files = {'interfaces': many + 'source /etc/network/first.d/*\nauto vxlan1001\niface vxlan1001 inet manual\nauto /vxlan100[2]\niface vxlan inet manual\n',
-             'first.d/zz': 'iface vxlan1003 inet manual\n', **{f'first.d/a{n}': f'auto ens8.{n}\n' for n in range(300)}}
+    files = {'interfaces': many + 'source /etc/network/first.d/*\nsource sites/*/*.conf\nauto vxlan1001\niface vxlan1001 inet manual\nauto /vxlan100[2]\niface vxlan inet manual\n',
+             'first.d/zz': 'iface vxlan1003 inet manual\n', 'first.d/inner/more': 'auto vxlan1006\n', 'sites/north/own.conf': 'auto vxlan1005\n', **{f'first.d/a{n}': f'auto ens8.{n}\n' for n in range(300)}}
     for name, text in files.items():
+        os.makedirs(os.path.dirname(os.path.join(base, name)), exist_ok=True)
         with open(os.path.join(base, name), 'w') as file:
             file.write(text)
     node.enter('ip', 'link', 'set', 'ens4', 'up')
-    for vni in (1001, 1002, 1003):
+    named = (1001, 1002, 1003, 1005, 1006)
+    for vni in named:
         node.enter('ip', *f'link add vxlan{vni} mtu 1450 type vxlan id {vni} dev ens4 dstport 4789'.split())
         network.create(lab.client, vni, **network.managed(vni - 1000))
     start(lab, node)
-    for vni in (1001, 1002, 1003):
+    for vni in named:
         lab.wait(lambda vni=vni: f'network {vni}: vxlan{vni} is a link of this host\'s own' in node.log(), 10, f'network {vni} is refused')
         check(View(node).links[f'vxlan{vni}'].get('master') is None, f'vxlan{vni} is in a bridge')
     # While the daemon runs, together with the link and just before the network.

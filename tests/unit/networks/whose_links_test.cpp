@@ -54,6 +54,51 @@ TEST_F(whose_links_test, what_the_hosts_configuration_names_is_no_networks) {
     EXPECT_NE(link(hv1, "vlan401"), "gone") << "and stays behind";
 }
 
+// In any part of a path, as interfaces(5) has them.
+TEST_F(whose_links_test, what_files_name_that_a_pattern_sources_is_no_networks) {
+    auto& hv1 = add_networked();
+    auto& files = hv1.host.files;
+    files["/etc/network/interfaces"] = "auto lo\nsource sites/*/[a-c]*.conf\nsource-directory more*/d\n";
+    files["/etc/network/sites/north/a.conf"] = "auto vlan400\nsource ../*/hidden*\n";
+    files["/etc/network/sites/south/d.conf"] = "auto vlan404\n";
+    files["/etc/network/sites/.old/a.conf"] = "auto vlan405\n";
+    files["/etc/network/more1/d/vlans"] = "iface vlan401 inet manual\n";
+    files["/etc/network/more1/d/vlans.bak"] = "iface vlan406 inet manual\n";
+    for (int id = 400; id <= 406; ++id) {
+        ASSERT_TRUE(
+            hv1.kernel.apply(model::make_vlan{fmt::format("vlan{}", id), "ens7", static_cast<std::uint16_t>(id)}));
+        put_network(id, {{"/nettype", "bridged"}});
+    }
+    start(hv1);
+    beat(10s);
+    for (int id = 400; id <= 406; ++id) {
+        EXPECT_EQ(hv1.logged(fmt::format("network {0}: vlan{0} is a link of this host's own", id)), id <= 401)
+            << id << hv1.log();
+    }
+}
+
+// Not more than a host has: what it names beyond that is not known, and is said once, with its place.
+TEST_F(whose_links_test, patterns_have_a_bound_and_paths_for_a_shell_are_not_followed) {
+    auto& hv1 = add_networked();
+    auto& files = hv1.host.files;
+    files["/etc/network/interfaces"] = "auto lo\n\nsource */*/x\n";
+    for (int number = 0; number < 1100; ++number) {
+        files[fmt::format("/etc/network/{}/d/x", number)] = "auto vlan400\n";
+    }
+    start(hv1);
+    beat(60s);
+    EXPECT_EQ(hv1.times_logged("names is not known: what /etc/network/interfaces:3 sources: more than 1024 folders: "),
+              1U)
+        << hv1.log();
+    files["/etc/network/interfaces"] = "source $SITE/x\n";
+    beat(30s);
+    EXPECT_EQ(
+        hv1.times_logged("what /etc/network/interfaces:1 sources: $SITE/x: unavailable: a path for a shell is not "
+                         "followed"),
+        1U)
+        << hv1.log();
+}
+
 // The daemon runs while somebody writes the stanza, makes the link, and a client the network.
 TEST_F(whose_links_test, what_is_named_just_before_its_network_comes_is_no_networks) {
     auto& hv1 = add_networked();

@@ -3,21 +3,32 @@
 // README ruling 79.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace pvc::policy {
 
+struct ifupdown_source {
+    std::string path;
+    std::size_t line = 0;
+
+    friend bool operator==(const ifupdown_source&, const ifupdown_source&) = default;
+};
+
 struct ifupdown_file {
-    std::vector<std::string> names;    // of `auto`, `allow-*`, `iface`; without what follows a colon
-    std::vector<std::string> sources;  // files, with * and ? in their last part
-    std::vector<std::string> folders;  // each file in them whose name is of letters, digits, - and _
+    std::vector<std::string> names;        // of `auto`, `allow-*`, `iface`; without what follows a colon
+    std::vector<ifupdown_source> sources;  // files; any part of a path may be a pattern
+    std::vector<ifupdown_source> folders;  // each file in them whose name is of letters, digits, - and _; likewise
 
     friend bool operator==(const ifupdown_file&, const ifupdown_file&) = default;
 };
 
 [[nodiscard]] ifupdown_file parse_ifupdown(std::string_view text);
+
+// A shell would make something else of it: of variables, quotes, somebody's home.
+[[nodiscard]] bool is_for_shell(std::string_view path);
 
 // Whether such a file of a folder counts.
 [[nodiscard]] bool is_ifupdown_name(std::string_view name);

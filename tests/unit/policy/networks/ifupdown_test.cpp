@@ -20,9 +20,23 @@ TEST(ifupdown, a_file_as_people_have_it) {
         "iface vlan400 inet static\n  address 192.0.2.10/24\n  vlan-raw-device bond0\n"
         "no-auto-down x\nauto\niface\n");
     EXPECT_EQ(found.names, (texts{"lo", "bond0", "lo", "eth0", "bond0", "vlan400", "vlan400"}));
-    EXPECT_EQ(found.sources, texts{"/etc/network/interfaces.d/*"});
-    EXPECT_EQ(found.folders, texts{"interfaces.more"});
+    EXPECT_EQ(found.sources, (std::vector<ifupdown_source>{{"/etc/network/interfaces.d/*", 2}}));
+    EXPECT_EQ(found.folders, (std::vector<ifupdown_source>{{"interfaces.more", 3}}));
     EXPECT_EQ(parse_ifupdown(""), ifupdown_file());
+}
+
+TEST(ifupdown, a_line_that_goes_on_has_the_number_of_its_first_part) {
+    EXPECT_EQ(parse_ifupdown("auto a \\\n  b\nsource \\\n x y\n").sources,
+              (std::vector<ifupdown_source>{{"x", 3}, {"y", 3}}));
+}
+
+TEST(ifupdown, paths_for_a_shell) {
+    for (const auto* path : {"$HOME/x", "~/x", "`x`", "\"x\"", "'x'", "a\\*"}) {
+        EXPECT_TRUE(is_for_shell(path)) << path;
+    }
+    for (const auto* path : {"/etc/network/*/[a-c]?.conf", "interfaces.d/50-a_b"}) {
+        EXPECT_FALSE(is_for_shell(path)) << path;
+    }
 }
 
 TEST(ifupdown, names_of_files_in_a_folder) {
