@@ -46,9 +46,9 @@ def make_card(node, name):
 def furnish(node, host):
     """On a node with power, whose cards are there. Its files are there before that (write_files)."""
     # Of a card that no key names the kind counts: of a veth the daemon takes it that it leads to somebody's guests.
-    card = host['cards'][-1]
-    make_card(node, card)
     for card in host['cards']:
+        if card not in host['devices'].values():
+            make_card(node, card)
         node.enter('ip', 'link', 'set', card, 'up')
     for command in host['commands']:
         setting = re.match(r'echo (\S+) > /proc/sys/(\S+)$', command)
@@ -112,8 +112,9 @@ def links_and_more(links, addresses, routes, rules):
                                                f'{data.get("id")} {data.get("port")} {data.get("learning")}')
     for link in addresses:
         for one in link['addr_info']:
-            if one['scope'] != 'link':
-                found[f'address {link["ifname"]} {one["local"]}/{one["prefixlen"]}'] = 'with a lifetime' if one.get('dynamic') else 'permanent'
+            if one['scope'] != 'link' or one['family'] == 'inet':
+                found[f'address {link["ifname"]} {one["local"]}/{one["prefixlen"]}'] = \
+                    ('with a lifetime' if one.get('dynamic') else 'permanent') + (' scope link' if one['scope'] == 'link' else '')
     for one in routes:
         # Connected ones follow from addresses; what the kernel makes by itself comes and goes with them.
         if one.get('protocol') != 'kernel' and one.get('type') != 'multicast' and one.get('table') != 'local':
@@ -138,6 +139,11 @@ def picture(node, host):
         key, _, value = line.partition(':')
         if not os.path.basename(key).startswith(FICKLE):
             found['setting ' + key] = value
+    for line in node.enter('sh', '-c', 'for to; do ip -o route get $to 2> /dev/null || echo $to; done', '-', *host['probes']).splitlines():
+        # A device of the file and the bridge whose port it is now are one way.
+        by = re.search(r' dev (\S+)', line)
+        if by and not line.startswith(('local', 'broadcast')):
+            found['way to ' + line.split()[0]] = 'a device of the file' if by[1] in (*host['devices'].values(), *BRIDGES) else by[1]
     for path in host['files']:
         found['file ' + path] = program.read_file(os.path.join(node.folder, path.lstrip('/')))
     return found
@@ -157,7 +163,20 @@ def differences(before, after, host):
     """What was there before and is not as it was, but for what the manual excepts and what a node daemon left."""
     patterns, left = exceptions(), host['left']
     return [f'{key} was {value}, and is {after.get(key, "gone")}' for key, value in before.items()
-            if after.get(key) != value and not _is_excepted(key, host, patterns) and not any(name in key for name in left)]
+            if after.get(key) != value and not _is_excepted(key, host, patterns) and not any(name in key for name in left)] + _unmoved(before, after, host)
+
+
+def _unmoved(before, after, host):
+    """An address of IPv4 of a device that became a port is on the bridge, as it was."""
+    wrong = []
+    for key, value in before.items():
+        words = key.split()
+        if words[0] == 'address' and words[1] in host['devices'].values() and ':' not in words[2]:
+            # What has a lifetime may stay, which is said.
+            is_port = re.search(r' of br', after.get('link ' + words[1], '')) and 'lifetime' not in value
+            if not any(after.get(f'address {place} {words[2]}') == value for place in (*BRIDGES, *([] if is_port else [words[1]]))):
+                wrong.append(f'{key}, {value}, is nowhere as it was')
+    return wrong
 
 
 # --- what --against-host says ---
@@ -179,7 +198,7 @@ def unfulfilled(said, after):
 
 
 def _about(step):
-    words = step.split()
+    words = re.sub(r' \([^)]*\)', '', step).split()  # without how: "(scope link)"
     if step.startswith('set MTU'):
         return ('mtu', words[-1])
     if step.startswith('set ') and ' to ' in step:
@@ -190,7 +209,7 @@ def _about(step):
 
 
 def _shows(step, after):
-    words = step.split()
+    words = re.sub(r' \([^)]*\)', '', step).split()  # without how: "(scope link)"
     if step.startswith('create bridge '):
         return 'link ' + words[2] in after
     if step.startswith('make '):
@@ -237,4 +256,5 @@ def _is_said_of_setting(key, said):
 
 def left_alone(text):
     """Names of links that no network gets."""
-    return {line.split('its name: ')[1].split()[0] for line in text.splitlines() if line.startswith('left alone') or ' left alone, ' in line}
+    return {line.split('its name: ')[1].split()[0] for line in text.splitlines()
+            if (line.startswith('left alone') or ' left alone, ' in line) and 'its name: ' in line}

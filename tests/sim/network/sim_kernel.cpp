@@ -259,6 +259,10 @@ result<void> sim_kernel::set_master(device& which, const std::string& master) {
     if (bridge->is.kind != "bridge") {
         return refused(which.is.name, "Operation not supported");
     }
+    if (std::ranges::any_of(standing_on(which.is.index),
+                            [&](int index) { return devices_.at(index).is.kind == "macvlan"; })) {
+        return refused(which.is.name, "Device or resource busy");
+    }
     which.is.master = 0;  // also where the other one does not take it
     if (which.is.is_loopback || which.is.kind == "bridge") {
         return refused(which.is.name, "Invalid argument");

@@ -56,9 +56,15 @@ void furnish(const drawn_host& host, sim_kernel& kernel) {
     for (const auto& one : host.addresses) {
         if (one.has_lifetime) {
             kernel.add_lease(one.device, one.address);
+        } else if (one.scope != model::universe_scope) {
+            const model::add_address added{.device = one.device, .address = one.address, .scope = one.scope};
+            ignore(kernel.apply(added), "the device is there");
         } else {
             kernel.add(one.device, one.address);
         }
+    }
+    for (const auto& [device, name] : host.altnames) {
+        kernel.add_alt_name(device, name);
     }
     for (const auto& one : host.routes) {
         kernel.add_route(one.device, {.is = one.is, .table = one.table});

@@ -26,6 +26,7 @@ namespace {
 
 constexpr std::string_view heading = "### What of a host changes";
 constexpr std::string_view upstream_gateway = "10.98.1.250";
+constexpr std::string_view gateway_of_two = "fd00:7::2/127";
 
 std::vector<std::string> read_exceptions() {
     std::vector<std::string> all;
@@ -70,6 +71,33 @@ std::string link_identity(const model::network_link& link) {
 
 using host_picture = std::map<std::string, std::string>;
 
+// The link over which packets to that address go, by the main table, and not by a default route; "": by none.
+std::string way_to(const model::network_state& seen, const std::string& where) {
+    const auto to = *parse_address(where);
+    int best = 0;
+    std::string by;
+    const auto take = [&](const host_address& network, int link) {
+        const auto* over = seen.find(link);
+        const bool fits =
+            network.address.is_v4() && network.prefix > best && over != nullptr && over->is_up &&
+            ip::network_v4(to.to_v4(), static_cast<std::uint16_t>(network.prefix)).canonical() ==
+                ip::network_v4(network.address.to_v4(), static_cast<std::uint16_t>(network.prefix)).canonical();
+        if (fits) {
+            best = network.prefix;
+            by = over->name;
+        }
+    };
+    for (const auto& one : seen.connected_routes()) {
+        take(one.network, one.link);
+    }
+    for (const auto& one : seen.link_routes()) {
+        if (one.table == model::main_table) {
+            take(one.is.to, one.link);
+        }
+    }
+    return by;
+}
+
 host_picture picture_of(const sim_node& node) {
     host_picture all;
     const auto& seen = node.kernel.state();
@@ -84,7 +112,8 @@ host_picture picture_of(const sim_node& node) {
         const auto& address = one.address.address;
         if (address.is_v4() || !address.to_v6().is_link_local()) {
             all[fmt::format("address {} {}", seen.name_of(one.link), one.address.text())] =
-                one.is_permanent ? "permanent" : "with a lifetime";
+                std::string(one.is_permanent ? "permanent" : "with a lifetime") +
+                (one.is_global() ? "" : " scope " + model::scope_text(one.scope));
         }
     }
     for (const auto& one : seen.link_routes()) {
@@ -120,6 +149,9 @@ public:
 
     host_run run() {
         before_ = picture_of(node());
+        for (const auto& one : probes_of(host_)) {
+            ways_[one] = way_to(node().kernel.state(), one);
+        }
         const auto expected = said_before();
         first("start hv1");
         first("start hv2");
@@ -129,12 +161,19 @@ public:
         look_at_default_route();
         compare("after the start");
         for (const auto& one : host_.networks) {
-            first(fmt::format("network create {} {} {} none", one.vni, one.is_managed ? "managed" : "bridged",
-                              one.gateway.empty() ? "none" : one.gateway));
+            first(fmt::format("network create {} {} {} {}", one.vni, one.is_managed ? "managed" : "bridged",
+                              one.gateway.empty() ? "none" : one.gateway, one.vni == 1001 ? gateway_of_two : "none"));
         }
         pass(60s);
         compare("with client networks");
         look_at_networks();
+        first("network set 1001 mtu 1400");
+        first("network set 1002 ip4_gateway 10.1.2.9");
+        if (host_.upstream != host_.bridge) {
+            first("network-type 1002 bridged");
+        }
+        pass(30s);
+        compare("with networks that were changed");
         world_.ensemble.put("/config/primary_node", "hv2");
         pass(30s);
         world_.ensemble.put("/config/primary_node", "hv1");
@@ -296,9 +335,59 @@ private:
             expect(false, fmt::format("{}: {} was {}, and is {}", when, key, value,
                                       found == now.end() ? "gone" : found->second));
         }
+        compare_ways(when);
+        look_at_moved(now, when);
+        look_at_filter(when);
+    }
+    // Over the same link, or over the bridge whose port that has become.
+    void compare_ways(std::string_view when) {
+        for (const auto& [where, before] : ways_) {
+            const auto now = way_to(node().kernel.state(), where);
+            const bool is_bridged = host_.is_keyed(before) && now.starts_with("br");
+            expect(before.empty() || now == before || is_bridged,
+                   fmt::format("{}: {} was reached over {}, and is over {}", when, where, before,
+                               now.empty() ? "nothing" : now));
+        }
+    }
+    // An address of a device that became a port is on the bridge, as it was.
+    void look_at_moved(const host_picture& now, std::string_view when) {
+        for (const auto& one : host_.addresses) {
+            const auto key_on = [&](std::string_view device) {
+                return fmt::format("address {} {}", device, one.address.text());
+            };
+            const auto before = before_.find(key_on(one.device));
+            if (!host_.is_keyed(one.device) || before == before_.end()) {
+                continue;
+            }
+            // What has a lifetime may stay, which is said.
+            const auto* device = node().kernel.link(one.device);
+            const bool may_stay = device == nullptr || device->master == 0 || one.has_lifetime;
+            const std::array<std::string, 4> places{may_stay ? one.device : "brcluster", "brcluster", "brstorage",
+                                                    "brupstream"};
+            expect(std::ranges::any_of(places,
+                                       [&](const std::string& place) {
+                                           const auto found = now.find(key_on(place));
+                                           return found != now.end() && found->second == before->second;
+                                       }),
+                   fmt::format("{}: {} of {} is nowhere as it was", when, one.address.text(), one.device));
+        }
+    }
+    // Bridges of the host in which no machine has a port.
+    void look_at_filter(std::string_view when) {
+        for (const auto& one : host_.links) {
+            const bool is_hosts = one.kind == "bridge" && one.owner == link_owner::host;
+            expect(!is_hosts || node().filter_table.text().find(one.name) == std::string::npos,
+                   fmt::format("{}: {}, which is the host's own, is filtered", when, one.name));
+        }
     }
     void look_at_networks() {
         const auto& seen = node().kernel.state();
+        for (const auto gateway : {gateway_of_two, std::string_view("10.1.1.1/24")}) {
+            expect(std::ranges::any_of(
+                       world_.members,
+                       [&](const auto& one) { return one->node.kernel.has("vmbr1001", *parse_host_address(gateway)); }),
+                   fmt::format("no primary has {} of network 1001", gateway));
+        }
         for (const auto& one : host_.networks) {
             const auto name = fmt::format("vmbr{}", one.vni);
             const bool was_there = before_.contains("link " + name);
@@ -328,8 +417,9 @@ private:
         const auto wanted = *parse_address(upstream_gateway);
         const bool is_there =
             std::ranges::any_of(routes, [&](const auto& one) { return one.gateway == wanted && one.metric == 0; });
-        expect(is_there == host_.has_gateway, is_there ? "there is a default route that nobody wants"
-                                                       : "the default route of the upstream network is missing");
+        expect(is_there == (host_.has_gateway && host_.has_upstream_port),
+               is_there ? "there is a default route that nobody wants"
+                        : "the default route of the upstream network is missing");
     }
     void look_for_rest() {
         for (const auto& link : node().kernel.state().links()) {
@@ -342,6 +432,7 @@ private:
     drawn_host host_;
     cluster world_;
     host_picture before_;
+    std::map<std::string, std::string> ways_;
     std::set<std::string> left_;
     std::set<std::string> used_;
     std::vector<std::string> foreign_;

@@ -48,6 +48,7 @@ public:
         some(4, &host_drawing::draw_settings);
         draw_files();
         draw_networks();
+        draw_odd(host_, of_, host_.cards.size() < names_.size() ? names_[host_.cards.size()] : std::string());
         return std::move(host_);
     }
 
@@ -369,8 +370,15 @@ std::string commands_of(const drawn_link& link) {
         add(fmt::format("ip tuntap add {} mode tap", link.name));
     } else if (link.kind == "veth") {
         add(fmt::format("ip link add {} type veth peer name {}p", link.name, link.name));
+    } else if (link.kind == "macvlan") {
+        add(fmt::format("ip link add link {} name {} type macvlan mode bridge", link.on, link.name));
+    } else if (link.kind == "vrf") {
+        add(fmt::format("ip link add {} type vrf table {}", link.name, link.number));
     } else if (!link.kind.empty()) {
         add(fmt::format("ip link add {} type {}", link.name, link.kind));
+    }
+    if (link.kind != "vxlan" && !mtu.empty()) {
+        add(fmt::format("ip link set {}{}", link.name, mtu));
     }
     if (!link.port_of.empty()) {
         // A bond takes no port that is up.
@@ -400,7 +408,8 @@ std::vector<std::string> commands_of(const drawn_host& host) {
         all.push_back(fmt::format("ip link property add dev {} altname {}", device, name));
     }
     for (const auto& one : host.addresses) {
-        all.push_back(fmt::format("ip address add {} dev {}{}", one.address.text(), one.device,
+        all.push_back(fmt::format("ip address add {} dev {}{}{}", one.address.text(), one.device,
+                                  one.scope == model::universe_scope ? "" : " scope link",
                                   one.has_lifetime ? " valid_lft 86400 preferred_lft 86400" : ""));
     }
     for (const auto& one : host.routes) {
@@ -445,11 +454,11 @@ std::string host_text(const drawn_host& host) {
     return fmt::format(
         R"({{"seed": {}, "kinds": {}, "devices": {{"upstream": {}, "cluster": {}, "storage": {}, "bridge": {}}}, )"
         R"("has_gateway": {}, "cards": {}, "left": {}, "bare": {}, "commands": {}, "tables": {}, "files": {}, )"
-        R"("networks": {}}})",
+        R"("networks": {}, "probes": {}}})",
         host.seed, list_of(host.kinds, quoted), quoted(host.upstream), quoted(host.cluster), quoted(host.storage),
         quoted(host.bridge), host.has_gateway, list_of(host.cards, quoted), names_of(link_owner::left),
         names_of(link_owner::bare), list_of(commands_of(host), quoted), list_of(host.tables, table), files,
-        list_of(host.networks, network));
+        list_of(host.networks, network), list_of(probes_of(host), quoted));
 }
 
 }  // namespace pvc::sim

@@ -37,9 +37,9 @@ enum class link_owner : std::uint8_t {
 
 struct drawn_link {
     std::string name;
-    std::string kind{};        // "bond", "vlan", "vxlan", "bridge", "dummy", "tun", "veth"; "" a card
+    std::string kind{};        // "bond", "vlan", "vxlan", "bridge", "dummy", "tun", "veth", "macvlan", "vrf"; "" a card
     std::string on{};          // what it stands on
-    std::uint32_t number = 0;  // VLAN id or VNI
+    std::uint32_t number = 0;  // VLAN id, VNI, or the table of a VRF
     std::uint16_t port = 4789;
     std::string port_of{};
     bool has_stp = false;
@@ -51,6 +51,7 @@ struct drawn_address {
     std::string device;
     host_address address;
     bool has_lifetime = false;
+    std::uint8_t scope = model::universe_scope;
 };
 
 struct drawn_route {
@@ -85,7 +86,8 @@ struct drawn_host {
     std::string cluster;
     std::string storage;
     std::string bridge;
-    bool has_gateway = true;  // the file names one of the upstream network
+    bool has_gateway = true;        // the file names one of the upstream network
+    bool has_upstream_port = true;  // nothing keeps its device from becoming a port
     std::vector<std::string> cards;
     std::vector<drawn_link> links;  // in the order in which they are made, without the cards
     std::vector<drawn_address> addresses;
@@ -105,6 +107,10 @@ struct drawn_host {
 };
 
 [[nodiscard]] drawn_host draw_host(std::uint64_t seed, const host_abilities& of = {});
+// Draws what is seldom, behind all else; a card that nobody has yet, or "".
+void draw_odd(drawn_host& host, const host_abilities& of, std::string spare_card);
+// Addresses of IPv4 that it reaches by what it has of its own, and that no client takes.
+[[nodiscard]] std::vector<std::string> probes_of(const drawn_host& host);
 // As JSON, with the commands that make it on a real machine.
 [[nodiscard]] std::string host_text(const drawn_host& host);
 

@@ -1,0 +1,219 @@
+// What hosts have that is seldom, and was found by hand before it was drawn. Drawn behind all else and from a source of
+// its own, so that hosts by their numbers stay what they were.
+#include "sim/subjects/hosts/random_host.hpp"
+
+#include "pvcnoded/base/random.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace pvc::sim {
+
+namespace {
+
+constexpr std::uint32_t table_of_vrf = 10;
+constexpr int mtu_of_jumbo = 9000;
+constexpr int mtu_of_tunnel = 1400;
+constexpr std::uint16_t other_vxlan_port = 8472;
+
+class odd_drawing {
+public:
+    odd_drawing(drawn_host& host, const host_abilities& of, std::string spare)
+        : host_(host),
+          of_(of),
+          random_(random_source(host.seed).split("odd host")),
+          management_(host.cards.back()),
+          spare_(std::move(spare)) {}
+
+    void draw() {
+        some(2, &odd_drawing::draw_macvlan);
+        some(2, &odd_drawing::draw_mtus);
+        if (!spare_.empty()) {
+            some(3, &odd_drawing::draw_bridge_with_card);
+        }
+        some(2, &odd_drawing::draw_overlay);
+        if (of_.vlans) {
+            some(2, &odd_drawing::draw_routed_bridge);
+        }
+        some(1, &odd_drawing::draw_altname);
+        some(3, &odd_drawing::draw_scope);
+        some(2, &odd_drawing::draw_stanzas);
+        some(3, &odd_drawing::draw_routes);
+        if (of_.vlans) {
+            some(2, &odd_drawing::draw_vrf);  // the last, as it takes routes along
+        }
+    }
+
+private:
+    [[nodiscard]] bool has(std::uint64_t eighths) { return random_.below(8) < eighths; }
+    void some(std::uint64_t eighths, void (odd_drawing::*what)()) {
+        if (has(eighths)) {
+            (this->*what)();
+        }
+    }
+    void kind(std::string text) { host_.kinds.insert(std::move(text)); }
+    void add(drawn_link link) { host_.links.push_back(std::move(link)); }
+    void address(const std::string& device, std::string_view which, std::uint8_t scope = model::universe_scope) {
+        host_.addresses.push_back({device, *parse_host_address(which), false, scope});
+    }
+    void route(const std::string& device, std::string_view to, std::string_view via) {
+        const auto where = *parse_host_address(to);
+        host_.routes.push_back({device, {.to = where, .gateway = *parse_address(via)}});
+    }
+
+    // As docker makes one: its device can be no port then.
+    void draw_macvlan() {
+        const std::string on = host_.upstream != host_.cluster ? host_.upstream : host_.storage;
+        if (on == host_.cluster) {
+            return;
+        }
+        add({.name = "dock0", .kind = "macvlan", .on = on});
+        address("dock0", "172.30.0.1/24");
+        host_.has_upstream_port = host_.has_upstream_port && on != host_.upstream;
+        kind("a macvlan on a device that is to become a port");
+    }
+    void draw_mtus() {
+        const bool is_bond = host_.cluster == "bond0";
+        if (is_bond) {
+            for (auto& link : host_.links) {
+                link.mtu = link.name == "bond0" || link.port_of == "bond0" ? mtu_of_jumbo : link.mtu;
+            }
+        } else {
+            host_.links.insert(host_.links.begin(), {.name = host_.cluster, .mtu = mtu_of_jumbo});
+        }
+        kind("a device with an MTU above that of the file");
+        if (of_.vlans) {
+            const bool is_large = has(5);
+            add({.name = "backup",
+                 .kind = "vlan",
+                 .on = host_.cluster,
+                 .number = 77,
+                 .mtu = is_large ? mtu_of_jumbo : mtu_of_tunnel});
+            address("backup", "192.168.78.2/24");
+            kind(is_large ? "a VLAN with an MTU above that of the file" : "a VLAN with an MTU below that of the file");
+        }
+    }
+    // Of a host that had machines before.
+    void draw_bridge_with_card() {
+        host_.cards.insert(host_.cards.end() - 1, spare_);
+        add({.name = "br0", .kind = "bridge"});
+        add({.name = spare_, .port_of = "br0"});
+        add({.name = "tap7", .kind = "tun", .port_of = "br0"});
+        address("br0", "192.168.77.10/24");
+        kind("a bridge with a card and somebody's machine");
+        if (has(4)) {
+            host_.advertised.emplace_back("br0");
+            kind("a default route by router advertisement of a bridge with a card");
+        }
+    }
+    // Containers on several hosts.
+    void draw_overlay() {
+        add({.name = "vmbr61", .kind = "bridge", .has_stp = true});
+        add({.name = "vxlan61",
+             .kind = "vxlan",
+             .on = management_,
+             .number = 61,
+             .port = other_vxlan_port,
+             .port_of = "vmbr61",
+             .mtu = mtu_of_tunnel});
+        add({.name = "vethc0ffee", .kind = "veth", .port_of = "vmbr61"});
+        address("vmbr61", "10.77.61.1/24");
+        route("vmbr61", "10.78.61.0/24", "10.77.61.2");
+        claim(61, true);
+        kind("an overlay with containers by the name of a network's");
+    }
+    void draw_routed_bridge() {
+        add({.name = "vmbr62", .kind = "bridge"});
+        add({.name = "vlan62", .kind = "vlan", .on = host_.bridge, .number = 62, .port_of = "vmbr62"});
+        address("vmbr62", "10.77.62.1/24");
+        route("vmbr62", "10.78.62.0/24", "10.77.62.2");
+        kind("a bridge by the name of a network's with its VLAN, an address and a route");
+    }
+    void draw_altname() {
+        const bool is_upstream = has(4);
+        host_.altnames.emplace_back(management_, is_upstream ? "brupstream" : "brstorage");
+        host_.has_upstream_port = host_.has_upstream_port && !(is_upstream && host_.upstream != host_.cluster);
+        kind("an altname that is the name of a bridge");
+    }
+    void draw_scope() {
+        address(host_.upstream, "169.254.7.7/24", model::link_scope);
+        address(management_, "169.254.8.8/24", model::link_scope);
+        kind("addresses of scope link");
+    }
+    // Of links that are there, by patterns in folders, and of some that are not up yet.
+    void draw_stanzas() {
+        add({.name = "vxlan65", .kind = "vxlan", .on = host_.cluster, .number = 65, .mtu = 1450});
+        claim(65, true);
+        host_.files["/etc/network/interfaces"] += "source sites/*/*.conf\nauto vmbr66\niface vmbr66 inet manual\n";
+        host_.files["/etc/network/sites/north/own.conf"] = "auto vxlan65\niface vxlan65 inet manual\n";
+        kind("stanzas by a pattern of folders, and of what is not up");
+    }
+    // Wider and narrower than client networks, and one of these in a network of the host's own.
+    void draw_routes() {
+        const auto is_there = [&](const drawn_address& one) {
+            return one.device == management_ && one.scope == model::universe_scope;
+        };
+        if (std::ranges::none_of(host_.addresses, is_there)) {
+            address(management_, "192.0.2.10/24");
+        }
+        route(management_, "10.2.0.0/16", "192.0.2.1");
+        route(management_, "10.1.1.128/25", "192.0.2.1");
+        host_.networks.push_back({.vni = 70, .gateway = "192.0.2.129/25"});
+        kind("routes wider and narrower than client networks, and a client network in the host's own");
+    }
+    void draw_vrf() {
+        host_.links.insert(host_.links.begin(), {.name = "vrf0", .kind = "vrf", .number = table_of_vrf});
+        host_.links.insert(host_.links.begin() + 1, {.name = management_, .port_of = "vrf0"});
+        for (auto& one : host_.routes) {
+            if (one.device == management_ && one.table == model::main_table) {
+                one.table = table_of_vrf;
+            }
+        }
+        kind("a VRF with a card");
+    }
+    void claim(std::uint32_t vni, bool is_refused) {
+        host_.networks.push_back({vni, true, fmt::format("10.2.{}.1/24", vni), is_refused});
+    }
+
+    drawn_host& host_;
+    const host_abilities& of_;
+    random_source random_;
+    std::string management_;
+    std::string spare_;
+};
+
+// The n-th address of a network, from its beginning or from its second half.
+std::string address_in(const host_address& network, std::uint32_t number, bool is_in_second_half = false) {
+    const ip::network_v4 all(network.address.to_v4(), static_cast<std::uint16_t>(network.prefix));
+    const auto half = (all.broadcast().to_uint() - all.network().to_uint()) / 2 + 1;
+    return ip::address_v4(all.network().to_uint() + number + (is_in_second_half ? half : 0)).to_string();
+}
+
+}  // namespace
+
+void draw_odd(drawn_host& host, const host_abilities& of, std::string spare_card) {
+    odd_drawing(host, of, std::move(spare_card)).draw();
+}
+
+std::vector<std::string> probes_of(const drawn_host& host) {
+    constexpr int smallest = 30;
+    std::vector<std::string> all;
+    for (const auto& one : host.addresses) {
+        const bool is_left = std::ranges::any_of(
+            host.links, [&](const auto& link) { return link.name == one.device && link.owner == link_owner::left; });
+        if (one.address.address.is_v4() && one.address.prefix < smallest && !is_left) {
+            all.push_back(address_in(one.address, 9));
+            all.push_back(address_in(one.address, 9, true));
+        }
+    }
+    for (const auto& one : host.routes) {
+        if (one.is.to.address.is_v4() && !one.is.is_default() && one.table == model::main_table) {
+            all.push_back(address_in(one.is.to, 9));
+        }
+    }
+    return all;
+}
+
+}  // namespace pvc::sim
