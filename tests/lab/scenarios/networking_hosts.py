@@ -82,6 +82,10 @@ def random_hosts(lab):
                 soon(lab, node, lambda view, vni=vni: f'vxlan{vni}' in view.ports(f'vmbr{vni}') and view.is_up(f'vmbr{vni}'),
                      f'host {host["seed"]}: network {vni}', 30)
     judge('with client networks')
+    lab.set('/networks/1001/mtu', '1400')
+    for node, host in nodes.values():
+        soon(lab, node, lambda view: view.links['vmbr1001']['mtu'] == 1400, f'host {host["seed"]}: another MTU of network 1001', 30)
+    judge('with a network that was changed')
     for target in (first[1:] + first[:1]):
         if len(first) == 2:
             lab.set('/config/primary_node', target.short)
