@@ -284,15 +284,15 @@ async::awaitable<result<power::board_access>> fence_run::reach() {
 async::awaitable<said::any> fence_run::command(ask::power what) {
     ledger_->command_begins();
     if (const auto why = why_not_asked(); !why.empty()) {
-        co_return said::board{.is_begun = true, .status = 1, .output = {}, .errors = "not asked: " + why};
+        co_return said::board{.is_no_board = true, .status = {}, .output = {}, .errors = "not asked: " + why};
     }
     if (!is_off_sent_ && access_ && node_.clock().now() - reached_ > reached_for) {
         access_.reset();
     }
     const auto to = co_await reach();
     if (!to) {
-        // As a board that cannot be reached.
-        co_return said::board{.is_begun = true, .status = 1, .output = {}, .errors = "not asked: " + to.error().text()};
+        co_return said::board{
+            .is_no_board = true, .status = {}, .output = {}, .errors = "not asked: " + to.error().text()};
     }
     const auto which = what.what == policy::board_command::off  ? power::board_command::off
                        : what.what == policy::board_command::on ? power::board_command::on

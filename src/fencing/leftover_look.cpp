@@ -7,6 +7,7 @@
 #include "pvcnoded/model/scalar.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -15,6 +16,9 @@ namespace pvc::fencing {
 namespace {
 
 using answer = result<zookeeper::read_reply>;
+
+constexpr std::array<const char*, 4> guest_suffixes{"", model::domain_key::state, model::domain_key::node_autostart,
+                                                    model::domain_key::rbd_list};
 
 std::vector<std::string> node_keys(const std::string& node) {
     return {model::node_path(node, model::node_key::daemon_state), model::node_path(node, model::node_key::keepalive),
@@ -65,16 +69,18 @@ async::awaitable<result<std::vector<policy::leftover_guest>>> guests_of(core::se
     for (std::size_t i = 0; i < ids.size(); ++i) {
         if (owners[i] && (owners[i]->data == node || listed.contains(ids[i]))) {
             out.push_back({.id = ids[i], .name = {}, .node = owners[i]->data, .is_listed = listed.contains(ids[i])});
-            for (const char* suffix : {"", model::domain_key::state, model::domain_key::node_autostart}) {
+            for (const char* suffix : guest_suffixes) {
                 paths.push_back(model::domain_path(to_text(ids[i]), suffix));
             }
         }
     }
     PVC_CO_TRY(const auto states, co_await read_all_of(s, std::move(paths)));
     for (std::size_t i = 0; i < out.size(); ++i) {
-        const auto& name = states[3 * i];
-        const auto& state = states[3 * i + 1];
-        const auto& autostart = states[3 * i + 2];
+        const auto& name = states[guest_suffixes.size() * i];
+        const auto& state = states[guest_suffixes.size() * i + 1];
+        const auto& autostart = states[guest_suffixes.size() * i + 2];
+        const auto& disks = states[guest_suffixes.size() * i + 3];
+        out[i].has_rbd = disks && !trim(disks->data).empty();
         out[i].name = name && !name->data.empty() ? shown(name->data) : to_text(out[i].id);
         out[i].state = state ? model::vm_state_or_fallback(state->data) : model::vm_state::unknown;
         out[i].state_id = state ? state->stat.mzxid : 0;
@@ -109,6 +115,8 @@ async::awaitable<result<leftover_look>> look_at_leftovers(core::session& s, std:
         PVC_CO_TRY(const auto guests, co_await guests_of(s, node, listed_in(keys[4])));
         out.left = policy::leftovers_of(node, guests, out.proof_id);
         for (const auto& one : guests) {
+            const bool is_left = std::ranges::find(out.left, one.id) != out.left.end();
+            out.has_any_without_ceph = out.has_any_without_ceph || (is_left && !one.has_rbd);
             out.names[one.id] = one.name;
         }
     }

@@ -18,6 +18,7 @@ struct leftover_look {
     bool stands = false;
     bool is_recovering = false;
     std::vector<uuid> left;
+    bool has_any_without_ceph = false;  // of these one has no disk there, as far as its list of disks tells
     std::map<uuid, std::string> names;
 };
 

@@ -105,10 +105,14 @@ public:
     async::awaitable<void> tend(fence_holds& holds) override {
         async::wakeup changed;
         const async::latest<std::uint64_t>::observer follow(session_.others.changes(), changed);
+        co_await look_for_ceph();
         for (;;) {
             const auto fenced = fenced_nodes();
             std::erase_if(left_, [&](const auto& one) { return std::ranges::find(fenced, one.first) == fenced.end(); });
             time_point again = time_point::max();
+            if (!fenced.empty()) {
+                co_await look_for_ceph();
+            }
             for (const auto& node : fenced) {
                 again = std::min(again, co_await look_after(holds, node));
             }
@@ -122,7 +126,7 @@ public:
         }
     }
 
-    [[nodiscard]] bool can_recover() const override { return ports_.locks != nullptr; }
+    [[nodiscard]] bool can_recover() const override { return has_ceph_ || is_without_pools_; }
 
 private:
     struct node_left {
@@ -136,12 +140,29 @@ private:
     [[nodiscard]] async::timers& clock() const { return session_.node.clock(); }
     [[nodiscard]] std::vector<std::string> fenced_nodes() const {
         std::vector<std::string> out;
+        if (session_.node.config->fencing.successful != config::fence_action::migrate) {
+            return out;  // what they had is not to be recovered at all
+        }
         for (const auto& one : session_.others.all()) {
             if (session_.others.daemon_state(one.name) == model::daemon_state::fenced) {
                 out.push_back(one.name);
             }
         }
         return out;
+    }
+
+    // Somebody may have put a keyring there, or taken it away.
+    async::awaitable<void> look_for_ceph() {
+        if (ports_.locks == nullptr) {
+            co_return;
+        }
+        const auto may = co_await ports_.locks->can_ask();
+        has_ceph_ = may.has_value();
+        if (!has_ceph_) {
+            const auto pools = co_await session_.zk.children(session_.limit(), "/ceph/pools");
+            const bool is_answered = pools || pools.error().code() == errc::not_found;
+            is_without_pools_ = is_answered ? !pools || pools->names.empty() : is_without_pools_;
+        }
     }
 
     // When to look again.
@@ -164,7 +185,7 @@ private:
         seen.may_act = session_.node.started && !session_.node.stopping.value() &&
                        session_.node.heartbeat_age() < 3 * session_.node.times.keepalive;
         seen.has_any = !found->left.empty();
-        seen.can_any = seen.has_any;
+        seen.can_any = seen.has_any && (has_ceph_ || found->has_any_without_ceph);
         auto next = policy::next_leftover_try(seen, mine.memory, now);
         if (next.tells) {
             tell_left(node, *found, mine);
@@ -292,6 +313,8 @@ private:
     recovery_ports ports_;
     recovery_counts& counts_;
     recovery_planning planning_;
+    bool has_ceph_ = false;                  // there is a way to it from here, as far as was looked
+    bool is_without_pools_ = false;          // the cluster has none, so that no machine needs Ceph
     std::map<std::string, node_left> left_;  // by fenced node
 };
 

@@ -151,6 +151,18 @@ async::awaitable<result<void>> ceph_helper::measure(time_point deadline) {
     co_return result<void>();
 }
 
+async::awaitable<result<void>> ceph_helper::may_ask(helper_service as) {
+    if (serves_ < as || serves_ == helper_service::nobody) {
+        co_return helper_failure(errc::unavailable, "this node does not ask Ceph");
+    }
+    const auto may_start = view_.is_running ? nullptr : may_start_;  // its own: it may end meanwhile
+    if (!may_start) {
+        co_return result<void>();
+    }
+    const auto may = co_await may_start();
+    co_return may ? result<void>() : helper_failure(errc::unavailable, may.error().text());
+}
+
 // ---- RBD ------------------------------------------------------------------------------------------------------------
 
 async::awaitable<result<std::vector<rbd_lock>>> ceph_helper::asker::list(std::string image, time_point deadline) {
@@ -321,6 +333,7 @@ async::awaitable<void> ceph_helper::run(helper_settings settings, std::function<
         }
     } const guard(*this, settings.serves);
     idle_limit_ = settings.idle_limit;
+    may_start_ = settings.may_start;
     pause_ = {};
     for (;;) {
         co_await until_asked();

@@ -60,13 +60,12 @@ std::string configuration_text(const node_settings& s) {
         coordinators += "      - " + s.chroot + "\n";
     }
     const auto word = [](bool value) { return value ? "True" : "False"; };
-    auto limits = s.limits;
     std::string rest;
-    if (const auto overcommit = limits.extract("overcommit")) {
-        rest += fmt::format("      fencing:\n        overcommit: {}\n", overcommit.mapped());
+    if (s.overcommit != 100) {
+        rest += fmt::format("      fencing:\n        overcommit: {}\n", s.overcommit);
     }
-    rest += limits.empty() ? "" : "      hypervisor:\n";
-    for (const auto& [name, value] : limits) {
+    rest += s.limits.empty() ? "" : "      hypervisor:\n";
+    for (const auto& [name, value] : s.limits) {
         rest += fmt::format("        {}: {}\n", name, value);
     }
     if (!s.control_group.empty()) {
@@ -89,7 +88,7 @@ std::string configuration_text(const node_settings& s) {
         "  system:\n"
         "    intervals:\n      keepalive_interval: {}\n      fence_intervals: {}\n      suicide_intervals: {}\n"
         "      vm_shutdown_timeout: {}\n"
-        "    fencing:\n      actions:\n        successful_fence: migrate\n        failed_fence: {}\n"
+        "    fencing:\n      actions:\n        successful_fence: {}\n        failed_fence: {}\n"
         "      ipmi:\n        host: {}-lom\n        user: admin\n        pass: Passw0rd\n"
         "    migration:\n      target_selector: mem\n"
         "    configuration:\n"
@@ -103,9 +102,9 @@ std::string configuration_text(const node_settings& s) {
         "      networking:\n{}          address: {}\n{}",
         s.name, word(s.debug), word(s.hypervisor), word(s.networking), word(s.storage), word(s.api), coordinators,
         networks, s.keepalive_interval, s.fence_intervals, s.suicide_intervals, s.vm_shutdown_timeout,
-        s.recovers_after_failure ? "migrate" : "None", s.name, word(s.file_logging), word(s.stdout_logging),
-        word(s.zookeeper_logging), word(s.log_colours), word(s.log_dates), word(s.log_keepalives),
-        word(s.cluster_details), word(s.storage_details), s.console_log_lines, s.node_log_lines,
+        s.recovers ? "migrate" : "None", s.recovers_after_failure ? "migrate" : "None", s.name, word(s.file_logging),
+        word(s.stdout_logging), word(s.zookeeper_logging), word(s.log_colours), word(s.log_dates),
+        word(s.log_keepalives), word(s.cluster_details), word(s.storage_details), s.console_log_lines, s.node_log_lines,
         devices.empty() ? "        storage:\n" : devices, s.storage_address, rest);
 }
 

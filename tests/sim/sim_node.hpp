@@ -37,7 +37,10 @@ struct node_settings {
     int keepalive_interval = 5;
     int fence_intervals = 6;
     int suicide_intervals = 0;
-    bool recovers_after_failure = false;  // failed_fence: migrate
+    // What becomes of the machines of a node that was fenced, or could not be.
+    bool recovers = true;
+    bool recovers_after_failure = false;
+    int overcommit = 100;
     bool api = false;
     bool debug = false;
     bool zookeeper_logging = false;

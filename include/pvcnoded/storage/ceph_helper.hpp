@@ -64,6 +64,7 @@ public:
     [[nodiscard]] helper_view view() const override;
 
     // For starts of machines and for clients.
+    async::awaitable<result<void>> can_ask() override { return may_ask(helper_service::all); }
     async::awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) override;
     async::awaitable<result<std::vector<rbd_watcher>>> watchers(std::string image, time_point deadline) override;
     async::awaitable<result<void>> prepare_break(std::string image, rbd_lock which, std::chrono::seconds block_for,
@@ -80,6 +81,8 @@ public:
     [[nodiscard]] rbd_locks& for_recovery() { return for_recovery_; }
 
 private:
+    async::awaitable<result<void>> may_ask(helper_service as);
+
     using said = decltype(protocol::ceph::answer::what);
     using asked = decltype(protocol::ceph::request::what);
     struct question {
@@ -97,6 +100,7 @@ private:
     class asker final : public rbd_locks {
     public:
         asker(ceph_helper& owner, helper_service as) : owner_(owner), as_(as) {}
+        async::awaitable<result<void>> can_ask() override { return owner_.may_ask(as_); }
         async::awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) override;
         async::awaitable<result<std::vector<rbd_watcher>>> watchers(std::string image, time_point deadline) override;
         async::awaitable<result<void>> prepare_break(std::string image, rbd_lock which, std::chrono::seconds block_for,
@@ -142,6 +146,7 @@ private:
     asker for_starts_{*this, helper_service::all};
     asker for_recovery_{*this, helper_service::recovery};
     helper_service serves_ = helper_service::nobody;
+    std::function<async::awaitable<result<void>>()> may_start_;
     bool is_greeted_ = false;
     std::int64_t last_id_ = 0;
     std::deque<question_ptr> unsent_;

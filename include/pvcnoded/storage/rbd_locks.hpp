@@ -42,6 +42,9 @@ public:
 
     // It asks only on nodes with the storage function.
     [[nodiscard]] virtual bool needs_storage_function() const { return false; }
+    // Whether there is a way to Ceph from here at all (its files can be read), without asking it anything. Errors:
+    // unavailable, stopped.
+    virtual async::awaitable<result<void>> can_ask() { co_return result<void>(); }
     // Errors: not_found (no such image or pool), unavailable (Ceph cannot be asked from here at all), timed_out, io.
     virtual async::awaitable<result<std::vector<rbd_lock>>> list(std::string image, time_point deadline) = 0;
     // Errors: as above.

@@ -187,7 +187,7 @@ fence_step fence_attempt::power_on(context& c, const fence_said::read& said) {
 
 fence_step fence_attempt::powered_on(context& c, const fence_said::board& said) {
     c.note(fence_entry::command{board_command::on, said.is_begun, said.status, said.output, said.errors});
-    if (!said.is_begun && ++tries < fence_limits::offs) {
+    if (!said.is_begun && !said.is_no_board && ++tries < fence_limits::offs) {
         after = at::powering_on;
         return wait(at::pausing_write, c.now + fence_limits::pause, "another attempt to switch it on");
     }

@@ -34,12 +34,12 @@ fence_step fence_attempt::power_off(context& c, const fence_said::read& said) {
 
 fence_step fence_attempt::powered_off(context& c, const fence_said::board& said) {
     c.note(fence_entry::command{board_command::off, said.is_begun, said.status, said.output, said.errors});
-    if (!said.is_begun) {
+    if (!said.is_begun && !said.is_no_board) {
         // Too late after the read, or no process could be started: nothing went to the board.
         return c.now < limit ? wait(at::pausing_off, c.now + fence_limits::pause, "another attempt to switch it off")
                              : fail(c);
     }
-    is_off_sent = true;
+    is_off_sent = is_off_sent || said.is_begun;
     const bool is_accepted = said.status == 0;
     is_off_accepted = is_off_accepted || is_accepted;
     off.told_off(is_accepted);

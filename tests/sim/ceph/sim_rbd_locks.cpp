@@ -237,7 +237,7 @@ async::awaitable<result<void>> sim_rbd_locks::blocklist_by_command(std::string a
         co_return begun.error();
     }
     auto reached = co_await reach_cluster("command", address, store_.break_time, deadline);
-    if (reached && !store_.keeps_broken) {
+    if (reached && !store_.keeps_broken && !store_.ignores_commands) {
         store_.blocklist_.push_back(std::move(address));
     }
     co_return reached;

@@ -65,8 +65,9 @@ public:
     std::map<std::string, sick_pool> sick;
     // The library sends the time on the blocklist as a text, which the monitors refuse (-22); by command it is taken.
     bool sends_times_as_text = false;
-    bool keeps_broken = false;  // a lock that was broken is still there: says yes and does nothing
-    std::set<std::string> own;  // clients ("client.7") that are those who ask: their locks are not broken
+    bool ignores_commands = false;  // who is to be on the blocklist by command is not: says yes and does nothing
+    bool keeps_broken = false;      // a lock that was broken is still there: says yes and does nothing
+    std::set<std::string> own;      // clients ("client.7") that are those who ask: their locks are not broken
     duration list_time = std::chrono::milliseconds(5);
     duration break_time = std::chrono::milliseconds(750);
 

@@ -240,6 +240,145 @@ TEST_F(fencer, no_word_is_taken_while_a_fence_asks_the_board) {
     EXPECT_EQ(hv1.log().find("[fence-word]"), std::string::npos);
 }
 
+// AC54: no age is older than the own connection.
+TEST_F(fencer, ac54_who_was_cut_off_himself_counts_from_when_he_is_back) {
+    sim_node& hv1 = start();
+    hv1.connector.link().cut();
+    dead_for(80s);
+    hv1.connector.link().mend();
+    const time_point back = loop.clock().now();
+    dead_for(29s);
+    EXPECT_EQ(state(), "run") << hv1.log();
+    dead_for(40s);
+    EXPECT_EQ(state(), "dead") << hv1.log();
+    EXPECT_GE(when("/daemonstate", "dead"), std::chrono::duration<double>(back - died).count() + 30.0);
+}
+
+TEST_F(fencer, ac59_a_primary_that_cannot_be_switched_off_loses_its_role_and_nothing_else) {
+    sim_node& hv1 = start("coordinator", {.coordinators = {"hv1", "hv2", "hv3"}});
+    put_machine(vm1);
+    ensemble.put("/nodes/hv3/routerstate", "primary");
+    ensemble.put("/config/primary_node", "hv3");
+    run_with_beats(10s, {"hv2", "hv3"});
+    died = loop.clock().now();
+    const auto before = values_written("/config/primary_node").size();
+    board.refuses = true;
+    dead_for(110s);
+    EXPECT_EQ(state(), "dead") << hv1.log();
+    const auto names = values_written("/config/primary_node");
+    ASSERT_GT(names.size(), before) << hv1.log();
+    EXPECT_EQ(names[before], "none") << hv1.log();
+    EXPECT_EQ(value("/nodes/hv3/routerstate"), "secondary");
+    EXPECT_EQ(offs(), (std::vector<std::string>{"off", "off", "off", "on"})) << hv1.log();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv3");
+    EXPECT_EQ(value("/nodes/hv3/domainstate").find("flush"), std::string::npos);
+}
+
+// AC60, AC122: without self-reset of its own a node may not; with it only on a proof.
+TEST_F(fencer, ac60_after_a_failed_fence_only_a_proof_moves_machines) {
+    for (const int self_reset : {0, 6}) {
+        SCOPED_TRACE(self_reset);
+        sim_node& hv1 = start(
+            "hypervisor", {.coordinators = {"hv1"}, .suicide_intervals = self_reset, .recovers_after_failure = true});
+        put_machine(vm1);
+        board.refuses = true;
+        dead_for(150s);
+        EXPECT_EQ(state(), "dead") << hv1.log();
+        EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv3") << hv1.log();
+        EXPECT_EQ(hv1.log().find("[fence-no-proof]") != std::string::npos, self_reset != 0) << hv1.log();
+        const auto flushes = values_written("/nodes/hv3/domainstate");
+        EXPECT_EQ(std::ranges::count(flushes, "fence-flush"), self_reset == 0 ? 0 : 1);
+        hv1.kill();
+        nodes.clear();
+        board.refuses = false;
+    }
+}
+
+TEST_F(fencer, ac61_where_nothing_is_to_be_recovered_it_is_switched_on_at_once) {
+    sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1"}, .recovers = false});
+    put_machine(vm1);
+    dead_for(120s);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+    EXPECT_EQ(std::ranges::count(values_written("/nodes/hv3/domainstate"), "fence-flush"), 0);
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv3");
+    EXPECT_EQ(offs(), (std::vector<std::string>{"off", "on"})) << hv1.log();
+}
+
+TEST_F(fencer, ac121_a_node_that_is_back_while_its_board_is_asked_passes) {
+    sim_node& hv1 = start();
+    put_machine(vm1);
+    board.answer_time = 10s;
+    board.refuses = true;
+    ASSERT_TRUE(run_until(
+        [&] {
+            run_with_beats(1s, {"hv2"});
+            return !offs().empty();
+        },
+        120s))
+        << hv1.log();
+    ensemble.put("/nodes/hv3/daemonstate", "run");
+    run_with_beats(60s, {"hv2", "hv3"});
+    EXPECT_EQ(offs(), std::vector<std::string>{"off"}) << hv1.log();
+    EXPECT_EQ(state(), "run");
+    EXPECT_EQ(record(hv1).outcome, model::fence_outcome::passed);
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv3");
+}
+
+TEST_F(fencer, ac129_a_start_that_hangs_after_it_beat_is_fenced_and_one_that_never_beat_is_not) {
+    sim_node& hv1 = start();
+    put_machine(vm1);
+    ensemble.put("/nodes/hv3/daemonstate", "init");
+    dead_for(600s);
+    EXPECT_EQ(state(), "init") << hv1.log();
+    EXPECT_EQ(offs(), std::vector<std::string>());
+    ensemble.put("/nodes/hv3/keepalive", "1700001234");
+    died = loop.clock().now();
+    dead_for(160s);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+    EXPECT_GE(when("/daemonstate", "dead"), 60.0);
+}
+
+// It has stood still itself: what it read before is no news.
+TEST_F(fencer, ac131_who_stood_still_himself_marks_nobody) {
+    sim_node& hv1 = start();
+    hv1.pause();
+    run_with_beats(40s, {"hv2", "hv3"});
+    hv1.resume();
+    run_with_beats(20s, {"hv2", "hv3"});
+    EXPECT_EQ(state(), "run") << hv1.log();
+    EXPECT_EQ(std::ranges::count(values_written("/nodes/hv3/daemonstate"), "dead"), 0);
+    EXPECT_TRUE(lock_children("/config/fence_lock").empty());
+}
+
+TEST_F(fencer, ac132_who_stood_still_before_the_power_off_does_not_send_it) {
+    sim_node& hv1 = start();
+    ASSERT_TRUE(run_until(
+        [&] {
+            run_with_beats(200ms, {"hv2"});
+            return when("/daemonstate", "dead") >= 0 &&
+                   loop.clock().now() - died >= std::chrono::duration_cast<duration>(
+                                                    std::chrono::duration<double>(when("/daemonstate", "dead") + 29.3));
+        },
+        120s))
+        << hv1.log();
+    ASSERT_TRUE(offs().empty()) << hv1.log();
+    hv1.pause();
+    ensemble.put("/nodes/hv3/daemonstate", "run");
+    run_with_beats(300s, {"hv2", "hv3"});
+    hv1.resume();
+    run_with_beats(60s, {"hv2", "hv3"});
+    EXPECT_TRUE(offs().empty()) << hv1.log();
+    EXPECT_EQ(state(), "run") << hv1.log();
+}
+
+TEST_F(fencer, ac133_with_a_heartbeat_each_second) {
+    sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1"}, .keepalive_interval = 1, .fence_intervals = 10});
+    put_machine(vm1);
+    dead_for(60s);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2");
+}
+
 // Nothing is asked of anybody while nobody is dead.
 TEST_F(fencer, nobody_dead_no_request_more) {
     sim_node& hv1 = start();

@@ -19,7 +19,11 @@ protected:
         for (const std::string name : {"hv1", "hv2"}) {
             has_storage = name != "hv1" || first_has_storage;
             sim_node& node = add_host(name);
-            node.settings.coordinators = {"hv1", "hv2"};
+            node.settings.coordinators = coordinators;
+            if (name == "hv1" && has_files) {
+                node.host.storage.files["/etc/ceph/ceph.conf"] = "[global]";
+                node.host.storage.files["/etc/ceph/ceph.client.admin.keyring"] = "[client.admin]";
+            }
             board.attach(node.boards);
             node.start();
         }
@@ -61,6 +65,8 @@ protected:
         return machine("hv1").guest(id).is_there() || machine("hv2").guest(id).is_there();
     }
 
+    std::vector<std::string> coordinators{"hv1", "hv2"};
+    bool has_files = false;  // of Ceph, also where hv1 has no storage function
     sim::sim_bmc board{"hv3-lom", &loop.clock()};
     time_point died{};
 };
@@ -100,6 +106,53 @@ TEST_F(recovery_daemons, d124_a_lock_that_cannot_be_broken_for_200_s) {
     EXPECT_EQ(of(u1, "/node"), "hv3");
     hardware.rbd.clear_faults();
     ASSERT_TRUE(run_until([&] { return runs(u1); }, 120s)) << logs();
+}
+
+TEST_F(recovery_daemons, ac118_locks_that_cannot_be_listed_for_100_s) {
+    start();
+    put_machine(u1, "web", true);
+    hardware.rbd.fail_always("list", failure(errc::timed_out, "vms/web", "no answer"));
+    cut_power();
+    ASSERT_TRUE(run_until([&] { return value("/nodes/hv3/domainstate") == "flushed"; }, 120s)) << logs();
+    EXPECT_EQ(value("/nodes/hv3/daemonstate"), "fenced");
+    EXPECT_EQ(value("/nodes/hv3/runningdomains"), to_text(u1));
+    ASSERT_TRUE(run_until([&] { return board.heard().back() == "on"; }, 20s)) << logs();
+    run_until([] { return false; }, 60s);
+    EXPECT_EQ(of(u1, "/node"), "hv3");
+    hardware.rbd.clear_faults();
+    ASSERT_TRUE(run_until([&] { return runs(u1); }, 120s)) << logs();
+    ASSERT_TRUE(run_until([&] { return value("/nodes/hv3/runningdomains").empty(); }, 60s)) << logs();
+}
+
+TEST_F(recovery_daemons, ac118_a_node_that_is_back_before_the_next_try_keeps_it) {
+    start();
+    put_machine(u1, "web", true);
+    hardware.rbd.fail_always("list", failure(errc::timed_out, "vms/web", "no answer"));
+    cut_power();
+    ASSERT_TRUE(run_until([&] { return value("/nodes/hv3/domainstate") == "flushed"; }, 120s)) << logs();
+    ensemble.put("/nodes/hv3/daemonstate", "init");
+    hardware.rbd.clear_faults();
+    run_until([] { return false; }, 200s);
+    EXPECT_EQ(of(u1, "/node"), "hv3");
+    EXPECT_FALSE(runs(u1));
+    EXPECT_EQ(hardware.rbd.locks("vms/web").size(), 1U);
+}
+
+// The only one that fences has no storage function: its helper is started for the locks, and ends when it is of no use.
+TEST_F(recovery_daemons, case_39_a_coordinator_without_the_storage_function) {
+    coordinators = {"hv1"};
+    has_files = true;
+    start(false);
+    EXPECT_EQ(nodes.front().ceph->programs.starts(), 0U);
+    put_machine(u1, "web", true);
+    ensemble.put(model::domain_path(to_text(u1), "/node_limit"), "hv2,hv3");
+    cut_power();
+    ASSERT_TRUE(run_until([&] { return runs(u1); }, 300s)) << logs();
+    EXPECT_LE(loop.clock().now() - died, 80s) << "for nobody else is waited";
+    EXPECT_TRUE(hardware.rbd.is_blocklisted("10.254.0.3:0/7"));
+    EXPECT_EQ(nodes.front().ceph->programs.starts(), 1U);
+    run_until([] { return false; }, 90s);
+    EXPECT_EQ(nodes.front().ceph->programs.running(), 0);
 }
 
 }  // namespace

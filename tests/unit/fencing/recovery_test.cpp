@@ -458,10 +458,13 @@ TEST_F(recovery_test, locks_that_were_broken_before_it_took_too_long_are_recorde
 
 // README ruling 44.
 TEST_F(recovery_test, overcommit_is_a_share_of_all_memory) {
-    limits = {{"overcommit", 150}};
     put_machine(1, "start", "hv3", "", {{"/node_limit", "hv2"}});
     offer("hv2", "10");
-    recover();
+    sim_node& hv1 = add_host("hv1");
+    hv1.settings.coordinators = {"hv1"};
+    hv1.settings.overcommit = 150;
+    begin(hv1);
+    ASSERT_TRUE(run_until([&] { return outcome.has_value(); }, 300s)) << hv1.log();
     EXPECT_EQ(where(1), "start hv2 hv3 False");
 }
 

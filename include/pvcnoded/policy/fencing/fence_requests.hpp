@@ -144,6 +144,7 @@ struct written {
 };
 struct board {
     bool is_begun = false;      // false: no process was started, nothing went to the board
+    bool is_no_board = false;   // and nothing will: there is none that can be asked, as far as is known
     std::optional<int> status;  // empty: ended by a signal or a limit
     std::string output;
     std::string errors;

@@ -39,7 +39,8 @@ void heal(cluster& world) {
         one.is_up = one.is_in = true;
     }
     ceph.change();
-    world.hardware.rbd.hangs = world.hardware.rbd.keeps_broken = world.hardware.rbd.sends_times_as_text = false;
+    world.hardware.rbd.hangs = world.hardware.rbd.keeps_broken = false;
+    world.hardware.rbd.sends_times_as_text = world.hardware.rbd.ignores_commands = false;
     world.hardware.rbd.list_time = std::chrono::milliseconds(5);
     world.hardware.rbd.sick.clear();
 }

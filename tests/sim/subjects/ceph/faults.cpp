@@ -82,10 +82,10 @@ void misunderstand(cluster& world, const action& what) {
     world.lasting(what, nullptr, false, [&world] { world.hardware.rbd.sends_times_as_text = false; });
 }
 
-// What is to be on the blocklist, and which locks are to go: it says yes, and does neither.
-void do_nothing(cluster& world, const action& what) {
-    world.hardware.rbd.keeps_broken = true;
-    world.lasting(what, nullptr, false, [&world] { world.hardware.rbd.keeps_broken = false; });
+// Who is to be on the blocklist by command: it says yes, and does nothing.
+void ignore_commands(cluster& world, const action& what) {
+    world.hardware.rbd.ignores_commands = true;
+    world.lasting(what, nullptr, false, [&world] { world.hardware.rbd.ignores_commands = false; });
 }
 
 void stop_manager(cluster& world, const action& what) {
@@ -231,10 +231,10 @@ constexpr action_kind actions_on_ceph[] = {
      .meaning = "Ceph refuses to blocklist a client for a time but by command (-22)",
      .can_last = true,
      .on_cluster = misunderstand},
-    {.name = "idle-ceph",
-     .meaning = "Ceph says yes to breaks and blocklisting, and does neither",
+    {.name = "idle-monitors",
+     .meaning = "Ceph says yes to a blocklisting by command, and does nothing",
      .can_last = true,
-     .on_cluster = do_nothing},
+     .on_cluster = ignore_commands},
     {.name = "stop-manager",
      .meaning = "Ceph has no manager",
      .can_last = true,

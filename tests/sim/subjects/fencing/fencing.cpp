@@ -21,6 +21,8 @@ constexpr planted_mistake mistakes_in_fencing[] = {
     {defect::fence_blind_to_return, "fence_blind_to_return", {}, {.subject = "fence", .faults = 1, .writes = 1}},
     {defect::fence_list_trusted, "fence_list_trusted", {}, {.subject = "fence"}},
     {defect::fence_moves_blindly, "fence_moves_blindly", {}, {.subject = "fence"}},
+    {defect::fence_block_unseen, "fence_block_unseen", "fence-ceph-ignores-commands"},
+    {defect::fence_overcommits, "fence_overcommits", "fence-no-room"},
     {defect::fence_orphan_at_once, "fence_orphan_at_once", {}, {.subject = "fence"}},
 };
 

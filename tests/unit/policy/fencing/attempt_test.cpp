@@ -190,6 +190,22 @@ TEST(fence_attempt, AC58_a_board_that_refuses_is_asked_three_times_and_looked_at
     EXPECT_TRUE(p.has_said(fence_news::failed));
 }
 
+// Nothing was sent: maintenance ends it as before its first `off`.
+TEST(fence_attempt, a_board_that_cannot_be_asked_fails_the_fence_and_begins_nothing) {
+    fence_play p;
+    p.is_no_board = true;
+    p.run();
+    EXPECT_EQ(p.count("power off"), 3);
+    EXPECT_EQ(p.done.back(), "failed");
+    EXPECT_FALSE(p.fence.is_off_sent);
+    fence_play paused;
+    paused.is_no_board = true;
+    paused.at(66, [&] { paused.in_maintenance = true; });
+    paused.run();
+    EXPECT_LT(paused.count("power off"), 3);
+    EXPECT_EQ(paused.done.back(), "abandoned");
+}
+
 TEST(fence_attempt, AC60_without_suicide_intervals_a_failed_fence_recovers_nothing) {
     fence_play p;
     p.off_status = p.status_status = 1;
@@ -601,6 +617,11 @@ TEST(fence_attempt, R45_who_is_fenced_for_the_third_time_within_an_hour_stays_of
         EXPECT_EQ(p.count("power on"), before == 2 ? 0 : 1);
         EXPECT_EQ(p.has_said(fence_news::kept_off), before == 2);
     }
+    fence_play unread;
+    unread.seen.fences_in_an_hour.reset();
+    unread.run();
+    EXPECT_EQ(unread.count("power on"), 0) << "how often it was cannot be read";
+    EXPECT_TRUE(unread.has_said(fence_news::kept_off));
 }
 
 // What was not read is not "never".

@@ -25,6 +25,7 @@ public:
     fence_seen seen;
     victim_seen victim;
     bool in_maintenance = false;
+    bool is_no_board = false;  // that can be asked
     bool majority_stays = true;
     bool is_disk_good = true;
     bool is_store_there = true;
@@ -197,6 +198,9 @@ private:
         return {write_end, write_end == fence_said::written::end::written ? last_id_ : 0};
     }
     fence_said::board carry_out(board_command what) {
+        if (is_no_board) {
+            return {.is_no_board = true, .status = {}, .output = {}, .errors = "not asked"};
+        }
         switch (what) {
             case board_command::off:
                 is_on = is_on && !(off_status == 0 && obeys_off);
