@@ -468,14 +468,6 @@ TEST_F(recovery_test, overcommit_is_a_share_of_all_memory) {
     EXPECT_EQ(where(1), "start hv2 hv3 False");
 }
 
-TEST_F(recovery_test, without_leave_nothing_is_overcommitted) {
-    put_machine(1, "start", "hv3", "", {{"/node_limit", "hv2"}});
-    offer("hv2", "10");
-    recover();
-    EXPECT_EQ(end(1), guest_end::kept);
-    EXPECT_NE(why(1).find("MiB"), std::string::npos) << why(1);
-}
-
 TEST_F(recovery_test, a_proof_that_cannot_be_recorded) {
     put_machine(1);
     hold.takes_records = false;
