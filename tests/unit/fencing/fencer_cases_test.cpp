@@ -1,0 +1,65 @@
+// Acceptance cases of fences with two daemons, or with a node that comes back in the middle: AC119, AC121, AC124, AC132
+// (node-lifecycle.md B.4; README rulings 37, 40).
+#include "unit/fencing/fencer_fixture.hpp"
+
+namespace pvc::node {
+namespace {
+
+class fencer_cases : public fencer_fixture {};
+
+// Ruling 37 amends it: there is a proof, so the other one sends no `off` and asks nothing. It cannot ask Ceph, and
+// leaves it to others for 180 s (38).
+TEST_F(fencer_cases, AC119_the_fencer_dies_right_after_it_has_written_fenced) {
+    sim_node& hv4 = add_hv4();
+    sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1", "hv4"}});
+    put_machine(vm1);
+    dead_for(60s);
+    ASSERT_TRUE(run_until([&] { return state() == "fenced"; }, 30s)) << hv1.log() << hv4.log();
+    const bool is_first = value("/nodes/hv3/fenceproof").ends_with(" hv1 power");
+    sim_node& fencer = is_first ? hv1 : hv4;
+    sim_node& other = is_first ? hv4 : hv1;
+    fencer.kill();
+    ASSERT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv3");
+    dead_for(230s);
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2") << other.log();
+    EXPECT_EQ(value("/nodes/hv3/domainstate"), "flushed");
+    EXPECT_EQ(std::ranges::count(offs(), "off"), 1) << other.log();
+    EXPECT_EQ(record(other).way, model::fence_way::recovering);
+}
+
+TEST_F(fencer_cases, AC121_who_comes_back_during_an_off_that_fails_is_not_told_off_again) {
+    sim_node& hv1 = start();
+    put_machine(vm1);
+    board.refuses = true;
+    board.answer_time = 10s;
+    dead_for(60s);
+    ASSERT_TRUE(run_until([&] { return std::ranges::count(board.heard(), "off") == 1; }, 20s)) << hv1.log();
+    loop.run_for(3s);
+    ensemble.put({{"/nodes/hv3/daemonstate", "run"}, {"/nodes/hv3/keepalive", "1700009999"}});
+    run_with_beats(60s, {"hv2", "hv3"});
+    EXPECT_EQ(offs(), std::vector<std::string>{"off"}) << hv1.log();
+    EXPECT_EQ(state(), "run");
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv3");
+    EXPECT_EQ(record(hv1).outcome, model::fence_outcome::passed);
+}
+
+// With two of ours: by whichever of them, once its mark has rested.
+TEST_F(fencer_cases, AC124_a_fence_that_maintenance_ended_begins_again_as_an_orphan) {
+    sim_node& hv4 = add_hv4();
+    sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1", "hv4"}});
+    put_machine(vm1);
+    dead_for(50s);
+    ASSERT_EQ(state(), "dead") << hv1.log() << hv4.log();
+    ensemble.put("/config/maintenance", "True");
+    dead_for(50s);
+    ensemble.put("/config/maintenance", "False");
+    dead_for(105s);
+    EXPECT_EQ(offs(), std::vector<std::string>()) << "not before 215 s";
+    dead_for(120s);
+    EXPECT_EQ(state(), "fenced") << hv1.log() << hv4.log();
+    EXPECT_EQ(offs(), (std::vector<std::string>{"off", "on"}));
+    EXPECT_EQ(std::ranges::count(values_written("/nodes/hv3/daemonstate"), "dead"), 1);
+}
+
+}  // namespace
+}  // namespace pvc::node
