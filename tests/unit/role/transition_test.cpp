@@ -142,7 +142,7 @@ TEST_F(transition_test, primary_is_not_written_when_the_lock_of_the_role_is_gone
     EXPECT_EQ(log.steps, "+A+B+C+D+E+F+G-G-F-E-D-C-B'-B-A");
 }
 
-// A takeover goes on by nothing but its locks: one that somebody deleted ends it, and is not asked about again.
+// AC29: a takeover goes on by nothing but its locks: one that somebody deleted ends it, and is not asked about again.
 TEST_F(transition_test, a_lock_of_the_role_that_is_gone_between_two_phases_undoes_the_takeover) {
     lose_the_lock_in(policy::role_phase::c);
     EXPECT_TRUE(log.steps.starts_with("+A+B+C-C-B'-B-A")) << log.steps;

@@ -1,5 +1,5 @@
 // The fence of one dead node, from its mark to the power-on. Acceptance cases AC45, AC48 to AC50, AC55 to AC61, AC70,
-// AC119 to AC124, AC132, AC133; README rulings 31, 37, 38, 40, 43, 45, 46, 76.
+// AC119 to AC124, AC132, AC133; README rulings 31, 37, 38, 40, 76.
 #include "fence_play.hpp"
 
 namespace pvc::policy {
@@ -283,51 +283,6 @@ TEST(fence_attempt, R40_a_board_may_turn_off_into_a_shutdown) {
     EXPECT_GE(q.count("power status"), 60);
 }
 
-TEST(fence_attempt, R15_a_sequence_has_180_seconds) {
-    fence_play p;
-    p.obeys_off = false;
-    p.command_time = 29s;
-    p.status_status = 1;
-    p.off_status = 1;
-    p.run();
-    EXPECT_EQ(p.done.back(), "failed");
-    EXPECT_LE(p.second(), 65 + 180 + 100);
-}
-
-// A board that takes the `off` and is silent from then on: no look goes beyond the limit, and then it has failed.
-TEST(fence_attempt, R15_a_board_that_falls_silent_in_the_middle_ends_with_the_limit) {
-    fence_play p;
-    std::vector<fence_act::any> acts;
-    p.is_dead(fence_origin::resumed);
-    p.obeys_off = false;
-    auto step = p.fence.resume({p.seen, fence_said::woken{}, 0, p.now}, acts);
-    const auto begun = p.now;
-    bool is_off_sent = false;
-    while (p.fence.where != fence_attempt::at::settling && p.now < begun + 10min) {
-        if (std::holds_alternative<fence_ask::guarded_read>(step.what)) {
-            const fence_said::read said{.victim = p.victim,
-                                        .has_lock = true,
-                                        .majority_stays = true,
-                                        .sent = boot_time(p.now.time_since_epoch())};
-            step = p.fence.resume({p.seen, said, step.number, p.now}, acts);
-        } else if (std::holds_alternative<fence_ask::record>(step.what)) {
-            step = p.fence.resume({p.seen, fence_said::synced{true}, step.number, p.now}, acts);
-        } else if (std::holds_alternative<fence_ask::power>(step.what) && !is_off_sent) {
-            is_off_sent = true;
-            step = p.fence.resume({p.seen, fence_play::says(0, ""), step.number, p.now}, acts);
-        } else {
-            ASSERT_LE(step.until, begun + fence_limits::sequence);
-            p.now = step.until;  // nobody answers
-            step = p.fence.resume({p.seen, fence_said::woken{}, 0, p.now}, acts);
-        }
-    }
-    EXPECT_EQ(p.now - begun, fence_limits::sequence);
-    EXPECT_TRUE(p.has_said(fence_news::failed) || std::ranges::any_of(acts, [](const auto& one) {
-                    const auto* const line = std::get_if<fence_act::say>(&one);
-                    return line != nullptr && line->what == fence_news::failed;
-                }));
-}
-
 TEST(fence_attempt, AC121_who_comes_back_before_an_accepted_off_passes) {
     fence_play p;
     p.off_status = 1;
@@ -392,39 +347,6 @@ TEST(fence_attempt, R39_without_the_turn_nothing_is_switched_off) {
     p.at(100, [&] { p.seen.has_turn = true; });
     p.run();
     EXPECT_EQ(p.of_board().front(), "100 power off");
-}
-
-TEST(fence_attempt, R46_without_a_record_no_off_and_without_a_recorded_proof_no_consequence) {
-    fence_play p;
-    p.is_disk_good = false;
-    EXPECT_EQ(p.run(), (lines{"35 begin its record", "not recordable"}));
-    EXPECT_EQ(p.victim.state, daemon_state::run) << "it is another's to mark";
-    fence_play later;
-    later.at(40, [&] { later.is_disk_good = false; });
-    EXPECT_EQ(later.run(), (lines{"35 begin its record", "35 write dead", "65 record the attempt", "not recordable"}));
-    fence_play orphan;
-    orphan.is_dead(fence_origin::orphan);
-    orphan.is_disk_good = false;
-    EXPECT_EQ(orphan.run(), (lines{"35 begin its record", "not recordable"}));
-    fence_play full;
-    full.command_time = 1s;
-    full.at(66, [&] { full.is_disk_good = false; });
-    full.run();
-    EXPECT_EQ(full.done.back(), "not recordable");
-    EXPECT_EQ(full.count("write fenced"), 0);
-    EXPECT_EQ(full.count("power on"), 0);
-}
-
-TEST(fence_attempt, R46_a_disk_that_hangs_is_none) {
-    fence_play p;
-    std::vector<fence_act::any> acts;
-    p.is_dead(fence_origin::resumed);
-    auto step = p.fence.resume({p.seen, fence_said::woken{}, 0, p.now}, acts);
-    step = p.fence.resume({p.seen, fence_said::read{.victim = p.victim, .has_lock = true}, step.number, p.now}, acts);
-    ASSERT_EQ(to_text(step.what), "record the attempt");
-    EXPECT_EQ(step.until - p.now, 5s);
-    step = p.fence.resume({p.seen, fence_said::woken{}, 0, step.until}, acts);
-    EXPECT_EQ(p.fence.end, fence_end::unrecordable);
 }
 
 TEST(fence_attempt, AC56_AC124_an_orphan_has_its_throws) {
@@ -505,18 +427,6 @@ TEST(fence_attempt, what_was_proven_before_a_restart_is_written_without_another_
     EXPECT_EQ(back.run(), lines{"passed"});
 }
 
-TEST(fence_attempt, R43_a_word_that_was_recorded_before_a_restart_is_written_and_nothing_is_switched_on) {
-    fence_play p;
-    p.is_dead(fence_origin::proven);
-    p.victim.state = daemon_state::stop;
-    p.fence.stored = fence_proof::operators_word;
-    p.in_maintenance = true;
-    p.run();
-    EXPECT_EQ(p.done.back(), "done");
-    EXPECT_EQ(p.count("recover by operator"), 1);
-    EXPECT_EQ(p.of_board(), lines());
-}
-
 // It was switched on, and is quick, or its board slow: that is what the power-on was for.
 TEST(fence_attempt, a_node_that_is_back_after_its_power_on_ends_the_fence_as_done) {
     fence_play p;
@@ -578,71 +488,6 @@ TEST(fence_attempt, R38_what_needs_ceph_is_left_to_others_first) {
         EXPECT_EQ(p.count("power on"), is_taken ? 0 : 1);
         EXPECT_EQ(p.count("245 write flushed"), is_taken ? 0 : 1);
     }
-}
-
-TEST(fence_attempt, R43_an_operators_word_is_proof_and_no_power_on) {
-    fence_play p;
-    p.is_dead(fence_origin::operators_word);
-    p.victim.state = daemon_state::stop;
-    p.in_maintenance = true;
-    p.majority_stays = false;
-    EXPECT_EQ(p.run(), (lines{"35 record the attempt", "35 record the proof", "35 write fenced", "35 write its role",
-                              "35 recover by operator", "35 write flushed", "done"}));
-}
-
-TEST(fence_attempt, R43_a_word_that_comes_in_the_middle_ends_the_tries) {
-    for (const int second : {50, 69, 79}) {
-        fence_play p;
-        p.off_status = p.status_status = 1;
-        p.at(second, [&] { p.seen.is_confirmed = true; });
-        p.run();
-        EXPECT_EQ(p.done.back(), "done") << second;
-        EXPECT_EQ(p.count("recover by operator"), 1);
-        EXPECT_EQ(p.count("power on"), 0);
-    }
-    fence_play back;
-    back.at(52, [&] {
-        back.beats();
-        back.seen.is_confirmed = true;
-    });
-    back.run();
-    EXPECT_EQ(back.done.back(), "passed") << "it beats";
-}
-
-TEST(fence_attempt, R45_who_is_fenced_for_the_third_time_within_an_hour_stays_off) {
-    for (const int before : {1, 2}) {
-        fence_play p;
-        p.seen.fences_in_an_hour = static_cast<std::uint8_t>(before);
-        p.run();
-        EXPECT_EQ(p.count("power on"), before == 2 ? 0 : 1);
-        EXPECT_EQ(p.has_said(fence_news::kept_off), before == 2);
-    }
-    fence_play unread;
-    unread.seen.fences_in_an_hour.reset();
-    unread.run();
-    EXPECT_EQ(unread.count("power on"), 0) << "how often it was cannot be read";
-    EXPECT_TRUE(unread.has_said(fence_news::kept_off));
-}
-
-// What was not read is not "never".
-TEST(fence_attempt, R45_without_its_history_it_is_not_switched_on) {
-    fence_play late;
-    late.seen.fences_in_an_hour.reset();
-    late.at(80, [&] { late.seen.fences_in_an_hour = 1; });
-    late.run();
-    EXPECT_EQ(late.of_board().back(), "82 power status");
-    EXPECT_EQ(late.count("80 power on"), 1);
-    fence_play never;
-    never.seen.fences_in_an_hour.reset();
-    EXPECT_EQ(never.run().back(), "done");
-    EXPECT_EQ(never.second(), 65 + 60);
-    EXPECT_EQ(never.count("power on"), 0);
-    EXPECT_TRUE(never.has_said(fence_news::kept_off));
-    fence_play failed;
-    failed.seen.fences_in_an_hour.reset();
-    failed.off_status = failed.status_status = 1;
-    failed.run();
-    EXPECT_EQ(failed.count("power on"), 1) << "it is not fenced";
 }
 
 TEST(fence_attempt, that_it_is_fenced_counts_although_the_answer_was_lost) {
