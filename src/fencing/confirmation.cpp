@@ -83,9 +83,15 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
     }
     if (!to.address.empty()) {
         const auto heard = co_await boards_.question(to, power::board_command::status);
-        if (!heard && heard.error().code() == errc::stopped && !word.although_on) {
-            refuse("a fence is asking its board now: ask again");
-            co_return;
+        if (!heard && heard.error().code() == errc::stopped) {
+            // A fence has the board: what it heard last is as young as an answer would be.
+            const auto run = runs_.find(node);
+            const auto last = run == runs_.end() ? std::nullopt : run->second->last_look();
+            if (!last && !word.although_on) {
+                refuse("a fence is asking its board now: ask again");
+                co_return;
+            }
+            power = last.value_or(power);
         }
         power = heard ? policy::read_power(heard->status, heard->output, heard->errors).power : power;
     }

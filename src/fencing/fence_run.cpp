@@ -300,6 +300,10 @@ async::awaitable<said::any> fence_run::command(ask::power what) {
     is_off_sent_ = is_off_sent_ || what.what == policy::board_command::off;
     const auto heard =
         co_await tools_.all_boards.command(*to, which, guarded_until(what.sent + zookeeper::guard_validity));
+    if (what.what == policy::board_command::status) {
+        last_look_ = heard ? policy::read_power(heard->status, heard->output, heard->errors).power
+                           : policy::board_power::unknown;
+    }
     if (!heard) {
         const bool is_unsure = heard.error().code() == errc::io;
         co_return said::board{.is_begun = is_unsure, .status = {}, .output = {}, .errors = heard.error().text()};

@@ -223,8 +223,8 @@ TEST_F(fencer, by_the_address_of_anothers_board_nobody_is_switched_off) {
     EXPECT_EQ(std::ranges::count(other_board.heard(), "off"), 0) << hv1.log();
 }
 
-// Ruling 43: whether it is on is not known while a fence asks.
-TEST_F(fencer, no_word_is_taken_while_a_fence_asks_the_board) {
+// Ruling 43: while a fence has the board, what it heard last counts.
+TEST_F(fencer, no_word_is_taken_while_the_board_tells_a_fence_that_it_is_on) {
     sim_node& hv1 = start();
     board.lies = true;
     board.answer_time = 8s;
@@ -236,7 +236,8 @@ TEST_F(fencer, no_word_is_taken_while_a_fence_asks_the_board) {
     dead_for(30s);
     ASSERT_TRUE(said->answer) << hv1.log();
     ASSERT_FALSE(*said->answer);
-    EXPECT_EQ(said->answer->error().cause(), "a fence is asking its board now: ask again");
+    EXPECT_EQ(said->answer->error().cause(),
+              "the board of hv3 says that it is on; switch it off, or say --although-on");
     EXPECT_EQ(hv1.log().find("[fence-word]"), std::string::npos);
 }
 
@@ -377,6 +378,18 @@ TEST_F(fencer, ac133_with_a_heartbeat_each_second) {
     dead_for(60s);
     EXPECT_EQ(state(), "fenced") << hv1.log();
     EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2");
+TEST_F(fencer, a_word_is_taken_while_a_fence_asks_a_board_that_is_silent) {
+    sim_node& hv1 = start();
+    board.is_reachable = false;
+    dead_for(150s);
+    EXPECT_EQ(state(), "dead") << hv1.log();
+    ASSERT_EQ(hv1.log().find("[fence-failed]"), std::string::npos) << hv1.log();
+    const auto all = core::all_that_are<core::fence_confirmer>(hv1.daemon().subjects());
+    const auto said = all.front()->confirm_fence({.node = "hv3", .by = "root"}, loop.clock().now() + 60s);
+    dead_for(40s);
+    ASSERT_TRUE(said->answer) << hv1.log();
+    EXPECT_TRUE(*said->answer) << hv1.log();
+    EXPECT_EQ(state(), "fenced") << hv1.log();
 }
 
 // Nothing is asked of anybody while nobody is dead.
