@@ -320,7 +320,6 @@ def fence_on_ceph(lab):
     lab.wait(lambda: [one for one in lab.storage.locks(volume) if one[2].startswith(target.address + ':')], 20, 'the lock of the new one')
     check(not [one for one in lab.storage.locks(volume) if one[2].startswith(victim.address + ':')], 'the old lock is gone')
     check(before[0][2] in lab.storage.blocklist(), f'{before[0][2]} is refused by Ceph: {lab.storage.blocklist()}')
-    herd.never_twice('web')
 
 
 @scenario('U16: a reference node dies and is fenced', limit=170, long=True)
