@@ -140,7 +140,8 @@ def fence_silent_board_and_operator(lab):
     asked = lab.wait(lambda: word_taken((asked, herd.nodes[2]), victim), 240, 'a word is taken')
     target, _ = herd.await_moved(uuid, 'web', victim, 40)
     record, _ = herd.await_outcome(victim, by=asked)
-    equal((record['proof']['kind'], record['way']), ('operator', 'confirmed by an operator'), 'the proof')
+    equal(record['proof']['kind'], 'operator', 'the proof')
+    check(record['way'] in ('confirmed by an operator', 'left dead'), f'its way: {record["way"]}')  # in the midst of another try
     equal(herd.machine(record, uuid)['target'], target.short, 'its machine')
     check(not victim.powered and not victim.board.orders(True), 'the node is not switched on')
     herd.never_twice('web')
