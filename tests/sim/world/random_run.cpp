@@ -87,7 +87,7 @@ cluster_settings draw_cluster(const run_settings& wanted) {
             out.has_late_foreign = true;
         }
     }
-    if ((wanted.foreign || wanted.fences) && out.guests == 0) {
+    if ((wanted.foreign || out.boards) && out.guests == 0) {
         out.guests = 2;
     }
     // Where there are machines there may be many: a node that is started again, emptied or fenced has all its own to

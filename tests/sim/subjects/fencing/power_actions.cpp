@@ -245,7 +245,7 @@ void confirm_fence(cluster& /*world*/, const action& what, member& target) {
     std::string_view rest = what.value;
     core::fence_word word{.node = std::string(next_word(rest)), .although_on = false, .by = "root"};
     word.although_on = next_word(rest) == "although-on";
-    if (!target.node.is_ready()) {
+    if (!target.node.is_running() || !target.node.is_ready()) {
         return;
     }
     auto& daemon = target.node.daemon();
