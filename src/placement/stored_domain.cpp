@@ -38,6 +38,9 @@ async::awaitable<result<stored_domain>> read_domain(core::session& s, const uuid
     out.keys.node = node.data;
     out.keys.last_node = model::is_no_value(last.data) ? std::string() : last.data;
     out.keys.autostart = model::parse_boolean(autostart.data).value_or(false);
+    // README ruling 44: one transaction wrote both.
+    out.keys.is_parked =
+        out.keys.state == model::vm_state::stop && out.keys.autostart && state.stat.mzxid == autostart.stat.mzxid;
     out.state_changed = state.stat.mzxid;
     out.node_changed = node.stat.mzxid;
     out.state_version = state.stat.version;

@@ -116,6 +116,10 @@ std::optional<unflush_plan> plan_unflush(const placed_domain& domain, const std:
     if (runs_or_moves(domain.state) && domain.node != self) {
         return unflush_plan{unflush_way::bring_back, {move_of(domain.state), self, "", std::nullopt}};
     }
+    // Taken without a start it would be lost: whoever looks for parked machines looks at those of the dead node.
+    if (domain.is_parked) {
+        return unflush_plan{unflush_way::start, {vm_state::start, self, "", false}};
+    }
     return unflush_plan{unflush_way::assign_only, {std::nullopt, self, "", std::nullopt}};
 }
 

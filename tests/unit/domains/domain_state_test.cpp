@@ -296,6 +296,28 @@ TEST_F(domain_state, ac98_what_comes_back_and_what_does_not) {
     EXPECT_EQ(value(key_of(u4, "/node_autostart")), "False");
 }
 
+// Flushed from hv1 to hv2, which was fenced while no node was ready.
+TEST_F(domain_state, R44_what_a_recovery_parked_is_started_by_the_node_that_takes_it_back) {
+    machine_on(u1, "hv2", "stop", "hv1");
+    machine_on(u2, "hv2", "stop", "hv1");
+    add_ready("hv1", 1000, "flushed");
+    put_host("hv2", "fenced");
+    for (const auto& one : {u1, u2}) {
+        zookeeper::transaction parked;
+        parked.set(key_of(one, "/state"), "stop", zookeeper::any_version);
+        parked.set(key_of(one, "/node_autostart"), "True", zookeeper::any_version);
+        ASSERT_TRUE(ensemble.commit(parked));
+    }
+    ensemble.put(key_of(u2, "/state"), "stop");  // an operator's word, of later
+    settle();
+    order("unflush");
+    ASSERT_TRUE(until_word("ready")) << hv1().log();
+    EXPECT_EQ(jobs(), (texts{"U1 state=start node=hv1 lastnode= node_autostart=False",
+                             "U2 node=hv1 lastnode=", "domainstate=ready"}));
+    ASSERT_TRUE(run_until([&] { return executes("hv1"); }));
+    EXPECT_EQ(place_of(u2), "stop hv1 ");
+}
+
 TEST_F(domain_state, d15_a_marked_machine_is_started_by_unflush_and_not_before) {
     machine_on(u1, "hv1", "stop", {}, {{"/node_autostart", "True"}});
     add_ready("hv1", 1000, "flushed");

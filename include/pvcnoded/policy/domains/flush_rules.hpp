@@ -17,6 +17,8 @@ struct placed_domain {
     std::string last_node;
     bool autostart = false;
     bool has_no_guest = false;  // here, as libvirt of this node says
+    // The recovery of a fenced node stopped it as no node could take it, and nobody has written its state since.
+    bool is_parked = false;
 
     friend bool operator==(const placed_domain&, const placed_domain&) = default;
 };
@@ -53,7 +55,7 @@ struct flush_plan {
 [[nodiscard]] domain_step unflush_step(const placed_domain& domain, const std::string& self);
 
 enum class unflush_way : std::uint8_t {
-    start,        // it was shut down for want of a target
+    start,        // it was shut down, or parked by a recovery, for want of a target
     bring_back,   // it runs elsewhere: moved back
     assign_only,  // it belongs here and is off
 };

@@ -127,6 +127,26 @@ TEST(flush_rules, ac98_what_comes_back_and_how) {
     EXPECT_FALSE(plan_unflush(machine(vm_state::start, "hv2", "hv3"), hv1));
 }
 
+TEST(flush_rules, R44_what_a_recovery_parked_is_started_by_whoever_takes_it) {
+    struct row {
+        std::string node;
+        std::string last;
+        bool is_parked;
+        std::optional<placement> write;
+    };
+    const placement starts{vm_state::start, "hv1", "", false};
+    const placement assigns{std::nullopt, "hv1", "", std::nullopt};
+    for (const auto& one :
+         {row{"hv2", "hv1", true, starts}, row{"hv2", "hv1", false, assigns}, row{"hv1", "", true, starts},
+          row{"hv1", "hv1", true, starts}, row{"hv2", "hv3", true, std::nullopt}, row{"hv2", "", true, std::nullopt}}) {
+        placed_domain it = machine(vm_state::stop, one.node, one.last, true);
+        it.is_parked = one.is_parked;
+        const auto plan = plan_unflush(it, hv1);
+        EXPECT_EQ(plan ? std::optional(plan->write) : std::nullopt, one.write) << one.node << " " << one.last;
+        EXPECT_EQ(flush_step(it, hv1), skip);
+    }
+}
+
 TEST(flush_rules, a_marked_machine_that_is_arriving_is_not_cut_off_where_it_runs) {
     EXPECT_FALSE(plan_unflush(machine(vm_state::migrate, "hv1", "", true), hv1));
 }
