@@ -66,11 +66,14 @@ async::awaitable<bool> recovery_planning::read() {
         co_return false;
     }
     cluster_selector_ = offered(answers.front());
+    const auto others = session_.others.all();
     std::vector<policy::node_room> rooms;
     versions_.clear();
     for (std::size_t i = 0; i < names->size(); ++i) {
         const auto keys = std::span(answers).subspan(1 + i * offer_keys.size(), offer_keys.size());
         rooms.push_back(room_of((*names)[i], keys));
+        const auto peer = std::ranges::find(others, rooms.back().offer.name, &core::other_node::name);
+        rooms.back().silent_for = peer == others.end() ? duration::zero() : peer->silent_for;
         if (keys[0] && keys[1]) {
             versions_[(*names)[i]] = {keys[0]->stat.version, keys[1]->stat.version};
         }

@@ -19,7 +19,8 @@ struct planned_place {
 
 class recovery_planning {
 public:
-    explicit recovery_planning(core::session& s) : session_(s), planner_(s.node.config->fencing.overcommit) {}
+    explicit recovery_planning(core::session& s)
+        : session_(s), planner_(s.node.config->fencing.overcommit, s.node.times.keepalive) {}
 
     // `is_again`: what was planned for it before is no longer right, so that figures are read anew.
     async::awaitable<planned_place> place(std::string dead_node, uuid id, const guest_view& guest,

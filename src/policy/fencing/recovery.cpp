@@ -354,7 +354,8 @@ recovery_step guest_recovery::chosen(context& c, const planned_guest& said) {
             wanted = {write_kind::parks, {}, {}};
             break;
         case planned_guest::kind::no_room:
-        case planned_guest::kind::no_figures: return finish(c, guest_end::kept, said.reason);
+        case planned_guest::kind::no_figures:
+        case planned_guest::kind::silent: return finish(c, guest_end::kept, said.reason);
     }
     return read(c, at::reading_last);
 }

@@ -97,10 +97,15 @@ planned_guest recovery_planner::place(const guest_to_place& guest, time_point no
     std::optional<std::int64_t> least_missing;
     const node_room* preferred = nullptr;
     bool is_somebody_there = false;
+    bool is_somebody_silent = false;
     for (const auto& node : left_) {
         const bool is_possible = takes_domains(node.offer) && is_allowed(guest.request, node.offer.name) &&
                                  node.offer.name != guest.request.current;
         if (!is_possible) {
+            continue;
+        }
+        if (node.silent_for > silent_after_) {
+            is_somebody_silent = true;
             continue;
         }
         is_somebody_there = true;
@@ -120,6 +125,12 @@ planned_guest recovery_planner::place(const guest_to_place& guest, time_point no
     if (auto choice = select_target(guest.request, fitting)) {
         put(guest, choice->node, now);
         return {kind::placed, std::move(choice->node), std::move(choice->reason)};
+    }
+    if (!is_somebody_there && is_somebody_silent) {
+        return {kind::silent,
+                {},
+                fmt::format("no node that it may run on has sent a heartbeat in the last {} s",
+                            std::chrono::duration_cast<std::chrono::seconds>(silent_after_).count())};
     }
     if (!is_somebody_there) {
         return {kind::nobody, {}, "no node that it may run on is in run and ready"};

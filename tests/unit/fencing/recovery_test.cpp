@@ -134,6 +134,7 @@ protected:
         fencing::recovery_order order{.node = "hv3", .proof = proof};
         order.mark_id = ensemble.exists("/nodes/hv3/daemonstate")->mzxid;
         order.heartbeat_id = ensemble.exists("/nodes/hv3/keepalive")->mzxid;
+        co_await async::sleep_for(loop.clock(), begins_after, "the time of the test");
         begun = loop.clock().now();
         outcome = co_await part->recover(order, hold);
     }
@@ -150,6 +151,7 @@ protected:
     std::shared_ptr<fencing::recovery_counts> counts = std::make_shared<fencing::recovery_counts>();
     std::optional<policy::fence_said::recovered> outcome;
     time_point begun{};
+    duration begins_after{};
 };
 
 TEST_F(recovery_test, ac44_machines_get_living_nodes_and_their_old_clients_no_disk) {
@@ -196,6 +198,23 @@ TEST_F(recovery_test, ac65_nobody_may_take_it) {
     EXPECT_EQ(ensemble.exists(model::domain_path(to_text(number(1)), "/state"))->mzxid,
               ensemble.exists(model::domain_path(to_text(number(1)), "/node_autostart"))->mzxid);
     EXPECT_TRUE(outcome->left.empty());
+}
+
+TEST_F(recovery_test, R44_a_node_that_is_silent_takes_nothing) {
+    put_machine(1);
+    put_machine(2, "start", "hv3", "", {{"/node_limit", "hv4"}});
+    offer("hv2", "30000");
+    begins_after = 20s;
+    sim_node& hv1 = add_host("hv1");
+    hv1.settings.coordinators = {"hv1"};
+    begin(hv1);
+    run_with_beats(120s, {"hv2"});
+    ASSERT_TRUE(outcome.has_value());
+    EXPECT_EQ(where(1), "start hv2 hv3 False") << "hv4 has more memory, and may be off";
+    EXPECT_EQ(where(2), "start hv3  False");
+    EXPECT_EQ(end(2), guest_end::kept);
+    EXPECT_EQ(why(2), "no node that it may run on has sent a heartbeat in the last 10 s");
+    EXPECT_EQ(outcome->left, std::vector<uuid>{number(2)});
 }
 
 TEST_F(recovery_test, ac62_to_64_68_69_127_by_state) {

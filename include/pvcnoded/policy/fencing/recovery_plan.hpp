@@ -11,6 +11,7 @@
 #include "pvcnoded/base/uuid.hpp"
 #include "pvcnoded/policy/placement/target_selection.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct node_room {
     node_offer offer;
     std::string memtotal;  // MiB, as all memory here
     std::string cpucount;
+    duration silent_for{};  // since its heartbeat moved, as seen by the planning node (of which it is 0)
 };
 
 struct guest_to_place {
@@ -38,6 +40,7 @@ struct planned_guest {
         nobody,      // no allowed node in `run` and `ready`: 10.5 d
         no_room,     // such nodes, without the memory
         no_figures,  // such nodes, without figures that can be compared
+        silent,      // such nodes, all without a heartbeat of late: soon dead, or back
     } what = kind::nobody;
     std::string node;
     std::string reason;  // why that one, or what is missing
@@ -47,9 +50,12 @@ struct planned_guest {
 class recovery_planner {
 public:
     static constexpr duration remembered = std::chrono::seconds(60);
+    static constexpr duration shortest_silence = std::chrono::seconds(10);
 
     // Percent (configuration.fencing.overcommit): 100 leaves nothing below 0, 150 half of `memtotal` beyond that.
-    explicit recovery_planner(std::int64_t overcommit = 100) : overcommit_(overcommit) {}
+    // A node that was silent for more than two intervals of heartbeats, and 10 s, takes nothing: it may be off.
+    explicit recovery_planner(std::int64_t overcommit = 100, duration keepalive = std::chrono::seconds(5))
+        : overcommit_(overcommit), silent_after_(std::max<duration>(2 * keepalive, shortest_silence)) {}
 
     // Figures of all nodes but the dead one; what was placed before `now - remembered` counts no more.
     void begin(std::vector<node_room> nodes, time_point now);
@@ -71,6 +77,7 @@ private:
     [[nodiscard]] std::optional<std::int64_t> missing_in(const node_room& node, std::int64_t memory) const;
 
     std::int64_t overcommit_;
+    duration silent_after_;
     std::vector<node_room> published_;
     std::vector<node_room> left_;  // published, less what was placed
     std::vector<placed> placed_;

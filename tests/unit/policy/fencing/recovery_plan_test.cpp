@@ -107,6 +107,50 @@ TEST(recovery_plan, AC65_nobody_is_there_and_R44_no_room_are_two_things) {
     EXPECT_EQ(planner.place(guest_of(1), planned_at).what, planned_kind::no_figures);
 }
 
+// It is dead for less than `FI` x `KI`, or held back for the majority.
+TEST(recovery_plan, R44_a_node_that_is_silent_takes_nothing) {
+    struct row {
+        duration keepalive;
+        duration silent1;  // hv1, which has the most room
+        duration silent2;
+        std::int64_t memory;
+        planned_kind what;
+        std::string node;
+    };
+    for (const auto& one :
+         {row{5s, 0s, 0s, 1000, planned_kind::placed, "hv1"}, row{5s, 10s, 0s, 1000, planned_kind::placed, "hv1"},
+          row{5s, 10001ms, 0s, 1000, planned_kind::placed, "hv2"}, row{5s, 25s, 0s, 3000, planned_kind::no_room, ""},
+          row{5s, 25s, 11s, 1000, planned_kind::silent, ""}, row{5s, 0s, 3h, 1000, planned_kind::placed, "hv1"},
+          row{1s, 10s, 10s, 1000, planned_kind::placed, "hv1"}, row{10s, 20s, 0s, 1000, planned_kind::placed, "hv1"},
+          row{10s, 21s, 0s, 1000, planned_kind::placed, "hv2"}}) {
+        recovery_planner planner(100, one.keepalive);
+        auto first = room("hv1", 8000);
+        auto second = room("hv2", 2000);
+        first.silent_for = one.silent1;
+        second.silent_for = one.silent2;
+        planner.begin({first, second}, planned_at);
+        auto guest = guest_of(1, one.memory);
+        const auto plan = planner.place(guest, planned_at);
+        EXPECT_EQ(plan.what, one.what) << one.silent1 / 1s << " " << one.silent2 / 1s;
+        EXPECT_EQ(plan.node, one.node);
+        if (one.what == planned_kind::silent) {
+            EXPECT_EQ(plan.reason, "no node that it may run on has sent a heartbeat in the last 10 s");
+        }
+        guest.preferred = "hv1";
+        EXPECT_EQ(planner.place(guest, planned_at).node, one.node) << "neither where it was migrating to";
+    }
+}
+
+TEST(recovery_plan, a_silent_node_that_may_not_take_it_is_nobody) {
+    recovery_planner planner;
+    auto silent = room("hv1", 8000);
+    silent.silent_for = 60s;
+    planner.begin({silent}, planned_at);
+    auto limited = guest_of(1);
+    limited.request.limit = {"hv2"};
+    EXPECT_EQ(planner.place(limited, planned_at).what, planned_kind::nobody);
+}
+
 TEST(recovery_plan, the_target_of_a_migration_is_preferred) {
     recovery_planner planner;
     planner.begin({room("hv1", 8000), room("hv2", 2000)}, planned_at);

@@ -160,6 +160,9 @@ TEST(recovery, AC65_without_a_node_it_is_parked_and_without_room_it_is_kept) {
     EXPECT_EQ(q.run(), guest_end::kept);
     EXPECT_EQ(q.machine.why, "it lacks 1000 MiB");
     EXPECT_EQ(q.asked.back(), "plan");
+    recovered_by_hand silent;
+    silent.plan = {planned_guest::kind::silent, {}, "no heartbeat"};
+    EXPECT_EQ(silent.run(), guest_end::kept) << "such a node is soon dead, or back";
 }
 
 TEST(recovery, R44_one_that_was_parked_is_started_again_while_that_stands) {
@@ -369,8 +372,8 @@ TEST(recovery, R12_without_a_power_off_each_machine_is_proven_by_storage) {
 
 // Whom nobody takes is left as it is, and his clients too.
 TEST(recovery, R12_a_node_is_found_before_a_proof_by_storage) {
-    for (const auto what :
-         {planned_guest::kind::no_room, planned_guest::kind::nobody, planned_guest::kind::no_figures}) {
+    for (const auto what : {planned_guest::kind::no_room, planned_guest::kind::nobody, planned_guest::kind::no_figures,
+                            planned_guest::kind::silent}) {
         recovered_by_hand p;
         p.machine.proof = fence_proof::storage;
         p.plan = {what, {}, "it lacks 1000 MiB"};
