@@ -27,6 +27,10 @@ bool is_down(const std::optional<daemon_state>& state) {
     return state == daemon_state::dead || state == daemon_state::fenced;
 }
 
+std::optional<std::int64_t> state_id_of(const core::other_node& one) {
+    return one.daemon->present() ? std::optional(one.daemon->stat().mzxid) : std::nullopt;
+}
+
 }  // namespace
 
 fencer_part::fencer_part(core::session& s, fencer& owner)
@@ -111,10 +115,13 @@ policy::node_seen fencer_part::seen_of(const core::other_node& one) const {
     seen.is_coordinator = is_listed_coordinator(*node_.config, one.name);
     if (one.daemon->present()) {
         seen.state = model::parse_daemon_state(one.daemon->data());
-        seen.state_id = one.daemon->stat().mzxid;
     }
+    seen.state_id = state_id_of(one);
     seen.heartbeat_id = one.heartbeat_id;
     seen.silent_for = std::min(one.silent_for, node_.clock().now() - connected_since_);
+    if (const auto state = states_.find(one.name); state != states_.end()) {
+        seen.in_state_for = state->second.age();
+    }
     seen.was_seen_to_beat = owner_.beaten_.contains(one.name);
     const auto machines = machines_.find(one.name);
     seen.has_machines = machines != machines_.end() && machines->second.running > 0;
@@ -123,7 +130,8 @@ policy::node_seen fencer_part::seen_of(const core::other_node& one) const {
     seen.has_probe_heard_on = seen.silent_for > node_.times.keepalive && board != boards_.known().end() &&
                               board->second.power == policy::board_power::on && boards_.why_unusable(one.name).empty();
     const auto power = powers_.find(one.name);
-    if (power != powers_.end() && power->second.heartbeat_id == one.heartbeat_id) {
+    if (power != powers_.end() && power->second.heartbeat_id == one.heartbeat_id &&
+        power->second.state_id == seen.state_id) {
         const auto& heard = power->second;
         seen.power = heard.heard.is_off()                    ? policy::seen_power::off
                      : heard.last == policy::board_power::on ? policy::seen_power::on
@@ -212,6 +220,7 @@ void fencer_part::judge() {
                 owner_.beaten_.insert(one.name);
             }
         }
+        states_[one.name].observe(state_id_of(one), one.heartbeat_id, one.silent_for);
     }
     auto all = all_seen();
     look_closer(all);
@@ -351,8 +360,8 @@ void fencer_part::ask_boards(const policy::observer_seen& self, const std::vecto
         if (asked.is_under_way) {
             continue;
         }
-        if (asked.heartbeat_id != *one.heartbeat_id) {
-            asked = {.heartbeat_id = *one.heartbeat_id};
+        if (asked.heartbeat_id != *one.heartbeat_id || asked.state_id != *one.state_id) {
+            asked = {.heartbeat_id = *one.heartbeat_id, .state_id = *one.state_id};
         }
         time_point due = asked.asked ? *asked.asked + node_.times.keepalive : now;
         due = asked.answered ? std::max(due, *asked.answered + after_answer) : due;

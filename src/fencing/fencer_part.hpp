@@ -36,9 +36,10 @@ public:
     [[nodiscard]] std::size_t dead() const;
 
 private:
-    // What the board of a silent node said (ruling 76).
+    // What the board of a silent node said (ruling 76). That it is off counts until it writes its state or heartbeat.
     struct asked_power {
         std::int64_t heartbeat_id = 0;
+        std::int64_t state_id = 0;  // when it was asked first
         policy::off_watch heard{};
         policy::board_power last = policy::board_power::unknown;
         std::optional<time_point> asked{};
@@ -141,6 +142,7 @@ private:
     std::uint64_t connections_ = 0;
     std::map<std::string, std::uint64_t> begun_in_;  // in which tick the last attempt at each began
 
+    std::map<std::string, policy::state_watch> states_;
     std::map<std::string, asked_power> powers_;
     std::size_t questions_ = 0;  // to boards, under way
     std::optional<time_point> next_question_;

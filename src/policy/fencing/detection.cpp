@@ -105,6 +105,24 @@ bool stays_in_run(const observer_seen& self, const node_seen& one, majority_at w
 
 }  // namespace
 
+void state_watch::observe(std::optional<std::int64_t> state_id, std::optional<std::int64_t> heartbeat_id,
+                          duration silent_for) {
+    if (state_id != state_ || heartbeat_id != heartbeat_ || silent_for < last_) {
+        state_ = state_id;
+        heartbeat_ = heartbeat_id;
+        first_.reset();
+    } else if (!first_ && silent_for > last_) {
+        first_ = silent_for;
+    }
+    last_ = silent_for;
+}
+
+duration quiet_for(const node_seen& one) {
+    const bool has_said_run =
+        one.state == daemon_state::run && one.state_id && one.heartbeat_id && *one.state_id > *one.heartbeat_id;
+    return has_said_run ? std::min(one.silent_for, one.in_state_for) : one.silent_for;
+}
+
 std::string_view to_text(node_verdict what) {
     switch (what) {
         case node_verdict::well: return "well";
@@ -145,6 +163,9 @@ std::string why_not_judging(const observer_seen& self) {
 std::vector<verdict_on_node> judge_nodes(const observer_seen& self, const std::vector<node_seen>& others) {
     std::vector<node_seen> in_order = others;
     std::ranges::sort(in_order, {}, &node_seen::name);
+    for (auto& one : in_order) {
+        one.silent_for = quiet_for(one);
+    }
     const bool speaks = self.is_coordinator && self.is_run && !self.in_maintenance && self.is_heartbeat_fresh;
     const bool judges = why_not_judging(self).empty();
     std::vector<verdict_on_node> all;
@@ -180,7 +201,7 @@ bool majority_stays(const observer_seen& self, const std::vector<node_seen>& oth
 
 bool asks_for_power(const observer_seen& self, const node_seen& one) {
     return why_not_judging(self).empty() && one.name != self.name && one.state == daemon_state::run &&
-           one.was_seen_to_beat && one.has_probe_heard_on && one.heartbeat_id && one.silent_for > silent_after(self);
+           one.was_seen_to_beat && one.has_probe_heard_on && one.heartbeat_id && quiet_for(one) > silent_after(self);
 }
 
 }  // namespace pvc::policy

@@ -61,5 +61,64 @@ TEST_F(fencer_cases, AC124_a_fence_that_maintenance_ended_begins_again_as_an_orp
     EXPECT_EQ(std::ranges::count(values_written("/nodes/hv3/daemonstate"), "dead"), 1);
 }
 
+// A node of the reference that boots after its fence writes `run` first and its heartbeat seconds later: its silence,
+// and that its board said off, are of the life before. With the second row its old heartbeat is too young to be dead
+// by.
+class fencer_reference_boots : public fencer_fixture, public ::testing::WithParamInterface<int> {};
+
+TEST_P(fencer_reference_boots, a_node_that_says_run_before_it_beats_is_left_alone) {
+    sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1"}, .fence_intervals = GetParam()});
+    run_with_beats(std::max<duration>(60s, GetParam() * 5s), {"hv2", "hv3"});
+    died = loop.clock().now();
+    put_machine(vm1);
+    board.set_power(false);
+    dead_for(75s);
+    ASSERT_EQ(state(), "fenced") << hv1.log();
+    ASSERT_TRUE(board.is_machine_on) << hv1.log();
+    ensemble.put("/nodes/hv3/daemonstate", "init");
+    dead_for(8s);
+    ensemble.put("/nodes/hv3/daemonstate", "run");
+    dead_for(4s);
+    EXPECT_EQ(state(), "run") << hv1.log();
+    run_with_beats(60s, {"hv2", "hv3"});
+    EXPECT_EQ(state(), "run") << hv1.log();
+    EXPECT_EQ(offs(), (std::vector<std::string>{"off", "on"})) << hv1.log();
+    EXPECT_EQ(std::ranges::count(values_written("/nodes/hv3/daemonstate"), "dead"), 1);
+}
+
+TEST_P(fencer_reference_boots, a_node_that_was_rebooted_in_good_order_is_left_alone) {
+    sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1"}, .fence_intervals = GetParam()});
+    ensemble.put("/nodes/hv3/daemonstate", "stop");
+    dead_for(150s);
+    ensemble.put("/nodes/hv3/daemonstate", "init");
+    dead_for(8s);
+    ensemble.put("/nodes/hv3/daemonstate", "run");
+    dead_for(19s);  // its first heartbeat comes up to four intervals later
+    EXPECT_EQ(state(), "run") << hv1.log();
+    run_with_beats(60s, {"hv2", "hv3"});
+    EXPECT_EQ(state(), "run") << hv1.log();
+    EXPECT_EQ(std::ranges::count(values_written("/nodes/hv3/daemonstate"), "dead"), 0);
+    EXPECT_EQ(offs(), std::vector<std::string>()) << hv1.log();
+}
+
+TEST_P(fencer_reference_boots, a_node_that_dies_between_the_two_is_dead_by_its_word) {
+    sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1"}, .fence_intervals = GetParam()});
+    run_with_beats(std::max<duration>(60s, GetParam() * 5s), {"hv2", "hv3"});
+    died = loop.clock().now();
+    board.set_power(false);
+    dead_for(40s);
+    ASSERT_EQ(state(), "fenced") << hv1.log();
+    ensemble.put("/nodes/hv3/daemonstate", "init");
+    dead_for(8s);
+    ensemble.put("/nodes/hv3/daemonstate", "run");
+    dead_for(1s);
+    board.set_power(false);
+    dead_for(45s);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+    EXPECT_EQ(std::ranges::count(values_written("/nodes/hv3/daemonstate"), "fenced"), 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(each, fencer_reference_boots, ::testing::Values(6, 20));
+
 }  // namespace
 }  // namespace pvc::node

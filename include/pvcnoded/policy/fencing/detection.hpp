@@ -17,7 +17,7 @@ namespace pvc::policy {
 enum class seen_power : std::uint8_t {
     untold,  // never asked, or no answer
     on,
-    off,  // two answers that count as off, the heartbeat's id unchanged throughout
+    off,  // two answers that count as off, the ids of its heartbeat and its state unchanged throughout
 };
 
 struct node_seen {
@@ -27,12 +27,33 @@ struct node_seen {
     std::optional<std::int64_t> state_id;      // of the transaction that wrote its daemonstate
     std::optional<std::int64_t> heartbeat_id;  // empty: the key is missing
     duration silent_for{};                     // by the observer; no longer than its connection has stood
+    duration in_state_for = duration::max();   // of a state_watch
     bool was_seen_to_beat = false;             // since this daemon started
     bool has_machines = false;                 // machines in a running state whose key names it
     bool has_probe_heard_on = false;           // the last probe of its board heard it say `on` (76)
     seen_power power = seen_power::untold;
     bool is_lease_over = false;  // its self-reset has certainly happened (10.8)
 };
+
+// For how long a node has been in its state, by the looks at its heartbeat: a look that comes late, as the observer
+// stood still, makes it no older than one that was never made.
+class state_watch {
+public:
+    // What is seen now, with the silence as of the last look.
+    void observe(std::optional<std::int64_t> state_id, std::optional<std::int64_t> heartbeat_id, duration silent_for);
+    // Zero until a look was made after the state was seen.
+    [[nodiscard]] duration age() const { return first_ ? last_ - *first_ : duration::zero(); }
+
+private:
+    std::optional<std::int64_t> state_;
+    std::optional<std::int64_t> heartbeat_;
+    duration last_{};                // the silence as of the last look
+    std::optional<duration> first_;  // as of the first one after the state was seen
+};
+
+// Since the observer saw its last sign of life. That is its heartbeat, but for a node that has said `run` after it: one
+// of the reference that boots says so, and its first heartbeat comes seconds later.
+[[nodiscard]] duration quiet_for(const node_seen& one);
 
 struct observer_seen {
     std::string name;

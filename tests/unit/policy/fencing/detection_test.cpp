@@ -148,6 +148,54 @@ TEST_F(detection, a_node_seen_off_is_dead_at_once) {
     EXPECT_FALSE(asks_for_power(self, one));
 }
 
+// One of the reference that boots says `run`, and its first heartbeat comes seconds later: until then what is seen of
+// its heartbeat, and of its power, is of the life before.
+TEST_F(detection, a_node_that_has_said_run_after_its_heartbeat_is_as_quiet_as_that) {
+    struct row {
+        std::int64_t state_id;
+        duration in_state_for;
+        node_verdict what;
+        bool is_asked;
+    };
+    for (const auto& [state_id, in_state_for, what, is_asked] :
+         {row{19, 0s, dead, true}, row{20, 0s, dead, true}, row{21, 0s, well, false}, row{21, 10s, well, false},
+          row{21, 10s + 1ms, node_verdict::silent, true}, row{21, 30s, node_verdict::silent, true},
+          row{21, 30s + 1ms, dead, true}, row{21, duration::max(), dead, true}}) {
+        auto one = quiet("hv3", 65s);
+        one.state_id = state_id;
+        one.in_state_for = in_state_for;
+        EXPECT_EQ(of(one), what) << state_id << ", for " << in_state_for / 1ms << " ms";
+        EXPECT_EQ(asks_for_power(self, one), is_asked) << state_id << ", for " << in_state_for / 1ms << " ms";
+    }
+    auto one = quiet("hv3", 65s);
+    one.state_id = 21;
+    one.in_state_for = 9s;
+    one.power = seen_power::off;
+    EXPECT_EQ(of(one), well);
+    one.in_state_for = 11s;
+    EXPECT_EQ(of(one), seen_off) << "two answers since";
+    EXPECT_FALSE(majority_stays(self, {quiet("hv2", 40s), one}, "hv2", majority_at::before_power_off))
+        << "nobody counts on it before it beats";
+}
+
+TEST_F(detection, a_state_is_as_old_as_looks_have_shown_it) {
+    state_watch watch;
+    const auto after = [&](std::int64_t state, std::int64_t heartbeat, duration silent_for) {
+        watch.observe(state, heartbeat, silent_for);
+        return watch.age();
+    };
+    EXPECT_EQ(after(30, 20, 25s), 0s) << "seen, and not looked yet";
+    EXPECT_EQ(after(30, 20, 25s), 0s);
+    EXPECT_EQ(after(30, 20, 65s), 0s) << "the observer stood still meanwhile";
+    EXPECT_EQ(after(30, 20, 70s), 5s);
+    EXPECT_EQ(after(30, 20, 70s), 5s);
+    EXPECT_EQ(after(30, 20, 75s), 10s);
+    EXPECT_EQ(after(31, 20, 80s), 0s) << "it is written anew";
+    EXPECT_EQ(after(31, 20, 85s), 0s);
+    EXPECT_EQ(after(31, 20, 90s), 5s);
+    EXPECT_EQ(after(31, 32, 0s), 0s) << "it beats";
+}
+
 TEST_F(detection, the_majority_of_coordinators_stays) {
     const auto verdicts = judge_nodes(self, {quiet("hv3", 40s), quiet("hv2", 40s)});
     ASSERT_EQ(verdicts.size(), 2U);
