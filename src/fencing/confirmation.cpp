@@ -88,7 +88,7 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
             const auto run = runs_.find(node);
             const auto last = run == runs_.end() ? std::nullopt : run->second->last_look();
             if (!last && !word.although_on) {
-                refuse("a fence is asking its board now: ask again");
+                refuse("a fence is asking its board now: ask again; --although-on does not wait for that");
                 co_return;
             }
             power = last.value_or(power);
@@ -146,10 +146,7 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         }
         const bool is_notified = co_await changed.wait_until(node_.clock(), until, "an operator's word to be recorded");
         if (!is_notified) {
-            const auto other = other_holder();
-            answer->give(failure(errc::timed_out, node,
-                                 other.empty() ? "the fence lock or the disk was not to be had in time"
-                                               : other + " has the fence lock"));
+            answer->give(failure(errc::timed_out, node, policy::why_word_waits(other_holder())));
             co_return;
         }
     }

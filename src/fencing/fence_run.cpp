@@ -303,6 +303,8 @@ async::awaitable<said::any> fence_run::command(ask::power what) {
     if (what.what == policy::board_command::status) {
         last_look_ = heard ? policy::read_power(heard->status, heard->output, heard->errors).power
                            : policy::board_power::unknown;
+    } else if (heard && (!heard->status || (*heard->status != 0 && heard->took >= policy::board_probe::silence))) {
+        last_look_ = policy::board_power::unknown;  // who does not take an order would not tell either
     }
     if (!heard) {
         const bool is_unsure = heard.error().code() == errc::io;

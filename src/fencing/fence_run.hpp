@@ -56,7 +56,8 @@ public:
     [[nodiscard]] const policy::fence_step& step() const { return step_; }
     [[nodiscard]] const fence_ledger& ledger() const { return *ledger_; }
     [[nodiscard]] bool has_had_lock() const { return has_had_lock_; }
-    // What its board said of its power when it was last asked for that; unknown: it did not say. Empty: not asked yet.
+    // What its board said of its power when it was last asked for that; unknown: it did not say, or was silent to an
+    // order since. Empty: not asked yet.
     [[nodiscard]] std::optional<policy::board_power> last_look() const { return last_look_; }
     [[nodiscard]] time_point begun() const { return begun_; }
     // By an operator, whose word this is to rest on.

@@ -42,4 +42,15 @@ std::string why_not_confirmed(const confirm_seen& seen) {
     return {};
 }
 
+std::string why_word_waits(std::string_view holder) {
+    if (holder.empty()) {
+        return "the fence lock or the disk was not to be had in time: ask again";
+    }
+    const auto node = holder.substr(0, holder.find(':'));
+    return fmt::format(
+        "{} has the fence lock: say it on node {}, or ask again when that fence is over; --although-on does "
+        "not help",
+        holder, node);
+}
+
 }  // namespace pvc::policy

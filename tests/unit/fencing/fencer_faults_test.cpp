@@ -265,6 +265,36 @@ TEST_F(fencer_faults, a_word_is_refused_while_the_board_says_on) {
     EXPECT_TRUE(record(hv1).proof->although_on);
 }
 
+// Ruling 43: a board that hangs keeps nobody from saying that the node is off.
+TEST_F(fencer_faults, a_word_is_taken_once_a_board_was_silent_to_the_first_order) {
+    sim_node& hv1 = start();
+    put_machine(vm1);
+    board.answer_time = 10min;
+    dead_for(60s);
+    ASSERT_TRUE(run_until([&] { return std::ranges::count(board.heard(), "off") == 1; }, 30s)) << hv1.log();
+    const auto said = confirm(hv1, loop.clock().now() + 60s);
+    dead_for(45s);
+    ASSERT_TRUE(said->answer) << hv1.log();
+    EXPECT_TRUE(*said->answer) << said->answer->error().text();
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+}
+
+TEST_F(fencer_faults, who_asks_in_vain_is_told_who_has_the_fence_lock) {
+    sim_node& hv1 = start();
+    const auto other = take_lock(0, "hv9:1:fencing:a dead node");
+    board.is_reachable = false;
+    dead_for(60s);
+    const auto said = confirm(hv1, loop.clock().now() + 40s, true);
+    dead_for(40s);
+    ASSERT_TRUE(said->answer && !*said->answer) << hv1.log();
+    EXPECT_EQ(said->answer->error().code(), errc::timed_out);
+    EXPECT_EQ(said->answer->error().cause(),
+              "hv9:1:fencing:a dead node has the fence lock: say it on node hv9, or ask again when that fence is over; "
+              "--although-on does not help");
+    EXPECT_EQ(state(), "run");
+    ensemble.close_session(other);
+}
+
 TEST_F(fencer_faults, explained) {
     sim_node& hv1 = start();
     const auto ask = [&] {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pvc::policy {
@@ -30,5 +31,8 @@ struct confirm_seen {
 };
 // Why it is refused, and what would help: one sentence each. Empty: it is taken.
 [[nodiscard]] std::string why_not_confirmed(const confirm_seen& seen);
+// What a word that was given waited for in vain. `holder`: of the fence lock, as its child says ("hv2:1:fencing:a dead
+// node"); empty: nobody else has it.
+[[nodiscard]] std::string why_word_waits(std::string_view holder);
 
 }  // namespace pvc::policy
