@@ -17,11 +17,12 @@ constexpr duration figures_validity = 5s;
 
 using reply = result<zookeeper::read_reply>;
 
-constexpr std::array<const char*, 10> offer_keys{model::node_key::daemon_state, model::node_key::domain_state,
-                                                 model::node_key::mem_free,     model::node_key::mem_used,
-                                                 model::node_key::mem_prov,     model::node_key::cpu_load,
-                                                 model::node_key::vcpu_alloc,   model::node_key::domains_count,
-                                                 model::node_key::mem_total,    "/staticdata"};
+constexpr std::array<const char*, 12> offer_keys{
+    model::node_key::daemon_state, model::node_key::domain_state, model::node_key::mem_free, model::node_key::mem_used,
+    model::node_key::mem_prov, model::node_key::cpu_load, model::node_key::vcpu_alloc, model::node_key::domains_count,
+    model::node_key::mem_total, "/staticdata",
+    // In this order: ours writes both in each heartbeat.
+    model::node_key::keepalive, model::node_key::self_reset};
 
 std::string offered(const reply& one) {
     return one ? one->data : std::string();
@@ -42,6 +43,7 @@ policy::node_room room_of(std::string name, std::span<const reply> keys) {
     if (const auto statics = model::parse_static_data(offered(keys[9]))) {
         room.cpucount = statics->cpu_count;
     }
+    room.is_ours = keys[10] && keys[11] && keys[11]->stat.mzxid >= keys[10]->stat.mzxid;
     return room;
 }
 

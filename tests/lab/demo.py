@@ -67,12 +67,12 @@ class Cluster:
 
     def make_ready(self):
         """What an operator says of a node that is well again: only such a one gets machines."""
-        for node in self.nodes:
+        for node in self.hypervisors:
             if (self.lab.key(node, 'daemonstate'), self.lab.key(node, 'domainstate')) == ('run', 'flushed'):
                 self.lab.set(f'/nodes/{node.short}/domainstate', 'ready')
 
     def are_ready(self):
-        return all(self.lab.key(node, 'domainstate') == 'ready' for node in self.nodes)
+        return all(self.lab.key(node, 'domainstate') == 'ready' for node in self.hypervisors)
 
     @property
     def hypervisors(self):

@@ -29,6 +29,7 @@ private:
     [[nodiscard]] std::optional<model::domain_state> stored() const;
     [[nodiscard]] bool has_order() const;
     [[nodiscard]] bool has_arrivals() const;
+    [[nodiscard]] bool is_ready_for_nothing() const;
     async::awaitable<void> work_off(model::domain_state order);
     async::awaitable<void> perform(model::domain_state order, std::int64_t given);
     async::awaitable<void> wait_looked_at();

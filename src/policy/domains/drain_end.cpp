@@ -39,8 +39,9 @@ step concluding::has_read(context& c) {
         return pause();
     }
     const auto own_word = of == job_kind::flush ? domain_state::flush : domain_state::unflush;
+    const bool is_taken_back = of == job_kind::unflush && !order.has_hypervisor && said.word == domain_state::ready;
     // The same word of another write may be an order of later: what has come since is to leave too.
-    if (said.word != own_word || said.changed != order.given) {
+    if ((said.word != own_word && !is_taken_back) || said.changed != order.given) {
         return finish(c, said.changed - 1);  // what the watch is about to show is news, what it shows now is not
     }
     where = at::writing;

@@ -20,6 +20,12 @@ std::optional<std::int64_t> room_figure(std::string_view text) {
     return number && *number >= -room_max && *number <= room_max ? number : std::nullopt;
 }
 
+// By what it published, not by what is to come to it.
+bool shows_machines(const node_room& node) {
+    return node.is_ours || room_figure(node.offer.domainscount).value_or(0) > 0 ||
+           room_figure(node.offer.vcpualloc).value_or(0) > 0;
+}
+
 void add_to(std::string& figure, std::int64_t what) {
     if (const auto number = room_figure(figure)) {
         figure = std::to_string(*number + what);
@@ -89,16 +95,20 @@ std::optional<std::int64_t> recovery_planner::missing_in(const node_room& node, 
     return after >= least ? 0 : (least - after + 99) / 100;
 }
 
+// Of those of whom nothing shows that they run machines (a node of the reference with none: it may lack the hypervisor
+// function, which no key tells) one is taken when no other can.
 planned_guest recovery_planner::place(const guest_to_place& guest, time_point now) {
     using kind = planned_guest::kind;
     take_back(guest.id);  // where it was to go before it is not in its own way
     const std::int64_t memory = std::clamp<std::int64_t>(guest.memory, 0, room_max);
     std::vector<node_offer> fitting;
+    std::vector<node_offer> fitting_unshown;
     std::optional<std::int64_t> least_missing;
     const node_room* preferred = nullptr;
     bool is_somebody_there = false;
     bool is_somebody_silent = false;
-    for (const auto& node : left_) {
+    for (std::size_t i = 0; i < left_.size(); ++i) {
+        const node_room& node = left_[i];
         const bool is_possible = takes_domains(node.offer) && is_allowed(guest.request, node.offer.name) &&
                                  node.offer.name != guest.request.current;
         if (!is_possible) {
@@ -111,7 +121,7 @@ planned_guest recovery_planner::place(const guest_to_place& guest, time_point no
         is_somebody_there = true;
         const auto missing = missing_in(node, memory);
         if (missing == 0) {
-            fitting.push_back(node.offer);
+            (shows_machines(published_[i]) ? fitting : fitting_unshown).push_back(node.offer);
             preferred = node.offer.name == guest.preferred ? &node : preferred;
         } else if (missing) {
             least_missing = std::min(least_missing.value_or(*missing), *missing);
@@ -122,9 +132,12 @@ planned_guest recovery_planner::place(const guest_to_place& guest, time_point no
         put(guest, name, now);
         return {kind::placed, name, "it was migrating there"};
     }
-    if (auto choice = select_target(guest.request, fitting)) {
-        put(guest, choice->node, now);
-        return {kind::placed, std::move(choice->node), std::move(choice->reason)};
+    const bool is_room = !fitting.empty() || !fitting_unshown.empty();
+    for (auto* const some : {&fitting, &fitting_unshown}) {
+        if (auto choice = select_target(guest.request, std::move(*some))) {
+            put(guest, choice->node, now);
+            return {kind::placed, std::move(choice->node), std::move(choice->reason)};
+        }
     }
     if (!is_somebody_there && is_somebody_silent) {
         return {kind::silent,
@@ -135,7 +148,7 @@ planned_guest recovery_planner::place(const guest_to_place& guest, time_point no
     if (!is_somebody_there) {
         return {kind::nobody, {}, "no node that it may run on is in run and ready"};
     }
-    if (least_missing && fitting.empty()) {
+    if (least_missing && !is_room) {
         return {kind::no_room,
                 {},
                 fmt::format("it needs {} MiB, and the node with the most room lacks {} MiB of that", memory,

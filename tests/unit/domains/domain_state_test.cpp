@@ -240,6 +240,8 @@ TEST_F(domain_state, a_node_without_the_hypervisor_function_has_nothing_to_do_an
     ASSERT_TRUE(until_word("flushed"));
     EXPECT_EQ(jobs(), (texts{"runningdomains= domainstate=flushed", "domainstate=flushed"}));
     EXPECT_TRUE(node.logged("this node runs no virtual machines"));
+    order("ready");
+    ASSERT_TRUE(until_word("flushed")) << "nobody is to send it a machine";
     pass(20s);
     EXPECT_EQ(node.times_logged("was changed by somebody else"), 0U) << node.log();
 }

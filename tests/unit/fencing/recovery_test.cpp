@@ -217,6 +217,23 @@ TEST_F(recovery_test, R44_a_node_that_is_silent_takes_nothing) {
     EXPECT_EQ(outcome->left, std::vector<uuid>{number(2)});
 }
 
+TEST_F(recovery_test, R13_a_node_of_the_reference_with_no_machine_may_run_none) {
+    put_machine(1);
+    offer("hv2", "30000");
+    ensemble.put({{"/nodes/hv4/domainscount", "0"}, {"/nodes/hv4/vcpualloc", "0"}});
+    recover();
+    EXPECT_EQ(where(1), "start hv2 hv3 False");
+}
+
+TEST_F(recovery_test, R13_a_node_of_ours_that_is_ready_runs_machines) {
+    put_machine(1);
+    offer("hv2", "30000");
+    ensemble.put({{"/nodes/hv4/domainscount", "0"}, {"/nodes/hv4/vcpualloc", "0"}});
+    ensemble.put("/nodes/hv4/selfreset", "off");  // with its heartbeat
+    recover();
+    EXPECT_EQ(where(1), "start hv4 hv3 False");
+}
+
 TEST_F(recovery_test, ac62_to_64_68_69_127_by_state) {
     put_machine(1, "shutdown");
     put_machine(2, "shutdown");

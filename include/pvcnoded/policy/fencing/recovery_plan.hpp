@@ -24,6 +24,9 @@ struct node_room {
     std::string memtotal;  // MiB, as all memory here
     std::string cpucount;
     duration silent_for{};  // since its heartbeat moved, as seen by the planning node (of which it is 0)
+    // A daemon of ours wrote its last heartbeat: such a node is not `ready` without the hypervisor function (ruling
+    // 13).
+    bool is_ours = false;
 };
 
 struct guest_to_place {

@@ -88,6 +88,24 @@ TEST_F(unflush_machine, without_the_hypervisor_function_the_node_stays_flushed) 
     EXPECT_EQ(lines(), texts{"this node runs no virtual machines: it is `flushed`, and stays so"});
 }
 
+TEST_F(unflush_machine, R13_a_node_that_is_ready_without_the_hypervisor_function_is_flushed) {
+    for (const bool has_function : {false, true}) {
+        job = {};
+        job.self = "hv1";
+        job.order = {order_given, now, has_function};
+        say(woken{});
+        if (has_function) {
+            say(all_read{true, {}});
+        }
+        asked<ask::order_key>();
+        say(order_read{order_read::how::read, domain_state::ready, order_given, 4});
+        EXPECT_EQ(next.is_over(), has_function) << "there it is another word";
+        if (!has_function) {
+            EXPECT_EQ(asked<ask::write_word>().word, domain_state::flushed);
+        }
+    }
+}
+
 TEST_F(unflush_machine, what_could_not_be_moved_stays_and_that_is_said) {
     begin({{u1, runs_on("hv2", "hv1")}, {u2, runs_on("hv2", "hv1")}});
     reach_write(u1, runs_on("hv2", "hv1"));

@@ -107,6 +107,35 @@ TEST(recovery_plan, AC65_nobody_is_there_and_R44_no_room_are_two_things) {
     EXPECT_EQ(planner.place(guest_of(1), planned_at).what, planned_kind::no_figures);
 }
 
+// No key tells of a node of the reference whether it has the hypervisor function.
+TEST(recovery_plan, R13_nodes_that_run_machines_before_those_that_may_not) {
+    struct row {
+        std::string count1;  // of hv1, which has the most room
+        std::string vcpus1;
+        bool is_ours1;
+        std::string count2;
+        std::int64_t memory;
+        std::string node;
+    };
+    for (const auto& one : {row{"0", "0", false, "1", 1000, "hv2"}, row{"0", "0", true, "1", 1000, "hv1"},
+                            row{"3", "0", false, "1", 1000, "hv1"}, row{"0", "2", false, "1", 1000, "hv1"},
+                            row{"", "", false, "1", 1000, "hv2"}, row{"0", "0", false, "0", 1000, "hv1"},
+                            row{"0", "0", false, "1", 3000, "hv1"}}) {
+        recovery_planner planner;
+        auto first = room("hv1", 8000);
+        auto second = room("hv2", 2000);
+        first.offer.domainscount = one.count1;
+        first.offer.vcpualloc = one.vcpus1;
+        first.is_ours = one.is_ours1;
+        second.offer.domainscount = one.count2;
+        planner.begin({first, second}, planned_at);
+        EXPECT_EQ(planner.place(guest_of(1, one.memory), planned_at).node, one.node)
+            << one.count1 << " " << one.is_ours1 << " " << one.count2 << " " << one.memory;
+        EXPECT_EQ(planner.place(guest_of(1, one.memory), planned_at).node, one.node)
+            << "what comes to it shows nothing";
+    }
+}
+
 // It is dead for less than `FI` x `KI`, or held back for the majority.
 TEST(recovery_plan, R44_a_node_that_is_silent_takes_nothing) {
     struct row {
