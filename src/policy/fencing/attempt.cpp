@@ -31,7 +31,11 @@ fence_step fence_attempt::finish(context& c, fence_end how, std::string words) {
     where = at::over;
     wants_lock = wants_turn = false;
     switch (how) {
-        case fence_end::passed: c.say(fence_news::passed, words); break;
+        case fence_end::passed:
+            if (was_under_way()) {
+                c.say(fence_news::passed, words);
+            }
+            break;
         case fence_end::abandoned:
         case fence_end::gone:
         case fence_end::handed_on: c.say(fence_news::abandoned, words); break;
@@ -46,6 +50,16 @@ fence_step fence_attempt::finish(context& c, fence_end how, std::string words) {
     }
     pending = {};
     return pending;
+}
+
+// Who has marked nobody has nothing to take back: another coordinator may have fenced it meanwhile.
+bool fence_attempt::was_under_way() const {
+    switch (origin) {
+        case fence_origin::silence:
+        case fence_origin::seen_off: return is_marked;
+        case fence_origin::orphan: return is_begun;
+        default: return true;
+    }
 }
 
 // ---- resumption -----------------------------------------------------------------------------------------------------
@@ -355,6 +369,7 @@ fence_step fence_attempt::marked(context& c, const fence_said::written& said) {
 
 fence_step fence_attempt::begin_throws(context& c) {
     if (origin != fence_origin::orphan && !is_unseen_off) {
+        is_marked = true;
         c.note(fence_entry::wrote{"dead", mark_id});
         c.say(fence_news::marked);
     }

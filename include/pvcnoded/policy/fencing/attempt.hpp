@@ -111,6 +111,7 @@ struct fence_attempt {
     bool wants_lock = false;
     bool wants_turn = false;
     bool is_begun = false;   // the record
+    bool is_marked = false;  // by this attempt
     bool is_opened = false;  // likewise, with the mark
     bool is_proof_recorded = false;
     bool is_fenced = false;      // written: mark_id is F0
@@ -160,6 +161,7 @@ private:
     fence_step end_of_others(context& c);
     fence_step go_on(context& c, const fence_said::read& said);
     [[nodiscard]] bool stands(const victim_seen& seen) const;
+    [[nodiscard]] bool was_under_way() const;
     [[nodiscard]] bool is_proven() const { return proof != fence_proof::none; }
     fence_step begin_record(context& c);
     fence_step record_begun(context& c, bool is_synced);

@@ -76,6 +76,7 @@ TEST(fence_attempt, AC49_AC50_a_node_that_is_back_passes) {
         p.at(52, [&] { writes_run ? p.writes(daemon_state::run) : p.beats(); });
         EXPECT_EQ(p.run(), (lines{"35 begin its record", "35 write dead", "passed"}));
         EXPECT_EQ(p.second(), 55);
+        EXPECT_TRUE(p.has_said(fence_news::passed));
     }
 }
 
@@ -101,6 +102,7 @@ TEST(fence_attempt, a_mark_is_not_written_over_what_came_meanwhile) {
         fence_play p;
         beats ? p.beats() : p.writes(daemon_state::stop);
         EXPECT_EQ(p.run(), lines{"passed"});
+        EXPECT_FALSE(p.has_said(fence_news::passed)) << "nothing was begun";
     }
 }
 
