@@ -1,8 +1,6 @@
 // An operator's word that a node is off (README ruling 43).
 #include "fencer_part.hpp"
 
-#include "pvcnoded/policy/fencing/confirm.hpp"
-
 #include <algorithm>
 
 namespace pvc::fencing {
@@ -108,7 +106,10 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
     guard.number = ++words_given_;
     const auto all = all_seen();
     const auto as_it_is = std::ranges::find(all, node, &policy::node_seen::name);
-    words_[node] = {word, as_it_is == all.end() ? std::nullopt : as_it_is->heartbeat_id, guard.number};
+    const auto then = as_it_is == all.end()
+                          ? policy::node_of_word()
+                          : policy::node_of_word{as_it_is->heartbeat_id, as_it_is->state_id, as_it_is->state};
+    words_[node] = {word, then, guard.number};
     if (const auto run = runs_.find(node); run != runs_.end()) {
         run->second->take_word(word.although_on, word.by);
     }

@@ -268,7 +268,8 @@ void fencer_part::judge() {
 void fencer_part::drop_old_words(const std::vector<policy::node_seen>& all) {
     const auto dropped = std::erase_if(words_, [&](const auto& one) {
         const auto found = std::ranges::find(all, one.first, &policy::node_seen::name);
-        return found == all.end() || found->heartbeat_id != one.second.heartbeat_id;
+        return found == all.end() ||
+               !policy::word_stands(one.second.then, {found->heartbeat_id, found->state_id, found->state});
     });
     if (dropped > 0) {
         changes_.set(changes_.value() + 1);

@@ -3,6 +3,7 @@
 
 #include "fence_run.hpp"
 #include "pvcnoded/fencing/fencer.hpp"
+#include "pvcnoded/policy/fencing/confirm.hpp"
 #include "pvcnoded/policy/fencing/detection.hpp"
 #include "pvcnoded/policy/fencing/order.hpp"
 
@@ -66,10 +67,10 @@ private:
         std::size_t running = 0;
         std::uint64_t hash = 0;
     };
-    // An operator's, about the node as it was then: once its heartbeat moves it is nobody's word any more.
+    // An operator's, about the node as it was then.
     struct given_word {
         core::fence_word word;
-        std::optional<std::int64_t> heartbeat_id;
+        policy::node_of_word then;
         std::uint64_t number = 0;
     };
     // A try at what a recovery left.

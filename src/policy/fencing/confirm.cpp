@@ -53,4 +53,9 @@ std::string why_word_waits(std::string_view holder) {
         holder, node);
 }
 
+bool word_stands(const node_of_word& then, const node_of_word& now) {
+    const bool is_of_others = now.state == model::daemon_state::dead || now.state == model::daemon_state::fenced;
+    return now.heartbeat_id == then.heartbeat_id && (now.state_id == then.state_id || is_of_others);
+}
+
 }  // namespace pvc::policy

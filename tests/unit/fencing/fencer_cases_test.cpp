@@ -61,6 +61,30 @@ TEST_F(fencer_cases, AC124_a_fence_that_maintenance_ended_begins_again_as_an_orp
     EXPECT_EQ(std::ranges::count(values_written("/nodes/hv3/daemonstate"), "dead"), 1);
 }
 
+// Ruling 43. It writes its state before it beats.
+TEST_F(fencer_cases, a_word_about_a_node_that_boots_meanwhile_is_nobodys) {
+    sim_node& hv1 = start();
+    put_machine(vm1);
+    board.is_reachable = false;
+    ensemble.put("/nodes/hv3/daemonstate", "stop");
+    dead_for(60s);
+    const auto other = ensemble.open_session();
+    ensemble.put("/config/fence_lock", "");
+    ASSERT_TRUE(ensemble.create("/config/fence_lock/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa__lock__0000000000", "hv9",
+                                zookeeper::create_mode::ephemeral, other));
+    const auto said = confirm(hv1, loop.clock().now() + 60s);
+    dead_for(20s);
+    EXPECT_FALSE(said->answer);
+    ensemble.put("/nodes/hv3/daemonstate", "init");
+    dead_for(5s);
+    ASSERT_TRUE(said->answer) << hv1.log();
+    EXPECT_FALSE(*said->answer);
+    ensemble.close_session(other);
+    dead_for(10s);
+    EXPECT_EQ(state(), "init") << hv1.log();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv3");
+}
+
 // A node of the reference that boots after its fence writes `run` first and its heartbeat seconds later: its silence,
 // and that its board said off, are of the life before. With the second row its old heartbeat is too young to be dead
 // by.

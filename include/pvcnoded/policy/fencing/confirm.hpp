@@ -35,4 +35,14 @@ struct confirm_seen {
 // node"); empty: nobody else has it.
 [[nodiscard]] std::string why_word_waits(std::string_view holder);
 
+// Whether a word about a node as it was `then` is about it as it is `now`: not once its heartbeat has moved, nor once
+// it has written a state itself (one of the reference that boots writes `init` and `run` before it beats). Others write
+// `dead` and `fenced`.
+struct node_of_word {
+    std::optional<std::int64_t> heartbeat_id;
+    std::optional<std::int64_t> state_id;
+    std::optional<model::daemon_state> state;
+};
+[[nodiscard]] bool word_stands(const node_of_word& then, const node_of_word& now);
+
 }  // namespace pvc::policy
