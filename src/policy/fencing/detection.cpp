@@ -118,9 +118,9 @@ void state_watch::observe(std::optional<std::int64_t> state_id, std::optional<st
 }
 
 duration quiet_for(const node_seen& one) {
-    const bool has_said_run =
-        one.state == daemon_state::run && one.state_id && one.heartbeat_id && *one.state_id > *one.heartbeat_id;
-    return has_said_run ? std::min(one.silent_for, one.in_state_for) : one.silent_for;
+    const bool is_up = one.state == daemon_state::run || one.state == daemon_state::init;
+    const bool has_said_so = is_up && one.state_id && one.heartbeat_id && *one.state_id > *one.heartbeat_id;
+    return has_said_so ? std::min(one.silent_for, one.in_state_for) : one.silent_for;
 }
 
 std::string_view to_text(node_verdict what) {

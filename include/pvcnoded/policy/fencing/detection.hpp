@@ -51,8 +51,8 @@ private:
     std::optional<duration> first_;  // as of the first one after the state was seen
 };
 
-// Since the observer saw its last sign of life. That is its heartbeat, but for a node that has said `run` after it: one
-// of the reference that boots says so, and its first heartbeat comes seconds later.
+// Since the observer saw its last sign of life. That is its heartbeat, but for a node that has said `init` or `run`
+// after it: one of the reference that boots says so, and its first heartbeat comes seconds later.
 [[nodiscard]] duration quiet_for(const node_seen& one);
 
 struct observer_seen {

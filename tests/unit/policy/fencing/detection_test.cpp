@@ -113,6 +113,8 @@ TEST_F(detection, AC129_init_that_hangs) {
     one.state_id = 21;  // it has not checked in since it registered
     one.silent_for = 600s;
     EXPECT_EQ(of(one), forgotten);
+    one.in_state_for = 299s;
+    EXPECT_EQ(of(one), well) << "it boots";
 }
 
 TEST_F(detection, a_node_that_was_never_seen_to_beat_may_be_booting) {
