@@ -79,7 +79,8 @@ void fencer_part::report(std::vector<std::string>& lines) const {
                                     (node_.clock().now() - one->begun()) / 1s,
                                     one->step().reason.empty() ? "begins" : "waits for ", one->step().reason));
     }
-    for (const auto& verdict : policy::judge_nodes(self, all_seen())) {
+    const auto all = all_seen();
+    for (const auto& verdict : policy::judge_nodes(self, all)) {
         if (verdict.what != policy::node_verdict::well && !runs_.contains(verdict.name)) {
             lines.push_back(fmt::format("node {} is {}", verdict.name, to_text(verdict.what)));
         }
@@ -91,9 +92,11 @@ void fencer_part::report(std::vector<std::string>& lines) const {
             continue;
         }
         const time_point now = node_.clock().now();
-        const auto outlook = memory == memories_.end() || !why.empty()
+        const auto found = std::ranges::find(all, node, &policy::node_seen::name);
+        const auto victim = found == all.end() ? std::nullopt : victim_of(*found);
+        const auto outlook = memory == memories_.end() || !victim || !why.empty()
                                  ? std::string()
-                                 : policy::outlook_of(node, *state, memory->second, now);
+                                 : policy::outlook_of(node, *victim, memory->second, now);
         lines.push_back(fmt::format("node {} is {}, down for {} s{}{}", node, to_text(*state),
                                     (now - *look.dead_since) / 1s, outlook.empty() ? "" : ": ", outlook));
     }

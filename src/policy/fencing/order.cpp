@@ -237,14 +237,14 @@ next_fence next_attempt(const left_over& one, const fence_memory& memory, time_p
     return one.victim.state == daemon_state::dead ? for_dead(one, memory, now) : next_fence{};
 }
 
-std::string outlook_of(const std::string& node, daemon_state state, const fence_memory& memory, time_point now) {
+std::string outlook_of(const std::string& node, const victim_seen& victim, const fence_memory& memory, time_point now) {
     if (!memory.seen) {
         return {};
     }
     const auto left_until = [now](time_point when) { return std::max<duration>(when - now, {}) / 1s; };
     const auto old = left_until(memory.since + fence_memory::orphan_age);
-    if (state == daemon_state::fenced) {
-        return memory.seen->is_recovering
+    if (victim.state == daemon_state::fenced) {
+        return victim.is_recovering
                    ? fmt::format(
                          "its machines are left to who recovers them, and taken up here after {} s without "
                          "progress",
@@ -257,10 +257,16 @@ std::string outlook_of(const std::string& node, daemon_state state, const fence_
             "tried here again in {} s",
             left_until(*memory.not_before));
     }
-    if (memory.failures > 0 && memory.failed_mark == memory.seen->mark_id &&
-        memory.failed_heartbeat == memory.seen->heartbeat_id) {
+    if (memory.failures > 0 && memory.failed_mark == victim.state_id &&
+        memory.failed_heartbeat == victim.heartbeat_id) {
         return fmt::format("it was not seen off, and is asked again in {} s; if it is off: pvcnodectl fence confirm {}",
                            left_until(memory.failed_at + pause_after_failures(memory.failures)), node);
+    }
+    if (memory.held_back_mark == victim.state_id) {
+        return fmt::format(
+            "not switched off, as no majority of coordinators would be left; taken up here as soon as one is; if it is "
+            "off: pvcnodectl fence confirm {}",
+            node);
     }
     return fmt::format("left to who marked it, and taken up here after {} s without progress", old);
 }

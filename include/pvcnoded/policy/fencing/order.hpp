@@ -133,9 +133,9 @@ struct next_fence {
 // Whether a node that is `dead` or `fenced` is to be taken up by this coordinator.
 [[nodiscard]] next_fence next_attempt(const left_over& one, const fence_memory& memory, time_point now);
 
-// What is to come of a node that is `dead` or `fenced` while no attempt of this coordinator is about it, for who asks
-// how it is. Empty: it has not been looked at yet.
-[[nodiscard]] std::string outlook_of(const std::string& node, model::daemon_state state, const fence_memory& memory,
+// What is to come of a node that is `dead` or `fenced` (as `victim` says) while no attempt of this coordinator is about
+// it, for who asks how it is. Empty: it has not been looked at yet.
+[[nodiscard]] std::string outlook_of(const std::string& node, const victim_seen& victim, const fence_memory& memory,
                                      time_point now);
 
 // After so many failures in a row: 10, 20, 40, then every 60 min.

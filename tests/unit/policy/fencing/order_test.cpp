@@ -203,13 +203,15 @@ TEST_F(orphans, who_was_found_back_is_not_fenced_again_on_the_same_heartbeat) {
 
 TEST_F(orphans, who_asks_is_told_what_is_to_come_of_it) {
     using model::daemon_state;
-    const auto told = [&](duration then, daemon_state state = daemon_state::dead) {
-        return outlook_of("hv3", state, memory, start + then);
-    };
-    EXPECT_EQ(outlook_of("hv3", daemon_state::dead, {}, start), "") << "not looked at yet";
+    victim_seen victim{.state = daemon_state::dead, .state_id = 11, .heartbeat_id = 20};
+    const auto told = [&](duration then) { return outlook_of("hv3", victim, memory, start + then); };
+    EXPECT_EQ(outlook_of("hv3", victim, {}, start), "") << "not looked at yet";
     EXPECT_EQ(told(20s), "left to who marked it, and taken up here after 160 s without progress");
     EXPECT_EQ(told(200s), "left to who marked it, and taken up here after 0 s without progress");
-    EXPECT_EQ(told(20s, daemon_state::fenced), "its machines were dealt with; it may be switched on");
+    memory.ended(fence_end::held_back, 11, 20, start);
+    EXPECT_EQ(told(20s),
+              "not switched off, as no majority of coordinators would be left; taken up here as soon as one is; if it "
+              "is off: pvcnodectl fence confirm hv3");
     memory.ended(fence_end::unrecordable, 11, 20, start);
     EXPECT_EQ(
         told(100s),
@@ -221,8 +223,10 @@ TEST_F(orphans, who_asks_is_told_what_is_to_come_of_it) {
     EXPECT_EQ(told(60s),
               "it was not seen off, and is asked again in 540 s; if it is off: pvcnodectl fence confirm hv3");
     memory.look({12, 20, true, 1}, start + 100s);
-    EXPECT_EQ(told(110s, daemon_state::fenced),
-              "its machines are left to who recovers them, and taken up here after 170 s without progress");
+    victim = {.state = daemon_state::fenced, .state_id = 12, .heartbeat_id = 20, .is_recovering = true};
+    EXPECT_EQ(told(110s), "its machines are left to who recovers them, and taken up here after 170 s without progress");
+    victim.is_recovering = false;  // what was last looked at is older
+    EXPECT_EQ(told(300s), "its machines were dealt with; it may be switched on");
 }
 
 TEST_F(orphans, R46_who_cannot_write_leaves_the_lock_to_others_for_five_minutes) {
@@ -363,6 +367,19 @@ TEST(fence_confirm, R43_what_is_refused_says_what_would_help) {
                   s.silent_for = 29s;
               }),
               "");
+}
+
+TEST(fence_word, a_word_is_about_the_node_as_it_was) {
+    using model::daemon_state;
+    const node_of_word then{20, 10, daemon_state::stop};
+    EXPECT_TRUE(word_stands(then, then));
+    EXPECT_TRUE(word_stands(then, {20, 30, daemon_state::dead})) << "by a fencer";
+    EXPECT_TRUE(word_stands(then, {20, 30, daemon_state::fenced}));
+    EXPECT_FALSE(word_stands(then, {21, 10, daemon_state::stop})) << "it beats";
+    EXPECT_FALSE(word_stands(then, {20, 30, daemon_state::init})) << "it boots";
+    EXPECT_FALSE(word_stands(then, {20, 30, daemon_state::run}));
+    EXPECT_FALSE(word_stands(then, {20, 30, daemon_state::stop}));
+    EXPECT_FALSE(word_stands(then, {20, {}, {}}));
 }
 
 }  // namespace
