@@ -53,6 +53,21 @@ async::awaitable<protocol::answer> answered(async::timers& clock, std::shared_pt
     co_return explained_answer(**to_come->answer);
 }
 
+// What became of a word is a line of the log, also where who gave it has left.
+struct word_line {
+    core::log_hub& log;
+    std::string what;
+    std::string end = "who said so left before it was answered";
+
+    word_line(core::log_hub& to, const core::fence_word& word)
+        : log(to),
+          what(fmt::format("the word of {} that node {} is off{}", word.by, shown(word.node),
+                           word.although_on ? ", whatever its board says" : "")) {}
+    word_line(const word_line&) = delete;
+    word_line& operator=(const word_line&) = delete;
+    ~word_line() { log.state(what + ": " + end); }
+};
+
 }  // namespace
 
 reply answers::fence(const protocol::request& asked) const {
@@ -91,17 +106,20 @@ reply answers::confirm_fence(const protocol::request& asked, const asker& who) c
     return reply([&of = daemon_, word = std::move(word)](time_point until) -> async::awaitable<protocol::answer> {
         const auto& node = of.context();
         const auto found = core::all_that_are<core::fence_confirmer>(of.subjects());
+        word_line line(node.log, word);
         if (found.empty() && node.config && node.mode == model::daemon_mode::hypervisor) {
             policy::confirm_seen seen;
             seen.coordinators = node.config->coordinators;
+            line.end = "not taken: this node is no coordinator";
             co_return refuse(problem::not_found, policy::why_not_confirmed(seen));
         }
         if (found.empty()) {
+            line.end = "not taken: the node is still starting";
             co_return refuse(problem::not_found, "nobody here takes a word yet: the node is still starting");
         }
-        node.log.state(fmt::format("node {} is off, says {}{}", shown(word.node), word.by,
-                                   word.although_on ? ", whatever its board says" : ""));
-        co_return co_await answered(node.clock(), found.front()->confirm_fence(word, until), until);
+        auto out = co_await answered(node.clock(), found.front()->confirm_fence(word, until), until);
+        line.end = out.error ? "not taken: " + out.error->text : "taken";
+        co_return out;
     });
 }
 

@@ -57,5 +57,18 @@ TEST_F(confirm_answers, a_hypervisor_names_the_coordinators) {
     EXPECT_EQ(said.error->text, "this node is no coordinator; ask one: hv1, hv2, hv3");
 }
 
+TEST_F(confirm_answers, a_word_is_logged_with_what_became_of_it) {
+    sim_node& hv1 = add_running_host();
+    const auto got = asked(hv1, {{"which", "hv7"}, {"is_off", "hv7"}});
+    ASSERT_TRUE(got.later);
+    protocol::answer said;
+    loop.run([&]() -> async::awaitable<void> { said = co_await got.later(loop.clock().now() + 5s); });
+    ASSERT_TRUE(said.error);
+    loop.run_for(1s);
+    EXPECT_EQ(hv1.log().find("hv7 is off, says"), std::string::npos);
+    EXPECT_NE(hv1.log().find(" that node hv7 is off: not taken: hv7: there is no node hv7"), std::string::npos)
+        << hv1.log();
+}
+
 }  // namespace
 }  // namespace pvc::node
