@@ -223,7 +223,7 @@ private:
         auto& counts = boards_.counts();
         ++(after.power == policy::board_power::unknown ? counts.probes_failed : counts.probes_answered);
         boards_.remember(node, after);
-        tell(node, before, after);
+        tell(node, after);
         owner_.answer_all(node, explain(node, after));
     }
 
@@ -269,11 +269,12 @@ private:
         }
     }
 
-    void tell(const std::string& node, const policy::known_board& before, const policy::known_board& after) {
+    void tell(const std::string& node, const policy::known_board& after) {
         const auto said = owner_.said_.find(node);
-        const auto news = policy::news_of_probe(node, before, after, boards_.why_unusable(node),
+        const auto why = boards_.why_unusable(node);
+        const auto news = policy::news_of_probe(node, after, why,
                                                 said == owner_.said_.end() ? std::nullopt : std::optional(said->second),
-                                                node_.clock().now());
+                                                node_.config->ipmi.cipher_suite, node_.clock().now());
         using kind = policy::probe_news::kind;
         switch (news.what) {
             case kind::nothing: return;
@@ -282,7 +283,8 @@ private:
             case kind::foreign: node_.log.error(message::board_foreign, news.text); break;
             case kind::slow: node_.log.warning(message::board_slow, news.text); break;
         }
-        owner_.said_[node] = node_.clock().now();
+        owner_.said_[node] = {
+            .at = node_.clock().now(), .why = why, .is_slow = news.what == policy::probe_news::kind::slow};
     }
 
     [[nodiscard]] core::explanation explain(const std::string& node, const policy::known_board& found) const {

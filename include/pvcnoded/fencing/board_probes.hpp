@@ -39,7 +39,7 @@ private:
     core::node_context& node_;
     std::shared_ptr<boards> boards_;
     std::map<std::string, std::vector<asked>> wanted_;  // by node
-    std::map<std::string, time_point> said_;            // when the log last had a line about a board
+    std::map<std::string, policy::probe_said> said_;    // the last line of the log about a board
     async::wakeup* part_ = nullptr;                     // of the session, to be woken
 };
 

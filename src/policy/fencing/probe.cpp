@@ -44,6 +44,10 @@ std::string seconds_text(duration time) {
     return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count());
 }
 
+std::string board_lies(const std::string& address) {
+    return fmt::format("its board {} said off while the node checked in: it is another's, or lies", address);
+}
+
 }  // namespace
 
 std::string who_shares_board(const std::string& node, const known_boards& all, const std::string& self,
@@ -219,7 +223,7 @@ void board_probe::choose() {
     found.latency = chosen.took;
     found.is_distrusted = found.is_distrusted && found.power != board_power::on;
     if (found.is_distrusted) {
-        found.trouble = fmt::format("its board {} says off, as it did while the node checked in", found.address);
+        found.trouble = board_lies(found.address);
     }
     at = step::guid;
 }
@@ -230,36 +234,39 @@ void board_probe::heartbeat_seen(bool has_moved) {
     }
     if (has_moved) {
         found.is_distrusted = true;
-        found.trouble =
-            fmt::format("its board {} says off while the node checks in: it is another's, or lies", found.address);
+        found.trouble = board_lies(found.address);
     }
     at = step::over;
 }
 
-probe_news news_of_probe(const std::string& node, const known_board& before, const known_board& after,
-                         std::string_view unusable_for, std::optional<time_point> said, time_point now) {
+probe_news news_of_probe(const std::string& node, const known_board& after, std::string_view unusable_for,
+                         const std::optional<probe_said>& said, std::optional<int> configured, time_point now) {
     using kind = probe_news::kind;
-    const bool was_probed = before.probed.has_value();
+    const bool is_old = !said || now - said->at >= said_every;
     if (!unusable_for.empty()) {
-        const bool is_due = !said || now - *said >= said_every ||
-                            (was_probed && before.trouble != after.trouble && before.trouble.empty());
-        if (!is_due) {
+        if (!is_old && said->why == unusable_for) {
             return {};
         }
         const bool is_foreign = after.is_distrusted || unusable_for.find("same as") != std::string_view::npos;
         return {is_foreign ? kind::foreign : kind::unusable,
                 fmt::format("node {} could not be fenced now: {}", node, unusable_for)};
     }
-    if (was_probed && !before.trouble.empty()) {
+    const bool is_over = said && !said->why.empty();
+    const bool is_slow = after.latency > board_probe::fast;
+    if (is_slow && (is_old || is_over || !said->is_slow)) {
+        const std::string hint =
+            configured
+                ? fmt::format("fencing.ipmi.cipher_suite is {} here, another may be faster", *configured)
+                : std::string("no cipher suite that was tried is faster, so look at the board and the way to it");
+        return {
+            kind::slow,
+            fmt::format("{}the board {} of node {} takes {} for an answer, which every step of a fence waits for; {}",
+                        is_over ? "node " + node + " can be fenced, but " : std::string(), after.address, node,
+                        seconds_text(after.latency), hint)};
+    }
+    if (is_over) {
         return {kind::usable, fmt::format("node {} can be fenced: its board {} answers within {}", node, after.address,
                                           seconds_text(after.latency))};
-    }
-    const bool is_slow = after.latency > board_probe::fast;
-    if (is_slow && (!said || now - *said >= said_every)) {
-        return {kind::slow,
-                fmt::format("the board {} of node {} takes {} for an answer, which every step of a fence waits for; "
-                            "fencing.ipmi.cipher_suite in the configuration may make it faster",
-                            after.address, node, seconds_text(after.latency))};
     }
     return {};
 }

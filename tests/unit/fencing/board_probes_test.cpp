@@ -142,6 +142,25 @@ TEST_F(board_probes, a_board_that_two_nodes_name_is_used_for_none) {
     EXPECT_EQ(fact(told, "why_not"), core::explained_value("its board is the same as that of node hv3"));
 }
 
+// Whatever was said of that board a moment ago.
+TEST_F(board_probes, that_two_nodes_name_a_board_is_said_at_once_and_so_is_its_end) {
+    put_node("hv2").is_reachable = false;
+    put_node("hv3");
+    start();
+    run_beating(2min);
+    EXPECT_NE(said("node hv2 could"), "");
+    boards.front().is_reachable = true;
+    ensemble.put("/nodes/hv2/ipmihostname", "hv3-lom");
+    EXPECT_TRUE(probe(nodes.back(), "hv2"));
+    run_beating(1s);
+    EXPECT_NE(said("node hv2 could").find("the same as that of node hv3 [board-foreign]"), std::string::npos)
+        << nodes.back().log();
+    ensemble.put("/nodes/hv2/ipmihostname", "hv2-lom");
+    EXPECT_TRUE(probe(nodes.back(), "hv2"));
+    run_beating(1s);
+    EXPECT_NE(said("hv2 can be fenced"), "") << nodes.back().log();
+}
+
 // Who fenced hv3 by its entry would switch itself off.
 TEST_F(board_probes, the_own_board_is_no_others) {
     put_node("hv2").address = "192.0.2.77";
@@ -167,8 +186,8 @@ TEST_F(board_probes, a_board_that_says_off_of_a_node_that_checks_in) {
     start();
     run_beating(40s);
     EXPECT_EQ(said("node hv2 could"),
-              "failed: node hv2 could not be fenced now: its board 192.0.2.2 says off while the node "
-              "checks in: it is another's, or lies [board-foreign]\n");
+              "failed: node hv2 could not be fenced now: its board 192.0.2.2 said off while the node "
+              "checked in: it is another's, or lies [board-foreign]\n");
     const auto before = boards.front().commands();
     run_beating(70s);
     EXPECT_GT(boards.front().commands(), before);  // asked again each minute

@@ -134,8 +134,16 @@ struct probe_news {
     kind what = kind::nothing;
     std::string text;  // a line for the log
 };
-// After a probe. `said`: when the log last had a line about this board; a trouble that lasts is said each hour.
-[[nodiscard]] probe_news news_of_probe(const std::string& node, const known_board& before, const known_board& after,
-                                       std::string_view unusable_for, std::optional<time_point> said, time_point now);
+// The last line that the log had about a board.
+struct probe_said {
+    time_point at;
+    std::string why;       // its node could not be fenced; empty: it could
+    bool is_slow = false;  // and it was said how slow the board is
+};
+// After a probe. Another reason than the one that was said is news at once, as its end is; one that lasts is said each
+// hour. `configured`: fencing.ipmi.cipher_suite.
+[[nodiscard]] probe_news news_of_probe(const std::string& node, const known_board& after, std::string_view unusable_for,
+                                       const std::optional<probe_said>& said, std::optional<int> configured,
+                                       time_point now);
 
 }  // namespace pvc::policy

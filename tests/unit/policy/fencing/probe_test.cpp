@@ -163,7 +163,7 @@ TEST(probe, off_while_the_node_checks_in_is_not_believed_until_it_says_on) {
     probe.heartbeat_seen(true);
     EXPECT_EQ(probe.next().what, probe_kind::none);
     EXPECT_TRUE(probe.found.is_distrusted);
-    EXPECT_EQ(probe.found.trouble, "its board 192.0.2.3 says off while the node checks in: it is another's, or lies");
+    EXPECT_EQ(probe.found.trouble, "its board 192.0.2.3 said off while the node checked in: it is another's, or lies");
 
     // Still off, the node stands still by now: as before.
     auto still = at_status(probe.found);
@@ -300,26 +300,44 @@ TEST(probe, said_when_it_changes_and_each_hour) {
     const auto good = known_as_good();
     auto bad = good;
     bad.trouble = "its board 192.0.2.3 does not answer (x)";
-    const auto said = [&](const known_board& before, const known_board& after, std::optional<duration> ago) {
-        return news_of_probe("hv3", before, after, after.trouble, ago ? std::optional(probed_at - *ago) : std::nullopt,
-                             probed_at);
+    const auto said = [&](const known_board& after, std::optional<probe_said> before = {},
+                          std::optional<int> configured = {}) {
+        return news_of_probe("hv3", after, after.trouble, before, configured, probed_at);
     };
-    EXPECT_EQ(said({}, good, {}).what, news::nothing);
-    EXPECT_EQ(said(good, good, {}).what, news::nothing);
-    EXPECT_EQ(said({}, bad, {}).what, news::unusable);
-    EXPECT_EQ(said({}, bad, {}).text, "node hv3 could not be fenced now: its board 192.0.2.3 does not answer (x)");
-    EXPECT_EQ(said(bad, bad, 10min).what, news::nothing);
-    EXPECT_EQ(said(bad, bad, 1h).what, news::unusable);
-    EXPECT_EQ(said(good, bad, 10min).what, news::unusable);
-    EXPECT_EQ(said(bad, good, 10min).what, news::usable);
-    EXPECT_EQ(said(bad, good, 10min).text, "node hv3 can be fenced: its board 192.0.2.3 answers within 0.3 s");
+    const auto ago = [](duration time, std::string why, bool is_slow = false) {
+        return probe_said{probed_at - time, std::move(why), is_slow};
+    };
+    EXPECT_EQ(said(good).what, news::nothing);
+    EXPECT_EQ(said(good, ago(10min, "")).what, news::nothing);
+    EXPECT_EQ(said(bad).what, news::unusable);
+    EXPECT_EQ(said(bad).text, "node hv3 could not be fenced now: its board 192.0.2.3 does not answer (x)");
+    EXPECT_EQ(said(bad, ago(10min, bad.trouble)).what, news::nothing);
+    EXPECT_EQ(said(bad, ago(1h, bad.trouble)).what, news::unusable);
+    EXPECT_EQ(said(bad, ago(10min, "")).what, news::unusable);
+    EXPECT_EQ(said(bad, ago(1min, "its key ipmihostname is empty")).what, news::unusable) << "another reason";
+    EXPECT_EQ(said(good, ago(10min, bad.trouble)).what, news::usable);
+    EXPECT_EQ(said(good, ago(10min, bad.trouble)).text,
+              "node hv3 can be fenced: its board 192.0.2.3 answers within 0.3 s");
     auto foreign = bad;
     foreign.is_distrusted = true;
-    EXPECT_EQ(said(good, foreign, {}).what, news::foreign);
+    EXPECT_EQ(said(foreign).what, news::foreign);
+    const std::string same = "its board is the same as that of node hv2";
+    EXPECT_EQ(news_of_probe("hv3", good, same, ago(1min, bad.trouble), {}, probed_at).what, news::foreign);
+    EXPECT_EQ(news_of_probe("hv3", good, same, ago(1min, same), {}, probed_at).what, news::nothing);
+    EXPECT_EQ(said(good, ago(1min, same)).what, news::usable) << "its end";
     auto slow = good;
-    slow.latency = 6s;
-    EXPECT_EQ(said({}, slow, {}).what, news::slow);
-    EXPECT_EQ(said(slow, slow, 10min).what, news::nothing);
+    slow.latency = 12s;
+    EXPECT_EQ(said(slow).what, news::slow);
+    EXPECT_EQ(said(slow).text,
+              "the board 192.0.2.3 of node hv3 takes 12.0 s for an answer, which every step of a fence waits for; no "
+              "cipher suite that was tried is faster, so look at the board and the way to it");
+    EXPECT_EQ(said(slow, {}, 3).text,
+              "the board 192.0.2.3 of node hv3 takes 12.0 s for an answer, which every step of a fence waits for; "
+              "fencing.ipmi.cipher_suite is 3 here, another may be faster");
+    EXPECT_EQ(said(slow, ago(10min, "", true)).what, news::nothing);
+    EXPECT_EQ(said(slow, ago(10min, "")).what, news::slow) << "it was not said yet";
+    EXPECT_EQ(said(slow, ago(10min, bad.trouble)).what, news::slow);
+    EXPECT_TRUE(said(slow, ago(10min, bad.trouble)).text.starts_with("node hv3 can be fenced, but the board "));
 }
 
 }  // namespace
