@@ -3,6 +3,7 @@
 #include "pvcnoded/async/child.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/model/scalar.hpp"
+#include "pvcnoded/policy/fencing/order.hpp"
 
 #include <fmt/format.h>
 
@@ -195,16 +196,8 @@ async::awaitable<void> fence_run::load_history() {
         co_await async::sleep_for(node_.clock(), history_again, "another attempt to read the records of fences");
         all = co_await tools_.ledgers.records().about(machine_.node, since);
     }
-    std::vector<std::int64_t> fenced;
-    for (const auto& one : *all) {
-        if (one.fenced_id && std::ranges::find(fenced, *one.fenced_id) == fenced.end()) {
-            fenced.push_back(*one.fenced_id);
-        }
-    }
-    // The fence that this one goes on with is not counted.
-    const bool is_same = machine_.origin == policy::fence_origin::recovering &&
-                         std::ranges::find(fenced, machine_.mark_id) != fenced.end();
-    fences_in_an_hour_ = static_cast<std::uint8_t>(std::min<std::size_t>(fenced.size() - (is_same ? 1 : 0), 100));
+    const bool goes_on = machine_.origin == policy::fence_origin::recovering;
+    fences_in_an_hour_ = policy::fences_within_hour(*all, node_.clock().wall_now(), goes_on ? machine_.mark_id : 0);
     changed_.notify();
 }
 

@@ -152,6 +152,40 @@ failed_before failures_in(const std::vector<model::fence_record>& own, std::int6
     return out;
 }
 
+namespace {
+
+// It, or what it goes on from.
+bool is_of_chain(const std::vector<model::fence_record>& all, const model::fence_record& one,
+                 bool (*is_so)(const model::fence_record&)) {
+    const auto before = std::ranges::find(all, one.follows, &model::fence_record::id);
+    return is_so(one) || (!one.follows.empty() && before != all.end() && is_so(*before));
+}
+
+bool rests_on_word(const model::fence_record& one) {
+    return one.way == model::fence_way::operator_word ||
+           (one.proof && one.proof->kind == model::fence_proof_kind::operator_word);
+}
+
+bool has_ordered_off(const model::fence_record& one) {
+    return std::ranges::any_of(one.commands, [](const auto& command) { return command.what == "chassis power off"; });
+}
+
+}  // namespace
+
+std::uint8_t fences_within_hour(const std::vector<model::fence_record>& all, wall_time now, std::int64_t going_on) {
+    constexpr duration clocks_differ = 1min;
+    std::vector<std::int64_t> fenced;
+    for (const auto& one : all) {
+        const bool is_in_hour = one.begun.wall >= now - 1h && one.begun.wall <= now + clocks_differ;
+        const bool is_mere_word = is_of_chain(all, one, rests_on_word) && !is_of_chain(all, one, has_ordered_off);
+        if (one.fenced_id && is_in_hour && !is_mere_word && *one.fenced_id != going_on &&
+            std::ranges::find(fenced, *one.fenced_id) == fenced.end()) {
+            fenced.push_back(*one.fenced_id);
+        }
+    }
+    return static_cast<std::uint8_t>(std::min<std::size_t>(fenced.size(), 100));
+}
+
 duration pause_after_failures(std::uint8_t failures) {
     return failures <= 1 ? 10min : failures == 2 ? 20min : failures == 3 ? 40min : 60min;
 }

@@ -382,5 +382,48 @@ TEST(fence_word, a_word_is_about_the_node_as_it_was) {
     EXPECT_FALSE(word_stands(then, {20, {}, {}}));
 }
 
+// Ruling 45.
+TEST(fence_order, R45_fences_within_an_hour) {
+    const wall_time now(1'795'762'812s);
+    const auto fence = [&](duration ago, std::int64_t fenced) {
+        model::fence_record one;
+        one.begun.wall = now - ago;
+        one.id = model::fence_record_id(one.begun.wall, "hv3");
+        one.fenced_id = fenced;
+        one.commands.emplace_back().what = "chassis power off";
+        return one;
+    };
+    const auto count = [&](const std::vector<model::fence_record>& all, std::int64_t going_on = 0) {
+        return static_cast<int>(fences_within_hour(all, now, going_on));
+    };
+    EXPECT_EQ(count({}), 0);
+    EXPECT_EQ(count({fence(1min, 3), fence(30min, 2)}), 2);
+    EXPECT_EQ(count({fence(1min, 3), fence(30min, 3)}), 1) << "one that was gone on with";
+    EXPECT_EQ(count({fence(1min, 3), fence(30min, 2)}, 3), 1);
+    EXPECT_EQ(count({fence(61min, 3)}), 0);
+    EXPECT_EQ(count({fence(-30s, 3)}), 1);
+    EXPECT_EQ(count({fence(-2min, 3), fence(-24h * 365, 2)}), 0) << "a clock that was wrong";
+    auto unfenced = fence(1min, 3);
+    unfenced.fenced_id.reset();
+    EXPECT_EQ(count({unfenced}), 0);
+    // A word, with which nothing was switched off: given, and gone on with by a daemon that was started anew.
+    auto word = fence(2min, 3);
+    word.way = model::fence_way::operator_word;
+    word.commands.clear();
+    EXPECT_EQ(count({word}), 0);
+    auto given = word;
+    given.fenced_id.reset();
+    auto goes_on = fence(1min, 3);
+    goes_on.way = model::fence_way::proven;
+    goes_on.commands.clear();
+    goes_on.follows = given.id;
+    EXPECT_EQ(count({goes_on, given}), 0);
+    // One in the midst of a fence that did order it off.
+    auto after_off = fence(2min, 3);
+    after_off.proof = model::fence_proof{};
+    after_off.proof->kind = model::fence_proof_kind::operator_word;
+    EXPECT_EQ(count({after_off}), 1);
+}
+
 }  // namespace
 }  // namespace pvc::policy
