@@ -65,6 +65,8 @@ core::explanation whole_of(const model::fence_record& one) {
         {"proof_text", one.proof ? text_if_any(one.proof->text) : core::explained_value()},
         {"proof_although_on", one.proof && one.proof->although_on},
         {"is_left_off", one.is_left_off},
+        {"machines_left_out", static_cast<double>(one.machines_left_out)},
+        {"is_shortened", one.is_shortened},
         {"powered_on", one.powered_on ? core::explained_value(time_of(*one.powered_on)) : core::explained_value()}};
     told.facts.insert(told.facts.end(), more.begin(), more.end());
     std::vector<core::explained_fields> commands;

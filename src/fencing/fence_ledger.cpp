@@ -66,6 +66,7 @@ namespace {
 
 constexpr duration on_disk_within = policy::fence_limits::record;
 constexpr duration again_after = std::chrono::seconds(5);
+constexpr std::size_t most_strangers = 100;  // that are noted one by one
 
 std::string command_words(policy::board_command what) {
     return "chassis power " + std::string(to_text(what));
@@ -138,6 +139,12 @@ struct fence_ledger::entry_writer {
         const std::string id = to_text(what.id);
         auto found = std::ranges::find(record.machines, id, &model::fence_machine::id);
         if (found == record.machines.end()) {
+            const bool is_stranger = what.end == policy::guest_end::left_alone;
+            ledger.strangers_ += is_stranger ? 1 : 0;
+            if (is_stranger && ledger.strangers_ > most_strangers) {
+                ++record.machines_left_out;
+                return;
+            }
             record.machines.emplace_back().id = id;
             found = std::prev(record.machines.end());
         }
@@ -237,9 +244,22 @@ std::optional<time_point> fence_ledger::due() const {
     return waiting_ > 0 ? time_point::min() : not_before_;
 }
 
+async::awaitable<result<void>> fence_ledger::put() {
+    co_return is_opened_ ? co_await records_.save(record_) : co_await records_.open(record_);
+}
+
 async::awaitable<void> fence_ledger::write() {
-    const std::uint64_t now = noted_;
-    const auto done = is_opened_ ? co_await records_.save(record_) : co_await records_.open(record_);
+    std::uint64_t now = noted_;
+    auto done = co_await put();
+    if (!done && done.error().code() == errc::too_large && model::shorten_fence_record(record_)) {
+        if (!std::exchange(is_full_told_, true)) {
+            node_.log.warning(message::fence_record_unwritten,
+                              "the record of the fence of node " + record_.node +
+                                  " is full: details of its machines are left out, its proof and outcome are not");
+        }
+        now = noted_;
+        done = co_await put();
+    }
     if (done) {
         is_opened_ = true;
         written_ = now;

@@ -126,6 +126,47 @@ void add_fence_command(fence_record& to, fence_command what, std::string_view pa
     to.commands.push_back(std::move(what));
 }
 
+bool shorten_fence_record(fence_record& what, std::size_t most) {
+    constexpr std::size_t machines_at_least = 100;
+    const auto each = [&what](auto body) { std::ranges::for_each(what.machines, body); };
+    for (int stage = 0; to_text(what).size() > most; ++stage) {
+        what.is_shortened = true;
+        switch (stage) {
+            case 0:
+                what.machines_left_out +=
+                    std::erase_if(what.machines, [](const auto& one) { return one.outcome == "left alone"; });
+                break;
+            case 1:
+                each([](auto& one) {
+                    one.steps.clear();
+                    one.locks.clear();
+                });
+                break;
+            case 2:
+                for (auto& one : what.commands) {
+                    one.output.clear();
+                    one.errors.clear();
+                }
+                break;
+            case 3:
+                each([](auto& one) {
+                    one.clients.clear();
+                    one.volumes.clear();
+                });
+                break;
+            case 4:
+                if (what.machines.size() > machines_at_least) {
+                    what.machines_left_out += what.machines.size() - machines_at_least;
+                    what.machines.resize(machines_at_least);
+                }
+                break;
+            case 5: what.remark.resize(std::min(what.remark.size(), fence_answer_bytes)); break;
+            default: return true;
+        }
+    }
+    return what.is_shortened;
+}
+
 std::string to_text(const fence_proof_key& what) {
     return what.record + " " + what.coordinator + " " + std::string(to_text(what.kind));
 }

@@ -292,6 +292,9 @@ fence_record record_in(const boost::json::object& members, std::string& problem)
     }
     out.writes = items_in<fence_written>(from, "writes", problem, write_in);
     out.machines = items_in<fence_machine>(from, "machines", problem, machine_in);
+    out.machines_left_out =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(from.number("machines_left_out").value_or(0), 0));
+    out.is_shortened = from.truth("is_shortened").value_or(false);
     out.is_left_off = from.truth("is_left_off").value_or(false);
     out.powered_on = from.moment("powered_on");
     out.outcome = from.word("outcome", outcomes);
@@ -319,6 +322,12 @@ std::string to_text(const fence_record& what) {
     out.add_raw("powered_on", moment_or_null(what.powered_on));
     out.add_raw("commands", json_list(what.commands));
     out.add_raw("writes", json_list(what.writes));
+    if (what.machines_left_out > 0) {
+        out.add("machines_left_out", static_cast<std::int64_t>(what.machines_left_out));
+    }
+    if (what.is_shortened) {
+        out.add_raw("is_shortened", "true");
+    }
     out.add_raw("machines", json_list(what.machines));
     return out.text() + "\n";
 }

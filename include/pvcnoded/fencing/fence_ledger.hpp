@@ -45,6 +45,7 @@ public:
 
 private:
     struct entry_writer;
+    async::awaitable<result<void>> put();
 
     core::node_context& node_;
     fence_records& records_;
@@ -55,7 +56,9 @@ private:
     async::wakeup& writer_;
     bool is_opened_ = false;
     bool is_broken_ = false;
-    std::size_t waiting_ = 0;  // for it to be on the disk
+    bool is_full_told_ = false;
+    std::size_t strangers_ = 0;  // machines that were left alone, and of which nothing else is known
+    std::size_t waiting_ = 0;    // for it to be on the disk
     std::uint64_t noted_ = 0;
     std::uint64_t written_ = 0;
     std::uint64_t failures_ = 0;

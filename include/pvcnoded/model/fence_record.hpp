@@ -112,7 +112,9 @@ struct fence_record {
     std::optional<fence_proof> proof;
     std::vector<fence_written> writes;
     std::vector<fence_machine> machines;
-    bool is_left_off = false;  // it is not switched on again
+    std::uint64_t machines_left_out = 0;  // that were left alone, beside those above
+    bool is_shortened = false;            // it was full: details are missing
+    bool is_left_off = false;             // it is not switched on again
     std::optional<fence_moment> powered_on;
     fence_outcome outcome = fence_outcome::under_way;
     std::string remark;  // why it came out so
@@ -132,6 +134,11 @@ inline constexpr std::size_t fence_record_bytes = 1024 * 1024;  // a file has at
 void add_fence_command(fence_record& to, fence_command what, std::string_view password);
 // `text` without any part of the password that could be told; and cut.
 [[nodiscard]] std::string fence_answer_text(std::string text, std::string_view password);
+
+// A record that is longer than a file may be loses what is needed least: machines that were left alone, then how others
+// came to their ends, then answers of boards, then clients with their volumes, then all but 100 machines. What it is
+// about, its proof, its writes and its outcome stay. False: it fits.
+bool shorten_fence_record(fence_record& what, std::size_t most = fence_record_bytes);
 
 // JSON, ASCII, with a line break at its end. Invalid UTF-8 in texts becomes U+FFFD.
 [[nodiscard]] std::string to_text(const fence_record& what);

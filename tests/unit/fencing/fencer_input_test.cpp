@@ -91,6 +91,22 @@ TEST_F(fencer_input, records_that_are_cut_foreign_or_from_the_future_hold_up_nob
     EXPECT_EQ(offs(), (std::vector<std::string>{"off", "on"})) << hv1.log();
 }
 
+TEST_F(fencer_input, a_list_of_machines_that_nobody_knows_fills_no_record) {
+    sim_node& hv1 = start();
+    put_machine(vm1);
+    std::string list = vm1;
+    for (int i = 0; i < 2'000; ++i) {
+        list += fmt::format(" 00000000-0000-4000-8000-{:012}", i);
+    }
+    ensemble.put("/nodes/hv3/runningdomains", list);
+    dead_for(200s);
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2");
+    const auto seen = record(hv1);
+    EXPECT_EQ(seen.outcome, model::fence_outcome::done) << hv1.log();
+    EXPECT_EQ(seen.machines.size(), 101U);
+    EXPECT_EQ(seen.machines_left_out, 1'900U);
+}
+
 TEST_F(fencer_input, a_node_whose_keys_are_deleted_in_the_middle_is_left) {
     for (const std::string key : {"/keepalive", "/daemonstate", "/domainstate"}) {
         SCOPED_TRACE(key);

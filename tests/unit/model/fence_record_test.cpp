@@ -187,5 +187,26 @@ TEST(fence_proof, key) {
     }
 }
 
+TEST(fence_record, one_that_is_full_loses_details) {
+    auto one = complete_record();
+    EXPECT_FALSE(shorten_fence_record(one));
+    EXPECT_EQ(one, complete_record());
+    for (int i = 0; i < 20'000; ++i) {
+        auto& machine = one.machines.emplace_back();
+        machine.id = "11111111-2222-4333-8444-" + std::to_string(100'000'000'000 + i);
+        machine.outcome = i % 4 == 0 ? "kept" : "left alone";
+        machine.steps = {std::string(100, 'x')};
+    }
+    EXPECT_TRUE(shorten_fence_record(one));
+    EXPECT_LE(to_text(one).size(), fence_record_bytes);
+    EXPECT_GE(one.machines.size(), 100U);
+    EXPECT_EQ(one.machines.size() + one.machines_left_out, 20'000U + complete_record().machines.size());
+    EXPECT_EQ(one.proof, complete_record().proof);
+    EXPECT_EQ(one.writes, complete_record().writes);
+    const auto read = parse_fence_record(to_text(one));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(*read, one);
+}
+
 }  // namespace
 }  // namespace pvc::model
