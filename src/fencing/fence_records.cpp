@@ -22,6 +22,20 @@ async::awaitable<result<void>> fence_records::make_ready() {
     co_return co_await keep_room();
 }
 
+async::awaitable<result<void>> fence_records::try_write() {
+    const std::string path = folder_ + "/try";
+    const auto turn = co_await order_.lock("the records of fences");
+    const auto kept = co_await keep_room();
+    if (!kept) {
+        co_return kept;
+    }
+    const auto written = co_await host_.replace_file(path, "x");
+    if (!written) {
+        co_return written;
+    }
+    co_return co_await host_.remove_file(path);
+}
+
 // The caller has the turn.
 async::awaitable<result<void>> fence_records::keep_room() {
     if (has_room_) {
@@ -115,11 +129,31 @@ async::awaitable<void> fence_records::remove_oldest(std::size_t left) {
     }
 }
 
+// Where there is no folder there was never a record; where a file is in its place nobody knows.
+async::awaitable<result<void>> fence_records::look_for_file() const {
+    for (const auto& path : {folder_, folder_.substr(0, folder_.rfind('/'))}) {
+        const auto there = co_await host_.can_read(path);
+        if (there) {
+            co_return failure(errc::io, path, "it is a file, and should be a folder");
+        }
+        if (is_unread(there.error().code())) {
+            co_return there.error();
+        }
+    }
+    co_return result<void>();
+}
+
 async::awaitable<result<std::vector<std::string>>> fence_records::list() {
     const auto names = co_await host_.list_disk_files(folder_);
     std::vector<std::string> ids;
     if (!names && names.error().code() != errc::not_found) {
         co_return names.error();
+    }
+    if (!names) {
+        const auto no_file = co_await look_for_file();
+        if (!no_file) {
+            co_return no_file.error();
+        }
     }
     if (names) {
         for (const auto& name : *names) {

@@ -82,7 +82,10 @@ void fencer_part::report(std::vector<std::string>& lines) const {
     const auto all = all_seen();
     for (const auto& verdict : policy::judge_nodes(self, all)) {
         if (verdict.what != policy::node_verdict::well && !runs_.contains(verdict.name)) {
-            lines.push_back(fmt::format("node {} is {}", verdict.name, to_text(verdict.what)));
+            const auto memory = memories_.find(verdict.name);
+            const bool waits = memory != memories_.end() && memory->second.not_before > node_.clock().now();
+            lines.push_back(fmt::format("node {} is {}{}", verdict.name, to_text(verdict.what),
+                                        waits ? ": this node could not write the record of its fence" : ""));
         }
     }
     for (const auto& [node, look] : closer_) {
@@ -97,8 +100,9 @@ void fencer_part::report(std::vector<std::string>& lines) const {
         const auto outlook = memory == memories_.end() || !victim || !why.empty()
                                  ? std::string()
                                  : policy::outlook_of(node, *victim, memory->second, now);
-        lines.push_back(fmt::format("node {} is {}, down for {} s{}{}", node, to_text(*state),
-                                    (now - *look.dead_since) / 1s, outlook.empty() ? "" : ": ", outlook));
+        lines.push_back(fmt::format("node {} is {}, down for {} s{}{}{}", node, to_text(*state),
+                                    (now - *look.dead_since) / 1s, outlook.empty() ? "" : ": ", outlook,
+                                    look.are_records_unread ? "; the records of its fences here cannot be read" : ""));
     }
 }
 

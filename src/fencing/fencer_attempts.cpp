@@ -224,6 +224,24 @@ async::awaitable<void> fencer_part::carry_out(std::shared_ptr<fence_run> which) 
     };
     const ending guard{*this, *which};
     co_await which->run();
+    if (which->machine().end == policy::fence_end::unrecordable && !std::exchange(is_disk_awaited_, true)) {
+        scope_->spawn("records to be written again", [this] { return await_disk(); });
+    }
+}
+
+// Once a record can be written again, nobody waits for the end of his five minutes.
+async::awaitable<void> fencer_part::await_disk() {
+    constexpr duration tried_every = 30s;
+    for (bool can_write = false; !can_write;) {
+        co_await async::sleep_for(node_.clock(), tried_every, "another try to write a record");
+        const auto tried = co_await owner_.ledgers_.records().try_write();
+        can_write = tried.has_value();
+    }
+    is_disk_awaited_ = false;
+    for (auto& one : memories_) {
+        one.second.not_before.reset();
+    }
+    changed_.notify();
 }
 
 }  // namespace pvc::fencing

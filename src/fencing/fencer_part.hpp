@@ -115,6 +115,7 @@ private:
     async::awaitable<void> read_records(std::string node, std::int64_t state_id, std::int64_t heartbeat_id);
     void begin(const policy::node_seen& one, policy::fence_origin why);
     async::awaitable<void> carry_out(std::shared_ptr<fence_run> which);
+    async::awaitable<void> await_disk();
     async::awaitable<void> take_word(core::fence_word word, time_point until, asked answer);
     [[nodiscard]] std::string why_not_confirmed(const core::fence_word& word, policy::board_power board) const;
     void want_machines(duration no_older_than);
@@ -155,6 +156,7 @@ private:
     std::optional<std::string> turn_;
     std::map<std::string, given_word> words_;  // for nodes whose fence is to rest on them
     std::uint64_t words_given_ = 0;
+    bool is_disk_awaited_ = false;
     std::vector<asked> asked_;  // about words, not answered yet
 
     std::map<std::string, machines_of> machines_;

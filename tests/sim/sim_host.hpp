@@ -69,6 +69,9 @@ public:
         if (is_full && !directories.contains(path)) {
             co_return failure(errc::io, path, "No space left on device");
         }
+        if (files.contains(path)) {
+            co_return failure(errc::io, path, "Not a directory");
+        }
         for (auto end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
             directories.try_emplace(path.substr(0, end));
         }

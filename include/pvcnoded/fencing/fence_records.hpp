@@ -27,6 +27,8 @@ public:
     // Makes the folder and keeps room for one record; may be called at the start of the daemon, so that a disk that
     // cannot be written is known then. Errors: io, timed_out (5 s), unavailable.
     async::awaitable<result<void>> make_ready();
+    // Whether one could be written now. Errors: likewise.
+    async::awaitable<result<void>> try_write();
     // A new record, written, synced and renamed; before it returns the oldest ones go, so that there are at most 500.
     // Errors: as above, already_exists, invalid (its id), too_large.
     async::awaitable<result<void>> open(const model::fence_record& what);
@@ -35,7 +37,8 @@ public:
     // refused from then on (`refused`), and whoever goes on opens another that follows it.
     async::awaitable<result<void>> save(const model::fence_record& what);
 
-    // The ids of all records, the youngest first. Errors: io, timed_out, unavailable; no folder is no error.
+    // The ids of all records, the youngest first. Errors: io (also: a file is where the folder should be),
+    // timed_out, unavailable; no folder is no error.
     async::awaitable<result<std::vector<std::string>>> list();
     // Errors: not_found, invalid (cut, or somebody else's), too_large, refused (of a later version); as above.
     async::awaitable<result<model::fence_record>> read(std::string id);
@@ -48,6 +51,7 @@ private:
     [[nodiscard]] std::string path_of(const std::string& id) const { return folder_ + '/' + id + ".json"; }
     [[nodiscard]] std::string reserve_path() const { return folder_ + "/reserve"; }
     async::awaitable<result<void>> keep_room();
+    async::awaitable<result<void>> look_for_file() const;
     async::awaitable<result<void>> write(std::string id, std::string text);
     async::awaitable<void> remove_oldest(std::size_t left);
 

@@ -288,7 +288,7 @@ std::string outlook_of(const std::string& node, const victim_seen& victim, const
     if (memory.not_before && now < *memory.not_before) {
         return fmt::format(
             "this node could not write the record of its fence, which is left to other coordinators; "
-            "tried here again in {} s",
+            "tried here again in {} s, or once one can be written",
             left_until(*memory.not_before));
     }
     if (memory.failures > 0 && memory.failed_mark == victim.state_id &&

@@ -21,6 +21,10 @@ public:
         std::filesystem::create_directories(folder());
         scratch_.write("pvc/fences/" + name, text);
     }
+    void put_file() {
+        std::filesystem::create_directories(scratch_ / "pvc");
+        scratch_.write("pvc/fences", "mine");
+    }
     [[nodiscard]] bool has(const std::string& name) const { return std::filesystem::exists(folder() + '/' + name); }
 
 private:
@@ -34,6 +38,7 @@ public:
     sim::sim_host& host() { return host_; }
     [[nodiscard]] static std::string folder() { return "/var/lib/pvc/fences"; }
     void put(const std::string& name, const std::string& text) { host_.files[folder() + '/' + name] = text; }
+    void put_file() { host_.files[folder()] = "mine"; }
     [[nodiscard]] bool has(const std::string& name) const {
         return host_.storage.files.contains(folder() + '/' + name);
     }
@@ -124,6 +129,28 @@ TYPED_TEST(fence_records_contract, what_stands_there_of_others_is_left) {
         EXPECT_TRUE(about && about->empty());
     });
     EXPECT_TRUE(this->bench.has("notes.txt"));
+}
+
+TYPED_TEST(fence_records_contract, a_file_in_place_of_the_folder_is_not_no_records) {
+    this->bench.put_file();
+    this->run([&](fence_records& records) -> awaitable<void> {
+        const auto ready = co_await records.make_ready();
+        EXPECT_TRUE(!ready && ready.error().code() == errc::io);
+        const auto all = co_await records.list();
+        EXPECT_TRUE(!all && all.error().code() == errc::io);
+        const auto about = co_await records.about("hv3", wall_time{});
+        EXPECT_TRUE(!about && about.error().code() == errc::io);
+        EXPECT_FALSE(co_await records.try_write());
+        EXPECT_FALSE(co_await records.open(record_of(1)));
+    });
+}
+
+TYPED_TEST(fence_records_contract, whether_one_could_be_written) {
+    this->run([&](fence_records& records) -> awaitable<void> {
+        EXPECT_TRUE(co_await records.try_write());
+        EXPECT_FALSE(this->bench.has("try"));
+        EXPECT_TRUE(this->bench.has("reserve"));
+    });
 }
 
 TYPED_TEST(fence_records_contract, about_a_node) {

@@ -66,6 +66,32 @@ TEST_F(fencer_faults, that_no_record_can_be_written_is_said_hourly) {
     EXPECT_EQ(state(), "fenced") << hv1.log();
 }
 
+TEST_F(fencer_faults, once_records_can_be_written_nobody_waits_for_the_end_of_five_minutes) {
+    sim_node& hv1 = start();
+    hv1.host.is_full = true;
+    dead_for(60s);
+    ASSERT_EQ(state(), "run");
+    EXPECT_NE(reports(hv1).find("this node could not write the record of its fence"), std::string::npos)
+        << reports(hv1);
+    hv1.host.is_full = false;
+    dead_for(35s);
+    EXPECT_NE(state(), "run") << hv1.log();
+}
+
+// A file in place of the folder: nobody knows what was there.
+TEST_F(fencer_faults, where_no_record_can_be_there_is_said_of_each_dead_node) {
+    sim_node& hv1 = start();
+    std::erase_if(hv1.host.files, [](const auto& one) { return one.first.starts_with("/var/lib/pvc/"); });
+    hv1.host.directories.erase("/var/lib/pvc/fences");
+    hv1.host.files["/var/lib/pvc/fences"] = "mine";
+    ensemble.put("/nodes/hv3/daemonstate", "dead");
+    dead_for(30s);
+    EXPECT_NE(reports(hv1).find("the records of its fences here cannot be read"), std::string::npos) << reports(hv1);
+    dead_for(5min);
+    EXPECT_EQ(state(), "dead");
+    EXPECT_EQ(offs(), std::vector<std::string>());
+}
+
 // 10.1: nobody stands in line behind a long recovery, and nobody complains of it.
 TEST_F(fencer_faults, who_has_the_fence_lock_is_said_once_and_waited_for) {
     sim_node& hv1 = start();

@@ -77,8 +77,9 @@ bool is_written_under(const own_transaction& what, const own_transaction::part& 
 bool has_heard(const judge& of, const lock_seen& lock) {
     const auto& link = lock.owner->node.connector.link();
     const time_point since = std::max(lock.first_since, of.world.ensemble.up_since());
-    return of.world.now() - since >
-           2 * link.latency + 2 * link.watch_delay + link.lag + std::max(link.answer_delay, link.write_answer_delay);
+    const bool was_free = since == time_point{};
+    return was_free || of.world.now() - since > 2 * link.latency + 2 * link.watch_delay + link.lag +
+                                                    std::max(link.answer_delay, link.write_answer_delay);
 }
 
 // The locks of its machine that the writer has; in whose queue it still waits it writes by versions alone.

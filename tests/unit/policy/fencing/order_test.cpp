@@ -216,7 +216,7 @@ TEST_F(orphans, who_asks_is_told_what_is_to_come_of_it) {
     EXPECT_EQ(
         told(100s),
         "this node could not write the record of its fence, which is left to other coordinators; tried here again "
-        "in 200 s");
+        "in 200 s, or once one can be written");
     memory = {};
     memory.look({11, 20, false, 1}, start);
     memory.ended(fence_end::failed, 11, 20, start);
