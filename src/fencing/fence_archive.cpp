@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace pvc::fencing {
@@ -52,12 +53,27 @@ core::explained_fields summary_of(const model::fence_record& one) {
         {"recovered", static_cast<double>(recovered)}};
 }
 
-core::explanation whole_of(const model::fence_record& one) {
+// With the columns of all others.
+core::explained_fields unreadable_row(const std::string& id, const failure& why) {
+    auto row = summary_of({});
+    for (auto& [name, value] : row) {
+        value = name == "id"        ? core::explained_value(id)
+                : name == "outcome" ? core::explained_value("cannot be read: " + why.cause())
+                                    : core::explained_value();
+    }
+    return row;
+}
+
+// `went_on_in`: a later record; `younger`: one about the node that cannot be read.
+core::explanation whole_of(const model::fence_record& one, const std::string& went_on_in,
+                           const std::optional<failure>& younger) {
     core::explanation told;
     told.facts = summary_of(one);
     const core::explained_fields more{
         {"coordinator", one.coordinator},
         {"follows", text_if_any(one.follows)},
+        {"went_on_in", text_if_any(went_on_in)},
+        {"younger_unreadable", younger ? core::explained_value(younger->text()) : core::explained_value()},
         {"remark", text_if_any(one.remark)},
         {"keepalive_id", static_cast<double>(one.keepalive_id)},
         {"mark_id", static_cast<double>(one.mark_id)},
@@ -167,7 +183,7 @@ async::awaitable<result<core::explanation>> fence_archive::list() const {
         if (one.error().code() == errc::timed_out || one.error().code() == errc::unavailable) {
             co_return one.error();
         }
-        rows.push_back({{"id", ids[at]}, {"outcome", "cannot be read: " + one.error().cause()}});
+        rows.push_back(unreadable_row(ids[at], one.error()));
     }
     core::explanation told;
     told.facts = {{"records", static_cast<double>(ids.size())}, {"is_complete", ids.size() <= most_listed}};
@@ -175,28 +191,49 @@ async::awaitable<result<core::explanation>> fence_archive::list() const {
     co_return told;
 }
 
-async::awaitable<result<std::string>> fence_archive::youngest_about(std::string node) const {
+// The fence itself rather than a later try at what its recovery left, and what can be read rather than what cannot.
+async::awaitable<result<core::explanation>> fence_archive::show_youngest(std::string node) const {
+    constexpr std::size_t most_read = 50;
     PVC_CO_TRY(const auto ids, co_await records_->list());
-    const std::string ending = "-" + node;
-    const auto found = std::ranges::find_if(ids, [&](const auto& id) { return id.ends_with(ending); });
-    if (found == ids.end()) {
-        co_return failure(errc::not_found, node,
-                          "this node has no record of a fence with that id, or of that node; it is with "
-                          "the coordinator that fenced it: ask the others");
+    std::optional<failure> unreadable;
+    std::optional<model::fence_record> later_try;
+    std::size_t read = 0;
+    for (const auto& id : ids) {
+        if (!model::is_fence_record_about(id, node) || ++read > most_read) {
+            continue;
+        }
+        auto one = co_await records_->read(id);
+        if (!one && (one.error().code() == errc::timed_out || one.error().code() == errc::unavailable)) {
+            co_return one.error();
+        }
+        if (!one) {
+            unreadable = unreadable ? unreadable : one.error();
+        } else if (one->node == node && one->way != model::fence_way::recovering) {
+            co_return whole_of(*one, later_try ? later_try->id : std::string(), unreadable);
+        } else if (one->node == node && !later_try) {
+            later_try = *std::move(one);
+        }
     }
-    co_return *found;
+    if (later_try) {
+        co_return whole_of(*later_try, {}, unreadable);
+    }
+    if (unreadable) {
+        co_return *unreadable;
+    }
+    co_return failure(errc::not_found, shown(node),
+                      "this node has no record of a fence with that id, or of that node; it is with "
+                      "the coordinator that fenced it: ask the others");
 }
 
 async::awaitable<result<core::explanation>> fence_archive::show(std::string which) const {
-    auto one = co_await records_->read(which);
+    const auto one = co_await records_->read(which);
     if (!one && one.error().code() == errc::not_found) {
-        PVC_CO_TRY(const auto id, co_await youngest_about(which));
-        one = co_await records_->read(id);
+        co_return co_await show_youngest(which);
     }
     if (!one) {
         co_return one.error();
     }
-    co_return whole_of(*one);
+    co_return whole_of(*one, {}, {});
 }
 
 }  // namespace pvc::fencing

@@ -186,14 +186,13 @@ async::awaitable<result<model::fence_record>> fence_records::read(std::string id
 
 async::awaitable<result<std::vector<model::fence_record>>> fence_records::about(std::string node, wall_time since) {
     PVC_CO_TRY(const auto ids, co_await list());
-    const std::string ending = model::fence_record_id({}, node).substr(model::fence_record_id({}, "").size() - 1);
     const std::string first = model::fence_record_id(since, "");
     std::vector<model::fence_record> all;
     for (const auto& id : ids) {
         if (id < first) {
             break;
         }
-        if (!id.ends_with(ending)) {
+        if (!model::is_fence_record_about(id, node)) {
             continue;
         }
         auto record = co_await read(id);

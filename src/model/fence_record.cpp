@@ -90,6 +90,12 @@ bool is_fence_record_id(std::string_view text) {
            std::ranges::all_of(text, is_of_id);
 }
 
+bool is_fence_record_about(std::string_view id, std::string_view node) {
+    const std::string wanted = fence_record_id({}, node);
+    const auto time = fence_record_id({}, "").size();
+    return id.size() >= time && id.substr(time) == std::string_view(wanted).substr(time);
+}
+
 std::string fence_answer_text(std::string text, std::string_view password) {
     const bool is_cut = text.size() >= fence_answer_bytes;
     for (auto at = password.empty() ? std::string::npos : text.find(password); at != std::string::npos;

@@ -39,7 +39,7 @@ private:
     async::awaitable<void> serve();
     async::awaitable<result<core::explanation>> list() const;
     async::awaitable<result<core::explanation>> show(std::string which) const;
-    async::awaitable<result<std::string>> youngest_about(std::string node) const;
+    async::awaitable<result<core::explanation>> show_youngest(std::string node) const;
 
     core::node_context& node_;
     std::shared_ptr<fence_records> records_;

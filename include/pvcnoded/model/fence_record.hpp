@@ -128,6 +128,8 @@ inline constexpr std::size_t fence_record_bytes = 1024 * 1024;  // a file has at
 // "20261127T070012.345Z-hv3": in the order of time as text; a file's name without its ending, and one word of a key.
 [[nodiscard]] std::string fence_record_id(wall_time begun, std::string_view node);
 [[nodiscard]] bool is_fence_record_id(std::string_view text);
+// Whether a record of that id may be about that node: of names that a file's name cannot show it is not certain.
+[[nodiscard]] bool is_fence_record_about(std::string_view id, std::string_view node);
 
 // Appends the command, cut to size and without the password. One that was answered like the one before it is counted
 // there.

@@ -91,6 +91,33 @@ TEST_F(fence_archive, lists_and_shows) {
     EXPECT_EQ(ask(hv1, "hv9").error().code(), errc::invalid);
 }
 
+TEST_F(fence_archive, by_its_name_a_node_has_its_own_youngest_fence_that_can_be_read) {
+    sim_node& hv1 = add();
+    put(hv1, record_of(1, "hv1"));
+    put(hv1, record_of(2, "hv1"));
+    auto later = record_of(3, "hv1");
+    later.way = model::fence_way::recovering;
+    put(hv1, later);
+    put(hv1, record_of(4, "pvc-hv1"));
+    const std::string cut = record_of(5, "hv1").id;
+    hv1.host.files[std::string(record_folder) + cut + ".json"] = "{";
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready()) << hv1.log();
+    const auto shown = ask(hv1, "hv1");
+    ASSERT_TRUE(shown) << shown.error().text();
+    EXPECT_EQ(value_in(shown->facts, "id"), core::explained_value(record_of(2, "hv1").id));
+    EXPECT_EQ(value_in(shown->facts, "went_on_in"), core::explained_value(later.id));
+    EXPECT_NE(value_in(shown->facts, "younger_unreadable"), core::explained_value());
+    const auto all = ask(hv1, "");
+    ASSERT_TRUE(all);
+    const auto& rows = all->lists[0].second;
+    ASSERT_EQ(rows.size(), 5U);
+    EXPECT_EQ(value_in(rows[0], "id"), core::explained_value(cut));
+    EXPECT_EQ(rows[0].size(), rows[1].size()) << "the columns of the first are those of all";
+    EXPECT_EQ(ask(hv1, "v1").error().code(), errc::not_found);
+    EXPECT_EQ(ask(hv1, "h\nv").error().subject(), "h?v");
+}
+
 TEST_F(fence_archive, a_disk_that_cannot_be_written_is_said) {
     sim_node& hv1 = add();
     hv1.host.broken.emplace("/var/lib/pvc", failure(errc::io, "/var/lib/pvc", "Read-only file system"));
