@@ -48,7 +48,8 @@ async::awaitable<protocol::answer> answered(async::timers& clock, std::shared_pt
     if (!*to_come->answer) {
         const failure why = to_come->answer->error();
         const bool is_late = why.code() == errc::timed_out;
-        co_return refuse(is_late ? problem::too_late : problem::not_found, why.subject() + ": " + why.cause());
+        co_return refuse(is_late ? problem::too_late : problem::not_found,
+                         ascii_only(why.subject().substr(0, longest_name)) + ": " + why.cause());
     }
     co_return explained_answer(**to_come->answer);
 }

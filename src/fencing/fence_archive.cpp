@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t most_listed = 50;
 constexpr std::size_t most_questions = 16;
 constexpr std::size_t shown_answer = 200;
+constexpr std::size_t shown_text = 300;
 
 double seconds_between(const model::fence_moment& from, const model::fence_moment& to) {
     return std::chrono::duration<double>(to.boot - from.boot).count();
@@ -26,8 +27,9 @@ std::string time_of(const model::fence_moment& when) {
     return model::fence_record_id(when.wall, "").substr(0, std::string_view("20261127T070012").size()) + "Z";
 }
 
+// One line of what may be of a client, or of a program.
 core::explained_value text_if_any(const std::string& text) {
-    return text.empty() ? core::explained_value() : core::explained_value(text);
+    return text.empty() ? core::explained_value() : core::explained_value(ascii_only(text.substr(0, shown_text)));
 }
 
 core::explained_value number_if_any(const std::optional<std::int64_t>& number) {

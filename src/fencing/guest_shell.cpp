@@ -68,6 +68,7 @@ async::awaitable<said::read> guest_shell::read(time_point until) {
         is_view_new_ = true;
         if (!view_.name.empty()) {
             shared_.under.name_machine(machine_.id, view_.name);
+            shared_.names[machine_.id] = view_.name;
         }
     }
     co_return view_.said;

@@ -12,6 +12,7 @@
 #include "pvcnoded/fencing/machine_recoveries.hpp"
 #include "pvcnoded/placement/rbd_clearing.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -30,6 +31,7 @@ struct recovery_shared {
     std::size_t at_work = 0;               // that hold a place, or wait for one
     std::optional<time_point> all_done{};  // since when nobody is at work
     async::condition changed{};            // of what is above
+    std::map<uuid, std::string> names{};   // of those that were read
 };
 
 class guest_shell {

@@ -90,8 +90,9 @@ public:
                 if (what.proof == policy::fence_proof::storage) {
                     before = co_await under.clients_before();
                 }
-                const auto ends = co_await carry_out(what, under, *std::move(machines), {}, std::move(before));
-                tell(what.node, ends);
+                std::map<uuid, std::string> names;
+                const auto ends = co_await carry_out(what, under, *std::move(machines), {}, std::move(before), &names);
+                tell(what.node, ends, names);
                 co_return conclude(ends);
             }
             if (machines.error().code() == errc::session_lost || !under.holds()) {
@@ -239,11 +240,13 @@ private:
                                 "machines of " + shown(node) + " are still to be recovered: " + text);
     }
 
-    // `trial`: what each machine begins with, beside what the order says.
+    // `trial`: what each machine begins with, beside what the order says. `names`: gets those of machines that were
+    // read.
     async::awaitable<std::vector<policy::guest_recovery>> carry_out(recovery_order what, fence_hold& under,
                                                                     std::vector<uuid> machines,
                                                                     policy::guest_recovery trial,
-                                                                    std::map<uuid, policy::clients_before> before) {
+                                                                    std::map<uuid, policy::clients_before> before,
+                                                                    std::map<uuid, std::string>* names = nullptr) {
         recovery_shared shared{.s = session_, .order = what, .under = under, .ports = ports_, .planning = planning_};
         shared.at_work = machines.size();
         trial.dead_node = what.node;
@@ -261,6 +264,9 @@ private:
                 }
                 co_return;
             });
+        if (names != nullptr) {
+            *names = std::move(shared.names);
+        }
         co_return ends;
     }
 
@@ -292,15 +298,20 @@ private:
         return out;
     }
 
-    void tell(const std::string& node, const std::vector<policy::guest_recovery>& ends) const {
+    void tell(const std::string& node, const std::vector<policy::guest_recovery>& ends,
+              const std::map<uuid, std::string>& names) const {
         std::string left;
+        const auto name = [&names](const uuid& id) {
+            const auto found = names.find(id);
+            return found == names.end() ? to_text(id) : shown(found->second);
+        };
         for (const auto& one : ends) {
             if (one.end == guest_end::parked) {
-                session_.node.log.warning(message::recovery_parked, "virtual machine " + to_text(one.id) + " of " +
+                session_.node.log.warning(message::recovery_parked, "virtual machine " + name(one.id) + " of " +
                                                                         shown(node) + " is stopped: " + one.why);
             }
             if (one.end == guest_end::kept || one.end == guest_end::needs_ceph) {
-                left += (left.empty() ? "" : "; ") + to_text(one.id) + " (" + one.why + ")";
+                left += (left.empty() ? "" : "; ") + name(one.id) + " (" + one.why + ")";
             }
         }
         if (!left.empty()) {

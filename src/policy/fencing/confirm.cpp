@@ -1,5 +1,7 @@
 #include "pvcnoded/policy/fencing/confirm.hpp"
 
+#include "pvcnoded/base/text.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,7 +21,7 @@ std::string why_not_confirmed(const confirm_seen& seen) {
                            fmt::join(seen.coordinators.begin(), seen.coordinators.end(), ", "));
     }
     if (!seen.is_known) {
-        return fmt::format("there is no node {}", seen.node);
+        return fmt::format("there is no node {}", shown(seen.node));
     }
     if (seen.node == seen.self) {
         return "this is the node itself, and it runs";

@@ -41,6 +41,8 @@ std::string first_line_of(std::string_view text) {
 struct lines_about_power {
     int on = 0;
     int off = 0;
+    std::string first;     // of all lines about the power, as it is shown
+    std::string second;    // likewise
     bool is_else = false;  // a line about the power that says neither
 };
 
@@ -52,6 +54,7 @@ lines_about_power lines_in(std::string_view output) {
         if (line.size() < states_power.size() || lower_case(line.substr(0, states_power.size())) != states_power) {
             continue;
         }
+        (found.first.empty() ? found.first : found.second) = shown(line);
         auto word = line.size() > longest_line ? std::string() : lower_case(line.substr(states_power.size()));
         if (is_planted(defect::power_by_letter_case) && !line.ends_with("Off") && word == "off") {
             word = "Off";
@@ -70,6 +73,10 @@ std::string why_unknown(std::optional<int> status, std::string_view output, std:
     }
     if (*status != 0) {
         return said.empty() ? fmt::format("exit status {}", *status) : fmt::format("exit status {}, {}", *status, said);
+    }
+    const auto found = lines_in(output);
+    if (!found.second.empty()) {
+        return fmt::format("more than one answer: \"{}\", \"{}\"", found.first, found.second);
     }
     return said.empty() ? "it said nothing"
                         : fmt::format("expected \"Chassis Power is on\" or \"off\", got \"{}\"", first_line_of(output));

@@ -192,7 +192,8 @@ void board_probe::take_status(const probe_heard& heard) {
         answer.why = heard.failed;
     }
     const bool is_known = answer.power != board_power::unknown;
-    all_tried.push_back({suite, std::move(answer), heard.took, heard.as_operator});
+    const bool has_spoken = heard.failed.empty() && heard.status == 0;
+    all_tried.push_back({suite, std::move(answer), heard.took, heard.as_operator, has_spoken});
     const bool is_silent = !is_known && (heard.took >= silence || !heard.failed.empty()) && was_answering;
     if ((is_known && heard.took <= fast) || suites.empty() || is_silent) {
         choose();
@@ -211,7 +212,10 @@ void board_probe::choose() {
     }
     if (!best) {
         // The first one was what would have been used.
-        found.trouble = fmt::format("its board {} does not answer ({})", found.address, all_tried.front().answer.why);
+        const auto& first = all_tried.front();
+        found.trouble =
+            fmt::format("its board {} {} ({})", found.address,
+                        first.has_spoken ? "gives no answer that is understood" : "does not answer", first.answer.why);
         at = step::over;
         return;
     }

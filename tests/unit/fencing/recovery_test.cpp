@@ -288,6 +288,8 @@ TEST_F(recovery_test, ac125_one_that_was_migrating_and_of_which_somebody_says_no
     EXPECT_EQ(outcome->left, std::vector<uuid>{number(1)});
     pass(1s);
     EXPECT_TRUE(nodes.back().logged("[recovery-left]"));
+    EXPECT_TRUE(nodes.back().logged("were not recovered: m1 (hv2 does not say whether it has it)"))
+        << nodes.back().log();
 }
 
 TEST_F(recovery_test, case_36_the_node_is_back_before_a_lock_is_broken) {

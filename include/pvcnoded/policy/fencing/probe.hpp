@@ -119,6 +119,7 @@ struct board_probe {
         power_answer answer;
         duration took{};
         bool as_operator = false;
+        bool has_spoken = false;  // the program ended as if it had been answered
     };
     std::vector<tried> all_tried;
 

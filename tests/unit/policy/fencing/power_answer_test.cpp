@@ -71,6 +71,15 @@ TEST(power_answer, a_refused_privilege_is_told) {
     EXPECT_EQ(read.power, board_power::unknown);
 }
 
+TEST(power_answer, two_answers_are_named_as_such) {
+    const auto read = read_power(0, "Chassis Power is off\nChassis Power is on\n", "");
+    EXPECT_EQ(read.power, board_power::unknown);
+    EXPECT_EQ(read.why, "more than one answer: \"Chassis Power is off\", \"Chassis Power is on\"");
+    EXPECT_EQ(read_power(0, "Chassis Power is off\nnonsense\nChassis Power is off\n", "").why,
+              "more than one answer: \"Chassis Power is off\", \"Chassis Power is off\"");
+    EXPECT_EQ(read_power(0, "nonsense\n", "").why, "expected \"Chassis Power is on\" or \"off\", got \"nonsense\"");
+}
+
 TEST(off_watch, one_answer_does_after_an_accepted_off_of_a_board_that_said_on) {
     off_watch watch;
     watch.heard(board_power::on, at_start);

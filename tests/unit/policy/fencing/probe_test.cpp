@@ -200,6 +200,15 @@ TEST(probe, off_of_a_node_that_does_not_check_in_is_usual) {
     EXPECT_EQ(dying.found.power, board_power::off);
 }
 
+TEST(probe, a_board_that_answers_nonsense_does_answer) {
+    auto probe = at_status({}, 3);
+    probe.answered(says("Chassis Power is purple\n"));
+    EXPECT_EQ(
+        probe.found.trouble,
+        "its board 192.0.2.3 gives no answer that is understood (expected \"Chassis Power is on\" or \"off\", got "
+        "\"Chassis Power is purple\")");
+}
+
 // ---- whose it is ---------------------------------------------------------------------------------------------------
 TEST(probe, an_entry_that_two_nodes_have_is_nobodys) {
     known_boards all;
