@@ -301,7 +301,7 @@ async::awaitable<policy::fence_said::written> guest_shell::write(ask::write what
 }
 
 // That node's list names it. Its daemon may say `fail` instead, or a client something else.
-async::awaitable<said::yes> guest_shell::watch(std::string node, time_point until) {
+async::awaitable<said::seen_to_run> guest_shell::watch(std::string node, time_point until) {
     async::wakeup changed;
     const async::condition::observer here(shared_.changed, changed);
     const auto list = shared_.s.watches.add(model::node_path(node, model::node_key::running_domains),
@@ -310,12 +310,12 @@ async::awaitable<said::yes> guest_shell::watch(std::string node, time_point unti
                                              zookeeper::watch_kind::data, changed);
     for (;;) {
         if (list->known() && list->present() && model::lists_domain(list->data(), machine_.id)) {
-            co_return said::yes{true};
+            co_return said::seen_to_run{.is = true};
         }
         const bool is_new = state->known() && (!state->present() || state->stat().mzxid > machine_.zxid);
         const time_point end = shared_.all_done ? std::min(until, *shared_.all_done + watched_after_all) : until;
         if (is_new || clock().now() >= end) {
-            co_return said::yes{false};
+            co_return said::seen_to_run{.is_changed = is_new};
         }
         co_await changed.wait_until(clock(), end, "it to run on its new node");
     }
@@ -392,7 +392,7 @@ async::awaitable<policy::guest_recovery> guest_shell::run() {
     if (slot) {
         leave_work();
     }
-    if (machine_.end != policy::guest_end::recovered) {
+    if (machine_.end != policy::guest_end::recovered && machine_.end != policy::guest_end::unseen) {
         shared_.planning.take_back(machine_.id);
     }
     shared_.is_node_back |= machine_.end == policy::guest_end::node_back;

@@ -52,7 +52,7 @@ private:
     async::awaitable<policy::recovery_said::done> blocklist(policy::recovery_ask::blocklist what, time_point until);
     async::awaitable<policy::recovery_said::blocklist_read> read_blocklist(time_point until);
     async::awaitable<policy::fence_said::written> write(policy::recovery_ask::write what, time_point until);
-    async::awaitable<policy::recovery_said::yes> watch(std::string node, time_point until);
+    async::awaitable<policy::recovery_said::seen_to_run> watch(std::string node, time_point until);
     async::awaitable<std::optional<boot_time>> still_so();
     void leave_work();
     [[nodiscard]] zookeeper::transaction transaction_of(const policy::recovery_ask::write& what) const;

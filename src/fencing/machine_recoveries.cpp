@@ -104,8 +104,7 @@ public:
 
     // Nothing is read while no node is fenced.
     async::awaitable<void> tend(fence_holds& holds) override {
-        async::wakeup changed;
-        const async::latest<std::uint64_t>::observer follow(session_.others.changes(), changed);
+        const async::latest<std::uint64_t>::observer follow(session_.others.changes(), changed_);
         co_await look_for_ceph();
         for (;;) {
             const auto fenced = fenced_nodes();
@@ -117,11 +116,13 @@ public:
             for (const auto& node : fenced) {
                 again = std::min(again, co_await look_after(holds, node));
             }
-            while (clock().now() < again && fenced_nodes() == fenced) {
-                if (fenced.empty()) {
-                    co_await changed.wait(async::wait_note::work("a node that is fenced"));
+            again = std::min(again, co_await look_at_unseen());
+            while (clock().now() < std::min(again, next_unseen()) && fenced_nodes() == fenced) {
+                if (fenced.empty() && unseen_.empty()) {
+                    co_await changed_.wait(async::wait_note::work("a node that is fenced"));
                 } else {
-                    co_await changed.wait_until(clock(), again, "the next look at what recoveries have left");
+                    co_await changed_.wait_until(clock(), std::min(again, next_unseen()),
+                                                 "the next look at what recoveries have left");
                 }
             }
         }
@@ -136,6 +137,16 @@ private:
         std::int64_t mark_id = 0;
         time_point since{};
         std::map<uuid, std::string> why;  // of the last try
+    };
+
+    // Given to a node, and not seen to run there.
+    struct unseen_one {
+        uuid id{};
+        std::string dead_node{};
+        std::string target{};
+        std::int64_t zxid = 0;
+        time_point next{};
+        std::optional<time_point> told{};
     };
 
     [[nodiscard]] async::timers& clock() const { return session_.node.clock(); }
@@ -224,6 +235,76 @@ private:
         mine.memory.tried(clock().now());
     }
 
+    void follow_unseen(const std::vector<policy::guest_recovery>& ends) {
+        for (const auto& one : ends) {
+            std::erase_if(unseen_, [&one](const unseen_one& known) { return known.id == one.id; });
+            if (one.end == guest_end::unseen) {
+                unseen_.push_back({one.id, one.dead_node, one.wanted.node, one.zxid, clock().now(), {}});
+            }
+        }
+        changed_.notify();
+    }
+
+    [[nodiscard]] time_point next_unseen() const {
+        const auto first = std::ranges::min_element(unseen_, {}, &unseen_one::next);
+        return first == unseen_.end() ? time_point::max() : first->next;
+    }
+
+    // When to look again.
+    async::awaitable<time_point> look_at_unseen() {
+        std::vector<uuid> due;
+        for (const auto& one : unseen_) {
+            if (one.next <= clock().now()) {
+                due.push_back(one.id);
+            }
+        }
+        for (const auto& id : due) {
+            const auto one = std::ranges::find(unseen_, id, &unseen_one::id);
+            if (one != unseen_.end()) {
+                co_await look_at_unseen(*one);  // a copy: a recovery may end meanwhile
+            }
+        }
+        co_return next_unseen();
+    }
+
+    async::awaitable<void> look_at_unseen(unseen_one one) {
+        using kind = policy::unseen_next::kind;
+        const std::string root = model::domain_path(to_text(one.id));
+        std::vector<zookeeper::read_wish> wishes;
+        for (auto& path :
+             {root, root + model::domain_key::state, model::node_path(one.target, model::node_key::running_domains)}) {
+            wishes.push_back({.path = path});
+        }
+        const auto keys = co_await session_.zk.read_together(session_.limit(), std::move(wishes));
+        const time_point now = clock().now();
+        policy::unseen_guest seen;
+        seen.is_known =
+            std::ranges::all_of(keys, [](const auto& key) { return key || key.error().code() == errc::not_found; });
+        seen.is_listed = keys[2] && model::lists_domain(keys[2]->data, one.id);
+        seen.is_as_written = keys[1] && keys[1]->stat.mzxid == one.zxid;
+        const std::string name = keys[0] && !keys[0]->data.empty() ? shown(keys[0]->data) : to_text(one.id);
+        const std::string what = "virtual machine " + name + " of " + shown(one.dead_node);
+        const auto next = policy::next_unseen_look(seen, one.told, now);
+        const auto kept = std::ranges::find_if(
+            unseen_, [&one](const unseen_one& known) { return known.id == one.id && known.zxid == one.zxid; });
+        if (kept == unseen_.end()) {
+            co_return;
+        }
+        switch (next.what) {
+            case kind::wait: kept->next = next.after; break;
+            case kind::tells:
+                kept->next = next.after;
+                kept->told = now;
+                session_.node.log.warning(message::recovery_left,
+                                          what + " was given to " + shown(one.target) +
+                                              " and is not seen to run there: see what that node says of it, or move "
+                                              "it to another");
+                break;
+            case kind::runs: session_.node.log.info(what + " runs on " + shown(one.target)); [[fallthrough]];
+            case kind::over: unseen_.erase(kept); break;
+        }
+    }
+
     static std::string name_of(const leftover_look& found, const uuid& id) {
         const auto name = found.names.find(id);
         return name == found.names.end() ? to_text(id) : name->second;
@@ -279,9 +360,11 @@ private:
     policy::fence_said::recovered conclude(const std::vector<policy::guest_recovery>& ends) {
         using end = policy::fence_said::recovered::end;
         policy::fence_said::recovered out{.how = end::finished, .left = {}};
+        follow_unseen(ends);
         for (const auto& one : ends) {
             switch (one.end) {
                 case guest_end::recovered: ++counts_.recovered; break;
+                case guest_end::unseen: ++counts_.unseen; break;
                 case guest_end::stopped: ++counts_.stopped; break;
                 case guest_end::left_alone: break;
                 case guest_end::parked: counts_.parked += one.zxid != 0 ? 1 : 0; break;
@@ -327,6 +410,8 @@ private:
     bool has_ceph_ = false;                  // there is a way to it from here, as far as was looked
     bool is_without_pools_ = false;          // the cluster has none, so that no machine needs Ceph
     std::map<std::string, node_left> left_;  // by fenced node
+    std::vector<unseen_one> unseen_;
+    async::wakeup changed_;  // for tend()
 };
 
 }  // namespace
@@ -341,6 +426,7 @@ void machine_recoveries::put_metrics(core::metrics_sheet& sheet) const {
                       {{"outcome", outcome}});
     };
     put("recovered", counts_->recovered);
+    put("not seen to run", counts_->unseen);
     put("stopped", counts_->stopped);
     put("parked", counts_->parked);
     put("left", counts_->kept);

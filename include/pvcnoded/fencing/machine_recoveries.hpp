@@ -22,6 +22,7 @@ struct recovery_ports {
 // What became of machines, since the process began.
 struct recovery_counts {
     std::uint64_t recovered = 0;  // written to run elsewhere, or to stay where it runs
+    std::uint64_t unseen = 0;     // likewise, and not seen to run there in time
     std::uint64_t stopped = 0;
     std::uint64_t parked = 0;
     std::uint64_t kept = 0;        // not recovered, tried again

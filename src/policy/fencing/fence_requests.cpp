@@ -58,6 +58,7 @@ std::string_view to_text(fence_end how) {
 std::string_view to_text(guest_end how) {
     switch (how) {
         case guest_end::recovered: return "recovered";
+        case guest_end::unseen: return "not seen to run";
         case guest_end::stopped: return "stopped";
         case guest_end::left_alone: return "left alone";
         case guest_end::parked: return "parked";

@@ -12,6 +12,7 @@ namespace {
 
 constexpr duration alone_for = 180s;
 constexpr duration hourly = 60min;
+constexpr duration unseen_looks_apart = 60s;
 
 bool may_be_recovered(vm_state state) {
     switch (state) {
@@ -71,6 +72,21 @@ leftover_next next_leftover_try(const leftover_seen& seen, const leftover_memory
     next.tries = seen.can_any && now >= due;
     next.after = seen.can_any && !next.tries ? std::min(due, tell_at) : tell_at;
     return next;
+}
+
+unseen_next next_unseen_look(const unseen_guest& seen, std::optional<time_point> told, time_point now) {
+    using kind = unseen_next::kind;
+    const time_point after = now + unseen_looks_apart;
+    if (!seen.is_known) {
+        return {kind::wait, after};
+    }
+    if (seen.is_listed) {
+        return {kind::runs, now};
+    }
+    if (!seen.is_as_written) {
+        return {kind::over, now};
+    }
+    return {!told || now - *told >= hourly ? kind::tells : kind::wait, after};
 }
 
 }  // namespace pvc::policy

@@ -384,6 +384,15 @@ recovery_step guest_recovery::finish_written(context& c) {
     return ask(c, recovery_ask::runs{wanted.node}, at::watching, recovery_limits::runs, "it to run there");
 }
 
+// A state of later (`fail`, a client's word) is said by whoever wrote it.
+recovery_step guest_recovery::watched(context& c, const recovery_said::seen_to_run& said) {
+    ran = said.is;
+    if (said.is || said.is_changed) {
+        return finish(c, guest_end::recovered, said.is ? "it runs" : "its state was changed before it was seen to run");
+    }
+    return finish(c, guest_end::unseen, "it was not seen to run");
+}
+
 // ---- resumption -----------------------------------------------------------------------------------------------------
 
 recovery_step guest_recovery::resume(const recovery_said::any& said, time_point now,
@@ -427,9 +436,7 @@ recovery_step guest_recovery::resume(const recovery_said::any& said, time_point 
         case at::choosing:
             return chosen(c, said_or(planned_guest{planned_guest::kind::no_figures, {}, "no figures of nodes"}));
         case at::writing: return written(c, said_or(fence_said::written{}));
-        case at::watching:
-            ran = said_or(recovery_said::yes{}).is;
-            return finish(c, guest_end::recovered, *ran ? "it runs" : "it was not seen to run");
+        case at::watching: return watched(c, said_or(recovery_said::seen_to_run{}));
         case at::over: break;
     }
     return {};

@@ -167,9 +167,9 @@ TEST_F(recovery_test, ac44_machines_get_living_nodes_and_their_old_clients_no_di
     EXPECT_EQ(where(2), "start hv4 hv3 False") << "not both to one node";
     EXPECT_TRUE(hardware.rbd.is_blocklisted("10.254.0.3:0/1"));
     EXPECT_TRUE(hardware.rbd.locks("vms/m2").empty());
-    EXPECT_EQ(end(1), guest_end::recovered);
+    EXPECT_EQ(end(1), guest_end::unseen);
     EXPECT_EQ(hold.names.at(number(1)), "m1");
-    EXPECT_EQ(counts->recovered, 2U);
+    EXPECT_EQ(counts->unseen, 2U);
     const auto& ran = hold.ends.at(number(1));
     EXPECT_EQ(ran.ran, false) << "hv2 is a record alone";
     EXPECT_GT(ran.zxid, 0);
@@ -350,8 +350,8 @@ TEST_F(recovery_test, bad_definitions_and_keys_that_go) {
     EXPECT_EQ(end(1), guest_end::kept);
     EXPECT_TRUE(why(1).starts_with("its definition cannot be read")) << why(1);
     EXPECT_EQ(end(2), guest_end::left_alone);
-    EXPECT_EQ(end(3), guest_end::recovered);
-    EXPECT_EQ(end(4), guest_end::recovered);
+    EXPECT_EQ(end(3), guest_end::unseen);
+    EXPECT_EQ(end(4), guest_end::unseen);
     EXPECT_EQ(key_of(4, "/lastnode"), "hv3");
     EXPECT_EQ(outcome->left, std::vector<uuid>{number(1)});
 }
@@ -363,7 +363,7 @@ TEST_F(recovery_test, case_40_ceph_cannot_be_asked_from_here) {
     recover();
     EXPECT_EQ(end(1), guest_end::needs_ceph);
     EXPECT_EQ(where(1), "start hv3  False");
-    EXPECT_EQ(end(2), guest_end::recovered);
+    EXPECT_EQ(end(2), guest_end::unseen);
     EXPECT_TRUE(outcome->needs_ceph);
     EXPECT_EQ(outcome->left, std::vector<uuid>{number(1)});
     pass(1s);
@@ -373,14 +373,14 @@ TEST_F(recovery_test, case_40_ceph_cannot_be_asked_from_here) {
 TEST_F(recovery_test, cases_23_35_ac128_a_missing_volume_is_no_hindrance) {
     put_machine(1, "start", "hv3", "", {{"/rbdlist", "vms/old,vms/m1"}});
     recover();
-    EXPECT_EQ(end(1), guest_end::recovered);
+    EXPECT_EQ(end(1), guest_end::unseen);
     EXPECT_TRUE(nodes.back().logged("the RBD image vms/old does not exist"));
 }
 
 TEST_F(recovery_test, case_22_ac66_without_disks_in_ceph_nobody_asks_it) {
     define("start", "hv3", "", {}, number(1), "m1");
     recover();
-    EXPECT_EQ(end(1), guest_end::recovered);
+    EXPECT_EQ(end(1), guest_end::unseen);
     EXPECT_TRUE(hardware.rbd.all_calls().empty());
 }
 
@@ -393,7 +393,7 @@ TEST_F(recovery_test, ac67_a_lock_that_cannot_be_broken) {
     EXPECT_EQ(where(left), "start hv3  False");
     EXPECT_NE(why(left).find("permission denied"), std::string::npos) << why(left);
     EXPECT_EQ(outcome->left, std::vector<uuid>{number(left)});
-    EXPECT_EQ(end(3 - left), guest_end::recovered);
+    EXPECT_EQ(end(3 - left), guest_end::unseen);
 }
 
 // Not switched off: each machine on a proof of its own, which is on the disk before anything rests on it.
@@ -403,7 +403,7 @@ TEST_F(recovery_test, ac122_by_storage) {
     put_machine(2, "start", "hv3", "",
                 {{"/xml", xml(number(2), "m2", "<disk type='file'><source file='/a'/></disk>")}});
     recover(policy::fence_proof::storage);
-    EXPECT_EQ(end(1), guest_end::recovered) << why(1);
+    EXPECT_EQ(end(1), guest_end::unseen) << why(1);
     EXPECT_TRUE(hardware.rbd.is_blocklisted("10.254.0.3:0/77"));
     EXPECT_EQ(end(2), guest_end::kept);
     const auto proof = std::ranges::find(hold.entries, "proof by storage", &policy::fence_entry::guest::step);
@@ -422,7 +422,7 @@ TEST_F(recovery_test, case_37_a_client_that_has_never_written) {
         }
     });
     recover(policy::fence_proof::storage);
-    EXPECT_EQ(end(1), guest_end::recovered) << why(1);
+    EXPECT_EQ(end(1), guest_end::unseen) << why(1);
     EXPECT_EQ(hardware.rbd.write("vms/m1", "10.254.0.3:0/77").error().code(), errc::refused);
 }
 
@@ -444,7 +444,7 @@ TEST_F(recovery_test, by_storage_again_on_what_a_record_tells) {
     put_machine(2);
     hardware.rbd.unlock("vms/m2");
     recover(policy::fence_proof::storage);
-    EXPECT_EQ(end(1), guest_end::recovered) << why(1);
+    EXPECT_EQ(end(1), guest_end::unseen) << why(1);
     EXPECT_TRUE(hardware.rbd.is_blocklisted("10.254.0.3:0/77"));
     EXPECT_EQ(end(2), guest_end::kept);
     EXPECT_EQ(why(2), "nobody has vms/m2 open, so that who had it cannot be told");
@@ -456,8 +456,8 @@ TEST_F(recovery_test, a_client_is_blocklisted_by_command_where_ceph_does_not_und
     put_machine(2);
     hardware.rbd.sends_times_as_text = true;
     recover();
-    EXPECT_EQ(end(1), guest_end::recovered) << why(1);
-    EXPECT_EQ(end(2), guest_end::recovered) << why(2);
+    EXPECT_EQ(end(1), guest_end::unseen) << why(1);
+    EXPECT_EQ(end(2), guest_end::unseen) << why(2);
     EXPECT_TRUE(hardware.rbd.is_blocklisted("10.254.0.3:0/1"));
     EXPECT_TRUE(hardware.rbd.locks("vms/m1").empty());
     const auto of_one = std::ranges::count_if(hold.entries, [](const policy::fence_entry::guest& one) {
@@ -617,6 +617,35 @@ TEST_F(leftovers, one_that_was_parked_is_started_once_there_is_a_node) {
     run_beating(130s);
     EXPECT_EQ(where(1), "start hv4 hv3 False") << hv1.log();
     EXPECT_EQ(where(2), "stop hv3  True");
+}
+
+TEST_F(leftovers, one_that_is_not_seen_to_run_is_named_each_hour_until_it_runs) {
+    put_machine(1);
+    offer("hv2", "10");
+    sim_node& hv1 = start();
+    run_beating(180s);
+    EXPECT_EQ(where(1), "start hv4 hv3 False");
+    const std::string words = "virtual machine m1 of hv3 was given to hv4 and is not seen to run there";
+    EXPECT_EQ(hv1.times_logged(words), 1U) << hv1.log();
+    ensemble.put("/nodes/hv3/daemonstate", "run");  // that its old node is back changes nothing
+    run_beating(3600s);
+    EXPECT_EQ(hv1.times_logged(words), 2U);
+    list("hv4", to_text(number(1)));
+    run_beating(70s);
+    EXPECT_EQ(hv1.times_logged("virtual machine m1 of hv3 runs on hv4"), 1U) << hv1.log();
+    list("hv4", "");
+    run_beating(4000s);
+    EXPECT_EQ(hv1.times_logged(words), 2U);
+}
+
+TEST_F(leftovers, what_somebody_else_goes_on_with_is_not_named) {
+    put_machine(1);
+    offer("hv2", "10");
+    sim_node& hv1 = start();
+    run_beating(180s);
+    ensemble.put(model::domain_path(to_text(number(1)), "/state"), "stop");
+    run_beating(4000s);
+    EXPECT_EQ(hv1.times_logged("is not seen to run there"), 1U) << hv1.log();
 }
 
 TEST_F(leftovers, a_node_that_is_back_keeps_its_own) {

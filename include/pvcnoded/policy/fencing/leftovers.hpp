@@ -1,5 +1,6 @@
 // What a recovery has left (README rulings 38, 44; node-lifecycle.md 10.4 row 5): machines that could not be recovered
-// and stand in the dead node's `runningdomains`, and those that were parked for want of a node. Who tries them again,
+// and stand in the dead node's `runningdomains`, those that were parked for want of a node, and those that
+// were given to one and not seen to run there. Who tries them again,
 // when, and what is said of them each hour. Pure; a try is a `guest_recovery` with `may_revive`, under the fence lock.
 //
 // The shell keeps a `leftover_memory` a dead node over its session, and calls `next_leftover_try` when it has a fresh
@@ -62,5 +63,24 @@ struct leftover_next {
 // in `run` or has tried for 180 s in vain.
 [[nodiscard]] leftover_next next_leftover_try(const leftover_seen& seen, const leftover_memory& memory, time_point now);
 [[nodiscard]] duration leftover_pause(std::uint8_t tries);
+
+// A machine that a recovery gave to a node and that was not seen to run there, as it is now.
+struct unseen_guest {
+    bool is_known = false;       // it could be read
+    bool is_listed = false;      // in the running list of that node
+    bool is_as_written = false;  // its state is that of the recovery's transaction
+};
+struct unseen_next {
+    enum class kind : std::uint8_t {
+        wait,
+        tells,  // the hourly warning that names it
+        runs,   // it came to run after all
+        over,   // somebody else goes on with it
+    } what = kind::wait;
+    time_point after{};  // to be looked at again
+    friend bool operator==(const unseen_next&, const unseen_next&) = default;
+};
+// Each minute, whether its old node is back or not. `told`: when that was last said.
+[[nodiscard]] unseen_next next_unseen_look(const unseen_guest& seen, std::optional<time_point> told, time_point now);
 
 }  // namespace pvc::policy

@@ -58,6 +58,7 @@ enum class fence_end : std::uint8_t {
 // What became of a machine of the dead node.
 enum class guest_end : std::uint8_t {
     recovered,   // written to run elsewhere (or to stay where it runs)
+    unseen,      // likewise, and it was not seen to run there in time: looked at again
     stopped,     // it was being shut down: it is off
     left_alone,  // it is not the dead node's, or is to be off
     parked,      // no node may take it: stopped, to be started by whoever finds one (10.5 d, ruling 44)

@@ -99,7 +99,7 @@ struct write {  // [written]
     std::string last_node;
     friend bool operator==(const write&, const write&) = default;
 };
-struct runs {  // [yes] it is seen to run there, by the running list of that node or its hypervisor
+struct runs {  // [seen_to_run] it is seen to run there, by the running list of that node or its hypervisor
     std::string node;
     friend bool operator==(const runs&, const runs&) = default;
 };
@@ -151,12 +151,13 @@ struct blocklist_read {
     std::vector<std::string> addresses;
     std::optional<std::string> error;
 };
-struct yes {
+struct seen_to_run {
     bool is = false;
+    bool is_changed = false;  // its state was written since, by whoever goes on with it
 };
 
-using any =
-    std::variant<woken, read, others, planned_guest, cleared, proven, done, blocklist_read, fence_said::written, yes>;
+using any = std::variant<woken, read, others, planned_guest, cleared, proven, done, blocklist_read, fence_said::written,
+                         seen_to_run>;
 
 }  // namespace recovery_said
 
@@ -258,6 +259,7 @@ private:
     recovery_step choose(context& c);
     recovery_step chosen(context& c, const planned_guest& said);
     recovery_step written(context& c, const fence_said::written& said);
+    recovery_step watched(context& c, const recovery_said::seen_to_run& said);
 };
 
 }  // namespace pvc::policy

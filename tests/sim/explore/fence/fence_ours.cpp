@@ -500,7 +500,7 @@ verdict go_guest(world& now, std::int8_t who, fate how) {
         return resume_guest(now, who, how == fate::done ? said : fence_said::written{});
     }
     if (const auto* const runs = std::get_if<recovery_ask::runs>(&what)) {
-        return resume_guest(now, who, recovery_said::yes{name_of(now.guest.runs_beside) == runs->node});
+        return resume_guest(now, who, recovery_said::seen_to_run{.is = name_of(now.guest.runs_beside) == runs->node});
     }
     return resume_guest(now, who, recovery_said::woken{});
 }

@@ -28,6 +28,7 @@ struct recovered_by_hand {
     said::proven proven{said::proven::kind::proven, {}, {}};
     fence_said::written written{fence_said::written::end::written, 77};
     bool runs = true;
+    bool changes = false;
     bool is_disk_good = true;
     time_point now{1h};
     recovery_step step;
@@ -74,7 +75,7 @@ struct recovered_by_hand {
         } else if (std::holds_alternative<recovery_ask::write>(step.what)) {
             resume(written);
         } else if (std::holds_alternative<recovery_ask::runs>(step.what)) {
-            resume(said::yes{runs});
+            resume(said::seen_to_run{.is = runs, .is_changed = changes});
         } else {
             now = std::max(now, step.until);
             resume(said::woken{});
@@ -110,8 +111,13 @@ TEST(recovery, what_it_then_waits_for_holds_up_nobody) {
     ASSERT_TRUE(p.reaches("see it run on hv4"));
     EXPECT_FALSE(p.machine.holds_slot());
     p.runs = false;
-    EXPECT_EQ(p.run(), guest_end::recovered);
+    EXPECT_EQ(p.run(), guest_end::unseen) << "not as if it ran";
     EXPECT_EQ(p.notes.back().ran, false);
+    recovered_by_hand other;
+    other.runs = false;
+    other.changes = true;
+    EXPECT_EQ(other.run(), guest_end::recovered) << "who wrote its state goes on with it";
+    EXPECT_EQ(other.notes.back().ran, false);
 }
 
 // Row a, by state and node.
@@ -463,6 +469,28 @@ leftover_guest left_guest(vm_state state, const std::string& node, bool is_liste
     one.node = node;
     one.is_listed = is_listed;
     return one;
+}
+
+TEST(leftovers, one_that_was_not_seen_to_run_is_named_each_hour_until_it_runs_or_is_changed) {
+    using kind = unseen_next::kind;
+    struct row {
+        unseen_guest seen;  // could be read, listed, as written
+        std::optional<duration> told_before;
+        kind what;
+    };
+    const time_point now(10h);
+    for (const auto& one :
+         {row{{true, false, true}, std::nullopt, kind::tells}, row{{true, false, true}, 59min, kind::wait},
+          row{{true, false, true}, 60min, kind::tells}, row{{true, true, true}, 60min, kind::runs},
+          row{{true, true, false}, 60min, kind::runs}, row{{true, false, false}, std::nullopt, kind::over},
+          row{{false, false, false}, 60min, kind::wait}}) {
+        const auto told = one.told_before ? std::optional(now - *one.told_before) : std::nullopt;
+        const auto next = next_unseen_look(one.seen, told, now);
+        EXPECT_EQ(next.what, one.what);
+        if (next.what == kind::wait || next.what == kind::tells) {
+            EXPECT_EQ(next.after, now + 60s);
+        }
+    }
 }
 
 TEST(leftovers, AC118_what_is_left_is_what_still_belongs_there) {
