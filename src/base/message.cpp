@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 215> names{
+constexpr std::array<std::string_view, 216> names{
     "board-foreign",
     "board-slow",
     "board-unusable",
@@ -61,6 +61,7 @@ constexpr std::array<std::string_view, 215> names{
     "fence-held-back",
     "fence-kept-off",
     "fence-lock-awaited",
+    "fence-may-boot",
     "fence-needs-ceph",
     "fence-no-proof",
     "fence-node-back",

@@ -84,8 +84,10 @@ void fencer_part::report(std::vector<std::string>& lines) const {
         if (verdict.what != policy::node_verdict::well && !runs_.contains(verdict.name)) {
             const auto memory = memories_.find(verdict.name);
             const bool waits = memory != memories_.end() && memory->second.not_before > node_.clock().now();
-            lines.push_back(fmt::format("node {} is {}{}", verdict.name, to_text(verdict.what),
-                                        waits ? ": this node could not write the record of its fence" : ""));
+            const std::string outlook =
+                waits ? "this node could not write the record of its fence" : policy::outlook_of(verdict);
+            lines.push_back(fmt::format("node {} is {}{}{}", verdict.name, to_text(verdict.what),
+                                        outlook.empty() ? "" : ": ", outlook));
         }
     }
     for (const auto& [node, look] : closer_) {

@@ -329,10 +329,17 @@ void fencer_part::tell(const policy::verdict_on_node& verdict, const policy::nod
                                             one.has_machines ? ", and machines belong to it" : "", one.name));
             }
             return;
+        case node_verdict::may_boot:
+            if (is_to_be_told(one.name + "/boots")) {  // no name of a node: what comes after it is told, too
+                node_.log.warning(message::fence_may_boot,
+                                  fmt::format("{} has sent no heartbeat for {} s, and none since this daemon started: "
+                                              "it may still be booting; {}",
+                                              node, silent, policy::outlook_of(verdict)));
+            }
+            return;
         case node_verdict::silent:
         case node_verdict::seen_off:
-        case node_verdict::dead:
-        case node_verdict::may_boot: return;
+        case node_verdict::dead: return;
     }
 }
 

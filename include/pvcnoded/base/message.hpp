@@ -59,6 +59,7 @@ enum class message : std::uint8_t {
     fence_held_back,
     fence_kept_off,
     fence_lock_awaited,
+    fence_may_boot,
     fence_needs_ceph,
     fence_no_proof,
     fence_node_back,

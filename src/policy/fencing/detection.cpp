@@ -190,6 +190,14 @@ std::vector<verdict_on_node> judge_nodes(const observer_seen& self, const std::v
     return all;
 }
 
+std::string outlook_of(const verdict_on_node& one) {
+    if (one.what != node_verdict::may_boot && one.what != node_verdict::storm) {
+        return {};
+    }
+    return fmt::format("it is fenced in {} s, unless it checks in; if it is off: pvcnodectl fence confirm {}",
+                       one.after.value_or(duration::zero()) / 1s, one.name);
+}
+
 bool majority_stays(const observer_seen& self, const std::vector<node_seen>& others, const std::string& without,
                     majority_at when) {
     std::size_t left = self.is_coordinator && self.is_run ? 1 : 0;

@@ -61,6 +61,22 @@ TEST_F(fencer_cases, AC124_a_fence_that_maintenance_ended_begins_again_as_an_orp
     EXPECT_EQ(std::ranges::count(values_written("/nodes/hv3/daemonstate"), "dead"), 1);
 }
 
+// Ruling 39.
+TEST_F(fencer_cases, of_a_node_that_may_be_booting_is_said_once_when_it_is_fenced_and_what_helps) {
+    sim_node& hv1 = start();
+    hv1.kill();
+    hv1.start();
+    dead_for(150s);
+    EXPECT_EQ(state(), "run") << hv1.log();
+    EXPECT_EQ(lines_with(hv1, "[fence-may-boot]"), 1) << hv1.log();
+    EXPECT_EQ(lines_with(hv1, "it may still be booting; it is fenced in"), 1) << hv1.log();
+    EXPECT_NE(reports(hv1).find("node hv3 is silent, may be booting: it is fenced in"), std::string::npos)
+        << reports(hv1);
+    dead_for(10min);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+    EXPECT_EQ(lines_with(hv1, "[fence-may-boot]"), 1);
+}
+
 // Ruling 43. It writes its state before it beats.
 TEST_F(fencer_cases, a_word_about_a_node_that_boots_meanwhile_is_nobodys) {
     sim_node& hv1 = start();

@@ -93,6 +93,9 @@ struct verdict_on_node {
 // Of each node but the observer, in ascending order of names. Without judging all are `well` but those to be said.
 [[nodiscard]] std::vector<verdict_on_node> judge_nodes(const observer_seen& self, const std::vector<node_seen>& others);
 
+// The same for `status`: what is to come of it, and what helps. Empty: nothing to be said.
+[[nodiscard]] std::string outlook_of(const verdict_on_node& one);
+
 // Whether enough coordinators stay in `run` without that one (31). `before_power_off`: counted anew before each first
 // power-off, where a node that is silent for longer than a living one may be does not count.
 enum class majority_at : std::uint8_t { mark, before_power_off };

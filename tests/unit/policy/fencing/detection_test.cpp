@@ -134,6 +134,16 @@ TEST_F(detection, a_node_that_was_never_seen_to_beat_may_be_booting) {
     EXPECT_EQ(of(one), may_boot) << "twice the limit";
 }
 
+TEST_F(detection, of_a_node_that_may_boot_or_is_in_a_storm_is_said_when_it_is_fenced_and_what_helps) {
+    EXPECT_EQ(outlook_of({"hv3", may_boot, 569s}),
+              "it is fenced in 569 s, unless it checks in; if it is off: pvcnodectl fence confirm hv3");
+    EXPECT_EQ(outlook_of({"hv3", storm, 60s}),
+              "it is fenced in 60 s, unless it checks in; if it is off: pvcnodectl fence confirm hv3");
+    for (const auto what : {well, node_verdict::silent, seen_off, dead, needed, forgotten}) {
+        EXPECT_EQ(outlook_of({"hv3", what, 60s}), "");
+    }
+}
+
 TEST_F(detection, a_node_seen_off_is_dead_at_once) {
     auto one = quiet("hv3", 11s);
     EXPECT_TRUE(asks_for_power(self, one));
