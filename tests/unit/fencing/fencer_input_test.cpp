@@ -91,6 +91,25 @@ TEST_F(fencer_input, records_that_are_cut_foreign_or_from_the_future_hold_up_nob
     EXPECT_EQ(offs(), (std::vector<std::string>{"off", "on"})) << hv1.log();
 }
 
+// Ruling 45: by a clock that was ahead, they would be of this hour for ever.
+TEST_F(fencer_input, fences_of_a_later_year_keep_no_node_off) {
+    sim_node& hv1 = start();
+    for (const int fence : {1, 2}) {
+        model::fence_record future;
+        future.begun.wall = loop.clock().wall_now() + 24h * 365 * fence;
+        future.id = model::fence_record_id(future.begun.wall, "hv3");
+        future.coordinator = "hv1";
+        future.node = "hv3";
+        future.keepalive_id = future.mark_id = 5;
+        future.fenced_id = 100 + fence;
+        future.outcome = model::fence_outcome::done;
+        hv1.host.files["/var/lib/pvc/fences/" + future.id + ".json"] = to_text(future);
+    }
+    dead_for(120s);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+    EXPECT_EQ(offs(), (std::vector<std::string>{"off", "on"})) << hv1.log();
+}
+
 TEST_F(fencer_input, a_list_of_machines_that_nobody_knows_fills_no_record) {
     sim_node& hv1 = start();
     put_machine(vm1);
