@@ -2,6 +2,7 @@
 #include "fencer_part.hpp"
 
 #include <algorithm>
+#include <variant>
 
 namespace pvc::fencing {
 
@@ -79,7 +80,12 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
             to = found ? *found : to;
         }
     }
-    if (!to.address.empty()) {
+    const auto at_board = runs_.find(node);
+    const bool has_fence_asked = at_board != runs_.end() && at_board->second->last_look() &&
+                                 std::holds_alternative<policy::fence_ask::power>(at_board->second->step().what);
+    if (has_fence_asked) {
+        power = *at_board->second->last_look();  // the question would wait behind that of the fence
+    } else if (!to.address.empty()) {
         const auto heard = co_await boards_.question(to, power::board_command::status);
         if (!heard && heard.error().code() == errc::stopped) {
             // A fence has the board: what it heard last is as young as an answer would be.
@@ -147,7 +153,9 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         }
         const bool is_notified = co_await changed.wait_until(node_.clock(), until, "an operator's word to be recorded");
         if (!is_notified) {
-            answer->give(failure(errc::timed_out, node, policy::why_word_waits(other_holder())));
+            answer->give(
+                failure(errc::timed_out, node,
+                        policy::why_word_waits(other_holder(), run ? run->step().reason : std::string_view())));
             co_return;
         }
     }

@@ -44,7 +44,10 @@ std::string why_not_confirmed(const confirm_seen& seen) {
     return {};
 }
 
-std::string why_word_waits(std::string_view holder) {
+std::string why_word_waits(std::string_view holder, std::string_view fence_waits_for) {
+    if (holder.empty() && !fence_waits_for.empty()) {
+        return fmt::format("its fence here still waits for {}: ask again", fence_waits_for);
+    }
     if (holder.empty()) {
         return "the fence lock or the disk was not to be had in time: ask again";
     }

@@ -298,8 +298,30 @@ TEST_F(fencer_faults, a_word_is_taken_once_a_board_was_silent_to_the_first_order
     board.answer_time = 10min;
     dead_for(60s);
     ASSERT_TRUE(run_until([&] { return std::ranges::count(board.heard(), "off") == 1; }, 30s)) << hv1.log();
+    dead_for(10s);
     const auto said = confirm(hv1, loop.clock().now() + 60s);
-    dead_for(45s);
+    dead_for(65s);
+    ASSERT_TRUE(said->answer) << hv1.log();
+    EXPECT_TRUE(*said->answer) << said->answer->error().text();
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+}
+
+// The second order is under way: nobody waits behind it to ask once more what was asked just now.
+TEST_F(fencer_faults, a_word_in_the_midst_of_orders_that_are_not_answered) {
+    sim_node& hv1 = start();
+    board.answer_time = 10min;
+    dead_for(60s);
+    ASSERT_TRUE(run_until([&] { return std::ranges::count(board.heard(), "off") == 2; }, 60s)) << hv1.log();
+    dead_for(1s);
+    const auto late = confirm(hv1, loop.clock().now() + 10s);
+    dead_for(2s);
+    EXPECT_NE(hv1.log().find("[fence-word]"), std::string::npos) << hv1.log();
+    dead_for(8s);
+    ASSERT_TRUE(late->answer && !*late->answer) << hv1.log();
+    EXPECT_TRUE(late->answer->error().cause().starts_with("its fence here still waits for "))
+        << late->answer->error().text();
+    const auto said = confirm(hv1, loop.clock().now() + 54s);
+    dead_for(40s);
     ASSERT_TRUE(said->answer) << hv1.log();
     EXPECT_TRUE(*said->answer) << said->answer->error().text();
     EXPECT_EQ(state(), "fenced") << hv1.log();

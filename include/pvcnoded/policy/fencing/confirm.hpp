@@ -32,8 +32,9 @@ struct confirm_seen {
 // Why it is refused, and what would help: one sentence each. Empty: it is taken.
 [[nodiscard]] std::string why_not_confirmed(const confirm_seen& seen);
 // What a word that was given waited for in vain. `holder`: of the fence lock, as its child says ("hv2:1:fencing:a dead
-// node"); empty: nobody else has it.
-[[nodiscard]] std::string why_word_waits(std::string_view holder);
+// node"); empty: nobody else has it. `fence_waits_for`: what this node's own fence does; empty: it has none, or goes
+// on.
+[[nodiscard]] std::string why_word_waits(std::string_view holder, std::string_view fence_waits_for);
 
 // Whether a word about a node as it was `then` is about it as it is `now`: not once its heartbeat has moved, nor once
 // it has written a state itself (one of the reference that boots writes `init` and `run` before it beats). Others write
