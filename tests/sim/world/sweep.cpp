@@ -84,17 +84,22 @@ std::string script_of(const sweep_operation& of, const std::vector<moment>& stri
     if (!strikes.empty()) {
         text += fmt::format("wait {}\n", duration_text(longest(strikes) + 8s));
     }
-    // All others end by themselves. What was stopped and has not ended yet is started by the second word.
-    for (const std::string_view pause : {"wait 20s\n", "wait 120s\n"}) {
+    // All others end by themselves. What was stopped and has not ended yet is started by the second word; what strikes
+    // an operation that is long by itself may come after that.
+    const bool is_long = of.stride > 1;
+    for (const std::string_view pause : {"wait 20s\n", "wait 120s\n", "wait 600s\n"}) {
+        if (pause == "wait 600s\n" && !is_long) {
+            continue;
+        }
         for (const auto& one : strikes) {
             if (one.line.starts_with("terminate ")) {
                 text += fmt::format("{}start {}\n", pause, one.line.substr(std::string_view("terminate ").size()));
             }
         }
     }
-    // What is long by itself may have a call that never ends in its last step, which is given up after ten minutes.
-    return text +
-           fmt::format("until all is well within {}\nhold all is well for 15s\n", of.stride > 1 ? "1200s" : "720s");
+    // What is long by itself may have a call that never ends in its last step, which is given up after ten minutes, and
+    // a fence that failed is tried again after ten and twenty.
+    return text + fmt::format("until all is well within {}\nhold all is well for 15s\n", is_long ? "3000s" : "720s");
 }
 
 // What was found, without the numbers in it: findings that differ only in those are of one kind.
