@@ -171,6 +171,7 @@ constexpr std::array<std::string_view, 216> names{
     "rbd-image-missing",
     "recovery-left",
     "recovery-parked",
+    "recovery-unseen",
     "role-address",
     "role-api",
     "role-database",

@@ -295,7 +295,7 @@ private:
             case kind::tells:
                 kept->next = next.after;
                 kept->told = now;
-                session_.node.log.warning(message::recovery_left,
+                session_.node.log.warning(message::recovery_unseen,
                                           what + " was given to " + shown(one.target) +
                                               " and is not seen to run there: see what that node says of it, or move "
                                               "it to another");

@@ -169,6 +169,7 @@ enum class message : std::uint8_t {
     rbd_image_missing,
     recovery_left,
     recovery_parked,
+    recovery_unseen,
     role_address,
     role_api,
     role_database,

@@ -627,6 +627,7 @@ TEST_F(leftovers, one_that_is_not_seen_to_run_is_named_each_hour_until_it_runs) 
     EXPECT_EQ(where(1), "start hv4 hv3 False");
     const std::string words = "virtual machine m1 of hv3 was given to hv4 and is not seen to run there";
     EXPECT_EQ(hv1.times_logged(words), 1U) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("[recovery-unseen]"), 1U);
     ensemble.put("/nodes/hv3/daemonstate", "run");  // that its old node is back changes nothing
     run_beating(3600s);
     EXPECT_EQ(hv1.times_logged(words), 2U);
